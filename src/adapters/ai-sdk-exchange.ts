@@ -1,0 +1,75 @@
+import type { LanguageModelMiddleware } from "ai";
+import { sha256Hex } from "../core/canonical-json.ts";
+
+/** What one call of the provider came to, seen from between the AI SDK and the provider. */
+export type Exchange = {
+  /** The provider was called. What fails before that was certainly not sent. */
+  began: boolean;
+  /** What the provider threw, as it threw it: the SDK replaces some errors by its own. */
+  failure: { readonly error: unknown } | null;
+  /** The provider's own id. The SDK makes one up where there is none. */
+  responseId: string | null;
+};
+
+type GenerateResult = Awaited<ReturnType<NonNullable<LanguageModelMiddleware["wrapGenerate"]>>>;
+type AnswerPart = GenerateResult["content"][number];
+
+export function newExchange(): Exchange {
+  return { began: false, failure: null, responseId: null };
+}
+
+/**
+ * Records the exchange and hands the signal to the provider. The SDK itself does not get it: it would throw away
+ * an answer that has arrived, and is paid for, when the abort comes a moment later.
+ */
+export function exchangeMiddleware(exchange: Exchange, signal: AbortSignal): LanguageModelMiddleware {
+  return {
+    specificationVersion: "v4",
+    transformParams: async ({ params }) => ({ ...params, abortSignal: signal }),
+    wrapGenerate: async ({ doGenerate }) => {
+      signal.throwIfAborted();
+      exchange.began = true;
+      try {
+        const answer = await unlessAborted(doGenerate(), signal);
+        exchange.responseId = answer.response?.id ?? null;
+        return { ...answer, content: withUniqueCallIds(answer.content) };
+      } catch (error) {
+        exchange.failure = { error };
+        throw error;
+      }
+    },
+  };
+}
+
+/** A provider on a transport of its own may ignore the signal; the engine's timeout has to hold all the same. */
+async function unlessAborted<T>(answer: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () => {
+    aborted.reject(signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason)));
+  };
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([answer, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/**
+ * Results are matched to calls by id, and the SDK does so too: of two calls with the same id it keeps the first one
+ * twice and drops the second. So this happens before the SDK sees the answer. The new id depends on nothing but
+ * the answer. Nine letters and digits, since Mistral takes no other ids and nobody else minds.
+ */
+function withUniqueCallIds(content: readonly AnswerPart[]): AnswerPart[] {
+  const seen = new Set<string>();
+  return content.map((part, index) => {
+    if (part.type !== "tool-call") return part;
+    let id = part.toolCallId;
+    for (let n = 0; id === "" || (seen.has(id) && part.providerExecuted !== true); n++) {
+      id = sha256Hex(JSON.stringify([part.toolCallId, part.toolName, index, n])).slice(0, 9);
+    }
+    seen.add(id);
+    // Some servers leave the arguments out altogether where there are none.
+    return { ...part, toolCallId: id, input: part.input ?? "" };
+  });
+}

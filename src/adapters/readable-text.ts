@@ -1,0 +1,21 @@
+import { stripVTControlCharacters } from "node:util";
+
+const MAX_CHARACTERS = 300;
+
+/** What a key looks like in what providers and their libraries say: some quote the header or the URL they got. */
+const SECRETS: readonly RegExp[] = [
+  /\bBearer\s+[^\s"',;]{12,}/gi,
+  /\b(?:sk|pk|rk|xai|gsk|hf|vck)[-_][\w*.-]{8,}/g,
+  /\bAIza[\w-]{10,}/g,
+  /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g,
+  /(?<=[?&](?:api[-_]?key|key|token|access_token|signature)=)[^&\s"']+/gi,
+  /(?<=\b(?:api[-_ ]?key|authorization)["']?\s*(?:provided)?\s*[:=]\s*["']?)[^\s"',;]+/gi,
+];
+
+/** Text of unknown origin for the middle of a message: one line, without secrets, not too long, without its full stop. */
+export function readableText(text: string): string {
+  const line = stripVTControlCharacters(text).replaceAll(/\s+/g, " ").trim();
+  const clean = SECRETS.reduce((safe, secret) => safe.replaceAll(secret, "[redacted]"), line).toWellFormed();
+  const short = clean.length > MAX_CHARACTERS ? `${clean.slice(0, MAX_CHARACTERS)}…` : clean;
+  return short.replace(/[.\s]+$/, "");
+}

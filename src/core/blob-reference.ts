@@ -1,0 +1,21 @@
+import { createHash } from "node:crypto";
+
+/** A payload kept beside the state. The id is the SHA-256 of its bytes, in hex. */
+export type BlobReference = { readonly blobId: string; readonly size: number };
+
+export function blobReferenceOf(bytes: Uint8Array): BlobReference {
+  return { blobId: createHash("sha256").update(bytes).digest("hex"), size: bytes.byteLength };
+}
+
+/**
+ * What stands in the stored history in place of the payload. It is for people to read: which parts are references
+ * is recorded beside them, so a tool result that merely contains such a text is never taken for one.
+ */
+export function renderBlobReference({ blobId, size }: BlobReference): string {
+  return `<<FL_BLOB_REF:${blobId}:size=${size}>>`;
+}
+
+/** What the model sees where the payload is gone and the step accepts that. */
+export function renderMissingBlob({ blobId, size }: BlobReference): string {
+  return `<<FL_BLOB_MISSING:${blobId}:size=${size}>>`;
+}

@@ -1,0 +1,223 @@
+import type { Json, JsonObject } from "./json.ts";
+
+/** `Symbol.for`, so that an error is still recognised when two copies of the package are installed. */
+const MARKER = Symbol.for("pawl.error");
+
+/**
+ * Every error that Pawl throws on purpose. `code` is stable, `message` says what happened, to what, and what to
+ * do next; `details` is JSON, so that a failed run can throw the same error again in another process.
+ */
+export abstract class PawlError<D extends JsonObject = JsonObject> extends Error {
+  abstract readonly code: string;
+  readonly details: D;
+  readonly [MARKER] = true;
+
+  constructor(message: string, details: D, options?: ErrorOptions) {
+    super(message, options);
+    this.name = new.target.name;
+    this.details = details;
+  }
+
+  /** True when trying the same thing again, unchanged, can succeed. */
+  get recoverable(): boolean {
+    return false;
+  }
+
+  /**
+   * `instanceof` that also holds across copies of the package: `ResumeError.isInstance(error)` for one class,
+   * `PawlError.isInstance(error)` for all of them.
+   */
+  static isInstance<E extends PawlError>(
+    this: abstract new (
+      ...args: never[]
+    ) => E,
+    error: unknown,
+  ): error is E {
+    if (error instanceof this) return true;
+    if (typeof error !== "object" || error === null || !(MARKER in error)) return false;
+    return this.name === PawlError.name || ("name" in error && error.name === this.name);
+  }
+}
+
+/** A value that is not JSON was given where Pawl has to store it. */
+export class NotJsonError extends PawlError<{ path: string }> {
+  readonly code = "not_json";
+}
+
+/** Something is wrong with how Pawl was called or set up: nothing was sent, nothing was stored. */
+export class ConfigurationError extends PawlError {
+  readonly code = "configuration";
+  constructor(message: string, details: JsonObject = {}, options?: ErrorOptions) {
+    super(message, details, options);
+  }
+}
+
+export type Change = { readonly what: string; readonly was: Json; readonly is: Json };
+
+/** The stored state and what wants to go on from it do not fit together. */
+export class ResumeError extends PawlError<{ irrecoverable: boolean; changes: readonly Change[] }> {
+  readonly code = "resume";
+  get irrecoverable(): boolean {
+    return this.details.irrecoverable;
+  }
+  override get recoverable(): boolean {
+    return !this.details.irrecoverable;
+  }
+}
+
+/** The run's budget does not cover the next model call. */
+export class QuotaExceededError extends PawlError<{ unit: string; wanted: number; remaining: number }> {
+  readonly code = "quota_exceeded";
+}
+
+/** The agent was not done after `maxTurns` turns; resume with a higher limit goes on. */
+export class MaxTurnsExceededError extends PawlError<{ maxTurns: number; step: string }> {
+  readonly code = "max_turns_exceeded";
+}
+
+/** A loop was not done after `maxIterations`; resume with a higher limit goes on. */
+export class MaxIterationsExceededError extends PawlError<{ maxIterations: number; step: string }> {
+  readonly code = "max_iterations_exceeded";
+}
+
+/** A stored message refers to a blob that is no longer there. */
+export class BlobMissingError extends PawlError<{ blobId: string; runId: string }> {
+  readonly code = "blob_missing";
+}
+
+/** The store did not take or give what it was asked: nothing of the refused write is stored. */
+export class StoreUnavailableError extends PawlError<{ reason: string }> {
+  readonly code = "store_unavailable";
+  override get recoverable(): boolean {
+    return true;
+  }
+}
+
+/** The file is not a database that this program can use: corrupt, foreign, or made by a newer version. */
+export class StoreUnusableError extends PawlError<{ reason: string }> {
+  readonly code = "store_unusable";
+}
+
+export class RunNotFoundError extends PawlError<{ runId: string }> {
+  readonly code = "run_not_found";
+}
+
+/** A living process holds the run. */
+export class RunBusyError extends PawlError<{ runId: string; owner: string; until: string }> {
+  readonly code = "run_busy";
+  override get recoverable(): boolean {
+    return true;
+  }
+}
+
+/** Another worker has taken the run over, or this one could not renew in time: it must not act any more. */
+export class LeaseLostError extends PawlError<{ runId: string; epoch: number }> {
+  readonly code = "lease_lost";
+  override get recoverable(): boolean {
+    return true;
+  }
+}
+
+/** A tool call was running when its worker died, and the tool does not say how that may be settled. */
+export class ToolCallInDoubtError extends PawlError<{ toolCallId: string; tool: string; recovery: string }> {
+  readonly code = "tool_call_in_doubt";
+}
+
+/** A tool that a code step called has failed; what it said is in the message. */
+export class ToolFailedError extends PawlError<{ toolCallId: string; tool: string }> {
+  readonly code = "tool_failed";
+}
+
+/** The model could not be had: `kind` says how far the request came, `status` what the provider answered. */
+export class ModelCallError extends PawlError<{
+  kind: "not_sent" | "rejected" | "rate_limited" | "server_error" | "no_answer" | "timeout";
+  status: number | null;
+  retryAfterMs: number | null;
+  retryable: boolean;
+}> {
+  readonly code = "model_call";
+  override get recoverable(): boolean {
+    return this.details.retryable;
+  }
+}
+
+/** Code of a step threw something of its own; it is the `cause`. */
+export class StepFailedError extends PawlError<{ step: string }> {
+  readonly code = "step_failed";
+}
+
+/** Thrown by user code to leave the run waiting. Passed on as it is, never wrapped. */
+export class PausedError extends PawlError {
+  readonly code = "paused";
+  constructor(message = "The run was paused.", details: JsonObject = {}, options?: ErrorOptions) {
+    super(message, details, options);
+  }
+  override get recoverable(): boolean {
+    return true;
+  }
+}
+
+/** Thrown by user code to end the run. Passed on as it is, never wrapped. */
+export class PipelineAbortError extends PawlError {
+  readonly code = "pipeline_abort";
+  constructor(message = "The pipeline was aborted.", details: JsonObject = {}, options?: ErrorOptions) {
+    super(message, details, options);
+  }
+}
+
+/** Thrown where steps send each other in circles. Passed on as it is, never wrapped. */
+export class InfiniteRedirectError extends PawlError {
+  readonly code = "infinite_redirect";
+  constructor(
+    message = "The steps redirect to each other without end.",
+    details: JsonObject = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, details, options);
+  }
+}
+
+/** Errors that steer the run rather than report on a step: they pass every layer untouched. */
+export function isControlFlow(error: unknown): boolean {
+  return (
+    PawlError.isInstance(error) &&
+    ["paused", "pipeline_abort", "infinite_redirect", "lease_lost"].includes(error.code)
+  );
+}
+
+/** An error as a failed run's row keeps it. */
+export type StoredError = { readonly code: string; readonly message: string; readonly details: JsonObject };
+
+const CLASSES = [
+  NotJsonError,
+  ConfigurationError,
+  ResumeError,
+  QuotaExceededError,
+  MaxTurnsExceededError,
+  MaxIterationsExceededError,
+  BlobMissingError,
+  StoreUnavailableError,
+  StoreUnusableError,
+  RunNotFoundError,
+  RunBusyError,
+  LeaseLostError,
+  ToolCallInDoubtError,
+  ToolFailedError,
+  ModelCallError,
+  StepFailedError,
+  PausedError,
+  PipelineAbortError,
+  InfiniteRedirectError,
+] as const;
+
+/** Makes the error of a failed run anew, in whatever process asks for it. */
+export function reviveError(stored: StoredError): PawlError {
+  for (const ErrorClass of CLASSES) {
+    const revived = new (ErrorClass as new (message: string, details: JsonObject) => PawlError)(
+      stored.message,
+      stored.details,
+    );
+    if (revived.code === stored.code) return revived;
+  }
+  return new StepFailedError(stored.message, { step: "" });
+}

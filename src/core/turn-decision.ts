@@ -1,0 +1,44 @@
+/** What the store knows of a step's turns. */
+export type StoredTurns = {
+  /** How many turns are committed. */
+  readonly committed: number;
+  /** The index of a turn whose response is journaled and not yet committed. */
+  readonly journaled: number | null;
+  readonly isComplete: boolean;
+  /** Null before the first turn. */
+  readonly fingerprint: string | null;
+};
+
+export type TurnDecision =
+  /** Ask the model. */
+  | { readonly kind: "execute" }
+  /** The model has answered already: use the journaled response, do not ask again. */
+  | { readonly kind: "replay" }
+  /** The turn is committed (a ghost write): run nothing, touch no quota, look at the exit condition again. */
+  | { readonly kind: "skip" }
+  /** The store is ahead of the caller: reload. */
+  | { readonly kind: "behind" }
+  /** A commit is missing before this turn: reload, never write over the hole. */
+  | { readonly kind: "gap" }
+  /** The prompt, model, tools, settings or input are not those of the run's first turn: make no call of any kind. */
+  | { readonly kind: "diverged" }
+  /** The agent is done. */
+  | { readonly kind: "finished" };
+
+/**
+ * Decides what to do about turn `expected`: the index that this iteration would commit, counted from 1.
+ * A process that has just loaded the state asks for `stored.committed + 1`.
+ *
+ * The fingerprint comes first: whatever the indexes say, nothing goes on under another configuration.
+ */
+export function decideTurn(stored: StoredTurns, expected: number, fingerprint: string): TurnDecision {
+  if (!Number.isSafeInteger(expected) || expected < 1) {
+    throw new RangeError(`Turn ${expected} cannot be decided on: turns are counted from 1.`);
+  }
+  if (stored.fingerprint !== null && stored.fingerprint !== fingerprint) return { kind: "diverged" };
+  if (stored.committed === expected) return { kind: "skip" };
+  if (stored.isComplete) return { kind: "finished" };
+  if (stored.committed > expected) return { kind: "behind" };
+  if (stored.committed < expected - 1) return { kind: "gap" };
+  return { kind: stored.journaled === expected ? "replay" : "execute" };
+}

@@ -1,0 +1,144 @@
+import type { z } from "zod";
+import type { CompletionRule } from "../core/completion.ts";
+import { type Completion, completionRule } from "../core/completion.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import { assertStepName } from "../core/step-path.ts";
+import type { TokenEstimator } from "../core/token-estimate.ts";
+import { type FingerprintDocument, POLICY_VERSION, toolSchemaHash } from "../core/turn-fingerprint.ts";
+import type { ModelPort, ModelSettings, ModelTool } from "./ports.ts";
+import { isTool, type PreparedTool, prepareTool, type Tool, withKey, zodJsonSchema } from "./tool.ts";
+
+const AGENT = Symbol.for("pawl.agent");
+
+/** A model with its instructions, tools and settings. */
+export type Agent<O = unknown> = {
+  readonly [AGENT]: true;
+  readonly name: string;
+  readonly model: ModelPort;
+  readonly instructions: string;
+  readonly tools: { readonly [name: string]: Tool };
+  readonly output: z.ZodType<O> | null;
+  readonly settings: ModelSettings;
+};
+
+export type AgentDefinition<O> = {
+  readonly name: string;
+  readonly model: ModelPort;
+  readonly instructions?: string;
+  readonly tools?: { readonly [name: string]: Tool };
+  readonly output?: z.ZodType<O>;
+  readonly settings?: Partial<ModelSettings>;
+};
+
+/** A request always carries a cap, or nobody could say beforehand what it may cost. */
+const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
+
+export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O> {
+  assertStepName("agent", definition.name);
+  const settings: ModelSettings = { maxOutputTokens: DEFAULT_MAX_OUTPUT_TOKENS, ...definition.settings };
+  if (!Number.isSafeInteger(settings.maxOutputTokens) || settings.maxOutputTokens < 1) {
+    throw new ConfigurationError(
+      `maxOutputTokens of agent ${definition.name} is ${settings.maxOutputTokens}: give a whole number of at least 1.`,
+    );
+  }
+  for (const [name, tool] of Object.entries(definition.tools ?? {})) {
+    if (!isTool(tool))
+      throw new ConfigurationError(
+        `Tool ${name} of agent ${definition.name} is not a tool: make it with tool({ … }).`,
+      );
+  }
+  return {
+    [AGENT]: true,
+    name: definition.name,
+    model: definition.model,
+    instructions: definition.instructions ?? "",
+    tools: definition.tools ?? {},
+    output: definition.output ?? null,
+    settings,
+  };
+}
+
+export function isAgent(value: unknown): value is Agent {
+  return typeof value === "object" && value !== null && AGENT in value;
+}
+
+/** An agent whose schemas have been read, ready for its turns. */
+export type PreparedAgent = {
+  readonly agent: Agent;
+  readonly tools: ReadonlyMap<string, PreparedTool>;
+  readonly modelTools: readonly ModelTool[];
+  readonly outputSchema: JsonObject | null;
+  readonly completion: CompletionRule;
+  /** What the schemas add to every request. */
+  readonly schemaTokens: number;
+};
+
+export async function prepareAgent(
+  agent: Agent,
+  completion: Completion,
+  estimate: TokenEstimator,
+): Promise<PreparedAgent> {
+  const prepared = await Promise.all(
+    Object.entries(agent.tools).map(([key, tool]) => prepareTool(key, tool)),
+  );
+  const tools = new Map(prepared.map((tool) => [tool.name, tool]));
+  if (tools.size < prepared.length) {
+    throw new ConfigurationError(`Two tools of agent ${agent.name} have the same name: rename one of them.`);
+  }
+  const outputSchema = agent.output === null ? null : zodJsonSchema(agent.output);
+  return {
+    agent,
+    tools,
+    modelTools: prepared.map(modelTool),
+    schemaTokens:
+      prepared.reduce(
+        (sum, tool) => sum + estimate(`${tool.description}${JSON.stringify(tool.modelSchema)}`),
+        0,
+      ) + (outputSchema === null ? 0 : estimate(JSON.stringify(outputSchema))),
+    outputSchema,
+    completion: completionRule(completion, agent.instructions, outputSchema),
+  };
+}
+
+function modelTool(tool: PreparedTool): ModelTool {
+  return {
+    name: tool.name,
+    description: tool.description,
+    inputSchema: tool.modelSchema,
+    // What is stored and sent back is what the model wrote; the parsed form is made again when the tool runs.
+    validate: async (input) => {
+      const parsed = await tool.input.parse(withKey(tool, input, KEY_STAND_IN));
+      return parsed.ok ? { ok: true, value: input as Json } : parsed;
+    },
+  };
+}
+
+/** Has the form of a key, for checking arguments before the real one is known. */
+const KEY_STAND_IN = "0".repeat(64);
+
+/** Everything that shapes the run and is known before it: all of the fingerprint but the input. */
+export function fingerprintDocument(
+  { agent, tools, outputSchema, completion }: PreparedAgent,
+  switches: JsonObject,
+  pricingPlan: string,
+): Omit<FingerprintDocument, "input"> {
+  const hashes = [...tools.values()].map((tool) => {
+    const qualifiedName = `${tool.namespace}:${tool.name}`;
+    return [qualifiedName, toolSchemaHash(qualifiedName, [tool.description, tool.modelSchema])] as const;
+  });
+  return {
+    prompt: agent.instructions,
+    model: agent.model.modelId,
+    provider: agent.model.provider,
+    pricingPlan,
+    tools: Object.fromEntries(hashes),
+    settings: { ...agent.settings },
+    policyVersion: POLICY_VERSION,
+    switches: {
+      ...switches,
+      completion: typeof completion.completion === "function" ? "predicate" : completion.completion,
+      outputSchema,
+    },
+  };
+}

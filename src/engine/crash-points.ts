@@ -1,0 +1,39 @@
+/**
+ * The named places where a crash is interesting: right before and right after everything that touches the outside.
+ * A test hands the runner a probe that kills the process at one of them; in production nobody listens.
+ */
+export const CRASH_POINTS = [
+  "run:created",
+  "step:begun",
+  "turn:before-open",
+  "turn:opened",
+  "model:before-request",
+  "model:answered",
+  "turn:before-journal",
+  "turn:journaled",
+  "tool:before-execute",
+  "tool:executed",
+  "tool:before-receipt",
+  "tool:receipt-stored",
+  "turn:before-commit",
+  "turn:committed",
+  "loop:decided",
+  "step:before-finish",
+  "step:finished",
+  "run:before-finish",
+  "run:finished",
+] as const;
+
+export type CrashPoint = (typeof CRASH_POINTS)[number];
+
+/** Where in the run the point was reached. `turnIndex` is 0 outside of turns. */
+export type CrashPointSite = {
+  readonly runId: string;
+  readonly stepPath: string;
+  readonly turnIndex: number;
+};
+
+/** Called at every point. Whatever it throws is thrown there. */
+export type CrashProbe = (point: CrashPoint, site: CrashPointSite) => void;
+
+export const NO_PROBE: CrashProbe = () => undefined;

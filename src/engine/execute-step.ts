@@ -1,0 +1,88 @@
+import { assertJson, canonicalJson } from "../core/canonical-json.ts";
+import { PawlError, StepFailedError } from "../core/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { childPath, type StepPath } from "../core/step-path.ts";
+import type { StepRecord } from "../store/store.ts";
+import { type RunHandle, reach } from "./run-handle.ts";
+import type { StepNode } from "./step.ts";
+import type { ContextHolder, Place } from "./step-executor.ts";
+import type { StepRegistry } from "./step-registry.ts";
+
+/**
+ * Executes a step through the registry. A finished instance gives its stored output and context; a new or an
+ * interrupted one runs on a copy of the context, and only success is merged and stored.
+ */
+export async function executeStep(registry: StepRegistry, step: StepNode, place: Place): Promise<Json> {
+  const executor = registry.executorOf(step);
+  const enter = (child: StepNode, childPlace: Place) => executeStep(registry, child, childPlace);
+  if (executor.storage === "none") return executor.execute(step, { ...place, instance: null, enter });
+
+  const { run, context, input } = place;
+  const path = childPath(place.path, step.name);
+  const known = await run.store.findStep(run.runId, path);
+  if (known?.status === "succeeded") {
+    if (isJsonObject(known.context)) context.value = known.context;
+    run.emit({ type: "step.skipped", runId: run.runId, step: path });
+    return known.output;
+  }
+  const instance = await begin(run, step, path, input);
+  const isolated: ContextHolder = { value: structuredClone(context.value) };
+  const frame = { run, path, input: instance.input, context: isolated, instance, enter };
+  const output = await attempt(path, async () => {
+    const value: unknown = (await executor.execute(step, frame)) ?? null;
+    assertJson(value, `The output of step ${path}`);
+    return value;
+  });
+  await finish(run, instance, output, context, isolated);
+  return output;
+}
+
+/** Names the step in whatever its code throws of its own; errors of ours say already what they are about. */
+async function attempt(path: StepPath, work: () => Promise<Json>): Promise<Json> {
+  try {
+    return await work();
+  } catch (error) {
+    throw PawlError.isInstance(error) || (error instanceof Error && error.name === "AbortError")
+      ? error
+      : stepFailed(error, path);
+  }
+}
+
+export function stepFailed(error: unknown, step: string): StepFailedError {
+  const message = error instanceof Error ? error.message : String(error);
+  return new StepFailedError(`Step ${step} failed: ${message}`, { step }, { cause: error });
+}
+
+async function begin(run: RunHandle, step: StepNode, path: StepPath, input: Json): Promise<StepRecord> {
+  run.signal.throwIfAborted();
+  const { name, kind, phase = "" } = step;
+  const instance = await run.store.beginStep(run.fence, { path, name, kind, phase, input });
+  reach(run, "step:begun", path, 0);
+  run.emit({ type: "step.started", runId: run.runId, step: path });
+  return instance;
+}
+
+async function finish(
+  run: RunHandle,
+  instance: StepRecord,
+  output: Json,
+  context: ContextHolder,
+  isolated: ContextHolder,
+): Promise<void> {
+  const changed = changedContext(context, isolated, instance.path);
+  reach(run, "step:before-finish", instance.path, 0);
+  await run.store.finishStep(run.fence, { stepKey: instance.stepKey, output, context: changed });
+  reach(run, "step:finished", instance.path, 0);
+  if (changed !== null) context.value = changed;
+  run.emit({ type: "step.finished", runId: run.runId, step: instance.path });
+}
+
+/** The context that a step leaves, or null where it is what it was. */
+export function changedContext(
+  before: ContextHolder,
+  after: ContextHolder,
+  path: StepPath,
+): JsonObject | null {
+  assertJson(after.value, `The context after step ${path}`);
+  return canonicalJson(after.value) === canonicalJson(before.value) ? null : after.value;
+}

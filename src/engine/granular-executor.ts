@@ -1,0 +1,73 @@
+import { ConfigurationError, MaxTurnsExceededError, ResumeError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
+import { fingerprintDocument, prepareAgent } from "./agent.ts";
+import { answerOf } from "./agent-output.ts";
+import { Conversation } from "./conversation.ts";
+import type { GranularStep, TurnLoopStep } from "./step.ts";
+import type { Frame, Place, StepExecutor } from "./step-executor.ts";
+import { executeTurn } from "./turn-executor.ts";
+import type { TurnScope } from "./turn-scope.ts";
+
+/** The turns of an agent, one after the other, until it is done. It exits by completion alone. */
+export const turnLoopExecutor: StepExecutor<TurnLoopStep> = {
+  storage: "instance",
+  async execute(loop, frame) {
+    const [granular] = loop.children;
+    let scope = await openScope(granular, loop.maxTurns, frame);
+    for (let reloads = 0; !scope.conversation.isComplete; ) {
+      const expected = scope.conversation.committed + 1;
+      if (expected > loop.maxTurns) throw tooManyTurns(loop, frame);
+      try {
+        await frame.enter(granular, { ...place(frame), turn: { scope, expected } });
+      } catch (error) {
+        // The store knows better: read it again and go on from there, and never more often than there are turns.
+        if (!(error instanceof ResumeError) || error.irrecoverable || ++reloads > loop.maxTurns) throw error;
+        scope = await openScope(granular, loop.maxTurns, frame);
+      }
+    }
+    return finalOutput(scope);
+  },
+};
+
+/** Executes exactly one turn. */
+export const granularExecutor: StepExecutor<GranularStep> = {
+  storage: "none",
+  async execute(step, { turn }) {
+    if (turn === undefined)
+      throw new ConfigurationError(`Step ${step.name} is one turn of an agent: make it with Step.granular.`);
+    await executeTurn(turn.scope, turn.expected);
+    return null;
+  },
+};
+
+function place({ run, path, input, context }: Frame): Place {
+  return { run, path, input, context };
+}
+
+/** Reads what the turns share, and the conversation as the store has it. */
+export async function openScope(step: GranularStep, maxTurns: number, frame: Frame): Promise<TurnScope> {
+  const { run, path, instance } = frame;
+  if (instance === null) throw new Error("The turns of an agent need their stored instance.");
+  const { options, agent, name } = step;
+  const input = options.input ?? frame.input;
+  const prepared = await prepareAgent(agent, options.completion, run.estimateTokens);
+  const { enforceIdempotency, blobThresholdBytes, historyMaxTokens } = options;
+  const switches = { mode: "granular", enforceIdempotency, blobThresholdBytes, historyMaxTokens };
+  const document = { input, ...fingerprintDocument(prepared, switches, run.pricing.id) };
+  const { stepKey } = instance;
+  const conversation = await Conversation.load(run, stepKey, prepared, input, options);
+  return { run, path, name, stepKey, prepared, options, document, conversation, maxTurns };
+}
+
+/** What the agent said last: its text, or what its schema makes of it. */
+async function finalOutput({ conversation, prepared }: TurnScope): Promise<Json> {
+  const response = conversation.lastResponse;
+  return response === null ? null : (await answerOf(prepared, response)).output;
+}
+
+function tooManyTurns(loop: TurnLoopStep, { path }: Frame): MaxTurnsExceededError {
+  return new MaxTurnsExceededError(
+    `Step ${path} was not done after ${loop.maxTurns} turns: raise maxTurns and resume; every turn so far is kept.`,
+    { maxTurns: loop.maxTurns, step: path },
+  );
+}

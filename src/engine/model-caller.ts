@@ -1,0 +1,162 @@
+import { ModelCallError, QuotaExceededError } from "../core/errors.ts";
+import { type Amount, amountOf, chargeFor, type ModelCallEnd } from "../core/usage.ts";
+import type { Charge } from "../store/store.ts";
+import type { OpenModelCall } from "./conversation.ts";
+import type { ModelRequest, ModelResponse } from "./ports.ts";
+import { type RunHandle, reach } from "./run-handle.ts";
+import type { TurnScope } from "./turn-scope.ts";
+
+const FIRST_BACKOFF_MS = 500;
+const LONGEST_BACKOFF_MS = 60_000;
+/** How long a model that was told to stop may take to say how far it came. */
+const ABORT_GRACE_MS = 1_000;
+
+export type Answer = {
+  readonly response: ModelResponse;
+  readonly call: OpenModelCall;
+  readonly charge: Charge;
+};
+
+/**
+ * Asks the model, again where that can help, each try reserved for before it is sent and settled once after it. The
+ * charge of the answer is not written here: it goes into the journal, with the response it paid for.
+ */
+export async function askModel(
+  scope: TurnScope,
+  turnIndex: number,
+  request: Omit<ModelRequest, "signal">,
+  open: () => Promise<OpenModelCall>,
+): Promise<Answer> {
+  const { run, path } = scope;
+  for (let tries = 1; ; tries++) {
+    const call = await open();
+    reach(run, "model:before-request", path, turnIndex);
+    run.lease.assertHeld();
+    const outcome = await attempt(scope, request);
+    if (outcome.kind === "answered") {
+      reach(run, "model:answered", path, turnIndex);
+      const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });
+      tellCharge(scope, call, charge);
+      return { response: outcome.response, call, charge };
+    }
+    const { error } = outcome;
+    const charge = chargeOf(scope, call, endOf(error));
+    await run.store.settleModelCall(run.fence, { stepKey: scope.stepKey, ...call, charge });
+    scope.conversation.openCall = null;
+    tellCharge(scope, call, charge);
+    const retryInMs =
+      error.details.retryable && tries < run.maxModelAttempts ? backoff(run, tries, error) : null;
+    const { attempt: number } = call;
+    run.emit({
+      type: "model.failed",
+      runId: run.runId,
+      step: path,
+      turn: turnIndex,
+      attempt: number,
+      message: error.message,
+      retryInMs,
+    });
+    run.signal.throwIfAborted();
+    if (retryInMs === null) throw error;
+    await run.clock.sleep(retryInMs, run.signal);
+    run.signal.throwIfAborted();
+  }
+}
+
+async function attempt(
+  { run, prepared }: TurnScope,
+  request: Omit<ModelRequest, "signal">,
+): Promise<{ kind: "answered"; response: ModelResponse } | { kind: "failed"; error: ModelCallError }> {
+  const stop = new AbortController();
+  const onAbort = () => stop.abort(run.signal.reason);
+  const cancelTimeout = run.clock.after(run.modelTimeoutMs, () => {
+    stop.abort(new DOMException(`The model did not answer in ${run.modelTimeoutMs} ms.`, "TimeoutError"));
+  });
+  run.signal.addEventListener("abort", onAbort, { once: true });
+  if (run.signal.aborted) onAbort();
+  try {
+    const response = prepared.agent.model.respond({ ...request, signal: stop.signal });
+    return { kind: "answered", response: await Promise.race([response, deaf(run, stop.signal)]) };
+  } catch (error) {
+    return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };
+  } finally {
+    cancelTimeout();
+    run.signal.removeEventListener("abort", onAbort);
+    stop.abort();
+  }
+}
+
+/** Rejects some time after an abort, for a model that does not listen to it. */
+function deaf(run: RunHandle, signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const listen = () => {
+      const reason: unknown = signal.reason;
+      run.clock.after(ABORT_GRACE_MS, () =>
+        reject(reason instanceof Error ? reason : new Error(String(reason))),
+      );
+    };
+    if (signal.aborted) listen();
+    else signal.addEventListener("abort", listen, { once: true });
+  });
+}
+
+/** What is not a `ModelCallError` says nothing about how far it came: then the request counts as sent. */
+function asModelCallError(
+  error: unknown,
+  model: { readonly provider: string; readonly modelId: string },
+): ModelCallError {
+  if (error instanceof ModelCallError) return error;
+  const timedOut = error instanceof DOMException && error.name === "TimeoutError";
+  const message = error instanceof Error ? error.message : String(error);
+  return new ModelCallError(
+    `Model ${model.provider}/${model.modelId} gave no answer: ${message}`,
+    { kind: timedOut ? "timeout" : "no_answer", status: null, retryAfterMs: null, retryable: false },
+    { cause: error },
+  );
+}
+
+function endOf(error: ModelCallError): ModelCallEnd {
+  switch (error.details.kind) {
+    case "not_sent":
+      return { kind: "not_sent" };
+    case "rejected":
+    case "rate_limited":
+      return { kind: "rejected" };
+    case "server_error":
+    case "no_answer":
+    case "timeout":
+      return { kind: "unanswered" };
+  }
+}
+
+function chargeOf(scope: TurnScope, call: OpenModelCall, end: ModelCallEnd): Charge {
+  return chargeFor(end, call.reserved, (usage) =>
+    amountOf(usage, scope.prepared.agent.model.modelId, scope.run.pricing),
+  );
+}
+
+function tellCharge({ run, path }: TurnScope, call: OpenModelCall, charge: Charge): void {
+  const { turnIndex: turn, attempt, reserved } = call;
+  const { basis, amount: charged } = charge;
+  run.emit({ type: "usage.settled", runId: run.runId, step: path, turn, attempt, basis, reserved, charged });
+  if (basis === "baseline")
+    run.emit({ type: "usage.baseline", runId: run.runId, step: path, turn, attempt, charged });
+}
+
+/** Exponential, with full jitter on its upper half; what the provider asked for is waited for at least. */
+function backoff(run: RunHandle, tries: number, error: ModelCallError): number {
+  const ceiling = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (tries - 1));
+  const jittered = Math.round(ceiling / 2 + (ceiling / 2) * run.random());
+  return Math.min(Math.max(jittered, error.details.retryAfterMs ?? 0), LONGEST_BACKOFF_MS);
+}
+
+export function quotaExceeded(
+  runId: string,
+  denied: { readonly unit: keyof Amount; readonly wanted: number; readonly remaining: number },
+): QuotaExceededError {
+  const { unit, wanted, remaining } = denied;
+  return new QuotaExceededError(
+    `Run ${runId}: the next model call may cost ${wanted} ${unit} and ${remaining} are left of the budget. Nothing was sent; resume with a higher budget.`,
+    { unit, wanted, remaining },
+  );
+}

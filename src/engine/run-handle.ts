@@ -1,0 +1,30 @@
+import type { TokenEstimator } from "../core/token-estimate.ts";
+import type { Pricing } from "../core/usage.ts";
+import type { Fence, Store } from "../store/store.ts";
+import type { CrashPoint, CrashProbe } from "./crash-points.ts";
+import type { LeaseKeeper } from "./lease-keeper.ts";
+import type { Clock, Random } from "./ports.ts";
+import type { RunEventListener } from "./run-events.ts";
+
+/** What the parts of the engine share while one worker has one run. */
+export type RunHandle = {
+  readonly runId: string;
+  readonly fence: Fence;
+  readonly store: Store;
+  readonly lease: LeaseKeeper;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly pricing: Pricing;
+  readonly estimateTokens: TokenEstimator;
+  readonly modelTimeoutMs: number;
+  readonly maxModelAttempts: number;
+  readonly maxParallelToolCalls: number;
+  readonly emit: RunEventListener;
+  readonly probe: CrashProbe;
+  /** Aborts when the caller cancels or the lease is lost. */
+  readonly signal: AbortSignal;
+};
+
+export function reach(run: RunHandle, point: CrashPoint, stepPath: string, turnIndex: number): void {
+  run.probe(point, { runId: run.runId, stepPath, turnIndex });
+}

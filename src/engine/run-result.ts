@@ -1,0 +1,16 @@
+import type { JsonObject } from "../core/json.ts";
+import type { GranularState, RunUsage } from "../store/store.ts";
+
+/** What a run came to. A failure is thrown, not returned. */
+export type RunResult<O> = {
+  readonly runId: string;
+  readonly status: "succeeded" | "waiting" | "cancelled";
+  /** Null unless the run succeeded. */
+  readonly output: O;
+  /** The run's context, and the state of its last granular step. */
+  readonly context: JsonObject & { readonly granularState?: GranularState };
+  readonly usage: RunUsage;
+  readonly waits: readonly never[];
+  /** Whether this call went on with a run that was there already. */
+  readonly resumed: boolean;
+};

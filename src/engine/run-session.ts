@@ -1,0 +1,178 @@
+import {
+  LeaseLostError,
+  PausedError,
+  PawlError,
+  PipelineAbortError,
+  type StoredError,
+} from "../core/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { ROOT_PATH } from "../core/step-path.ts";
+import type {
+  Claim,
+  Fence,
+  GranularState,
+  ModelCallRecord,
+  RunEnd,
+  RunRecord,
+  Store,
+} from "../store/store.ts";
+import { executeStep, stepFailed } from "./execute-step.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
+import { assertSameShape } from "./pipeline-shape.ts";
+import { type RunHandle, reach } from "./run-handle.ts";
+import type { RunResult } from "./run-result.ts";
+import type { PipelineStep } from "./step.ts";
+import type { StepRegistry } from "./step-registry.ts";
+
+export type RunSessionOptions = Omit<RunHandle, "runId" | "fence" | "store" | "lease" | "signal"> & {
+  readonly leaseMs: number;
+  readonly cancel: AbortSignal | undefined;
+};
+
+/** One worker's time with one run: from the claim to the release, with the lease kept in between. */
+export class RunSession {
+  readonly #store: Store;
+  readonly #registry: StepRegistry;
+  readonly #root: PipelineStep;
+  readonly #claim: Claim;
+  readonly #fence: Fence;
+  readonly #options: RunSessionOptions;
+  readonly #stop = new AbortController();
+
+  constructor(
+    store: Store,
+    registry: StepRegistry,
+    root: PipelineStep,
+    claim: Claim,
+    options: RunSessionOptions,
+  ) {
+    this.#store = store;
+    this.#registry = registry;
+    this.#root = root;
+    this.#claim = claim;
+    this.#fence = { runId: claim.run.runId, epoch: claim.epoch };
+    this.#options = options;
+  }
+
+  async execute<O>(resumed: boolean, lost: readonly ModelCallRecord[]): Promise<RunResult<O>> {
+    const { clock, leaseMs, cancel } = this.#options;
+    const onCancel = () => this.#stop.abort(new Cancelled());
+    const lease = new LeaseKeeper(this.#store, this.#fence, clock, leaseMs, (error) =>
+      this.#stop.abort(error),
+    );
+    cancel?.addEventListener("abort", onCancel, { once: true });
+    if (cancel?.aborted === true) onCancel();
+    const run: RunHandle = { ...this.#options, ...this.#handle(lease) };
+    try {
+      return await this.#work<O>(run, resumed, lost);
+    } finally {
+      lease.stop();
+      cancel?.removeEventListener("abort", onCancel);
+    }
+  }
+
+  #handle(lease: LeaseKeeper): Pick<RunHandle, "runId" | "fence" | "store" | "lease" | "signal"> {
+    return {
+      runId: this.#fence.runId,
+      fence: this.#fence,
+      store: this.#store,
+      lease,
+      signal: this.#stop.signal,
+    };
+  }
+
+  async #work<O>(run: RunHandle, resumed: boolean, lost: readonly ModelCallRecord[]): Promise<RunResult<O>> {
+    const { runId } = run;
+    run.emit({ type: "run.started", runId, resumed });
+    for (const { stepPath: step, turnIndex: turn, attempt, reserved: charged } of lost) {
+      run.emit({ type: "usage.baseline", runId, step, turn, attempt, charged });
+    }
+    if (!resumed) reach(run, "run:created", ROOT_PATH, 0);
+    try {
+      const { output, context } = await this.#runSteps(run);
+      reach(run, "run:before-finish", ROOT_PATH, 0);
+      await this.#store.releaseRun(this.#fence, { status: "succeeded", output, context });
+      reach(run, "run:finished", ROOT_PATH, 0);
+    } catch (error) {
+      await this.#fail(run, error);
+    }
+    const record = await this.#store.getRun(runId);
+    if (record === null) throw new Error(`Run ${runId} is gone.`);
+    const result = await resultOf<O>(this.#store, record, resumed);
+    run.emit({ type: "run.finished", runId, result });
+    return result;
+  }
+
+  async #runSteps(run: RunHandle): Promise<{ output: Json; context: JsonObject }> {
+    const { input, shape } = await this.#store.readRunInput(run.runId);
+    assertSameShape(run.runId, shape, this.#root, this.#claim.run.currentStep);
+    const context = { value: {} as JsonObject };
+    const output = await executeStep(this.#registry, this.#root, { run, path: ROOT_PATH, input, context });
+    return { output, context: context.value };
+  }
+
+  /** Leaves the run as the error says it is, and throws it on; only a cancelled run is a result like others. */
+  async #fail(run: RunHandle, error: unknown): Promise<void> {
+    const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
+    if (reason instanceof LeaseLostError || error instanceof LeaseLostError)
+      throw reason instanceof LeaseLostError ? reason : error;
+    const end = endOf(reason, this.#root.name);
+    try {
+      await this.#store.releaseRun(this.#fence, end.run);
+    } catch (refused) {
+      // The first error is the one to tell; what stays in the store is a run without a living owner, as after a crash.
+      if (end.thrown === null) throw refused;
+      run.emit({
+        type: "warning",
+        runId: run.runId,
+        message: `The run could not be released: ${String(refused)}`,
+      });
+    }
+    if (end.thrown !== null) throw end.thrown;
+  }
+}
+
+/** The caller's own wish, told apart from everything that goes wrong. */
+class Cancelled extends Error {
+  constructor() {
+    super("The run was cancelled.");
+    this.name = "AbortError";
+  }
+}
+
+function endOf(error: unknown, step: string): { readonly run: RunEnd; readonly thrown: Error | null } {
+  if (error instanceof Cancelled) return { run: { status: "cancelled", error: null }, thrown: null };
+  if (PawlError.isInstance(error)) {
+    const status =
+      error instanceof PausedError ? "waiting" : error instanceof PipelineAbortError ? "cancelled" : "failed";
+    return { run: { status, error: stored(error) }, thrown: error };
+  }
+  const failure = stepFailed(error, step);
+  return { run: { status: "failed", error: stored(failure) }, thrown: failure };
+}
+
+function stored({ code, message, details }: PawlError): StoredError {
+  return { code, message, details };
+}
+
+export async function resultOf<O>(store: Store, run: RunRecord, resumed: boolean): Promise<RunResult<O>> {
+  const state = await lastGranularState(store, run.runId);
+  const context = isJsonObject(run.context) ? run.context : {};
+  return {
+    runId: run.runId,
+    status: run.status === "waiting" || run.status === "cancelled" ? run.status : "succeeded",
+    output: run.output as O,
+    context: { ...context, ...(state === null ? {} : { granularState: state }) },
+    usage: await store.readUsage(run.runId),
+    waits: [],
+    resumed,
+  };
+}
+
+async function lastGranularState(store: Store, runId: string): Promise<GranularState | null> {
+  for (const { path } of (await store.listSteps(runId)).toReversed()) {
+    const state = await store.readGranularState(runId, path);
+    if (state !== null) return state;
+  }
+  return null;
+}

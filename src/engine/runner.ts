@@ -1,0 +1,276 @@
+import { v7 as uuidv7 } from "uuid";
+import { assertJson, canonicalHash } from "../core/canonical-json.ts";
+import { ConfigurationError, RunBusyError, RunNotFoundError, reviveError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
+import type { Limit } from "../core/quota.ts";
+import { assertRunId } from "../core/step-path.ts";
+import { estimateTokens, type TokenEstimator } from "../core/token-estimate.ts";
+import { assertPricing, type Pricing, UNPRICED } from "../core/usage.ts";
+import { openStore } from "../store/open-store.ts";
+import type { Claim, ClaimOutcome, ModelCallRecord, RunRecord, RunStatus, Store } from "../store/store.ts";
+import { type Agent, isAgent } from "./agent.ts";
+import { codeStepExecutor } from "./code-step-executor.ts";
+import { type CrashProbe, NO_PROBE } from "./crash-points.ts";
+import { EventStream } from "./event-stream.ts";
+import { granularExecutor, turnLoopExecutor } from "./granular-executor.ts";
+import { loopExecutor } from "./loop-executor.ts";
+import { pipelineExecutor } from "./pipeline-executor.ts";
+import { shapeOf } from "./pipeline-shape.ts";
+import type { Clock, Random } from "./ports.ts";
+import type { RunEvent, RunEventListener } from "./run-events.ts";
+import type { RunResult } from "./run-result.ts";
+import { RunSession, resultOf } from "./run-session.ts";
+import { type PipelineStep, Step, type StepNode } from "./step.ts";
+import type { StepExecutor } from "./step-executor.ts";
+import { StepRegistry } from "./step-registry.ts";
+import { systemClock } from "./system-clock.ts";
+
+export type RunnerOptions = {
+  /** `./pawl.db` unless given; then it is opened for each run and closed after it. */
+  readonly store?: Store;
+  /** Executors for step kinds of your own, or in place of a built-in one. */
+  readonly executors?: { readonly [kind: string]: StepExecutor<never> };
+  readonly pricing?: Pricing;
+  readonly estimateTokens?: TokenEstimator;
+  /** How long a worker that falls silent keeps the run; it renews three times as often. */
+  readonly leaseMs?: number;
+  readonly modelTimeoutMs?: number;
+  /** How often a turn's model call is tried, the first time included. */
+  readonly maxModelAttempts?: number;
+  readonly maxParallelToolCalls?: number;
+  readonly entrypoint?: string;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly probe?: CrashProbe;
+};
+
+export type Budget = { readonly tokens?: number; readonly microDollars?: number };
+
+export type ResumeOptions = {
+  /** Cancels: what is under way ends or is left to recovery, and the run can be resumed. */
+  readonly signal?: AbortSignal;
+  /** Waits while a living process has the run, instead of throwing `RunBusyError`. */
+  readonly wait?: boolean;
+  /** The most that the run may use, what it has used before included. */
+  readonly budget?: Budget;
+};
+
+export type RunOptions = ResumeOptions & {
+  /** Names the run; minted when absent. */
+  readonly runId?: string;
+  /** Starts a new run even where one with the same input was interrupted. */
+  readonly fresh?: boolean;
+};
+
+const BUILT_IN = {
+  pipeline: pipelineExecutor,
+  loop: loopExecutor,
+  "turn-loop": turnLoopExecutor,
+  granular: granularExecutor,
+  run: codeStepExecutor,
+};
+
+const BUSY_POLL_MS = 100;
+
+type Begun =
+  | {
+      readonly kind: "work";
+      readonly claim: Claim;
+      readonly resumed: boolean;
+      readonly lost: readonly ModelCallRecord[];
+    }
+  | { readonly kind: "ended"; readonly run: RunRecord };
+
+/**
+ * Runs an agent, a step or a pipeline, durably.
+ *
+ * @example
+ * const { output } = await new Runner(researcher).run("Quantum computing breakthroughs");
+ */
+export class Runner<O = unknown> {
+  readonly #root: PipelineStep<O>;
+  readonly #registry: StepRegistry;
+  readonly #options: RunnerOptions;
+  readonly #clock: Clock;
+  readonly #leaseMs: number;
+
+  constructor(target: Agent<O> | StepNode<O>, options: RunnerOptions = {}) {
+    this.#root = rootOf(target);
+    this.#registry = new StepRegistry({ ...BUILT_IN, ...options.executors });
+    this.#registry.assertKnows(this.#root);
+    if (options.pricing !== undefined) assertPricing(options.pricing);
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#leaseMs = options.leaseMs ?? 30_000;
+  }
+
+  /**
+   * Starts a run, or goes on with one: with the id given, or, without an id, with a run of the same pipeline and
+   * input whose process died. A succeeded run gives its result again, a failed one throws its error again.
+   */
+  run(input: Json, options: RunOptions = {}): Promise<RunResult<O>> {
+    return this.#run(input, options, () => undefined);
+  }
+
+  /** Like `run`, and tells what happens as it happens; leaving the loop early cancels the run. */
+  stream(input: Json, options: RunOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
+    return new EventStream(
+      (listener, signal) => this.#run(input, { ...options, signal }, listener),
+      options.signal,
+    ).events();
+  }
+
+  /** Goes on with a run that was interrupted, has failed, waits or was cancelled. */
+  resume(runId: string, options: ResumeOptions = {}): Promise<RunResult<O>> {
+    return this.#withStore(async (store) => {
+      assertRunId(runId);
+      const from: RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
+      const begun = await this.#claim(store, runId, from, options);
+      return this.#execute(store, begun, options, () => undefined);
+    });
+  }
+
+  #run(input: Json, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
+    return this.#withStore(async (store) => {
+      assertJson(input, "The input of the run");
+      if (options.runId !== undefined) assertRunId(options.runId);
+      const begun =
+        options.runId === undefined
+          ? await this.#begin(store, input, options)
+          : await this.#beginNamed(store, input, options.runId, options);
+      return this.#execute(store, begun, options, listener);
+    });
+  }
+
+  async #begin(store: Store, input: Json, options: RunOptions): Promise<Begun> {
+    if (options.fresh !== true) {
+      const abandoned = await store.findAbandonedRuns(this.#root.name, canonicalHash(input));
+      for (const runId of abandoned) {
+        const outcome = await store.claimRun(runId, this.#claimOptions(["running"], options));
+        if (outcome.kind === "claimed")
+          return { kind: "work", claim: outcome.claim, resumed: true, lost: outcome.chargedAsLost };
+      }
+    }
+    return this.#beginNamed(store, input, uuidv7(), options);
+  }
+
+  async #beginNamed(store: Store, input: Json, runId: string, options: RunOptions): Promise<Begun> {
+    const inputHash = canonicalHash(input);
+    const created = await store.createRun({
+      runId,
+      pipeline: this.#root.name,
+      entrypoint: this.#options.entrypoint ?? "library",
+      input,
+      inputHash,
+      shape: shapeOf(this.#root),
+      limit: limitOf(options.budget),
+      leaseMs: this.#leaseMs,
+    });
+    if (created.kind === "created") return { kind: "work", claim: created.claim, resumed: false, lost: [] };
+    const run = await store.getRun(runId);
+    if (run !== null) assertSameRun(run, this.#root.name, inputHash);
+    return this.#claim(store, runId, ["queued", "running"], options);
+  }
+
+  async #claim(
+    store: Store,
+    runId: string,
+    from: readonly RunStatus[],
+    options: ResumeOptions,
+  ): Promise<Begun> {
+    for (;;) {
+      const outcome: ClaimOutcome = await store.claimRun(runId, this.#claimOptions(from, options));
+      switch (outcome.kind) {
+        case "claimed":
+          return { kind: "work", claim: outcome.claim, resumed: true, lost: outcome.chargedAsLost };
+        case "refused":
+          return { kind: "ended", run: outcome.run };
+        case "not_found":
+          throw new RunNotFoundError(
+            `There is no run ${runId} in this store: check the id and the store's address.`,
+            { runId },
+          );
+        case "busy":
+          if (options.wait !== true) throw busy(runId, outcome);
+          await this.#clock.sleep(BUSY_POLL_MS, options.signal);
+      }
+    }
+  }
+
+  #claimOptions(from: readonly RunStatus[], { budget }: ResumeOptions) {
+    return { leaseMs: this.#leaseMs, from, ...(budget === undefined ? {} : { limit: limitOf(budget) }) };
+  }
+
+  async #execute(
+    store: Store,
+    begun: Begun,
+    options: ResumeOptions,
+    listener: RunEventListener,
+  ): Promise<RunResult<O>> {
+    if (begun.kind === "ended") {
+      const { run } = begun;
+      if (run.status === "failed" && run.error !== null) throw reviveError(run.error);
+      return resultOf(store, run, true);
+    }
+    const { claim, resumed, lost } = begun;
+    const session = new RunSession(store, this.#registry, this.#root, claim, {
+      leaseMs: this.#leaseMs,
+      clock: this.#clock,
+      random: this.#options.random ?? Math.random,
+      pricing: this.#options.pricing ?? UNPRICED,
+      estimateTokens: this.#options.estimateTokens ?? estimateTokens,
+      modelTimeoutMs: this.#options.modelTimeoutMs ?? 600_000,
+      maxModelAttempts: this.#options.maxModelAttempts ?? 3,
+      maxParallelToolCalls: this.#options.maxParallelToolCalls ?? 8,
+      probe: this.#options.probe ?? NO_PROBE,
+      emit: listener,
+      cancel: options.signal,
+    });
+    return session.execute<O>(resumed, lost);
+  }
+
+  async #withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    if (this.#options.store !== undefined) return work(this.#options.store);
+    const store = await openStore();
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  }
+}
+
+function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
+  if (isAgent(target)) return Step.granular(target.name, target);
+  const step = target;
+  const children = step.kind === "pipeline" ? (step.children ?? []) : [step];
+  return { kind: "pipeline", name: step.name, children, inline: true };
+}
+
+function limitOf(budget: Budget | undefined): Limit {
+  return { tokens: budget?.tokens ?? null, microDollars: budget?.microDollars ?? null };
+}
+
+function assertSameRun(run: RunRecord, pipeline: string, inputHash: Uint8Array): void {
+  if (run.pipeline !== pipeline) {
+    throw new ConfigurationError(
+      `Run ${run.runId} belongs to pipeline ${run.pipeline}, not ${pipeline}: use another run id.`,
+    );
+  }
+  if (!Buffer.from(run.inputHash).equals(inputHash)) {
+    throw new ConfigurationError(
+      `Run ${run.runId} was started with other input: use another run id, or \`resume\` to go on with the input it has.`,
+    );
+  }
+}
+
+function busy(
+  runId: string,
+  { owner, until }: { readonly owner: string; readonly until: number },
+): RunBusyError {
+  const end = new Date(until).toISOString();
+  return new RunBusyError(
+    `Run ${runId} is being worked on by ${owner}, whose lease runs until ${end}: wait for it (\`wait: true\`), or stop that process.`,
+    { runId, owner, until: end },
+  );
+}

@@ -1,0 +1,168 @@
+import type { Completion } from "../core/completion.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import { assertStepName } from "../core/step-path.ts";
+import type { Agent } from "./agent.ts";
+import type { CodeStepContext } from "./code-step-context.ts";
+
+/**
+ * A step: data that says what is to be done. Which executor does it is looked up by `kind` in the registry, so a
+ * kind of your own needs nothing but an object like this and an executor.
+ */
+export interface StepNode<O = unknown> {
+  readonly kind: string;
+  readonly name: string;
+  /** Groups steps for people: `plan`, `crawl`, `render` … */
+  readonly phase?: string;
+  /** The steps inside this one: part of the pipeline's pinned shape. */
+  readonly children?: readonly StepNode[];
+  /** Carries the type of the output, and no value. */
+  readonly outputType?: O;
+}
+
+export interface PipelineStep<O = unknown> extends StepNode<O> {
+  readonly kind: "pipeline";
+  readonly children: readonly StepNode[];
+  /** True where the pipeline is only a wrapping: then it has no part in the paths of its steps. */
+  readonly inline: boolean;
+}
+
+export interface LoopStep<O = unknown> extends StepNode<O> {
+  readonly kind: "loop";
+  readonly children: readonly [StepNode<O>];
+  readonly until: (output: O, context: JsonObject) => boolean | Promise<boolean>;
+  readonly maxIterations: number;
+}
+
+/** The loop over an agent's turns: each iteration is one turn of the same conversation. */
+export interface TurnLoopStep<O = unknown> extends StepNode<O> {
+  readonly kind: "turn-loop";
+  readonly children: readonly [GranularStep<O>];
+  readonly maxTurns: number;
+}
+
+/** One turn of an agent. */
+export interface GranularStep<O = unknown> extends StepNode<O> {
+  readonly kind: "granular";
+  readonly agent: Agent<O>;
+  readonly options: GranularOptions;
+}
+
+export interface CodeStep<O = unknown> extends StepNode<O> {
+  readonly kind: "run";
+  readonly code: (input: never, context: CodeStepContext) => Promise<O> | O;
+}
+
+export type GranularOptions = {
+  /** Replaces what the step before gives. */
+  readonly input?: Json;
+  readonly historyMaxTokens: number;
+  readonly blobThresholdBytes: number;
+  readonly enforceIdempotency: boolean;
+  readonly completion: Completion;
+  /** Go on with a marker where a large result is gone and its tool is `repeat` or `keyed`. */
+  readonly degradedReplay: boolean;
+};
+
+const GRANULAR_DEFAULTS: GranularOptions = {
+  historyMaxTokens: 128_000,
+  blobThresholdBytes: 20_000,
+  enforceIdempotency: false,
+  completion: "auto",
+  degradedReplay: false,
+};
+
+const DEFAULT_MAX_TURNS = 20;
+
+export const Step = {
+  /**
+   * An agent that works turn by turn, each committed once: a `Pipeline` of a loop of granular steps.
+   *
+   * @example
+   * const research = Step.granular("research", researcher, { maxTurns: 20 });
+   */
+  granular<O>(
+    name: string,
+    agent: Agent<O>,
+    options: Partial<GranularOptions> & { readonly maxTurns?: number } = {},
+  ): PipelineStep<O> {
+    const { maxTurns = DEFAULT_MAX_TURNS, ...rest } = options;
+    assertStepName("step", name);
+    const granular: GranularStep<O> = {
+      kind: "granular",
+      name,
+      agent,
+      options: { ...GRANULAR_DEFAULTS, ...rest },
+    };
+    assertPositive(`maxTurns of step ${name}`, maxTurns);
+    assertPositive(`historyMaxTokens of step ${name}`, granular.options.historyMaxTokens);
+    assertPositive(`blobThresholdBytes of step ${name}`, granular.options.blobThresholdBytes);
+    if (granular.options.enforceIdempotency) assertKeysEnforced(name, agent);
+    const loop: TurnLoopStep<O> = { kind: "turn-loop", name, children: [granular], maxTurns };
+    return { kind: "pipeline", name, children: [loop], inline: true };
+  },
+
+  /**
+   * Ordinary code. What it does through `ctx.call` has a receipt and is not done again when the step is interrupted
+   * and runs again from its start; any other effect is at-least-once.
+   */
+  run<I = never, O = Json>(
+    name: string,
+    code: (input: I, context: CodeStepContext) => Promise<O> | O,
+    options: { readonly phase?: string } = {},
+  ): CodeStep<O> {
+    assertStepName("step", name);
+    return { kind: "run", name, code, ...options };
+  },
+
+  /** Runs the body again and again, on its own output, until `until` says so. Every iteration is an instance of its own. */
+  loop<O>(
+    name: string,
+    body: StepNode<O>,
+    options: {
+      readonly until: (output: O, context: JsonObject) => boolean | Promise<boolean>;
+      readonly maxIterations: number;
+      /** A failing iteration ends the loop; there is no other way yet, and saying so is allowed. */
+      readonly onFailure?: "abort";
+    },
+  ): LoopStep<O> {
+    assertStepName("step", name);
+    assertPositive(`maxIterations of step ${name}`, options.maxIterations);
+    return {
+      kind: "loop",
+      name,
+      children: [body],
+      until: options.until,
+      maxIterations: options.maxIterations,
+    };
+  },
+};
+
+export const Pipeline = {
+  /** Steps in order; each gets the output of the one before it. */
+  of<O>(name: string, ...steps: readonly [...StepNode[], StepNode<O>]): PipelineStep<O> {
+    assertStepName("pipeline", name);
+    if (steps.length === 0) throw new ConfigurationError(`Pipeline ${name} has no steps: give at least one.`);
+    const names = steps.map((step) => step.name);
+    const twice = names.find((step, index) => names.indexOf(step) !== index);
+    if (twice !== undefined) {
+      throw new ConfigurationError(`Pipeline ${name} has two steps named ${twice}: rename one of them.`);
+    }
+    return { kind: "pipeline", name, children: steps, inline: false };
+  },
+};
+
+/** With enforcement, a tool that may do something twice has to take the key that prevents it. */
+function assertKeysEnforced(step: string, agent: Agent): void {
+  for (const [name, tool] of Object.entries(agent.tools)) {
+    if (tool.effect === "read_only" || tool.recovery === "repeat" || tool.requiresIdempotencyKey) continue;
+    throw new ConfigurationError(
+      `Step ${step} enforces idempotency and tool ${name} takes no key: set requiresIdempotencyKey on it, or say that it is read_only or may repeat.`,
+    );
+  }
+}
+
+function assertPositive(what: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 1) return;
+  throw new ConfigurationError(`${what} is ${value}: give a whole number of at least 1.`);
+}

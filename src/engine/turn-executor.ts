@@ -1,0 +1,244 @@
+import { isTurnComplete } from "../core/completion.ts";
+import { ResumeError } from "../core/errors.ts";
+import type { MessageGroup } from "../core/history-truncation.ts";
+import { type Message, textOf, toolCallsOf } from "../core/message.ts";
+import { estimateMessageTokens } from "../core/token-estimate.ts";
+import { decideTurn } from "../core/turn-decision.ts";
+import { describeChanges, fingerprintChanges, fingerprintOf } from "../core/turn-fingerprint.ts";
+import { type Amount, amountOf } from "../core/usage.ts";
+import type { NewReceipt, StoredResponse, TurnJournal, TurnOpening } from "../store/store.ts";
+import { answerOf } from "./agent-output.ts";
+import type { OpenModelCall } from "./conversation.ts";
+import { askModel, quotaExceeded } from "./model-caller.ts";
+import { reach } from "./run-handle.ts";
+import { resultMessage } from "./tool-receipt.ts";
+import { planTurnCalls, runTurnCalls, type TurnCallResult, type TurnCalls } from "./turn-calls.ts";
+import type { TurnScope } from "./turn-scope.ts";
+
+export type TurnOutcome = { readonly executed: boolean; readonly isComplete: boolean };
+
+/**
+ * Brings turn `expected` to its commit, or finds that it is there already.
+ *
+ *   decide ─► open ─► model ─► JOURNAL ─► tools ─► COMMIT
+ */
+export async function executeTurn(scope: TurnScope, expected: number): Promise<TurnOutcome> {
+  const { conversation, run, path } = scope;
+  const fingerprint = fingerprintOf(scope.document);
+  const decision = decideTurn(conversation.stored(), expected, fingerprint);
+  switch (decision.kind) {
+    case "skip":
+    case "finished":
+      return { executed: false, isComplete: conversation.isComplete };
+    case "behind":
+      throw outOfStep(scope, expected, "ahead of this worker");
+    case "gap":
+      throw outOfStep(scope, expected, "missing a turn before it");
+    case "diverged":
+      throw diverged(scope);
+    case "replay":
+    case "execute": {
+      run.signal.throwIfAborted();
+      const replayed = decision.kind === "replay";
+      run.emit({ type: "turn.started", runId: run.runId, step: path, turn: expected, replayed });
+      const turn = replayed ? await replayTurn(scope, expected) : await askTurn(scope, expected, fingerprint);
+      return { executed: true, isComplete: await settleTurn(scope, fingerprint, turn) };
+    }
+  }
+}
+
+/** A turn whose response is known. `journal` is what commit 1 still has to write: null when it has. */
+type AnsweredTurn = {
+  readonly turnIndex: number;
+  readonly response: StoredResponse;
+  readonly tokens: number;
+  readonly calls: TurnCalls;
+  readonly journal: TurnJournal | null;
+};
+
+async function askTurn(scope: TurnScope, turnIndex: number, fingerprint: string): Promise<AnsweredTurn> {
+  const { run, prepared, conversation } = scope;
+  const opening = openingOf(scope, turnIndex, fingerprint, conversation.viewTokens());
+  const { response, call, charge } = await askModel(
+    scope,
+    turnIndex,
+    {
+      instructions: prepared.agent.instructions,
+      messages: conversation.view(),
+      tools: prepared.modelTools,
+      outputSchema: prepared.outputSchema,
+      settings: prepared.agent.settings,
+    },
+    () => openCall(scope, opening),
+  );
+  const { content, finishReason, responseId, invalidCalls } = response;
+  const stored: StoredResponse = {
+    content,
+    finishReason,
+    responseId,
+    ...(Object.keys(invalidCalls).length > 0 ? { invalidCalls } : {}),
+  };
+  const tokens = estimateMessageTokens({ role: "assistant", content }, run.estimateTokens);
+  const calls = await planTurnCalls(scope, turnIndex, stored);
+  const journal: TurnJournal = {
+    stepKey: scope.stepKey,
+    turnIndex,
+    attempt: call.attempt,
+    charge,
+    response: stored,
+    tokens,
+    calls: calls.rows,
+  };
+  if (calls.rows.length === 0) return { turnIndex, response: stored, tokens, calls, journal };
+  reach(run, "turn:before-journal", scope.path, turnIndex);
+  await run.store.journalResponse(run.fence, journal);
+  conversation.openCall = null;
+  reach(run, "turn:journaled", scope.path, turnIndex);
+  return { turnIndex, response: stored, tokens, calls, journal: null };
+}
+
+async function replayTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTurn> {
+  const { journaled } = scope.conversation;
+  if (journaled === null) throw new Error(`Turn ${turnIndex} is to be replayed and is not journaled.`);
+  const { response, tokens } = journaled;
+  const calls = await planTurnCalls(scope, turnIndex, response, journaled.calls);
+  return { turnIndex, response, tokens, calls, journal: null };
+}
+
+/** Runs the tools and commits the turn. Resolves to whether the agent is done. */
+async function settleTurn(scope: TurnScope, fingerprint: string, turn: AnsweredTurn): Promise<boolean> {
+  const { run, conversation, path, stepKey } = scope;
+  const { turnIndex, response } = turn;
+  const { results, unstored } = await runTurnCalls(scope, turnIndex, turn.calls);
+  const verdict = await judge(scope, turn, unstored);
+  const group = turnGroup(scope, turn, results, verdict.followUp);
+  const { isComplete } = verdict;
+  const more = !isComplete && turnIndex < scope.maxTurns;
+  const next = more ? openingOf(scope, turnIndex + 1, fingerprint, conversation.viewTokens(group)) : null;
+  reach(run, "turn:before-commit", path, turnIndex);
+  const committed = await run.store.commitTurn(run.fence, {
+    stepKey,
+    turnIndex,
+    journal: turn.journal,
+    followUp: verdict.followUp,
+    receipts: unstored,
+    isComplete,
+    messages: group.messages.length,
+    tokens: group.tokens,
+    next,
+  });
+  reach(run, "turn:committed", path, turnIndex);
+  conversation.advance(turnIndex, group, response, isComplete);
+  conversation.openCall =
+    committed.next?.kind === "opened" ? { turnIndex: turnIndex + 1, ...committed.next } : null;
+  run.emit({
+    type: "turn.committed",
+    runId: run.runId,
+    step: path,
+    turn: turnIndex,
+    text: textOf(response.content),
+    isComplete,
+  });
+  return isComplete;
+}
+
+/** Whether the agent is done, and what to tell it if not. If that throws, what the tools did is stored first. */
+async function judge(
+  scope: TurnScope,
+  { turnIndex, response, calls, journal }: AnsweredTurn,
+  unstored: readonly NewReceipt[],
+): Promise<{ isComplete: boolean; followUp: string | null }> {
+  const { run, prepared, stepKey } = scope;
+  try {
+    const answer = await answerOf(prepared, response);
+    const isComplete = isTurnComplete(prepared.completion, {
+      turnIndex,
+      text: textOf(response.content),
+      output: answer.output,
+      toolCalls: toolCallsOf(response.content).map(({ toolName, input }) => ({ name: toolName, input })),
+    });
+    const unfinished = !isComplete || answer.problem !== null;
+    const followUp = calls.rows.length === 0 && unfinished ? (answer.problem ?? "Continue.") : null;
+    return { isComplete: !unfinished, followUp };
+  } catch (error) {
+    for (const receipt of unstored)
+      await run.store.recordReceipt(run.fence, { stepKey, turnIndex, receipt, start: [] });
+    if (journal !== null) await run.store.journalResponse(run.fence, journal);
+    throw error;
+  }
+}
+
+/** The messages that this turn adds, as the next request will carry them: large results whole. */
+function turnGroup(
+  { run }: TurnScope,
+  turn: AnsweredTurn,
+  results: readonly TurnCallResult[],
+  followUp: string | null,
+): MessageGroup {
+  const messages: Message[] = [{ role: "assistant", content: turn.response.content }];
+  let tokens = turn.tokens;
+  for (const { part, output, tokens: resultTokens } of results) {
+    messages.push(resultMessage(part.toolCallId, part.toolName, output));
+    tokens += resultTokens;
+  }
+  if (followUp !== null) {
+    const message: Message = { role: "user", content: followUp };
+    messages.push(message);
+    tokens += estimateMessageTokens(message, run.estimateTokens);
+  }
+  return { messages, tokens };
+}
+
+/** The reservation for a call: what goes in, and the most that may come out. */
+function openingOf(
+  scope: TurnScope,
+  turnIndex: number,
+  fingerprint: string,
+  viewTokens: number,
+): TurnOpening {
+  const { agent } = scope.prepared;
+  const usage = {
+    inputTokens: viewTokens + scope.prepared.schemaTokens,
+    outputTokens: agent.settings.maxOutputTokens,
+    cachedInputTokens: 0,
+    reasoningTokens: 0,
+  };
+  const reserve: Amount = amountOf(usage, agent.model.modelId, scope.run.pricing);
+  return {
+    stepKey: scope.stepKey,
+    turnIndex,
+    reserve,
+    fingerprint: { hash: fingerprint, document: scope.document },
+  };
+}
+
+/** In steady state the call was reserved for in the commit of the turn before. */
+async function openCall(scope: TurnScope, opening: TurnOpening): Promise<OpenModelCall> {
+  const { run, conversation, path } = scope;
+  if (conversation.openCall?.turnIndex === opening.turnIndex) return conversation.openCall;
+  reach(run, "turn:before-open", path, opening.turnIndex);
+  const opened = await run.store.openTurn(run.fence, opening);
+  if (opened.kind === "denied") throw quotaExceeded(run.runId, opened);
+  reach(run, "turn:opened", path, opening.turnIndex);
+  conversation.openCall = {
+    turnIndex: opening.turnIndex,
+    attempt: opened.attempt,
+    reserved: opened.reserved,
+  };
+  return conversation.openCall;
+}
+
+function diverged({ conversation, document, run, path }: TurnScope): ResumeError {
+  const changes = fingerprintChanges(conversation.storedFingerprint?.document ?? null, document);
+  return new ResumeError(
+    `Run ${run.runId} cannot go on: step ${path} is not what it was when it began. Changed: ${describeChanges(changes)}. No call was made; put it back, or start a new run.`,
+    { irrecoverable: true, changes },
+  );
+}
+
+function outOfStep({ conversation, run, path }: TurnScope, expected: number, where: string): ResumeError {
+  return new ResumeError(
+    `Run ${run.runId}: turn ${expected} of step ${path} was asked for and the store, at turn ${conversation.committed}, is ${where}. Nothing was run; reload and go on.`,
+    { irrecoverable: false, changes: [] },
+  );
+}

@@ -1,0 +1,20 @@
+import type { FingerprintDocument } from "../core/turn-fingerprint.ts";
+import type { PreparedAgent } from "./agent.ts";
+import type { Conversation } from "./conversation.ts";
+import type { RunHandle } from "./run-handle.ts";
+import type { GranularOptions } from "./step.ts";
+
+/** What the turns of one granular step share. */
+export type TurnScope = {
+  readonly run: RunHandle;
+  readonly path: string;
+  readonly name: string;
+  readonly stepKey: number;
+  readonly prepared: PreparedAgent;
+  readonly options: GranularOptions;
+  /** Everything that must not change between turns; hashed anew at every turn. */
+  readonly document: FingerprintDocument;
+  readonly conversation: Conversation;
+  /** No turn after this one is opened. */
+  readonly maxTurns: number;
+};

@@ -1,0 +1,87 @@
+import type { Tool as AiSdkTool, LanguageModel } from "ai";
+import { aiSdkModel } from "./adapters/ai-sdk.ts";
+import { aiSdkTool } from "./adapters/ai-sdk-tool.ts";
+import { type Agent, type AgentDefinition, defineAgent } from "./engine/agent.ts";
+import type { ModelPort } from "./engine/ports.ts";
+import { isTool, type Tool } from "./engine/tool.ts";
+
+export type AgentOptions<O> = Omit<AgentDefinition<O>, "model" | "tools"> & {
+  /** Any AI SDK `LanguageModel`, or a port of your own. */
+  readonly model: LanguageModel | ModelPort;
+  /** Tools made with `tool({ … })`; a plain AI SDK tool works as it is. */
+  readonly tools?: { readonly [name: string]: Tool | AiSdkTool };
+};
+
+/**
+ * A model with its instructions, tools and settings.
+ *
+ * @example
+ * const researcher = agent({ name: "researcher", model: openai("gpt-5.2"), instructions: "You research.", tools: { search } });
+ */
+export function agent<O = string>({ model, tools = {}, ...rest }: AgentOptions<O>): Agent<O> {
+  const ours = Object.entries(tools).map(
+    ([name, tool]) => [name, isTool(tool) ? tool : aiSdkTool(name, tool)] as const,
+  );
+  return defineAgent<O>({
+    ...rest,
+    model: isModelPort(model) ? model : aiSdkModel(model),
+    tools: Object.fromEntries(ours),
+  });
+}
+
+function isModelPort(model: LanguageModel | ModelPort): model is ModelPort {
+  return typeof model === "object" && "respond" in model;
+}
+
+export type { CompletedTurn, Completion } from "./core/completion.ts";
+export {
+  BlobMissingError,
+  ConfigurationError,
+  InfiniteRedirectError,
+  LeaseLostError,
+  MaxIterationsExceededError,
+  MaxTurnsExceededError,
+  ModelCallError,
+  NotJsonError,
+  PausedError,
+  PawlError,
+  PipelineAbortError,
+  QuotaExceededError,
+  ResumeError,
+  RunBusyError,
+  RunNotFoundError,
+  StepFailedError,
+  StoreUnavailableError,
+  StoreUnusableError,
+  ToolCallInDoubtError,
+  ToolFailedError,
+} from "./core/errors.ts";
+export type { Json, JsonObject } from "./core/json.ts";
+export type { AssistantPart, Message, ToolOutput } from "./core/message.ts";
+export { type Limit, Quota } from "./core/quota.ts";
+export type { RecoveryClass, SideEffectClass } from "./core/tool-call-decision.ts";
+export type { Amount, ModelPrice, Pricing, Usage } from "./core/usage.ts";
+export type { Agent } from "./engine/agent.ts";
+export type { CodeStepContext } from "./engine/code-step-context.ts";
+export type {
+  Clock,
+  ModelPort,
+  ModelRequest,
+  ModelResponse,
+  ModelSettings,
+  ModelTool,
+} from "./engine/ports.ts";
+export type { RunEvent } from "./engine/run-events.ts";
+export type { RunResult } from "./engine/run-result.ts";
+export {
+  type Budget,
+  type ResumeOptions,
+  Runner,
+  type RunnerOptions,
+  type RunOptions,
+} from "./engine/runner.ts";
+export { type GranularOptions, Pipeline, Step, type StepNode } from "./engine/step.ts";
+export type { Frame, Place, StepExecutor } from "./engine/step-executor.ts";
+export { type Tool, type ToolCallContext, type ToolDefinition, tool } from "./engine/tool.ts";
+export { openStore } from "./store/open-store.ts";
+export type * from "./store/store.ts";

@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { StoreUnusableError } from "../../core/errors.ts";
+import type { Database } from "./database.ts";
+
+const FOLDER = new URL("./migrations/", import.meta.url);
+
+export type Migration = { readonly number: number; readonly name: string; readonly sql: string };
+
+/** The numbered SQL files, in order and without a hole. */
+export function migrations(): Migration[] {
+  const files = readdirSync(FOLDER)
+    .filter((file) => file.endsWith(".sql"))
+    .sort();
+  return files.map((file, index) => {
+    const number = Number(file.slice(0, 4));
+    if (number !== index + 1) throw new Error(`Migration ${file} should be number ${index + 1}.`);
+    return { number, name: file.slice(5, -4), sql: readFileSync(new URL(file, FOLDER), "utf8") };
+  });
+}
+
+/**
+ * Brings the database to this program's schema. All in one transaction that begins by taking the write lock, so two
+ * processes that start together do it once. A schema that is newer than the program is refused.
+ */
+export function migrate(database: Database, now: number, all: readonly Migration[] = migrations()): void {
+  if (schemaVersion(database) === all.length) return;
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const version = schemaVersion(database);
+    if (version > all.length) {
+      throw new StoreUnusableError(
+        `The database ${database.file} has schema ${version} and this version of Pawl knows ${all.length}: use a newer Pawl; nothing was changed.`,
+        { reason: "newer_schema" },
+      );
+    }
+    if (version === 0) {
+      database.exec(
+        "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT",
+      );
+    }
+    for (const migration of all.slice(version)) {
+      database.exec(migration.sql);
+      database.run("INSERT INTO migrations VALUES (?, ?, ?)", migration.number, migration.name, now);
+    }
+    database.exec(`PRAGMA user_version = ${all.length}`);
+    database.exec("COMMIT");
+  } catch (error) {
+    if (database.inTransaction) database.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+function schemaVersion(database: Database): number {
+  return database.get("PRAGMA user_version")?.int("user_version") ?? 0;
+}

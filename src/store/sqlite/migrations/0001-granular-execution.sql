@@ -1,0 +1,179 @@
+-- One run: its status, its lease, its budget and the head of its event log. Small on purpose, since every intent
+-- writes this row; what is large and never changes is in run_inputs.
+CREATE TABLE runs (
+  run_no INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled')),
+  pipeline TEXT NOT NULL,
+  entrypoint TEXT NOT NULL,
+  input_hash BLOB NOT NULL,
+  current_step_no INTEGER,
+  owner TEXT,
+  epoch INTEGER NOT NULL,
+  lease_until INTEGER NOT NULL,
+  limit_tokens INTEGER,
+  limit_micro_dollars INTEGER,
+  charged_tokens INTEGER NOT NULL DEFAULT 0,
+  charged_micro_dollars INTEGER NOT NULL DEFAULT 0,
+  reserved_tokens INTEGER NOT NULL DEFAULT 0 CHECK (reserved_tokens >= 0),
+  reserved_micro_dollars INTEGER NOT NULL DEFAULT 0 CHECK (reserved_micro_dollars >= 0),
+  event_seq INTEGER NOT NULL DEFAULT 0,
+  event_hash BLOB NOT NULL,
+  output TEXT,
+  context TEXT,
+  error TEXT
+) STRICT;
+CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
+CREATE INDEX runs_by_status ON runs (status, run_no);
+
+CREATE TABLE run_inputs (
+  run_no INTEGER PRIMARY KEY REFERENCES runs (run_no),
+  input TEXT NOT NULL,
+  shape TEXT NOT NULL
+) STRICT;
+
+-- One row for each time a worker took the run.
+CREATE TABLE attempts (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  epoch INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  end_status TEXT,
+  PRIMARY KEY (run_no, epoch)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE run_steps (
+  step_no INTEGER PRIMARY KEY,
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  step_path TEXT NOT NULL,
+  step_index INTEGER NOT NULL,
+  step_name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  phase TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('ready', 'running', 'blocked', 'succeeded', 'failed', 'skipped')),
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  input TEXT NOT NULL,
+  output TEXT,
+  context TEXT,
+  error_code TEXT,
+  error_detail TEXT,
+  UNIQUE (run_no, step_path)
+) STRICT;
+
+CREATE TABLE loop_decisions (
+  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  iteration INTEGER NOT NULL,
+  done INTEGER NOT NULL,
+  output TEXT NOT NULL,
+  context TEXT,
+  PRIMARY KEY (step_no, iteration)
+) STRICT;
+
+-- The compare-and-set row of a granular step.
+CREATE TABLE granular_states (
+  step_no INTEGER PRIMARY KEY REFERENCES run_steps (step_no),
+  turn_index INTEGER NOT NULL,
+  is_complete INTEGER NOT NULL,
+  messages INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  fingerprint BLOB NOT NULL
+) STRICT;
+
+-- What the fingerprint was made of, so that a difference can be named.
+CREATE TABLE fingerprints (
+  step_no INTEGER PRIMARY KEY REFERENCES run_steps (step_no),
+  document TEXT NOT NULL
+) STRICT;
+
+-- One row for each try at a turn's model call. `basis` is null while it is open.
+CREATE TABLE model_calls (
+  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  turn_index INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  opened_at INTEGER NOT NULL,
+  settled_at INTEGER,
+  reserved_tokens INTEGER NOT NULL,
+  reserved_micro_dollars INTEGER NOT NULL,
+  basis TEXT CHECK (basis IN ('provider', 'baseline', 'none')),
+  charged_tokens INTEGER,
+  charged_micro_dollars INTEGER,
+  input_tokens INTEGER,
+  output_tokens INTEGER,
+  cached_input_tokens INTEGER,
+  reasoning_tokens INTEGER,
+  PRIMARY KEY (step_no, turn_index, attempt)
+) STRICT, WITHOUT ROWID;
+
+-- The journal: one row a turn, written once. A turn is committed when granular_states.turn_index has reached it.
+CREATE TABLE turns (
+  turn_no INTEGER PRIMARY KEY,
+  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  turn_index INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  follow_up TEXT,
+  response TEXT NOT NULL,
+  UNIQUE (step_no, turn_index)
+) STRICT;
+
+-- The ledger. The arguments of a turn's call are in its response; those of a code step's call are in `request`.
+CREATE TABLE tool_calls (
+  call_no INTEGER PRIMARY KEY,
+  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  turn_index INTEGER NOT NULL,
+  call_index INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  tool_namespace TEXT NOT NULL,
+  tool_name TEXT NOT NULL,
+  side_effect_class TEXT NOT NULL CHECK (side_effect_class IN ('external', 'memory', 'local', 'read_only')),
+  identity_hash BLOB NOT NULL,
+  occurrence INTEGER NOT NULL,
+  idempotency_key BLOB NOT NULL UNIQUE,
+  status TEXT NOT NULL CHECK (status IN ('prepared', 'running', 'succeeded', 'failed')),
+  attempt INTEGER NOT NULL,
+  request TEXT,
+  UNIQUE (step_no, turn_index, call_index)
+) STRICT;
+CREATE INDEX tool_calls_by_identity ON tool_calls (step_no, identity_hash);
+
+-- Written once, at the end of a call, and never changed.
+CREATE TABLE receipts (
+  call_no INTEGER PRIMARY KEY REFERENCES tool_calls (call_no),
+  created_at INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  error_code TEXT,
+  blob_hash BLOB,
+  blob_size INTEGER,
+  output TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE blobs (
+  blob_no INTEGER PRIMARY KEY,
+  blob_hash BLOB NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  bytes BLOB NOT NULL
+) STRICT;
+
+-- A blob is readable only through a run that refers to it.
+CREATE TABLE blob_references (
+  blob_hash BLOB NOT NULL REFERENCES blobs (blob_hash) ON DELETE CASCADE,
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  PRIMARY KEY (blob_hash, run_no)
+) STRICT, WITHOUT ROWID;
+
+-- Append-only: one event an intent, each carrying the hash of the one before it in its run.
+CREATE TABLE events (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  seq INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  data TEXT NOT NULL,
+  hash BLOB NOT NULL,
+  PRIMARY KEY (run_no, seq)
+) STRICT, WITHOUT ROWID;

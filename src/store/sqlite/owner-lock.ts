@@ -1,0 +1,97 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { hostname } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { isBusy } from "./sqlite-error.ts";
+
+/**
+ * A small file beside the database that this process holds an exclusive lock on for as long as it lives. The system
+ * frees the lock when the process dies, however it dies, so whoever can take it knows that the owner is dead and
+ * need not wait for its leases to run out.
+ */
+export class OwnerLock {
+  /** Names this process in leases, for people too: host, process id, and the id of its lock file. */
+  readonly owner: string;
+  readonly #database: string;
+  readonly #held: DatabaseSync | null;
+
+  private constructor(database: string, owner: string, held: DatabaseSync | null) {
+    this.#database = database;
+    this.owner = owner;
+    this.#held = held;
+  }
+
+  static take(database: string): OwnerLock {
+    for (;;) {
+      const id = randomBytes(6).toString("hex");
+      const owner = `${hostname()}/${process.pid}/${id}`;
+      if (database === ":memory:") return new OwnerLock(database, owner, null);
+      const file = lockFile(database, id);
+      const held = tryLock(file);
+      // A sweep by another process may have removed the file between its creation and its lock: then take another.
+      if (held !== null && existsSync(file)) return new OwnerLock(database, owner, held);
+      held?.close();
+    }
+  }
+
+  /**
+   * Whether the process behind `owner` is known to be dead. A lock file that is not there says nothing: then the
+   * lease has to run out.
+   */
+  isDead(owner: string): boolean {
+    if (owner === this.owner || this.#held === null) return false;
+    const id = idOf(owner);
+    if (id === null || !existsSync(lockFile(this.#database, id))) return false;
+    const lock = tryLock(lockFile(this.#database, id));
+    lock?.close();
+    return lock !== null;
+  }
+
+  /** Removes the lock files of dead processes. `beforeRemoval` frees what they still hold, while nobody else can. */
+  sweep(beforeRemoval: (lockId: string) => void): void {
+    if (this.#held === null) return;
+    const prefix = basename(lockFile(this.#database, ""));
+    for (const name of readdirSync(dirname(this.#database))) {
+      const id = name.slice(prefix.length);
+      if (!name.startsWith(prefix) || !/^[0-9a-f]{12}$/.test(id) || id === idOf(this.owner)) continue;
+      const file = join(dirname(this.#database), name);
+      const lock = tryLock(file);
+      if (lock === null) continue;
+      try {
+        beforeRemoval(id);
+        rmSync(file, { force: true });
+      } finally {
+        lock.close();
+      }
+    }
+  }
+
+  release(): void {
+    if (this.#held === null) return;
+    const id = idOf(this.owner);
+    if (id !== null) rmSync(lockFile(this.#database, id), { force: true });
+    this.#held.close();
+  }
+}
+
+function lockFile(database: string, id: string): string {
+  return `${database}-owner-${id}`;
+}
+
+function idOf(owner: string): string | null {
+  return /\/([0-9a-f]{12})$/.exec(owner)?.[1] ?? null;
+}
+
+/** Null when somebody else holds it. */
+function tryLock(file: string): DatabaseSync | null {
+  const connection = new DatabaseSync(file, { timeout: 0 });
+  try {
+    connection.exec("BEGIN EXCLUSIVE");
+    return connection;
+  } catch (error) {
+    connection.close();
+    if (isBusy(error)) return null;
+    throw error;
+  }
+}

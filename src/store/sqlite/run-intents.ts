@@ -1,0 +1,178 @@
+import { canonicalJson } from "../../core/canonical-json.ts";
+import type { StoredError } from "../../core/errors.ts";
+import { Quota } from "../../core/quota.ts";
+import { chargeFor, type ModelCallEnd, NOTHING } from "../../core/usage.ts";
+import type {
+  Claim,
+  ClaimOptions,
+  ClaimOutcome,
+  Fence,
+  ModelCallRecord,
+  NewRun,
+  RunEnd,
+  StepStatus,
+} from "../store.ts";
+import type { Database } from "./database.ts";
+import { openModelCalls, settle } from "./model-calls.ts";
+import type { OwnerLock } from "./owner-lock.ts";
+import { fencedRun, findRun, getRun, NO_EVENT_HASH, type RunRow, saveRun } from "./run-row.ts";
+
+export function createRun(
+  database: Database,
+  lock: OwnerLock,
+  now: number,
+  run: NewRun,
+): { kind: "created"; claim: Claim } | { kind: "exists" } {
+  if (findRun(database, run.runId) !== null) return { kind: "exists" };
+  database.run(
+    `INSERT INTO runs (run_id, created_at, updated_at, status, pipeline, entrypoint, input_hash, owner, epoch,
+                       lease_until, limit_tokens, limit_micro_dollars, event_hash)
+     VALUES (?, ?, ?, 'running', ?, ?, ?, ?, 1, ?, ?, ?, ?)`,
+    run.runId,
+    now,
+    now,
+    run.pipeline,
+    run.entrypoint,
+    run.inputHash,
+    lock.owner,
+    now + run.leaseMs,
+    run.limit.tokens,
+    run.limit.microDollars,
+    NO_EVENT_HASH,
+  );
+  const row = mustFind(database, run.runId);
+  database.run(
+    "INSERT INTO run_inputs VALUES (?, ?, ?)",
+    row.runNo,
+    canonicalJson(run.input),
+    canonicalJson(run.shape),
+  );
+  recordAttempt(database, row, lock.owner, now);
+  saveRun(database, row, now, "run.created", { pipeline: run.pipeline, owner: lock.owner, epoch: row.epoch });
+  return { kind: "created", claim: claimOf(database, row) };
+}
+
+export function claimRun(
+  database: Database,
+  lock: OwnerLock,
+  now: number,
+  runId: string,
+  options: ClaimOptions,
+): ClaimOutcome {
+  const row = findRun(database, runId);
+  if (row === null) return { kind: "not_found" };
+  if (isHeld(row, lock, now)) return { kind: "busy", owner: row.owner ?? "", until: row.leaseUntil };
+  const run = getRun(database, runId);
+  if (run !== null && !options.from.includes(row.status)) return { kind: "refused", run };
+
+  row.epoch += 1;
+  row.owner = lock.owner;
+  row.leaseUntil = now + options.leaseMs;
+  row.status = "running";
+  row.error = null;
+  if (options.limit !== undefined)
+    row.quota = new Quota(options.limit, row.quota.charged, row.quota.reserved);
+  // What the earlier owner had under way may have reached the provider: nobody here knows, so it is paid for.
+  const chargedAsLost = settleOpenCalls(database, row, now, { kind: "unanswered" });
+  recordAttempt(database, row, lock.owner, now);
+  saveRun(database, row, now, "run.claimed", {
+    owner: lock.owner,
+    epoch: row.epoch,
+    chargedAsLost: chargedAsLost.map(({ stepPath, turnIndex, attempt, reserved }) => ({
+      stepPath,
+      turnIndex,
+      attempt,
+      reserved,
+    })),
+  });
+  return { kind: "claimed", claim: claimOf(database, row), chargedAsLost };
+}
+
+export function renewLease(database: Database, now: number, fence: Fence, leaseMs: number): void {
+  fencedRun(database, fence);
+  // No event: a renewal changes nothing that anybody would want to verify, and there is one every few seconds.
+  database.run("UPDATE runs SET lease_until = ? WHERE run_id = ?", now + leaseMs, fence.runId);
+}
+
+export function releaseRun(database: Database, now: number, fence: Fence, end: RunEnd): void {
+  const row = fencedRun(database, fence);
+  settleOpenCalls(database, row, now, { kind: "not_sent" });
+  if (end.status !== "succeeded")
+    markRunningSteps(database, row, now, end.status === "waiting" ? "blocked" : "failed", end.error);
+  database.run(
+    "UPDATE attempts SET ended_at = ?, end_status = ? WHERE run_no = ? AND epoch = ?",
+    now,
+    end.status,
+    row.runNo,
+    row.epoch,
+  );
+  row.status = end.status;
+  row.owner = null;
+  row.leaseUntil = 0;
+  row.output = end.status === "succeeded" ? canonicalJson(end.output) : null;
+  row.context = end.status === "succeeded" ? canonicalJson(end.context) : null;
+  row.error = end.status === "succeeded" || end.error === null ? null : canonicalJson(end.error);
+  const code = end.status === "succeeded" ? null : (end.error?.code ?? null);
+  saveRun(database, row, now, `run.${end.status}`, code === null ? {} : { code });
+}
+
+/** Frees the leases of a process that is known to be dead, so that its lock file can go. */
+export function releaseDeadOwner(database: Database, lockId: string): void {
+  database.run("UPDATE runs SET lease_until = 0 WHERE status = 'running' AND owner LIKE '%/' || ?", lockId);
+}
+
+/** Whether a living process has the run: its lease runs and its lock, where it has one, is held. */
+export function isHeld(
+  row: { owner: string | null; leaseUntil: number },
+  lock: OwnerLock,
+  now: number,
+): boolean {
+  return row.owner !== null && row.leaseUntil > now && !lock.isDead(row.owner);
+}
+
+function settleOpenCalls(database: Database, row: RunRow, now: number, end: ModelCallEnd): ModelCallRecord[] {
+  return openModelCalls(database, row.runNo).map(({ stepNo, record }) => {
+    const charge = chargeFor(end, record.reserved, () => NOTHING);
+    row.quota = settle(database, row.quota, now, { ...record, stepKey: stepNo, charge });
+    return { ...record, charge, settledAt: now };
+  });
+}
+
+function markRunningSteps(
+  database: Database,
+  row: RunRow,
+  now: number,
+  status: StepStatus,
+  error: StoredError | null,
+): void {
+  database.run(
+    "UPDATE run_steps SET status = ?, updated_at = ?, error_code = ?, error_detail = ? WHERE run_no = ? AND status = 'running'",
+    status,
+    now,
+    error?.code ?? null,
+    error?.message ?? null,
+    row.runNo,
+  );
+}
+
+function recordAttempt(database: Database, row: RunRow, owner: string, now: number): void {
+  database.run(
+    "INSERT INTO attempts (run_no, epoch, owner, started_at) VALUES (?, ?, ?, ?)",
+    row.runNo,
+    row.epoch,
+    owner,
+    now,
+  );
+}
+
+function claimOf(database: Database, row: RunRow): Claim {
+  const run = getRun(database, row.runId);
+  if (run === null) throw new Error(`Run ${row.runId} was written and is not there.`);
+  return { epoch: row.epoch, run };
+}
+
+function mustFind(database: Database, runId: string): RunRow {
+  const row = findRun(database, runId);
+  if (row === null) throw new Error(`Run ${runId} was inserted and is not there.`);
+  return row;
+}

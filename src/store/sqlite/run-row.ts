@@ -1,0 +1,166 @@
+import { hash } from "node:crypto";
+import { LeaseLostError, RunNotFoundError, type StoredError } from "../../core/errors.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
+import { type Limit, Quota } from "../../core/quota.ts";
+import type { Amount } from "../../core/usage.ts";
+import type { Fence, RunRecord, RunStatus } from "../store.ts";
+import type { Database, Row } from "./database.ts";
+
+/** A run's row while an intent works on it: read once, changed in memory, written once with the intent's event. */
+export type RunRow = {
+  readonly runNo: number;
+  readonly runId: string;
+  status: RunStatus;
+  currentStepNo: number | null;
+  owner: string | null;
+  epoch: number;
+  leaseUntil: number;
+  quota: Quota;
+  output: string | null;
+  context: string | null;
+  error: string | null;
+  eventSeq: number;
+  eventHash: Uint8Array;
+};
+
+export const NO_EVENT_HASH = new Uint8Array(32);
+
+/** Reads the row for a worker's write and refuses one whose lease another has taken. */
+export function fencedRun(database: Database, fence: Fence): RunRow {
+  const run = findRun(database, fence.runId);
+  if (run === null) throw runNotFound(fence.runId);
+  if (run.epoch !== fence.epoch || run.owner === null) {
+    throw new LeaseLostError(
+      `Run ${fence.runId} was taken over by ${run.owner ?? "nobody, and released"} (epoch ${run.epoch}): this worker (epoch ${fence.epoch}) wrote nothing and must stop.`,
+      { runId: fence.runId, epoch: fence.epoch },
+    );
+  }
+  return run;
+}
+
+export function findRun(database: Database, runId: string): RunRow | null {
+  const row = database.get(
+    `SELECT run_no, run_id, status, current_step_no, owner, epoch, lease_until, limit_tokens, limit_micro_dollars,
+            charged_tokens, charged_micro_dollars, reserved_tokens, reserved_micro_dollars, output, context, error,
+            event_seq, event_hash
+       FROM runs WHERE run_id = ?`,
+    runId,
+  );
+  if (row === null) return null;
+  return {
+    runNo: row.int("run_no"),
+    runId: row.text("run_id"),
+    status: row.text("status") as RunStatus,
+    currentStepNo: row.optionalInt("current_step_no"),
+    owner: row.optionalText("owner"),
+    epoch: row.int("epoch"),
+    leaseUntil: row.int("lease_until"),
+    quota: quotaOf(row),
+    output: row.optionalText("output"),
+    context: row.optionalText("context"),
+    error: row.optionalText("error"),
+    eventSeq: row.int("event_seq"),
+    eventHash: row.bytes("event_hash"),
+  };
+}
+
+/** Writes the row and the one event that tells of the intent. */
+export function saveRun(database: Database, run: RunRow, now: number, type: string, data: JsonObject): void {
+  const seq = run.eventSeq + 1;
+  const text = JSON.stringify(data);
+  const eventHash = chainHash(run.eventHash, seq, now, type, text);
+  database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", run.runNo, seq, now, type, text, eventHash);
+  const { limit, charged, reserved } = run.quota;
+  database.run(
+    `UPDATE runs SET updated_at = ?, status = ?, current_step_no = ?, owner = ?, epoch = ?, lease_until = ?,
+            limit_tokens = ?, limit_micro_dollars = ?, charged_tokens = ?, charged_micro_dollars = ?,
+            reserved_tokens = ?, reserved_micro_dollars = ?, output = ?, context = ?, error = ?, event_seq = ?, event_hash = ?
+      WHERE run_no = ?`,
+    now,
+    run.status,
+    run.currentStepNo,
+    run.owner,
+    run.epoch,
+    run.leaseUntil,
+    limit.tokens,
+    limit.microDollars,
+    charged.tokens,
+    charged.microDollars,
+    reserved.tokens,
+    reserved.microDollars,
+    run.output,
+    run.context,
+    run.error,
+    seq,
+    eventHash,
+    run.runNo,
+  );
+}
+
+/** The hash of an event covers everything it says and the hash of the one before it. */
+export function chainHash(previous: Uint8Array, seq: number, at: number, type: string, data: string): Buffer {
+  return hash(
+    "sha256",
+    Buffer.concat([previous, Buffer.from(`${seq}\n${at}\n${type}\n${data}`, "utf8")]),
+    "buffer",
+  );
+}
+
+export function runRecord(row: Row): RunRecord {
+  const quota = quotaOf(row);
+  return {
+    runId: row.text("run_id"),
+    pipeline: row.text("pipeline"),
+    entrypoint: row.text("entrypoint"),
+    status: row.text("status") as RunStatus,
+    createdAt: row.int("created_at"),
+    updatedAt: row.int("updated_at"),
+    inputHash: row.bytes("input_hash"),
+    currentStep: row.optionalText("current_step"),
+    owner: row.optionalText("owner"),
+    epoch: row.int("epoch"),
+    leaseUntil: row.int("lease_until"),
+    limit: quota.limit,
+    charged: quota.charged,
+    reserved: quota.reserved,
+    output: parseJson(row.optionalText("output")),
+    context: parseJson(row.optionalText("context")),
+    error: parseJson(row.optionalText("error")) as StoredError | null,
+  };
+}
+
+export const RUN_COLUMNS = `runs.*, (SELECT step_path FROM run_steps WHERE step_no = runs.current_step_no) AS current_step`;
+
+export function getRun(database: Database, runId: string): RunRecord | null {
+  const row = database.get(`SELECT ${RUN_COLUMNS} FROM runs WHERE run_id = ?`, runId);
+  return row === null ? null : runRecord(row);
+}
+
+export function requireRunNo(database: Database, runId: string): number {
+  const row = database.get("SELECT run_no FROM runs WHERE run_id = ?", runId);
+  if (row === null) throw runNotFound(runId);
+  return row.int("run_no");
+}
+
+export function parseJson(text: string | null): Json {
+  return text === null ? null : (JSON.parse(text) as Json);
+}
+
+function runNotFound(runId: string): RunNotFoundError {
+  return new RunNotFoundError(
+    `There is no run ${runId} in this store: check the id and the store's address.`,
+    { runId },
+  );
+}
+
+function quotaOf(row: Row): Quota {
+  const limit: Limit = {
+    tokens: row.optionalInt("limit_tokens"),
+    microDollars: row.optionalInt("limit_micro_dollars"),
+  };
+  return new Quota(limit, amount(row, "charged"), amount(row, "reserved"));
+}
+
+export function amount(row: Row, prefix: string): Amount {
+  return { tokens: row.int(`${prefix}_tokens`), microDollars: row.int(`${prefix}_micro_dollars`) };
+}

@@ -1,0 +1,235 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Json } from "../../core/json.ts";
+import type { Message } from "../../core/message.ts";
+import type { StepPath } from "../../core/step-path.ts";
+import type * as contract from "../store.ts";
+import { collectBlobs, readBlob } from "./blob-intents.ts";
+import type { Database } from "./database.ts";
+import { Database as SqliteDatabase } from "./database.ts";
+import { type CommitObserver, closedError, GroupCommit } from "./group-commit.ts";
+import { migrate } from "./migrate.ts";
+import { OwnerLock } from "./owner-lock.ts";
+import * as readers from "./readers.ts";
+import * as runs from "./run-intents.ts";
+import { getRun, requireRunNo } from "./run-row.ts";
+import { isBusy, storeError } from "./sqlite-error.ts";
+import * as steps from "./step-intents.ts";
+import * as calls from "./tool-call-intents.ts";
+import * as turns from "./turn-intents.ts";
+
+export type SqliteStoreOptions = {
+  /** Milliseconds since 1970. */
+  readonly now?: () => number;
+  readonly onCommit?: CommitObserver;
+};
+
+const OPEN_DEADLINE_MS = 10_000;
+
+/** The store on one SQLite file: the default. Processes on the same machine may share the file. */
+export class SqliteStore implements contract.Store {
+  readonly #database: Database;
+  readonly #commits: GroupCommit;
+  readonly #lock: OwnerLock;
+  readonly #now: () => number;
+  #closed = false;
+
+  private constructor(database: Database, lock: OwnerLock, options: SqliteStoreOptions) {
+    this.#database = database;
+    this.#lock = lock;
+    this.#now = options.now ?? Date.now;
+    this.#commits = new GroupCommit(database, options.onCommit ?? (() => undefined));
+  }
+
+  /** Opens or creates the file. Another process that is just doing the same is waited for. */
+  static async open(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
+    const database = await whileBusy(file, () => SqliteDatabase.open(file));
+    try {
+      await whileBusy(file, () => migrate(database, (options.now ?? Date.now)()));
+      const lock = await whileBusy(file, () => OwnerLock.take(file));
+      const store = new SqliteStore(database, lock, options);
+      await whileBusy(file, () => lock.sweep((lockId) => runs.releaseDeadOwner(database, lockId)));
+      return store;
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+  }
+
+  close(): Promise<void> {
+    if (this.#closed) return Promise.resolve();
+    this.#commits.close();
+    this.#closed = true;
+    this.#lock.release();
+    this.#database.close();
+    return Promise.resolve();
+  }
+
+  createRun(run: contract.NewRun): ReturnType<contract.Store["createRun"]> {
+    return this.#write("createRun", (now) => runs.createRun(this.#database, this.#lock, now, run));
+  }
+
+  claimRun(runId: string, options: contract.ClaimOptions): Promise<contract.ClaimOutcome> {
+    return this.#write("claimRun", (now) => runs.claimRun(this.#database, this.#lock, now, runId, options));
+  }
+
+  renewLease(fence: contract.Fence, leaseMs: number): Promise<void> {
+    return this.#write("renewLease", (now) => runs.renewLease(this.#database, now, fence, leaseMs));
+  }
+
+  releaseRun(fence: contract.Fence, end: contract.RunEnd): Promise<void> {
+    return this.#write("releaseRun", (now) => runs.releaseRun(this.#database, now, fence, end));
+  }
+
+  beginStep(fence: contract.Fence, step: contract.NewStep): Promise<contract.StepRecord> {
+    return this.#write("beginStep", (now) => steps.beginStep(this.#database, now, fence, step));
+  }
+
+  finishStep(fence: contract.Fence, step: contract.FinishedStep): Promise<void> {
+    return this.#write("finishStep", (now) => steps.finishStep(this.#database, now, fence, step));
+  }
+
+  decideLoop(fence: contract.Fence, decision: contract.LoopDecision): Promise<void> {
+    return this.#write("decideLoop", (now) => steps.decideLoop(this.#database, now, fence, decision));
+  }
+
+  openTurn(fence: contract.Fence, opening: contract.TurnOpening): Promise<contract.TurnOpened> {
+    return this.#write("openTurn", (now) => turns.openTurn(this.#database, now, fence, opening));
+  }
+
+  settleModelCall(fence: contract.Fence, settlement: contract.ModelCallSettlement): Promise<void> {
+    return this.#write("settleModelCall", (now) =>
+      turns.settleModelCall(this.#database, now, fence, settlement),
+    );
+  }
+
+  journalResponse(fence: contract.Fence, journal: contract.TurnJournal): Promise<void> {
+    return this.#write("journalResponse", (now) =>
+      turns.journalResponse(this.#database, now, fence, journal),
+    );
+  }
+
+  startToolCalls(fence: contract.Fence, start: contract.ToolCallStart): Promise<void> {
+    return this.#write("startToolCalls", (now) => calls.startToolCalls(this.#database, now, fence, start));
+  }
+
+  openToolCall(fence: contract.Fence, call: contract.CodeToolCall): Promise<number> {
+    return this.#write("openToolCall", (now) => calls.openToolCall(this.#database, now, fence, call));
+  }
+
+  recordReceipt(fence: contract.Fence, record: contract.ReceiptRecord): Promise<void> {
+    return this.#write("recordReceipt", (now) => calls.recordReceipt(this.#database, now, fence, record));
+  }
+
+  commitTurn(fence: contract.Fence, commit: contract.TurnCommit): ReturnType<contract.Store["commitTurn"]> {
+    return this.#write("commitTurn", (now) => turns.commitTurn(this.#database, now, fence, commit));
+  }
+
+  collectBlobs(policy: contract.BlobRetention): Promise<contract.BlobCollection> {
+    return this.#write("collectBlobs", (now) => collectBlobs(this.#database, now, policy));
+  }
+
+  getRun(runId: string): Promise<contract.RunRecord | null> {
+    return this.#read(() => getRun(this.#database, runId));
+  }
+
+  listRuns(filter: contract.RunFilter = {}): Promise<readonly contract.RunRecord[]> {
+    return this.#read(() => readers.listRuns(this.#database, filter));
+  }
+
+  findAbandonedRuns(pipeline: string, inputHash: Uint8Array): Promise<readonly string[]> {
+    return this.#read(() =>
+      readers
+        .runningRuns(this.#database, pipeline, inputHash)
+        .filter((run) => !runs.isHeld(run, this.#lock, this.#now()))
+        .map((run) => run.runId),
+    );
+  }
+
+  readRunInput(runId: string): Promise<{ input: Json; shape: Json }> {
+    return this.#read(() => readers.readRunInput(this.#database, runId));
+  }
+
+  readUsage(runId: string): Promise<contract.RunUsage> {
+    return this.#read(() => readers.readUsage(this.#database, runId));
+  }
+
+  listSteps(runId: string): Promise<readonly contract.StepRecord[]> {
+    return this.#read(() => steps.listSteps(this.#database, runId));
+  }
+
+  findStep(runId: string, path: StepPath): Promise<contract.StepRecord | null> {
+    return this.#read(() => steps.findStep(this.#database, runId, path));
+  }
+
+  listLoopDecisions(stepKey: number): ReturnType<contract.Store["listLoopDecisions"]> {
+    return this.#read(() => steps.listLoopDecisions(this.#database, stepKey));
+  }
+
+  readConversation(stepKey: number, tailTokens: number): Promise<contract.Conversation> {
+    return this.#read(() => readers.readConversation(this.#database, stepKey, tailTokens));
+  }
+
+  listTurns(runId: string): Promise<readonly contract.TurnRecord[]> {
+    return this.#read(() => readers.listTurns(this.#database, runId));
+  }
+
+  listModelCalls(runId: string): Promise<readonly contract.ModelCallRecord[]> {
+    return this.#read(() => readers.listModelCalls(this.#database, runId));
+  }
+
+  listToolCalls(runId: string): Promise<readonly contract.ToolCallRecord[]> {
+    return this.#read(() => readers.listToolCalls(this.#database, runId));
+  }
+
+  findToolCall(idempotencyKey: Uint8Array): Promise<contract.ToolCallRecord | null> {
+    return this.#read(() => readers.findToolCall(this.#database, idempotencyKey));
+  }
+
+  countToolCalls(stepKey: number, identityHash: Uint8Array): Promise<number> {
+    return this.#read(() => readers.countToolCalls(this.#database, stepKey, identityHash));
+  }
+
+  readHistory(runId: string, stepName: string): Promise<readonly Message[]> {
+    return this.#read(() => readers.readHistory(this.#database, runId, stepName));
+  }
+
+  readGranularState(runId: string, stepName: string): Promise<contract.GranularState | null> {
+    return this.#read(() => readers.readGranularState(this.#database, runId, stepName));
+  }
+
+  readBlob(runId: string, blobId: string): Promise<Uint8Array | null> {
+    return this.#read(() => readBlob(this.#database, requireRunNo(this.#database, runId), blobId));
+  }
+
+  listEvents(
+    runId: string,
+    options: { readonly after?: number; readonly limit?: number } = {},
+  ): Promise<readonly contract.EventRecord[]> {
+    return this.#read(() =>
+      readers.listEvents(this.#database, runId, options.after ?? 0, options.limit ?? 10_000),
+    );
+  }
+
+  #write<T>(intent: string, work: (now: number) => T): Promise<T> {
+    return this.#commits.submit(intent, () => work(this.#now()));
+  }
+
+  #read<T>(work: () => T): Promise<T> {
+    if (this.#closed) return Promise.reject(closedError(this.#database.file));
+    return whileBusy(this.#database.file, work);
+  }
+}
+
+/** Tries again, without blocking the thread, while another process has the file locked. */
+async function whileBusy<T>(file: string, work: () => T): Promise<T> {
+  const deadline = performance.now() + OPEN_DEADLINE_MS;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
+      if (!isBusy(cause) || performance.now() > deadline) throw storeError(error, file);
+    }
+    await sleep(10);
+  }
+}

@@ -1,0 +1,128 @@
+import { canonicalJson } from "../../core/canonical-json.ts";
+import type { Json } from "../../core/json.ts";
+import type { StepPath } from "../../core/step-path.ts";
+import type { Fence, FinishedStep, LoopDecision, NewStep, StepRecord, StepStatus } from "../store.ts";
+import type { Database, Row } from "./database.ts";
+import { fencedRun, parseJson, requireRunNo, saveRun } from "./run-row.ts";
+
+export function beginStep(database: Database, now: number, fence: Fence, step: NewStep): StepRecord {
+  const run = fencedRun(database, fence);
+  const known = findStepRow(database, run.runNo, step.path);
+  if (known?.status === "succeeded")
+    throw new Error(`Step ${step.path} is finished: it is never entered again.`);
+  if (known === null) {
+    database.run(
+      `INSERT INTO run_steps (run_no, step_path, step_index, step_name, kind, phase, status, created_at, updated_at, input)
+       VALUES (?, ?, (SELECT count(*) + 1 FROM run_steps WHERE run_no = ?), ?, ?, ?, 'running', ?, ?, ?)`,
+      run.runNo,
+      step.path,
+      run.runNo,
+      step.name,
+      step.kind,
+      step.phase,
+      now,
+      now,
+      canonicalJson(step.input),
+    );
+  } else {
+    database.run(
+      "UPDATE run_steps SET status = 'running', updated_at = ?, error_code = NULL, error_detail = NULL WHERE step_no = ?",
+      now,
+      known.stepKey,
+    );
+  }
+  const begun = findStepRow(database, run.runNo, step.path);
+  if (begun === null) throw new Error(`Step ${step.path} was inserted and is not there.`);
+  run.currentStepNo = begun.stepKey;
+  saveRun(database, run, now, known === null ? "step.begun" : "step.resumed", {
+    step: step.path,
+    kind: step.kind,
+  });
+  return begun;
+}
+
+export function finishStep(database: Database, now: number, fence: Fence, step: FinishedStep): void {
+  const run = fencedRun(database, fence);
+  const changed = database.run(
+    `UPDATE run_steps SET status = 'succeeded', updated_at = ?, output = ?, context = ?
+      WHERE step_no = ? AND run_no = ? AND status = 'running'`,
+    now,
+    canonicalJson(step.output),
+    optionalJson(step.context),
+    step.stepKey,
+    run.runNo,
+  );
+  if (changed !== 1)
+    throw new Error(`Step ${step.stepKey} of run ${fence.runId} is not running: it cannot finish.`);
+  saveRun(database, run, now, "step.finished", { step: stepPathOf(database, step.stepKey) });
+}
+
+export function decideLoop(database: Database, now: number, fence: Fence, decision: LoopDecision): void {
+  const run = fencedRun(database, fence);
+  const { stepKey, iteration, done, output, context } = decision;
+  database.run(
+    "INSERT INTO loop_decisions VALUES (?, ?, ?, ?, ?)",
+    stepKey,
+    iteration,
+    Number(done),
+    canonicalJson(output),
+    optionalJson(context),
+  );
+  saveRun(database, run, now, "loop.decided", { step: stepPathOf(database, stepKey), iteration, done });
+}
+
+export function listLoopDecisions(database: Database, stepKey: number): LoopDecision[] {
+  return database
+    .all("SELECT * FROM loop_decisions WHERE step_no = ? ORDER BY iteration", stepKey)
+    .map((row) => ({
+      stepKey,
+      iteration: row.int("iteration"),
+      done: row.int("done") === 1,
+      output: parseJson(row.text("output")),
+      context: parseJson(row.optionalText("context")),
+    }));
+}
+
+export function listSteps(database: Database, runId: string): StepRecord[] {
+  return database
+    .all("SELECT * FROM run_steps WHERE run_no = ? ORDER BY step_index", requireRunNo(database, runId))
+    .map(stepRecord);
+}
+
+export function findStep(database: Database, runId: string, path: StepPath): StepRecord | null {
+  return findStepRow(database, requireRunNo(database, runId), path);
+}
+
+export function stepPathOf(database: Database, stepKey: number): StepPath {
+  const row = database.get("SELECT step_path FROM run_steps WHERE step_no = ?", stepKey);
+  if (row === null) throw new Error(`There is no step ${stepKey}.`);
+  return row.text("step_path");
+}
+
+function optionalJson(value: Json): string | null {
+  return value === null ? null : canonicalJson(value);
+}
+
+function findStepRow(database: Database, runNo: number, path: StepPath): StepRecord | null {
+  const row = database.get("SELECT * FROM run_steps WHERE run_no = ? AND step_path = ?", runNo, path);
+  return row === null ? null : stepRecord(row);
+}
+
+function stepRecord(row: Row): StepRecord {
+  return {
+    stepKey: row.int("step_no"),
+    path: row.text("step_path"),
+    name: row.text("step_name"),
+    kind: row.text("kind"),
+    phase: row.text("phase"),
+    stepIndex: row.int("step_index"),
+    status: row.text("status") as StepStatus,
+    input: parseJson(row.text("input")),
+    output: parseJson(row.optionalText("output")),
+    context: parseJson(row.optionalText("context")),
+    errorCode: row.optionalText("error_code"),
+    errorDetail: row.optionalText("error_detail"),
+    createdAt: row.int("created_at"),
+    updatedAt: row.int("updated_at"),
+  };
+}

@@ -1,0 +1,166 @@
+import type { StoredError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
+import type { AssistantPart, Message, ToolOutput } from "../core/message.ts";
+import type { Limit } from "../core/quota.ts";
+import type { StepPath } from "../core/step-path.ts";
+import type { SideEffectClass, ToolCallStatus } from "../core/tool-call-decision.ts";
+import type { Amount, ChargeBasis, Usage } from "../core/usage.ts";
+
+// What a store gives to its readers.
+
+export type RunStatus = "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
+
+export type StepStatus = "ready" | "running" | "blocked" | "succeeded" | "failed" | "skipped";
+
+export type RunRecord = {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly entrypoint: string;
+  readonly status: RunStatus;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly inputHash: Uint8Array;
+  readonly currentStep: StepPath | null;
+  readonly owner: string | null;
+  readonly epoch: number;
+  readonly leaseUntil: number;
+  readonly limit: Limit;
+  readonly charged: Amount;
+  readonly reserved: Amount;
+  readonly output: Json;
+  /** The context at the end of a run that succeeded. */
+  readonly context: Json;
+  readonly error: StoredError | null;
+};
+
+export type RunFilter = {
+  readonly status?: RunStatus;
+  readonly pipeline?: string;
+  readonly limit?: number;
+};
+
+export type StepRecord = NewStep & {
+  /** The store's own handle of the instance. */
+  readonly stepKey: number;
+  readonly stepIndex: number;
+  readonly status: StepStatus;
+  readonly output: Json;
+  /** The context as the finished step left it; null when it left it as it was. */
+  readonly context: Json;
+  readonly errorCode: string | null;
+  readonly errorDetail: string | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+};
+
+/** What an iteration came to, so that the next one, or the end of the loop, needs nothing of the ones before. */
+export type LoopDecision = {
+  readonly stepKey: number;
+  readonly iteration: number;
+  readonly done: boolean;
+  readonly output: Json;
+  /** Null when the iteration left it as it was. */
+  readonly context: Json;
+};
+
+export type Charge = { readonly basis: ChargeBasis; readonly amount: Amount; readonly usage: Usage };
+
+export type ModelCallRecord = {
+  readonly stepPath: StepPath;
+  readonly turnIndex: number;
+  readonly attempt: number;
+  readonly reserved: Amount;
+  /** Null while the call is open. */
+  readonly charge: Charge | null;
+  readonly openedAt: number;
+  readonly settledAt: number | null;
+};
+
+export type StoredResponse = {
+  readonly content: readonly AssistantPart[];
+  readonly finishReason: string;
+  readonly responseId: string | null;
+  /** Tool calls that cannot be run as they are: the provider's call id → what to tell the model. */
+  readonly invalidCalls?: { readonly [toolCallId: string]: string };
+};
+
+export type Receipt = {
+  readonly status: "succeeded" | "failed";
+  readonly output: ToolOutput;
+  readonly blob: { readonly blobId: string; readonly size: number } | null;
+  readonly tokens: number;
+  readonly errorCode: string | null;
+  readonly at: number;
+};
+
+export type ToolCallRecord = {
+  readonly toolCallId: string;
+  readonly stepPath: StepPath;
+  readonly turnIndex: number;
+  readonly callIndex: number;
+  readonly namespace: string;
+  readonly tool: string;
+  readonly effect: SideEffectClass;
+  readonly occurrence: number;
+  readonly idempotencyKey: string;
+  readonly status: ToolCallStatus;
+  /** How often it was dispatched. */
+  readonly attempt: number;
+  /** The arguments of a code step's call; those of a turn's call are in its response. */
+  readonly request: Json;
+  readonly receipt: Receipt | null;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+};
+
+export type TurnRecord = {
+  readonly stepPath: StepPath;
+  readonly turnIndex: number;
+  readonly response: StoredResponse;
+  readonly tokens: number;
+  readonly followUp: string | null;
+  readonly calls: readonly ToolCallRecord[];
+  readonly committed: boolean;
+  readonly at: number;
+};
+
+/** What the next turn of a granular step starts from. */
+export type Conversation = {
+  readonly turnIndex: number;
+  readonly isComplete: boolean;
+  readonly fingerprint: { readonly hash: string; readonly document: Json } | null;
+  /** How many messages and tokens the committed turns hold, those not in `tail` included. */
+  readonly messages: number;
+  readonly tokens: number;
+  /** The newest committed turns, in order; at least the last one. */
+  readonly tail: readonly TurnRecord[];
+  /** The turn after them, where its response was journaled and not committed. */
+  readonly journaled: TurnRecord | null;
+};
+
+export type GranularState = {
+  readonly turnIndex: number;
+  readonly history: readonly Message[];
+  readonly isComplete: boolean;
+  readonly finalOutput: Json;
+  readonly fingerprint: string;
+};
+
+export type RunUsage = Usage & { readonly charged: Amount; readonly modelCalls: number };
+
+export type EventRecord = {
+  readonly seq: number;
+  readonly at: number;
+  readonly type: string;
+  readonly data: Json;
+  /** Chains the run's events: the hash of this one covers the hash of the one before it. */
+  readonly hash: string;
+};
+
+export type NewStep = {
+  readonly path: StepPath;
+  readonly name: string;
+  readonly kind: string;
+  readonly phase: string;
+  readonly input: Json;
+};

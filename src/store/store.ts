@@ -1,0 +1,143 @@
+import type { Json } from "../core/json.ts";
+import type { Message } from "../core/message.ts";
+import type { StepPath } from "../core/step-path.ts";
+import type {
+  BlobCollection,
+  BlobRetention,
+  Claim,
+  ClaimOptions,
+  ClaimOutcome,
+  CodeToolCall,
+  Fence,
+  FinishedStep,
+  ModelCallSettlement,
+  NewRun,
+  ReceiptRecord,
+  RunEnd,
+  ToolCallStart,
+  TurnCommit,
+  TurnJournal,
+  TurnOpened,
+  TurnOpening,
+} from "./store-intents.ts";
+import type {
+  Conversation,
+  EventRecord,
+  GranularState,
+  LoopDecision,
+  ModelCallRecord,
+  NewStep,
+  RunFilter,
+  RunRecord,
+  RunUsage,
+  StepRecord,
+  ToolCallRecord,
+  TurnRecord,
+} from "./store-records.ts";
+
+export type * from "./store-intents.ts";
+export type * from "./store-records.ts";
+
+/**
+ * What a store promises. Every method is an intent: atomic, durable before it resolves, and refused whole or done
+ * whole. Every intent of a worker carries its fence and is refused with `LeaseLostError` once another worker has
+ * taken the run. Every intent appends one event to the run's log in the same transaction.
+ *
+ * The contract is written for SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing` checks it.
+ */
+export interface Store extends StoreReader {
+  /** Creates the run and claims it for this process in one. `exists` if the id is taken: nothing changed. */
+  createRun(
+    run: NewRun,
+  ): Promise<{ readonly kind: "created"; readonly claim: Claim } | { readonly kind: "exists" }>;
+
+  /**
+   * Takes the run: the epoch rises, and whatever an earlier owner still writes is refused. Model calls that it left
+   * open are charged their whole reservation, once.
+   */
+  claimRun(runId: string, options: ClaimOptions): Promise<ClaimOutcome>;
+
+  /** Moves the end of the lease. Rejects with `LeaseLostError` when the run was taken by another. */
+  renewLease(fence: Fence, leaseMs: number): Promise<void>;
+
+  /**
+   * Ends this worker's hold on the run, with the status it leaves it in. A reservation still open is given back:
+   * the caller has settled what it dispatched. Steps still running become `failed` or `blocked` with it.
+   */
+  releaseRun(fence: Fence, end: RunEnd): Promise<void>;
+
+  /** Enters a step instance, or enters it again after a failure. */
+  beginStep(fence: Fence, step: NewStep): Promise<StepRecord>;
+
+  /** Stores the output of a step instance: it is never entered again. */
+  finishStep(fence: Fence, step: FinishedStep): Promise<void>;
+
+  /** Stores whether a loop goes on after an iteration, and what the iteration came to. */
+  decideLoop(fence: Fence, decision: LoopDecision): Promise<void>;
+
+  /**
+   * Reserves quota for one try at a turn's model call: durable before a byte is sent. The first one of a step also
+   * pins the fingerprint.
+   */
+  openTurn(fence: Fence, opening: TurnOpening): Promise<TurnOpened>;
+
+  /** Ends one try that brought no response: charges it and gives the rest of its reservation back. Once per try. */
+  settleModelCall(fence: Fence, settlement: ModelCallSettlement): Promise<void>;
+
+  /** Commit 1: the response, its charge, and a ledger row for each tool call, before any tool runs. */
+  journalResponse(fence: Fence, journal: TurnJournal): Promise<void>;
+
+  /** Moves calls to `running`, each try counted, before they are dispatched. */
+  startToolCalls(fence: Fence, start: ToolCallStart): Promise<void>;
+
+  /** A ledger row for a call that a code step makes, `running` from the start. Resolves to its call index. */
+  openToolCall(fence: Fence, call: CodeToolCall): Promise<number>;
+
+  /** Stores the outcome of a call, once; may start others in the same transaction. */
+  recordReceipt(fence: Fence, record: ReceiptRecord): Promise<void>;
+
+  /**
+   * Commit 2, by compare-and-set on the turn index: `ResumeError` (recoverable) unless the turn is the next one.
+   * Reserving for the next turn rides along; if the quota refuses that, the commit stands and `next` says so.
+   */
+  commitTurn(fence: Fence, commit: TurnCommit): Promise<{ readonly next: TurnOpened | null }>;
+
+  /** Deletes blobs that only ended runs refer to, by age and by total size. What a live run refers to stays. */
+  collectBlobs(policy: BlobRetention): Promise<BlobCollection>;
+
+  close(): Promise<void>;
+}
+
+/** What everybody may read: the runner, the command line, the dashboard. */
+export interface StoreReader {
+  getRun(runId: string): Promise<RunRecord | null>;
+  listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
+  /** Runs of this pipeline and input that say `running` while no living process holds them, newest first. */
+  findAbandonedRuns(pipeline: string, inputHash: Uint8Array): Promise<readonly string[]>;
+  /** The run's input and pinned shape, as they were given. */
+  readRunInput(runId: string): Promise<{ readonly input: Json; readonly shape: Json }>;
+  readUsage(runId: string): Promise<RunUsage>;
+
+  listSteps(runId: string): Promise<readonly StepRecord[]>;
+  findStep(runId: string, path: StepPath): Promise<StepRecord | null>;
+  listLoopDecisions(stepKey: number): Promise<readonly LoopDecision[]>;
+
+  /** What the next turn needs, read backwards from the last commit up to `tailTokens`; not the whole past. */
+  readConversation(stepKey: number, tailTokens: number): Promise<Conversation>;
+  listTurns(runId: string): Promise<readonly TurnRecord[]>;
+  listModelCalls(runId: string): Promise<readonly ModelCallRecord[]>;
+  listToolCalls(runId: string): Promise<readonly ToolCallRecord[]>;
+  findToolCall(idempotencyKey: Uint8Array): Promise<ToolCallRecord | null>;
+  /** How many calls of this identity the step has made. */
+  countToolCalls(stepKey: number, identityHash: Uint8Array): Promise<number>;
+
+  /** The whole stored history of a granular step, large results as references. By step path; a plain name will do. */
+  readHistory(runId: string, stepName: string): Promise<readonly Message[]>;
+  readGranularState(runId: string, stepName: string): Promise<GranularState | null>;
+  /** The bytes of a blob that this run refers to; null when it is gone or was never this run's. */
+  readBlob(runId: string, blobId: string): Promise<Uint8Array | null>;
+  listEvents(
+    runId: string,
+    options?: { readonly after?: number; readonly limit?: number },
+  ): Promise<readonly EventRecord[]>;
+}

@@ -1,0 +1,67 @@
+import type { Clock } from "../engine/ports.ts";
+
+/** A clock that stands still until it is told to go on. Wall and monotonic time can be moved apart. */
+export interface FakeClock extends Clock {
+  /** Moves both clocks, and runs what falls due on the way, in order. */
+  advance(ms: number): Promise<void>;
+  /** Moves the wall clock alone, as an administrator or a time server would. */
+  setWall(ms: number): void;
+}
+
+type Timer = { at: number; readonly every: number | null; readonly callback: () => void };
+
+/**
+ * @example
+ * const clock = fakeClock();
+ * const slept = clock.sleep(1_000);
+ * await clock.advance(1_000);
+ * await slept;
+ */
+export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
+  let wall = start;
+  let monotonic = 0;
+  const timers = new Set<Timer>();
+  const schedule = (ms: number, every: number | null, callback: () => void) => {
+    const timer: Timer = { at: monotonic + ms, every, callback };
+    timers.add(timer);
+    return () => void timers.delete(timer);
+  };
+  const move = (to: number) => {
+    wall += to - monotonic;
+    monotonic = to;
+  };
+  return {
+    now: () => wall,
+    monotonic: () => monotonic,
+    every: (ms, callback) => schedule(ms, ms, callback),
+    after: (ms, callback) => schedule(ms, null, callback),
+    sleep: (ms, signal) =>
+      new Promise((resolve, reject) => {
+        const cancel = schedule(ms, null, resolve);
+        const onAbort = () => {
+          cancel();
+          reject(signal?.reason instanceof Error ? signal.reason : new Error("aborted"));
+        };
+        if (signal?.aborted === true) onAbort();
+        else signal?.addEventListener("abort", onAbort, { once: true });
+      }),
+    setWall: (ms) => {
+      wall = ms;
+    },
+    advance: async (ms) => {
+      const end = monotonic + ms;
+      for (;;) {
+        const due = [...timers].filter((timer) => timer.at <= end).sort((a, b) => a.at - b.at)[0];
+        if (due === undefined) break;
+        move(due.at);
+        if (due.every === null) timers.delete(due);
+        else due.at += due.every;
+        due.callback();
+        // What the callback set in motion gets its turn before time goes on.
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      move(end);
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}

@@ -1,0 +1,85 @@
+import { appendFileSync } from "node:fs";
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4Content,
+  LanguageModelV4GenerateResult,
+} from "@ai-sdk/provider";
+
+/** One answer of a scripted model. */
+export type ScriptedResponse = {
+  readonly text?: string;
+  readonly toolCalls?: readonly { readonly name: string; readonly input: unknown; readonly id?: string }[];
+  /** 10 in and 5 out unless said otherwise; null for a provider that gives no figures. */
+  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number } | null;
+};
+
+export type ScriptedTurn = {
+  /** Counted from 1: how many answers of the model the conversation holds, and one. */
+  readonly turn: number;
+  readonly options: LanguageModelV4CallOptions;
+};
+
+export type Script =
+  | readonly ScriptedResponse[]
+  | ((turn: ScriptedTurn) => ScriptedResponse | Promise<ScriptedResponse>);
+
+/**
+ * A model that answers by a script. Which answer it gives depends on the conversation alone (how many answers it holds
+ * already), so a new process goes on at the right place. With a witness file it appends one line a call, before it
+ * answers: a count that is outside of everything it tests.
+ *
+ * Histories that were truncated hold fewer answers than were given: use a script that reads the conversation then.
+ *
+ * @example
+ * const model = scriptedModel([{ toolCalls: [{ name: "search", input: { q: "pawl" } }] }, { text: "Found it." }]);
+ */
+export function scriptedModel(
+  script: Script,
+  options: { readonly witness?: string; readonly modelId?: string; readonly provider?: string } = {},
+): LanguageModelV4 {
+  return {
+    specificationVersion: "v4",
+    provider: options.provider ?? "scripted",
+    modelId: options.modelId ?? "scripted-model",
+    supportedUrls: {},
+    async doGenerate(call) {
+      const turn = call.prompt.filter((message) => message.role === "assistant").length + 1;
+      if (options.witness !== undefined) appendFileSync(options.witness, `model ${turn}\n`);
+      const response =
+        typeof script === "function" ? await script({ turn, options: call }) : script[turn - 1];
+      if (response === undefined) throw new Error(`The script has no answer for turn ${turn}.`);
+      return resultOf(turn, response);
+    },
+    doStream() {
+      throw new Error("A scripted model does not stream: Pawl asks for whole responses.");
+    },
+  };
+}
+
+function resultOf(
+  turn: number,
+  { text, toolCalls = [], usage }: ScriptedResponse,
+): LanguageModelV4GenerateResult {
+  const content: LanguageModelV4Content[] = text === undefined ? [] : [{ type: "text", text }];
+  toolCalls.forEach(({ name, input, id }, i) => {
+    const toolCallId = id ?? `call-${turn}-${i + 1}`;
+    content.push({ type: "tool-call", toolCallId, toolName: name, input: JSON.stringify(input) });
+  });
+  const finishReason = toolCalls.length > 0 ? "tool-calls" : "stop";
+  const figures = usage === undefined ? { inputTokens: 10, outputTokens: 5 } : usage;
+  return {
+    content,
+    finishReason: { unified: finishReason, raw: finishReason },
+    usage: {
+      inputTokens: {
+        total: figures?.inputTokens,
+        noCache: undefined,
+        cacheRead: undefined,
+        cacheWrite: undefined,
+      },
+      outputTokens: { total: figures?.outputTokens, text: undefined, reasoning: undefined },
+    },
+    warnings: [],
+  };
+}

@@ -1,0 +1,272 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative, resolve, sep } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  checkArchitecture,
+  layerOf,
+  layers,
+  type RuleName,
+  readSources,
+  ruleNames,
+} from "./architecture/rules.ts";
+
+const root = resolve(import.meta.dirname, "..");
+
+describe("the sources", () => {
+  const texts = readSrc();
+  const sources = [...readSources(texts).values()];
+
+  test("are seen at all", () => {
+    expect(sources.length).toBeGreaterThanOrEqual(20);
+    expect(sources.flatMap((file) => file.imports).length).toBeGreaterThanOrEqual(20);
+    const foldersWithFiles = new Set(
+      sources.map((file) => file.path.split("/")[1]).filter((part) => !part?.includes(".")),
+    );
+    const layersSeen = new Set(
+      sources.map((file) => layerOf(file.path)).filter((layer) => layer !== undefined),
+    );
+    expect(layersSeen).toEqual(foldersWithFiles);
+    for (const layer of ["core", "store", "engine"]) expect(layersSeen).toContain(layer);
+  });
+
+  test("keep every rule of the house", () => {
+    const violations = checkArchitecture(texts).map(
+      ({ rule, path, line, what }) => `${path}:${line} ${what} (${rule})`,
+    );
+    expect(violations).toEqual([]);
+  });
+
+  test("do not hide a violation that is planted among them", () => {
+    const planted = new Map(texts).set("src/core/planted.ts", 'import { readFileSync } from "node:fs";\n');
+    expect(checkArchitecture(planted).map(({ path }) => path)).toContain("src/core/planted.ts");
+  });
+});
+
+/** Files that break a rule: the rule, then path and text of each file. The first file is the one to be blamed. */
+type Plant = readonly [RuleName, Record<string, string>];
+
+const empty = "export {};\n";
+
+const plants: readonly Plant[] = [
+  ["every file is in a layer", { "src/stray.ts": empty }],
+  ["every file is in a layer", { "src/somewhere/else.ts": empty }],
+
+  ["every import can be followed", { "src/core/a.ts": 'import "./missing.ts";' }],
+  ["every import can be followed", { "src/core/a.ts": 'import "../../test/fixture.ts";' }],
+  ["every import can be followed", { "src/engine/a.ts": 'import { agent } from "pawl";' }],
+  ["every import can be followed", { "src/engine/a.ts": 'import { scriptedModel } from "pawl/testing";' }],
+  [
+    "every import can be followed",
+    { "src/engine/a.ts": "export const load = (name: string) => import(name);" },
+  ],
+  [
+    "every import can be followed",
+    { "src/engine/a.ts": "export const load = (n: string) => import(`./${n}.ts`);" },
+  ],
+  [
+    "every import can be followed",
+    { "src/engine/a.ts": 'export const load = () => import("../" + "cli/a.ts");' },
+  ],
+
+  [
+    "layers import upwards only",
+    { "src/core/a.ts": 'import { b } from "../store/b.ts";', "src/store/b.ts": empty },
+  ],
+  [
+    "layers import upwards only",
+    { "src/core/a.ts": 'import type { B } from "../store/b.ts";', "src/store/b.ts": empty },
+  ],
+  [
+    "layers import upwards only",
+    { "src/store/a.ts": 'export * from "../session/b.ts";', "src/session/b.ts": empty },
+  ],
+  [
+    "layers import upwards only",
+    { "src/session/a.ts": 'export { b } from "../engine/b.ts";', "src/engine/b.ts": empty },
+  ],
+  [
+    "layers import upwards only",
+    { "src/engine/a.ts": 'await import("../adapters/b.ts");', "src/adapters/b.ts": empty },
+  ],
+  [
+    "layers import upwards only",
+    { "src/adapters/a.ts": 'import b = require("../server/b.ts");', "src/server/b.ts": empty },
+  ],
+  [
+    "layers import upwards only",
+    { "src/server/a.ts": 'type B = import("../cli/b.ts").B;', "src/cli/b.ts": empty },
+  ],
+  ["layers import upwards only", { "src/cli/a.ts": 'import "../testing/b.ts";', "src/testing/b.ts": empty }],
+  ["layers import upwards only", { "src/index.ts": 'export * from "./cli/b.ts";', "src/cli/b.ts": empty }],
+  [
+    "layers import upwards only",
+    { "src/index.ts": 'export * from "./testing/b.ts";', "src/testing/b.ts": empty },
+  ],
+  [
+    "layers import upwards only",
+    { "src/engine/a.ts": 'import { run } from "../index.ts";', "src/index.ts": empty },
+  ],
+
+  ...["fs", "fs/promises", "net", "http", "child_process", "timers", "timers/promises"].map(
+    (name): Plant => ["core imports only what is pure", { "src/core/a.ts": `import x from "node:${name}";` }],
+  ),
+  ["core imports only what is pure", { "src/core/a.ts": 'import x from "node:sqlite";' }],
+  ["core imports only what is pure", { "src/core/a.ts": 'import { readFile } from "fs";' }],
+  ["core imports only what is pure", { "src/core/a.ts": 'import { v7 } from "uuid";' }],
+
+  ...[
+    "Date.now()",
+    "Date?.now()",
+    'Date["now"]()',
+    "new Date()",
+    "new Date",
+    "Date()",
+    "Math.random()",
+    "process.env.HOME",
+    "process.hrtime()",
+    "setTimeout(() => {}, 1)",
+    "globalThis.setTimeout(() => {}, 1)",
+    "performance.now()",
+    "crypto.randomUUID()",
+    'fetch("https://example.com")',
+    "`at ${Date.now()}`",
+  ].map(
+    (code): Plant => [
+      "core reads no clock, no randomness, no environment",
+      { "src/core/a.ts": `export const value = ${code};` },
+    ],
+  ),
+  ["core reads no clock, no randomness, no environment", { "src/core/a.ts": "const { now } = Date;" }],
+  ["core reads no clock, no randomness, no environment", { "src/core/a.ts": "const { env } = process;" }],
+  [
+    "core reads no clock, no randomness, no environment",
+    { "src/core/a.ts": 'import { randomBytes } from "node:crypto";' },
+  ],
+
+  [
+    "only composition roots read the environment",
+    { "src/engine/a.ts": "export const home = process.env.HOME;" },
+  ],
+  [
+    "only composition roots read the environment",
+    { "src/store/a.ts": 'export const home = process["env"].HOME;' },
+  ],
+  ["only composition roots read the environment", { "src/server/a.ts": "const { env } = process;" }],
+  [
+    "only composition roots read the environment",
+    { "src/adapters/a.ts": 'import { env } from "node:process";' },
+  ],
+
+  [
+    "only src/store/sqlite imports node:sqlite",
+    { "src/store/a.ts": 'import { DatabaseSync } from "node:sqlite";' },
+  ],
+  [
+    "only src/store/sqlite imports node:sqlite",
+    { "src/engine/a.ts": 'import type { X } from "node:sqlite";' },
+  ],
+
+  ["only src/adapters imports the AI SDK", { "src/engine/a.ts": 'import { generateText } from "ai";' }],
+  ["only src/adapters imports the AI SDK", { "src/engine/a.ts": 'import type { Tool } from "ai";' }],
+  ["only src/adapters imports the AI SDK", { "src/core/a.ts": 'import type { X } from "@ai-sdk/provider";' }],
+  [
+    "only src/adapters imports the AI SDK",
+    { "src/testing/a.ts": 'import { MockLanguageModelV4 } from "ai/test";' },
+  ],
+  ["only src/adapters imports the AI SDK", { "src/index.ts": 'export { tool } from "ai";' }],
+
+  [
+    "no file imports itself, directly or through others",
+    {
+      "src/core/a.ts": 'import "./b.ts";',
+      "src/core/b.ts": 'import "./c.ts";',
+      "src/core/c.ts": 'import "./a.ts";',
+    },
+  ],
+  ["no file imports itself, directly or through others", { "src/core/a.ts": 'import "./a.ts";' }],
+  [
+    "no file imports itself, directly or through others",
+    { "src/core/a.ts": 'import type { B } from "./b.ts";', "src/core/b.ts": 'export { a } from "./a.ts";' },
+  ],
+
+  ["no file is too long", { "src/core/a.ts": "// line\n".repeat(401) }],
+
+  ["names are kebab-case", { "src/core/turnDecision.ts": empty }],
+  ["names are kebab-case", { "src/core/turn_decision.ts": empty }],
+  ["names are kebab-case", { "src/store/SQLite/database.ts": empty }],
+
+  ...["utils", "helpers", "common", "types"].map(
+    (name): Plant => ["names say what is inside", { [`src/core/${name}.ts`]: empty }],
+  ),
+  ["names say what is inside", { "src/engine/utils/retry.ts": empty }],
+];
+
+describe("the checker", () => {
+  test.each(
+    plants.map(([rule, files]) => ({ rule, files, shown: Object.values(files)[0]?.slice(0, 60).trim() })),
+  )("catches a breach of “$rule”: $shown", ({ rule, files }) => {
+    const [blamed] = Object.keys(files);
+    const found = checkArchitecture(new Map(Object.entries(files)));
+    expect(found).toContainEqual(expect.objectContaining({ rule, path: blamed }));
+  });
+
+  test("has a planted breach for each of its rules", () => {
+    expect(new Set(plants.map(([rule]) => rule))).toEqual(new Set(ruleNames));
+  });
+
+  test("has nothing against code that keeps the rules", () => {
+    expect(checkArchitecture(new Map(Object.entries(cleanHouse())))).toEqual([]);
+  });
+
+  test("refuses a file that it cannot read, and says which", () => {
+    expect(() => checkArchitecture(new Map([["src/core/a.ts", 'const broken = "no end\n']]))).toThrow(
+      /src\/core\/a\.ts cannot be read from line 1/,
+    );
+  });
+
+  test("allows each layer every layer above it", () => {
+    const files = layers.map((layer, index): [string, string] => [
+      `src/${layer}/a.ts`,
+      layers
+        .slice(0, index)
+        .map((above) => `import "../${above}/a.ts";\n`)
+        .join(""),
+    ]);
+    expect(checkArchitecture(new Map(files))).toEqual([]);
+  });
+});
+
+/** What is allowed and looks, at first sight, like what is not. */
+function cleanHouse(): Record<string, string> {
+  return {
+    "src/core/turn-key.ts": `
+      import { createHash } from "node:crypto";
+      // import { readFileSync } from "node:fs"; Date.now()
+      /* process.env.HOME, Math.random() */
+      export const text = "import x from 'node:fs'; Date.now()";
+      export const template = \`new Date() \${createHash("sha256")} process.env\`;
+      export const pattern = /Date.now() "/;
+      export const half = (a: number, b: number) => a / b / 2;
+      export const at = (ms: number) => new Date(ms).toISOString();
+      export type Clock = { now(): number; setTimeout: (ms: number) => void };
+      export const wait = (clock: Clock) => clock.setTimeout(clock.now());
+    `,
+    "src/store/sqlite/database.ts": 'import { DatabaseSync } from "node:sqlite";\nexport { DatabaseSync };\n',
+    "src/adapters/ai-sdk.ts":
+      'import { generateText } from "ai";\nimport type { X } from "@ai-sdk/provider";\n',
+    "src/testing/scripted-model.ts": 'import type { LanguageModelV4 } from "@ai-sdk/provider";\n',
+    "src/cli/main.ts":
+      "export const load = (path: string) => import(path);\nexport const home = process.env.HOME;\n",
+    "src/index.ts":
+      'import type { Tool } from "ai";\nexport * from "./core/turn-key.ts";\nexport const e = process.env.X;\n',
+    "src/store/sqlite/migrations/0001-first.sql": "CREATE TABLE runs (run_id TEXT PRIMARY KEY);\n",
+  };
+}
+
+function readSrc(): ReadonlyMap<string, string> {
+  const entries = readdirSync(join(root, "src"), { recursive: true, withFileTypes: true });
+  const paths = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  return new Map(
+    paths.map((path) => [relative(root, path).split(sep).join("/"), readFileSync(path, "utf8")]),
+  );
+}

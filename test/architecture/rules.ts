@@ -1,0 +1,200 @@
+// The rules of the house, each a function from a file to what is wrong with it. They see the sources as a map
+// from path to text, so that a test can hand them files that were never on disk.
+
+import { isBuiltin } from "node:module";
+import { posix } from "node:path";
+import { findCycles } from "./import-cycles.ts";
+import { type Import, importsOf } from "./imports.ts";
+import { environmentReadsIn, impureCodeIn } from "./impure-code.ts";
+import { type Token, tokenize } from "./source-tokens.ts";
+
+/** A layer imports from itself and from those before it in this list. */
+export const layers = ["core", "store", "session", "engine", "adapters", "server", "cli", "testing"] as const;
+
+const libraryRoot = "src/index.ts";
+const neverInLibraryRoot: readonly string[] = ["cli", "testing"];
+const packagesForCore = ["node:crypto", "canonicalize", "tokenx", "zod"];
+const vagueNames = ["utils", "util", "helpers", "helper", "common", "types", "misc"];
+const mostLines = 400;
+
+export type SourceFile = {
+  readonly path: string;
+  readonly lines: number;
+  readonly tokens: readonly Token[];
+  readonly imports: readonly Import[];
+};
+
+export type Violation = {
+  readonly rule: RuleName;
+  readonly path: string;
+  readonly line: number;
+  readonly what: string;
+};
+export type RuleName = keyof typeof rules;
+
+type Problem = { readonly line: number; readonly what: string };
+type Rule = (file: SourceFile, all: ReadonlyMap<string, SourceFile>) => readonly Problem[];
+
+const rules = {
+  "every file is in a layer": (file) =>
+    file.path === libraryRoot || layerOf(file.path) !== undefined
+      ? []
+      : [{ line: 1, what: `is neither ${libraryRoot} nor in one of the layers ${layers.join(", ")}` }],
+
+  "every import can be followed": (file, all) =>
+    file.imports.flatMap((each) => {
+      const reason = whyItCannotBeFollowed(file, each, all);
+      return reason === undefined ? [] : [{ line: each.line, what: reason }];
+    }),
+
+  "layers import upwards only": (file) =>
+    file.imports.flatMap((each) => {
+      const target = each.specifier === undefined ? undefined : resolveImport(file, each.specifier);
+      return target === undefined || mayImport(file.path, target)
+        ? []
+        : [{ line: each.line, what: `must not import ${target}` }];
+    }),
+
+  "core imports only what is pure": (file) =>
+    packagesOf(file)
+      .filter(({ name }) => layerOf(file.path) === "core" && !packagesForCore.includes(name))
+      .map(({ line, name }) => ({ line, what: `core must not import ${name}` })),
+
+  "core reads no clock, no randomness, no environment": (file) =>
+    layerOf(file.path) === "core"
+      ? impureCodeIn(file.tokens).map(({ line, what }) => ({ line, what: `core must not use ${what}` }))
+      : [],
+
+  "only composition roots read the environment": (file) => {
+    if (file.path === libraryRoot || layerOf(file.path) === "cli") return [];
+    const imported = packagesOf(file).filter(({ name }) => name === "node:process");
+    return [...environmentReadsIn(file.tokens), ...imported].map(({ line }) => ({
+      line,
+      what: "reads the environment; take the value as an option instead",
+    }));
+  },
+
+  "only src/store/sqlite imports node:sqlite": (file) =>
+    packagesOf(file)
+      .filter(({ name }) => name === "node:sqlite" && !file.path.startsWith("src/store/sqlite/"))
+      .map(({ line }) => ({ line, what: "must not import node:sqlite" })),
+
+  "only src/adapters imports the AI SDK": (file) => {
+    if (layerOf(file.path) === "adapters") return [];
+    const typesAllowed = file.path === libraryRoot || layerOf(file.path) === "testing";
+    return packagesOf(file)
+      .filter(({ name, typeOnly }) => isAiSdk(name) && !(typesAllowed && typeOnly))
+      .map(({ line, name }) => ({
+        line,
+        what: `must not import ${name}${typesAllowed ? " but as a type" : ""}`,
+      }));
+  },
+
+  "no file imports itself, directly or through others": (file, all) =>
+    findCycles(importGraph(all))
+      .filter(([first]) => first === file.path)
+      .map((cycle) => ({ line: 1, what: `is in a cycle: ${cycle.join(" → ")}` })),
+
+  "no file is too long": (file) =>
+    file.lines > mostLines
+      ? [{ line: mostLines, what: `has ${file.lines} lines, more than ${mostLines}` }]
+      : [],
+
+  "names are kebab-case": (file) =>
+    file.path.split("/").every((part) => /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/.test(part))
+      ? []
+      : [{ line: 1, what: "is not named in kebab-case" }],
+
+  "names say what is inside": (file) =>
+    file.path.split("/").some((part) => vagueNames.includes(part.replace(/\..*$/, "")))
+      ? [{ line: 1, what: "has a name that could hold anything; name the concept" }]
+      : [],
+} satisfies Record<string, Rule>;
+
+export const ruleNames = Object.keys(rules) as readonly RuleName[];
+
+export function checkArchitecture(texts: ReadonlyMap<string, string>): readonly Violation[] {
+  const files = readSources(texts);
+  return [...files.values()].flatMap((file) =>
+    ruleNames.flatMap((rule) =>
+      rules[rule](file, files).map((problem) => ({ rule, path: file.path, ...problem })),
+    ),
+  );
+}
+
+/** @throws when a file cannot be read as TypeScript: better than passing it unread. */
+export function readSources(texts: ReadonlyMap<string, string>): ReadonlyMap<string, SourceFile> {
+  return new Map([...texts].map(([path, text]) => [path, readSource(path, text)]));
+}
+
+function readSource(path: string, text: string): SourceFile {
+  const lines = text.split("\n").length - (text.endsWith("\n") ? 1 : 0);
+  if (!/\.[cm]?[jt]sx?$/.test(path)) return { path, lines, tokens: [], imports: [] };
+  try {
+    const tokens = tokenize(text);
+    return { path, lines, tokens, imports: importsOf(tokens) };
+  } catch (error) {
+    throw new Error(`${path} ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+export function layerOf(path: string): string | undefined {
+  const [top, layer, ...rest] = path.split("/");
+  return top === "src" && rest.length > 0 ? layers.find((each) => each === layer) : undefined;
+}
+
+function mayImport(from: string, to: string): boolean {
+  const target = layerOf(to);
+  if (target === undefined) return false;
+  if (from === libraryRoot) return !neverInLibraryRoot.includes(target);
+  const own = layerOf(from);
+  return own !== undefined && indexOfLayer(target) <= indexOfLayer(own);
+}
+
+function indexOfLayer(layer: string): number {
+  return layers.findIndex((each) => each === layer);
+}
+
+function whyItCannotBeFollowed(
+  file: SourceFile,
+  { specifier }: Import,
+  all: ReadonlyMap<string, SourceFile>,
+): string | undefined {
+  if (specifier === undefined) {
+    // The command line loads the user's own configuration; nobody else has a reason to.
+    return layerOf(file.path) === "cli" ? undefined : "imports a path that is computed at run time";
+  }
+  if (/^(pawl(\/|$)|#|\/|file:)/.test(specifier))
+    return `imports its own package by the back door: ${specifier}`;
+  const target = resolveImport(file, specifier);
+  return target === undefined || all.has(target) ? undefined : `imports ${target}, which is not in src`;
+}
+
+/** The path that a relative import means; undefined for a package. */
+function resolveImport(file: SourceFile, specifier: string): string | undefined {
+  return /^\.\.?(\/|$)/.test(specifier) ? posix.join(posix.dirname(file.path), specifier) : undefined;
+}
+
+type PackageImport = { readonly name: string; readonly typeOnly: boolean; readonly line: number };
+
+/** Imports of packages, by name without the subpath; Node's own always with `node:`. */
+function packagesOf(file: SourceFile): readonly PackageImport[] {
+  return file.imports.flatMap(({ specifier, typeOnly, line }) => {
+    if (specifier === undefined || resolveImport(file, specifier) !== undefined) return [];
+    if (isBuiltin(specifier)) return [{ name: `node:${specifier.replace(/^node:/, "")}`, typeOnly, line }];
+    const parts = specifier.split("/");
+    return [{ name: parts.slice(0, specifier.startsWith("@") ? 2 : 1).join("/"), typeOnly, line }];
+  });
+}
+
+function isAiSdk(name: string): boolean {
+  return name === "ai" || name.startsWith("@ai-sdk/");
+}
+
+function importGraph(all: ReadonlyMap<string, SourceFile>): ReadonlyMap<string, readonly string[]> {
+  const targetsOf = (file: SourceFile): readonly string[] =>
+    file.imports
+      .map(({ specifier }) => (specifier === undefined ? undefined : resolveImport(file, specifier)))
+      .filter((target) => target !== undefined);
+  return new Map([...all.values()].map((file) => [file.path, targetsOf(file)]));
+}

@@ -1,0 +1,176 @@
+import { describe, expect, it } from "vitest";
+import * as errors from "../../src/core/errors.ts";
+import type { JsonObject } from "../../src/core/json.ts";
+
+const { PawlError, ResumeError, reviveError, isControlFlow } = errors;
+
+/** One of each, with whether trying again can help. */
+const SAMPLES: [errors.PawlError, boolean][] = [
+  [new errors.NotJsonError("m", { path: "$.a" }), false],
+  [new errors.ConfigurationError("m", { tool: "send" }), false],
+  [new ResumeError("m", { irrecoverable: true, changes: [{ what: "model", was: "a", is: "b" }] }), false],
+  [new ResumeError("m", { irrecoverable: false, changes: [] }), true],
+  [new errors.QuotaExceededError("m", { unit: "tokens", wanted: 2, remaining: 1 }), false],
+  [new errors.MaxTurnsExceededError("m", { maxTurns: 20, step: "research" }), false],
+  [new errors.MaxIterationsExceededError("m", { maxIterations: 5, step: "polish" }), false],
+  [new errors.BlobMissingError("m", { blobId: "ab", runId: "q-1" }), false],
+  [new errors.StoreUnavailableError("m", { reason: "busy" }), true],
+  [new errors.StoreUnusableError("m", { reason: "newer" }), false],
+  [new errors.RunNotFoundError("m", { runId: "q-1" }), false],
+  [new errors.RunBusyError("m", { runId: "q-1", owner: "w-1", until: "2026-01-01T00:00:00Z" }), true],
+  [new errors.LeaseLostError("m", { runId: "q-1", epoch: 3 }), true],
+  [
+    new errors.ToolCallInDoubtError("m", { toolCallId: "q-1/s#1.1", tool: "send", recovery: "opaque" }),
+    false,
+  ],
+  [new errors.ToolFailedError("m", { toolCallId: "q-1/s#1.1", tool: "send" }), false],
+  [
+    new errors.ModelCallError("m", {
+      kind: "rate_limited",
+      status: 429,
+      retryAfterMs: 1000,
+      retryable: true,
+    }),
+    true,
+  ],
+  [
+    new errors.ModelCallError("m", { kind: "rejected", status: 400, retryAfterMs: null, retryable: false }),
+    false,
+  ],
+  [new errors.StepFailedError("m", { step: "render" }), false],
+  [new errors.PausedError("m", { why: "lunch" }), true],
+  [new errors.PipelineAbortError("m", { why: "enough" }), false],
+  [new errors.InfiniteRedirectError("m", { steps: ["a", "b"] }), false],
+];
+const named = SAMPLES.map(([error, recoverable]) => [error.name, error, recoverable] as const);
+
+const CLASSES = Object.values(errors).filter(
+  (value): value is typeof ResumeError =>
+    typeof value === "function" && Object.prototype.isPrototypeOf.call(PawlError, value),
+);
+
+describe("every class of error", () => {
+  it("is among the samples below", () => {
+    expect(CLASSES.length).toBeGreaterThan(15);
+    expect(new Set(SAMPLES.map(([error]) => error.constructor))).toEqual(new Set(CLASSES));
+  });
+
+  it("has a code and a name of its own", () => {
+    expect(new Set(SAMPLES.map(([error]) => error.code)).size).toBe(CLASSES.length);
+    for (const [error] of SAMPLES) expect(error.name).toBe(error.constructor.name);
+  });
+
+  it.each(named)("%s says whether trying again can help", (_, error, recoverable) => {
+    expect(error.recoverable).toBe(recoverable);
+  });
+
+  it.each(named)("%s is revived from what a failed run keeps of it", (_, error, recoverable) => {
+    const stored = JSON.parse(
+      JSON.stringify({ code: error.code, message: `why: ${error.message}`, details: error.details }),
+    ) as errors.StoredError;
+    const revived = reviveError(stored);
+    expect(revived.constructor).toBe(error.constructor);
+    expect(revived.name).toBe(error.name);
+    expect(revived.code).toBe(error.code);
+    expect(revived.message).toBe("why: m");
+    expect(revived.details).toEqual(error.details);
+    expect(revived.recoverable).toBe(recoverable);
+    expect(revived.stack).toContain("why: m");
+  });
+
+  it("keeps its cause", () => {
+    const cause = new Error("socket closed");
+    expect(new errors.StepFailedError("m", { step: "a" }, { cause }).cause).toBe(cause);
+    expect(new errors.ConfigurationError("m", {}, { cause }).cause).toBe(cause);
+    expect(new errors.PausedError("m", {}, { cause }).cause).toBe(cause);
+  });
+});
+
+describe("reviveError", () => {
+  it("makes a StepFailedError of a code that this version does not know", () => {
+    const revived = reviveError({ code: "from_the_future", message: "m", details: { a: 1 } });
+    expect(revived).toBeInstanceOf(errors.StepFailedError);
+    expect(revived.message).toBe("m");
+  });
+});
+
+describe("ResumeError", () => {
+  it("is irrecoverable exactly where it is not recoverable", () => {
+    for (const irrecoverable of [true, false]) {
+      const error = new ResumeError("m", { irrecoverable, changes: [] });
+      expect(error.irrecoverable).toBe(irrecoverable);
+      expect(error.recoverable).toBe(!irrecoverable);
+    }
+  });
+});
+
+describe("errors that user code throws to steer the run", () => {
+  it.each([errors.PausedError, errors.PipelineAbortError, errors.InfiniteRedirectError])(
+    "%o needs no arguments",
+    (ErrorClass) => {
+      const error = new ErrorClass();
+      expect(error.message).toMatch(/^The .*\.$/);
+      expect(error.details).toEqual({});
+    },
+  );
+
+  it("and a lost lease are control flow; nothing else is", () => {
+    const steering = SAMPLES.filter(([error]) => isControlFlow(error)).map(([error]) => error.code);
+    expect(steering.sort()).toEqual(["infinite_redirect", "lease_lost", "paused", "pipeline_abort"]);
+    for (const other of [new Error("paused"), { code: "paused" }, "paused", null, undefined]) {
+      expect(isControlFlow(other)).toBe(false);
+    }
+  });
+
+  it("stay control flow in a class derived from them", () => {
+    class Lunch extends errors.PausedError {}
+    expect(isControlFlow(new Lunch())).toBe(true);
+  });
+});
+
+describe("isInstance", () => {
+  it.each(named)("knows %s as a PawlError, as itself, and as nothing else", (_, error) => {
+    expect(PawlError.isInstance(error)).toBe(true);
+    expect(CLASSES.filter((ErrorClass) => ErrorClass.isInstance(error))).toEqual([error.constructor]);
+  });
+
+  it("knows a derived error by its base", () => {
+    class Lunch extends errors.PausedError {}
+    expect(errors.PausedError.isInstance(new Lunch())).toBe(true);
+    expect(Lunch.isInstance(new errors.PausedError())).toBe(false);
+  });
+
+  it.each([
+    [new Error("x")],
+    [null],
+    [undefined],
+    ["resume"],
+    [{ code: "resume", name: "ResumeError" }],
+    [{}],
+  ])("does not take %o for one of ours", (other) => {
+    expect(PawlError.isInstance(other)).toBe(false);
+    expect(ResumeError.isInstance(other)).toBe(false);
+  });
+
+  it("narrows to the class it was asked of", () => {
+    const error: unknown = new errors.RunNotFoundError("m", { runId: "q-1" });
+    expect(errors.RunNotFoundError.isInstance(error) && error.details.runId).toBe("q-1");
+  });
+
+  it("holds across two copies of the package", async () => {
+    // A module under another address is another copy of it, as in two installed versions.
+    const address = "../../src/core/errors.ts?second-copy";
+    const copy = (await import(/* @vite-ignore */ address)) as typeof errors;
+    const details: JsonObject & { irrecoverable: boolean; changes: [] } = {
+      irrecoverable: true,
+      changes: [],
+    };
+    const foreign: unknown = new copy.ResumeError("m", details);
+    expect(foreign instanceof ResumeError).toBe(false);
+    expect(PawlError.isInstance(foreign)).toBe(true);
+    expect(ResumeError.isInstance(foreign)).toBe(true);
+    expect(errors.PausedError.isInstance(foreign)).toBe(false);
+    expect(isControlFlow(new copy.PausedError())).toBe(true);
+    expect(copy.PawlError.isInstance(new ResumeError("m", details))).toBe(true);
+  });
+});

@@ -1,0 +1,14 @@
+import { configDefaults, defineConfig } from "vitest/config";
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    exclude: [...configDefaults.exclude, "test/soak/**"],
+    // Real processes, since tests kill their children and open real databases. Two of them, so that tests
+    // which start more processes do not starve each other on a small machine.
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 30_000,
+    hookTimeout: 30_000,
+  },
+});
