@@ -43,12 +43,6 @@ function weigh(characters: string, weight: number): void {
   for (let i = 0; i < characters.length; i++) WEIGHTS[characters.charCodeAt(i)] = weight;
 }
 
-/**
- * Taken from the prototype: `text.charCodeAt` is looked up anew for each kind of string (flat, joined, sliced, of one
- * or two bytes), and a function that has met five of them runs at a quarter of its speed from then on.
- */
-const { charCodeAt } = String.prototype;
-
 /** One pass over the text, a run of letters or of punctuation at a time; each run is a whole number of tokens. */
 export const estimateTokens: TokenEstimator = (text) => {
   let tokens = 0;
@@ -57,7 +51,9 @@ export const estimateTokens: TokenEstimator = (text) => {
   let lineBreak = -1;
   const { length } = text;
   for (let i = 0; i < length; i++) {
-    const code = charCodeAt.call(text, i);
+    // From the prototype: `text.charCodeAt` is looked up by the kind of string (flat, joined, sliced, of one or two
+    // bytes), and a function that has met five kinds runs at a quarter of its speed from then on.
+    const code = String.prototype.charCodeAt.call(text, i);
     const weight = WEIGHTS[code] ?? UNLISTED;
     if (weight > 0 ? run > 0 : weight < 0 && run < 0) {
       run += weight;
@@ -80,6 +76,22 @@ export const estimateTokens: TokenEstimator = (text) => {
   tokens += Math.ceil(Math.abs(run) / TOKEN);
   return length === 0 ? 0 : Math.max(1, tokens);
 };
+
+/**
+ * An estimator of the user's that always has an answer: rounded up to whole tokens, and where it throws or gives none,
+ * the built-in one. It is asked after a tool had its effect too, and must not be what loses the receipt.
+ */
+export function dependable(estimate: TokenEstimator): TokenEstimator {
+  return (text) => {
+    try {
+      const tokens = Math.ceil(estimate(text));
+      if (Number.isSafeInteger(tokens) && tokens >= 0) return tokens;
+    } catch {
+      // Falls through to the built-in one.
+    }
+    return estimateTokens(text);
+  };
+}
 
 /** What a provider adds around each message (role, separators); the usual figure is 3 to 4. */
 const TOKENS_PER_MESSAGE = 4;

@@ -108,19 +108,17 @@ class CodeStepCalls {
       tool: prepared,
       problem: null,
     };
-    const plan = await planToolCall(request, false, (hash) =>
-      Promise.resolve(this.#count(hash.toString("hex"))),
-    );
+    const plan = await planToolCall(request, false, (hash) => this.#count(hash.toString("hex")));
     if (plan.payload.kind === "misconfigured") throw plan.payload.error;
     if (plan.payload.kind === "invalid") throw new ConfigurationError(plan.payload.error);
     return { plan, prepared };
   }
 
-  /** Counted in this execution of the code: it starts from the beginning, and so do the counters. */
+  /** Counted in this execution of the code: it starts from the beginning, and so do the occurrences. */
   #count(identity: string): number {
-    const earlier = this.#occurrences.get(identity) ?? 0;
-    this.#occurrences.set(identity, earlier + 1);
-    return earlier;
+    const occurrence = (this.#occurrences.get(identity) ?? 0) + 1;
+    this.#occurrences.set(identity, occurrence);
+    return occurrence;
   }
 
   #open(plan: ToolCallPlan, tool: PreparedTool, request: Json): Promise<number> {

@@ -2,6 +2,7 @@ import {
   type EarlierMessages,
   firstKept,
   type MessageGroup,
+  PLACEHOLDER_TOKENS,
   truncateMiddleOut,
 } from "../core/history-truncation.ts";
 import type { Json } from "../core/json.ts";
@@ -134,9 +135,10 @@ export class Conversation {
   /** How many tokens the model will see, with `pending` behind what is there. */
   viewTokens(pending: MessageGroup | null = null): number {
     const tail = pending === null ? this.#tail : [...this.#tail, pending];
-    let tokens = this.#head.tokens;
-    for (let i = firstKept(this.#head, tail, this.#maxTokens, this.#earlier); i < tail.length; i++)
-      tokens += tail[i]?.tokens ?? 0;
+    const first = firstKept(this.#head, tail, this.#maxTokens, this.#earlier);
+    const isTruncated = first > 0 || this.#earlier.messages > 0;
+    let tokens = this.#head.tokens + (isTruncated ? PLACEHOLDER_TOKENS : 0);
+    for (let i = first; i < tail.length; i++) tokens += tail[i]?.tokens ?? 0;
     return tokens;
   }
 

@@ -4,7 +4,7 @@ import { ConfigurationError, RunBusyError, RunNotFoundError, reviveError } from 
 import type { Json } from "../core/json.ts";
 import type { Limit } from "../core/quota.ts";
 import { assertRunId } from "../core/step-path.ts";
-import { estimateTokens, type TokenEstimator } from "../core/token-estimate.ts";
+import { dependable, estimateTokens, type TokenEstimator } from "../core/token-estimate.ts";
 import { assertPricing, type Pricing, UNPRICED } from "../core/usage.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Claim, ClaimOutcome, ModelCallRecord, RunRecord, RunStatus, Store } from "../store/store.ts";
@@ -218,7 +218,10 @@ export class Runner<O = unknown> {
       clock: this.#clock,
       random: this.#options.random ?? Math.random,
       pricing: this.#options.pricing ?? UNPRICED,
-      estimateTokens: this.#options.estimateTokens ?? estimateTokens,
+      estimateTokens:
+        this.#options.estimateTokens === undefined
+          ? estimateTokens
+          : dependable(this.#options.estimateTokens),
       modelTimeoutMs: this.#options.modelTimeoutMs ?? 600_000,
       maxModelAttempts: this.#options.maxModelAttempts ?? 3,
       maxParallelToolCalls: this.#options.maxParallelToolCalls ?? 8,

@@ -32,23 +32,45 @@ export type ToolCallPlan = {
 
 const KEY_STAND_IN = "0".repeat(64);
 
-/** Finds out what identifies the call. `countEarlier` says how many calls of that identity came before it. */
+/** Says which call of its identity this one is, counted from 1. */
+export type Occurrence = (identityHash: Buffer, keyOf: (n: number) => Buffer) => number | Promise<number>;
+
+/** Gives the call its identity, its key, and the arguments that would go out. */
 export async function planToolCall(
   request: ToolCallRequest,
   enforceKeys: boolean,
-  countEarlier: (identityHash: Buffer) => Promise<number>,
+  occurrenceOf: Occurrence,
 ): Promise<ToolCallPlan> {
   const { runId, stepPath, tool, name } = request;
   const namespace = tool?.namespace ?? "local";
   const identity = await identityOf(request);
   const identityHash = toolCallIdentityHash(namespace, name, identity.value);
-  const occurrence = (await countEarlier(identityHash)) + 1;
-  const idempotencyKey = toolCallKey({ runId, namespace, tool: name, identityHash, stepPath, occurrence });
+  const keyOf = (occurrence: number) =>
+    toolCallKey({ runId, namespace, tool: name, identityHash, stepPath, occurrence });
+  const occurrence = await occurrenceOf(identityHash, keyOf);
+  const idempotencyKey = keyOf(occurrence);
   const payload =
     identity.problem !== null
       ? ({ kind: "invalid", error: identity.problem } as const)
       : await makePayload(request, idempotencyKey.toString("hex"), enforceKeys);
   return { request, identityHash, occurrence, idempotencyKey, payload };
+}
+
+/**
+ * The smallest n from 1 that is free, where all below it are taken: by doubling and then halving, so that the
+ * thousandth poll of the same thing costs twenty look-ups. The alternative, an index over identities, costs a page in
+ * every commit to make the first call as cheap as it is already.
+ */
+export async function firstFree(isFree: (n: number) => Promise<boolean>): Promise<number> {
+  let high = 1;
+  while (!(await isFree(high))) high *= 2;
+  let low = Math.floor(high / 2);
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    if (await isFree(middle)) high = middle;
+    else low = middle;
+  }
+  return high;
 }
 
 async function identityOf({

@@ -3,7 +3,7 @@ import { toolCallsOf } from "../core/message.ts";
 import { decideToolCall } from "../core/tool-call-decision.ts";
 import type { NewReceipt, NewToolCall, StoredResponse, ToolCallRecord } from "../store/store.ts";
 import { reach } from "./run-handle.ts";
-import { makePayload, planToolCall, requestOf, type ToolCallPlan } from "./tool-call-plan.ts";
+import { firstFree, makePayload, planToolCall, requestOf, type ToolCallPlan } from "./tool-call-plan.ts";
 import { dispatchTool, failed, inDoubt } from "./tool-gateway.ts";
 import { makeReceipt } from "./tool-receipt.ts";
 import type { TurnScope } from "./turn-scope.ts";
@@ -62,8 +62,8 @@ export async function planTurnCalls(
   const plans: ToolCallPlan[] = [];
   for (const request of requests) {
     plans.push(
-      await planToolCall(request, scope.options.enforceIdempotency, (hash) =>
-        countEarlier(scope, plans, hash),
+      await planToolCall(request, scope.options.enforceIdempotency, (_hash, keyOf) =>
+        firstFree(async (n) => !(await isTaken(scope, plans, keyOf(n)))),
       ),
     );
   }
@@ -81,10 +81,9 @@ export async function planTurnCalls(
   return { items, rows: ledgerRows(scope, plans) };
 }
 
-/** In the step so far, and in this response before it: two equal calls are two calls. */
-async function countEarlier(scope: TurnScope, plans: readonly ToolCallPlan[], hash: Buffer): Promise<number> {
-  const here = plans.filter((plan) => plan.identityHash.equals(hash)).length;
-  return here + (await scope.run.store.countToolCalls(scope.stepKey, hash));
+/** Taken in the step so far, or in this response before it: two equal calls are two calls. */
+function isTaken(scope: TurnScope, plans: readonly ToolCallPlan[], key: Buffer): boolean | Promise<boolean> {
+  return plans.some((plan) => plan.idempotencyKey.equals(key)) || scope.run.store.hasToolCall(key);
 }
 
 /** Those dispatched at once are `running` from the start; the rest wait as `prepared`. */

@@ -158,7 +158,7 @@ async function judge(
       toolCalls: toolCallsOf(response.content).map(({ toolName, input }) => ({ name: toolName, input })),
     });
     const unfinished = !isComplete || answer.problem !== null;
-    const followUp = calls.rows.length === 0 && unfinished ? (answer.problem ?? "Continue.") : null;
+    const followUp = calls.items.length === 0 && unfinished ? (answer.problem ?? "Continue.") : null;
     return { isComplete: !unfinished, followUp };
   } catch (error) {
     for (const receipt of unstored)

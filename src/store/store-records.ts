@@ -110,7 +110,8 @@ export type ToolCallRecord = {
   readonly request: Json;
   readonly receipt: Receipt | null;
   readonly createdAt: number;
-  readonly updatedAt: number;
+  /** When it was dispatched last; null while it waits. */
+  readonly startedAt: number | null;
 };
 
 export type TurnRecord = {

@@ -128,8 +128,8 @@ export interface StoreReader {
   listModelCalls(runId: string): Promise<readonly ModelCallRecord[]>;
   listToolCalls(runId: string): Promise<readonly ToolCallRecord[]>;
   findToolCall(idempotencyKey: Uint8Array): Promise<ToolCallRecord | null>;
-  /** How many calls of this identity the step has made. */
-  countToolCalls(stepKey: number, identityHash: Uint8Array): Promise<number>;
+  /** Whether the ledger holds a call with this key. */
+  hasToolCall(idempotencyKey: Uint8Array): Promise<boolean>;
 
   /** The whole stored history of a granular step, large results as references. By step path; a plain name will do. */
   readHistory(runId: string, stepName: string): Promise<readonly Message[]>;

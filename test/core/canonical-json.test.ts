@@ -188,8 +188,8 @@ describe("canonicalJson refuses, with the path of the culprit,", () => {
   }
   const cyclic: Record<string, unknown> = { list: [] };
   (cyclic.list as unknown[]).push({ back: cyclic });
-  // biome-ignore lint/suspicious/noSparseArray: the hole is the point
-  const holed = [1, , 3];
+  const holed = [1];
+  holed[2] = 3;
   const hidden = Object.defineProperty({ a: 1 }, "toJSON", { value: () => "something else" });
   const array = Object.assign([1], { toJSON: () => "something else" });
 

@@ -101,6 +101,7 @@ describe("saysDone does not hear it in", () => {
     "This is not **DONE**",
     'It is not "DONE"',
     "It is **not** DONE",
+    "It is _not_ DONE",
     "isn't COMPLETE",
     "isn’t quite COMPLETE",
     "It isnt DONE",
@@ -131,6 +132,8 @@ describe("saysDone does not hear it in", () => {
     "Let me go on until it is COMPLETE",
     "What remains to be DONE: the tests.",
     "I still have to COMPLETE the second part.",
+    "I still have to **COMPLETE** the second part.",
+    "75% **COMPLETE**",
     // Asked, or answered with no.
     "DONE?",
     "Is it DONE?",

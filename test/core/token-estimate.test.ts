@@ -36,11 +36,14 @@ const anyText = fc.oneof(
 );
 
 describe("estimateTokens", () => {
-  it.each(Object.entries(SAMPLES))("is within 5 %% of tokenx on %s", (_, text) => {
-    const reference = estimateTokenCount(text);
-    expect(reference).toBeGreaterThan(100);
-    expect(Math.abs(estimateTokens(text) / reference - 1)).toBeLessThan(0.05);
-  });
+  it.each(Object.entries(SAMPLES).map(([name, text]) => ({ name, text })))(
+    "is near tokenx on $name",
+    ({ text }) => {
+      const reference = estimateTokenCount(text);
+      expect(reference).toBeGreaterThan(100);
+      expect(Math.abs(estimateTokens(text) / reference - 1)).toBeLessThan(0.05);
+    },
+  );
 
   it.each<[string, number]>([
     ["", 0],
@@ -127,7 +130,7 @@ describe("estimateTokens", () => {
     expect(performance.now() - start).toBeLessThan(2000);
   });
 
-  it("is several times as fast as tokenx, which is why it is here", () => {
+  it("is several times as fast as tokenx, which is why it is here, also after all the kinds of string above", () => {
     const text = Object.values(SAMPLES).join("\n").repeat(3);
     const best = (estimate: (text: string) => number) =>
       Math.min(
@@ -137,7 +140,7 @@ describe("estimateTokens", () => {
           return performance.now() - start;
         }),
       );
-    expect(best(estimateTokenCount) / best(estimateTokens)).toBeGreaterThan(4);
+    expect(best(estimateTokenCount) / best(estimateTokens)).toBeGreaterThan(6);
   });
 });
 

@@ -1,120 +1,180 @@
-import type { Quota } from "../../core/quota.ts";
 import type { ChargeBasis } from "../../core/usage.ts";
-import type { Charge, ModelCallRecord, ModelCallSettlement, TurnOpened, TurnOpening } from "../store.ts";
+import type { Charge, ModelCallRecord, TurnOpened, TurnOpening } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import { amount, type RunRow } from "./run-row.ts";
 
-/** Reserves for one more try at the turn, if the quota allows it. */
+/** A try that is reserved for. It is open as long as there is no settled row of it. */
+type OpenCall = {
+  readonly stepNo: number;
+  readonly turnIndex: number;
+  readonly attempt: number;
+  readonly row: Row;
+};
+
+/**
+ * Reserves for one try at a turn, if the quota allows it. The reservation stands in the step's state row: in steady
+ * state that row is written anyway, so opening a turn costs no page of its own.
+ */
 export function openModelCall(
   database: Database,
   run: RunRow,
   now: number,
   opening: TurnOpening,
+  attempt: number,
 ): TurnOpened {
   const { stepKey, turnIndex, reserve } = opening;
   const reservation = run.quota.reserve(reserve);
   if (reservation.kind === "denied") {
-    return {
-      kind: "denied",
-      unit: reservation.unit,
-      wanted: reservation.wanted,
-      remaining: reservation.remaining,
-    };
+    const { unit, wanted, remaining } = reservation;
+    return { kind: "denied", unit, wanted, remaining };
   }
   run.quota = reservation.quota;
-  const last = database.get(
-    "SELECT max(attempt) AS attempt FROM model_calls WHERE step_no = ? AND turn_index = ?",
-    stepKey,
-    turnIndex,
-  );
-  const attempt = (last?.optionalInt("attempt") ?? 0) + 1;
   database.run(
-    `INSERT INTO model_calls (step_no, turn_index, attempt, opened_at, reserved_tokens, reserved_micro_dollars)
-     VALUES (?, ?, ?, ?, ?, ?)`,
-    stepKey,
+    `UPDATE granular_states SET open_turn_index = ?, open_attempt = ?, opened_at = ?, reserved_tokens = ?,
+            reserved_micro_dollars = ? WHERE step_no = ?`,
     turnIndex,
     attempt,
     now,
     reserve.tokens,
     reserve.microDollars,
+    stepKey,
   );
   return { kind: "opened", attempt, reserved: reserve };
 }
 
-/** Charges a call and ends its reservation. A call that is settled already stops the intent: one reclaim, ever. */
+/** The number of the next try at a turn. One that is still open has to be settled first. */
+export function nextAttempt(database: Database, stepKey: number, turnIndex: number): number {
+  const last = lastCall(database, stepKey);
+  if (last === null) return 1;
+  if (!isSettled(database, last)) {
+    throw new Error(
+      `Try ${last.attempt} of turn ${last.turnIndex} is still open: it has to be settled first.`,
+    );
+  }
+  return last.turnIndex === turnIndex ? last.attempt + 1 : 1;
+}
+
+/** Charges a try and ends its reservation. There is one row a try, so there is one reclaim a reservation, ever. */
 export function settle(
   database: Database,
-  quota: Quota,
+  run: RunRow,
   now: number,
-  settlement: ModelCallSettlement,
-): Quota {
+  settlement: {
+    readonly stepKey: number;
+    readonly turnIndex: number;
+    readonly attempt: number;
+    readonly charge: Charge;
+  },
+): void {
   const { stepKey, turnIndex, attempt, charge } = settlement;
-  const open = database.get(
-    `SELECT reserved_tokens, reserved_micro_dollars FROM model_calls
-      WHERE step_no = ? AND turn_index = ? AND attempt = ? AND basis IS NULL`,
+  const open = lastCall(database, stepKey);
+  if (open?.turnIndex !== turnIndex || open.attempt !== attempt || isSettled(database, open)) {
+    throw new Error(`Try ${attempt} of turn ${turnIndex} is not open: it cannot be settled.`);
+  }
+  const reserved = amount(open.row, "reserved");
+  const { usage } = charge;
+  database.run(
+    "INSERT INTO model_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     stepKey,
     turnIndex,
     attempt,
-  );
-  if (open === null)
-    throw new Error(`Try ${attempt} of turn ${turnIndex} is not open: it cannot be settled twice.`);
-  database.run(
-    `UPDATE model_calls SET settled_at = ?, basis = ?, charged_tokens = ?, charged_micro_dollars = ?,
-            input_tokens = ?, output_tokens = ?, cached_input_tokens = ?, reasoning_tokens = ?
-      WHERE step_no = ? AND turn_index = ? AND attempt = ?`,
+    open.row.int("opened_at"),
     now,
+    reserved.tokens,
+    reserved.microDollars,
     charge.basis,
     charge.amount.tokens,
     charge.amount.microDollars,
-    charge.usage.inputTokens,
-    charge.usage.outputTokens,
-    charge.usage.cachedInputTokens,
-    charge.usage.reasoningTokens,
-    stepKey,
-    turnIndex,
-    attempt,
+    usage.inputTokens,
+    usage.outputTokens,
+    usage.cachedInputTokens,
+    usage.reasoningTokens,
   );
-  return quota.reclaim(amount(open, "reserved"), charge.amount);
+  run.quota = run.quota.reclaim(reserved, charge.amount);
 }
 
-/** Calls that were opened and not settled. Only turns after the last commit can have one. */
+/** Tries of the run that were opened and not settled. */
 export function openModelCalls(
   database: Database,
   runNo: number,
 ): { stepNo: number; record: ModelCallRecord }[] {
-  const rows = database.all(
-    `SELECT model_calls.*, step_path FROM run_steps
-       JOIN granular_states USING (step_no)
-       JOIN model_calls ON model_calls.step_no = run_steps.step_no AND model_calls.turn_index > granular_states.turn_index
-      WHERE run_no = ? AND basis IS NULL`,
-    runNo,
-  );
-  return rows.map((row) => ({ stepNo: row.int("step_no"), record: modelCallRecord(row) }));
+  return database
+    .all(`${OPEN_CALLS} WHERE run_no = ? AND open_attempt IS NOT NULL`, runNo)
+    .map(openCall)
+    .filter((call) => !isSettled(database, call))
+    .map(({ stepNo, turnIndex, attempt, row }) => ({
+      stepNo,
+      record: {
+        stepPath: row.text("step_path"),
+        turnIndex,
+        attempt,
+        reserved: amount(row, "reserved"),
+        charge: null,
+        openedAt: row.int("opened_at"),
+        settledAt: null,
+      },
+    }));
 }
 
-export function modelCallRecord(row: Row): ModelCallRecord {
+export function settledModelCalls(database: Database, runNo: number): ModelCallRecord[] {
+  return database
+    .all(
+      `SELECT model_calls.*, step_path FROM run_steps JOIN model_calls USING (step_no)
+        WHERE run_no = ? ORDER BY step_index, turn_index, attempt`,
+      runNo,
+    )
+    .map(modelCallRecord);
+}
+
+const OPEN_CALLS = `
+  SELECT step_no, open_turn_index, open_attempt, opened_at, reserved_tokens, reserved_micro_dollars, step_path
+    FROM run_steps JOIN granular_states USING (step_no)`;
+
+function lastCall(database: Database, stepKey: number): OpenCall | null {
+  const row = database.get(
+    `SELECT step_no, open_turn_index, open_attempt, opened_at, reserved_tokens, reserved_micro_dollars
+       FROM granular_states WHERE step_no = ?`,
+    stepKey,
+  );
+  return row === null || row.optionalInt("open_attempt") === null ? null : openCall(row);
+}
+
+function openCall(row: Row): OpenCall {
+  return {
+    stepNo: row.int("step_no"),
+    turnIndex: row.int("open_turn_index"),
+    attempt: row.int("open_attempt"),
+    row,
+  };
+}
+
+function isSettled(database: Database, { stepNo, turnIndex, attempt }: OpenCall): boolean {
+  const row = database.get(
+    "SELECT 1 AS settled FROM model_calls WHERE step_no = ? AND turn_index = ? AND attempt = ?",
+    stepNo,
+    turnIndex,
+    attempt,
+  );
+  return row !== null;
+}
+
+function modelCallRecord(row: Row): ModelCallRecord {
   return {
     stepPath: row.text("step_path"),
     turnIndex: row.int("turn_index"),
     attempt: row.int("attempt"),
     reserved: amount(row, "reserved"),
-    charge: chargeOf(row),
-    openedAt: row.int("opened_at"),
-    settledAt: row.optionalInt("settled_at"),
-  };
-}
-
-function chargeOf(row: Row): Charge | null {
-  const basis = row.optionalText("basis");
-  if (basis === null) return null;
-  return {
-    basis: basis as ChargeBasis,
-    amount: amount(row, "charged"),
-    usage: {
-      inputTokens: row.int("input_tokens"),
-      outputTokens: row.int("output_tokens"),
-      cachedInputTokens: row.int("cached_input_tokens"),
-      reasoningTokens: row.int("reasoning_tokens"),
+    charge: {
+      basis: row.text("basis") as ChargeBasis,
+      amount: amount(row, "charged"),
+      usage: {
+        inputTokens: row.int("input_tokens"),
+        outputTokens: row.int("output_tokens"),
+        cachedInputTokens: row.int("cached_input_tokens"),
+        reasoningTokens: row.int("reasoning_tokens"),
+      },
     },
+    openedAt: row.int("opened_at"),
+    settledAt: row.int("settled_at"),
   };
 }

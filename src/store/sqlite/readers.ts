@@ -17,8 +17,9 @@ import type {
   TurnRecord,
 } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-import { modelCallRecord } from "./model-calls.ts";
+import { openModelCalls, settledModelCalls } from "./model-calls.ts";
 import { amount, parseJson, RUN_COLUMNS, requireRunNo, runRecord } from "./run-row.ts";
+import { listSteps } from "./step-intents.ts";
 
 const MAX_LISTED = 1_000;
 
@@ -59,7 +60,7 @@ export function readUsage(database: Database, runId: string): RunUsage {
   const row = database.get(
     `SELECT coalesce(sum(input_tokens), 0) AS input, coalesce(sum(output_tokens), 0) AS output,
             coalesce(sum(cached_input_tokens), 0) AS cached, coalesce(sum(reasoning_tokens), 0) AS reasoning,
-            coalesce(sum(basis IS NOT 'none' AND basis IS NOT NULL), 0) AS calls
+            coalesce(sum(basis <> 'none'), 0) AS calls
        FROM model_calls WHERE step_no IN (SELECT step_no FROM run_steps WHERE run_no = ?)`,
     runNo,
   );
@@ -129,7 +130,8 @@ const TURNS = `
     FROM turns JOIN run_steps USING (step_no) JOIN runs USING (run_no)`;
 
 const CALLS = `
-  SELECT tool_calls.*, step_path, run_id, receipts.created_at AS receipt_at, receipts.tokens, receipts.error_code AS receipt_error,
+  SELECT tool_calls.*, step_path, run_id, receipts.created_at AS receipt_at, receipts.tokens,
+         receipts.status AS receipt_status, receipts.error_code AS receipt_error,
          blob_hash, blob_size, receipts.output AS receipt_output
     FROM tool_calls JOIN run_steps USING (step_no) JOIN runs USING (run_no) LEFT JOIN receipts USING (call_no)`;
 
@@ -139,13 +141,15 @@ export function listTurns(database: Database, runId: string): TurnRecord[] {
     .map((row) => turnRecord(database, row));
 }
 
+/** Step by step, in the order they were asked for. */
 export function listToolCalls(database: Database, runId: string): ToolCallRecord[] {
-  return database
-    .all(
-      `${CALLS} WHERE run_no = ? ORDER BY step_index, turn_index, call_index`,
-      requireRunNo(database, runId),
-    )
-    .map(toolCallRecord);
+  const ofCode = database.all(
+    `${CALLS} WHERE run_no = ? AND turn_index = 0 ORDER BY step_index, call_index`,
+    requireRunNo(database, runId),
+  );
+  const calls = [...listTurns(database, runId).flatMap((turn) => turn.calls), ...ofCode.map(toolCallRecord)];
+  const order = new Map(listSteps(database, runId).map((step) => [step.path, step.stepIndex]));
+  return calls.sort((a, b) => (order.get(a.stepPath) ?? 0) - (order.get(b.stepPath) ?? 0));
 }
 
 export function findToolCall(database: Database, idempotencyKey: Uint8Array): ToolCallRecord | null {
@@ -153,23 +157,16 @@ export function findToolCall(database: Database, idempotencyKey: Uint8Array): To
   return row === null ? null : toolCallRecord(row);
 }
 
-export function countToolCalls(database: Database, stepKey: number, identityHash: Uint8Array): number {
-  const row = database.get(
-    "SELECT count(*) AS n FROM tool_calls WHERE step_no = ? AND identity_hash = ?",
-    stepKey,
-    identityHash,
-  );
-  return row?.int("n") ?? 0;
+export function hasToolCall(database: Database, idempotencyKey: Uint8Array): boolean {
+  return database.get("SELECT 1 AS found FROM tool_calls WHERE idempotency_key = ?", idempotencyKey) !== null;
 }
 
 export function listModelCalls(database: Database, runId: string): ModelCallRecord[] {
-  return database
-    .all(
-      `SELECT model_calls.*, step_path FROM run_steps JOIN model_calls USING (step_no)
-        WHERE run_no = ? ORDER BY step_index, turn_index, attempt`,
-      requireRunNo(database, runId),
-    )
-    .map(modelCallRecord);
+  const runNo = requireRunNo(database, runId);
+  return [
+    ...settledModelCalls(database, runNo),
+    ...openModelCalls(database, runNo).map(({ record }) => record),
+  ];
 }
 
 export function listEvents(database: Database, runId: string, after: number, limit: number): EventRecord[] {
@@ -233,10 +230,11 @@ export function readGranularState(database: Database, runId: string, stepName: s
 
 function turnRecord(database: Database, row: Row): TurnRecord {
   const turnIndex = row.int("turn_index");
+  const first = row.int("first_call_no");
   const calls = database.all(
-    `${CALLS} WHERE tool_calls.step_no = ? AND tool_calls.turn_index = ? ORDER BY call_index`,
-    row.int("step_no"),
-    turnIndex,
+    `${CALLS} WHERE call_no >= ? AND call_no < ? ORDER BY call_no`,
+    first,
+    first + row.int("calls"),
   );
   return {
     stepPath: row.text("step_path"),
@@ -263,12 +261,12 @@ function toolCallRecord(row: Row): ToolCallRecord {
     effect: row.text("side_effect_class") as SideEffectClass,
     occurrence: row.int("occurrence"),
     idempotencyKey: row.hex("idempotency_key"),
-    status: row.text("status") as ToolCallStatus,
+    status: (row.optionalText("receipt_status") ?? row.text("status")) as ToolCallStatus,
     attempt: row.int("attempt"),
     request: parseJson(row.optionalText("request")),
     receipt: receiptOf(row),
     createdAt: row.int("created_at"),
-    updatedAt: row.int("updated_at"),
+    startedAt: row.optionalInt("started_at"),
   };
 }
 
@@ -277,7 +275,7 @@ function receiptOf(row: Row): Receipt | null {
   if (output === null) return null;
   const hash = row.optionalBytes("blob_hash");
   return {
-    status: row.text("status") === "succeeded" ? "succeeded" : "failed",
+    status: row.text("receipt_status") === "succeeded" ? "succeeded" : "failed",
     output: JSON.parse(output) as ToolOutput,
     blob: hash === null ? null : { blobId: Buffer.from(hash).toString("hex"), size: row.int("blob_size") },
     tokens: row.int("tokens"),

@@ -133,7 +133,7 @@ export function isHeld(
 function settleOpenCalls(database: Database, row: RunRow, now: number, end: ModelCallEnd): ModelCallRecord[] {
   return openModelCalls(database, row.runNo).map(({ stepNo, record }) => {
     const charge = chargeFor(end, record.reserved, () => NOTHING);
-    row.quota = settle(database, row.quota, now, { ...record, stepKey: stepNo, charge });
+    settle(database, row, now, { ...record, stepKey: stepNo, charge });
     return { ...record, charge, settledAt: now };
   });
 }

@@ -64,19 +64,43 @@ export function findRun(database: Database, runId: string): RunRow | null {
   };
 }
 
-/** Writes the row and the one event that tells of the intent. */
-export function saveRun(database: Database, run: RunRow, now: number, type: string, data: JsonObject): void {
+/** Writes the one event that tells of an intent, and what every intent may change in the row: usage and the log's head. */
+export function recordEvent(
+  database: Database,
+  run: RunRow,
+  now: number,
+  type: string,
+  data: JsonObject,
+): void {
   const seq = run.eventSeq + 1;
   const text = JSON.stringify(data);
   const eventHash = chainHash(run.eventHash, seq, now, type, text);
   database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", run.runNo, seq, now, type, text, eventHash);
-  const { limit, charged, reserved } = run.quota;
+  const { charged, reserved } = run.quota;
   database.run(
-    `UPDATE runs SET updated_at = ?, status = ?, current_step_no = ?, owner = ?, epoch = ?, lease_until = ?,
-            limit_tokens = ?, limit_micro_dollars = ?, charged_tokens = ?, charged_micro_dollars = ?,
-            reserved_tokens = ?, reserved_micro_dollars = ?, output = ?, context = ?, error = ?, event_seq = ?, event_hash = ?
-      WHERE run_no = ?`,
+    `UPDATE runs SET updated_at = ?, charged_tokens = ?, charged_micro_dollars = ?, reserved_tokens = ?,
+            reserved_micro_dollars = ?, event_seq = ?, event_hash = ? WHERE run_no = ?`,
     now,
+    charged.tokens,
+    charged.microDollars,
+    reserved.tokens,
+    reserved.microDollars,
+    seq,
+    eventHash,
+    run.runNo,
+  );
+}
+
+/**
+ * Writes the rest of the row too: what the life of the run changes, and its turns do not. Apart, since naming an
+ * indexed column in an UPDATE rewrites its index, whether it changed or not.
+ */
+export function saveRun(database: Database, run: RunRow, now: number, type: string, data: JsonObject): void {
+  recordEvent(database, run, now, type, data);
+  const { limit } = run.quota;
+  database.run(
+    `UPDATE runs SET status = ?, current_step_no = ?, owner = ?, epoch = ?, lease_until = ?, limit_tokens = ?,
+            limit_micro_dollars = ?, output = ?, context = ?, error = ? WHERE run_no = ?`,
     run.status,
     run.currentStepNo,
     run.owner,
@@ -84,15 +108,9 @@ export function saveRun(database: Database, run: RunRow, now: number, type: stri
     run.leaseUntil,
     limit.tokens,
     limit.microDollars,
-    charged.tokens,
-    charged.microDollars,
-    reserved.tokens,
-    reserved.microDollars,
     run.output,
     run.context,
     run.error,
-    seq,
-    eventHash,
     run.runNo,
   );
 }

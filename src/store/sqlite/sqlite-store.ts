@@ -185,8 +185,8 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => readers.findToolCall(this.#database, idempotencyKey));
   }
 
-  countToolCalls(stepKey: number, identityHash: Uint8Array): Promise<number> {
-    return this.#read(() => readers.countToolCalls(this.#database, stepKey, identityHash));
+  hasToolCall(idempotencyKey: Uint8Array): Promise<boolean> {
+    return this.#read(() => readers.hasToolCall(this.#database, idempotencyKey));
   }
 
   readHistory(runId: string, stepName: string): Promise<readonly Message[]> {

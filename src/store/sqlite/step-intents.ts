@@ -3,7 +3,7 @@ import type { Json } from "../../core/json.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type { Fence, FinishedStep, LoopDecision, NewStep, StepRecord, StepStatus } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-import { fencedRun, parseJson, requireRunNo, saveRun } from "./run-row.ts";
+import { fencedRun, parseJson, recordEvent, requireRunNo, saveRun } from "./run-row.ts";
 
 export function beginStep(database: Database, now: number, fence: Fence, step: NewStep): StepRecord {
   const run = fencedRun(database, fence);
@@ -54,7 +54,7 @@ export function finishStep(database: Database, now: number, fence: Fence, step: 
   );
   if (changed !== 1)
     throw new Error(`Step ${step.stepKey} of run ${fence.runId} is not running: it cannot finish.`);
-  saveRun(database, run, now, "step.finished", { step: stepPathOf(database, step.stepKey) });
+  recordEvent(database, run, now, "step.finished", { step: stepPathOf(database, step.stepKey) });
 }
 
 export function decideLoop(database: Database, now: number, fence: Fence, decision: LoopDecision): void {
@@ -68,7 +68,7 @@ export function decideLoop(database: Database, now: number, fence: Fence, decisi
     canonicalJson(output),
     optionalJson(context),
   );
-  saveRun(database, run, now, "loop.decided", { step: stepPathOf(database, stepKey), iteration, done });
+  recordEvent(database, run, now, "loop.decided", { step: stepPathOf(database, stepKey), iteration, done });
 }
 
 export function listLoopDecisions(database: Database, stepKey: number): LoopDecision[] {

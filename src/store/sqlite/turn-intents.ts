@@ -9,15 +9,16 @@ import type {
   TurnOpening,
 } from "../store.ts";
 import type { Database } from "./database.ts";
-import { openModelCall, settle } from "./model-calls.ts";
-import { fencedRun, type RunRow, saveRun } from "./run-row.ts";
-import { insertToolCall, writeReceipt } from "./tool-call-intents.ts";
+import { nextAttempt, openModelCall, settle } from "./model-calls.ts";
+import { fencedRun, type RunRow, recordEvent } from "./run-row.ts";
+import { insertToolCall, nextCallNo, writeReceipt } from "./tool-call-intents.ts";
 
 export function openTurn(database: Database, now: number, fence: Fence, opening: TurnOpening): TurnOpened {
   const run = fencedRun(database, fence);
   const { stepKey, turnIndex, fingerprint } = opening;
   database.run(
-    "INSERT OR IGNORE INTO granular_states VALUES (?, 0, 0, 0, 0, ?)",
+    `INSERT OR IGNORE INTO granular_states (step_no, turn_index, is_complete, messages, tokens, fingerprint)
+     VALUES (?, 0, 0, 0, 0, ?)`,
     stepKey,
     Buffer.from(fingerprint.hash, "hex"),
   );
@@ -27,11 +28,11 @@ export function openTurn(database: Database, now: number, fence: Fence, opening:
     canonicalJson(fingerprint.document),
   );
   assertNextTurn(database, stepKey, turnIndex);
-  const opened = openModelCall(database, run, now, opening);
+  const opened = openModelCall(database, run, now, opening, nextAttempt(database, stepKey, turnIndex));
   if (opened.kind === "denied")
-    saveRun(database, run, now, "turn.denied", { turn: turnIndex, unit: opened.unit });
+    recordEvent(database, run, now, "turn.denied", { turn: turnIndex, unit: opened.unit });
   else
-    saveRun(database, run, now, "turn.opened", {
+    recordEvent(database, run, now, "turn.opened", {
       turn: turnIndex,
       attempt: opened.attempt,
       reserved: opened.reserved,
@@ -46,9 +47,9 @@ export function settleModelCall(
   settlement: ModelCallSettlement,
 ): void {
   const run = fencedRun(database, fence);
-  run.quota = settle(database, run.quota, now, settlement);
+  settle(database, run, now, settlement);
   const { turnIndex, attempt, charge } = settlement;
-  saveRun(database, run, now, "model.settled", {
+  recordEvent(database, run, now, "model.settled", {
     turn: turnIndex,
     attempt,
     basis: charge.basis,
@@ -59,7 +60,10 @@ export function settleModelCall(
 export function journalResponse(database: Database, now: number, fence: Fence, journal: TurnJournal): void {
   const run = fencedRun(database, fence);
   writeJournal(database, run, now, journal);
-  saveRun(database, run, now, "turn.journaled", { ...journalFacts(journal), calls: journal.calls.length });
+  recordEvent(database, run, now, "turn.journaled", {
+    ...journalFacts(journal),
+    calls: journal.calls.length,
+  });
 }
 
 export function commitTurn(
@@ -92,8 +96,8 @@ export function commitTurn(
     turnIndex - 1,
   );
   if (changed !== 1) throw outOfStep(database, stepKey, turnIndex);
-  const next = commit.next === null ? null : openModelCall(database, run, now, commit.next);
-  saveRun(database, run, now, "turn.committed", {
+  const next = commit.next === null ? null : openModelCall(database, run, now, commit.next, 1);
+  recordEvent(database, run, now, "turn.committed", {
     turn: turnIndex,
     ...(commit.journal === null ? {} : { journal: journalFacts(commit.journal) }),
     ...(isComplete ? { complete: true } : {}),
@@ -104,22 +108,25 @@ export function commitTurn(
 
 function writeJournal(database: Database, run: RunRow, now: number, journal: TurnJournal): void {
   assertNextTurn(database, journal.stepKey, journal.turnIndex);
-  run.quota = settle(database, run.quota, now, journal);
+  settle(database, run, now, journal);
+  const firstCallNo = nextCallNo(database);
   database.run(
-    "INSERT INTO turns (step_no, turn_index, created_at, tokens, response) VALUES (?, ?, ?, ?, ?)",
+    `INSERT INTO turns (step_no, turn_index, created_at, tokens, first_call_no, calls, response)
+     VALUES (?, ?, ?, ?, ?, ?, ?)`,
     journal.stepKey,
     journal.turnIndex,
     now,
     journal.tokens,
+    firstCallNo,
+    journal.calls.length,
     JSON.stringify(journal.response),
   );
-  for (const call of journal.calls)
-    insertToolCall(database, now, {
-      ...call,
-      stepKey: journal.stepKey,
-      turnIndex: journal.turnIndex,
-      request: null,
-    });
+  const { stepKey, turnIndex } = journal;
+  journal.calls.forEach((call, i) => {
+    if (call.callIndex !== i + 1)
+      throw new Error(`Call ${call.callIndex} of turn ${turnIndex} is out of order.`);
+    insertToolCall(database, now, { ...call, callNo: firstCallNo + i, stepKey, turnIndex, request: null });
+  });
 }
 
 function journalFacts({ turnIndex, attempt, charge }: TurnJournal) {
@@ -128,13 +135,18 @@ function journalFacts({ turnIndex, attempt, charge }: TurnJournal) {
 
 /** A turn is committed with all of its receipts or not at all. */
 function assertAllReceipted(database: Database, stepKey: number, turnIndex: number): void {
-  const open = database.get(
-    `SELECT call_index FROM tool_calls WHERE step_no = ? AND turn_index = ? AND status IN ('prepared', 'running') LIMIT 1`,
+  const turn = database.get(
+    `SELECT calls, (SELECT count(*) FROM receipts
+                     WHERE call_no >= first_call_no AND call_no < first_call_no + calls) AS receipts
+       FROM turns WHERE step_no = ? AND turn_index = ?`,
     stepKey,
     turnIndex,
   );
-  if (open !== null)
-    throw new Error(`Turn ${turnIndex} cannot be committed: call ${open.int("call_index")} has no receipt.`);
+  if (turn === null) throw new Error(`Turn ${turnIndex} cannot be committed: it was never journaled.`);
+  if (turn.int("receipts") === turn.int("calls")) return;
+  throw new Error(
+    `Turn ${turnIndex} cannot be committed: of its ${turn.int("calls")} calls ${turn.int("receipts")} have a receipt.`,
+  );
 }
 
 function assertNextTurn(database: Database, stepKey: number, turnIndex: number): void {

@@ -73,14 +73,19 @@ CREATE TABLE loop_decisions (
   PRIMARY KEY (step_no, iteration)
 ) STRICT;
 
--- The compare-and-set row of a granular step.
+-- The compare-and-set row of a granular step, and the reservation of the one model call that may be open in it.
 CREATE TABLE granular_states (
   step_no INTEGER PRIMARY KEY REFERENCES run_steps (step_no),
   turn_index INTEGER NOT NULL,
   is_complete INTEGER NOT NULL,
   messages INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
-  fingerprint BLOB NOT NULL
+  fingerprint BLOB NOT NULL,
+  open_turn_index INTEGER,
+  open_attempt INTEGER,
+  opened_at INTEGER,
+  reserved_tokens INTEGER,
+  reserved_micro_dollars INTEGER
 ) STRICT;
 
 -- What the fingerprint was made of, so that a difference can be named.
@@ -89,61 +94,66 @@ CREATE TABLE fingerprints (
   document TEXT NOT NULL
 ) STRICT;
 
--- One row for each try at a turn's model call. `basis` is null while it is open.
+-- One row for each try at a turn's model call, written once, when it is settled.
 CREATE TABLE model_calls (
   step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
   turn_index INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
   opened_at INTEGER NOT NULL,
-  settled_at INTEGER,
+  settled_at INTEGER NOT NULL,
   reserved_tokens INTEGER NOT NULL,
   reserved_micro_dollars INTEGER NOT NULL,
-  basis TEXT CHECK (basis IN ('provider', 'baseline', 'none')),
-  charged_tokens INTEGER,
-  charged_micro_dollars INTEGER,
-  input_tokens INTEGER,
-  output_tokens INTEGER,
-  cached_input_tokens INTEGER,
-  reasoning_tokens INTEGER,
+  basis TEXT NOT NULL CHECK (basis IN ('provider', 'baseline', 'none')),
+  charged_tokens INTEGER NOT NULL,
+  charged_micro_dollars INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cached_input_tokens INTEGER NOT NULL,
+  reasoning_tokens INTEGER NOT NULL,
   PRIMARY KEY (step_no, turn_index, attempt)
 ) STRICT, WITHOUT ROWID;
 
 -- The journal: one row a turn, written once. A turn is committed when granular_states.turn_index has reached it.
+-- Its calls stand in the ledger one after the other, from first_call_no on: that is how they are found, since an
+-- index over (step, turn, call) would be one more page in every commit.
 CREATE TABLE turns (
   turn_no INTEGER PRIMARY KEY,
   step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
   turn_index INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
+  first_call_no INTEGER NOT NULL,
+  calls INTEGER NOT NULL,
   follow_up TEXT,
   response TEXT NOT NULL,
   UNIQUE (step_no, turn_index)
 ) STRICT;
 
--- The ledger. The arguments of a turn's call are in its response; those of a code step's call are in `request`.
+-- The ledger. The arguments of a turn's call are in its response; those of a code step's call, which has turn index
+-- 0, are in `request`. `status` is where a call stands until it has a receipt; from then on the receipt says it.
 CREATE TABLE tool_calls (
   call_no INTEGER PRIMARY KEY,
   step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
   turn_index INTEGER NOT NULL,
   call_index INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
-  updated_at INTEGER NOT NULL,
+  started_at INTEGER,
   tool_namespace TEXT NOT NULL,
   tool_name TEXT NOT NULL,
   side_effect_class TEXT NOT NULL CHECK (side_effect_class IN ('external', 'memory', 'local', 'read_only')),
   identity_hash BLOB NOT NULL,
   occurrence INTEGER NOT NULL,
   idempotency_key BLOB NOT NULL UNIQUE,
-  status TEXT NOT NULL CHECK (status IN ('prepared', 'running', 'succeeded', 'failed')),
+  status TEXT NOT NULL CHECK (status IN ('prepared', 'running')),
   attempt INTEGER NOT NULL,
-  request TEXT,
-  UNIQUE (step_no, turn_index, call_index)
+  request TEXT
 ) STRICT;
-CREATE INDEX tool_calls_by_identity ON tool_calls (step_no, identity_hash);
+CREATE UNIQUE INDEX tool_calls_of_code_steps ON tool_calls (step_no, call_index) WHERE turn_index = 0;
 
 -- Written once, at the end of a call, and never changed.
 CREATE TABLE receipts (
   call_no INTEGER PRIMARY KEY REFERENCES tool_calls (call_no),
+  status TEXT NOT NULL CHECK (status IN ('succeeded', 'failed')),
   created_at INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
   error_code TEXT,

@@ -1,0 +1,64 @@
+import { blobChecks } from "./store-conformance/blobs.ts";
+import { blobCollectionChecks } from "./store-conformance/blob-collection.ts";
+import type { Check, OpenConformanceDatabase } from "./store-conformance/check.ts";
+import { runCheck } from "./store-conformance/check.ts";
+import { eventChecks } from "./store-conformance/events.ts";
+import { fencingChecks } from "./store-conformance/fencing.ts";
+import { historyChecks } from "./store-conformance/history.ts";
+import { leaseChecks } from "./store-conformance/leases.ts";
+import { quotaChecks } from "./store-conformance/quota.ts";
+import { runChecks } from "./store-conformance/runs.ts";
+import { stepChecks } from "./store-conformance/steps.ts";
+import { togetherChecks } from "./store-conformance/together.ts";
+import { toolCallChecks } from "./store-conformance/tool-calls.ts";
+import { turnChecks } from "./store-conformance/turns.ts";
+
+export type { ConformanceDatabase, OpenConformanceDatabase } from "./store-conformance/check.ts";
+
+/** One promise of the contract. It rejects, with an `AssertionError` from `node:assert`, where a store breaks it. */
+export type StoreCheck = {
+  /** A sentence, unique in the suite. */
+  readonly name: string;
+  /** `several`: the check opens more than one store on the same database, as several processes would. */
+  readonly stores: "one" | "several";
+  run(): Promise<void>;
+};
+
+const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
+  runs: runChecks,
+  leases: leaseChecks,
+  fencing: fencingChecks,
+  steps: stepChecks,
+  quota: quotaChecks,
+  turns: turnChecks,
+  "tool calls": toolCallChecks,
+  history: historyChecks,
+  blobs: blobChecks,
+  "blob collection": blobCollectionChecks,
+  events: eventChecks,
+  "many at once": togetherChecks,
+};
+
+/**
+ * What every store must keep to, whatever it is made of. No test framework is needed: each check is a name and a
+ * function, and each runs on a database of its own.
+ *
+ * @example
+ * const open = async ({ now }: { now: () => number }) => {
+ *   const folder = await mkdtemp(join(tmpdir(), "store-"));
+ *   return {
+ *     open: () => openStore(`file:${folder}/pawl.db`, { now }),
+ *     dispose: () => rm(folder, { recursive: true }),
+ *   };
+ * };
+ * for (const check of storeConformance(open)) it(check.name, () => check.run());
+ */
+export function storeConformance(open: OpenConformanceDatabase): readonly StoreCheck[] {
+  return Object.entries(SUBJECTS).flatMap(([subject, checks]) =>
+    checks.map((check) => ({
+      name: `${subject}: ${check.name}`,
+      stores: check.stores,
+      run: () => runCheck(check, open),
+    })),
+  );
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import type { PawlError } from "../../core/errors.ts";
+import type { Store } from "../../store/store.ts";
+import { readEverything } from "./everything.ts";
+
+/** A fresh database on which any number of stores can be opened, each like a process of its own. */
+export interface ConformanceDatabase {
+  open(): Promise<Store>;
+  /** Removes the database; its stores are closed by then. */
+  dispose(): Promise<void>;
+}
+
+export type OpenConformanceDatabase = (options: { readonly now: () => number }) => Promise<ConformanceDatabase>;
+
+/** What a check works with. */
+export interface Scene {
+  /** The first store on the database. */
+  readonly store: Store;
+  /** One more, as another process would have it. For checks of `several` stores. */
+  openAnother(): Promise<Store>;
+  now(): number;
+  /** Moves the clock that leases, events and blobs are judged by. */
+  advance(ms: number): void;
+}
+
+export type Check = {
+  readonly name: string;
+  readonly stores: "one" | "several";
+  readonly body: (scene: Scene) => Promise<void>;
+};
+
+export function check(name: string, body: (scene: Scene) => Promise<void>): Check {
+  return { name, stores: "one", body };
+}
+
+export function checkSeveral(name: string, body: (scene: Scene) => Promise<void>): Check {
+  return { name, stores: "several", body };
+}
+
+export async function runCheck({ stores, body }: Check, open: OpenConformanceDatabase): Promise<void> {
+  let now = Date.UTC(2026, 0, 1);
+  const database = await open({ now: () => now });
+  const opened: Store[] = [];
+  const openOne = async () => {
+    const store = await database.open();
+    opened.push(store);
+    return store;
+  };
+  try {
+    await body({
+      store: await openOne(),
+      openAnother: () => {
+        assert.equal(stores, "several", "a check that opens another store says so");
+        return openOne();
+      },
+      now: () => now,
+      advance: (ms) => {
+        now += ms;
+      },
+    });
+  } finally {
+    await Promise.all(opened.map((store) => store.close()));
+    await database.dispose();
+  }
+}
+
+type ErrorClass<E extends PawlError> = { isInstance(error: unknown): error is E; readonly name: string };
+
+/** The intent is refused, with this error where one is promised, and afterwards the run is what it was. */
+export async function assertRefused<E extends PawlError>(
+  store: Store,
+  runId: string,
+  attempt: () => Promise<unknown>,
+  expected?: ErrorClass<E>,
+): Promise<unknown> {
+  const before = await readEverything(store, runId);
+  const error = await rejection(attempt());
+  if (expected !== undefined)
+    assert.ok(expected.isInstance(error), `${expected.name} was to be thrown, and not ${String(error)}`);
+  assert.deepEqual(await readEverything(store, runId), before, "a refused intent changes nothing");
+  return error;
+}
+
+export async function rejection(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    assert.ok(error instanceof Error, "what is thrown is an Error");
+    return error;
+  }
+  assert.fail("the intent was to be refused, and was not");
+}

@@ -1,0 +1,34 @@
+import { RunNotFoundError } from "../../core/errors.ts";
+import type { Store } from "../../store/store.ts";
+
+/** All that a store tells of a run, for comparing before and after; null where there is no such run. */
+export async function readEverything(store: Store, runId: string): Promise<unknown> {
+  const steps = await stepsOf(store, runId);
+  if (steps === null) return null;
+  return {
+    run: await store.getRun(runId),
+    input: await store.readRunInput(runId),
+    usage: await store.readUsage(runId),
+    modelCalls: await store.listModelCalls(runId),
+    toolCalls: await store.listToolCalls(runId),
+    turns: await store.listTurns(runId),
+    events: await store.listEvents(runId),
+    steps: await Promise.all(
+      steps.map(async (step) => ({
+        step,
+        decisions: await store.listLoopDecisions(step.stepKey),
+        conversation: await store.readConversation(step.stepKey, Number.MAX_SAFE_INTEGER),
+        state: await store.readGranularState(runId, step.path),
+      })),
+    ),
+  };
+}
+
+async function stepsOf(store: Store, runId: string) {
+  try {
+    return await store.listSteps(runId);
+  } catch (error) {
+    if (RunNotFoundError.isInstance(error)) return null;
+    throw error;
+  }
+}
