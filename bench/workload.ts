@@ -1,36 +1,11 @@
 import { z } from "zod";
 import { agent, type ModelPort, type ModelResponse, Step, tool } from "../src/index.ts";
+import { scriptedModel } from "../src/testing/index.ts";
 
 /** 1 KB of what a tool might return: words, not one letter over and over. */
-export const RESULT_TEXT = Array.from({ length: 200 }, (_, i) => `item${(i * 7919) % 1000}`)
+const RESULT_TEXT = Array.from({ length: 200 }, (_, i) => `item${(i * 7919) % 1000}`)
   .join(" ")
   .slice(0, 1024);
-
-/** A model at the port, without a network or an SDK: it answers at once. */
-export function instantModel(turns: number): ModelPort {
-  return { provider: "bench", modelId: "instant", respond: (request) => Promise.resolve(answer(request.messages, turns)) };
-}
-
-let counter = 0;
-
-function answer(_messages: readonly unknown[], turns: number): ModelResponse {
-  counter += 1;
-  const usage = { inputTokens: 2_000, outputTokens: 40, cachedInputTokens: 0, reasoningTokens: 0 };
-  const rest = { finishReason: "stop", usage, invalidCalls: {}, responseId: `resp-${counter}` };
-  if (turns > 0 && counter % turns === 0) return { ...rest, content: [{ type: "text", text: "All done." }] };
-  const input = { query: `item number ${counter}`, limit: 10 };
-  return {
-    ...rest,
-    content: [
-      { type: "text", text: "Let me look that up." },
-      { type: "tool-call", toolCallId: `call-${counter}`, toolName: "lookup", input },
-    ],
-  };
-}
-
-export function resetModel(): void {
-  counter = 0;
-}
 
 const lookup = tool({
   description: "Looks something up.",
@@ -39,8 +14,53 @@ const lookup = tool({
   execute: () => ({ text: RESULT_TEXT }),
 });
 
-/** An agent of `turns` turns, each with one tool call whose result is 1 KB. */
-export function benchStep(model: ModelPort, turns: number) {
+const SAYS = "Let me look that up.";
+
+/** Asks for one tool call a turn, `turns - 1` times, and then says that it is done: at once, without a network or an SDK. */
+export function instantModel(turns: number, onCall: () => void = () => undefined): ModelPort {
+  let calls = 0;
+  return {
+    provider: "bench",
+    modelId: "instant",
+    respond: () => {
+      onCall();
+      calls += 1;
+      return Promise.resolve(calls % turns === 0 ? done(calls) : call(calls));
+    },
+  };
+}
+
+const usage = { inputTokens: 2_000, outputTokens: 40, cachedInputTokens: 0, reasoningTokens: 0 };
+
+function call(n: number): ModelResponse {
+  const input = { query: `item number ${n}`, limit: 10 };
+  const content = [
+    { type: "text", text: SAYS },
+    { type: "tool-call", toolCallId: `call-${n}`, toolName: "lookup", input },
+  ];
+  return { content, finishReason: "tool-calls", usage, invalidCalls: {}, responseId: `response-${n}` };
+}
+
+function done(n: number): ModelResponse {
+  const content = [{ type: "text", text: "All done." }];
+  return { content, finishReason: "stop", usage, invalidCalls: {}, responseId: `response-${n}` };
+}
+
+/** The same script, through the AI SDK. */
+export function aiSdkModel(turns: number) {
+  let calls = 0;
+  return scriptedModel(() => {
+    calls += 1;
+    if (calls % turns === 0) return { text: "All done." };
+    return {
+      text: SAYS,
+      toolCalls: [{ name: "lookup", input: { query: `item number ${calls}`, limit: 10 } }],
+    };
+  });
+}
+
+/** One tool call of 1 KB a turn, and a history of at most 8,000 tokens. */
+export function benchStep(model: Parameters<typeof agent>[0]["model"], maxTurns: number) {
   const worker = agent({ name: "worker", model, instructions: "You look things up.", tools: { lookup } });
-  return Step.granular("work", worker, { maxTurns: turns + 1, historyMaxTokens: 8_000 });
+  return Step.granular("work", worker, { maxTurns, historyMaxTokens: 8_000 });
 }

@@ -1,10 +1,10 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** A payload kept beside the state. The id is the SHA-256 of its bytes, in hex. */
 export type BlobReference = { readonly blobId: string; readonly size: number };
 
 export function blobReferenceOf(bytes: Uint8Array): BlobReference {
-  return { blobId: createHash("sha256").update(bytes).digest("hex"), size: bytes.byteLength };
+  return { blobId: hash("sha256", bytes, "hex"), size: bytes.byteLength };
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { NotJsonError } from "./errors.ts";
 import type { Json } from "./json.ts";
@@ -22,11 +22,11 @@ export function canonicalJson(value: unknown): string {
 
 /** SHA-256 of the canonical text, as bytes. */
 export function canonicalHash(value: unknown): Buffer {
-  return createHash("sha256").update(canonicalJson(value), "utf8").digest();
+  return hash("sha256", canonicalJson(value), "buffer");
 }
 
 export function sha256Hex(text: string): string {
-  return createHash("sha256").update(text, "utf8").digest("hex");
+  return hash("sha256", text, "hex");
 }
 
 /**
@@ -34,53 +34,77 @@ export function sha256Hex(text: string): string {
  * with the path of the culprit, so that nothing is lost between what was given and what is stored.
  */
 export function assertJson(value: unknown, name = "The value"): asserts value is Json {
-  check(value, "$", [], name);
+  const culprit = findCulprit(value, []);
+  if (culprit === null) return;
+  const path = `$${culprit.path.map(pathSegment).join("")}`;
+  throw new NotJsonError(`${name} is not JSON: ${path} is ${culprit.what}.`, { path });
 }
 
-function check(value: unknown, path: string, ancestors: object[], name: string): void {
+/** The path is put together on the way back from the culprit: a value that is JSON, as nearly all are, needs none. */
+type Culprit = { readonly path: (string | number)[]; readonly what: string };
+
+function findCulprit(value: unknown, ancestors: object[]): Culprit | null {
   switch (typeof value) {
     case "string":
-      if (!value.isWellFormed()) refuse(name, path, "a string with a lone surrogate");
-      return;
+      return value.isWellFormed() ? null : culprit("a string with a lone surrogate");
     case "boolean":
-      return;
+      return null;
     case "number":
-      if (!Number.isFinite(value)) refuse(name, path, String(value));
-      return;
+      return Number.isFinite(value) ? null : culprit(String(value));
     case "undefined":
-      return refuse(name, path, "undefined");
+      return culprit("undefined");
     case "bigint":
-      return refuse(name, path, "a BigInt");
+      return culprit("a BigInt");
     case "function":
-      return refuse(name, path, "a function");
+      return culprit("a function");
     case "symbol":
-      return refuse(name, path, "a symbol");
+      return culprit("a symbol");
     case "object":
-      if (value !== null) checkContainer(value, path, ancestors, name);
+      return value === null ? null : findInContainer(value, ancestors);
   }
 }
 
-function checkContainer(value: object, path: string, ancestors: object[], name: string): void {
-  if (ancestors.includes(value)) refuse(name, path, "a cycle");
-  if (ancestors.length >= MAX_DEPTH) refuse(name, path, `nested deeper than ${MAX_DEPTH} levels`);
-  if (!Array.isArray(value) && !isPlain(value)) refuse(name, path, describeInstance(value));
+function culprit(what: string): Culprit {
+  return { path: [], what };
+}
+
+function findInContainer(value: object, ancestors: object[]): Culprit | null {
+  if (ancestors.includes(value)) return culprit("a cycle");
+  if (ancestors.length >= MAX_DEPTH) return culprit(`nested deeper than ${MAX_DEPTH} levels`);
+  if (!Array.isArray(value) && !isPlain(value)) return culprit(describeInstance(value));
   // A plain object or an array can carry one, hidden even, and whatever writes JSON would call it.
   if ("toJSON" in value && typeof value.toJSON === "function") {
-    refuse(name, path, "a value with a toJSON method (pass what it returns)");
+    return culprit("a value with a toJSON method (pass what it returns)");
   }
   ancestors.push(value);
-  if (Array.isArray(value)) {
-    // An index loop, not forEach: forEach skips holes, and a hole is an `undefined`.
-    for (let i = 0; i < value.length; i++) check(value[i], `${path}[${i}]`, ancestors, name);
-  } else {
-    if (Object.getOwnPropertySymbols(value).length > 0) refuse(name, path, "an object with symbol keys");
-    for (const key of Object.keys(value)) {
-      const childPath = path + pathSegment(key);
-      if (!key.isWellFormed()) refuse(name, childPath, "a key with a lone surrogate");
-      check((value as Record<string, unknown>)[key], childPath, ancestors, name);
-    }
-  }
+  const found = Array.isArray(value) ? findInArray(value, ancestors) : findInObject(value, ancestors);
   ancestors.pop();
+  return found;
+}
+
+/** An index loop, not forEach: forEach skips holes, and a hole is an `undefined`. */
+function findInArray(value: readonly unknown[], ancestors: object[]): Culprit | null {
+  for (let i = 0; i < value.length; i++) {
+    const found = findCulprit(value[i], ancestors);
+    if (found !== null) return at(i, found);
+  }
+  return null;
+}
+
+function findInObject(value: object, ancestors: object[]): Culprit | null {
+  if (Object.getOwnPropertySymbols(value).length > 0) return culprit("an object with symbol keys");
+  for (const key of Object.keys(value)) {
+    const found = key.isWellFormed()
+      ? findCulprit((value as Record<string, unknown>)[key], ancestors)
+      : culprit("a key with a lone surrogate");
+    if (found !== null) return at(key, found);
+  }
+  return null;
+}
+
+function at(key: string | number, found: Culprit): Culprit {
+  found.path.unshift(key);
+  return found;
 }
 
 function isPlain(value: object): boolean {
@@ -94,10 +118,7 @@ function describeInstance(value: object): string {
   return `an instance of ${typeof name === "string" && name !== "" ? name : "a class"} (pass a plain object)`;
 }
 
-function pathSegment(key: string): string {
+function pathSegment(key: string | number): string {
+  if (typeof key === "number") return `[${key}]`;
   return /^[A-Za-z_$][\w$]*$/.test(key) ? `.${key}` : `[${JSON.stringify(key)}]`;
-}
-
-function refuse(name: string, path: string, what: string): never {
-  throw new NotJsonError(`${name} is not JSON: ${path} is ${what}.`, { path });
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import type { Json } from "../core/json.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import { type Json, throughJson } from "../core/json.ts";
 import { textOf, toolCallsOf } from "../core/message.ts";
 import type { StoredResponse } from "../store/store.ts";
 import type { PreparedAgent } from "./agent.ts";
@@ -18,11 +19,22 @@ export async function answerOf({ agent }: PreparedAgent, response: StoredRespons
       problem: "Your answer is not valid JSON. Answer again with nothing but the JSON.",
     };
   const parsed = await agent.output.safeParseAsync(value);
-  if (parsed.success) return { output: value, problem: null };
+  if (parsed.success) return { output: storable(agent.name, parsed.data), problem: null };
   return {
     output: null,
     problem: `Your answer does not fit the schema: ${z.prettifyError(parsed.error)}\nAnswer again.`,
   };
+}
+
+/** What the schema made of the answer (its defaults, its transforms), as JSON: a date becomes a string. */
+function storable(agent: string, data: unknown): Json {
+  try {
+    return throughJson(data);
+  } catch (error) {
+    throw new ConfigurationError(
+      `The output schema of agent ${agent} turns an answer into something that is not JSON (${String(error)}): change what it transforms to.`,
+    );
+  }
 }
 
 /** Models like to put their JSON in a fence, whatever they were told. */

@@ -1,9 +1,10 @@
 import { assertJson } from "../core/canonical-json.ts";
-import { ConfigurationError, isControlFlow, PawlError, ToolFailedError } from "../core/errors.ts";
+import { ConfigurationError, NotJsonError, ToolFailedError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { toolCallId } from "../core/step-path.ts";
 import { decideToolCall } from "../core/tool-call-decision.ts";
 import type { StepRecord, ToolCallRecord } from "../store/store.ts";
+import { CallOccurrences } from "./call-occurrences.ts";
 import type { CodeStepContext } from "./code-step-context.ts";
 import { readBlobValue } from "./hydrator.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
@@ -32,11 +33,15 @@ export const codeStepExecutor: StepExecutor<CodeStep> = {
       call: (tool, input) => calls.call(tool, input),
       granularState: (stepName) => frame.run.store.readGranularState(frame.run.runId, stepName),
     };
-    const output: unknown = await Promise.race([runCode(step, frame, context), abandonment.promise]);
+    const [outcome] = await Promise.allSettled([
+      Promise.race([runCode(step, frame, context), abandonment.promise]),
+    ]);
+    await calls.end();
+    if (outcome.status === "rejected") throw outcome.reason;
     if (!isJsonObject(context.context))
       throw new ConfigurationError(`The context after step ${frame.path} is not an object.`);
     frame.context.value = context.context;
-    return (output ?? null) as Json;
+    return (outcome.value ?? null) as Json;
   },
 };
 
@@ -45,12 +50,22 @@ async function runCode(step: CodeStep, frame: Frame, context: CodeStepContext): 
   return await step.code(frame.input as never, context);
 }
 
+function isForTheCode(error: unknown): boolean {
+  return (
+    error instanceof ToolFailedError || error instanceof ConfigurationError || error instanceof NotJsonError
+  );
+}
+
 /** The ledger of one code step: calls are matched by what they ask for, and by how often that was asked before. */
 class CodeStepCalls {
   readonly #run: RunHandle;
   readonly #step: StepRecord;
   readonly #abandon: (error: unknown) => void;
-  readonly #occurrences = new Map<string, number>();
+  /** Counted in this execution of the code: it starts from the beginning, and so do the occurrences. */
+  readonly #occurrences = new CallOccurrences(null);
+  readonly #underWay = new Set<Promise<Json>>();
+  #left: { readonly error: unknown } | null = null;
+  #ended = false;
 
   constructor(run: RunHandle, step: StepRecord, abandon: (error: unknown) => void) {
     this.#run = run;
@@ -58,17 +73,39 @@ class CodeStepCalls {
     this.#abandon = abandon;
   }
 
-  /** What steers the run never settles inside the user's code, where a `catch` could swallow it: the step is left. */
+  /**
+   * The code gets what its tool came to, or what is wrong with what it asked for. Everything else never settles inside
+   * of it, where a `catch` could swallow it: the step is left.
+   */
   async call(tool: Tool, input: JsonObject): Promise<Json> {
+    if (this.#ended) return new Promise<never>(() => undefined);
     try {
-      return await this.#call(tool, input);
+      return await this.#underWayUntil(this.#call(tool, input));
     } catch (error) {
-      const isOwn = error instanceof ToolFailedError || error instanceof ConfigurationError;
-      if (isOwn || !(PawlError.isInstance(error) || isControlFlow(error) || this.#run.signal.aborted))
-        throw error;
+      if (isForTheCode(error)) throw error;
+      this.#left ??= { error };
       this.#abandon(error);
       return new Promise<never>(() => undefined);
     }
+  }
+
+  async #underWayUntil(call: Promise<Json>): Promise<Json> {
+    this.#underWay.add(call);
+    try {
+      return await call;
+    } finally {
+      this.#underWay.delete(call);
+    }
+  }
+
+  /**
+   * The code has ended, well or not. Calls that it did not wait for have had, or will have, their effect: each gets
+   * its receipt first. No other begins. Rejects with what made a call leave the step.
+   */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await Promise.allSettled(this.#underWay);
+    if (this.#left !== null) throw this.#left.error;
   }
 
   async #call(tool: Tool, input: JsonObject): Promise<Json> {
@@ -108,17 +145,10 @@ class CodeStepCalls {
       tool: prepared,
       problem: null,
     };
-    const plan = await planToolCall(request, false, (hash) => this.#count(hash.toString("hex")));
+    const plan = await planToolCall(request, false, this.#occurrences);
     if (plan.payload.kind === "misconfigured") throw plan.payload.error;
     if (plan.payload.kind === "invalid") throw new ConfigurationError(plan.payload.error);
     return { plan, prepared };
-  }
-
-  /** Counted in this execution of the code: it starts from the beginning, and so do the occurrences. */
-  #count(identity: string): number {
-    const occurrence = (this.#occurrences.get(identity) ?? 0) + 1;
-    this.#occurrences.set(identity, occurrence);
-    return occurrence;
   }
 
   #open(plan: ToolCallPlan, tool: PreparedTool, request: Json): Promise<number> {

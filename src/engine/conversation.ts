@@ -12,6 +12,7 @@ import type { StoredTurns } from "../core/turn-decision.ts";
 import { headMessages, turnMessages } from "../store/history.ts";
 import type { Conversation as StoredConversation, TurnRecord } from "../store/store.ts";
 import type { PreparedAgent } from "./agent.ts";
+import { CallOccurrences } from "./call-occurrences.ts";
 import { Hydrator } from "./hydrator.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { GranularOptions } from "./step.ts";
@@ -40,6 +41,7 @@ export class Conversation {
   #lastTurn: TurnRecord["response"] | null;
   journaled: TurnRecord | null;
   openCall: OpenModelCall | null = null;
+  readonly occurrences: CallOccurrences;
 
   private constructor(
     stepKey: number,
@@ -47,6 +49,7 @@ export class Conversation {
     maxTokens: number,
     stored: StoredConversation,
     tail: MessageGroup[],
+    isTaken: (key: Buffer) => Promise<boolean>,
   ) {
     this.stepKey = stepKey;
     this.#head = head;
@@ -64,6 +67,8 @@ export class Conversation {
     );
     this.#lastTurn = stored.tail.at(-1)?.response ?? null;
     this.journaled = stored.journaled;
+    const isNew = stored.turnIndex === 0 && stored.journaled === null;
+    this.occurrences = new CallOccurrences(isNew ? null : isTaken);
   }
 
   /** Reads what the next turn needs, with the large results that the model will see. */
@@ -97,7 +102,9 @@ export class Conversation {
     for (const { turn, tokens } of seen)
       tail.push({ messages: turnMessages(await hydrator.turn(turn)), tokens });
     const journaled = stored.journaled === null ? null : await hydrator.turn(stored.journaled);
-    return new Conversation(stepKey, head, options.historyMaxTokens, { ...stored, journaled }, tail);
+    return new Conversation(stepKey, head, options.historyMaxTokens, { ...stored, journaled }, tail, (key) =>
+      run.store.hasToolCall(key),
+    );
   }
 
   get committed(): number {

@@ -28,7 +28,7 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
   const instance = await begin(run, step, path, input);
   const isolated: ContextHolder = { value: structuredClone(context.value) };
   const frame = { run, path, input: instance.input, context: isolated, instance, enter };
-  const output = await attempt(path, async () => {
+  const output = await attempt(run, path, async () => {
     const value: unknown = (await executor.execute(step, frame)) ?? null;
     assertJson(value, `The output of step ${path}`);
     return value;
@@ -38,13 +38,11 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
 }
 
 /** Names the step in whatever its code throws of its own; errors of ours say already what they are about. */
-async function attempt(path: StepPath, work: () => Promise<Json>): Promise<Json> {
+async function attempt(run: RunHandle, path: StepPath, work: () => Promise<Json>): Promise<Json> {
   try {
     return await work();
   } catch (error) {
-    throw PawlError.isInstance(error) || (error instanceof Error && error.name === "AbortError")
-      ? error
-      : stepFailed(error, path);
+    throw PawlError.isInstance(error) || run.signal.aborted ? error : stepFailed(error, path);
   }
 }
 
@@ -77,12 +75,12 @@ async function finish(
   run.emit({ type: "step.finished", runId: run.runId, step: instance.path });
 }
 
-/** The context that a step leaves, or null where it is what it was. */
+/** The context that a step leaves, or null where it is what it was. A copy: the step's code may still hold its own. */
 export function changedContext(
   before: ContextHolder,
   after: ContextHolder,
   path: StepPath,
 ): JsonObject | null {
   assertJson(after.value, `The context after step ${path}`);
-  return canonicalJson(after.value) === canonicalJson(before.value) ? null : after.value;
+  return canonicalJson(after.value) === canonicalJson(before.value) ? null : structuredClone(after.value);
 }

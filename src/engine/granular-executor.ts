@@ -1,5 +1,6 @@
 import { ConfigurationError, MaxTurnsExceededError, ResumeError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
+import { fingerprintOf } from "../core/turn-fingerprint.ts";
 import { fingerprintDocument, prepareAgent } from "./agent.ts";
 import { answerOf } from "./agent-output.ts";
 import { Conversation } from "./conversation.ts";
@@ -14,6 +15,12 @@ export const turnLoopExecutor: StepExecutor<TurnLoopStep> = {
   async execute(loop, frame) {
     const [granular] = loop.children;
     let scope = await openScope(granular, loop.maxTurns, frame);
+    // All turns are there and only the end is missing: the last one is skipped, its fingerprint checked like any other.
+    if (scope.conversation.isComplete)
+      await frame.enter(granular, {
+        ...place(frame),
+        turn: { scope, expected: scope.conversation.committed },
+      });
     for (let reloads = 0; !scope.conversation.isComplete; ) {
       const expected = scope.conversation.committed + 1;
       if (expected > loop.maxTurns) throw tooManyTurns(loop, frame);
@@ -55,8 +62,9 @@ export async function openScope(step: GranularStep, maxTurns: number, frame: Fra
   const switches = { mode: "granular", enforceIdempotency, blobThresholdBytes, historyMaxTokens };
   const document = { input, ...fingerprintDocument(prepared, switches, run.pricing.id) };
   const { stepKey } = instance;
+  const fingerprint = fingerprintOf(document);
   const conversation = await Conversation.load(run, stepKey, prepared, input, options);
-  return { run, path, name, stepKey, prepared, options, document, conversation, maxTurns };
+  return { run, path, name, stepKey, prepared, options, document, fingerprint, conversation, maxTurns };
 }
 
 /** What the agent said last: its text, or what its schema makes of it. */

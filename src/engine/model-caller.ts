@@ -68,36 +68,28 @@ async function attempt(
   request: Omit<ModelRequest, "signal">,
 ): Promise<{ kind: "answered"; response: ModelResponse } | { kind: "failed"; error: ModelCallError }> {
   const stop = new AbortController();
-  const onAbort = () => stop.abort(run.signal.reason);
-  const cancelTimeout = run.clock.after(run.modelTimeoutMs, () => {
-    stop.abort(new DOMException(`The model did not answer in ${run.modelTimeoutMs} ms.`, "TimeoutError"));
-  });
-  run.signal.addEventListener("abort", onAbort, { once: true });
-  if (run.signal.aborted) onAbort();
+  const deaf = Promise.withResolvers<never>();
+  const timers: (() => void)[] = [];
+  const abort = (reason: Error) => {
+    stop.abort(reason);
+    // A model that does not listen is not waited for.
+    timers.push(run.clock.after(ABORT_GRACE_MS, () => deaf.reject(reason)));
+  };
+  const onCancel = () => abort(run.signal.reason as Error);
+  const timeout = () =>
+    abort(new DOMException(`It took longer than ${run.modelTimeoutMs} ms.`, "TimeoutError"));
+  timers.push(run.clock.after(run.modelTimeoutMs, timeout));
+  run.signal.addEventListener("abort", onCancel, { once: true });
+  if (run.signal.aborted) onCancel();
   try {
     const response = prepared.agent.model.respond({ ...request, signal: stop.signal });
-    return { kind: "answered", response: await Promise.race([response, deaf(run, stop.signal)]) };
+    return { kind: "answered", response: await Promise.race([response, deaf.promise]) };
   } catch (error) {
     return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };
   } finally {
-    cancelTimeout();
-    run.signal.removeEventListener("abort", onAbort);
-    stop.abort();
+    for (const cancel of timers) cancel();
+    run.signal.removeEventListener("abort", onCancel);
   }
-}
-
-/** Rejects some time after an abort, for a model that does not listen to it. */
-function deaf(run: RunHandle, signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const listen = () => {
-      const reason: unknown = signal.reason;
-      run.clock.after(ABORT_GRACE_MS, () =>
-        reject(reason instanceof Error ? reason : new Error(String(reason))),
-      );
-    };
-    if (signal.aborted) listen();
-    else signal.addEventListener("abort", listen, { once: true });
-  });
 }
 
 /** What is not a `ModelCallError` says nothing about how far it came: then the request counts as sent. */

@@ -5,10 +5,12 @@ import type { PipelineStep, StepNode } from "./step.ts";
 
 type ShapeEntry = { readonly path: StepPath; readonly kind: string };
 
-/** The names and kinds of all steps, outermost first: pinned when the run starts. */
+/** The names and kinds of all steps, outermost first: pinned when the run starts. What is only a wrapping is left out. */
 export function shapeOf(step: StepNode, parent: StepPath = ROOT_PATH): ShapeEntry[] {
-  const path = isInline(step) ? parent : childPath(parent, step.name);
-  return [{ path, kind: step.kind }, ...(step.children ?? []).flatMap((child) => shapeOf(child, path))];
+  const inline = isInline(step);
+  const path = inline ? parent : childPath(parent, step.name);
+  const children = (step.children ?? []).flatMap((child) => shapeOf(child, path));
+  return inline ? children : [{ path, kind: step.kind }, ...children];
 }
 
 function isInline(step: StepNode): boolean {
@@ -16,37 +18,42 @@ function isInline(step: StepNode): boolean {
 }
 
 /**
- * Refuses to go on when a step that the run has reached is not what it was. Steps after the current one may differ:
- * nothing of theirs has happened.
+ * Refuses to go on when a step that the run has reached is not what it was. Steps after it may differ: nothing of
+ * theirs has happened. What was reached is told by all instances begun, not by the current one alone: that may be a
+ * loop that was entered again, or the first step of an iteration whose others ran in the iteration before.
  */
 export function assertSameShape(
   runId: string,
   stored: Json,
   present: StepNode,
-  currentStep: StepPath | null,
+  begun: readonly { readonly path: StepPath; readonly kind: string }[],
 ): void {
-  if (currentStep === null) return;
-  const was = stored as readonly ShapeEntry[];
+  const reached = new Map(begun.map(({ path, kind }) => [withoutIterations(path), kind]));
+  const pinned = stored as readonly ShapeEntry[];
+  const was = pinned.map(({ path, kind }) => ({ path, kind: reached.get(path) ?? kind }));
   const is = shapeOf(present);
-  const current = was.findIndex((entry) => entry.path === withoutIterations(currentStep));
-  const reached = current === -1 ? was.length : current + 1;
-  const changes = Array.from({ length: reached }, (_, i) => ({
+  const known = was.findLastIndex(({ path }) => reached.has(path)) + 1;
+  const changes = Array.from({ length: known }, (_, i) => ({
     what: `step ${i + 1}`,
     was: show(was[i]),
     is: show(is[i]),
   })).filter((change) => change.was !== change.is);
+  // A step that was added behind these, which was allowed then, and has been reached since.
+  for (const [path, kind] of reached) {
+    const now = is.find((entry) => entry.path === path);
+    if (was.some((entry) => entry.path === path) || now?.kind === kind) continue;
+    changes.push({ what: "an added step", was: show({ path, kind }), is: show(now) });
+  }
   if (changes.length === 0) return;
   const described = changes
     .map(({ what, was: before, is: after }) => `${what} was ${before} and is ${after}`)
     .join("; ");
   throw new ResumeError(
-    `Run ${runId} cannot go on: its pipeline is not what it was up to step ${currentStep}: ${described}. No call was made; put it back, or start a new run.`,
+    `Run ${runId} cannot go on: its pipeline is not what it was as far as the run has come: ${described}. No call was made; put it back, or start a new run.`,
     { irrecoverable: true, changes },
   );
 }
 
 function show(entry: ShapeEntry | undefined): string {
-  return entry === undefined
-    ? "(absent)"
-    : `${entry.path === ROOT_PATH ? "(pipeline)" : entry.path} (${entry.kind})`;
+  return entry === undefined ? "(absent)" : `${entry.path} (${entry.kind})`;
 }

@@ -66,9 +66,9 @@ export interface Clock {
   /** Milliseconds since some fixed point; never goes back. */
   monotonic(): number;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
-  /** Calls back every `ms` until the returned function is called. Does not keep the process alive. */
+  /** Calls back every `ms` until the returned function is called. Keeps the process alive until then. */
   every(ms: number, callback: () => void): () => void;
-  /** Calls back once, after `ms`, unless the returned function is called before. Does not keep the process alive. */
+  /** Calls back once, after `ms`, unless the returned function is called before. Keeps the process alive until then. */
   after(ms: number, callback: () => void): () => void;
 }
 

@@ -5,7 +5,7 @@ import {
   PipelineAbortError,
   type StoredError,
 } from "../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { isJsonObject, type Json, type JsonObject, throughJson } from "../core/json.ts";
 import { ROOT_PATH } from "../core/step-path.ts";
 import type {
   Claim,
@@ -105,7 +105,8 @@ export class RunSession {
 
   async #runSteps(run: RunHandle): Promise<{ output: Json; context: JsonObject }> {
     const { input, shape } = await this.#store.readRunInput(run.runId);
-    assertSameShape(run.runId, shape, this.#root, this.#claim.run.currentStep);
+    const begun = this.#claim.run.currentStep === null ? [] : await this.#store.listSteps(run.runId);
+    assertSameShape(run.runId, shape, this.#root, begun);
     const context = { value: {} as JsonObject };
     const output = await executeStep(this.#registry, this.#root, { run, path: ROOT_PATH, input, context });
     return { output, context: context.value };
@@ -151,8 +152,18 @@ function endOf(error: unknown, step: string): { readonly run: RunEnd; readonly t
   return { run: { status: "failed", error: stored(failure) }, thrown: failure };
 }
 
+/** As JSON, whatever user code put into it: an error that cannot be stored would leave the run without an end. */
 function stored({ code, message, details }: PawlError): StoredError {
-  return { code, message, details };
+  return { code, message: message.toWellFormed(), details: storedDetails(details) };
+}
+
+function storedDetails(details: unknown): JsonObject {
+  try {
+    const json = throughJson(details);
+    return isJsonObject(json) ? json : {};
+  } catch {
+    return {};
+  }
 }
 
 export async function resultOf<O>(store: Store, run: RunRecord, resumed: boolean): Promise<RunResult<O>> {

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { assertJson, canonicalHash } from "../core/canonical-json.ts";
 import { ConfigurationError, RunBusyError, RunNotFoundError, reviveError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
-import type { Limit } from "../core/quota.ts";
+import { type Limit, Quota } from "../core/quota.ts";
 import { assertRunId } from "../core/step-path.ts";
 import { dependable, estimateTokens, type TokenEstimator } from "../core/token-estimate.ts";
 import { assertPricing, type Pricing, UNPRICED } from "../core/usage.ts";
@@ -251,7 +251,8 @@ function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
 }
 
 function limitOf(budget: Budget | undefined): Limit {
-  return { tokens: budget?.tokens ?? null, microDollars: budget?.microDollars ?? null };
+  // A quota checks what it is given.
+  return new Quota({ tokens: budget?.tokens ?? null, microDollars: budget?.microDollars ?? null }).limit;
 }
 
 function assertSameRun(run: RunRecord, pipeline: string, inputHash: Uint8Array): void {

@@ -7,11 +7,11 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   sleep: (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal }),
   every: (ms, callback) => {
-    const timer = setInterval(callback, ms).unref();
+    const timer = setInterval(callback, ms);
     return () => clearInterval(timer);
   },
   after: (ms, callback) => {
-    const timer = setTimeout(callback, ms).unref();
+    const timer = setTimeout(callback, ms);
     return () => clearTimeout(timer);
   },
 };

@@ -1,7 +1,9 @@
+import { assertJson } from "../core/canonical-json.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
 import type { ToolCallPart } from "../core/message.ts";
 import { toolCallIdentityHash, toolCallKey } from "../core/tool-call-key.ts";
+import type { CallOccurrences } from "./call-occurrences.ts";
 import { type PreparedTool, withKey } from "./tool.ts";
 
 /** What a call is for, before anything about it is written. */
@@ -32,14 +34,11 @@ export type ToolCallPlan = {
 
 const KEY_STAND_IN = "0".repeat(64);
 
-/** Says which call of its identity this one is, counted from 1. */
-export type Occurrence = (identityHash: Buffer, keyOf: (n: number) => Buffer) => number | Promise<number>;
-
 /** Gives the call its identity, its key, and the arguments that would go out. */
 export async function planToolCall(
   request: ToolCallRequest,
   enforceKeys: boolean,
-  occurrenceOf: Occurrence,
+  occurrences: CallOccurrences,
 ): Promise<ToolCallPlan> {
   const { runId, stepPath, tool, name } = request;
   const namespace = tool?.namespace ?? "local";
@@ -47,7 +46,7 @@ export async function planToolCall(
   const identityHash = toolCallIdentityHash(namespace, name, identity.value);
   const keyOf = (occurrence: number) =>
     toolCallKey({ runId, namespace, tool: name, identityHash, stepPath, occurrence });
-  const occurrence = await occurrenceOf(identityHash, keyOf);
+  const occurrence = await occurrences.next(identityHash, keyOf);
   const idempotencyKey = keyOf(occurrence);
   const payload =
     identity.problem !== null
@@ -56,35 +55,29 @@ export async function planToolCall(
   return { request, identityHash, occurrence, idempotencyKey, payload };
 }
 
-/**
- * The smallest n from 1 that is free, where all below it are taken: by doubling and then halving, so that the
- * thousandth poll of the same thing costs twenty look-ups. The alternative, an index over identities, costs a page in
- * every commit to make the first call as cheap as it is already.
- */
-export async function firstFree(isFree: (n: number) => Promise<boolean>): Promise<number> {
-  let high = 1;
-  while (!(await isFree(high))) high *= 2;
-  let low = Math.floor(high / 2);
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    if (await isFree(middle)) high = middle;
-    else low = middle;
-  }
-  return high;
-}
-
 async function identityOf({
   tool,
   input,
 }: ToolCallRequest): Promise<{ value: Json; problem: string | null }> {
   const whole = { value: withoutKey(tool, input), problem: null };
   if (tool === null || tool.identity === null) return whole;
-  const parsed = await tool.input.parse(withKey(tool, input, KEY_STAND_IN));
+  const parsed = await parse(tool, withKey(tool, input, KEY_STAND_IN));
   if (!parsed.ok) return whole;
   try {
-    return { value: tool.identity(parsed.value as never), problem: null };
+    const value: unknown = tool.identity(parsed.value as never);
+    assertJson(value, "What it returned");
+    return { value, problem: null };
   } catch (error) {
-    return { ...whole, problem: `The identity function of ${tool.name} threw: ${String(error)}` };
+    return { ...whole, problem: `The identity function of ${tool.name} failed: ${String(error)}` };
+  }
+}
+
+/** A schema's own code may throw. The answer that asks for the call is paid for by then, so that is a result too. */
+async function parse(tool: PreparedTool, input: unknown): ReturnType<PreparedTool["input"]["parse"]> {
+  try {
+    return await tool.input.parse(input);
+  } catch (error) {
+    return { ok: false, error: `its schema failed: ${String(error)}` };
   }
 }
 
@@ -97,7 +90,7 @@ export async function makePayload(
   if (tool === null)
     return { kind: "invalid", error: problem ?? `There is no tool named ${JSON.stringify(name)}.` };
   if (problem !== null) return { kind: "invalid", error: problem };
-  const parsed = await tool.input.parse(withKey(tool, input, key));
+  const parsed = await parse(tool, withKey(tool, input, key));
   if (!parsed.ok)
     return { kind: "invalid", error: `The arguments of ${name} are not valid: ${parsed.error}` };
   if (mustCarryKey(tool, enforceKeys) && carriedKey(tool, parsed.value) !== key) {

@@ -1,5 +1,5 @@
 import { isControlFlow, ToolCallInDoubtError } from "../core/errors.ts";
-import type { Json } from "../core/json.ts";
+import { type Json, throughJson } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
 import { stepId, toolCallId } from "../core/step-path.ts";
 import { turnKey } from "../core/turn-key.ts";
@@ -78,8 +78,7 @@ function succeeded(name: string, result: unknown): ToolOutcome {
   if (typeof result === "string")
     return { status: "succeeded", output: { type: "text", value: result.toWellFormed() }, errorCode: null };
   try {
-    const value = JSON.parse(JSON.stringify(result ?? null) ?? "null") as Json;
-    return { status: "succeeded", output: { type: "json", value }, errorCode: null };
+    return { status: "succeeded", output: { type: "json", value: throughJson(result) }, errorCode: null };
   } catch (error) {
     return failed(
       "result_not_json",
@@ -88,9 +87,17 @@ function succeeded(name: string, result: unknown): ToolOutcome {
   }
 }
 
+/** In words, whatever it was: a receipt depends on it. */
 function errorText(error: unknown): string {
-  if (error instanceof Error) return error.message === "" ? error.name : error.message;
-  return typeof error === "string" ? error : (JSON.stringify(error) ?? String(error));
+  const thrown: unknown =
+    error instanceof Error ? (error.message === "" ? error.name : error.message) : error;
+  if (typeof thrown === "string") return thrown.toWellFormed();
+  if (typeof thrown !== "object" || thrown === null) return String(thrown);
+  try {
+    return JSON.stringify(throughJson(thrown));
+  } catch {
+    return Object.prototype.toString.call(thrown);
+  }
 }
 
 function callContext(run: RunHandle, call: ToolDispatch): ToolCallContext {

@@ -3,7 +3,7 @@ import { toolCallsOf } from "../core/message.ts";
 import { decideToolCall } from "../core/tool-call-decision.ts";
 import type { NewReceipt, NewToolCall, StoredResponse, ToolCallRecord } from "../store/store.ts";
 import { reach } from "./run-handle.ts";
-import { firstFree, makePayload, planToolCall, requestOf, type ToolCallPlan } from "./tool-call-plan.ts";
+import { makePayload, planToolCall, requestOf, type ToolCallPlan } from "./tool-call-plan.ts";
 import { dispatchTool, failed, inDoubt } from "./tool-gateway.ts";
 import { makeReceipt } from "./tool-receipt.ts";
 import type { TurnScope } from "./turn-scope.ts";
@@ -61,11 +61,7 @@ export async function planTurnCalls(
   }
   const plans: ToolCallPlan[] = [];
   for (const request of requests) {
-    plans.push(
-      await planToolCall(request, scope.options.enforceIdempotency, (_hash, keyOf) =>
-        firstFree(async (n) => !(await isTaken(scope, plans, keyOf(n)))),
-      ),
-    );
+    plans.push(await planToolCall(request, scope.options.enforceIdempotency, scope.conversation.occurrences));
   }
   const items = plans.map((plan, i) => {
     const part = parts[i];
@@ -81,15 +77,10 @@ export async function planTurnCalls(
   return { items, rows: ledgerRows(scope, plans) };
 }
 
-/** Taken in the step so far, or in this response before it: two equal calls are two calls. */
-function isTaken(scope: TurnScope, plans: readonly ToolCallPlan[], key: Buffer): boolean | Promise<boolean> {
-  return plans.some((plan) => plan.idempotencyKey.equals(key)) || scope.run.store.hasToolCall(key);
-}
-
-/** Those dispatched at once are `running` from the start; the rest wait as `prepared`. */
+/** Those dispatched at once are `running` from the start; the rest wait as `prepared`, and in a cancelled run all do. */
 function ledgerRows(scope: TurnScope, plans: readonly ToolCallPlan[]): NewToolCall[] {
   const misconfigured = plans.some((plan) => plan.payload.kind === "misconfigured");
-  let free = misconfigured ? 0 : scope.run.maxParallelToolCalls;
+  let free = misconfigured || scope.run.signal.aborted ? 0 : scope.run.maxParallelToolCalls;
   return plans.map(({ request, identityHash, occurrence, idempotencyKey, payload }, i) => {
     const status = payload.kind === "ready" && free-- > 0 ? "running" : "prepared";
     return {
@@ -154,8 +145,10 @@ async function runSideBySide(
   const waiting = runnable.slice(run.maxParallelToolCalls);
   const begun = new Set(rows.filter((row) => row.status === "running").map((row) => row.callIndex));
   const toStart = first.map((item) => item.callIndex).filter((index) => !begun.has(index));
-  if (toStart.length > 0)
+  if (toStart.length > 0) {
+    run.signal.throwIfAborted();
     await run.store.startToolCalls(run.fence, { stepKey, turnIndex, callIndexes: toStart });
+  }
 
   let unfinished = runnable.length;
   let last: NewReceipt | null = null;

@@ -4,12 +4,19 @@ import type { MessageGroup } from "../core/history-truncation.ts";
 import { type Message, textOf, toolCallsOf } from "../core/message.ts";
 import { estimateMessageTokens } from "../core/token-estimate.ts";
 import { decideTurn } from "../core/turn-decision.ts";
-import { describeChanges, fingerprintChanges, fingerprintOf } from "../core/turn-fingerprint.ts";
+import { describeChanges, fingerprintChanges } from "../core/turn-fingerprint.ts";
 import { type Amount, amountOf } from "../core/usage.ts";
-import type { NewReceipt, StoredResponse, TurnJournal, TurnOpening } from "../store/store.ts";
+import type {
+  ModelCallSettlement,
+  NewReceipt,
+  StoredResponse,
+  TurnJournal,
+  TurnOpening,
+} from "../store/store.ts";
 import { answerOf } from "./agent-output.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { askModel, quotaExceeded } from "./model-caller.ts";
+import type { ModelResponse } from "./ports.ts";
 import { reach } from "./run-handle.ts";
 import { resultMessage } from "./tool-receipt.ts";
 import { planTurnCalls, runTurnCalls, type TurnCallResult, type TurnCalls } from "./turn-calls.ts";
@@ -24,8 +31,7 @@ export type TurnOutcome = { readonly executed: boolean; readonly isComplete: boo
  */
 export async function executeTurn(scope: TurnScope, expected: number): Promise<TurnOutcome> {
   const { conversation, run, path } = scope;
-  const fingerprint = fingerprintOf(scope.document);
-  const decision = decideTurn(conversation.stored(), expected, fingerprint);
+  const decision = decideTurn(conversation.stored(), expected, scope.fingerprint);
   switch (decision.kind) {
     case "skip":
     case "finished":
@@ -41,8 +47,9 @@ export async function executeTurn(scope: TurnScope, expected: number): Promise<T
       run.signal.throwIfAborted();
       const replayed = decision.kind === "replay";
       run.emit({ type: "turn.started", runId: run.runId, step: path, turn: expected, replayed });
-      const turn = replayed ? await replayTurn(scope, expected) : await askTurn(scope, expected, fingerprint);
-      return { executed: true, isComplete: await settleTurn(scope, fingerprint, turn) };
+      const turn = replayed ? await replayTurn(scope, expected) : await askTurn(scope, expected);
+      const isComplete = await orCharge(scope, turn.journal, () => settleTurn(scope, turn));
+      return { executed: true, isComplete };
     }
   }
 }
@@ -56,9 +63,9 @@ type AnsweredTurn = {
   readonly journal: TurnJournal | null;
 };
 
-async function askTurn(scope: TurnScope, turnIndex: number, fingerprint: string): Promise<AnsweredTurn> {
-  const { run, prepared, conversation } = scope;
-  const opening = openingOf(scope, turnIndex, fingerprint, conversation.viewTokens());
+async function askTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTurn> {
+  const { prepared, conversation } = scope;
+  const opening = openingOf(scope, turnIndex, conversation.viewTokens());
   const { response, call, charge } = await askModel(
     scope,
     turnIndex,
@@ -71,6 +78,18 @@ async function askTurn(scope: TurnScope, turnIndex: number, fingerprint: string)
     },
     () => openCall(scope, opening),
   );
+  const answered = { stepKey: scope.stepKey, turnIndex, attempt: call.attempt, charge };
+  return orCharge(scope, answered, () => journalTurn(scope, answered, response));
+}
+
+/** Commit 1. A response without calls is left to commit 2, which then writes both. */
+async function journalTurn(
+  scope: TurnScope,
+  answered: ModelCallSettlement,
+  response: ModelResponse,
+): Promise<AnsweredTurn> {
+  const { run, conversation } = scope;
+  const { turnIndex } = answered;
   const { content, finishReason, responseId, invalidCalls } = response;
   const stored: StoredResponse = {
     content,
@@ -80,21 +99,28 @@ async function askTurn(scope: TurnScope, turnIndex: number, fingerprint: string)
   };
   const tokens = estimateMessageTokens({ role: "assistant", content }, run.estimateTokens);
   const calls = await planTurnCalls(scope, turnIndex, stored);
-  const journal: TurnJournal = {
-    stepKey: scope.stepKey,
-    turnIndex,
-    attempt: call.attempt,
-    charge,
-    response: stored,
-    tokens,
-    calls: calls.rows,
-  };
+  const journal: TurnJournal = { ...answered, response: stored, tokens, calls: calls.rows };
   if (calls.rows.length === 0) return { turnIndex, response: stored, tokens, calls, journal };
   reach(run, "turn:before-journal", scope.path, turnIndex);
   await run.store.journalResponse(run.fence, journal);
   conversation.openCall = null;
   reach(run, "turn:journaled", scope.path, turnIndex);
   return { turnIndex, response: stored, tokens, calls, journal: null };
+}
+
+/** A provider that has answered is to be paid, whatever goes wrong before its answer is journaled. Null: it is. */
+async function orCharge<T>(
+  { run }: TurnScope,
+  answered: ModelCallSettlement | null,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    // Refused where the answer was journaled after all: a try is charged once.
+    if (answered !== null) await run.store.settleModelCall(run.fence, answered).catch(() => undefined);
+    throw error;
+  }
 }
 
 async function replayTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTurn> {
@@ -106,7 +132,7 @@ async function replayTurn(scope: TurnScope, turnIndex: number): Promise<Answered
 }
 
 /** Runs the tools and commits the turn. Resolves to whether the agent is done. */
-async function settleTurn(scope: TurnScope, fingerprint: string, turn: AnsweredTurn): Promise<boolean> {
+async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean> {
   const { run, conversation, path, stepKey } = scope;
   const { turnIndex, response } = turn;
   const { results, unstored } = await runTurnCalls(scope, turnIndex, turn.calls);
@@ -114,7 +140,7 @@ async function settleTurn(scope: TurnScope, fingerprint: string, turn: AnsweredT
   const group = turnGroup(scope, turn, results, verdict.followUp);
   const { isComplete } = verdict;
   const more = !isComplete && turnIndex < scope.maxTurns;
-  const next = more ? openingOf(scope, turnIndex + 1, fingerprint, conversation.viewTokens(group)) : null;
+  const next = more ? nextOpening(scope, turnIndex + 1, group) : null;
   reach(run, "turn:before-commit", path, turnIndex);
   const committed = await run.store.commitTurn(run.fence, {
     stepKey,
@@ -190,12 +216,7 @@ function turnGroup(
 }
 
 /** The reservation for a call: what goes in, and the most that may come out. */
-function openingOf(
-  scope: TurnScope,
-  turnIndex: number,
-  fingerprint: string,
-  viewTokens: number,
-): TurnOpening {
+function openingOf(scope: TurnScope, turnIndex: number, viewTokens: number): TurnOpening {
   const { agent } = scope.prepared;
   const usage = {
     inputTokens: viewTokens + scope.prepared.schemaTokens,
@@ -208,8 +229,14 @@ function openingOf(
     stepKey: scope.stepKey,
     turnIndex,
     reserve,
-    fingerprint: { hash: fingerprint, document: scope.document },
+    fingerprint: { hash: scope.fingerprint, document: scope.document },
   };
+}
+
+/** A reservation that cannot be computed does not fail the turn before it: the turn then opens by itself, and fails. */
+function nextOpening(scope: TurnScope, turnIndex: number, pending: MessageGroup): TurnOpening | null {
+  const opening = openingOf(scope, turnIndex, scope.conversation.viewTokens(pending));
+  return Object.values(opening.reserve).every(Number.isSafeInteger) ? opening : null;
 }
 
 /** In steady state the call was reserved for in the commit of the turn before. */

@@ -12,8 +12,9 @@ export type TurnScope = {
   readonly stepKey: number;
   readonly prepared: PreparedAgent;
   readonly options: GranularOptions;
-  /** Everything that must not change between turns; hashed anew at every turn. */
+  /** Everything that must not change between turns, and its hash: made anew by every worker that opens the step. */
   readonly document: FingerprintDocument;
+  readonly fingerprint: string;
   readonly conversation: Conversation;
   /** No turn after this one is opened. */
   readonly maxTurns: number;

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../core/errors.ts";
 import { SqliteStore, type SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
@@ -19,9 +20,19 @@ export async function openStore(
 
 function sqliteFile(url: string): string {
   if (url === ":memory:") return url;
-  const path = /^file:(.+)$/.exec(url)?.[1];
-  if (path !== undefined && !path.includes("?")) return path.startsWith("//") ? new URL(url).pathname : path;
+  const path = url.startsWith("file://") ? pathOfUrl(url) : (/^file:(.+)$/.exec(url)?.[1] ?? null);
+  if (path !== null && !/[?\0]|\/$/.test(path)) return path;
   throw new ConfigurationError(
     `${JSON.stringify(url)} is not an address of a store: use "file:./pawl.db" for a SQLite file or ":memory:" for a test.`,
   );
+}
+
+/** Null for what is no URL of a file on this machine. */
+function pathOfUrl(url: string): string | null {
+  try {
+    const { search, hash } = new URL(url);
+    return search === "" && hash === "" ? fileURLToPath(url) : null;
+  } catch {
+    return null;
+  }
 }

@@ -41,7 +41,8 @@ export type * from "./store-records.ts";
 /**
  * What a store promises. Every method is an intent: atomic, durable before it resolves, and refused whole or done
  * whole. Every intent of a worker carries its fence and is refused with `LeaseLostError` once another worker has
- * taken the run. Every intent appends one event to the run's log in the same transaction.
+ * taken the run, or the run was released; a `stepKey` in it has to be one of that run's. Every intent but a renewal
+ * appends one event to the run's log in the same transaction. A read sees one state, whatever is committed meanwhile.
  *
  * The contract is written for SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing` checks it.
  */
@@ -77,7 +78,7 @@ export interface Store extends StoreReader {
 
   /**
    * Reserves quota for one try at a turn's model call: durable before a byte is sent. The first one of a step also
-   * pins the fingerprint.
+   * pins the fingerprint. Refused while a try is open, and once the turn's response is journaled.
    */
   openTurn(fence: Fence, opening: TurnOpening): Promise<TurnOpened>;
 

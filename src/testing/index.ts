@@ -7,3 +7,9 @@ export {
 export { crashAt } from "./crash-at.ts";
 export { type FakeClock, fakeClock } from "./fake-clock.ts";
 export { type Script, type ScriptedResponse, type ScriptedTurn, scriptedModel } from "./scripted-model.ts";
+export {
+  type ConformanceDatabase,
+  type OpenConformanceDatabase,
+  type StoreCheck,
+  storeConformance,
+} from "./store-conformance.ts";

@@ -1,5 +1,5 @@
-import { blobChecks } from "./store-conformance/blobs.ts";
 import { blobCollectionChecks } from "./store-conformance/blob-collection.ts";
+import { blobChecks } from "./store-conformance/blobs.ts";
 import type { Check, OpenConformanceDatabase } from "./store-conformance/check.ts";
 import { runCheck } from "./store-conformance/check.ts";
 import { eventChecks } from "./store-conformance/events.ts";

@@ -24,6 +24,7 @@ export function putBlob(
 }
 
 export function readBlob(database: Database, runNo: number, blobId: string): Uint8Array | null {
+  if (!/^[0-9a-f]{64}$/.test(blobId)) return null;
   const row = database.get(
     "SELECT bytes FROM blobs JOIN blob_references USING (blob_hash) WHERE blob_hash = ? AND run_no = ?",
     Buffer.from(blobId, "hex"),

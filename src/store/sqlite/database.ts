@@ -1,6 +1,7 @@
+import { accessSync, constants, existsSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from "node:sqlite";
 import { StoreUnusableError } from "../../core/errors.ts";
-import { storeError } from "./sqlite-error.ts";
+import { readOnlyError, storeError } from "./sqlite-error.ts";
 
 /** "Pawl" in ASCII: says whose file this is. */
 const APPLICATION_ID = 0x5061776c;
@@ -21,6 +22,7 @@ export class Database {
 
   /** Opens and checks the file: whose it is, and that what makes commits durable is really in force. */
   static open(file: string): Database {
+    assertWritable(file);
     let connection: DatabaseSync | undefined;
     try {
       connection = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
@@ -48,6 +50,11 @@ export class Database {
     return Number(this.sql(text).run(...values).changes);
   }
 
+  /** The number of the row that was inserted. */
+  insert(text: string, ...values: SQLInputValue[]): number {
+    return Number(this.sql(text).run(...values).lastInsertRowid);
+  }
+
   get(text: string, ...values: SQLInputValue[]): Row | null {
     const row = this.sql(text).get(...values);
     return row === undefined ? null : new Row(row);
@@ -68,6 +75,16 @@ export class Database {
     this.#connection.exec(text);
   }
 
+  /** Several reads that see one state, whatever other processes commit in between. */
+  snapshot<T>(read: () => T): T {
+    this.run("BEGIN");
+    try {
+      return read();
+    } finally {
+      if (this.inTransaction) this.run("COMMIT");
+    }
+  }
+
   get inTransaction(): boolean {
     return this.#connection.isTransaction;
   }
@@ -78,9 +95,12 @@ export class Database {
   }
 
   #assertOurs(): void {
-    const id = this.#pragma("application_id");
+    // In one snapshot: another process may be making this file a store right now.
+    const [id, tables] = this.snapshot(() => [
+      this.#pragma("application_id"),
+      this.get("SELECT count(*) AS n FROM sqlite_schema")?.int("n"),
+    ]);
     if (id === APPLICATION_ID) return;
-    const tables = this.get("SELECT count(*) AS n FROM sqlite_schema")?.int("n");
     if (id === 0 && tables === 0) return this.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     throw new StoreUnusableError(
       `The file ${this.file} is a database of another program: name another file for Pawl; it was left as it is.`,
@@ -89,7 +109,7 @@ export class Database {
   }
 
   #configure(): void {
-    this.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
+    this.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;");
     const expected = {
       journal_mode: this.file === ":memory:" ? "memory" : "wal",
       synchronous: 2,
@@ -107,6 +127,19 @@ export class Database {
 
   #pragma(name: string): SQLOutputValue | undefined {
     return Object.values(this.sql(`PRAGMA ${name}`).get() ?? {})[0];
+  }
+}
+
+/**
+ * Asked before SQLite sees the file: it would open it for reading and leave read-only sidecar files behind, and those
+ * would go on refusing writes after the file itself was made writable.
+ */
+function assertWritable(file: string): void {
+  if (file === ":memory:" || !existsSync(file)) return;
+  try {
+    accessSync(file, constants.R_OK | constants.W_OK);
+  } catch (error) {
+    throw readOnlyError(file, error);
   }
 }
 

@@ -21,14 +21,18 @@ type Pending = {
 export type CommitObserver = (intents: readonly string[]) => void;
 
 /**
- * Intents that arrive in the same tick share one transaction, each under its own savepoint: a hundred runs pay for
- * one fsync, and a refused intent takes nobody else down. Nothing is acknowledged before COMMIT.
+ * Intents that arrive in the same tick share one transaction: a hundred runs pay for one fsync. A refused intent takes
+ * nobody else down: the transaction is then rolled back and done again with each intent under its own savepoint.
+ * (Savepoints from the start cost a copy of every page an intent touches, to undo what nearly never is.) Intents may
+ * therefore run twice, and only touch the database. Nothing is acknowledged before COMMIT.
  */
 export class GroupCommit {
   readonly #database: Database;
   readonly #observe: CommitObserver;
   #queue: Pending[] = [];
   #scheduled = false;
+  /** Whether the next transaction keeps its intents apart, since one of them was refused. */
+  #apart = false;
   #closed = false;
 
   constructor(database: Database, observe: CommitObserver) {
@@ -47,7 +51,12 @@ export class GroupCommit {
 
   /** Commits what is waiting, then refuses what comes. */
   close(): void {
-    if (this.#queue.length > 0) this.#flush();
+    // A batch at a time, for as long as the queue gets shorter: it does not where another process has the write lock.
+    let waiting: number;
+    do {
+      waiting = this.#queue.length;
+      this.#flush();
+    } while (this.#queue.length < waiting || this.#apart);
     this.#closed = true;
     for (const pending of this.#queue.splice(0)) pending.reject(closedError(this.#database.file));
   }
@@ -69,8 +78,21 @@ export class GroupCommit {
       return;
     }
     const batch = this.#queue.splice(0, MAX_BATCH);
+    const apart = this.#apart;
+    this.#apart = false;
+    try {
+      if (apart)
+        this.#commit(
+          batch,
+          batch.map(({ work }) => this.#attemptApart(work)),
+        );
+      else this.#commitTogether(batch);
+    } catch (error) {
+      this.#rollback();
+      const reason = storeError(error, this.#database.file);
+      for (const pending of batch) pending.reject(reason);
+    }
     this.#schedule();
-    this.#commit(batch);
   }
 
   /** Another process writes: wait without blocking the thread, up to a limit for each intent. */
@@ -82,33 +104,44 @@ export class GroupCommit {
     this.#schedule(BUSY_RETRY_MS);
   }
 
-  #commit(batch: readonly Pending[]): void {
-    const done: { pending: Pending; value: unknown }[] = [];
-    const refused: { pending: Pending; error: unknown }[] = [];
-    try {
-      for (const pending of batch) {
-        const outcome = this.#attempt(pending.work);
-        if (outcome.ok) done.push({ pending, value: outcome.value });
-        else refused.push({ pending, error: outcome.error });
-      }
-      if (done.length === 0) this.#database.run("ROLLBACK");
-      else this.#database.run("COMMIT");
-    } catch (error) {
-      if (this.#database.inTransaction) this.#database.run("ROLLBACK");
-      const reason = storeError(error, this.#database.file);
-      for (const pending of batch) pending.reject(reason);
+  /**
+   * All intents as one. The first that is refused ends it: SQLite may have dropped the transaction by then, and what
+   * followed would be written outside of it. The batch is rolled back and put back, to be done with each intent apart.
+   */
+  #commitTogether(batch: readonly Pending[]): void {
+    const outcomes: Attempted[] = [];
+    for (const { work } of batch) {
+      const outcome = attempt(work);
+      outcomes.push(outcome);
+      if (outcome.ok || batch.length === 1) continue;
+      this.#rollback();
+      this.#queue.unshift(...batch);
+      this.#apart = true;
       return;
     }
-    if (done.length > 0) this.#observe(done.map(({ pending }) => pending.intent));
-    for (const { pending, value } of done) pending.resolve(value as never);
-    for (const { pending, error } of refused) pending.reject(storeError(error, this.#database.file));
+    this.#commit(batch, outcomes);
+  }
+
+  #commit(batch: readonly Pending[], outcomes: readonly Attempted[]): void {
+    const committed = batch.filter((_, i) => outcomes[i]?.ok === true);
+    if (committed.length > 0) this.#database.run("COMMIT");
+    else this.#rollback();
+    if (committed.length > 0) this.#observe(committed.map((pending) => pending.intent));
+    outcomes.forEach((outcome, i) => {
+      if (outcome.ok) batch[i]?.resolve(outcome.value as never);
+      else batch[i]?.reject(storeError(outcome.error, this.#database.file));
+    });
+  }
+
+  #rollback(): void {
+    if (this.#database.inTransaction) this.#database.run("ROLLBACK");
   }
 
   /**
    * One intent under a savepoint. On some errors (a full disk) SQLite drops the whole transaction, savepoint and
    * all: then the error is thrown on, and the batch fails as one.
    */
-  #attempt(work: () => unknown): { ok: true; value: unknown } | { ok: false; error: unknown } {
+  #attemptApart(work: () => unknown): Attempted {
     this.#database.run("SAVEPOINT intent");
     try {
       const value = work();
@@ -120,6 +153,16 @@ export class GroupCommit {
       this.#database.run("RELEASE intent");
       return { ok: false, error };
     }
+  }
+}
+
+type Attempted = { ok: true; value: unknown } | { ok: false; error: unknown };
+
+function attempt(work: () => unknown): Attempted {
+  try {
+    return { ok: true, value: work() };
+  } catch (error) {
+    return { ok: false, error };
   }
 }
 

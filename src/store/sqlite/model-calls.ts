@@ -1,15 +1,14 @@
 import type { ChargeBasis } from "../../core/usage.ts";
 import type { Charge, ModelCallRecord, TurnOpened, TurnOpening } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-import { amount, type RunRow } from "./run-row.ts";
-
-/** A try that is reserved for. It is open as long as there is no settled row of it. */
-type OpenCall = {
-  readonly stepNo: number;
-  readonly turnIndex: number;
-  readonly attempt: number;
-  readonly row: Row;
-};
+import {
+  type GranularStateRow,
+  granularState,
+  granularStateRow,
+  type LastModelCall,
+} from "./granular-state.ts";
+import { amount, type RunHead } from "./run-row.ts";
+import { TURNS_OF_STEP, turnNo } from "./turn-number.ts";
 
 /**
  * Reserves for one try at a turn, if the quota allows it. The reservation stands in the step's state row: in steady
@@ -17,7 +16,7 @@ type OpenCall = {
  */
 export function openModelCall(
   database: Database,
-  run: RunRow,
+  run: RunHead,
   now: number,
   opening: TurnOpening,
   attempt: number,
@@ -42,43 +41,43 @@ export function openModelCall(
   return { kind: "opened", attempt, reserved: reserve };
 }
 
-/** The number of the next try at a turn. One that is still open has to be settled first. */
-export function nextAttempt(database: Database, stepKey: number, turnIndex: number): number {
-  const last = lastCall(database, stepKey);
-  if (last === null) return 1;
-  if (!isSettled(database, last)) {
-    throw new Error(
-      `Try ${last.attempt} of turn ${last.turnIndex} is still open: it has to be settled first.`,
-    );
+/** The number of the next try at a turn. One that is still open has to be settled first, one that was answered is the last. */
+export function nextAttempt(database: Database, state: GranularStateRow, turnIndex: number): number {
+  const { lastCall } = state;
+  if (isJournaled(database, state.stepNo, turnIndex))
+    throw new Error(`Turn ${turnIndex} is journaled: the model has answered and is not asked again.`);
+  if (lastCall === null) return 1;
+  if (isOpen(database, state, lastCall)) {
+    throw new Error(`Try ${lastCall.attempt} of turn ${lastCall.turnIndex} is still open: settle it first.`);
   }
-  return last.turnIndex === turnIndex ? last.attempt + 1 : 1;
+  return lastCall.turnIndex === turnIndex ? lastCall.attempt + 1 : 1;
 }
 
-/** Charges a try and ends its reservation. There is one row a try, so there is one reclaim a reservation, ever. */
-export function settle(
-  database: Database,
-  run: RunRow,
+type Settlement = {
+  readonly stepKey: number;
+  readonly turnIndex: number;
+  readonly attempt: number;
+  readonly charge: Charge;
+};
+
+/** Ends a reservation in the quota: what was charged stays, the rest is free. Resolves to the call as it is kept. */
+export function reclaim(
+  run: RunHead,
   now: number,
-  settlement: {
-    readonly stepKey: number;
-    readonly turnIndex: number;
-    readonly attempt: number;
-    readonly charge: Charge;
-  },
-): void {
-  const { stepKey, turnIndex, attempt, charge } = settlement;
-  const open = lastCall(database, stepKey);
-  if (open?.turnIndex !== turnIndex || open.attempt !== attempt || isSettled(database, open)) {
+  state: GranularStateRow,
+  settlement: Settlement,
+): ModelCallValues {
+  const { turnIndex, attempt, charge } = settlement;
+  const { lastCall } = state;
+  if (lastCall?.turnIndex !== turnIndex || lastCall.attempt !== attempt || lastCall.reserved === null) {
     throw new Error(`Try ${attempt} of turn ${turnIndex} is not open: it cannot be settled.`);
   }
-  const reserved = amount(open.row, "reserved");
+  const { openedAt, reserved } = lastCall;
+  run.quota = run.quota.reclaim(reserved, charge.amount);
   const { usage } = charge;
-  database.run(
-    "INSERT INTO model_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    stepKey,
-    turnIndex,
+  return [
     attempt,
-    open.row.int("opened_at"),
+    openedAt,
     now,
     reserved.tokens,
     reserved.microDollars,
@@ -89,73 +88,88 @@ export function settle(
     usage.outputTokens,
     usage.cachedInputTokens,
     usage.reasoningTokens,
+  ];
+}
+
+/** The columns of a settled call, from `attempt` to `reasoning_tokens`. */
+export type ModelCallValues = [number, number, number, number, number, ChargeBasis, ...number[]];
+
+/** Settles a try that brought no response. It is open no more, so it cannot be settled again. */
+export function settleFailedCall(
+  database: Database,
+  run: RunHead,
+  now: number,
+  settlement: Settlement,
+): void {
+  const { stepKey, turnIndex } = settlement;
+  const state = granularState(database, stepKey);
+  if (isJournaled(database, stepKey, turnIndex))
+    throw new Error(`Turn ${turnIndex} is journaled: its call is settled.`);
+  const values = reclaim(run, now, state, settlement);
+  database.run(
+    "INSERT INTO failed_model_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    stepKey,
+    turnIndex,
+    ...values,
   );
-  run.quota = run.quota.reclaim(reserved, charge.amount);
+  database.run(
+    "UPDATE granular_states SET reserved_tokens = NULL, reserved_micro_dollars = NULL WHERE step_no = ?",
+    stepKey,
+  );
 }
 
 /** Tries of the run that were opened and not settled. */
 export function openModelCalls(
   database: Database,
   runNo: number,
-): { stepNo: number; record: ModelCallRecord }[] {
-  return database
-    .all(`${OPEN_CALLS} WHERE run_no = ? AND open_attempt IS NOT NULL`, runNo)
-    .map(openCall)
-    .filter((call) => !isSettled(database, call))
-    .map(({ stepNo, turnIndex, attempt, row }) => ({
-      stepNo,
-      record: {
-        stepPath: row.text("step_path"),
-        turnIndex,
-        attempt,
-        reserved: amount(row, "reserved"),
-        charge: null,
-        openedAt: row.int("opened_at"),
-        settledAt: null,
+): { stepKey: number; record: ModelCallRecord }[] {
+  const rows = database.all(
+    `SELECT granular_states.*, step_path FROM run_steps JOIN granular_states USING (step_no)
+      WHERE run_no = ? AND granular_states.reserved_tokens IS NOT NULL`,
+    runNo,
+  );
+  return rows.flatMap((row) => {
+    const state = granularStateRow(row);
+    const { lastCall } = state;
+    if (lastCall === null || lastCall.reserved === null || !isOpen(database, state, lastCall)) return [];
+    const { turnIndex, attempt, openedAt, reserved } = lastCall;
+    const stepPath = row.text("step_path");
+    return [
+      {
+        stepKey: state.stepNo,
+        record: { stepPath, turnIndex, attempt, reserved, charge: null, openedAt, settledAt: null },
       },
-    }));
+    ];
+  });
 }
+
+const SETTLED_COLUMNS = `step_no, turn_index, attempt, opened_at, settled_at, reserved_tokens, reserved_micro_dollars,
+  basis, charged_tokens, charged_micro_dollars, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens`;
+
+/** Every settled try of the run's steps: those that brought a response, and those that did not. */
+export const SETTLED_CALLS = `
+  SELECT ${SETTLED_COLUMNS.replace("step_no", "turns.step_no")} FROM run_steps JOIN turns ON ${TURNS_OF_STEP}
+   WHERE run_no = ?1
+  UNION ALL
+  SELECT ${SETTLED_COLUMNS} FROM failed_model_calls
+   WHERE step_no IN (SELECT step_no FROM run_steps WHERE run_no = ?1)`;
 
 export function settledModelCalls(database: Database, runNo: number): ModelCallRecord[] {
   return database
     .all(
-      `SELECT model_calls.*, step_path FROM run_steps JOIN model_calls USING (step_no)
-        WHERE run_no = ? ORDER BY step_index, turn_index, attempt`,
+      `SELECT * FROM (${SETTLED_CALLS}) JOIN (SELECT step_no, step_path, step_index FROM run_steps) USING (step_no)
+        ORDER BY step_index, turn_index, attempt`,
       runNo,
     )
     .map(modelCallRecord);
 }
 
-const OPEN_CALLS = `
-  SELECT step_no, open_turn_index, open_attempt, opened_at, reserved_tokens, reserved_micro_dollars, step_path
-    FROM run_steps JOIN granular_states USING (step_no)`;
-
-function lastCall(database: Database, stepKey: number): OpenCall | null {
-  const row = database.get(
-    `SELECT step_no, open_turn_index, open_attempt, opened_at, reserved_tokens, reserved_micro_dollars
-       FROM granular_states WHERE step_no = ?`,
-    stepKey,
-  );
-  return row === null || row.optionalInt("open_attempt") === null ? null : openCall(row);
+function isOpen(database: Database, { stepNo }: GranularStateRow, call: LastModelCall): boolean {
+  return call.reserved !== null && !isJournaled(database, stepNo, call.turnIndex);
 }
 
-function openCall(row: Row): OpenCall {
-  return {
-    stepNo: row.int("step_no"),
-    turnIndex: row.int("open_turn_index"),
-    attempt: row.int("open_attempt"),
-    row,
-  };
-}
-
-function isSettled(database: Database, { stepNo, turnIndex, attempt }: OpenCall): boolean {
-  const row = database.get(
-    "SELECT 1 AS settled FROM model_calls WHERE step_no = ? AND turn_index = ? AND attempt = ?",
-    stepNo,
-    turnIndex,
-    attempt,
-  );
-  return row !== null;
+function isJournaled(database: Database, stepNo: number, turnIndex: number): boolean {
+  return database.get("SELECT 1 AS found FROM turns WHERE turn_no = ?", turnNo(stepNo, turnIndex)) !== null;
 }
 
 function modelCallRecord(row: Row): ModelCallRecord {

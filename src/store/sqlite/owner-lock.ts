@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -22,7 +22,9 @@ export class OwnerLock {
     this.#held = held;
   }
 
-  static take(database: string): OwnerLock {
+  /** Beside the database itself, not beside a link to it: everybody has to look in the same place. */
+  static take(path: string): OwnerLock {
+    const database = path === ":memory:" ? path : realpathSync(path);
     for (;;) {
       const id = randomBytes(6).toString("hex");
       const owner = `${hostname()}/${process.pid}/${id}`;
@@ -36,19 +38,18 @@ export class OwnerLock {
   }
 
   /**
-   * Whether the process behind `owner` is known to be dead. A lock file that is not there says nothing: then the
-   * lease has to run out.
+   * Whether the process behind `owner` is known to be dead. A lock file that is not there, or cannot be read, says
+   * nothing: then the lease has to run out.
    */
   isDead(owner: string): boolean {
     if (owner === this.owner || this.#held === null) return false;
     const id = idOf(owner);
-    if (id === null || !existsSync(lockFile(this.#database, id))) return false;
-    const lock = tryLock(lockFile(this.#database, id));
-    lock?.close();
-    return lock !== null;
+    const probe = id === null ? null : tryProbe(lockFile(this.#database, id));
+    probe?.close();
+    return probe !== null;
   }
 
-  /** Removes the lock files of dead processes. `beforeRemoval` frees what they still hold, while nobody else can. */
+  /** Removes the lock files of dead processes. `beforeRemoval` frees what they still hold. */
   sweep(beforeRemoval: (lockId: string) => void): void {
     if (this.#held === null) return;
     const prefix = basename(lockFile(this.#database, ""));
@@ -56,13 +57,13 @@ export class OwnerLock {
       const id = name.slice(prefix.length);
       if (!name.startsWith(prefix) || !/^[0-9a-f]{12}$/.test(id) || id === idOf(this.owner)) continue;
       const file = join(dirname(this.#database), name);
-      const lock = tryLock(file);
-      if (lock === null) continue;
+      const probe = tryProbe(file);
+      if (probe === null) continue;
       try {
         beforeRemoval(id);
         rmSync(file, { force: true });
       } finally {
-        lock.close();
+        probe.close();
       }
     }
   }
@@ -83,7 +84,7 @@ function idOf(owner: string): string | null {
   return /\/([0-9a-f]{12})$/.exec(owner)?.[1] ?? null;
 }
 
-/** Null when somebody else holds it. */
+/** Null when somebody else holds it, or has removed it meanwhile. */
 function tryLock(file: string): DatabaseSync | null {
   const connection = new DatabaseSync(file, { timeout: 0 });
   try {
@@ -91,7 +92,24 @@ function tryLock(file: string): DatabaseSync | null {
     return connection;
   } catch (error) {
     connection.close();
-    if (isBusy(error)) return null;
+    // A file that a sweep removes while it is being locked makes SQLite fail in fstat: nobody holds that one.
+    if (isBusy(error) || !existsSync(file)) return null;
     throw error;
+  }
+}
+
+/**
+ * Null when its owner lives, or when nobody can say. A shared lock, which an owner's exclusive one keeps out and two
+ * who ask at the same time do not; read-only, so that asking makes no file and works across users.
+ */
+function tryProbe(file: string): DatabaseSync | null {
+  let connection: DatabaseSync | undefined;
+  try {
+    connection = new DatabaseSync(file, { timeout: 0, readOnly: true });
+    connection.exec("BEGIN; SELECT 1 FROM sqlite_schema");
+    return connection;
+  } catch {
+    connection?.close();
+    return null;
   }
 }

@@ -13,9 +13,9 @@ import type {
   StepStatus,
 } from "../store.ts";
 import type { Database } from "./database.ts";
-import { openModelCalls, settle } from "./model-calls.ts";
+import { openModelCalls, settleFailedCall } from "./model-calls.ts";
 import type { OwnerLock } from "./owner-lock.ts";
-import { fencedRun, findRun, getRun, NO_EVENT_HASH, type RunRow, saveRun } from "./run-row.ts";
+import { fencedRun, fencedRunRow, findRun, getRun, NO_EVENT_HASH, type RunRow, saveRun } from "./run-row.ts";
 
 export function createRun(
   database: Database,
@@ -24,6 +24,7 @@ export function createRun(
   run: NewRun,
 ): { kind: "created"; claim: Claim } | { kind: "exists" } {
   if (findRun(database, run.runId) !== null) return { kind: "exists" };
+  const { limit } = new Quota(run.limit); // It refuses what is no whole number; SQLite would store NaN as no limit.
   database.run(
     `INSERT INTO runs (run_id, created_at, updated_at, status, pipeline, entrypoint, input_hash, owner, epoch,
                        lease_until, limit_tokens, limit_micro_dollars, event_hash)
@@ -36,8 +37,8 @@ export function createRun(
     run.inputHash,
     lock.owner,
     now + run.leaseMs,
-    run.limit.tokens,
-    run.limit.microDollars,
+    limit.tokens,
+    limit.microDollars,
     NO_EVENT_HASH,
   );
   const row = mustFind(database, run.runId);
@@ -95,7 +96,7 @@ export function renewLease(database: Database, now: number, fence: Fence, leaseM
 }
 
 export function releaseRun(database: Database, now: number, fence: Fence, end: RunEnd): void {
-  const row = fencedRun(database, fence);
+  const row = fencedRunRow(database, fence);
   settleOpenCalls(database, row, now, { kind: "not_sent" });
   if (end.status !== "succeeded")
     markRunningSteps(database, row, now, end.status === "waiting" ? "blocked" : "failed", end.error);
@@ -131,9 +132,9 @@ export function isHeld(
 }
 
 function settleOpenCalls(database: Database, row: RunRow, now: number, end: ModelCallEnd): ModelCallRecord[] {
-  return openModelCalls(database, row.runNo).map(({ stepNo, record }) => {
+  return openModelCalls(database, row.runNo).map(({ stepKey, record }) => {
     const charge = chargeFor(end, record.reserved, () => NOTHING);
-    settle(database, row, now, { ...record, stepKey: stepNo, charge });
+    settleFailedCall(database, row, now, { ...record, stepKey, charge });
     return { ...record, charge, settledAt: now };
   });
 }

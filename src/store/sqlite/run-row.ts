@@ -6,59 +6,91 @@ import type { Amount } from "../../core/usage.ts";
 import type { Fence, RunRecord, RunStatus } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 
-/** A run's row while an intent works on it: read once, changed in memory, written once with the intent's event. */
-export type RunRow = {
+/** What every intent reads of a run and may change: who may write, what is charged, and the head of the log. */
+export type RunHead = {
   readonly runNo: number;
   readonly runId: string;
-  status: RunStatus;
-  currentStepNo: number | null;
   owner: string | null;
   epoch: number;
-  leaseUntil: number;
   quota: Quota;
-  output: string | null;
-  context: string | null;
-  error: string | null;
   eventSeq: number;
   eventHash: Uint8Array;
 };
 
+/** The whole row, for the intents that begin and end something. */
+export type RunRow = RunHead & {
+  status: RunStatus;
+  currentStepNo: number | null;
+  leaseUntil: number;
+  output: string | null;
+  context: string | null;
+  error: string | null;
+};
+
 export const NO_EVENT_HASH = new Uint8Array(32);
 
-/** Reads the row for a worker's write and refuses one whose lease another has taken. */
-export function fencedRun(database: Database, fence: Fence): RunRow {
+const HEAD_COLUMNS = `run_no, run_id, owner, epoch, limit_tokens, limit_micro_dollars, charged_tokens,
+  charged_micro_dollars, reserved_tokens, reserved_micro_dollars, event_seq, event_hash`;
+
+/** Reads the head for a worker's write and refuses one whose lease another has taken. */
+export function fencedRun(database: Database, fence: Fence): RunHead {
+  const row = database.get(`SELECT ${HEAD_COLUMNS} FROM runs WHERE run_id = ?`, fence.runId);
+  if (row === null) throw runNotFound(fence.runId);
+  return assertFence(runHead(row), fence);
+}
+
+/** The same for a write to a step, which has to be one of this run's: no fence covers the steps of another. */
+export function fencedStep(database: Database, fence: Fence, stepKey: number): RunHead {
+  const row = database.get(
+    `SELECT ${HEAD_COLUMNS}, EXISTS (SELECT 1 FROM run_steps WHERE step_no = ? AND run_no = runs.run_no) AS has_step
+       FROM runs WHERE run_id = ?`,
+    stepKey,
+    fence.runId,
+  );
+  if (row === null) throw runNotFound(fence.runId);
+  const run = assertFence(runHead(row), fence);
+  if (row.int("has_step") === 1) return run;
+  throw new Error(`Run ${fence.runId} has no step ${stepKey}: nothing was written.`);
+}
+
+export function fencedRunRow(database: Database, fence: Fence): RunRow {
   const run = findRun(database, fence.runId);
   if (run === null) throw runNotFound(fence.runId);
-  if (run.epoch !== fence.epoch || run.owner === null) {
-    throw new LeaseLostError(
-      `Run ${fence.runId} was taken over by ${run.owner ?? "nobody, and released"} (epoch ${run.epoch}): this worker (epoch ${fence.epoch}) wrote nothing and must stop.`,
-      { runId: fence.runId, epoch: fence.epoch },
-    );
-  }
-  return run;
+  return assertFence(run, fence);
+}
+
+function assertFence<R extends RunHead>(run: R, fence: Fence): R {
+  if (run.epoch === fence.epoch && run.owner !== null) return run;
+  throw new LeaseLostError(
+    `Run ${fence.runId} was taken over by ${run.owner ?? "nobody, and released"} (epoch ${run.epoch}): this worker (epoch ${fence.epoch}) wrote nothing and must stop.`,
+    { runId: fence.runId, epoch: fence.epoch },
+  );
 }
 
 export function findRun(database: Database, runId: string): RunRow | null {
   const row = database.get(
-    `SELECT run_no, run_id, status, current_step_no, owner, epoch, lease_until, limit_tokens, limit_micro_dollars,
-            charged_tokens, charged_micro_dollars, reserved_tokens, reserved_micro_dollars, output, context, error,
-            event_seq, event_hash
-       FROM runs WHERE run_id = ?`,
+    `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until, output, context, error FROM runs WHERE run_id = ?`,
     runId,
   );
   if (row === null) return null;
   return {
-    runNo: row.int("run_no"),
-    runId: row.text("run_id"),
+    ...runHead(row),
     status: row.text("status") as RunStatus,
     currentStepNo: row.optionalInt("current_step_no"),
-    owner: row.optionalText("owner"),
-    epoch: row.int("epoch"),
     leaseUntil: row.int("lease_until"),
-    quota: quotaOf(row),
     output: row.optionalText("output"),
     context: row.optionalText("context"),
     error: row.optionalText("error"),
+  };
+}
+
+function runHead(row: Row): RunHead {
+  return {
+    runNo: row.int("run_no"),
+    runId: row.text("run_id"),
+    owner: row.optionalText("owner"),
+    epoch: row.int("epoch"),
+    quota: quotaOf(row),
     eventSeq: row.int("event_seq"),
     eventHash: row.bytes("event_hash"),
   };
@@ -67,7 +99,7 @@ export function findRun(database: Database, runId: string): RunRow | null {
 /** Writes the one event that tells of an intent, and what every intent may change in the row: usage and the log's head. */
 export function recordEvent(
   database: Database,
-  run: RunRow,
+  run: RunHead,
   now: number,
   type: string,
   data: JsonObject,

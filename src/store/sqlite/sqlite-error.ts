@@ -41,11 +41,7 @@ export function storeError(error: unknown, file: string): unknown {
         options,
       );
     case READONLY:
-      return new StoreUnavailableError(
-        `The database ${file} cannot be written to: make the file and its folder writable and try again.`,
-        { reason: "read_only" },
-        options,
-      );
+      return readOnlyError(file, error);
     case CANTOPEN:
       return new StoreUnavailableError(
         `The database ${file} cannot be opened: check that its folder exists and may be written to.`,
@@ -68,4 +64,12 @@ export function storeError(error: unknown, file: string): unknown {
     default:
       return error;
   }
+}
+
+export function readOnlyError(file: string, cause: unknown): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `The database ${file} cannot be written to: make the file and its folder writable and try again.`,
+    { reason: "read_only" },
+    { cause },
+  );
 }

@@ -16,6 +16,7 @@ import { isBusy, storeError } from "./sqlite-error.ts";
 import * as steps from "./step-intents.ts";
 import * as calls from "./tool-call-intents.ts";
 import * as turns from "./turn-intents.ts";
+import * as turnReaders from "./turn-readers.ts";
 
 export type SqliteStoreOptions = {
   /** Milliseconds since 1970. */
@@ -166,11 +167,11 @@ export class SqliteStore implements contract.Store {
   }
 
   readConversation(stepKey: number, tailTokens: number): Promise<contract.Conversation> {
-    return this.#read(() => readers.readConversation(this.#database, stepKey, tailTokens));
+    return this.#read(() => turnReaders.readConversation(this.#database, stepKey, tailTokens));
   }
 
   listTurns(runId: string): Promise<readonly contract.TurnRecord[]> {
-    return this.#read(() => readers.listTurns(this.#database, runId));
+    return this.#read(() => turnReaders.listTurns(this.#database, runId));
   }
 
   listModelCalls(runId: string): Promise<readonly contract.ModelCallRecord[]> {
@@ -178,23 +179,23 @@ export class SqliteStore implements contract.Store {
   }
 
   listToolCalls(runId: string): Promise<readonly contract.ToolCallRecord[]> {
-    return this.#read(() => readers.listToolCalls(this.#database, runId));
+    return this.#read(() => turnReaders.listToolCalls(this.#database, runId));
   }
 
   findToolCall(idempotencyKey: Uint8Array): Promise<contract.ToolCallRecord | null> {
-    return this.#read(() => readers.findToolCall(this.#database, idempotencyKey));
+    return this.#read(() => turnReaders.findToolCall(this.#database, idempotencyKey));
   }
 
   hasToolCall(idempotencyKey: Uint8Array): Promise<boolean> {
-    return this.#read(() => readers.hasToolCall(this.#database, idempotencyKey));
+    return this.#read(() => turnReaders.hasToolCall(this.#database, idempotencyKey));
   }
 
   readHistory(runId: string, stepName: string): Promise<readonly Message[]> {
-    return this.#read(() => readers.readHistory(this.#database, runId, stepName));
+    return this.#read(() => turnReaders.readHistory(this.#database, runId, stepName));
   }
 
   readGranularState(runId: string, stepName: string): Promise<contract.GranularState | null> {
-    return this.#read(() => readers.readGranularState(this.#database, runId, stepName));
+    return this.#read(() => turnReaders.readGranularState(this.#database, runId, stepName));
   }
 
   readBlob(runId: string, blobId: string): Promise<Uint8Array | null> {
@@ -216,7 +217,7 @@ export class SqliteStore implements contract.Store {
 
   #read<T>(work: () => T): Promise<T> {
     if (this.#closed) return Promise.reject(closedError(this.#database.file));
-    return whileBusy(this.#database.file, work);
+    return whileBusy(this.#database.file, () => this.#database.snapshot(work));
   }
 }
 

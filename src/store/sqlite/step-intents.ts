@@ -3,10 +3,10 @@ import type { Json } from "../../core/json.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type { Fence, FinishedStep, LoopDecision, NewStep, StepRecord, StepStatus } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-import { fencedRun, parseJson, recordEvent, requireRunNo, saveRun } from "./run-row.ts";
+import { fencedRunRow, fencedStep, parseJson, recordEvent, requireRunNo, saveRun } from "./run-row.ts";
 
 export function beginStep(database: Database, now: number, fence: Fence, step: NewStep): StepRecord {
-  const run = fencedRun(database, fence);
+  const run = fencedRunRow(database, fence);
   const known = findStepRow(database, run.runNo, step.path);
   if (known?.status === "succeeded")
     throw new Error(`Step ${step.path} is finished: it is never entered again.`);
@@ -42,15 +42,14 @@ export function beginStep(database: Database, now: number, fence: Fence, step: N
 }
 
 export function finishStep(database: Database, now: number, fence: Fence, step: FinishedStep): void {
-  const run = fencedRun(database, fence);
+  const run = fencedStep(database, fence, step.stepKey);
   const changed = database.run(
     `UPDATE run_steps SET status = 'succeeded', updated_at = ?, output = ?, context = ?
-      WHERE step_no = ? AND run_no = ? AND status = 'running'`,
+      WHERE step_no = ? AND status = 'running'`,
     now,
     canonicalJson(step.output),
     optionalJson(step.context),
     step.stepKey,
-    run.runNo,
   );
   if (changed !== 1)
     throw new Error(`Step ${step.stepKey} of run ${fence.runId} is not running: it cannot finish.`);
@@ -58,8 +57,8 @@ export function finishStep(database: Database, now: number, fence: Fence, step: 
 }
 
 export function decideLoop(database: Database, now: number, fence: Fence, decision: LoopDecision): void {
-  const run = fencedRun(database, fence);
   const { stepKey, iteration, done, output, context } = decision;
+  const run = fencedStep(database, fence, stepKey);
   database.run(
     "INSERT INTO loop_decisions VALUES (?, ?, ?, ?, ?)",
     stepKey,

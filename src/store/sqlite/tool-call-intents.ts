@@ -2,20 +2,21 @@ import { canonicalJson } from "../../core/canonical-json.ts";
 import type { CodeToolCall, Fence, NewReceipt, NewToolCall, ReceiptRecord, ToolCallStart } from "../store.ts";
 import { putBlob } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
-import { fencedRun, type RunRow, recordEvent } from "./run-row.ts";
+import { fencedStep, type RunHead, recordEvent } from "./run-row.ts";
+import { turnNo } from "./turn-number.ts";
 
 /** Code steps have no turns: their calls are kept under this index. */
 export const CODE_STEP_TURN = 0;
 
 export function startToolCalls(database: Database, now: number, fence: Fence, start: ToolCallStart): void {
-  const run = fencedRun(database, fence);
+  const run = fencedStep(database, fence, start.stepKey);
   for (const callIndex of start.callIndexes)
     startToolCall(database, now, start.stepKey, start.turnIndex, callIndex);
   recordEvent(database, run, now, "calls.started", { turn: start.turnIndex, calls: [...start.callIndexes] });
 }
 
 export function openToolCall(database: Database, now: number, fence: Fence, call: CodeToolCall): number {
-  const run = fencedRun(database, fence);
+  const run = fencedStep(database, fence, call.stepKey);
   const last = database.get(
     "SELECT max(call_index) AS n FROM tool_calls WHERE step_no = ? AND turn_index = 0",
     call.stepKey,
@@ -23,7 +24,6 @@ export function openToolCall(database: Database, now: number, fence: Fence, call
   const callIndex = (last?.optionalInt("n") ?? 0) + 1;
   insertToolCall(database, now, {
     ...call,
-    callNo: nextCallNo(database),
     callIndex,
     status: "running",
     turnIndex: CODE_STEP_TURN,
@@ -34,9 +34,9 @@ export function openToolCall(database: Database, now: number, fence: Fence, call
 }
 
 export function recordReceipt(database: Database, now: number, fence: Fence, record: ReceiptRecord): void {
-  const run = fencedRun(database, fence);
   const { stepKey, turnIndex, receipt, start } = record;
-  writeReceipt(database, run, now, stepKey, turnIndex, receipt);
+  const run = fencedStep(database, fence, stepKey);
+  writeReceipt(database, run, now, findCallNo(database, stepKey, turnIndex, receipt.callIndex), receipt);
   for (const callIndex of start) startToolCall(database, now, stepKey, turnIndex, callIndex);
   recordEvent(database, run, now, "call.receipt", {
     turn: turnIndex,
@@ -46,20 +46,15 @@ export function recordReceipt(database: Database, now: number, fence: Fence, rec
   });
 }
 
-/** Ledger rows are numbered without a gap, so that the calls of a turn stand one after the other. */
-export function nextCallNo(database: Database): number {
-  return (database.get("SELECT max(call_no) AS n FROM tool_calls")?.optionalInt("n") ?? 0) + 1;
-}
-
+/** Gives the number of the row: rows of one transaction are numbered one after the other. */
 export function insertToolCall(
   database: Database,
   now: number,
-  call: NewToolCall & { callNo: number; stepKey: number; turnIndex: number; request: string | null },
-): void {
+  call: NewToolCall & { stepKey: number; turnIndex: number; request: string | null },
+): number {
   const isRunning = call.status === "running";
-  database.run(
-    "INSERT INTO tool_calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    call.callNo,
+  return database.insert(
+    "INSERT INTO tool_calls VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     call.stepKey,
     call.turnIndex,
     call.callIndex,
@@ -77,16 +72,14 @@ export function insertToolCall(
   );
 }
 
-/** The receipt of a call, once: the number of the call is its key. */
+/** The receipt of a call, once: the number of the call is its key, and a second one is refused by it. */
 export function writeReceipt(
   database: Database,
-  run: RunRow,
+  run: RunHead,
   now: number,
-  stepKey: number,
-  turnIndex: number,
+  callNo: number,
   receipt: NewReceipt,
 ): void {
-  const callNo = openCallNo(database, stepKey, turnIndex, receipt.callIndex);
   if (receipt.blob !== null) putBlob(database, run.runNo, now, receipt.blob);
   database.run(
     "INSERT INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -101,6 +94,27 @@ export function writeReceipt(
   );
 }
 
+/** The calls of a journaled turn: how many there are, how many have a receipt, and which rows they are. */
+export function turnCalls(
+  database: Database,
+  stepKey: number,
+  turnIndex: number,
+): { calls: number; receipts: number; callNoOf(callIndex: number): number } | null {
+  const turn = database.get(
+    `SELECT first_call_no, calls, (SELECT count(*) FROM receipts
+                                    WHERE call_no >= first_call_no AND call_no < first_call_no + calls) AS receipts
+       FROM turns WHERE turn_no = ?`,
+    turnNo(stepKey, turnIndex),
+  );
+  if (turn === null) return null;
+  const [first, calls] = [turn.int("first_call_no"), turn.int("calls")];
+  const callNoOf = (callIndex: number) => {
+    if (callIndex >= 1 && callIndex <= calls) return first + callIndex - 1;
+    throw new Error(`Turn ${turnIndex} has ${calls} calls and no call ${callIndex}.`);
+  };
+  return { calls, receipts: turn.int("receipts"), callNoOf };
+}
+
 function startToolCall(
   database: Database,
   now: number,
@@ -108,42 +122,26 @@ function startToolCall(
   turnIndex: number,
   callIndex: number,
 ): void {
-  database.run(
-    "UPDATE tool_calls SET status = 'running', attempt = attempt + 1, started_at = ? WHERE call_no = ?",
+  const changed = database.run(
+    `UPDATE tool_calls SET status = 'running', attempt = attempt + 1, started_at = ?
+      WHERE call_no = ? AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no)`,
     now,
-    openCallNo(database, stepKey, turnIndex, callIndex),
+    findCallNo(database, stepKey, turnIndex, callIndex),
   );
+  if (changed !== 1)
+    throw new Error(`Call ${turnIndex}.${callIndex} has a receipt already: it is not started again.`);
 }
 
-/** The ledger row of a call that has no receipt yet; one that has stops the intent. */
-function openCallNo(database: Database, stepKey: number, turnIndex: number, callIndex: number): number {
-  const callNo = findCallNo(database, stepKey, turnIndex, callIndex);
-  if (callNo === null)
-    throw new Error(`There is no call ${turnIndex}.${callIndex} in the ledger of step ${stepKey}.`);
-  if (database.get("SELECT 1 AS done FROM receipts WHERE call_no = ?", callNo) === null) return callNo;
-  throw new Error(
-    `Call ${turnIndex}.${callIndex} has a receipt already: it is written once and never changes.`,
-  );
-}
-
-function findCallNo(
-  database: Database,
-  stepKey: number,
-  turnIndex: number,
-  callIndex: number,
-): number | null {
-  if (turnIndex === CODE_STEP_TURN) {
-    const call = database.get(
-      "SELECT call_no FROM tool_calls WHERE step_no = ? AND turn_index = 0 AND call_index = ?",
-      stepKey,
-      callIndex,
-    );
-    return call?.int("call_no") ?? null;
+function findCallNo(database: Database, stepKey: number, turnIndex: number, callIndex: number): number {
+  if (turnIndex !== CODE_STEP_TURN) {
+    const turn = turnCalls(database, stepKey, turnIndex);
+    if (turn !== null) return turn.callNoOf(callIndex);
   }
-  const turn = database.get(
-    "SELECT first_call_no, calls FROM turns WHERE step_no = ? AND turn_index = ?",
+  const call = database.get(
+    "SELECT call_no FROM tool_calls WHERE step_no = ? AND turn_index = 0 AND call_index = ?",
     stepKey,
-    turnIndex,
+    callIndex,
   );
-  return turn === null || callIndex > turn.int("calls") ? null : turn.int("first_call_no") + callIndex - 1;
+  if (call !== null && turnIndex === CODE_STEP_TURN) return call.int("call_no");
+  throw new Error(`There is no call ${turnIndex}.${callIndex} in the ledger of step ${stepKey}.`);
 }

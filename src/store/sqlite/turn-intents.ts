@@ -1,5 +1,5 @@
 import { canonicalJson } from "../../core/canonical-json.ts";
-import { ResumeError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type {
   Fence,
   ModelCallSettlement,
@@ -9,13 +9,15 @@ import type {
   TurnOpening,
 } from "../store.ts";
 import type { Database } from "./database.ts";
-import { nextAttempt, openModelCall, settle } from "./model-calls.ts";
-import { fencedRun, type RunRow, recordEvent } from "./run-row.ts";
-import { insertToolCall, nextCallNo, writeReceipt } from "./tool-call-intents.ts";
+import { assertNextTurn, granularState } from "./granular-state.ts";
+import { nextAttempt, openModelCall, reclaim, settleFailedCall } from "./model-calls.ts";
+import { fencedStep, type RunHead, recordEvent } from "./run-row.ts";
+import { insertToolCall, turnCalls, writeReceipt } from "./tool-call-intents.ts";
+import { turnNo } from "./turn-number.ts";
 
 export function openTurn(database: Database, now: number, fence: Fence, opening: TurnOpening): TurnOpened {
-  const run = fencedRun(database, fence);
   const { stepKey, turnIndex, fingerprint } = opening;
+  const run = fencedStep(database, fence, stepKey);
   database.run(
     `INSERT OR IGNORE INTO granular_states (step_no, turn_index, is_complete, messages, tokens, fingerprint)
      VALUES (?, 0, 0, 0, 0, ?)`,
@@ -27,16 +29,14 @@ export function openTurn(database: Database, now: number, fence: Fence, opening:
     stepKey,
     canonicalJson(fingerprint.document),
   );
-  assertNextTurn(database, stepKey, turnIndex);
-  const opened = openModelCall(database, run, now, opening, nextAttempt(database, stepKey, turnIndex));
-  if (opened.kind === "denied")
-    recordEvent(database, run, now, "turn.denied", { turn: turnIndex, unit: opened.unit });
-  else
-    recordEvent(database, run, now, "turn.opened", {
-      turn: turnIndex,
-      attempt: opened.attempt,
-      reserved: opened.reserved,
-    });
+  const state = granularState(database, stepKey);
+  assertNextTurn(state, turnIndex);
+  const opened = openModelCall(database, run, now, opening, nextAttempt(database, state, turnIndex));
+  const facts: JsonObject =
+    opened.kind === "denied"
+      ? { turn: turnIndex, unit: opened.unit, wanted: opened.wanted, remaining: opened.remaining }
+      : { turn: turnIndex, attempt: opened.attempt, reserved: opened.reserved };
+  recordEvent(database, run, now, opened.kind === "denied" ? "turn.denied" : "turn.opened", facts);
   return opened;
 }
 
@@ -46,24 +46,16 @@ export function settleModelCall(
   fence: Fence,
   settlement: ModelCallSettlement,
 ): void {
-  const run = fencedRun(database, fence);
-  settle(database, run, now, settlement);
-  const { turnIndex, attempt, charge } = settlement;
-  recordEvent(database, run, now, "model.settled", {
-    turn: turnIndex,
-    attempt,
-    basis: charge.basis,
-    charged: charge.amount,
-  });
+  const run = fencedStep(database, fence, settlement.stepKey);
+  settleFailedCall(database, run, now, settlement);
+  recordEvent(database, run, now, "model.settled", chargeFacts(settlement));
 }
 
 export function journalResponse(database: Database, now: number, fence: Fence, journal: TurnJournal): void {
-  const run = fencedRun(database, fence);
-  writeJournal(database, run, now, journal);
-  recordEvent(database, run, now, "turn.journaled", {
-    ...journalFacts(journal),
-    calls: journal.calls.length,
-  });
+  const run = fencedStep(database, fence, journal.stepKey);
+  writeJournal(database, run, now, journal, null);
+  const calls = journal.calls.length;
+  recordEvent(database, run, now, "turn.journaled", { ...chargeFacts(journal), calls });
 }
 
 export function commitTurn(
@@ -72,21 +64,15 @@ export function commitTurn(
   fence: Fence,
   commit: TurnCommit,
 ): { next: TurnOpened | null } {
-  const run = fencedRun(database, fence);
-  const { stepKey, turnIndex, isComplete } = commit;
-  if (commit.journal !== null) writeJournal(database, run, now, commit.journal);
-  if (commit.followUp !== null) {
-    database.run(
-      "UPDATE turns SET follow_up = ? WHERE step_no = ? AND turn_index = ?",
-      commit.followUp,
-      stepKey,
-      turnIndex,
-    );
-  }
-  for (const receipt of commit.receipts) writeReceipt(database, run, now, stepKey, turnIndex, receipt);
-  assertAllReceipted(database, stepKey, turnIndex);
+  const { stepKey, turnIndex, isComplete, journal, followUp } = commit;
+  const run = fencedStep(database, fence, stepKey);
+  assertOneTurn(commit);
+  if (journal !== null) writeJournal(database, run, now, journal, followUp);
+  else if (followUp !== null) sayAfter(database, stepKey, turnIndex, followUp);
+  writeLastReceipts(database, run, now, commit);
   const changed = database.run(
-    `UPDATE granular_states SET turn_index = ?, is_complete = ?, messages = messages + ?, tokens = tokens + ?
+    `UPDATE granular_states SET turn_index = ?, is_complete = ?, messages = messages + ?, tokens = tokens + ?,
+            open_turn_index = NULL, open_attempt = NULL, reserved_tokens = NULL, reserved_micro_dollars = NULL
       WHERE step_no = ? AND turn_index = ? AND is_complete = 0`,
     turnIndex,
     Number(isComplete),
@@ -95,74 +81,77 @@ export function commitTurn(
     stepKey,
     turnIndex - 1,
   );
-  if (changed !== 1) throw outOfStep(database, stepKey, turnIndex);
+  if (changed !== 1) assertNextTurn(granularState(database, stepKey), turnIndex);
   const next = commit.next === null ? null : openModelCall(database, run, now, commit.next, 1);
   recordEvent(database, run, now, "turn.committed", {
     turn: turnIndex,
-    ...(commit.journal === null ? {} : { journal: journalFacts(commit.journal) }),
+    ...(journal === null ? {} : chargeFacts(journal)),
     ...(isComplete ? { complete: true } : {}),
     ...(next?.kind === "opened" ? { reserved: next.reserved } : {}),
   });
   return { next };
 }
 
-function writeJournal(database: Database, run: RunRow, now: number, journal: TurnJournal): void {
-  assertNextTurn(database, journal.stepKey, journal.turnIndex);
-  settle(database, run, now, journal);
-  const firstCallNo = nextCallNo(database);
-  database.run(
-    `INSERT INTO turns (step_no, turn_index, created_at, tokens, first_call_no, calls, response)
-     VALUES (?, ?, ?, ?, ?, ?, ?)`,
-    journal.stepKey,
-    journal.turnIndex,
-    now,
-    journal.tokens,
-    firstCallNo,
-    journal.calls.length,
-    JSON.stringify(journal.response),
-  );
-  const { stepKey, turnIndex } = journal;
-  journal.calls.forEach((call, i) => {
-    if (call.callIndex !== i + 1)
-      throw new Error(`Call ${call.callIndex} of turn ${turnIndex} is out of order.`);
-    insertToolCall(database, now, { ...call, callNo: firstCallNo + i, stepKey, turnIndex, request: null });
-  });
+/** What rides in a commit belongs to its turn, and to the one after it. */
+function assertOneTurn({ stepKey, turnIndex, journal, next, isComplete }: TurnCommit): void {
+  if (journal !== null && (journal.stepKey !== stepKey || journal.turnIndex !== turnIndex))
+    throw new Error(`The commit of turn ${turnIndex} carries the response of another.`);
+  if (next !== null && (isComplete || next.stepKey !== stepKey || next.turnIndex !== turnIndex + 1))
+    throw new Error(`The commit of turn ${turnIndex} reserves for a turn that does not follow it.`);
 }
 
-function journalFacts({ turnIndex, attempt, charge }: TurnJournal) {
-  return { turn: turnIndex, attempt, basis: charge.basis, charged: charge.amount };
+function writeJournal(
+  database: Database,
+  run: RunHead,
+  now: number,
+  journal: TurnJournal,
+  followUp: string | null,
+): void {
+  const { stepKey, turnIndex, calls } = journal;
+  const state = granularState(database, stepKey);
+  assertNextTurn(state, turnIndex);
+  const settled = reclaim(run, now, state, journal);
+  const callNos = calls.map((call, i) => {
+    if (call.callIndex !== i + 1)
+      throw new Error(`Call ${call.callIndex} of turn ${turnIndex} is out of order.`);
+    return insertToolCall(database, now, { ...call, stepKey, turnIndex, request: null });
+  });
+  const firstCallNo = callNos[0] ?? 0;
+  if (callNos.some((callNo, i) => callNo !== firstCallNo + i)) throw new Error("The ledger has a gap.");
+  // The turn's number refuses a second response, and with it a second charge.
+  database.run(
+    `INSERT INTO turns (turn_no, step_no, turn_index, attempt, opened_at, settled_at, reserved_tokens, reserved_micro_dollars,
+                        basis, charged_tokens, charged_micro_dollars, input_tokens, output_tokens,
+                        cached_input_tokens, reasoning_tokens, tokens, first_call_no, calls, response, follow_up)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    turnNo(stepKey, turnIndex),
+    stepKey,
+    turnIndex,
+    ...settled,
+    journal.tokens,
+    firstCallNo,
+    calls.length,
+    JSON.stringify(journal.response),
+    followUp,
+  );
+}
+
+function sayAfter(database: Database, stepKey: number, turnIndex: number, followUp: string): void {
+  database.run("UPDATE turns SET follow_up = ? WHERE turn_no = ?", followUp, turnNo(stepKey, turnIndex));
 }
 
 /** A turn is committed with all of its receipts or not at all. */
-function assertAllReceipted(database: Database, stepKey: number, turnIndex: number): void {
-  const turn = database.get(
-    `SELECT calls, (SELECT count(*) FROM receipts
-                     WHERE call_no >= first_call_no AND call_no < first_call_no + calls) AS receipts
-       FROM turns WHERE step_no = ? AND turn_index = ?`,
-    stepKey,
-    turnIndex,
-  );
+function writeLastReceipts(database: Database, run: RunHead, now: number, commit: TurnCommit): void {
+  const { stepKey, turnIndex, receipts } = commit;
+  const turn = turnCalls(database, stepKey, turnIndex);
   if (turn === null) throw new Error(`Turn ${turnIndex} cannot be committed: it was never journaled.`);
-  if (turn.int("receipts") === turn.int("calls")) return;
+  for (const receipt of receipts) writeReceipt(database, run, now, turn.callNoOf(receipt.callIndex), receipt);
+  if (turn.receipts + receipts.length === turn.calls) return;
   throw new Error(
-    `Turn ${turnIndex} cannot be committed: of its ${turn.int("calls")} calls ${turn.int("receipts")} have a receipt.`,
+    `Turn ${turnIndex} cannot be committed: ${turn.receipts + receipts.length} of its ${turn.calls} calls have a receipt.`,
   );
 }
 
-function assertNextTurn(database: Database, stepKey: number, turnIndex: number): void {
-  const state = database.get(
-    "SELECT turn_index, is_complete FROM granular_states WHERE step_no = ?",
-    stepKey,
-  );
-  if (state?.int("turn_index") !== turnIndex - 1 || state.int("is_complete") === 1)
-    throw outOfStep(database, stepKey, turnIndex);
-}
-
-function outOfStep(database: Database, stepKey: number, turnIndex: number): ResumeError {
-  const state = database.get("SELECT turn_index FROM granular_states WHERE step_no = ?", stepKey);
-  const stored = state?.int("turn_index") ?? 0;
-  return new ResumeError(
-    `Turn ${turnIndex} is not the next one: the store has committed ${stored}. Nothing was written; reload and go on.`,
-    { irrecoverable: false, changes: [] },
-  );
+function chargeFacts({ turnIndex, attempt, charge }: ModelCallSettlement): JsonObject {
+  return { turn: turnIndex, attempt, basis: charge.basis, charged: charge.amount };
 }

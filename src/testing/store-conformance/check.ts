@@ -10,7 +10,9 @@ export interface ConformanceDatabase {
   dispose(): Promise<void>;
 }
 
-export type OpenConformanceDatabase = (options: { readonly now: () => number }) => Promise<ConformanceDatabase>;
+export type OpenConformanceDatabase = (options: {
+  readonly now: () => number;
+}) => Promise<ConformanceDatabase>;
 
 /** What a check works with. */
 export interface Scene {

@@ -92,12 +92,15 @@ function checksOf(name: string, { prepare, perform, events, ofStep }: Sample): C
     return run;
   };
   const checks = [
-    check(`${name} by the owner is done, with ${events === 0 ? "no event" : "one event"}`, async ({ store }) => {
-      const run = await prepared(store);
-      const before = (await store.listEvents(run.runId)).length;
-      await perform(run, run.fence);
-      assert.equal((await store.listEvents(run.runId)).length, before + (events ?? 1));
-    }),
+    check(
+      `${name} by the owner is done, with ${events === 0 ? "no event" : "one event"}`,
+      async ({ store }) => {
+        const run = await prepared(store);
+        const before = (await store.listEvents(run.runId)).length;
+        await perform(run, run.fence);
+        assert.equal((await store.listEvents(run.runId)).length, before + (events ?? 1));
+      },
+    ),
 
     check(`${name} is refused once another worker has the run`, async ({ store, advance }) => {
       const run = await prepared(store);
@@ -144,4 +147,3 @@ function checksOf(name: string, { prepare, perform, events, ofStep }: Sample): C
     }),
   ];
 }
-

@@ -8,19 +8,29 @@ export const leaseChecks: readonly Check[] = [
     const run = await SampleRun.create(store);
     const { owner } = await run.record();
     const before = await readEverything(store, run.runId);
-    assert.deepEqual(await store.claimRun(run.runId, claimOptions()), { kind: "busy", owner, until: now() + LEASE_MS });
+    assert.deepEqual(await store.claimRun(run.runId, claimOptions()), {
+      kind: "busy",
+      owner,
+      until: now() + LEASE_MS,
+    });
     assert.deepEqual(await readEverything(store, run.runId), before, "asking changes nothing");
   }),
 
-  checkSeveral("a run held by a living process is busy for another, and its owners have different names", async (scene) => {
-    const run = await SampleRun.create(scene.store);
-    const other = await scene.openAnother();
-    const outcome = await other.claimRun(run.runId, claimOptions());
-    assert.deepEqual([outcome.kind, outcome.kind === "busy" && outcome.owner], ["busy", (await run.record()).owner]);
-    scene.advance(LEASE_MS);
-    const taken = await run.takenOver(other);
-    assert.notEqual((await taken.record()).owner, outcome.kind === "busy" && outcome.owner);
-  }),
+  checkSeveral(
+    "a run held by a living process is busy for another, and its owners have different names",
+    async (scene) => {
+      const run = await SampleRun.create(scene.store);
+      const other = await scene.openAnother();
+      const outcome = await other.claimRun(run.runId, claimOptions());
+      assert.deepEqual(
+        [outcome.kind, outcome.kind === "busy" && outcome.owner],
+        ["busy", (await run.record()).owner],
+      );
+      scene.advance(LEASE_MS);
+      const taken = await run.takenOver(other);
+      assert.notEqual((await taken.record()).owner, outcome.kind === "busy" && outcome.owner);
+    },
+  ),
 
   check("a lease ends at its end, not before", async ({ store, now, advance }) => {
     const run = await SampleRun.create(store);

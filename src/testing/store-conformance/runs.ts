@@ -56,7 +56,10 @@ export const runChecks: readonly Check[] = [
   }),
 
   check("the input and the shape are read as they were given", async ({ store }) => {
-    const input = { z: [1, 2.5, -0.25, 1e21, null, true], a: { ü: "naïve 🙂 \u0000 \u2028 \"quoted\"", "": {} } };
+    const input = {
+      z: [1, 2.5, -0.25, 1e21, null, true],
+      a: { ü: 'naïve 🙂 \u0000 \u2028 "quoted"', "": {} },
+    };
     await store.createRun(newRun("run-1", { input, shape: ["draft", { deep: [[]] }] }));
     assert.deepEqual(await store.readRunInput("run-1"), { input, shape: ["draft", { deep: [[]] }] });
   }),
@@ -102,24 +105,27 @@ export const runChecks: readonly Check[] = [
   }),
 
   ...ENDS.map(({ end, step }) =>
-    check(`a run that is left ${end.status} leaves its running step ${step} and its finished one alone`, async ({ store }) => {
-      const run = await SampleRun.create(store);
-      const second = await run.at("polish");
-      await store.finishStep(run.fence, { stepKey: run.stepKey, output: "kept", context: null });
-      await store.releaseRun(run.fence, end);
-      const { status, output, context, owner, ...ended } = await run.record();
-      const error = end.status === "succeeded" ? null : end.error;
-      assert.deepEqual(
-        { status, output, context, owner, error: ended.error },
-        { status: end.status, output: null, context: null, owner: null, error },
-      );
-      const [finished, interrupted] = await store.listSteps(run.runId);
-      assert.deepEqual([finished?.status, finished?.output], ["succeeded", "kept"]);
-      assert.deepEqual(
-        [interrupted?.path, interrupted?.status, interrupted?.errorCode, interrupted?.errorDetail],
-        [second.step.path, step, error?.code ?? null, error?.message ?? null],
-      );
-    }),
+    check(
+      `a run that is left ${end.status} leaves its running step ${step} and its finished one alone`,
+      async ({ store }) => {
+        const run = await SampleRun.create(store);
+        const second = await run.at("polish");
+        await store.finishStep(run.fence, { stepKey: run.stepKey, output: "kept", context: null });
+        await store.releaseRun(run.fence, end);
+        const { status, output, context, owner, ...ended } = await run.record();
+        const error = end.status === "succeeded" ? null : end.error;
+        assert.deepEqual(
+          { status, output, context, owner, error: ended.error },
+          { status: end.status, output: null, context: null, owner: null, error },
+        );
+        const [finished, interrupted] = await store.listSteps(run.runId);
+        assert.deepEqual([finished?.status, finished?.output], ["succeeded", "kept"]);
+        assert.deepEqual(
+          [interrupted?.path, interrupted?.status, interrupted?.errorCode, interrupted?.errorDetail],
+          [second.step.path, step, error?.code ?? null, error?.message ?? null],
+        );
+      },
+    ),
   ),
 
   check("releasing gives an open reservation back and charges nothing", async ({ store, now }) => {
@@ -140,7 +146,10 @@ export const runChecks: readonly Check[] = [
     await store.releaseRun(run.fence, FAILED);
     const later = await run.takenOver();
     const { status, error, currentStep, epoch } = await later.record();
-    assert.deepEqual({ status, error, currentStep, epoch }, { status: "running", error: null, currentStep: "draft", epoch: 2 });
+    assert.deepEqual(
+      { status, error, currentStep, epoch },
+      { status: "running", error: null, currentStep: "draft", epoch: 2 },
+    );
     assert.equal((await store.listTurns(run.runId)).length, 1);
   }),
 
@@ -150,35 +159,41 @@ export const runChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => store.releaseRun(run.fence, FAILED));
   }),
 
-  check("runs are listed newest first, by status, by pipeline, and no more than asked for", async ({ store }) => {
-    await store.createRun(newRun("a"));
-    await store.createRun(newRun("b", { pipeline: "other" }));
-    await store.createRun(newRun("c"));
-    await store.releaseRun({ runId: "c", epoch: 1 }, SUCCEEDED);
-    const ids = async (filter: Parameters<Store["listRuns"]>[0]) =>
-      (await store.listRuns(filter)).map((run) => run.runId);
-    assert.deepEqual(await ids(undefined), ["c", "b", "a"]);
-    assert.deepEqual(await ids({ status: "running" }), ["b", "a"]);
-    assert.deepEqual(await ids({ pipeline: "report" }), ["c", "a"]);
-    assert.deepEqual(await ids({ pipeline: "report", status: "running" }), ["a"]);
-    assert.deepEqual(await ids({ limit: 2 }), ["c", "b"]);
-    assert.deepEqual(await ids({ status: "cancelled" }), []);
-    assert.deepEqual((await store.listRuns({ pipeline: "other" }))[0], await store.getRun("b"));
-  }),
+  check(
+    "runs are listed newest first, by status, by pipeline, and no more than asked for",
+    async ({ store }) => {
+      await store.createRun(newRun("a"));
+      await store.createRun(newRun("b", { pipeline: "other" }));
+      await store.createRun(newRun("c"));
+      await store.releaseRun({ runId: "c", epoch: 1 }, SUCCEEDED);
+      const ids = async (filter: Parameters<Store["listRuns"]>[0]) =>
+        (await store.listRuns(filter)).map((run) => run.runId);
+      assert.deepEqual(await ids(undefined), ["c", "b", "a"]);
+      assert.deepEqual(await ids({ status: "running" }), ["b", "a"]);
+      assert.deepEqual(await ids({ pipeline: "report" }), ["c", "a"]);
+      assert.deepEqual(await ids({ pipeline: "report", status: "running" }), ["a"]);
+      assert.deepEqual(await ids({ limit: 2 }), ["c", "b"]);
+      assert.deepEqual(await ids({ status: "cancelled" }), []);
+      assert.deepEqual((await store.listRuns({ pipeline: "other" }))[0], await store.getRun("b"));
+    },
+  ),
 
-  check("abandoned are running runs of that pipeline and input that nobody holds, newest first", async (scene) => {
-    const { store, advance } = scene;
-    const hash = sha256("ratchets");
-    await store.createRun(newRun("old"));
-    await store.createRun(newRun("ended"));
-    await store.createRun(newRun("other-input", { inputHash: sha256("pawls") }));
-    await store.createRun(newRun("other-pipeline", { pipeline: "other" }));
-    await store.createRun(newRun("young"));
-    await store.releaseRun({ runId: "ended", epoch: 1 }, FAILED);
-    await store.createRun(newRun("held", { leaseMs: 10 * LEASE_MS }));
-    assert.deepEqual(await store.findAbandonedRuns("report", hash), []);
-    advance(LEASE_MS);
-    assert.deepEqual(await store.findAbandonedRuns("report", hash), ["young", "old"]);
-    assert.deepEqual(await store.findAbandonedRuns("report", sha256("pawls")), ["other-input"]);
-  }),
+  check(
+    "abandoned are running runs of that pipeline and input that nobody holds, newest first",
+    async (scene) => {
+      const { store, advance } = scene;
+      const hash = sha256("ratchets");
+      await store.createRun(newRun("old"));
+      await store.createRun(newRun("ended"));
+      await store.createRun(newRun("other-input", { inputHash: sha256("pawls") }));
+      await store.createRun(newRun("other-pipeline", { pipeline: "other" }));
+      await store.createRun(newRun("young"));
+      await store.releaseRun({ runId: "ended", epoch: 1 }, FAILED);
+      await store.createRun(newRun("held", { leaseMs: 10 * LEASE_MS }));
+      assert.deepEqual(await store.findAbandonedRuns("report", hash), []);
+      advance(LEASE_MS);
+      assert.deepEqual(await store.findAbandonedRuns("report", hash), ["young", "old"]);
+      assert.deepEqual(await store.findAbandonedRuns("report", sha256("pawls")), ["other-input"]);
+    },
+  ),
 ];

@@ -30,7 +30,10 @@ export const CHARGE: Charge = {
   amount: { tokens: 30, microDollars: 300 },
   usage: { inputTokens: 20, outputTokens: 10, cachedInputTokens: 5, reasoningTokens: 2 },
 };
-export const FAILED = { status: "failed", error: { code: "step_failed", message: "It broke.", details: {} } } as const;
+export const FAILED = {
+  status: "failed",
+  error: { code: "step_failed", message: "It broke.", details: {} },
+} as const;
 export const SUCCEEDED = { status: "succeeded", output: "done", context: { draft: true } } as const;
 
 const LIVE: readonly RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
@@ -120,7 +123,11 @@ export class SampleRun {
   }
 
   /** The response of a turn, with one call for each status given. */
-  journal(turnIndex: number, statuses: readonly NewToolCall["status"][] = [], over: Partial<TurnJournal> = {}): TurnJournal {
+  journal(
+    turnIndex: number,
+    statuses: readonly NewToolCall["status"][] = [],
+    over: Partial<TurnJournal> = {},
+  ): TurnJournal {
     return {
       stepKey: this.stepKey,
       turnIndex,
@@ -204,7 +211,10 @@ export class SampleRun {
   async committedWithCall(turnIndex: number, receipt: NewReceipt = newReceipt(1)): Promise<void> {
     await this.journaled(turnIndex, ["running"]);
     const tokens = 10 + receipt.tokens;
-    await this.store.commitTurn(this.fence, this.commit(turnIndex, { receipts: [receipt], messages: 2, tokens }));
+    await this.store.commitTurn(
+      this.fence,
+      this.commit(turnIndex, { receipts: [receipt], messages: 2, tokens }),
+    );
   }
 
   receipt(turnIndex: number, callIndex: number, over: Partial<NewReceipt> = {}): Promise<void> {

@@ -3,38 +3,41 @@ import { assertRefused, type Check, check } from "./check.ts";
 import { FAILED, newStep, SampleRun } from "./sample-run.ts";
 
 export const stepChecks: readonly Check[] = [
-  check("a step is entered: it runs, it is numbered, and the run says where it is", async ({ store, now, advance }) => {
-    const run = await SampleRun.create(store);
-    advance(5);
-    const input = { list: [1, { ü: null }] };
-    const step = await store.beginStep(
-      run.fence,
-      newStep("pass", { path: "polish[2]/pass", kind: "run", phase: "edit", input }),
-    );
-    assert.deepEqual(step, {
-      stepKey: step.stepKey,
-      path: "polish[2]/pass",
-      name: "pass",
-      kind: "run",
-      phase: "edit",
-      input,
-      stepIndex: 2,
-      status: "running",
-      output: null,
-      context: null,
-      errorCode: null,
-      errorDetail: null,
-      createdAt: now(),
-      updatedAt: now(),
-    });
-    assert.deepEqual(await store.findStep(run.runId, "polish[2]/pass"), step);
-    assert.deepEqual(
-      (await store.listSteps(run.runId)).map(({ path }) => path),
-      ["draft", "polish[2]/pass"],
-    );
-    assert.equal((await run.record()).currentStep, "polish[2]/pass");
-    assert.equal(await store.findStep(run.runId, "pass"), null, "a step is found by its whole path");
-  }),
+  check(
+    "a step is entered: it runs, it is numbered, and the run says where it is",
+    async ({ store, now, advance }) => {
+      const run = await SampleRun.create(store);
+      advance(5);
+      const input = { list: [1, { ü: null }] };
+      const step = await store.beginStep(
+        run.fence,
+        newStep("pass", { path: "polish[2]/pass", kind: "run", phase: "edit", input }),
+      );
+      assert.deepEqual(step, {
+        stepKey: step.stepKey,
+        path: "polish[2]/pass",
+        name: "pass",
+        kind: "run",
+        phase: "edit",
+        input,
+        stepIndex: 2,
+        status: "running",
+        output: null,
+        context: null,
+        errorCode: null,
+        errorDetail: null,
+        createdAt: now(),
+        updatedAt: now(),
+      });
+      assert.deepEqual(await store.findStep(run.runId, "polish[2]/pass"), step);
+      assert.deepEqual(
+        (await store.listSteps(run.runId)).map(({ path }) => path),
+        ["draft", "polish[2]/pass"],
+      );
+      assert.equal((await run.record()).currentStep, "polish[2]/pass");
+      assert.equal(await store.findStep(run.runId, "pass"), null, "a step is found by its whole path");
+    },
+  ),
 
   check("a step found running is entered again as the same instance", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
@@ -62,27 +65,34 @@ export const stepChecks: readonly Check[] = [
     assert.deepEqual(await store.beginStep(later.fence, newStep("draft")), run.step);
   }),
 
-  check("a finished step keeps its output and context, and is never entered again", async ({ store, advance }) => {
-    const run = await SampleRun.create(store);
-    advance(5);
-    const context = { notes: ["a", { b: null }] };
-    await store.finishStep(run.fence, { stepKey: run.stepKey, output: { ok: [true] }, context });
-    const finished = await store.findStep(run.runId, "draft");
-    assert.deepEqual(finished, {
-      ...run.step,
-      status: "succeeded",
-      output: { ok: [true] },
-      context,
-      updatedAt: run.step.updatedAt + 5,
-    });
-    await assertRefused(store, run.runId, () => store.beginStep(run.fence, newStep("draft")));
-    const again = { stepKey: run.stepKey, output: "other", context: null };
-    await assertRefused(store, run.runId, () => store.finishStep(run.fence, again));
-    await store.releaseRun(run.fence, FAILED);
-    assert.deepEqual(await store.findStep(run.runId, "draft"), finished, "not even when the run fails after it");
-    const later = await run.takenOver();
-    await assertRefused(store, run.runId, () => store.beginStep(later.fence, newStep("draft")));
-  }),
+  check(
+    "a finished step keeps its output and context, and is never entered again",
+    async ({ store, advance }) => {
+      const run = await SampleRun.create(store);
+      advance(5);
+      const context = { notes: ["a", { b: null }] };
+      await store.finishStep(run.fence, { stepKey: run.stepKey, output: { ok: [true] }, context });
+      const finished = await store.findStep(run.runId, "draft");
+      assert.deepEqual(finished, {
+        ...run.step,
+        status: "succeeded",
+        output: { ok: [true] },
+        context,
+        updatedAt: run.step.updatedAt + 5,
+      });
+      await assertRefused(store, run.runId, () => store.beginStep(run.fence, newStep("draft")));
+      const again = { stepKey: run.stepKey, output: "other", context: null };
+      await assertRefused(store, run.runId, () => store.finishStep(run.fence, again));
+      await store.releaseRun(run.fence, FAILED);
+      assert.deepEqual(
+        await store.findStep(run.runId, "draft"),
+        finished,
+        "not even when the run fails after it",
+      );
+      const later = await run.takenOver();
+      await assertRefused(store, run.runId, () => store.beginStep(later.fence, newStep("draft")));
+    },
+  ),
 
   check("a step that left the context as it was has none of its own", async ({ store }) => {
     const run = await SampleRun.create(store);
@@ -138,10 +148,14 @@ export const stepChecks: readonly Check[] = [
   check("what is not JSON is refused before anything is stored", async ({ store }) => {
     const run = await SampleRun.create(store);
     const output = { when: new Date(0) } as unknown as string;
-    await assertRefused(store, run.runId, () => store.beginStep(run.fence, newStep("polish", { input: output })));
+    await assertRefused(store, run.runId, () =>
+      store.beginStep(run.fence, newStep("polish", { input: output })),
+    );
     await assertRefused(store, run.runId, () =>
       store.finishStep(run.fence, { stepKey: run.stepKey, output, context: null }),
     );
-    await assertRefused(store, run.runId, () => store.releaseRun(run.fence, { status: "succeeded", output, context: {} }));
+    await assertRefused(store, run.runId, () =>
+      store.releaseRun(run.fence, { status: "succeeded", output, context: {} }),
+    );
   }),
 ];

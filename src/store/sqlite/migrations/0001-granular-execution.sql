@@ -73,7 +73,8 @@ CREATE TABLE loop_decisions (
   PRIMARY KEY (step_no, iteration)
 ) STRICT;
 
--- The compare-and-set row of a granular step, and the reservation of the one model call that may be open in it.
+-- The compare-and-set row of a granular step, with the reservation for its next model call. That call is open while
+-- `reserved_tokens` is there and its turn is not journaled.
 CREATE TABLE granular_states (
   step_no INTEGER PRIMARY KEY REFERENCES run_steps (step_no),
   turn_index INTEGER NOT NULL,
@@ -94,8 +95,8 @@ CREATE TABLE fingerprints (
   document TEXT NOT NULL
 ) STRICT;
 
--- One row for each try at a turn's model call, written once, when it is settled.
-CREATE TABLE model_calls (
+-- A try at a turn's model call that brought no response. The one that did is in its turn's row.
+CREATE TABLE failed_model_calls (
   step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
   turn_index INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
@@ -113,20 +114,31 @@ CREATE TABLE model_calls (
   PRIMARY KEY (step_no, turn_index, attempt)
 ) STRICT, WITHOUT ROWID;
 
--- The journal: one row a turn, written once. A turn is committed when granular_states.turn_index has reached it.
--- Its calls stand in the ledger one after the other, from first_call_no on: that is how they are found, since an
--- index over (step, turn, call) would be one more page in every commit.
+-- The journal: one row a turn, with the model call that it came from, written once. A turn is committed when
+-- granular_states.turn_index has reached it. Its calls stand in the ledger one after the other, from first_call_no on:
+-- that is how they are found, since an index over (step, turn, call) would be one more page in every commit.
 CREATE TABLE turns (
+  -- step_no * 2^24 + turn_index
   turn_no INTEGER PRIMARY KEY,
   step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
   turn_index INTEGER NOT NULL,
-  created_at INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  opened_at INTEGER NOT NULL,
+  settled_at INTEGER NOT NULL,
+  reserved_tokens INTEGER NOT NULL,
+  reserved_micro_dollars INTEGER NOT NULL,
+  basis TEXT NOT NULL CHECK (basis IN ('provider', 'baseline', 'none')),
+  charged_tokens INTEGER NOT NULL,
+  charged_micro_dollars INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cached_input_tokens INTEGER NOT NULL,
+  reasoning_tokens INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
   first_call_no INTEGER NOT NULL,
   calls INTEGER NOT NULL,
-  follow_up TEXT,
   response TEXT NOT NULL,
-  UNIQUE (step_no, turn_index)
+  follow_up TEXT
 ) STRICT;
 
 -- The ledger. The arguments of a turn's call are in its response; those of a code step's call, which has turn index

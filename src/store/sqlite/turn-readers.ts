@@ -1,0 +1,225 @@
+import type { Json } from "../../core/json.ts";
+import type { Message, ToolOutput } from "../../core/message.ts";
+import { toolCallId } from "../../core/step-path.ts";
+import type { SideEffectClass, ToolCallStatus } from "../../core/tool-call-decision.ts";
+import { headMessages, turnMessages } from "../history.ts";
+import type {
+  Conversation,
+  GranularState,
+  Receipt,
+  StoredResponse,
+  ToolCallRecord,
+  TurnRecord,
+} from "../store.ts";
+import type { Database, Row } from "./database.ts";
+import { parseJson, requireRunNo } from "./run-row.ts";
+import { listSteps } from "./step-intents.ts";
+import { TURNS_OF_STEP, turnNo } from "./turn-number.ts";
+
+export function readConversation(database: Database, stepKey: number, tailTokens: number): Conversation {
+  const state = database.get("SELECT * FROM granular_states WHERE step_no = ?", stepKey);
+  if (state === null)
+    return {
+      turnIndex: 0,
+      isComplete: false,
+      fingerprint: null,
+      messages: 0,
+      tokens: 0,
+      tail: [],
+      journaled: null,
+    };
+  const turnIndex = state.int("turn_index");
+  const document = database.get("SELECT document FROM fingerprints WHERE step_no = ?", stepKey);
+  const journaled = database.get(`${TURNS} WHERE turn_no = ?`, turnNo(stepKey, turnIndex + 1));
+  return {
+    turnIndex,
+    isComplete: state.int("is_complete") === 1,
+    fingerprint: { hash: state.hex("fingerprint"), document: parseJson(document?.text("document") ?? null) },
+    messages: state.int("messages"),
+    tokens: state.int("tokens"),
+    tail: readTail(database, stepKey, turnIndex, tailTokens),
+    journaled: journaled === null ? null : turnRecord(journaled, callsOfTurn(database, journaled)),
+  };
+}
+
+/** Backwards from the last commit, until the budget is used up: the cost does not depend on how long the run is. */
+function readTail(database: Database, stepKey: number, last: number, tailTokens: number): TurnRecord[] {
+  if (last === 0) return [];
+  const tail: TurnRecord[] = [];
+  let tokens = 0;
+  const rows = database.iterate(
+    `${TURNS} WHERE turn_no BETWEEN ? AND ? ORDER BY turn_no DESC`,
+    turnNo(stepKey, 1),
+    turnNo(stepKey, last),
+  );
+  for (const row of rows) {
+    const turn = turnRecord(row, callsOfTurn(database, row));
+    tokens += turn.tokens + turn.calls.reduce((sum, call) => sum + (call.receipt?.tokens ?? 0), 0);
+    tail.unshift(turn);
+    if (tokens > tailTokens) break;
+  }
+  return tail;
+}
+
+const TURNS = `
+  SELECT turns.*, step_path, run_id,
+         turns.turn_index <= (SELECT g.turn_index FROM granular_states g WHERE g.step_no = turns.step_no) AS committed
+    FROM turns JOIN run_steps USING (step_no) JOIN runs USING (run_no)`;
+
+const CALL_COLUMNS = `tool_calls.*, step_path, run_id, receipts.created_at AS receipt_at, receipts.tokens,
+  receipts.status AS receipt_status, receipts.error_code AS receipt_error, blob_hash, blob_size,
+  receipts.output AS receipt_output`;
+
+const CALLS = `
+  SELECT ${CALL_COLUMNS}
+    FROM tool_calls JOIN run_steps USING (step_no) JOIN runs USING (run_no) LEFT JOIN receipts USING (call_no)`;
+
+const CALLS_OF_TURNS = `
+  SELECT ${CALL_COLUMNS}
+    FROM run_steps JOIN runs USING (run_no) JOIN turns ON ${TURNS_OF_STEP}
+    JOIN tool_calls ON tool_calls.call_no BETWEEN first_call_no AND first_call_no + calls - 1
+    LEFT JOIN receipts USING (call_no)`;
+
+/** All turns of the steps that a condition on `run_steps` picks: two queries, however many turns there are. */
+function turnsWhere(database: Database, condition: string, value: number): TurnRecord[] {
+  const calls = new Map<string, ToolCallRecord[]>();
+  for (const row of database.iterate(
+    `${CALLS_OF_TURNS} WHERE ${condition} ORDER BY tool_calls.call_no`,
+    value,
+  )) {
+    const call = toolCallRecord(row);
+    const turn = `${call.stepPath}#${call.turnIndex}`;
+    const known = calls.get(turn);
+    if (known === undefined) calls.set(turn, [call]);
+    else known.push(call);
+  }
+  return database
+    .all(
+      `SELECT turns.*, step_path,
+              turns.turn_index <= (SELECT g.turn_index FROM granular_states g WHERE g.step_no = turns.step_no) AS committed
+         FROM run_steps JOIN turns ON ${TURNS_OF_STEP} WHERE ${condition} ORDER BY step_index, turns.turn_no`,
+      value,
+    )
+    .map((row) => turnRecord(row, calls.get(`${row.text("step_path")}#${row.int("turn_index")}`) ?? []));
+}
+
+export function listTurns(database: Database, runId: string): TurnRecord[] {
+  return turnsWhere(database, "run_steps.run_no = ?", requireRunNo(database, runId));
+}
+
+/** Step by step, in the order they were asked for. */
+export function listToolCalls(database: Database, runId: string): ToolCallRecord[] {
+  const ofCode = database.all(
+    `${CALLS} WHERE run_no = ? AND turn_index = 0 ORDER BY step_index, call_index`,
+    requireRunNo(database, runId),
+  );
+  const calls = [...listTurns(database, runId).flatMap((turn) => turn.calls), ...ofCode.map(toolCallRecord)];
+  const order = new Map(listSteps(database, runId).map((step) => [step.path, step.stepIndex]));
+  return calls.sort((a, b) => (order.get(a.stepPath) ?? 0) - (order.get(b.stepPath) ?? 0));
+}
+
+export function findToolCall(database: Database, idempotencyKey: Uint8Array): ToolCallRecord | null {
+  const row = database.get(`${CALLS} WHERE idempotency_key = ?`, idempotencyKey);
+  return row === null ? null : toolCallRecord(row);
+}
+
+export function hasToolCall(database: Database, idempotencyKey: Uint8Array): boolean {
+  return database.get("SELECT 1 AS found FROM tool_calls WHERE idempotency_key = ?", idempotencyKey) !== null;
+}
+
+/** A granular step by its path, or by its name where that is enough; the newest instance when there are several. */
+function findGranularStep(database: Database, runId: string, stepName: string): Row | null {
+  return database.get(
+    `SELECT step_no, step_path, input, output, status, document FROM run_steps
+       JOIN fingerprints USING (step_no)
+      WHERE run_no = ? AND (step_path = ? OR step_name = ?)
+      ORDER BY step_path = ? DESC, step_index DESC LIMIT 1`,
+    requireRunNo(database, runId),
+    stepName,
+    stepName,
+    stepName,
+  );
+}
+
+export function readHistory(database: Database, runId: string, stepName: string): Message[] {
+  const step = findGranularStep(database, runId, stepName);
+  return step === null ? [] : historyOf(database, step);
+}
+
+function historyOf(database: Database, step: Row): Message[] {
+  const { prompt, input } = parseJson(step.text("document")) as { prompt: string; input: Json };
+  const turns = turnsWhere(database, "run_steps.step_no = ?", step.int("step_no")).filter(
+    (turn) => turn.committed,
+  );
+  return [...headMessages(prompt, input), ...turns.flatMap(turnMessages)];
+}
+
+export function readGranularState(database: Database, runId: string, stepName: string): GranularState | null {
+  const step = findGranularStep(database, runId, stepName);
+  if (step === null) return null;
+  const state = database.get("SELECT * FROM granular_states WHERE step_no = ?", step.int("step_no"));
+  if (state === null) return null;
+  return {
+    turnIndex: state.int("turn_index"),
+    history: historyOf(database, step),
+    isComplete: state.int("is_complete") === 1,
+    finalOutput: parseJson(step.optionalText("output")),
+    fingerprint: state.hex("fingerprint"),
+  };
+}
+
+function callsOfTurn(database: Database, turn: Row): ToolCallRecord[] {
+  const first = turn.int("first_call_no");
+  return database
+    .all(`${CALLS} WHERE call_no BETWEEN ? AND ? ORDER BY call_no`, first, first + turn.int("calls") - 1)
+    .map(toolCallRecord);
+}
+
+function turnRecord(row: Row, calls: readonly ToolCallRecord[]): TurnRecord {
+  return {
+    stepPath: row.text("step_path"),
+    turnIndex: row.int("turn_index"),
+    response: JSON.parse(row.text("response")) as StoredResponse,
+    tokens: row.int("tokens"),
+    followUp: row.optionalText("follow_up"),
+    calls,
+    committed: row.int("committed") === 1,
+    at: row.int("settled_at"),
+  };
+}
+
+function toolCallRecord(row: Row): ToolCallRecord {
+  const [runId, stepPath] = [row.text("run_id"), row.text("step_path")];
+  const [turnIndex, callIndex] = [row.int("turn_index"), row.int("call_index")];
+  return {
+    toolCallId: toolCallId(runId, stepPath, turnIndex, callIndex),
+    stepPath,
+    turnIndex,
+    callIndex,
+    namespace: row.text("tool_namespace"),
+    tool: row.text("tool_name"),
+    effect: row.text("side_effect_class") as SideEffectClass,
+    occurrence: row.int("occurrence"),
+    idempotencyKey: row.hex("idempotency_key"),
+    status: (row.optionalText("receipt_status") ?? row.text("status")) as ToolCallStatus,
+    attempt: row.int("attempt"),
+    request: parseJson(row.optionalText("request")),
+    receipt: receiptOf(row),
+    createdAt: row.int("created_at"),
+    startedAt: row.optionalInt("started_at"),
+  };
+}
+
+function receiptOf(row: Row): Receipt | null {
+  const output = row.optionalText("receipt_output");
+  if (output === null) return null;
+  const hash = row.optionalBytes("blob_hash");
+  return {
+    status: row.text("receipt_status") === "succeeded" ? "succeeded" : "failed",
+    output: JSON.parse(output) as ToolOutput,
+    blob: hash === null ? null : { blobId: Buffer.from(hash).toString("hex"), size: row.int("blob_size") },
+    tokens: row.int("tokens"),
+    errorCode: row.optionalText("receipt_error"),
+    at: row.int("receipt_at"),
+  };
+}

@@ -1,0 +1,50 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+function node(file: string, cwd: string) {
+  return spawnSync(process.execPath, [file], { cwd, encoding: "utf8" });
+}
+
+test("the demo kills its agent twice and counts every turn, model call and effect as expected", () => {
+  const { stdout, stderr, status } = node(join(root, "examples/kill-and-resume/main.ts"), root);
+  expect(stderr).toBe("");
+  expect(stdout.match(/killed with SIGKILL/g)).toHaveLength(2);
+  const rows = [...stdout.matchAll(/^(\S.*?) {2,}(\d+) +(\d+) {2}(.)$/gm)].map((row) => row.slice(1));
+  expect(rows).toEqual([
+    ["turns committed", "6", "6", "✓"],
+    ["model calls", "6", "6", "✓"],
+    ["notes delivered", "5", "5", "✓"],
+    ["second tries the other side dropped by their key", "1", "1", "✓"],
+  ]);
+  expect(status).toBe(0);
+});
+
+test("the README's example works when pasted, and again when run a second time", () => {
+  const example = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1];
+  if (example === undefined) throw new Error("The README has no TypeScript example.");
+  const folder = mkdtempSync(join(tmpdir(), "pawl-readme-"));
+  try {
+    // "pawl" and "pawl/testing" are what is built from these two files.
+    const source = (subpath: string) => JSON.stringify(join(root, "src", subpath));
+    const mapped = example
+      .replace('"pawl"', source("index.ts"))
+      .replace('"pawl/testing"', source("testing/index.ts"));
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+    writeFileSync(join(folder, "agent.ts"), mapped);
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+    for (let time = 1; time <= 2; time++) {
+      const { stdout, stderr, status } = node("agent.ts", folder);
+      expect(stderr).toBe("");
+      expect(stdout).toMatch(/^Two volumes\. [0-9a-f-]{36} 30\n$/);
+      expect(status).toBe(0);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
