@@ -71,7 +71,7 @@ function sameRows(
     const row = { ...sample[table], ...changed };
     const columns = Object.keys(row);
     const statement = database.prepare(
-      `INSERT INTO ${table} (${columns}) VALUES (${columns.map(() => "?")})`,
+      `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
     );
     return {
       statement,

@@ -45,19 +45,13 @@ const probe =
 const runner = new Runner(clerk, { store, ...probe });
 
 for await (const event of runner.stream("Tell our customers that their orders have left.")) {
-  switch (event.type) {
-    case "run.started":
-      console.log(event.resumed ? "  goes on with the run it found" : "  starts a new run");
-      break;
-    case "turn.started":
-      console.log(
-        `  turn ${event.turn}: ${event.replayed ? "uses the answer it finds in the journal" : "asks the model"}`,
-      );
-      break;
-    case "run.finished":
-      console.log(`  done: ${String(event.result.output)}`);
-      break;
-    default:
+  if (event.type === "run.started") {
+    console.log(event.resumed ? "  goes on with the run it found" : "  starts a new run");
+  } else if (event.type === "turn.started") {
+    const how = event.replayed ? "uses the answer it finds in the journal" : "asks the model";
+    console.log(`  turn ${event.turn}: ${how}`);
+  } else if (event.type === "run.finished") {
+    console.log(`  done: ${String(event.result.output)}`);
   }
 }
 await store.close();

@@ -1,4 +1,5 @@
 import { ModelCallError } from "../core/errors.ts";
+import type { ModelResponse } from "../engine/ports.ts";
 import { causesOf, messageOf, type UnknownError } from "./error-causes.ts";
 import type { NetworkProgress } from "./network-attempt.ts";
 import { readableText } from "./readable-text.ts";
@@ -66,10 +67,14 @@ export function modelCallFailed(model: string, error: unknown, progress: CallPro
 }
 
 /** A provider that answered with nothing: `finishReason` says whether asking again can help. */
-export function emptyAnswer(model: string, finishReason: string): ModelCallError {
+export function emptyAnswer(
+  model: string,
+  { finishReason, usage }: Pick<ModelResponse, "finishReason" | "usage">,
+): ModelCallError {
   const outOfTokens = finishReason === "length";
   return asError(model, {
     ...noAnswer,
+    ...(usage === null ? {} : { usage }),
     retryable: !outOfTokens && finishReason !== "content-filter",
     what: `answered with neither text nor a tool call (finish reason "${finishReason}")`,
     next: outOfTokens

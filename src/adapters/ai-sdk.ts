@@ -41,7 +41,7 @@ function modelPort(provider: string, modelId: string, modelOf: (ai: AiSdkPackage
     respond: async (request) => {
       const ai = await loadAiSdk();
       const response = await ask(name, ai, modelOf, request);
-      if (isEmptyAnswer(response.content)) throw emptyAnswer(name, response.finishReason);
+      if (isEmptyAnswer(response.content)) throw emptyAnswer(name, response);
       return response;
     },
   };

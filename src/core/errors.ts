@@ -134,6 +134,8 @@ export class ModelCallError extends PawlError<{
   status: number | null;
   retryAfterMs: number | null;
   retryable: boolean;
+  /** What the provider says it used, where it answered with nothing that can be used and said so. */
+  usage?: { inputTokens: number; outputTokens: number; cachedInputTokens: number; reasoningTokens: number };
 }> {
   readonly code = "model_call";
   override get recoverable(): boolean {

@@ -9,7 +9,7 @@ import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import { estimateMessageTokens, type TokenEstimator } from "../core/token-estimate.ts";
 import type { StoredTurns } from "../core/turn-decision.ts";
-import { headMessages, turnMessages } from "../store/history.ts";
+import { headMessages, partsOf, turnMessages } from "../store/history.ts";
 import type { Conversation as StoredConversation, TurnRecord } from "../store/store.ts";
 import type { PreparedAgent } from "./agent.ts";
 import { CallOccurrences } from "./call-occurrences.ts";
@@ -90,7 +90,8 @@ export class Conversation {
     };
     const groups = stored.tail.map((turn) => ({ turn, tokens: turnTokens(turn, run.estimateTokens) }));
     const unread = {
-      messages: stored.messages - stored.tail.reduce((sum, turn) => sum + turnMessages(turn).length, 0),
+      messages:
+        stored.messages - stored.tail.reduce((sum, turn) => sum + turnMessages(partsOf(turn)).length, 0),
       tokens: stored.tokens - groups.reduce((sum, group) => sum + group.tokens, 0),
     };
     const seen = groups.slice(firstKept(head, groups, options.historyMaxTokens, unread));
@@ -100,7 +101,7 @@ export class Conversation {
     });
     const tail: MessageGroup[] = [];
     for (const { turn, tokens } of seen)
-      tail.push({ messages: turnMessages(await hydrator.turn(turn)), tokens });
+      tail.push({ messages: turnMessages(partsOf(await hydrator.turn(turn))), tokens });
     const journaled = stored.journaled === null ? null : await hydrator.turn(stored.journaled);
     return new Conversation(stepKey, head, options.historyMaxTokens, { ...stored, journaled }, tail, (key) =>
       run.store.hasToolCall(key),

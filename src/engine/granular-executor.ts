@@ -4,6 +4,7 @@ import { fingerprintOf } from "../core/turn-fingerprint.ts";
 import { fingerprintDocument, prepareAgent } from "./agent.ts";
 import { answerOf } from "./agent-output.ts";
 import { Conversation } from "./conversation.ts";
+import { assertSameAsEarlierIteration } from "./divergence.ts";
 import type { GranularStep, TurnLoopStep } from "./step.ts";
 import type { Frame, Place, StepExecutor } from "./step-executor.ts";
 import { executeTurn } from "./turn-executor.ts";
@@ -64,6 +65,7 @@ export async function openScope(step: GranularStep, maxTurns: number, frame: Fra
   const { stepKey } = instance;
   const fingerprint = fingerprintOf(document);
   const conversation = await Conversation.load(run, stepKey, prepared, input, options);
+  if (conversation.storedFingerprint === null) await assertSameAsEarlierIteration(run, path, document);
   return { run, path, name, stepKey, prepared, options, document, fingerprint, conversation, maxTurns };
 }
 

@@ -1,5 +1,5 @@
 import { ModelCallError, QuotaExceededError } from "../core/errors.ts";
-import { type Amount, amountOf, chargeFor, type ModelCallEnd } from "../core/usage.ts";
+import { type Amount, amountOf, chargeFor, type ModelCallEnd, type Usage } from "../core/usage.ts";
 import type { Charge } from "../store/store.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
@@ -34,8 +34,7 @@ export async function askModel(
     run.lease.assertHeld();
     const outcome = await attempt(scope, request);
     if (outcome.kind === "answered") {
-      reach(run, "model:answered", path, turnIndex);
-      const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });
+      const charge = chargeOf(scope, call, { kind: "answered", usage: figures(outcome.response.usage) });
       tellCharge(scope, call, charge);
       return { response: outcome.response, call, charge };
     }
@@ -44,8 +43,7 @@ export async function askModel(
     await run.store.settleModelCall(run.fence, { stepKey: scope.stepKey, ...call, charge });
     scope.conversation.openCall = null;
     tellCharge(scope, call, charge);
-    const retryInMs =
-      error.details.retryable && tries < run.maxModelAttempts ? backoff(run, tries, error) : null;
+    const retryInMs = backoff(run, tries, error);
     const { attempt: number } = call;
     run.emit({
       type: "model.failed",
@@ -108,6 +106,8 @@ function asModelCallError(
 }
 
 function endOf(error: ModelCallError): ModelCallEnd {
+  const { usage } = error.details;
+  if (usage !== undefined && figures(usage) !== null) return { kind: "answered", usage };
   switch (error.details.kind) {
     case "not_sent":
       return { kind: "not_sent" };
@@ -119,6 +119,12 @@ function endOf(error: ModelCallError): ModelCallEnd {
     case "timeout":
       return { kind: "unanswered" };
   }
+}
+
+/** Figures that are no whole numbers, as a port of one's own may give them, are none. */
+function figures(usage: Usage | null): Usage | null {
+  const whole = Object.values(usage ?? {}).every((figure) => Number.isSafeInteger(figure) && figure >= 0);
+  return whole ? usage : null;
 }
 
 function chargeOf(scope: TurnScope, call: OpenModelCall, end: ModelCallEnd): Charge {
@@ -135,11 +141,16 @@ function tellCharge({ run, path }: TurnScope, call: OpenModelCall, charge: Charg
     run.emit({ type: "usage.baseline", runId: run.runId, step: path, turn, attempt, charged });
 }
 
-/** Exponential, with full jitter on its upper half; what the provider asked for is waited for at least. */
-function backoff(run: RunHandle, tries: number, error: ModelCallError): number {
+/**
+ * How long to wait before the next try: exponential, with jitter on the upper half, and at least as long as the
+ * provider asked for. Null where there is no next try: a provider that wants to be left alone for longer than anybody
+ * would wait here is left alone, and the run can be resumed.
+ */
+function backoff(run: RunHandle, tries: number, { details }: ModelCallError): number | null {
+  const asked = details.retryAfterMs ?? 0;
+  if (!details.retryable || tries >= run.maxModelAttempts || asked > LONGEST_BACKOFF_MS) return null;
   const ceiling = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (tries - 1));
-  const jittered = Math.round(ceiling / 2 + (ceiling / 2) * run.random());
-  return Math.min(Math.max(jittered, error.details.retryAfterMs ?? 0), LONGEST_BACKOFF_MS);
+  return Math.max(asked, Math.round(ceiling / 2 + (ceiling / 2) * run.random()));
 }
 
 export function quotaExceeded(

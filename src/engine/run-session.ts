@@ -19,6 +19,7 @@ import type {
 import { executeStep, stepFailed } from "./execute-step.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { assertSameShape } from "./pipeline-shape.ts";
+import type { RunEventListener } from "./run-events.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { RunResult } from "./run-result.ts";
 import type { PipelineStep } from "./step.ts";
@@ -62,7 +63,7 @@ export class RunSession {
     );
     cancel?.addEventListener("abort", onCancel, { once: true });
     if (cancel?.aborted === true) onCancel();
-    const run: RunHandle = { ...this.#options, ...this.#handle(lease) };
+    const run: RunHandle = { ...this.#options, emit: harmless(this.#options.emit), ...this.#handle(lease) };
     try {
       return await this.#work<O>(run, resumed, lost);
     } finally {
@@ -87,8 +88,8 @@ export class RunSession {
     for (const { stepPath: step, turnIndex: turn, attempt, reserved: charged } of lost) {
       run.emit({ type: "usage.baseline", runId, step, turn, attempt, charged });
     }
-    if (!resumed) reach(run, "run:created", ROOT_PATH, 0);
     try {
+      if (!resumed) reach(run, "run:created", ROOT_PATH, 0);
       const { output, context } = await this.#runSteps(run);
       reach(run, "run:before-finish", ROOT_PATH, 0);
       await this.#store.releaseRun(this.#fence, { status: "succeeded", output, context });
@@ -131,6 +132,17 @@ export class RunSession {
     }
     if (end.thrown !== null) throw end.thrown;
   }
+}
+
+/** Whoever listens is told and not asked: what a listener throws must not come between an effect and its receipt. */
+function harmless(listener: RunEventListener): RunEventListener {
+  return (event) => {
+    try {
+      listener(event);
+    } catch {
+      // It is the listener's own.
+    }
+  };
 }
 
 /** The caller's own wish, told apart from everything that goes wrong. */

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { assertJson, canonicalHash } from "../core/canonical-json.ts";
 import { ConfigurationError, RunBusyError, RunNotFoundError, reviveError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
-import { type Limit, Quota } from "../core/quota.ts";
+import type { Limit } from "../core/quota.ts";
 import { assertRunId } from "../core/step-path.ts";
 import { dependable, estimateTokens, type TokenEstimator } from "../core/token-estimate.ts";
 import { assertPricing, type Pricing, UNPRICED } from "../core/usage.ts";
@@ -99,6 +99,7 @@ export class Runner<O = unknown> {
     this.#registry = new StepRegistry({ ...BUILT_IN, ...options.executors });
     this.#registry.assertKnows(this.#root);
     if (options.pricing !== undefined) assertPricing(options.pricing);
+    assertLimits(options);
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#leaseMs = options.leaseMs ?? 30_000;
@@ -125,6 +126,8 @@ export class Runner<O = unknown> {
     return this.#withStore(async (store) => {
       assertRunId(runId);
       const from: RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
+      const run = await store.getRun(runId);
+      if (run !== null) assertSamePipeline(run, this.#root.name);
       const begun = await this.#claim(store, runId, from, options);
       return this.#execute(store, begun, options, () => undefined);
     });
@@ -210,7 +213,9 @@ export class Runner<O = unknown> {
     if (begun.kind === "ended") {
       const { run } = begun;
       if (run.status === "failed" && run.error !== null) throw reviveError(run.error);
-      return resultOf(store, run, true);
+      const result = await resultOf<O>(store, run, true);
+      listener({ type: "run.finished", runId: run.runId, result });
+      return result;
     }
     const { claim, resumed, lost } = begun;
     const session = new RunSession(store, this.#registry, this.#root, claim, {
@@ -250,17 +255,32 @@ function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
   return { kind: "pipeline", name: step.name, children, inline: true };
 }
 
+/** Node's timers take no more milliseconds than this; given more, they go off at once. */
+const LARGEST_LIMIT = 2 ** 31 - 1;
+
+function assertLimits(options: RunnerOptions): void {
+  for (const name of ["leaseMs", "modelTimeoutMs", "maxModelAttempts", "maxParallelToolCalls"] as const) {
+    const value = options[name] ?? 1;
+    if (Number.isSafeInteger(value) && value >= 1 && value <= LARGEST_LIMIT) continue;
+    throw new ConfigurationError(
+      `The runner's ${name} is ${value}: give a whole number from 1 to ${LARGEST_LIMIT}.`,
+    );
+  }
+}
+
 function limitOf(budget: Budget | undefined): Limit {
-  // A quota checks what it is given.
-  return new Quota({ tokens: budget?.tokens ?? null, microDollars: budget?.microDollars ?? null }).limit;
+  return { tokens: budget?.tokens ?? null, microDollars: budget?.microDollars ?? null };
+}
+
+function assertSamePipeline(run: RunRecord, pipeline: string): void {
+  if (run.pipeline === pipeline) return;
+  throw new ConfigurationError(
+    `Run ${run.runId} belongs to pipeline ${run.pipeline}, not ${pipeline}: use another run id, or a runner of that pipeline.`,
+  );
 }
 
 function assertSameRun(run: RunRecord, pipeline: string, inputHash: Uint8Array): void {
-  if (run.pipeline !== pipeline) {
-    throw new ConfigurationError(
-      `Run ${run.runId} belongs to pipeline ${run.pipeline}, not ${pipeline}: use another run id.`,
-    );
-  }
+  assertSamePipeline(run, pipeline);
   if (!Buffer.from(run.inputHash).equals(inputHash)) {
     throw new ConfigurationError(
       `Run ${run.runId} was started with other input: use another run id, or \`resume\` to go on with the input it has.`,

@@ -1,10 +1,10 @@
 import { isTurnComplete } from "../core/completion.ts";
 import { ResumeError } from "../core/errors.ts";
 import type { MessageGroup } from "../core/history-truncation.ts";
-import { type Message, textOf, toolCallsOf } from "../core/message.ts";
+import { throughJson } from "../core/json.ts";
+import { type AssistantPart, type Message, textOf, toolCallsOf } from "../core/message.ts";
 import { estimateMessageTokens } from "../core/token-estimate.ts";
 import { decideTurn } from "../core/turn-decision.ts";
-import { describeChanges, fingerprintChanges } from "../core/turn-fingerprint.ts";
 import { type Amount, amountOf } from "../core/usage.ts";
 import type {
   ModelCallSettlement,
@@ -15,6 +15,7 @@ import type {
 } from "../store/store.ts";
 import { answerOf } from "./agent-output.ts";
 import type { OpenModelCall } from "./conversation.ts";
+import { diverged } from "./divergence.ts";
 import { askModel, quotaExceeded } from "./model-caller.ts";
 import type { ModelResponse } from "./ports.ts";
 import { reach } from "./run-handle.ts";
@@ -41,7 +42,7 @@ export async function executeTurn(scope: TurnScope, expected: number): Promise<T
     case "gap":
       throw outOfStep(scope, expected, "missing a turn before it");
     case "diverged":
-      throw diverged(scope);
+      throw diverged(run.runId, path, conversation.storedFingerprint?.document ?? null, scope.document);
     case "replay":
     case "execute": {
       run.signal.throwIfAborted();
@@ -90,7 +91,10 @@ async function journalTurn(
 ): Promise<AnsweredTurn> {
   const { run, conversation } = scope;
   const { turnIndex } = answered;
-  const { content, finishReason, responseId, invalidCalls } = response;
+  reach(run, "model:answered", scope.path, turnIndex);
+  const { finishReason, responseId, invalidCalls } = response;
+  // A model cuts a character in half now and then; what cannot be stored must not cost the whole answer.
+  const content = throughJson(response.content) as readonly AssistantPart[];
   const stored: StoredResponse = {
     content,
     finishReason,
@@ -253,14 +257,6 @@ async function openCall(scope: TurnScope, opening: TurnOpening): Promise<OpenMod
     reserved: opened.reserved,
   };
   return conversation.openCall;
-}
-
-function diverged({ conversation, document, run, path }: TurnScope): ResumeError {
-  const changes = fingerprintChanges(conversation.storedFingerprint?.document ?? null, document);
-  return new ResumeError(
-    `Run ${run.runId} cannot go on: step ${path} is not what it was when it began. Changed: ${describeChanges(changes)}. No call was made; put it back, or start a new run.`,
-    { irrecoverable: true, changes },
-  );
 }
 
 function outOfStep({ conversation, run, path }: TurnScope, expected: number, where: string): ResumeError {

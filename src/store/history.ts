@@ -1,7 +1,7 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import type { Json } from "../core/json.ts";
-import { type Message, toolCallsOf } from "../core/message.ts";
-import type { TurnRecord } from "./store.ts";
+import { type Message, type ToolOutput, toolCallsOf } from "../core/message.ts";
+import type { StoredResponse, TurnRecord } from "./store.ts";
 
 /** The head of every history: the system prompt and the first user message. */
 export function headMessages(prompt: string, input: Json): Message[] {
@@ -9,19 +9,25 @@ export function headMessages(prompt: string, input: Json): Message[] {
   return prompt === "" ? [user] : [{ role: "system", content: prompt }, user];
 }
 
-/** The messages of one turn, made from its rows: the response, a result for each call, and what was said after it. */
-export function turnMessages(turn: TurnRecord): Message[] {
-  const parts = toolCallsOf(turn.response.content);
-  const messages: Message[] = [{ role: "assistant", content: turn.response.content }];
-  for (const call of turn.calls) {
-    const part = parts[call.callIndex - 1];
-    if (part === undefined || call.receipt === null) continue;
-    const { toolCallId, toolName } = part;
-    messages.push({
-      role: "tool",
-      content: [{ type: "tool-result", toolCallId, toolName, output: call.receipt.output }],
-    });
-  }
-  if (turn.followUp !== null) messages.push({ role: "user", content: turn.followUp });
+/** What a turn's messages are made from: its response, and what its calls came to, in their order. */
+export type TurnParts = {
+  readonly response: StoredResponse;
+  readonly outputs: readonly (ToolOutput | null)[];
+  readonly followUp: string | null;
+};
+
+/** The messages of one turn: the response, a result for each call that has one, and what was said after it. */
+export function turnMessages({ response, outputs, followUp }: TurnParts): Message[] {
+  const messages: Message[] = [{ role: "assistant", content: response.content }];
+  toolCallsOf(response.content).forEach(({ toolCallId, toolName }, i) => {
+    const output = outputs[i] ?? null;
+    if (output !== null)
+      messages.push({ role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] });
+  });
+  if (followUp !== null) messages.push({ role: "user", content: followUp });
   return messages;
+}
+
+export function partsOf({ response, calls, followUp }: TurnRecord): TurnParts {
+  return { response, outputs: calls.map((call) => call.receipt?.output ?? null), followUp };
 }

@@ -2,6 +2,7 @@ import { blobCollectionChecks } from "./store-conformance/blob-collection.ts";
 import { blobChecks } from "./store-conformance/blobs.ts";
 import type { Check, OpenConformanceDatabase } from "./store-conformance/check.ts";
 import { runCheck } from "./store-conformance/check.ts";
+import { claimQuotaChecks } from "./store-conformance/claim-quota.ts";
 import { eventChecks } from "./store-conformance/events.ts";
 import { fencingChecks } from "./store-conformance/fencing.ts";
 import { historyChecks } from "./store-conformance/history.ts";
@@ -30,6 +31,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   fencing: fencingChecks,
   steps: stepChecks,
   quota: quotaChecks,
+  "quota across claims": claimQuotaChecks,
   turns: turnChecks,
   "tool calls": toolCallChecks,
   history: historyChecks,

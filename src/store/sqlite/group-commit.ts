@@ -51,12 +51,9 @@ export class GroupCommit {
 
   /** Commits what is waiting, then refuses what comes. */
   close(): void {
-    // A batch at a time, for as long as the queue gets shorter: it does not where another process has the write lock.
-    let waiting: number;
-    do {
-      waiting = this.#queue.length;
-      this.#flush();
-    } while (this.#queue.length < waiting || this.#apart);
+    // A batch at a time, until nothing waits any more, or another process has the write lock.
+    let isFree = true;
+    while (isFree && this.#queue.length > 0) isFree = this.#flush();
     this.#closed = true;
     for (const pending of this.#queue.splice(0)) pending.reject(closedError(this.#database.file));
   }
@@ -68,14 +65,15 @@ export class GroupCommit {
     else setTimeout(() => this.#flush(), delayMs);
   }
 
-  #flush(): void {
+  /** One transaction. False when the write lock could not be had. */
+  #flush(): boolean {
     this.#scheduled = false;
-    if (this.#queue.length === 0) return;
+    if (this.#queue.length === 0) return true;
     try {
       this.#database.run("BEGIN IMMEDIATE");
     } catch (error) {
       this.#retryOrRefuse(error);
-      return;
+      return false;
     }
     const batch = this.#queue.splice(0, MAX_BATCH);
     const apart = this.#apart;
@@ -93,6 +91,7 @@ export class GroupCommit {
       for (const pending of batch) pending.reject(reason);
     }
     this.#schedule();
+    return true;
   }
 
   /** Another process writes: wait without blocking the thread, up to a limit for each intent. */

@@ -146,12 +146,32 @@ export function readHistory(database: Database, runId: string, stepName: string)
   return step === null ? [] : historyOf(database, step);
 }
 
+/** In one query, and only what the messages are made from: a result is read at the end of every run. */
 function historyOf(database: Database, step: Row): Message[] {
   const { prompt, input } = parseJson(step.text("document")) as { prompt: string; input: Json };
-  const turns = turnsWhere(database, "run_steps.step_no = ?", step.int("step_no")).filter(
-    (turn) => turn.committed,
+  const stepNo = step.int("step_no");
+  const committed =
+    database.get("SELECT turn_index FROM granular_states WHERE step_no = ?", stepNo)?.int("turn_index") ?? 0;
+  const messages = headMessages(prompt, input);
+  if (committed === 0) return messages;
+  const rows = database.iterate(
+    `SELECT turn_no, response, follow_up, calls, output
+       FROM turns LEFT JOIN receipts ON call_no BETWEEN first_call_no AND first_call_no + calls - 1
+      WHERE turn_no BETWEEN ? AND ? ORDER BY turn_no, call_no`,
+    turnNo(stepNo, 1),
+    turnNo(stepNo, committed),
   );
-  return [...headMessages(prompt, input), ...turns.flatMap(turnMessages)];
+  const outputs: ToolOutput[] = [];
+  for (const row of rows) {
+    const output = row.optionalText("output");
+    if (output !== null) outputs.push(JSON.parse(output) as ToolOutput);
+    if (outputs.length < row.int("calls")) continue;
+    const response = JSON.parse(row.text("response")) as StoredResponse;
+    messages.push(
+      ...turnMessages({ response, outputs: outputs.splice(0), followUp: row.optionalText("follow_up") }),
+    );
+  }
+  return messages;
 }
 
 export function readGranularState(database: Database, runId: string, stepName: string): GranularState | null {

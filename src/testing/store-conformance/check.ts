@@ -15,15 +15,15 @@ export type OpenConformanceDatabase = (options: {
 }) => Promise<ConformanceDatabase>;
 
 /** What a check works with. */
-export interface Scene {
+export type Scene = {
   /** The first store on the database. */
   readonly store: Store;
   /** One more, as another process would have it. For checks of `several` stores. */
-  openAnother(): Promise<Store>;
-  now(): number;
+  readonly openAnother: () => Promise<Store>;
+  readonly now: () => number;
   /** Moves the clock that leases, events and blobs are judged by. */
-  advance(ms: number): void;
-}
+  readonly advance: (ms: number) => void;
+};
 
 export type Check = {
   readonly name: string;

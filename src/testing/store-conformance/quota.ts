@@ -2,16 +2,12 @@ import assert from "node:assert/strict";
 import type { Amount } from "../../core/usage.ts";
 import type { Charge } from "../../store/store.ts";
 import { assertRefused, type Check, check } from "./check.ts";
-import { CHARGE, FAILED, LEASE_MS, RESERVE, SampleRun } from "./sample-run.ts";
+import { CHARGE, FAILED, limited, RESERVE, SampleRun } from "./sample-run.ts";
 
 const NOTHING: Amount = { tokens: 0, microDollars: 0 };
 const NO_USAGE = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 };
 const BASELINE: Charge = { basis: "baseline", amount: RESERVE, usage: NO_USAGE };
 const UNSENT: Charge = { basis: "none", amount: NOTHING, usage: NO_USAGE };
-
-function limited(tokens: number | null, microDollars: number | null = null) {
-  return { limit: { tokens, microDollars } };
-}
 
 export const quotaChecks: readonly Check[] = [
   check("opening a turn reserves", async ({ store, now }) => {
@@ -176,106 +172,6 @@ export const quotaChecks: readonly Check[] = [
       await assertRefused(store, run.runId, () => store.commitTurn(run.fence, last));
     },
   ),
-
-  check("a new owner charges what it finds open, whole and once", async ({ store, now, advance }) => {
-    const run = await SampleRun.create(store, "run-1", limited(250));
-    await run.open(1);
-    const polish = await run.at("polish");
-    await polish.open(1, { reserve: { tokens: 20, microDollars: 2 } });
-    const openedAt = now();
-    advance(LEASE_MS);
-    const outcome = await store.claimRun(run.runId, { leaseMs: LEASE_MS, from: ["running"] });
-    assert.ok(outcome.kind === "claimed");
-    const lost = { turnIndex: 1, attempt: 1, openedAt, settledAt: now() };
-    const small = { tokens: 20, microDollars: 2 };
-    assert.deepEqual(
-      [...outcome.chargedAsLost].sort((a, b) => a.stepPath.localeCompare(b.stepPath)),
-      [
-        { ...lost, stepPath: "draft", reserved: RESERVE, charge: BASELINE },
-        { ...lost, stepPath: "polish", reserved: small, charge: { ...BASELINE, amount: small } },
-      ],
-    );
-    assert.deepEqual(await store.listModelCalls(run.runId), outcome.chargedAsLost);
-    const charged = { tokens: 120, microDollars: 1_002 };
-    assert.deepEqual([outcome.claim.run.charged, outcome.claim.run.reserved], [charged, NOTHING]);
-
-    advance(LEASE_MS);
-    const again = await store.claimRun(run.runId, { leaseMs: LEASE_MS, from: ["running"] });
-    assert.ok(again.kind === "claimed");
-    assert.deepEqual(again.chargedAsLost, []);
-    assert.deepEqual(again.claim.run.charged, charged);
-    assert.deepEqual(await store.listModelCalls(run.runId), outcome.chargedAsLost);
-  }),
-
-  check(
-    "a new owner charges what was reserved in a commit, and leaves what was journaled",
-    async ({ store, advance }) => {
-      const run = await SampleRun.create(store);
-      await run.open(1);
-      await store.commitTurn(run.fence, run.commit(1, { journal: run.journal(1), next: run.opening(2) }));
-      const polish = await run.at("polish");
-      await polish.journaled(1, ["running"]);
-      advance(LEASE_MS);
-      const outcome = await store.claimRun(run.runId, { leaseMs: LEASE_MS, from: ["running"] });
-      assert.ok(outcome.kind === "claimed");
-      assert.deepEqual(
-        outcome.chargedAsLost.map(({ stepPath, turnIndex }) => [stepPath, turnIndex]),
-        [["draft", 2]],
-      );
-      assert.deepEqual((await run.record()).charged, { tokens: 160, microDollars: 1_600 });
-    },
-  ),
-
-  check("a turn whose try was lost opens anew, as the next try", async ({ store, advance }) => {
-    const run = await SampleRun.create(store);
-    await run.open(1);
-    advance(LEASE_MS);
-    const later = await run.takenOver();
-    assert.deepEqual(await later.open(1), { kind: "opened", attempt: 2, reserved: RESERVE });
-    await store.journalResponse(later.fence, later.journal(1, [], { attempt: 2 }));
-    assert.deepEqual((await run.record()).charged, { tokens: 130, microDollars: 1_300 });
-  }),
-
-  check("nothing is charged for a run that was released", async ({ store }) => {
-    const run = await SampleRun.create(store);
-    await run.open(1);
-    await store.releaseRun(run.fence, FAILED);
-    const outcome = await store.claimRun(run.runId, { leaseMs: LEASE_MS, from: ["failed"] });
-    assert.ok(outcome.kind === "claimed");
-    assert.deepEqual(outcome.chargedAsLost, []);
-    assert.deepEqual(outcome.claim.run.charged, NOTHING);
-  }),
-
-  check("a budget holds across claims", async ({ store, advance }) => {
-    let run = await SampleRun.create(store, "run-1", limited(250));
-    for (let i = 0; i < 2; i++) {
-      await run.open(1);
-      advance(LEASE_MS);
-      run = await run.takenOver();
-      assert.deepEqual((await run.record()).limit, limited(250).limit);
-    }
-    assert.deepEqual(await run.open(1), { kind: "denied", unit: "tokens", wanted: 100, remaining: 50 });
-  }),
-
-  check("a claim can bring another budget; what was charged stays charged", async ({ store, advance }) => {
-    const run = await SampleRun.create(store, "run-1", limited(100));
-    await run.committed(1);
-    assert.equal((await run.open(2)).kind, "denied");
-    advance(LEASE_MS);
-    const richer = await run.takenOver(store, limited(130, 7_000));
-    const { limit, charged } = await richer.record();
-    assert.deepEqual([limit, charged], [limited(130, 7_000).limit, CHARGE.amount]);
-    assert.equal((await richer.open(2)).kind, "opened");
-    await store.releaseRun(richer.fence, FAILED);
-    const poorer = await richer.takenOver(store, limited(10));
-    assert.deepEqual(await poorer.open(2), { kind: "denied", unit: "tokens", wanted: 100, remaining: 0 });
-    await store.releaseRun(poorer.fence, FAILED);
-    const free = await poorer.takenOver(store, limited(null));
-    assert.equal(
-      (await free.open(2, { reserve: { tokens: 10 ** 9, microDollars: 10 ** 9 } })).kind,
-      "opened",
-    );
-  }),
 
   check(
     "usage adds up what the provider said, and counts the calls that were paid for",

@@ -56,6 +56,11 @@ export function newRun(runId: string, over: Partial<NewRun> = {}): NewRun {
   };
 }
 
+/** A budget, for a new run or a claim. */
+export function limited(tokens: number | null, microDollars: number | null = null) {
+  return { limit: { tokens, microDollars } };
+}
+
 export function claimOptions(over: Partial<ClaimOptions> = {}): ClaimOptions {
   return { leaseMs: LEASE_MS, from: LIVE, ...over };
 }

@@ -119,8 +119,10 @@ export const togetherChecks: readonly Check[] = [
 
   check("closing does what was asked for before, and refuses what comes after", async ({ store }) => {
     const pending = Array.from({ length: 10 }, (_, i) => store.createRun(newRun(`run-${i}`)));
+    const refused = rejection(store.renewLease({ runId: "nobody", epoch: 1 }, 1));
     const closed = store.close();
     const outcomes = await Promise.all(pending);
+    assert.ok(RunNotFoundError.isInstance(await refused));
     await closed;
     assert.deepEqual(new Set(outcomes.map(({ kind }) => kind)), new Set(["created"]));
     for (const ask of [

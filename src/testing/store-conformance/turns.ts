@@ -164,9 +164,11 @@ export const turnChecks: readonly Check[] = [
     const run = await SampleRun.create(store);
     await run.committed(1, { followUp: "Continue." });
     await run.committedWithCall(2);
+    await run.journaled(3);
+    await store.commitTurn(run.fence, run.commit(3, { followUp: "Say it as JSON." }));
     assert.deepEqual(
       (await store.listTurns(run.runId)).map(({ followUp }) => followUp),
-      ["Continue.", null],
+      ["Continue.", null, "Say it as JSON."],
     );
   }),
 

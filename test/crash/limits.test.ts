@@ -1,0 +1,117 @@
+import { expect, test } from "vitest";
+import { type CrashFolder, crashFolder } from "./crash-folder.ts";
+import type { Act, Variant } from "./worker-order.ts";
+
+const RUN = { do: "run", input: "town", runId: "errands-1" } as const satisfies Act;
+const RESUME = { do: "resume", runId: "errands-1" } as const satisfies Act;
+
+function turnsAsked(folder: CrashFolder): number[] {
+  return folder.lines("asked").map(({ turn }) => turn);
+}
+
+function assertToolsOnce(folder: CrashFolder): void {
+  expect(folder.outside()).toEqual(["town/1", "town/2", "town/3", "town/4"]);
+  expect(folder.tries("pay")).toBe(4);
+  expect(folder.effects("look")).toBe(4);
+}
+
+test("a run that reached maxTurns goes on in another process that allows more", async () => {
+  const folder = crashFolder();
+  const few: Variant = { step: { maxTurns: 2 } };
+  const error = await folder.error({ scenario: "errands", act: RUN, variant: few });
+  expect(error).toMatchObject({ name: "MaxTurnsExceededError", details: { maxTurns: 2, step: "errands" } });
+  expect(turnsAsked(folder)).toEqual([1, 2]);
+
+  // The same limit again changes nothing and asks nobody.
+  expect((await folder.error({ scenario: "errands", act: RESUME, variant: few })).name).toBe(
+    "MaxTurnsExceededError",
+  );
+  expect((await folder.error({ scenario: "errands", act: RUN, variant: few })).name).toBe(
+    "MaxTurnsExceededError",
+  );
+  expect(turnsAsked(folder)).toEqual([1, 2]);
+
+  const result = await folder.result({
+    scenario: "errands",
+    act: RESUME,
+    variant: { step: { maxTurns: 5 } },
+  });
+  expect(result).toMatchObject({ status: "succeeded", resumed: true });
+  expect(turnsAsked(folder)).toEqual([1, 2, 3, 4, 5]);
+  assertToolsOnce(folder);
+  // Nothing was reserved for a turn that was not to be: all five calls are paid as the provider said.
+  expect(result.usage).toMatchObject({ modelCalls: 5, charged: { tokens: 75 } });
+  expect(await folder.withStore((store) => store.listModelCalls("errands-1"))).toHaveLength(5);
+});
+
+test("a run that was killed and then reaches maxTurns keeps all of its turns", async () => {
+  const folder = crashFolder();
+  const variant: Variant = { step: { maxTurns: 3 } };
+  await folder.killed({
+    scenario: "errands",
+    act: RUN,
+    variant,
+    crash: { point: "tool:receipt-stored", turn: 3 },
+  });
+  expect((await folder.error({ scenario: "errands", act: RESUME, variant })).name).toBe(
+    "MaxTurnsExceededError",
+  );
+  const result = await folder.result({ scenario: "errands", act: RESUME });
+  expect(result.status).toBe("succeeded");
+  expect(turnsAsked(folder)).toEqual([1, 2, 3, 4, 5]);
+  expect(folder.tries("pay")).toBe(4);
+});
+
+/** Each answer costs 1 000 tokens, so the third takes more than is left and the fourth is not asked for. */
+const DEAR: Variant = { usage: { inputTokens: 900, outputTokens: 100 } };
+const BUDGET = { tokens: 2_900 };
+
+test("a run that used up its budget goes on in another process that is given more", async () => {
+  const folder = crashFolder();
+  const error = await folder.error({ scenario: "errands", act: { ...RUN, budget: BUDGET }, variant: DEAR });
+  expect(error).toMatchObject({ name: "QuotaExceededError", details: { unit: "tokens", remaining: 0 } });
+  expect(error.message).toContain("resume with a higher budget");
+  expect(turnsAsked(folder)).toEqual([1, 2, 3]);
+
+  // Without a word about the budget it stays what it was.
+  expect((await folder.error({ scenario: "errands", act: RESUME, variant: DEAR })).name).toBe(
+    "QuotaExceededError",
+  );
+  expect(turnsAsked(folder)).toEqual([1, 2, 3]);
+
+  const result = await folder.result({
+    scenario: "errands",
+    act: { ...RESUME, budget: { tokens: 10_000 } },
+    variant: DEAR,
+  });
+  expect(result.status).toBe("succeeded");
+  expect(turnsAsked(folder)).toEqual([1, 2, 3, 4, 5]);
+  assertToolsOnce(folder);
+  expect(result.usage).toMatchObject({ modelCalls: 5, charged: { tokens: 5_000 } });
+});
+
+test("a budget holds across a kill, and what was in flight then is charged to it", async () => {
+  const folder = crashFolder();
+  await folder.killed({
+    scenario: "errands",
+    act: { ...RUN, budget: BUDGET },
+    variant: DEAR,
+    crash: { point: "model:answered", turn: 2 },
+  });
+  const error = await folder.error({ scenario: "errands", act: RESUME, variant: DEAR });
+  expect(error.name).toBe("QuotaExceededError");
+  const { calls, run } = await folder.withStore(async (store) => ({
+    calls: await store.listModelCalls("errands-1"),
+    run: await store.getRun("errands-1"),
+  }));
+  const charges = calls.map(({ turnIndex, charge }) => [turnIndex, charge?.basis, charge?.amount.tokens]);
+  const lost = calls.find(({ charge }) => charge?.basis === "baseline")?.reserved.tokens ?? 0;
+  expect(lost).toBeGreaterThan(200);
+  expect(charges.slice(0, 3)).toEqual([
+    [1, "provider", 1_000],
+    [2, "baseline", lost],
+    [2, "provider", 1_000],
+  ]);
+  expect(run?.charged.tokens).toBe(charges.reduce((sum, [, , tokens]) => sum + Number(tokens), 0));
+  expect(run?.reserved).toEqual({ tokens: 0, microDollars: 0 });
+});

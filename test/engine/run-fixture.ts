@@ -1,0 +1,218 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { z } from "zod";
+import { NO_LIMIT } from "../../src/core/quota.ts";
+import { estimateTokens } from "../../src/core/token-estimate.ts";
+import { UNPRICED } from "../../src/core/usage.ts";
+import { openScope } from "../../src/engine/granular-executor.ts";
+import { LeaseKeeper } from "../../src/engine/lease-keeper.ts";
+import type { RunHandle } from "../../src/engine/run-handle.ts";
+import type { TurnLoopStep } from "../../src/engine/step.ts";
+import { systemClock } from "../../src/engine/system-clock.ts";
+import type { TurnScope } from "../../src/engine/turn-scope.ts";
+import {
+  agent,
+  type Clock,
+  type Json,
+  openStore,
+  type RunEvent,
+  type StepNode,
+  type Store,
+  type Tool,
+  type ToolCallContext,
+  tool,
+} from "../../src/index.ts";
+import { type Script, type ScriptedTurn, scriptedModel } from "../../src/testing/index.ts";
+
+type StoreOptions = NonNullable<Parameters<typeof openStore>[1]>;
+
+/** A store in memory, closed when the test ends. */
+export async function memoryStore(options: StoreOptions = {}): Promise<Store> {
+  return closedLater(await openStore(":memory:", options));
+}
+
+/** A folder for one test's database. */
+export function databaseFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), "pawl-engine-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "pawl.db");
+}
+
+/** A handle on a file: several on one file are what several processes would have. */
+export async function fileStore(file: string, options: StoreOptions = {}): Promise<Store> {
+  return closedLater(await openStore(`file:${file}`, options));
+}
+
+function closedLater(store: Store): Store {
+  onTestFinished(() => store.close());
+  return store;
+}
+
+export type Prompt = ScriptedTurn["options"]["prompt"];
+
+/** What the model sees of the tools' results in a prompt. */
+export function toolResults(prompt: Prompt | undefined): unknown[] {
+  return (prompt ?? []).flatMap((message) =>
+    message.role === "tool"
+      ? message.content.map((part) => (part.type === "tool-result" ? part.output : part))
+      : [],
+  );
+}
+
+/** A scripted model that keeps what it was asked. */
+export function recordingModel(script: Script, options: { modelId?: string; provider?: string } = {}) {
+  const prompts: Prompt[] = [];
+  const model = scriptedModel(async (turn) => {
+    prompts.push(structuredClone(turn.options.prompt));
+    const response = typeof script === "function" ? await script(turn) : script[turn.turn - 1];
+    if (response === undefined) throw new Error(`The script has no answer for turn ${turn.turn}.`);
+    return response;
+  }, options);
+  return { model, prompts };
+}
+
+/** An answer that asks for one call of `note`. */
+export const noting = (text: string) => ({ toolCalls: [{ name: "note", input: { text } }] });
+
+/** A tool that keeps what it did outside of the store. */
+export function noteTool(
+  execute: (text: string, call: ToolCallContext) => unknown = (text) => ({ noted: text }),
+  options: { recovery?: "repeat" | "keyed" | "opaque"; effect?: "external" | "read_only" } = {},
+) {
+  const done: string[] = [];
+  const calls: ToolCallContext[] = [];
+  const note: Tool = tool({
+    name: "note",
+    description: "Writes a line down.",
+    inputSchema: z.object({ text: z.string() }),
+    ...options,
+    execute: async ({ text }, call) => {
+      done.push(text);
+      calls.push(call);
+      return await execute(text, call);
+    },
+  });
+  return { note, done, calls };
+}
+
+/** An agent with a script; what the tests do not care about is filled in. */
+export function scriptedAgent(
+  script: Script,
+  options: Partial<Omit<Parameters<typeof agent>[0], "model">> & { modelId?: string } = {},
+) {
+  const { modelId, ...rest } = options;
+  const { model, prompts } = recordingModel(script, modelId === undefined ? {} : { modelId });
+  return { agent: agent({ name: "worker", instructions: "You work.", model, ...rest }), prompts };
+}
+
+/** The system's clock, except that sleeping takes no time and is written down. */
+export function sleeplessClock(): Clock & { readonly slept: number[] } {
+  const slept: number[] = [];
+  return {
+    ...systemClock,
+    slept,
+    sleep: async (ms, signal) => {
+      slept.push(ms);
+      signal?.throwIfAborted();
+    },
+  };
+}
+
+/** What a promise rejects with. */
+export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("Expected a failure, and there was none.");
+}
+
+/** What a promise rejects with, which has to be of this class. */
+export async function failureAs<E extends Error>(
+  ErrorClass: abstract new (...args: never[]) => E,
+  promise: Promise<unknown>,
+): Promise<E> {
+  const error = await failureOf(promise);
+  if (error instanceof ErrorClass) return error;
+  throw new Error(`Expected ${ErrorClass.name}, and it is ${String(error)}.`, { cause: error });
+}
+
+export async function collect(stream: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
+  const events: RunEvent[] = [];
+  for await (const event of stream) events.push(event);
+  return events;
+}
+
+/** The value, which has to be there. */
+export function must<T>(value: T | null | undefined): T {
+  if (value === null || value === undefined) throw new Error("Expected a value, and there is none.");
+  return value;
+}
+
+/** A run begun without a runner, for tests that ask for one turn at a time. */
+export async function beginRun(
+  store: Store,
+  step: StepNode,
+  options: { runId?: string; input?: Json; tokens?: number; run?: Partial<RunHandle> } = {},
+): Promise<{ run: RunHandle; openScope: (other?: StepNode, input?: Json) => Promise<TurnScope> }> {
+  const { runId = "r-1", input = "Go" } = options;
+  const limit = options.tokens === undefined ? NO_LIMIT : { tokens: options.tokens, microDollars: null };
+  const created = await store.createRun({
+    runId,
+    pipeline: step.name,
+    entrypoint: "test",
+    input,
+    inputHash: new Uint8Array(32),
+    shape: [],
+    limit,
+    leaseMs: 30_000,
+  });
+  if (created.kind !== "created") throw new Error(`Run ${runId} is there already.`);
+  const fence = { runId, epoch: created.claim.epoch };
+  const lease = new LeaseKeeper(store, fence, systemClock, 30_000, () => undefined);
+  onTestFinished(() => lease.stop());
+  const run: RunHandle = {
+    runId,
+    fence,
+    store,
+    lease,
+    clock: systemClock,
+    random: () => 0,
+    pricing: UNPRICED,
+    estimateTokens,
+    modelTimeoutMs: 10_000,
+    maxModelAttempts: 1,
+    maxParallelToolCalls: 8,
+    emit: () => undefined,
+    probe: () => undefined,
+    signal: new AbortController().signal,
+    ...options.run,
+  };
+  const loop = turnLoopOf(step);
+  const path = loop.name;
+  const instance = await store.beginStep(fence, {
+    path,
+    name: loop.name,
+    kind: loop.kind,
+    phase: "",
+    input,
+  });
+  return {
+    run,
+    openScope: (other = step, givenInput = input) => {
+      const { children, maxTurns } = turnLoopOf(other);
+      const enter = () => Promise.reject(new Error("One turn enters nothing."));
+      const frame = { run, path, input: givenInput, context: { value: {} }, instance, enter };
+      return openScope(children[0], maxTurns, frame);
+    },
+  };
+}
+
+function turnLoopOf(step: StepNode): TurnLoopStep {
+  const loop = step.children?.[0];
+  if (loop?.kind !== "turn-loop") throw new Error(`Step ${step.name} was not made by Step.granular.`);
+  return loop as TurnLoopStep;
+}

@@ -1,0 +1,62 @@
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../src/core/errors.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import { newRun } from "../../src/testing/store-conformance/sample-run.ts";
+import { tempFolder } from "./sqlite/temp-folder.ts";
+
+describe("an address that is none of a store", () => {
+  it.each([
+    "",
+    "pawl.db",
+    "./pawl.db",
+    "memory",
+    "file:",
+    "file://",
+    "postgres://localhost/pawl",
+    "http://localhost/pawl.db",
+    "file://elsewhere/pawl.db",
+    "file:./pawl.db?mode=ro",
+    "file:///tmp/pawl.db#1",
+    "file:///tmp/%zz.db",
+    "file:./a\0b.db",
+  ])("is refused in one sentence: %j", async (url) => {
+    const error: unknown = await openStore(url).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect((error as ConfigurationError).message).toBe(
+      `${JSON.stringify(url)} is not an address of a store: use "file:./pawl.db" for a SQLite file or ":memory:" for a test.`,
+    );
+  });
+});
+
+describe("a file", () => {
+  it.each([
+    ["a plain path", (path: string) => `file:${path}`],
+    ["a URL", (path: string) => pathToFileURL(path).href],
+    [
+      "a URL with a host that is this one",
+      (path: string) => pathToFileURL(path).href.replace("//", "//localhost"),
+    ],
+  ])("is named by %s, odd characters included", async (_, urlOf) => {
+    const folder = join(tempFolder(), "my ünïcode folder %20");
+    mkdirSync(folder);
+    const file = join(folder, "my pawl.db");
+    const store = await openStore(urlOf(file));
+    await store.createRun(newRun("run-1"));
+    await store.close();
+    expect(existsSync(file)).toBe(true);
+    expect(readdirSync(folder)).toEqual(["my pawl.db"]);
+  });
+});
+
+describe(":memory:", () => {
+  it("is a store of its own each time, and leaves no file", async () => {
+    const [a, b] = [await openStore(":memory:"), await openStore(":memory:")];
+    await a.createRun(newRun("run-1"));
+    expect(await b.getRun("run-1")).toBeNull();
+    await Promise.all([a.close(), b.close()]);
+    expect(readdirSync(".").filter((name) => name.includes("memory"))).toEqual([]);
+  });
+});

@@ -1,0 +1,191 @@
+CREATE TABLE attempts (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  epoch INTEGER NOT NULL,
+  owner TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at INTEGER,
+  end_status TEXT,
+  PRIMARY KEY (run_no, epoch)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE blob_references (
+  blob_hash BLOB NOT NULL REFERENCES blobs (blob_hash) ON DELETE CASCADE,
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  PRIMARY KEY (blob_hash, run_no)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE blobs (
+  blob_no INTEGER PRIMARY KEY,
+  blob_hash BLOB NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  bytes BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE events (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  seq INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  data TEXT NOT NULL,
+  hash BLOB NOT NULL,
+  PRIMARY KEY (run_no, seq)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE failed_model_calls (
+  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  turn_index INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  opened_at INTEGER NOT NULL,
+  settled_at INTEGER NOT NULL,
+  reserved_tokens INTEGER NOT NULL,
+  reserved_micro_dollars INTEGER NOT NULL,
+  basis TEXT NOT NULL CHECK (basis IN ('provider', 'baseline', 'none')),
+  charged_tokens INTEGER NOT NULL,
+  charged_micro_dollars INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cached_input_tokens INTEGER NOT NULL,
+  reasoning_tokens INTEGER NOT NULL,
+  PRIMARY KEY (step_no, turn_index, attempt)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE fingerprints (
+  step_no INTEGER PRIMARY KEY REFERENCES run_steps (step_no),
+  document TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE granular_states (
+  step_no INTEGER PRIMARY KEY REFERENCES run_steps (step_no),
+  turn_index INTEGER NOT NULL,
+  is_complete INTEGER NOT NULL,
+  messages INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  fingerprint BLOB NOT NULL,
+  open_turn_index INTEGER,
+  open_attempt INTEGER,
+  opened_at INTEGER,
+  reserved_tokens INTEGER,
+  reserved_micro_dollars INTEGER
+) STRICT;
+
+CREATE TABLE loop_decisions (
+  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  iteration INTEGER NOT NULL,
+  done INTEGER NOT NULL,
+  output TEXT NOT NULL,
+  context TEXT,
+  PRIMARY KEY (step_no, iteration)
+) STRICT;
+
+CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
+
+CREATE TABLE receipts (
+  call_no INTEGER PRIMARY KEY REFERENCES tool_calls (call_no),
+  status TEXT NOT NULL CHECK (status IN ('succeeded', 'failed')),
+  created_at INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  error_code TEXT,
+  blob_hash BLOB,
+  blob_size INTEGER,
+  output TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE run_inputs (
+  run_no INTEGER PRIMARY KEY REFERENCES runs (run_no),
+  input TEXT NOT NULL,
+  shape TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE run_steps (
+  step_no INTEGER PRIMARY KEY,
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  step_path TEXT NOT NULL,
+  step_index INTEGER NOT NULL,
+  step_name TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  phase TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('ready', 'running', 'blocked', 'succeeded', 'failed', 'skipped')),
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  input TEXT NOT NULL,
+  output TEXT,
+  context TEXT,
+  error_code TEXT,
+  error_detail TEXT,
+  UNIQUE (run_no, step_path)
+) STRICT;
+
+CREATE TABLE runs (
+  run_no INTEGER PRIMARY KEY,
+  run_id TEXT NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled')),
+  pipeline TEXT NOT NULL,
+  entrypoint TEXT NOT NULL,
+  input_hash BLOB NOT NULL,
+  current_step_no INTEGER,
+  owner TEXT,
+  epoch INTEGER NOT NULL,
+  lease_until INTEGER NOT NULL,
+  limit_tokens INTEGER,
+  limit_micro_dollars INTEGER,
+  charged_tokens INTEGER NOT NULL DEFAULT 0,
+  charged_micro_dollars INTEGER NOT NULL DEFAULT 0,
+  reserved_tokens INTEGER NOT NULL DEFAULT 0 CHECK (reserved_tokens >= 0),
+  reserved_micro_dollars INTEGER NOT NULL DEFAULT 0 CHECK (reserved_micro_dollars >= 0),
+  event_seq INTEGER NOT NULL DEFAULT 0,
+  event_hash BLOB NOT NULL,
+  output TEXT,
+  context TEXT,
+  error TEXT
+) STRICT;
+
+CREATE TABLE tool_calls (
+  call_no INTEGER PRIMARY KEY,
+  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  turn_index INTEGER NOT NULL,
+  call_index INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  started_at INTEGER,
+  tool_namespace TEXT NOT NULL,
+  tool_name TEXT NOT NULL,
+  side_effect_class TEXT NOT NULL CHECK (side_effect_class IN ('external', 'memory', 'local', 'read_only')),
+  identity_hash BLOB NOT NULL,
+  occurrence INTEGER NOT NULL,
+  idempotency_key BLOB NOT NULL UNIQUE,
+  status TEXT NOT NULL CHECK (status IN ('prepared', 'running')),
+  attempt INTEGER NOT NULL,
+  request TEXT
+) STRICT;
+
+CREATE TABLE turns (
+  -- step_no * 2^24 + turn_index
+  turn_no INTEGER PRIMARY KEY,
+  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  turn_index INTEGER NOT NULL,
+  attempt INTEGER NOT NULL,
+  opened_at INTEGER NOT NULL,
+  settled_at INTEGER NOT NULL,
+  reserved_tokens INTEGER NOT NULL,
+  reserved_micro_dollars INTEGER NOT NULL,
+  basis TEXT NOT NULL CHECK (basis IN ('provider', 'baseline', 'none')),
+  charged_tokens INTEGER NOT NULL,
+  charged_micro_dollars INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cached_input_tokens INTEGER NOT NULL,
+  reasoning_tokens INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  first_call_no INTEGER NOT NULL,
+  calls INTEGER NOT NULL,
+  response TEXT NOT NULL,
+  follow_up TEXT
+) STRICT;
+
+CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
+
+CREATE INDEX runs_by_status ON runs (status, run_no);
+
+CREATE UNIQUE INDEX tool_calls_of_code_steps ON tool_calls (step_no, call_index) WHERE turn_index = 0;
