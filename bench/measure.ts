@@ -1,6 +1,7 @@
 import { rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { ModelCallError, openStore, Runner, type Store } from "../src/index.ts";
+import type { CrashProbe } from "../src/testing/index.ts";
 import { benchStep, instantModel } from "./workload.ts";
 
 export async function freshStore(
@@ -32,10 +33,10 @@ export async function longRun(
     if (intents.some((intent) => intent === "journalResponse" || intent === "commitTurn")) turnCommits += 1;
   });
   const marks: number[] = [];
-  const runner = new Runner(benchStep(model, turns), { store });
-  for await (const event of runner.stream("Go.", { runId: "run" })) {
-    if (event.type === "turn.committed") marks.push(performance.now());
-  }
+  const probe: CrashProbe = (point) => {
+    if (point === "turn:committed") marks.push(performance.now());
+  };
+  await new Runner(benchStep(model, turns), { store, probe }).run("Go.", { runId: "run" });
   const messages = await store.readHistory("run", "work");
   await store.close();
   const between = (from: number, to: number) =>

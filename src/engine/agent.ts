@@ -7,7 +7,15 @@ import { assertStepName } from "../core/step-path.ts";
 import type { TokenEstimator } from "../core/token-estimate.ts";
 import { type FingerprintDocument, POLICY_VERSION, toolSchemaHash } from "../core/turn-fingerprint.ts";
 import type { ModelPort, ModelSettings, ModelTool } from "./ports.ts";
-import { isTool, type PreparedTool, prepareTool, type Tool, withKey, zodJsonSchema } from "./tool.ts";
+import {
+  isTool,
+  KEY_STAND_IN,
+  type PreparedTool,
+  prepareTool,
+  type Tool,
+  withKey,
+  zodJsonSchema,
+} from "./tool.ts";
 
 const AGENT = Symbol.for("pawl.agent");
 
@@ -113,9 +121,6 @@ function modelTool(tool: PreparedTool): ModelTool {
     },
   };
 }
-
-/** Has the form of a key, for checking arguments before the real one is known. */
-const KEY_STAND_IN = "0".repeat(64);
 
 /** Everything that shapes the run and is known before it: all of the fingerprint but the input. */
 export function fingerprintDocument(

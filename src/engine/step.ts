@@ -138,9 +138,14 @@ export const Step = {
   },
 };
 
+/** What the last of several steps gives; unknown where nobody can tell which is the last. */
+type OutputOfLast<S extends readonly StepNode[]> = S extends readonly [...StepNode[], StepNode<infer O>]
+  ? O
+  : unknown;
+
 export const Pipeline = {
   /** Steps in order; each gets the output of the one before it. */
-  of<O>(name: string, ...steps: readonly [...StepNode[], StepNode<O>]): PipelineStep<O> {
+  of<S extends readonly StepNode[]>(name: string, ...steps: S): PipelineStep<OutputOfLast<S>> {
     assertStepName("pipeline", name);
     if (steps.length === 0) throw new ConfigurationError(`Pipeline ${name} has no steps: give at least one.`);
     const names = steps.map((step) => step.name);

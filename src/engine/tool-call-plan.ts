@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from "../core/json.ts";
 import type { ToolCallPart } from "../core/message.ts";
 import { toolCallIdentityHash, toolCallKey } from "../core/tool-call-key.ts";
 import type { CallOccurrences } from "./call-occurrences.ts";
-import { type PreparedTool, withKey } from "./tool.ts";
+import { KEY_STAND_IN, type PreparedTool, withKey } from "./tool.ts";
 
 /** What a call is for, before anything about it is written. */
 export type ToolCallRequest = {
@@ -31,8 +31,6 @@ export type ToolCallPlan = {
     /** The tool and the rules do not fit together: the turn fails, and nothing is dispatched. */
     | { readonly kind: "misconfigured"; readonly error: ConfigurationError };
 };
-
-const KEY_STAND_IN = "0".repeat(64);
 
 /** Gives the call its identity, its key, and the arguments that would go out. */
 export async function planToolCall(

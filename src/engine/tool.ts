@@ -161,6 +161,9 @@ function withoutProperty(schema: JsonObject, properties: JsonObject, hidden: str
   return { ...schema, properties: shown, required };
 }
 
+/** Has the form of a key, for reading arguments before the real one is known. */
+export const KEY_STAND_IN = "0".repeat(64);
+
 /** The arguments with the call's key filled in, whatever the model wrote there: it is not the model's to choose. */
 export function withKey(tool: PreparedTool, input: unknown, key: string): unknown {
   return tool.keyProperty === null || !isJsonObject(input) ? input : { ...input, [tool.keyProperty]: key };

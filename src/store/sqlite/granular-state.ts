@@ -1,7 +1,7 @@
 import { ResumeError } from "../../core/errors.ts";
 import type { Amount } from "../../core/usage.ts";
 import type { Database, Row } from "./database.ts";
-import { amount } from "./run-row.ts";
+import { reservedAmount } from "./run-row.ts";
 
 /** The compare-and-set row of a granular step. */
 export type GranularStateRow = {
@@ -42,7 +42,7 @@ export function granularStateRow(row: Row): GranularStateRow {
             turnIndex,
             attempt: row.int("open_attempt"),
             openedAt: row.int("opened_at"),
-            reserved: row.optionalInt("reserved_tokens") === null ? null : amount(row, "reserved"),
+            reserved: row.optionalInt("reserved_tokens") === null ? null : reservedAmount(row),
           },
   };
 }

@@ -7,7 +7,7 @@ import {
   granularStateRow,
   type LastModelCall,
 } from "./granular-state.ts";
-import { amount, type RunHead } from "./run-row.ts";
+import { chargedAmount, type RunHead, reservedAmount } from "./run-row.ts";
 import { TURNS_OF_STEP, turnNo } from "./turn-number.ts";
 
 /**
@@ -177,10 +177,10 @@ function modelCallRecord(row: Row): ModelCallRecord {
     stepPath: row.text("step_path"),
     turnIndex: row.int("turn_index"),
     attempt: row.int("attempt"),
-    reserved: amount(row, "reserved"),
+    reserved: reservedAmount(row),
     charge: {
       basis: row.text("basis") as ChargeBasis,
-      amount: amount(row, "charged"),
+      amount: chargedAmount(row),
       usage: {
         inputTokens: row.int("input_tokens"),
         outputTokens: row.int("output_tokens"),

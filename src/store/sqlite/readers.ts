@@ -2,7 +2,7 @@ import type { Json } from "../../core/json.ts";
 import type { EventRecord, ModelCallRecord, RunFilter, RunRecord, RunUsage } from "../store.ts";
 import type { Database } from "./database.ts";
 import { openModelCalls, SETTLED_CALLS, settledModelCalls } from "./model-calls.ts";
-import { amount, parseJson, RUN_COLUMNS, requireRunNo, runRecord } from "./run-row.ts";
+import { chargedAmount, parseJson, RUN_COLUMNS, requireRunNo, runRecord } from "./run-row.ts";
 
 const MAX_LISTED = 1_000;
 
@@ -54,7 +54,7 @@ export function readUsage(database: Database, runId: string): RunUsage {
     outputTokens: row.int("output"),
     cachedInputTokens: row.int("cached"),
     reasoningTokens: row.int("reasoning"),
-    charged: amount(run, "charged"),
+    charged: chargedAmount(run),
     modelCalls: row.int("calls"),
   };
 }

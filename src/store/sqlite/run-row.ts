@@ -32,21 +32,24 @@ export const NO_EVENT_HASH = new Uint8Array(32);
 const HEAD_COLUMNS = `run_no, run_id, owner, epoch, limit_tokens, limit_micro_dollars, charged_tokens,
   charged_micro_dollars, reserved_tokens, reserved_micro_dollars, event_seq, event_hash`;
 
+// Put together once: a text that is made anew at every call is hashed anew at every call, to find its statement.
+const HEAD = `SELECT ${HEAD_COLUMNS} FROM runs WHERE run_id = ?`;
+const HEAD_AND_STEP = `SELECT ${HEAD_COLUMNS},
+    EXISTS (SELECT 1 FROM run_steps WHERE step_no = ? AND run_no = runs.run_no) AS has_step
+  FROM runs WHERE run_id = ?`;
+const WHOLE_ROW = `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until, output, context, error
+  FROM runs WHERE run_id = ?`;
+
 /** Reads the head for a worker's write and refuses one whose lease another has taken. */
 export function fencedRun(database: Database, fence: Fence): RunHead {
-  const row = database.get(`SELECT ${HEAD_COLUMNS} FROM runs WHERE run_id = ?`, fence.runId);
+  const row = database.get(HEAD, fence.runId);
   if (row === null) throw runNotFound(fence.runId);
   return assertFence(runHead(row), fence);
 }
 
 /** The same for a write to a step, which has to be one of this run's: no fence covers the steps of another. */
 export function fencedStep(database: Database, fence: Fence, stepKey: number): RunHead {
-  const row = database.get(
-    `SELECT ${HEAD_COLUMNS}, EXISTS (SELECT 1 FROM run_steps WHERE step_no = ? AND run_no = runs.run_no) AS has_step
-       FROM runs WHERE run_id = ?`,
-    stepKey,
-    fence.runId,
-  );
+  const row = database.get(HEAD_AND_STEP, stepKey, fence.runId);
   if (row === null) throw runNotFound(fence.runId);
   const run = assertFence(runHead(row), fence);
   if (row.int("has_step") === 1) return run;
@@ -68,10 +71,7 @@ function assertFence<R extends RunHead>(run: R, fence: Fence): R {
 }
 
 export function findRun(database: Database, runId: string): RunRow | null {
-  const row = database.get(
-    `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until, output, context, error FROM runs WHERE run_id = ?`,
-    runId,
-  );
+  const row = database.get(WHOLE_ROW, runId);
   if (row === null) return null;
   return {
     ...runHead(row),
@@ -149,11 +149,11 @@ export function saveRun(database: Database, run: RunRow, now: number, type: stri
 
 /** The hash of an event covers everything it says and the hash of the one before it. */
 export function chainHash(previous: Uint8Array, seq: number, at: number, type: string, data: string): Buffer {
-  return hash(
-    "sha256",
-    Buffer.concat([previous, Buffer.from(`${seq}\n${at}\n${type}\n${data}`, "utf8")]),
-    "buffer",
-  );
+  const text = `${seq}\n${at}\n${type}\n${data}`;
+  const bytes = Buffer.allocUnsafe(previous.byteLength + Buffer.byteLength(text, "utf8"));
+  bytes.set(previous);
+  bytes.write(text, previous.byteLength, "utf8");
+  return hash("sha256", bytes, "buffer");
 }
 
 export function runRecord(row: Row): RunRecord {
@@ -208,9 +208,13 @@ function quotaOf(row: Row): Quota {
     tokens: row.optionalInt("limit_tokens"),
     microDollars: row.optionalInt("limit_micro_dollars"),
   };
-  return new Quota(limit, amount(row, "charged"), amount(row, "reserved"));
+  return new Quota(limit, chargedAmount(row), reservedAmount(row));
 }
 
-export function amount(row: Row, prefix: string): Amount {
-  return { tokens: row.int(`${prefix}_tokens`), microDollars: row.int(`${prefix}_micro_dollars`) };
+export function chargedAmount(row: Row): Amount {
+  return { tokens: row.int("charged_tokens"), microDollars: row.int("charged_micro_dollars") };
+}
+
+export function reservedAmount(row: Row): Amount {
+  return { tokens: row.int("reserved_tokens"), microDollars: row.int("reserved_micro_dollars") };
 }
