@@ -1,6 +1,7 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from "node:sqlite";
 import { StoreUnusableError } from "../../core/errors.ts";
+import type { RunHead } from "./run-head.ts";
 import { readOnlyError, storeError } from "./sqlite-error.ts";
 
 /** "Pawl" in ASCII: says whose file this is. */
@@ -14,6 +15,8 @@ export class Database {
   readonly file: string;
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  /** What intents know of the runs they work on. */
+  readonly heads = new Map<string, RunHead>();
 
   private constructor(file: string, connection: DatabaseSync) {
     this.file = file;

@@ -1,32 +1,21 @@
 import { ResumeError } from "../../core/errors.ts";
-import type { Amount } from "../../core/usage.ts";
 import type { Database, Row } from "./database.ts";
+import type { GranularStateRow, RunHead } from "./run-head.ts";
 import { reservedAmount } from "./run-row.ts";
 
-/** The compare-and-set row of a granular step. */
-export type GranularStateRow = {
-  readonly stepNo: number;
-  readonly turnIndex: number;
-  readonly isComplete: boolean;
-  /** The try that was reserved for last; settled unless `reserved` is there and its turn is not journaled. */
-  readonly lastCall: LastModelCall | null;
-};
-
-export type LastModelCall = {
-  readonly turnIndex: number;
-  readonly attempt: number;
-  readonly openedAt: number;
-  readonly reserved: Amount | null;
-};
-
-export function granularState(database: Database, stepKey: number): GranularStateRow {
+/** Where the turns of a step stand, as far as this run's head does not know it already. */
+export function granularState(database: Database, run: RunHead, stepKey: number): GranularStateRow {
+  const step = run.steps.get(stepKey);
+  if (step !== undefined && step.state !== null) return step.state;
   const row = database.get(
     `SELECT step_no, turn_index, is_complete, open_turn_index, open_attempt, opened_at, reserved_tokens,
             reserved_micro_dollars FROM granular_states WHERE step_no = ?`,
     stepKey,
   );
   if (row === null) throw new Error(`Step ${stepKey} has no turns: the first one has to be opened.`);
-  return granularStateRow(row);
+  const state = granularStateRow(row);
+  run.steps.set(stepKey, { state, calls: step?.calls ?? null });
+  return state;
 }
 
 export function granularStateRow(row: Row): GranularStateRow {

@@ -112,7 +112,7 @@ export class GroupCommit {
     for (const { work } of batch) {
       const outcome = attempt(work);
       outcomes.push(outcome);
-      if (outcome.ok || batch.length === 1) continue;
+      if (outcome.ok) continue;
       this.#rollback();
       this.#queue.unshift(...batch);
       this.#apart = true;
@@ -134,6 +134,7 @@ export class GroupCommit {
 
   #rollback(): void {
     if (this.#database.inTransaction) this.#database.run("ROLLBACK");
+    this.#database.heads.clear();
   }
 
   /**
@@ -149,6 +150,7 @@ export class GroupCommit {
     } catch (error) {
       if (!this.#database.inTransaction) throw error;
       this.#database.run("ROLLBACK TO intent");
+      this.#database.heads.clear();
       this.#database.run("RELEASE intent");
       return { ok: false, error };
     }

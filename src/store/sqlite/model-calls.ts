@@ -1,13 +1,9 @@
 import type { ChargeBasis } from "../../core/usage.ts";
 import type { Charge, ModelCallRecord, TurnOpened, TurnOpening } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-import {
-  type GranularStateRow,
-  granularState,
-  granularStateRow,
-  type LastModelCall,
-} from "./granular-state.ts";
-import { chargedAmount, type RunHead, reservedAmount } from "./run-row.ts";
+import { granularState, granularStateRow } from "./granular-state.ts";
+import type { GranularStateRow, LastModelCall, RunHead } from "./run-head.ts";
+import { chargedAmount, reservedAmount } from "./run-row.ts";
 import { TURNS_OF_STEP, turnNo } from "./turn-number.ts";
 
 /**
@@ -38,6 +34,7 @@ export function openModelCall(
     reserve.microDollars,
     stepKey,
   );
+  granularState(database, run, stepKey).lastCall = { turnIndex, attempt, openedAt: now, reserved: reserve };
   return { kind: "opened", attempt, reserved: reserve };
 }
 
@@ -102,7 +99,7 @@ export function settleFailedCall(
   settlement: Settlement,
 ): void {
   const { stepKey, turnIndex } = settlement;
-  const state = granularState(database, stepKey);
+  const state = granularState(database, run, stepKey);
   if (isJournaled(database, stepKey, turnIndex))
     throw new Error(`Turn ${turnIndex} is journaled: its call is settled.`);
   const values = reclaim(run, now, state, settlement);
@@ -116,6 +113,7 @@ export function settleFailedCall(
     "UPDATE granular_states SET reserved_tokens = NULL, reserved_micro_dollars = NULL WHERE step_no = ?",
     stepKey,
   );
+  if (state.lastCall !== null) state.lastCall = { ...state.lastCall, reserved: null };
 }
 
 /** Tries of the run that were opened and not settled. */

@@ -15,7 +15,7 @@ import type {
 import type { Database } from "./database.ts";
 import { openModelCalls, settleFailedCall } from "./model-calls.ts";
 import type { OwnerLock } from "./owner-lock.ts";
-import { fencedRun, fencedRunRow, findRun, getRun, NO_EVENT_HASH, type RunRow, saveRun } from "./run-row.ts";
+import { fencedRunRow, findRun, getRun, NO_EVENT_HASH, type RunRow, saveRun } from "./run-row.ts";
 
 export function createRun(
   database: Database,
@@ -90,7 +90,7 @@ export function claimRun(
 }
 
 export function renewLease(database: Database, now: number, fence: Fence, leaseMs: number): void {
-  fencedRun(database, fence);
+  fencedRunRow(database, fence);
   // No event: a renewal changes nothing that anybody would want to verify, and there is one every few seconds.
   database.run("UPDATE runs SET lease_until = ? WHERE run_id = ?", now + leaseMs, fence.runId);
 }

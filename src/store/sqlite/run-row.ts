@@ -5,17 +5,7 @@ import { type Limit, Quota } from "../../core/quota.ts";
 import type { Amount } from "../../core/usage.ts";
 import type { Fence, RunRecord, RunStatus } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-
-/** What every intent reads of a run and may change: who may write, what is charged, and the head of the log. */
-export type RunHead = {
-  readonly runNo: number;
-  readonly runId: string;
-  owner: string | null;
-  epoch: number;
-  quota: Quota;
-  eventSeq: number;
-  eventHash: Uint8Array;
-};
+import type { RunHead } from "./run-head.ts";
 
 /** The whole row, for the intents that begin and end something. */
 export type RunRow = RunHead & {
@@ -34,28 +24,36 @@ const HEAD_COLUMNS = `run_no, run_id, owner, epoch, limit_tokens, limit_micro_do
 
 // Put together once: a text that is made anew at every call is hashed anew at every call, to find its statement.
 const HEAD = `SELECT ${HEAD_COLUMNS} FROM runs WHERE run_id = ?`;
-const HEAD_AND_STEP = `SELECT ${HEAD_COLUMNS},
-    EXISTS (SELECT 1 FROM run_steps WHERE step_no = ? AND run_no = runs.run_no) AS has_step
-  FROM runs WHERE run_id = ?`;
 const WHOLE_ROW = `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until, output, context, error
   FROM runs WHERE run_id = ?`;
 
-/** Reads the head for a worker's write and refuses one whose lease another has taken. */
-export function fencedRun(database: Database, fence: Fence): RunHead {
-  const row = database.get(HEAD, fence.runId);
-  if (row === null) throw runNotFound(fence.runId);
-  return assertFence(runHead(row), fence);
-}
-
-/** The same for a write to a step, which has to be one of this run's: no fence covers the steps of another. */
+/** The head for a worker's write to a step of its run; refused when another has taken the lease. */
 export function fencedStep(database: Database, fence: Fence, stepKey: number): RunHead {
-  const row = database.get(HEAD_AND_STEP, stepKey, fence.runId);
-  if (row === null) throw runNotFound(fence.runId);
-  const run = assertFence(runHead(row), fence);
-  if (row.int("has_step") === 1) return run;
-  throw new Error(`Run ${fence.runId} has no step ${stepKey}: nothing was written.`);
+  const run = assertFence(keptHead(database, fence.runId), fence);
+  // No fence covers the steps of another run.
+  if (!run.steps.has(stepKey)) {
+    const step = database.get(
+      "SELECT 1 AS found FROM run_steps WHERE step_no = ? AND run_no = ?",
+      stepKey,
+      run.runNo,
+    );
+    if (step === null) throw new Error(`Run ${fence.runId} has no step ${stepKey}: nothing was written.`);
+    run.steps.set(stepKey, { state: null, calls: null });
+  }
+  return run;
 }
 
+function keptHead(database: Database, runId: string): RunHead {
+  const kept = database.heads.get(runId);
+  if (kept !== undefined) return kept;
+  const row = database.get(HEAD, runId);
+  if (row === null) throw runNotFound(runId);
+  const head = runHead(row);
+  database.heads.set(runId, head);
+  return head;
+}
+
+/** The whole row, as the database has it. */
 export function fencedRunRow(database: Database, fence: Fence): RunRow {
   const run = findRun(database, fence.runId);
   if (run === null) throw runNotFound(fence.runId);
@@ -93,6 +91,7 @@ function runHead(row: Row): RunHead {
     quota: quotaOf(row),
     eventSeq: row.int("event_seq"),
     eventHash: row.bytes("event_hash"),
+    steps: new Map(),
   };
 }
 
@@ -109,9 +108,9 @@ export function recordEvent(
   const eventHash = chainHash(run.eventHash, seq, now, type, text);
   database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", run.runNo, seq, now, type, text, eventHash);
   const { charged, reserved } = run.quota;
-  database.run(
+  const changed = database.run(
     `UPDATE runs SET updated_at = ?, charged_tokens = ?, charged_micro_dollars = ?, reserved_tokens = ?,
-            reserved_micro_dollars = ?, event_seq = ?, event_hash = ? WHERE run_no = ?`,
+            reserved_micro_dollars = ?, event_seq = ?, event_hash = ? WHERE run_no = ? AND event_seq = ?`,
     now,
     charged.tokens,
     charged.microDollars,
@@ -120,7 +119,12 @@ export function recordEvent(
     seq,
     eventHash,
     run.runNo,
+    run.eventSeq,
   );
+  // What was known of the run is not so any more: the intent is refused, and tried again on what is.
+  if (changed !== 1) throw new Error(`Run ${run.runId} was changed by another process.`);
+  run.eventSeq = seq;
+  run.eventHash = eventHash;
 }
 
 /**
@@ -129,6 +133,7 @@ export function recordEvent(
  */
 export function saveRun(database: Database, run: RunRow, now: number, type: string, data: JsonObject): void {
   recordEvent(database, run, now, type, data);
+  database.heads.delete(run.runId);
   const { limit } = run.quota;
   database.run(
     `UPDATE runs SET status = ?, current_step_no = ?, owner = ?, epoch = ?, lease_until = ?, limit_tokens = ?,

@@ -2,7 +2,8 @@ import { canonicalJson } from "../../core/canonical-json.ts";
 import type { CodeToolCall, Fence, NewReceipt, NewToolCall, ReceiptRecord, ToolCallStart } from "../store.ts";
 import { putBlob } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
-import { fencedStep, type RunHead, recordEvent } from "./run-row.ts";
+import type { RunHead, TurnCalls } from "./run-head.ts";
+import { fencedStep, recordEvent } from "./run-row.ts";
 import { turnNo } from "./turn-number.ts";
 
 /** Code steps have no turns: their calls are kept under this index. */
@@ -11,7 +12,7 @@ export const CODE_STEP_TURN = 0;
 export function startToolCalls(database: Database, now: number, fence: Fence, start: ToolCallStart): void {
   const run = fencedStep(database, fence, start.stepKey);
   for (const callIndex of start.callIndexes)
-    startToolCall(database, now, start.stepKey, start.turnIndex, callIndex);
+    startToolCall(database, run, now, start.stepKey, start.turnIndex, callIndex);
   recordEvent(database, run, now, "calls.started", { turn: start.turnIndex, calls: [...start.callIndexes] });
 }
 
@@ -36,8 +37,10 @@ export function openToolCall(database: Database, now: number, fence: Fence, call
 export function recordReceipt(database: Database, now: number, fence: Fence, record: ReceiptRecord): void {
   const { stepKey, turnIndex, receipt, start } = record;
   const run = fencedStep(database, fence, stepKey);
-  writeReceipt(database, run, now, findCallNo(database, stepKey, turnIndex, receipt.callIndex), receipt);
-  for (const callIndex of start) startToolCall(database, now, stepKey, turnIndex, callIndex);
+  const turn = turnIndex === CODE_STEP_TURN ? null : turnCalls(database, run, stepKey, turnIndex);
+  if (turn !== null) writeTurnReceipt(database, run, now, turn, receipt);
+  else writeReceipt(database, run, now, codeCallNo(database, stepKey, turnIndex, receipt.callIndex), receipt);
+  for (const callIndex of start) startToolCall(database, run, now, stepKey, turnIndex, callIndex);
   recordEvent(database, run, now, "call.receipt", {
     turn: turnIndex,
     call: receipt.callIndex,
@@ -73,7 +76,7 @@ export function insertToolCall(
 }
 
 /** The receipt of a call, once: the number of the call is its key, and a second one is refused by it. */
-export function writeReceipt(
+function writeReceipt(
   database: Database,
   run: RunHead,
   now: number,
@@ -94,12 +97,26 @@ export function writeReceipt(
   );
 }
 
-/** The calls of a journaled turn: how many there are, how many have a receipt, and which rows they are. */
+export function writeTurnReceipt(
+  database: Database,
+  run: RunHead,
+  now: number,
+  turn: TurnCalls,
+  receipt: NewReceipt,
+): void {
+  writeReceipt(database, run, now, callNoOf(turn, receipt.callIndex), receipt);
+  turn.receipts += 1;
+}
+
+/** The calls of a journaled turn; null where it is not. */
 export function turnCalls(
   database: Database,
+  run: RunHead,
   stepKey: number,
   turnIndex: number,
-): { calls: number; receipts: number; callNoOf(callIndex: number): number } | null {
+): TurnCalls | null {
+  const step = run.steps.get(stepKey);
+  if (step?.calls?.turnIndex === turnIndex) return step.calls;
   const turn = database.get(
     `SELECT first_call_no, calls, (SELECT count(*) FROM receipts
                                     WHERE call_no >= first_call_no AND call_no < first_call_no + calls) AS receipts
@@ -107,36 +124,41 @@ export function turnCalls(
     turnNo(stepKey, turnIndex),
   );
   if (turn === null) return null;
-  const [first, calls] = [turn.int("first_call_no"), turn.int("calls")];
-  const callNoOf = (callIndex: number) => {
-    if (callIndex >= 1 && callIndex <= calls) return first + callIndex - 1;
-    throw new Error(`Turn ${turnIndex} has ${calls} calls and no call ${callIndex}.`);
+  const calls: TurnCalls = {
+    turnIndex,
+    firstCallNo: turn.int("first_call_no"),
+    calls: turn.int("calls"),
+    receipts: turn.int("receipts"),
   };
-  return { calls, receipts: turn.int("receipts"), callNoOf };
+  run.steps.set(stepKey, { state: step?.state ?? null, calls });
+  return calls;
+}
+
+function callNoOf({ turnIndex, firstCallNo, calls }: TurnCalls, callIndex: number): number {
+  if (callIndex >= 1 && callIndex <= calls) return firstCallNo + callIndex - 1;
+  throw new Error(`Turn ${turnIndex} has ${calls} calls and no call ${callIndex}.`);
 }
 
 function startToolCall(
   database: Database,
+  run: RunHead,
   now: number,
   stepKey: number,
   turnIndex: number,
   callIndex: number,
 ): void {
+  const turn = turnIndex === CODE_STEP_TURN ? null : turnCalls(database, run, stepKey, turnIndex);
   const changed = database.run(
     `UPDATE tool_calls SET status = 'running', attempt = attempt + 1, started_at = ?
       WHERE call_no = ? AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no)`,
     now,
-    findCallNo(database, stepKey, turnIndex, callIndex),
+    turn === null ? codeCallNo(database, stepKey, turnIndex, callIndex) : callNoOf(turn, callIndex),
   );
   if (changed !== 1)
     throw new Error(`Call ${turnIndex}.${callIndex} has a receipt already: it is not started again.`);
 }
 
-function findCallNo(database: Database, stepKey: number, turnIndex: number, callIndex: number): number {
-  if (turnIndex !== CODE_STEP_TURN) {
-    const turn = turnCalls(database, stepKey, turnIndex);
-    if (turn !== null) return turn.callNoOf(callIndex);
-  }
+function codeCallNo(database: Database, stepKey: number, turnIndex: number, callIndex: number): number {
   const call = database.get(
     "SELECT call_no FROM tool_calls WHERE step_no = ? AND turn_index = 0 AND call_index = ?",
     stepKey,

@@ -11,8 +11,9 @@ import type {
 import type { Database } from "./database.ts";
 import { assertNextTurn, granularState } from "./granular-state.ts";
 import { nextAttempt, openModelCall, reclaim, settleFailedCall } from "./model-calls.ts";
-import { fencedStep, type RunHead, recordEvent } from "./run-row.ts";
-import { insertToolCall, turnCalls, writeReceipt } from "./tool-call-intents.ts";
+import type { RunHead } from "./run-head.ts";
+import { fencedStep, recordEvent } from "./run-row.ts";
+import { insertToolCall, turnCalls, writeTurnReceipt } from "./tool-call-intents.ts";
 import { turnNo } from "./turn-number.ts";
 
 export function openTurn(database: Database, now: number, fence: Fence, opening: TurnOpening): TurnOpened {
@@ -29,7 +30,7 @@ export function openTurn(database: Database, now: number, fence: Fence, opening:
     stepKey,
     canonicalJson(fingerprint.document),
   );
-  const state = granularState(database, stepKey);
+  const state = granularState(database, run, stepKey);
   assertNextTurn(state, turnIndex);
   const opened = openModelCall(database, run, now, opening, nextAttempt(database, state, turnIndex));
   const facts: JsonObject =
@@ -70,6 +71,8 @@ export function commitTurn(
   if (journal !== null) writeJournal(database, run, now, journal, followUp);
   else if (followUp !== null) sayAfter(database, stepKey, turnIndex, followUp);
   writeLastReceipts(database, run, now, commit);
+  const state = granularState(database, run, stepKey);
+  assertNextTurn(state, turnIndex);
   const changed = database.run(
     `UPDATE granular_states SET turn_index = ?, is_complete = ?, messages = messages + ?, tokens = tokens + ?,
             open_turn_index = NULL, open_attempt = NULL, reserved_tokens = NULL, reserved_micro_dollars = NULL
@@ -81,7 +84,8 @@ export function commitTurn(
     stepKey,
     turnIndex - 1,
   );
-  if (changed !== 1) assertNextTurn(granularState(database, stepKey), turnIndex);
+  if (changed !== 1) throw new Error(`The turns of step ${stepKey} were changed by another process.`);
+  Object.assign(state, { turnIndex, isComplete, lastCall: null });
   const next = commit.next === null ? null : openModelCall(database, run, now, commit.next, 1);
   recordEvent(database, run, now, "turn.committed", {
     turn: turnIndex,
@@ -108,7 +112,7 @@ function writeJournal(
   followUp: string | null,
 ): void {
   const { stepKey, turnIndex, calls } = journal;
-  const state = granularState(database, stepKey);
+  const state = granularState(database, run, stepKey);
   assertNextTurn(state, turnIndex);
   const settled = reclaim(run, now, state, journal);
   const callNos = calls.map((call, i) => {
@@ -134,6 +138,8 @@ function writeJournal(
     JSON.stringify(journal.response),
     followUp,
   );
+  const step = run.steps.get(stepKey);
+  if (step !== undefined) step.calls = { turnIndex, firstCallNo, calls: calls.length, receipts: 0 };
 }
 
 function sayAfter(database: Database, stepKey: number, turnIndex: number, followUp: string): void {
@@ -143,12 +149,12 @@ function sayAfter(database: Database, stepKey: number, turnIndex: number, follow
 /** A turn is committed with all of its receipts or not at all. */
 function writeLastReceipts(database: Database, run: RunHead, now: number, commit: TurnCommit): void {
   const { stepKey, turnIndex, receipts } = commit;
-  const turn = turnCalls(database, stepKey, turnIndex);
+  const turn = turnCalls(database, run, stepKey, turnIndex);
   if (turn === null) throw new Error(`Turn ${turnIndex} cannot be committed: it was never journaled.`);
-  for (const receipt of receipts) writeReceipt(database, run, now, turn.callNoOf(receipt.callIndex), receipt);
-  if (turn.receipts + receipts.length === turn.calls) return;
+  for (const receipt of receipts) writeTurnReceipt(database, run, now, turn, receipt);
+  if (turn.receipts === turn.calls) return;
   throw new Error(
-    `Turn ${turnIndex} cannot be committed: ${turn.receipts + receipts.length} of its ${turn.calls} calls have a receipt.`,
+    `Turn ${turnIndex} cannot be committed: ${turn.receipts} of its ${turn.calls} calls have a receipt.`,
   );
 }
 

@@ -1,0 +1,48 @@
+import type { Quota } from "../../core/quota.ts";
+import type { Amount } from "../../core/usage.ts";
+
+/**
+ * What intents read of a run and change: who may write, what is charged, where its steps stand, and the head of its log.
+ *
+ * It is kept in memory from one intent to the next. That is safe because every intent writes the run's row, and writes it
+ * only if the log's head is still the one it knows: whoever else changed anything of the run has moved that. An intent
+ * that is refused for whatever reason is tried again on what the database says.
+ */
+export type RunHead = {
+  readonly runNo: number;
+  readonly runId: string;
+  owner: string | null;
+  epoch: number;
+  quota: Quota;
+  eventSeq: number;
+  eventHash: Uint8Array;
+  /** The steps of this run that were asked for, by their number. */
+  readonly steps: Map<number, StepHead>;
+};
+
+/** What was read of a step so far; null where nothing was. */
+export type StepHead = { state: GranularStateRow | null; calls: TurnCalls | null };
+
+/** The compare-and-set row of a granular step. */
+export type GranularStateRow = {
+  readonly stepNo: number;
+  turnIndex: number;
+  isComplete: boolean;
+  /** The try that was reserved for last; settled unless `reserved` is there and its turn is not journaled. */
+  lastCall: LastModelCall | null;
+};
+
+export type LastModelCall = {
+  readonly turnIndex: number;
+  readonly attempt: number;
+  readonly openedAt: number;
+  readonly reserved: Amount | null;
+};
+
+/** The calls of a journaled turn: how many there are, how many have a receipt, and which rows of the ledger they are. */
+export type TurnCalls = {
+  readonly turnIndex: number;
+  readonly firstCallNo: number;
+  readonly calls: number;
+  receipts: number;
+};
