@@ -13,7 +13,7 @@ export const layers = ["core", "store", "session", "engine", "adapters", "server
 
 const libraryRoot = "src/index.ts";
 const neverInLibraryRoot: readonly string[] = ["cli", "testing"];
-const packagesForCore = ["node:crypto", "canonicalize", "tokenx", "zod"];
+const packagesForCore = ["node:crypto", "canonicalize", "zod"];
 const vagueNames = ["utils", "util", "helpers", "helper", "common", "types", "misc"];
 const mostLines = 400;
 
