@@ -1,6 +1,6 @@
 import { ModelCallError, QuotaExceededError } from "../core/errors.ts";
-import { type Amount, amountOf, chargeFor, type ModelCallEnd, type Usage } from "../core/usage.ts";
-import type { Charge } from "../store/store.ts";
+import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usage } from "../core/usage.ts";
+import type { Charge, ModelCallSettlement } from "../store/store.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
@@ -32,6 +32,8 @@ export async function askModel(
     const call = await open();
     reach(run, "model:before-request", path, turnIndex);
     run.lease.assertHeld();
+    // Cancelled while the call was being reserved for: nothing is sent, and the release gives the reservation back.
+    run.signal.throwIfAborted();
     const outcome = await attempt(scope, request);
     if (outcome.kind === "answered") {
       const charge = chargeOf(scope, call, { kind: "answered", usage: figures(outcome.response.usage) });
@@ -40,7 +42,7 @@ export async function askModel(
     }
     const { error } = outcome;
     const charge = chargeOf(scope, call, endOf(error));
-    await run.store.settleModelCall(run.fence, { stepKey: scope.stepKey, ...call, charge });
+    await settle(run, { stepKey: scope.stepKey, ...call, charge });
     scope.conversation.openCall = null;
     tellCharge(scope, call, charge);
     const retryInMs = backoff(run, tries, error);
@@ -58,6 +60,16 @@ export async function askModel(
     if (retryInMs === null) throw error;
     await run.clock.sleep(retryInMs, run.signal);
     run.signal.throwIfAborted();
+  }
+}
+
+/** Ends a call without a journal. What the store does not take now is owed, and due before the run is released. */
+export async function settle(run: RunHandle, settlement: ModelCallSettlement): Promise<void> {
+  try {
+    await run.store.settleModelCall(run.fence, settlement);
+  } catch (error) {
+    run.owed.push(settlement);
+    throw error;
   }
 }
 
@@ -121,9 +133,13 @@ function endOf(error: ModelCallError): ModelCallEnd {
   }
 }
 
-/** Figures that are no whole numbers, as a port of one's own may give them, are none. */
+/** Figures that are no whole numbers, or are not there, as a port of one's own may give them, are none. */
 function figures(usage: Usage | null): Usage | null {
-  const whole = Object.values(usage ?? {}).every((figure) => Number.isSafeInteger(figure) && figure >= 0);
+  if (usage === null) return null;
+  const whole = Object.keys(NO_USAGE).every((name) => {
+    const figure = usage[name as keyof Usage];
+    return Number.isSafeInteger(figure) && figure >= 0;
+  });
   return whole ? usage : null;
 }
 

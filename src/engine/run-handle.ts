@@ -1,6 +1,6 @@
 import type { TokenEstimator } from "../core/token-estimate.ts";
 import type { Pricing } from "../core/usage.ts";
-import type { Fence, Store } from "../store/store.ts";
+import type { Fence, ModelCallSettlement, Store } from "../store/store.ts";
 import type { CrashPoint, CrashProbe } from "./crash-points.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import type { Clock, Random } from "./ports.ts";
@@ -21,6 +21,8 @@ export type RunHandle = {
   readonly maxParallelToolCalls: number;
   readonly emit: RunEventListener;
   readonly probe: CrashProbe;
+  /** Charges that the store did not take when they fell due. Releasing the run without them would make them free. */
+  readonly owed: ModelCallSettlement[];
   /** Aborts when the caller cancels or the lease is lost. */
   readonly signal: AbortSignal;
 };

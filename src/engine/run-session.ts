@@ -4,6 +4,7 @@ import {
   PawlError,
   PipelineAbortError,
   type StoredError,
+  StoreUnavailableError,
 } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject, throughJson } from "../core/json.ts";
 import { ROOT_PATH } from "../core/step-path.ts";
@@ -12,6 +13,7 @@ import type {
   Fence,
   GranularState,
   ModelCallRecord,
+  ModelCallSettlement,
   RunEnd,
   RunRecord,
   Store,
@@ -25,7 +27,9 @@ import type { RunResult } from "./run-result.ts";
 import type { PipelineStep } from "./step.ts";
 import type { StepRegistry } from "./step-registry.ts";
 
-export type RunSessionOptions = Omit<RunHandle, "runId" | "fence" | "store" | "lease" | "signal"> & {
+type SessionFields = "runId" | "fence" | "store" | "lease" | "owed" | "signal";
+
+export type RunSessionOptions = Omit<RunHandle, SessionFields> & {
   readonly leaseMs: number;
   readonly cancel: AbortSignal | undefined;
 };
@@ -72,12 +76,13 @@ export class RunSession {
     }
   }
 
-  #handle(lease: LeaseKeeper): Pick<RunHandle, "runId" | "fence" | "store" | "lease" | "signal"> {
+  #handle(lease: LeaseKeeper): Pick<RunHandle, SessionFields> {
     return {
       runId: this.#fence.runId,
       fence: this.#fence,
       store: this.#store,
       lease,
+      owed: [],
       signal: this.#stop.signal,
     };
   }
@@ -120,6 +125,7 @@ export class RunSession {
       throw reason instanceof LeaseLostError ? reason : error;
     const end = endOf(reason, this.#root.name);
     try {
+      for (const settlement of run.owed) await this.#pay(settlement);
       await this.#store.releaseRun(this.#fence, end.run);
     } catch (refused) {
       // The first error is the one to tell; what stays in the store is a run without a living owner, as after a crash.
@@ -131,6 +137,16 @@ export class RunSession {
       });
     }
     if (end.thrown !== null) throw end.thrown;
+  }
+
+  /** A store that still cannot take it keeps the run from being released: whoever takes it over then pays. */
+  async #pay(settlement: ModelCallSettlement): Promise<void> {
+    try {
+      await this.#store.settleModelCall(this.#fence, settlement);
+    } catch (error) {
+      // Any other refusal says that the call is settled already.
+      if (error instanceof StoreUnavailableError) throw error;
+    }
   }
 }
 

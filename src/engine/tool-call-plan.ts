@@ -79,8 +79,19 @@ async function parse(tool: PreparedTool, input: unknown): ReturnType<PreparedToo
   }
 }
 
+/** What a call whose row is there would get. One that was started is past the question of its identity. */
+export async function replayedPayload(
+  request: ToolCallRequest,
+  row: { readonly status: string; readonly idempotencyKey: string },
+  enforceKeys: boolean,
+): Promise<ToolCallPlan["payload"]> {
+  const { problem } = row.status === "prepared" ? await identityOf(request) : { problem: null };
+  if (problem !== null) return { kind: "invalid", error: problem };
+  return makePayload(request, row.idempotencyKey, enforceKeys);
+}
+
 /** The arguments as the tool will get them, with the key in its place and checked there. */
-export async function makePayload(
+async function makePayload(
   { tool, name, input, problem }: ToolCallRequest,
   key: string,
   enforceKeys: boolean,

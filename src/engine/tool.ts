@@ -101,8 +101,13 @@ export function isTool(value: unknown): value is Tool {
 }
 
 export function zodInput(schema: z.ZodType): ToolInput {
+  let jsonSchema: JsonObject | null = null;
   return {
-    jsonSchema: () => zodJsonSchema(schema),
+    // Made once: a tool serves many runs.
+    jsonSchema: () => {
+      jsonSchema ??= zodJsonSchema(schema);
+      return jsonSchema;
+    },
     parse: async (input) => {
       const parsed = await parse(schema, input);
       return parsed.success

@@ -1,9 +1,10 @@
+import { ToolCallInDoubtError } from "../core/errors.ts";
 import type { ToolCallPart, ToolOutput } from "../core/message.ts";
 import { toolCallsOf } from "../core/message.ts";
 import { decideToolCall } from "../core/tool-call-decision.ts";
 import type { NewReceipt, NewToolCall, StoredResponse, ToolCallRecord } from "../store/store.ts";
 import { reach } from "./run-handle.ts";
-import { makePayload, planToolCall, requestOf, type ToolCallPlan } from "./tool-call-plan.ts";
+import { planToolCall, replayedPayload, requestOf, type ToolCallPlan } from "./tool-call-plan.ts";
 import { dispatchTool, failed, inDoubt } from "./tool-gateway.ts";
 import { makeReceipt } from "./tool-receipt.ts";
 import type { TurnScope } from "./turn-scope.ts";
@@ -54,7 +55,7 @@ export async function planTurnCalls(
       const [part, request] = [parts[row.callIndex - 1], requests[row.callIndex - 1]];
       if (part === undefined || request === undefined)
         throw new Error(`Call ${row.toolCallId} is not in its response.`);
-      const payload = await makePayload(request, row.idempotencyKey, scope.options.enforceIdempotency);
+      const payload = await replayedPayload(request, row, scope.options.enforceIdempotency);
       return { part, callIndex: row.callIndex, idempotencyKey: row.idempotencyKey, payload, known: row };
     });
     return { items: await Promise.all(items), rows: [] };
@@ -114,13 +115,13 @@ export async function runTurnCalls(
       done.set(callIndex, { part, output: known.receipt.output, tokens: known.receipt.tokens });
     else if (payload.kind === "misconfigured") throw payload.error;
     else if (payload.kind === "invalid") {
+      assertNotBegun(scope, known, payload.error);
       const receipt = receiptOf(scope, callIndex, failed("invalid_input", payload.error));
       unstored.push(receipt);
       done.set(callIndex, { part, output: receipt.output, tokens: receipt.tokens });
     } else runnable.push(assertRunnable({ ...item, payload }));
   }
-  const last = await runSideBySide(scope, turnIndex, runnable, calls.rows, done);
-  if (last !== null) unstored.push(last);
+  unstored.push(...(await runSideBySide(scope, turnIndex, runnable, calls.rows, done)));
   return { results: inOrder(calls.items, done), unstored };
 }
 
@@ -132,15 +133,26 @@ function assertRunnable(item: ReadyItem): ReadyItem {
   return item;
 }
 
+/** A call that may have happened must not be called failed because its arguments are not valid any more. */
+function assertNotBegun({ prepared }: TurnScope, known: ToolCallRecord | null, problem: string): void {
+  if (known?.status !== "running") return;
+  const { toolCallId, tool } = known;
+  const recovery = prepared.tools.get(tool)?.recovery ?? "opaque";
+  if (recovery === "repeat") return;
+  throw new ToolCallInDoubtError(
+    `Call ${toolCallId} of tool ${tool} was running when its worker stopped, and cannot be repeated now: ${problem} Nobody here knows whether it happened: let the tool take the arguments that it took then, and resume.`,
+    { toolCallId, tool, recovery },
+  );
+}
+
 async function runSideBySide(
   scope: TurnScope,
   turnIndex: number,
   runnable: readonly ReadyItem[],
   rows: readonly NewToolCall[],
   done: Map<number, TurnCallResult>,
-): Promise<NewReceipt | null> {
+): Promise<readonly NewReceipt[]> {
   const { run, path, stepKey } = scope;
-  if (runnable.length === 0) return null;
   const first = runnable.slice(0, run.maxParallelToolCalls);
   const waiting = runnable.slice(run.maxParallelToolCalls);
   const begun = new Set(rows.filter((row) => row.status === "running").map((row) => row.callIndex));
@@ -151,15 +163,13 @@ async function runSideBySide(
   }
 
   let unfinished = runnable.length;
-  let last: NewReceipt | null = null;
   let stopped = false;
+  const unstored = new Map<number, NewReceipt>();
   const work = async (item: ReadyItem): Promise<void> => {
     const receipt = await dispatch(scope, turnIndex, item, done);
+    unstored.set(item.callIndex, receipt);
     unfinished -= 1;
-    if (unfinished === 0) {
-      last = receipt;
-      return;
-    }
+    if (unfinished === 0) return;
     const next = stopped || run.signal.aborted ? undefined : waiting.shift();
     reach(run, "tool:before-receipt", path, turnIndex);
     await run.store.recordReceipt(run.fence, {
@@ -168,6 +178,7 @@ async function runSideBySide(
       receipt,
       start: next === undefined ? [] : [next.callIndex],
     });
+    unstored.delete(item.callIndex);
     reach(run, "tool:receipt-stored", path, turnIndex);
     if (next !== undefined) await work(next);
   };
@@ -180,9 +191,28 @@ async function runSideBySide(
     ),
   );
   // Whatever is thrown here came after every effect under way had ended and left its receipt.
-  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason;
-  if (last === null) run.signal.throwIfAborted();
-  return last;
+  const failure = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failure !== undefined) {
+    await keepReceipts(scope, turnIndex, [...unstored.values()]);
+    throw failure.reason;
+  }
+  if (unfinished > 0) run.signal.throwIfAborted();
+  return [...unstored.values()];
+}
+
+/**
+ * Stores what tools did in a turn that fails for another reason, as far as the store takes it: a call whose outcome is
+ * known is not to be in doubt. That reason is the one to tell, so nothing is thrown here.
+ */
+export async function keepReceipts(
+  { run, stepKey }: TurnScope,
+  turnIndex: number,
+  receipts: readonly NewReceipt[],
+): Promise<void> {
+  for (const receipt of receipts)
+    await run.store
+      .recordReceipt(run.fence, { stepKey, turnIndex, receipt, start: [] })
+      .catch(() => undefined);
 }
 
 async function dispatch(

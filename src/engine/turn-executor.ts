@@ -16,11 +16,17 @@ import type {
 import { answerOf } from "./agent-output.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { diverged } from "./divergence.ts";
-import { askModel, quotaExceeded } from "./model-caller.ts";
+import { askModel, quotaExceeded, settle } from "./model-caller.ts";
 import type { ModelResponse } from "./ports.ts";
 import { reach } from "./run-handle.ts";
 import { resultMessage } from "./tool-receipt.ts";
-import { planTurnCalls, runTurnCalls, type TurnCallResult, type TurnCalls } from "./turn-calls.ts";
+import {
+  keepReceipts,
+  planTurnCalls,
+  runTurnCalls,
+  type TurnCallResult,
+  type TurnCalls,
+} from "./turn-calls.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 export type TurnOutcome = { readonly executed: boolean; readonly isComplete: boolean };
@@ -122,7 +128,7 @@ async function orCharge<T>(
     return await work();
   } catch (error) {
     // Refused where the answer was journaled after all: a try is charged once.
-    if (answered !== null) await run.store.settleModelCall(run.fence, answered).catch(() => undefined);
+    if (answered !== null) await settle(run, answered).catch(() => undefined);
     throw error;
   }
 }
@@ -146,7 +152,7 @@ async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean
   const more = !isComplete && turnIndex < scope.maxTurns;
   const next = more ? nextOpening(scope, turnIndex + 1, group) : null;
   reach(run, "turn:before-commit", path, turnIndex);
-  const committed = await run.store.commitTurn(run.fence, {
+  const commit = {
     stepKey,
     turnIndex,
     journal: turn.journal,
@@ -156,6 +162,10 @@ async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean
     messages: group.messages.length,
     tokens: group.tokens,
     next,
+  };
+  const committed = await run.store.commitTurn(run.fence, commit).catch(async (error: unknown) => {
+    await keepReceipts(scope, turnIndex, unstored);
+    throw error;
   });
   reach(run, "turn:committed", path, turnIndex);
   conversation.advance(turnIndex, group, response, isComplete);

@@ -31,6 +31,31 @@ describe("a run that is cancelled", () => {
     expect((await runner.resume("r-1")).output).toBe("Hello");
   });
 
+  it("while its turn is being opened asks no model, and gives the reservation back", async () => {
+    const store = await memoryStore();
+    const cancel = new AbortController();
+    let asked = 0;
+    // It does not look at its signal.
+    const deaf: ModelPort = {
+      provider: "own",
+      modelId: "deaf",
+      respond: async () => {
+        asked += 1;
+        throw new Error("It should not have been asked.");
+      },
+    };
+    const runner = new Runner(defineAgent({ name: "worker", model: deaf }), {
+      store,
+      probe: (point) => (point === "turn:opened" ? cancel.abort() : undefined),
+    });
+
+    const result = await runner.run("Go", { runId: "r-1", signal: cancel.signal });
+
+    expect(result.status).toBe("cancelled");
+    expect(asked).toBe(0);
+    expect(await store.getRun("r-1")).toMatchObject({ ...CANCELLED, charged: { tokens: 0 } });
+  });
+
   it("while the model is asked lets go of the connection, and asks again when resumed", async () => {
     const server = await FakeOpenAiServer.start();
     try {

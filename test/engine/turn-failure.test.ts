@@ -12,20 +12,24 @@ import {
   StepFailedError,
   type Store,
   StoreUnavailableError,
+  ToolCallInDoubtError,
   tool,
   type Usage,
 } from "../../src/index.ts";
 import { failureAs, memoryStore, must, noteTool, noting, scriptedAgent } from "./run-fixture.ts";
 
-/** A store of which one intent is refused, once. */
-function refusing(store: Store, intent: "journalResponse" | "commitTurn"): Store {
-  let refused = false;
+/** A store of which these intents are refused, each once (or as often as it is named). */
+function refusing(
+  store: Store,
+  ...intents: ("journalResponse" | "commitTurn" | "settleModelCall" | "recordReceipt")[]
+): Store {
+  const left: string[] = intents;
   return new Proxy(store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
-      if (name === intent && !refused) {
+      if (typeof name === "string" && left.includes(name)) {
         return () => {
-          refused = true;
+          left.splice(left.indexOf(name), 1);
           return Promise.reject(new StoreUnavailableError("The disk is full.", { reason: "full" }));
         };
       }
@@ -99,6 +103,107 @@ describe("a completion predicate that throws", () => {
   });
 });
 
+describe("a commit that the store refuses", () => {
+  it("after a tool had its effect leaves the receipt: a call with a known outcome is not in doubt", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool(undefined, { recovery: "opaque" });
+    const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
+    const runner = new Runner(agent, { store: refusing(store, "commitTurn") });
+
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+
+    expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["succeeded"]);
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(done).toEqual(["one"]);
+  });
+});
+
+describe("a receipt that the store refuses", () => {
+  it("takes no other with it, and is offered again", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool(undefined, { recovery: "opaque" });
+    const both = { toolCalls: [...noting("one").toolCalls, ...noting("two").toolCalls] };
+    const { agent } = scriptedAgent([both, { text: "Hello" }], { tools: { note } });
+    const runner = new Runner(agent, { store: refusing(store, "recordReceipt") });
+
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+
+    expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual([
+      "succeeded",
+      "succeeded",
+    ]);
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(done).toEqual(["one", "two"]);
+  });
+});
+
+describe("a call that is met again with code that was changed meanwhile", () => {
+  /** A tool whose schema and identity are checked by code of its own: no fingerprint sees that change. */
+  function mailer(recovery: "keyed" | "repeat") {
+    const broken = { schema: false, identity: false };
+    const sent: string[] = [];
+    const mail = tool({
+      description: "Sends.",
+      recovery,
+      inputSchema: z.object({ to: z.string().refine(() => !broken.schema, "Unknown.") }),
+      identity: ({ to }) => (broken.identity ? must<{ to: string }>(undefined) : { to }),
+      execute: async ({ to }) => {
+        sent.push(to);
+        if (sent.length === 1) throw new PausedError("Later.");
+        return "sent";
+      },
+    });
+    const script = [{ toolCalls: [{ name: "mail", input: { to: "ann" } }] }, { text: "Hello" }];
+    const { agent } = scriptedAgent(script, { tools: { mail } });
+    return { agent, sent, broken };
+  }
+
+  it("is in doubt where its arguments are not valid any more: it may have happened", async () => {
+    const store = await memoryStore();
+    const { agent, sent, broken } = mailer("keyed");
+    const runner = new Runner(agent, { store });
+    await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
+    broken.schema = true;
+    const error = await failureAs(ToolCallInDoubtError, runner.resume("r-1"));
+    expect(error.message).toContain("Unknown.");
+    expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["running"]);
+    broken.schema = false;
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(sent).toEqual(["ann", "ann"]);
+  });
+
+  it("is a failed one where it is harmless", async () => {
+    const store = await memoryStore();
+    const { agent, broken } = mailer("repeat");
+    const runner = new Runner(agent, { store });
+    await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
+    broken.schema = true;
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["failed"]);
+  });
+
+  it("is repeated under the key it has where its identity cannot be told any more", async () => {
+    const store = await memoryStore();
+    const { agent, sent, broken } = mailer("keyed");
+    const runner = new Runner(agent, { store });
+    await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
+    broken.identity = true;
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(sent).toEqual(["ann", "ann"]);
+  });
+
+  it("is not sent where its identity could not be told in the first place", async () => {
+    const store = await memoryStore();
+    const { agent, sent, broken } = mailer("keyed");
+    broken.identity = true;
+    const runner = new Runner(agent, { store: refusing(store, "commitTurn", "recordReceipt") });
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+    expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["prepared"]);
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(sent).toEqual([]);
+  });
+});
+
 describe("an answer that was paid for", () => {
   it("and cannot be journaled is charged all the same", async () => {
     const store = await memoryStore();
@@ -115,6 +220,50 @@ describe("an answer that was paid for", () => {
     expect((await runner.resume("r-1")).output).toBe("Hello");
     expect(prompts).toHaveLength(3);
     expect(done).toEqual(["one"]);
+  });
+
+  it("is not made free by a store that takes neither the answer nor, at first, the charge", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool();
+    const { agent } = scriptedAgent([noting("one")], { tools: { note } });
+    const runner = new Runner(agent, { store: refusing(store, "journalResponse", "settleModelCall") });
+
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+
+    expect(await store.getRun("r-1")).toMatchObject({
+      status: "failed",
+      charged: { tokens: 15 },
+      reserved: { tokens: 0 },
+    });
+  });
+
+  it("is paid by whoever takes the run over where the store never takes the charge", async () => {
+    let now = 1_000;
+    const store = await memoryStore({ now: () => now });
+    const { note } = noteTool();
+    const { agent } = scriptedAgent([noting("one")], { tools: { note } });
+    const full = refusing(store, "journalResponse", "settleModelCall", "settleModelCall");
+    await failureAs(StoreUnavailableError, new Runner(agent, { store: full }).run("Go", { runId: "r-1" }));
+    const left = must(await store.getRun("r-1"));
+    expect(left).toMatchObject({ status: "running", charged: { tokens: 0 } });
+    expect(left.reserved.tokens).toBeGreaterThan(15);
+
+    now = left.leaseUntil;
+    const claimed = await store.claimRun("r-1", { leaseMs: 1_000, from: ["running"] });
+    expect(claimed).toMatchObject({ claim: { run: { charged: left.reserved, reserved: { tokens: 0 } } } });
+  });
+
+  it("and was not given is charged, whatever the store says about it first", async () => {
+    const store = await memoryStore();
+    const { agent } = scriptedAgent(() => {
+      throw new Error("socket hang up");
+    });
+    const runner = new Runner(agent, { store: refusing(store, "settleModelCall") });
+
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+
+    const [call] = await store.listModelCalls("r-1");
+    expect(call?.charge).toMatchObject({ basis: "baseline", amount: must(call).reserved });
   });
 
   it("and cannot be committed is charged all the same", async () => {
@@ -174,18 +323,22 @@ describe("an answer that was paid for", () => {
     expect(row?.receipt?.output.value).toContain("The schema is broken.");
   });
 
-  it.each([{ inputTokens: Number.NaN }, { outputTokens: 1.5 }, { inputTokens: -1 }])(
-    "with figures such as %o is charged what was reserved",
-    async (figures) => {
-      const store = await memoryStore();
-      const usage = { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0, reasoningTokens: 0, ...figures };
-      const model = ownModel([[{ type: "text", text: "Hello" }]], usage);
-      const runner = new Runner(defineAgent({ name: "worker", model }), { store });
-      expect((await runner.run("Go", { runId: "r-1" })).output).toBe("Hello");
-      const [call] = await store.listModelCalls("r-1");
-      expect(call?.charge).toMatchObject({ basis: "baseline", amount: must(call).reserved });
-    },
-  );
+  const FIGURES = { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0, reasoningTokens: 0 };
+  it.each<Partial<Usage>>([
+    { ...FIGURES, inputTokens: Number.NaN },
+    { ...FIGURES, outputTokens: 1.5 },
+    { ...FIGURES, inputTokens: -1 },
+    { inputTokens: 1, outputTokens: 1 },
+    {},
+  ])("with figures such as %o is charged what was reserved", async (figures) => {
+    const store = await memoryStore();
+    const usage = figures as Usage;
+    const model = ownModel([[{ type: "text", text: "Hello" }]], usage);
+    const runner = new Runner(defineAgent({ name: "worker", model }), { store });
+    expect((await runner.run("Go", { runId: "r-1" })).output).toBe("Hello");
+    const [call] = await store.listModelCalls("r-1");
+    expect(call?.charge).toMatchObject({ basis: "baseline", amount: must(call).reserved });
+  });
 });
 
 describe("an answer that comes when the run is already cancelled", () => {

@@ -125,16 +125,17 @@ export class GroupCommit {
     const committed = batch.filter((_, i) => outcomes[i]?.ok === true);
     if (committed.length > 0) this.#database.run("COMMIT");
     else this.#rollback();
-    if (committed.length > 0) this.#observe(committed.map((pending) => pending.intent));
     outcomes.forEach((outcome, i) => {
       if (outcome.ok) batch[i]?.resolve(outcome.value as never);
       else batch[i]?.reject(storeError(outcome.error, this.#database.file));
     });
+    // Last: whatever it throws, what is durable has been acknowledged.
+    if (committed.length > 0) this.#observe(committed.map((pending) => pending.intent));
   }
 
   #rollback(): void {
-    if (this.#database.inTransaction) this.#database.run("ROLLBACK");
     this.#database.heads.clear();
+    if (this.#database.inTransaction) this.#database.run("ROLLBACK");
   }
 
   /**
@@ -149,8 +150,8 @@ export class GroupCommit {
       return { ok: true, value };
     } catch (error) {
       if (!this.#database.inTransaction) throw error;
-      this.#database.run("ROLLBACK TO intent");
       this.#database.heads.clear();
+      this.#database.run("ROLLBACK TO intent");
       this.#database.run("RELEASE intent");
       return { ok: false, error };
     }
