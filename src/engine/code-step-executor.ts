@@ -7,7 +7,7 @@ import type { StepRecord, ToolCallRecord } from "../store/store.ts";
 import { CallOccurrences } from "./call-occurrences.ts";
 import type { CodeStepContext } from "./code-step-context.ts";
 import { readBlobValue } from "./hydrator.ts";
-import { type RunHandle, reach } from "./run-handle.ts";
+import { ABORT_GRACE_MS, type RunHandle, reach } from "./run-handle.ts";
 import type { CodeStep } from "./step.ts";
 import type { Frame, StepExecutor } from "./step-executor.ts";
 import { type PreparedTool, prepareTool, type Tool } from "./tool.ts";
@@ -33,9 +33,19 @@ export const codeStepExecutor: StepExecutor<CodeStep> = {
       call: (tool, input) => calls.call(tool, input),
       granularState: (stepName) => frame.run.store.readGranularState(frame.run.runId, stepName),
     };
+    // Code that does not listen to its signal is left behind after a moment: a cancelled run comes to its end.
+    const { signal, clock } = frame.run;
+    let stopWaiting: () => void = () => undefined;
+    const leave = () => {
+      stopWaiting = clock.after(ABORT_GRACE_MS, () => abandonment.reject(signal.reason));
+    };
+    signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) leave();
     const [outcome] = await Promise.allSettled([
       Promise.race([runCode(step, frame, context), abandonment.promise]),
     ]);
+    signal.removeEventListener("abort", leave);
+    stopWaiting();
     await calls.end();
     if (outcome.status === "rejected") throw outcome.reason;
     if (!isJsonObject(context.context))

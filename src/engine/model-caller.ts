@@ -3,13 +3,11 @@ import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usa
 import type { Charge, ModelCallSettlement } from "../store/store.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
-import { type RunHandle, reach } from "./run-handle.ts";
+import { ABORT_GRACE_MS, type RunHandle, reach } from "./run-handle.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 60_000;
-/** How long a model that was told to stop may take to say how far it came. */
-const ABORT_GRACE_MS = 1_000;
 
 export type Answer = {
   readonly response: ModelResponse;

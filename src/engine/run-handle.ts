@@ -27,6 +27,9 @@ export type RunHandle = {
   readonly signal: AbortSignal;
 };
 
+/** How long a model or a step's code that was told to stop may take to do so. */
+export const ABORT_GRACE_MS = 1_000;
+
 export function reach(run: RunHandle, point: CrashPoint, stepPath: string, turnIndex: number): void {
   run.probe(point, { runId: run.runId, stepPath, turnIndex });
 }

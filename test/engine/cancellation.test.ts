@@ -230,6 +230,30 @@ describe("a run that is cancelled", () => {
     expect(done).toEqual(["one", "two"]);
   });
 
+  it("inside a code step that does not listen leaves it behind after a moment, and runs it from its start when resumed", async () => {
+    const store = await memoryStore();
+    const cancel = new AbortController();
+    const entered = Promise.withResolvers<void>();
+    let times = 0;
+    const deaf = Step.run("deaf", () => {
+      times += 1;
+      entered.resolve();
+      return times === 1 ? new Promise<string>(() => undefined) : "done";
+    });
+    const clock = fakeClock();
+    const runner = new Runner(deaf, { store, clock });
+
+    const run = runner.run("Go", { runId: "r-1", signal: cancel.signal });
+    await entered.promise;
+    cancel.abort();
+    await clock.advance(1_000);
+
+    expect((await run).status).toBe("cancelled");
+    expect(await store.getRun("r-1")).toMatchObject(CANCELLED);
+    expect((await runner.resume("r-1")).output).toBe("done");
+    expect(times).toBe(2);
+  });
+
   it("when it is all but over has succeeded, and stays so", async () => {
     const store = await memoryStore();
     const cancel = new AbortController();
