@@ -10,7 +10,8 @@ const MARKER = Symbol.for("pawl.error");
 export abstract class PawlError<D extends JsonObject = JsonObject> extends Error {
   abstract readonly code: string;
   readonly details: D;
-  readonly [MARKER] = true;
+  /** The run it came from, where it came from one: `runner.resume(error.runId)` goes on with it. */
+  runId?: string;
 
   constructor(message: string, details: D, options?: ErrorOptions) {
     super(message, options);
@@ -21,6 +22,10 @@ export abstract class PawlError<D extends JsonObject = JsonObject> extends Error
   /** True when trying the same thing again, unchanged, can succeed. */
   get recoverable(): boolean {
     return false;
+  }
+
+  get [MARKER](): true {
+    return true;
   }
 
   /**
@@ -44,7 +49,7 @@ export class NotJsonError extends PawlError<{ path: string }> {
   readonly code = "not_json";
 }
 
-/** Something is wrong with how Pawl was called or set up: nothing was sent, nothing was stored. */
+/** Something is wrong with how Pawl was called or set up. What is wrong was not sent anywhere. */
 export class ConfigurationError extends PawlError {
   readonly code = "configuration";
   constructor(message: string, details: JsonObject = {}, options?: ErrorOptions) {

@@ -44,6 +44,10 @@ const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
 
 export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O> {
   assertStepName("agent", definition.name);
+  if (typeof definition.model !== "object" || definition.model === null)
+    throw new ConfigurationError(`Agent ${definition.name} has no model: give it an AI SDK model.`);
+  if (definition.output !== undefined)
+    zodJsonSchema(definition.output, `The output schema of agent ${definition.name}`);
   const settings: ModelSettings = { maxOutputTokens: DEFAULT_MAX_OUTPUT_TOKENS, ...definition.settings };
   if (!Number.isSafeInteger(settings.maxOutputTokens) || settings.maxOutputTokens < 1) {
     throw new ConfigurationError(

@@ -144,7 +144,9 @@ class CodeStepCalls {
   async #plan(tool: Tool, input: JsonObject): Promise<{ plan: ToolCallPlan; prepared: PreparedTool }> {
     this.#run.signal.throwIfAborted();
     if (tool.name === null)
-      throw new ConfigurationError("A tool that a code step calls needs a name of its own: give it one.");
+      throw new ConfigurationError(
+        `The tool ${JSON.stringify(tool.description)} that step ${this.#step.path} calls has no name: give it one, tool({ name: … }).`,
+      );
     assertJson(input, `The input of ${tool.name}`);
     const prepared = await prepareTool(tool.name, tool);
     const request = {

@@ -58,6 +58,10 @@ export async function openScope(step: GranularStep, maxTurns: number, frame: Fra
   if (instance === null) throw new Error("The turns of an agent need their stored instance.");
   const { options, agent, name } = step;
   const input = options.input ?? frame.input;
+  if (run.limit.microDollars !== null && run.pricing.models[agent.model.modelId] === undefined)
+    throw new ConfigurationError(
+      `Run ${run.runId} has a budget in micro-dollars, and model ${agent.model.modelId} has no price: give the runner a \`pricing\` that knows it, or a budget in tokens.`,
+    );
   const prepared = await prepareAgent(agent, options.completion, run.estimateTokens);
   const { enforceIdempotency, blobThresholdBytes, historyMaxTokens } = options;
   const switches = { mode: "granular", enforceIdempotency, blobThresholdBytes, historyMaxTokens };

@@ -173,7 +173,7 @@ export function quotaExceeded(
 ): QuotaExceededError {
   const { unit, wanted, remaining } = denied;
   return new QuotaExceededError(
-    `Run ${runId}: the next model call may cost ${wanted} ${unit} and ${remaining} are left of the budget. Nothing was sent; resume with a higher budget.`,
+    `Run ${runId}: the next model call may cost ${wanted} ${unit} and ${remaining} are left of the budget. Nothing was sent; resume with a higher budget, or let the agent answer in fewer tokens (settings.maxOutputTokens).`,
     { unit, wanted, remaining },
   );
 }

@@ -49,7 +49,7 @@ export function assertSameShape(
     .map(({ what, was: before, is: after }) => `${what} was ${before} and is ${after}`)
     .join("; ");
   throw new ResumeError(
-    `Run ${runId} cannot go on: its pipeline is not what it was as far as the run has come: ${described}. No call was made; put it back, or start a new run.`,
+    `Run ${runId} cannot go on: its pipeline is not what it was as far as the run has come: ${described}. No call was made; put it back and resume, or start a new run.`,
     { irrecoverable: true, changes },
   );
 }

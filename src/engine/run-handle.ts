@@ -1,3 +1,4 @@
+import type { Limit } from "../core/quota.ts";
 import type { TokenEstimator } from "../core/token-estimate.ts";
 import type { Pricing } from "../core/usage.ts";
 import type { Fence, ModelCallSettlement, Store } from "../store/store.ts";
@@ -15,6 +16,7 @@ export type RunHandle = {
   readonly clock: Clock;
   readonly random: Random;
   readonly pricing: Pricing;
+  readonly limit: Limit;
   readonly estimateTokens: TokenEstimator;
   readonly modelTimeoutMs: number;
   readonly maxModelAttempts: number;

@@ -27,7 +27,7 @@ import type { RunResult } from "./run-result.ts";
 import type { PipelineStep } from "./step.ts";
 import type { StepRegistry } from "./step-registry.ts";
 
-type SessionFields = "runId" | "fence" | "store" | "lease" | "owed" | "signal";
+type SessionFields = "runId" | "fence" | "store" | "lease" | "limit" | "owed" | "signal";
 
 export type RunSessionOptions = Omit<RunHandle, SessionFields> & {
   readonly leaseMs: number;
@@ -82,6 +82,7 @@ export class RunSession {
       fence: this.#fence,
       store: this.#store,
       lease,
+      limit: this.#claim.run.limit,
       owed: [],
       signal: this.#stop.signal,
     };
@@ -122,7 +123,7 @@ export class RunSession {
   async #fail(run: RunHandle, error: unknown): Promise<void> {
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
     if (reason instanceof LeaseLostError || error instanceof LeaseLostError)
-      throw reason instanceof LeaseLostError ? reason : error;
+      throw ofRun(run.runId, reason instanceof LeaseLostError ? reason : error);
     const end = endOf(reason, this.#root.name);
     try {
       for (const settlement of run.owed) await this.#pay(settlement);
@@ -136,7 +137,7 @@ export class RunSession {
         message: `The run could not be released: ${String(refused)}`,
       });
     }
-    if (end.thrown !== null) throw end.thrown;
+    if (end.thrown !== null) throw ofRun(run.runId, end.thrown);
   }
 
   /** A store that still cannot take it keeps the run from being released: whoever takes it over then pays. */
@@ -181,6 +182,12 @@ function endOf(error: unknown, step: string): { readonly run: RunEnd; readonly t
 }
 
 /** As JSON, whatever user code put into it: an error that cannot be stored would leave the run without an end. */
+/** The same error, saying which run it came from. */
+export function ofRun<E>(runId: string, error: E): E {
+  if (PawlError.isInstance(error)) error.runId = runId;
+  return error;
+}
+
 function stored({ code, message, details }: PawlError): StoredError {
   return { code, message: message.toWellFormed(), details: storedDetails(details) };
 }

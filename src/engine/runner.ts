@@ -1,6 +1,13 @@
 import { v7 as uuidv7 } from "uuid";
 import { assertJson, canonicalHash } from "../core/canonical-json.ts";
-import { ConfigurationError, RunBusyError, RunNotFoundError, reviveError } from "../core/errors.ts";
+import {
+  ConfigurationError,
+  ResumeError,
+  RunBusyError,
+  RunNotFoundError,
+  reviveError,
+  ToolCallInDoubtError,
+} from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import type { Limit } from "../core/quota.ts";
 import { assertRunId } from "../core/step-path.ts";
@@ -19,7 +26,7 @@ import { shapeOf } from "./pipeline-shape.ts";
 import type { Clock, Random } from "./ports.ts";
 import type { RunEvent, RunEventListener } from "./run-events.ts";
 import type { RunResult } from "./run-result.ts";
-import { RunSession, resultOf } from "./run-session.ts";
+import { ofRun, RunSession, resultOf } from "./run-session.ts";
 import { type PipelineStep, Step, type StepNode } from "./step.ts";
 import type { StepExecutor } from "./step-executor.ts";
 import { StepRegistry } from "./step-registry.ts";
@@ -147,6 +154,7 @@ export class Runner<O = unknown> {
 
   async #begin(store: Store, input: Json, options: RunOptions): Promise<Begun> {
     if (options.fresh !== true) {
+      await this.#assertSettled(store, canonicalHash(input));
       const abandoned = await store.findAbandonedRuns(this.#root.name, canonicalHash(input));
       for (const runId of abandoned) {
         const outcome = await store.claimRun(runId, this.#claimOptions(["running"], options));
@@ -155,6 +163,20 @@ export class Runner<O = unknown> {
       }
     }
     return this.#beginNamed(store, input, uuidv7(), options);
+  }
+
+  /**
+   * A run that stopped at a doubt, or because it is not what it was, is not passed over: starting the same thing anew, as
+   * a supervisor does that restarts its process, would do again what it has done.
+   */
+  async #assertSettled(store: Store, inputHash: Uint8Array): Promise<void> {
+    const run = await store.findLatestRun(this.#root.name, inputHash);
+    if (run?.status !== "failed" || run.error === null) return;
+    const error = reviveError(run.error);
+    const diverged = error instanceof ResumeError && error.irrecoverable;
+    if (!diverged && !(error instanceof ToolCallInDoubtError)) return;
+    const reminder = `This is how run ${run.runId} of the same input ended: resume it, or start anew with \`fresh: true\`.`;
+    throw ofRun(run.runId, reviveError({ ...run.error, message: `${error.message} (${reminder})` }));
   }
 
   async #beginNamed(store: Store, input: Json, runId: string, options: RunOptions): Promise<Begun> {
@@ -212,7 +234,7 @@ export class Runner<O = unknown> {
   ): Promise<RunResult<O>> {
     if (begun.kind === "ended") {
       const { run } = begun;
-      if (run.status === "failed" && run.error !== null) throw reviveError(run.error);
+      if (run.status === "failed" && run.error !== null) throw ofRun(run.runId, reviveError(run.error));
       const result = await resultOf<O>(store, run, true);
       listener({ type: "run.finished", runId: run.runId, result });
       return result;
@@ -249,6 +271,8 @@ export class Runner<O = unknown> {
 }
 
 function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
+  if (typeof target !== "object" || target === null)
+    throw new ConfigurationError("A runner needs something to run: give it an agent, a step or a pipeline.");
   if (isAgent(target)) return Step.granular(target.name, target);
   const step = target;
   const children = step.kind === "pipeline" ? (step.children ?? []) : [step];
@@ -269,6 +293,11 @@ function assertLimits(options: RunnerOptions): void {
 }
 
 function limitOf(budget: Budget | undefined): Limit {
+  const unknown = Object.keys(budget ?? {}).find((unit) => unit !== "tokens" && unit !== "microDollars");
+  if (unknown !== undefined)
+    throw new ConfigurationError(
+      `A budget has no ${JSON.stringify(unknown)}: give it in tokens, microDollars or both.`,
+    );
   return { tokens: budget?.tokens ?? null, microDollars: budget?.microDollars ?? null };
 }
 

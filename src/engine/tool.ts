@@ -22,7 +22,7 @@ export interface ToolCallContext {
 
 /** What people write to make a tool. */
 export interface ToolDefinition<I, O> {
-  /** The key in the agent's `tools` unless said otherwise. */
+  /** The key in the agent's `tools` unless said otherwise; needed for a tool that a code step calls. */
   readonly name?: string;
   /** "local" unless said otherwise. */
   readonly namespace?: string;
@@ -30,7 +30,10 @@ export interface ToolDefinition<I, O> {
   readonly inputSchema: z.ZodType<I>;
   /** What the tool changes; unknown counts as `external`. */
   readonly effect?: SideEffectClass;
-  /** What may be done when a crash left the outcome unknown: `repeat` for read-only tools, else `opaque`. */
+  /**
+   * What may be done when a crash left the outcome unknown: `repeat` runs the call again, `keyed` does so with the same
+   * key, any other never does, and the run stops. Unless said otherwise `repeat` for read-only tools, else `opaque`.
+   */
   readonly recovery?: RecoveryClass;
   /** The payload has to carry the call's key: the input schema needs an `idempotencyKey` property. */
   readonly requiresIdempotencyKey?: boolean;
@@ -74,8 +77,7 @@ export type Tool = {
  */
 export function tool<I, O>(definition: ToolDefinition<I, O>): Tool {
   const { description, inputSchema, identity } = definition;
-  if (typeof definition.execute !== "function")
-    throw new ConfigurationError(`A tool needs an execute function (${description}).`);
+  assertDefinition(definition);
   return makeTool({
     name: definition.name ?? null,
     namespace: definition.namespace ?? "local",
@@ -87,6 +89,29 @@ export function tool<I, O>(definition: ToolDefinition<I, O>): Tool {
     identity: identity ?? null,
     execute: (input, call) => definition.execute(input, call),
   });
+}
+
+/** What the types say, for those who came without them. */
+function assertDefinition<I, O>(definition: ToolDefinition<I, O>): void {
+  const given: { readonly [name: string]: unknown } = { ...definition };
+  const which = `The tool ${JSON.stringify(given.name ?? given.description ?? "without a name")}`;
+  if (typeof given.description !== "string")
+    throw new ConfigurationError(`${which} needs a description: say what it does.`);
+  if (typeof definition.execute !== "function")
+    throw new ConfigurationError(`${which} needs an execute function.`);
+  if (typeof given.inputSchema !== "object" || given.inputSchema === null || !("_zod" in given.inputSchema))
+    throw new ConfigurationError(`${which} needs an inputSchema: give it a zod schema, z.object({ … }).`);
+  assertOneOf(which, "effect", given.effect, EFFECTS);
+  assertOneOf(which, "recovery", given.recovery, RECOVERIES);
+  zodJsonSchema(definition.inputSchema, `${which}: its inputSchema`);
+}
+
+const EFFECTS: readonly SideEffectClass[] = ["external", "memory", "local", "read_only"];
+const RECOVERIES: readonly RecoveryClass[] = ["repeat", "keyed", "reconcile", "opaque"];
+
+function assertOneOf(which: string, what: string, value: unknown, allowed: readonly string[]): void {
+  if (value === undefined || allowed.some((one) => one === value)) return;
+  throw new ConfigurationError(`${which} has ${what} ${JSON.stringify(value)}: use ${allowed.join(", ")}.`);
 }
 
 /** A tool from its parts; for adapters that bring tools of another make. */
@@ -131,9 +156,18 @@ function parse(
 }
 
 /** The JSON Schema of what a zod schema takes in, without the `$schema` line, which says nothing about the input. */
-export function zodJsonSchema(schema: z.ZodType): JsonObject {
-  const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: "input" });
-  return JSON.parse(JSON.stringify(jsonSchema)) as JsonObject;
+export function zodJsonSchema(schema: z.ZodType, name = "The schema"): JsonObject {
+  try {
+    const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: "input" });
+    return JSON.parse(JSON.stringify(jsonSchema)) as JsonObject;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigurationError(
+      `${name} has no JSON Schema that a model could be shown: ${why}.`,
+      {},
+      { cause: error },
+    );
+  }
 }
 
 /** A tool whose schema has been read: what the fingerprint, the model and the gateway need. */

@@ -113,6 +113,8 @@ export interface Store extends StoreReader {
 export interface StoreReader {
   getRun(runId: string): Promise<RunRecord | null>;
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
+  /** The newest run of this pipeline and input, whatever became of it. */
+  findLatestRun(pipeline: string, inputHash: Uint8Array): Promise<RunRecord | null>;
   /** Runs of this pipeline and input that say `running` while no living process holds them, newest first. */
   findAbandonedRuns(pipeline: string, inputHash: Uint8Array): Promise<readonly string[]>;
   /** The run's input and pinned shape, as they were given. */

@@ -154,7 +154,7 @@ describe("ctx.call", () => {
 
 describe("a call that cannot be made", () => {
   it.each<[string, (ctx: CodeStepContext) => Promise<Json>, RegExp]>([
-    ["of a tool without a name", (ctx) => ctx.call(unnamed, {}), /name of its own/],
+    ["of a tool without a name", (ctx) => ctx.call(unnamed, {}), /has no name: give it one/],
     ["with input that does not fit", (ctx) => ctx.call(noteTool().note, { text: 1 }), /text/],
     [
       "with input that is not JSON",

@@ -188,6 +188,7 @@ export async function beginRun(
     maxParallelToolCalls: 8,
     emit: () => undefined,
     probe: () => undefined,
+    limit,
     owed: [],
     signal: new AbortController().signal,
     ...options.run,

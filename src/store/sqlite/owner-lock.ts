@@ -88,7 +88,8 @@ function idOf(owner: string): string | null {
 function tryLock(file: string): DatabaseSync | null {
   const connection = new DatabaseSync(file, { timeout: 0 });
   try {
-    connection.exec("BEGIN EXCLUSIVE");
+    // In memory: a lock has nothing to roll back, and a journal beside it would outlive a killed process.
+    connection.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return connection;
   } catch (error) {
     connection.close();

@@ -20,6 +20,15 @@ export function listRuns(database: Database, filter: RunFilter): RunRecord[] {
     .map(runRecord);
 }
 
+export function findLatestRun(database: Database, pipeline: string, inputHash: Uint8Array): RunRecord | null {
+  const row = database.get(
+    `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? AND input_hash = ? ORDER BY run_no DESC LIMIT 1`,
+    pipeline,
+    inputHash,
+  );
+  return row === null ? null : runRecord(row);
+}
+
 export function runningRuns(database: Database, pipeline: string, inputHash: Uint8Array): RunRecord[] {
   return database
     .all(

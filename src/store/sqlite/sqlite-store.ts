@@ -137,6 +137,10 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => readers.listRuns(this.#database, filter));
   }
 
+  findLatestRun(pipeline: string, inputHash: Uint8Array): Promise<contract.RunRecord | null> {
+    return this.#read(() => readers.findLatestRun(this.#database, pipeline, inputHash));
+  }
+
   findAbandonedRuns(pipeline: string, inputHash: Uint8Array): Promise<readonly string[]> {
     return this.#read(() =>
       readers

@@ -194,6 +194,13 @@ export const runChecks: readonly Check[] = [
       advance(LEASE_MS);
       assert.deepEqual(await store.findAbandonedRuns("report", hash), ["young", "old"]);
       assert.deepEqual(await store.findAbandonedRuns("report", sha256("pawls")), ["other-input"]);
+      assert.equal(
+        (await store.findLatestRun("report", hash))?.runId,
+        "held",
+        "the newest, whatever became of it",
+      );
+      assert.equal((await store.findLatestRun("report", sha256("pawls")))?.runId, "other-input");
+      assert.equal(await store.findLatestRun("report", sha256("nothing")), null);
     },
   ),
 ];

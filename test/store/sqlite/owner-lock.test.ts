@@ -48,6 +48,15 @@ describe("a run whose process", () => {
     await store.close();
   });
 
+  it("was killed leaves nothing behind once the next one has opened and closed the store", async () => {
+    const file = databaseFile();
+    const { child } = await holdRun(file);
+    await child.kill();
+    const store = await openStore(`file:${file}`);
+    await store.close();
+    expect(readdirSync(join(file, ".."))).toEqual(["pawl.db"]);
+  });
+
   it("was killed before this one opened the store can be claimed at once, its lock file swept away", async () => {
     const file = databaseFile();
     const { child, owner } = await holdRun(file);
