@@ -19,18 +19,18 @@ function isInline(step: StepNode): boolean {
 
 /**
  * Refuses to go on when a step that the run has reached is not what it was. Steps after it may differ: nothing of
- * theirs has happened. What was reached is told by all instances begun, not by the current one alone: that may be a
- * loop that was entered again, or the first step of an iteration whose others ran in the iteration before.
+ * theirs has happened, and what they are now is pinned for the next worker. What was reached is told by all instances
+ * begun, not by the current one alone: that may be a loop that was entered again, or the first step of an iteration
+ * whose others ran in the iteration before.
  */
 export function assertSameShape(
   runId: string,
-  stored: Json,
+  pinned: Json,
   present: StepNode,
-  begun: readonly { readonly path: StepPath; readonly kind: string }[],
+  begun: readonly { readonly path: StepPath }[],
 ): void {
-  const reached = new Map(begun.map(({ path, kind }) => [withoutIterations(path), kind]));
-  const pinned = stored as readonly ShapeEntry[];
-  const was = pinned.map(({ path, kind }) => ({ path, kind: reached.get(path) ?? kind }));
+  const reached = new Set(begun.map(({ path }) => withoutIterations(path)));
+  const was = pinned as readonly ShapeEntry[];
   const is = shapeOf(present);
   const known = was.findLastIndex(({ path }) => reached.has(path)) + 1;
   const changes = Array.from({ length: known }, (_, i) => ({
@@ -38,12 +38,6 @@ export function assertSameShape(
     was: show(was[i]),
     is: show(is[i]),
   })).filter((change) => change.was !== change.is);
-  // A step that was added behind these, which was allowed then, and has been reached since.
-  for (const [path, kind] of reached) {
-    const now = is.find((entry) => entry.path === path);
-    if (was.some((entry) => entry.path === path) || now?.kind === kind) continue;
-    changes.push({ what: "an added step", was: show({ path, kind }), is: show(now) });
-  }
   if (changes.length === 0) return;
   const described = changes
     .map(({ what, was: before, is: after }) => `${what} was ${before} and is ${after}`)

@@ -1,3 +1,4 @@
+import { canonicalJson } from "../core/canonical-json.ts";
 import {
   LeaseLostError,
   PausedError,
@@ -20,7 +21,7 @@ import type {
 } from "../store/store.ts";
 import { executeStep, stepFailed } from "./execute-step.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
-import { assertSameShape } from "./pipeline-shape.ts";
+import { assertSameShape, shapeOf } from "./pipeline-shape.ts";
 import type { RunEventListener } from "./run-events.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { RunResult } from "./run-result.ts";
@@ -114,6 +115,8 @@ export class RunSession {
     const { input, shape } = await this.#store.readRunInput(run.runId);
     const begun = this.#claim.run.currentStep === null ? [] : await this.#store.listSteps(run.runId);
     assertSameShape(run.runId, shape, this.#root, begun);
+    const present = shapeOf(this.#root);
+    if (canonicalJson(present) !== canonicalJson(shape)) await this.#store.pinShape(this.#fence, present);
     const context = { value: {} as JsonObject };
     const output = await executeStep(this.#registry, this.#root, { run, path: ROOT_PATH, input, context });
     return { output, context: context.value };

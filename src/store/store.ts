@@ -67,6 +67,9 @@ export interface Store extends StoreReader {
    */
   releaseRun(fence: Fence, end: RunEnd): Promise<void>;
 
+  /** Pins the pipeline's shape anew, for a worker that goes on with other steps after those the run has reached. */
+  pinShape(fence: Fence, shape: Json): Promise<void>;
+
   /** Enters a step instance, or enters it again after a failure. */
   beginStep(fence: Fence, step: NewStep): Promise<StepRecord>;
 

@@ -184,6 +184,31 @@ describe("a process that comes with another pipeline goes on", () => {
     for (const name of ran) expect(result.context[name]).toBe(1);
   });
 
+  test("where a step was put before the last, and the process died in the last once more", async () => {
+    const folder = dead.copy();
+    const shape: Shape = [
+      ["code", "gather"],
+      ["agent", "errands"],
+      ["code", "check"],
+      ["agent", "render"],
+    ];
+    await folder.killed({
+      scenario: "report",
+      act: RESUME,
+      variant: { shape },
+      crash: { point: "turn:journaled", step: "render", turn: 2 },
+    });
+    const before = folder.witness();
+    const error = await folder.error({ scenario: "report", act: RESUME });
+    expect(error).toMatchObject({ name: "ResumeError", irrecoverable: true });
+    expect(error.message).toContain("was check (run) and is render (run)");
+    expect(folder.witness()).toEqual(before);
+
+    const result = await folder.result({ scenario: "report", act: RESUME, variant: { shape } });
+    expect(result.status).toBe("succeeded");
+    expect(folder.lines("code").map(({ name }) => name)).toEqual(["gather", "check"]);
+  });
+
   test("where a step was put behind the others, and the process died in it once more", async () => {
     const folder = dead.copy();
     const shape: Shape = [

@@ -1,5 +1,6 @@
 import { canonicalJson } from "../../core/canonical-json.ts";
 import type { StoredError } from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
 import { Quota } from "../../core/quota.ts";
 import { chargeFor, type ModelCallEnd, NOTHING } from "../../core/usage.ts";
 import type {
@@ -93,6 +94,12 @@ export function renewLease(database: Database, now: number, fence: Fence, leaseM
   fencedRunRow(database, fence);
   // No event: a renewal changes nothing that anybody would want to verify, and there is one every few seconds.
   database.run("UPDATE runs SET lease_until = ? WHERE run_id = ?", now + leaseMs, fence.runId);
+}
+
+export function pinShape(database: Database, now: number, fence: Fence, shape: Json): void {
+  const row = fencedRunRow(database, fence);
+  database.run("UPDATE run_inputs SET shape = ? WHERE run_no = ?", canonicalJson(shape), row.runNo);
+  saveRun(database, row, now, "run.reshaped", {});
 }
 
 export function releaseRun(database: Database, now: number, fence: Fence, end: RunEnd): void {

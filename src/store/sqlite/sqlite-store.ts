@@ -81,6 +81,10 @@ export class SqliteStore implements contract.Store {
     return this.#write("releaseRun", (now) => runs.releaseRun(this.#database, now, fence, end));
   }
 
+  pinShape(fence: contract.Fence, shape: Json): Promise<void> {
+    return this.#write("pinShape", (now) => runs.pinShape(this.#database, now, fence, shape));
+  }
+
   beginStep(fence: contract.Fence, step: contract.NewStep): Promise<contract.StepRecord> {
     return this.#write("beginStep", (now) => steps.beginStep(this.#database, now, fence, step));
   }

@@ -30,6 +30,10 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
     perform: ({ store }, fence) => store.releaseRun(fence, SUCCEEDED),
     ofStep: false,
   },
+  pinShape: {
+    perform: ({ store }, fence) => store.pinShape(fence, [{ path: "polish", kind: "loop" }]),
+    ofStep: false,
+  },
   beginStep: {
     perform: ({ store }, fence) => store.beginStep(fence, newStep("polish")),
     ofStep: false,
