@@ -40,6 +40,10 @@ export function assertJson(value: unknown, name = "The value"): asserts value is
   throw new NotJsonError(`${name} is not JSON: ${path} is ${culprit.what}.`, { path });
 }
 
+export function isJson(value: unknown): value is Json {
+  return findCulprit(value, []) === null;
+}
+
 /** The path is put together on the way back from the culprit: a value that is JSON, as nearly all are, needs none. */
 type Culprit = { readonly path: (string | number)[]; readonly what: string };
 

@@ -12,12 +12,23 @@ export class CallOccurrences {
   }
 
   /** The number of the next call of this identity, from 1. It is taken by asking. */
-  async next(identityHash: Buffer, keyOf: (occurrence: number) => Buffer): Promise<number> {
+  next(identityHash: Buffer, keyOf: (occurrence: number) => Buffer): number | Promise<number> {
     const identity = identityHash.toString("hex");
-    const isTaken = this.#isTaken;
-    if (isTaken !== null && !this.#seen.has(identity)) {
-      this.#seen.set(identity, (await firstFree(async (n) => !(await isTaken(keyOf(n))))) - 1);
-    }
+    if (this.#isTaken === null || this.#seen.has(identity)) return this.#take(identity);
+    return this.#ask(identity, this.#isTaken, keyOf);
+  }
+
+  async #ask(
+    identity: string,
+    isTaken: (key: Buffer) => Promise<boolean>,
+    keyOf: (occurrence: number) => Buffer,
+  ): Promise<number> {
+    const free = await firstFree(async (n) => !(await isTaken(keyOf(n))));
+    if (!this.#seen.has(identity)) this.#seen.set(identity, free - 1);
+    return this.#take(identity);
+  }
+
+  #take(identity: string): number {
     const occurrence = (this.#seen.get(identity) ?? 0) + 1;
     this.#seen.set(identity, occurrence);
     return occurrence;

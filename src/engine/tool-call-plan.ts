@@ -53,16 +53,25 @@ export async function planToolCall(
   return { request, identityHash, occurrence, idempotencyKey, payload };
 }
 
-async function identityOf({
-  tool,
-  input,
-}: ToolCallRequest): Promise<{ value: Json; problem: string | null }> {
+type Identity = { readonly value: Json; readonly problem: string | null };
+
+function identityOf({ tool, input }: ToolCallRequest): Identity | Promise<Identity> {
   const whole = { value: withoutKey(tool, input), problem: null };
-  if (tool === null || tool.identity === null) return whole;
+  return tool === null || tool.identity === null
+    ? whole
+    : declaredIdentity(tool, tool.identity, input, whole);
+}
+
+async function declaredIdentity(
+  tool: PreparedTool,
+  identity: NonNullable<PreparedTool["identity"]>,
+  input: Json,
+  whole: Identity,
+): Promise<Identity> {
   const parsed = await parse(tool, withKey(tool, input, KEY_STAND_IN));
   if (!parsed.ok) return whole;
   try {
-    const value: unknown = tool.identity(parsed.value as never);
+    const value: unknown = identity(parsed.value as never);
     assertJson(value, "What it returned");
     return { value, problem: null };
   } catch (error) {

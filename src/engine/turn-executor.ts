@@ -1,3 +1,4 @@
+import { isJson } from "../core/canonical-json.ts";
 import { isTurnComplete } from "../core/completion.ts";
 import { ResumeError } from "../core/errors.ts";
 import type { MessageGroup } from "../core/history-truncation.ts";
@@ -100,7 +101,9 @@ async function journalTurn(
   reach(run, "model:answered", scope.path, turnIndex);
   const { finishReason, responseId, invalidCalls } = response;
   // A model cuts a character in half now and then; what cannot be stored must not cost the whole answer.
-  const content = throughJson(response.content) as readonly AssistantPart[];
+  const content = isJson(response.content)
+    ? response.content
+    : (throughJson(response.content) as readonly AssistantPart[]);
   const stored: StoredResponse = {
     content,
     finishReason,

@@ -6,40 +6,48 @@ import type { GranularStateRow, LastModelCall, RunHead } from "./run-head.ts";
 import { chargedAmount, reservedAmount } from "./run-row.ts";
 import { TURNS_OF_STEP, turnNo } from "./turn-number.ts";
 
+/** Reserves for one try at a turn, if the quota allows it. */
+export function reserve(run: RunHead, opening: TurnOpening, attempt: number): TurnOpened {
+  const reservation = run.quota.reserve(opening.reserve);
+  if (reservation.kind === "denied") {
+    const { unit, wanted, remaining } = reservation;
+    return { kind: "denied", unit, wanted, remaining };
+  }
+  run.quota = reservation.quota;
+  return { kind: "opened", attempt, reserved: opening.reserve };
+}
+
 /**
- * Reserves for one try at a turn, if the quota allows it. The reservation stands in the step's state row: in steady
- * state that row is written anyway, so opening a turn costs no page of its own.
+ * Opens a turn by itself. The reservation stands in the step's state row, which a commit writes anyway: from the second
+ * turn on, opening rides in there and costs no page of its own.
  */
 export function openModelCall(
   database: Database,
   run: RunHead,
   now: number,
   opening: TurnOpening,
-  attempt: number,
+  state: GranularStateRow,
 ): TurnOpened {
-  const { stepKey, turnIndex, reserve } = opening;
-  const reservation = run.quota.reserve(reserve);
-  if (reservation.kind === "denied") {
-    const { unit, wanted, remaining } = reservation;
-    return { kind: "denied", unit, wanted, remaining };
-  }
-  run.quota = reservation.quota;
+  const { stepKey, turnIndex } = opening;
+  const opened = reserve(run, opening, nextAttempt(database, state, turnIndex));
+  if (opened.kind === "denied") return opened;
+  const { attempt, reserved } = opened;
   database.run(
     `UPDATE granular_states SET open_turn_index = ?, open_attempt = ?, opened_at = ?, reserved_tokens = ?,
             reserved_micro_dollars = ? WHERE step_no = ?`,
     turnIndex,
     attempt,
     now,
-    reserve.tokens,
-    reserve.microDollars,
+    reserved.tokens,
+    reserved.microDollars,
     stepKey,
   );
-  granularState(database, run, stepKey).lastCall = { turnIndex, attempt, openedAt: now, reserved: reserve };
-  return { kind: "opened", attempt, reserved: reserve };
+  state.lastCall = { turnIndex, attempt, openedAt: now, reserved };
+  return opened;
 }
 
 /** The number of the next try at a turn. One that is still open has to be settled first, one that was answered is the last. */
-export function nextAttempt(database: Database, state: GranularStateRow, turnIndex: number): number {
+function nextAttempt(database: Database, state: GranularStateRow, turnIndex: number): number {
   const { lastCall } = state;
   if (isJournaled(database, state.stepNo, turnIndex))
     throw new Error(`Turn ${turnIndex} is journaled: the model has answered and is not asked again.`);

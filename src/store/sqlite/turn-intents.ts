@@ -10,7 +10,7 @@ import type {
 } from "../store.ts";
 import type { Database } from "./database.ts";
 import { assertNextTurn, granularState } from "./granular-state.ts";
-import { nextAttempt, openModelCall, reclaim, settleFailedCall } from "./model-calls.ts";
+import { openModelCall, reclaim, reserve, settleFailedCall } from "./model-calls.ts";
 import type { RunHead } from "./run-head.ts";
 import { fencedStep, recordEvent } from "./run-row.ts";
 import { insertToolCall, turnCalls, writeTurnReceipt } from "./tool-call-intents.ts";
@@ -32,7 +32,7 @@ export function openTurn(database: Database, now: number, fence: Fence, opening:
   );
   const state = granularState(database, run, stepKey);
   assertNextTurn(state, turnIndex);
-  const opened = openModelCall(database, run, now, opening, nextAttempt(database, state, turnIndex));
+  const opened = openModelCall(database, run, now, opening, state);
   const facts: JsonObject =
     opened.kind === "denied"
       ? { turn: turnIndex, unit: opened.unit, wanted: opened.wanted, remaining: opened.remaining }
@@ -73,20 +73,28 @@ export function commitTurn(
   writeLastReceipts(database, run, now, commit);
   const state = granularState(database, run, stepKey);
   assertNextTurn(state, turnIndex);
+  const next = commit.next === null ? null : reserve(run, commit.next, 1);
+  const opened = next?.kind === "opened" ? next : null;
   const changed = database.run(
     `UPDATE granular_states SET turn_index = ?, is_complete = ?, messages = messages + ?, tokens = tokens + ?,
-            open_turn_index = NULL, open_attempt = NULL, reserved_tokens = NULL, reserved_micro_dollars = NULL
+            open_turn_index = ?, open_attempt = ?, opened_at = ?, reserved_tokens = ?, reserved_micro_dollars = ?
       WHERE step_no = ? AND turn_index = ? AND is_complete = 0`,
     turnIndex,
     Number(isComplete),
     commit.messages,
     commit.tokens,
+    opened === null ? null : turnIndex + 1,
+    opened?.attempt ?? null,
+    opened === null ? null : now,
+    opened?.reserved.tokens ?? null,
+    opened?.reserved.microDollars ?? null,
     stepKey,
     turnIndex - 1,
   );
   if (changed !== 1) throw new Error(`The turns of step ${stepKey} were changed by another process.`);
-  Object.assign(state, { turnIndex, isComplete, lastCall: null });
-  const next = commit.next === null ? null : openModelCall(database, run, now, commit.next, 1);
+  state.turnIndex = turnIndex;
+  state.isComplete = isComplete;
+  state.lastCall = opened === null ? null : { turnIndex: turnIndex + 1, openedAt: now, ...opened };
   recordEvent(database, run, now, "turn.committed", {
     turn: turnIndex,
     ...(journal === null ? {} : chargeFacts(journal)),
