@@ -34,17 +34,15 @@ export const codeStepExecutor: StepExecutor<CodeStep> = {
       granularState: (stepName) => frame.run.store.readGranularState(frame.run.runId, stepName),
     };
     // Code that does not listen to its signal is left behind after a moment: a cancelled run comes to its end.
-    const { signal, clock } = frame.run;
+    const { clock, onAbort } = frame.run;
     let stopWaiting: () => void = () => undefined;
-    const leave = () => {
-      stopWaiting = clock.after(ABORT_GRACE_MS, () => abandonment.reject(signal.reason));
-    };
-    signal.addEventListener("abort", leave, { once: true });
-    if (signal.aborted) leave();
+    const stopListening = onAbort((reason) => {
+      stopWaiting = clock.after(ABORT_GRACE_MS, () => abandonment.reject(reason));
+    });
     const [outcome] = await Promise.allSettled([
       Promise.race([runCode(step, frame, context), abandonment.promise]),
     ]);
-    signal.removeEventListener("abort", leave);
+    stopListening();
     stopWaiting();
     await calls.end();
     if (outcome.status === "rejected") throw outcome.reason;

@@ -83,12 +83,9 @@ async function attempt(
     // A model that does not listen is not waited for.
     timers.push(run.clock.after(ABORT_GRACE_MS, () => deaf.reject(reason)));
   };
-  const onCancel = () => abort(run.signal.reason as Error);
   const timeout = () =>
     abort(new DOMException(`It took longer than ${run.modelTimeoutMs} ms.`, "TimeoutError"));
-  timers.push(run.clock.after(run.modelTimeoutMs, timeout));
-  run.signal.addEventListener("abort", onCancel, { once: true });
-  if (run.signal.aborted) onCancel();
+  timers.push(run.clock.after(run.modelTimeoutMs, timeout), run.onAbort(abort));
   try {
     const response = prepared.agent.model.respond({ ...request, signal: stop.signal });
     return { kind: "answered", response: await Promise.race([response, deaf.promise]) };
@@ -96,7 +93,6 @@ async function attempt(
     return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };
   } finally {
     for (const cancel of timers) cancel();
-    run.signal.removeEventListener("abort", onCancel);
   }
 }
 

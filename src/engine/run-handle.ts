@@ -27,6 +27,11 @@ export type RunHandle = {
   readonly owed: ModelCallSettlement[];
   /** Aborts when the caller cancels or the lease is lost. */
   readonly signal: AbortSignal;
+  /**
+   * Calls back with the reason when `signal` aborts, or at once where it has; the returned function ends that. A list of
+   * our own, since there is one listener a model call, and a signal's are slow to add and remove.
+   */
+  readonly onAbort: (listener: (reason: Error) => void) => () => void;
 };
 
 /** How long a model or a step's code that was told to stop may take to do so. */

@@ -28,7 +28,7 @@ import type { RunResult } from "./run-result.ts";
 import type { PipelineStep } from "./step.ts";
 import type { StepRegistry } from "./step-registry.ts";
 
-type SessionFields = "runId" | "fence" | "store" | "lease" | "limit" | "owed" | "signal";
+type SessionFields = "runId" | "fence" | "store" | "lease" | "limit" | "owed" | "signal" | "onAbort";
 
 export type RunSessionOptions = Omit<RunHandle, SessionFields> & {
   readonly leaseMs: number;
@@ -44,6 +44,7 @@ export class RunSession {
   readonly #fence: Fence;
   readonly #options: RunSessionOptions;
   readonly #stop = new AbortController();
+  readonly #listeners = new Set<(reason: Error) => void>();
 
   constructor(
     store: Store,
@@ -62,10 +63,8 @@ export class RunSession {
 
   async execute<O>(resumed: boolean, lost: readonly ModelCallRecord[]): Promise<RunResult<O>> {
     const { clock, leaseMs, cancel } = this.#options;
-    const onCancel = () => this.#stop.abort(new Cancelled());
-    const lease = new LeaseKeeper(this.#store, this.#fence, clock, leaseMs, (error) =>
-      this.#stop.abort(error),
-    );
+    const onCancel = () => this.#abort(new Cancelled());
+    const lease = new LeaseKeeper(this.#store, this.#fence, clock, leaseMs, (error) => this.#abort(error));
     cancel?.addEventListener("abort", onCancel, { once: true });
     if (cancel?.aborted === true) onCancel();
     const run: RunHandle = { ...this.#options, emit: harmless(this.#options.emit), ...this.#handle(lease) };
@@ -86,7 +85,19 @@ export class RunSession {
       limit: this.#claim.run.limit,
       owed: [],
       signal: this.#stop.signal,
+      onAbort: (listener) => {
+        if (this.#stop.signal.aborted) listener(this.#stop.signal.reason as Error);
+        this.#listeners.add(listener);
+        return () => void this.#listeners.delete(listener);
+      },
     };
+  }
+
+  /** Once: the first reason stands. */
+  #abort(reason: Error): void {
+    if (this.#stop.signal.aborted) return;
+    this.#stop.abort(reason);
+    for (const listener of this.#listeners) listener(reason);
   }
 
   async #work<O>(run: RunHandle, resumed: boolean, lost: readonly ModelCallRecord[]): Promise<RunResult<O>> {

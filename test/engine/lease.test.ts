@@ -1,7 +1,15 @@
 // A worker that may have lost its run stops before its next effect, and what it still writes is refused.
 
 import { describe, expect, it } from "vitest";
-import { LeaseLostError, Pipeline, Runner, Step, type Store } from "../../src/index.ts";
+import {
+  agent,
+  LeaseLostError,
+  type ModelPort,
+  Pipeline,
+  Runner,
+  Step,
+  type Store,
+} from "../../src/index.ts";
 import { type CrashPoint, fakeClock } from "../../src/testing/index.ts";
 import {
   collect,
@@ -253,5 +261,44 @@ describe("a run that another worker took over", () => {
     await failureAs(LeaseLostError, run);
     expect(calls[0]?.signal.reason).toBeInstanceOf(LeaseLostError);
     expect(await other.getRun("r-1")).toMatchObject({ status: "running", epoch: 2 });
+  });
+
+  it("has the first one let go of the model it is asking, and of code that does not listen", async () => {
+    const { second } = await twoWorkers();
+    const clock = fakeClock();
+    const file = databaseFile();
+    const store = await fileStore(file, { now: () => clock.now() });
+    const other = await fileStore(file, { now: () => second.clock.now() });
+    const takeOver = async (runId: string) => {
+      await other.claimRun(runId, { leaseMs: LEASE, from: ["running"] });
+      await clock.advance(LEASE / 3);
+    };
+    let heard: unknown;
+    const model: ModelPort = {
+      provider: "own",
+      modelId: "own",
+      respond: async ({ signal }) => {
+        await takeOver("r-1");
+        while (!signal.aborted) await new Promise(setImmediate);
+        heard = signal.reason;
+        throw heard;
+      },
+    };
+    const speaker = agent({ name: "speaker", model });
+    await failureAs(
+      LeaseLostError,
+      new Runner(speaker, { store, clock, leaseMs: LEASE }).run("Go", { runId: "r-1" }),
+    );
+    expect(heard).toBeInstanceOf(LeaseLostError);
+
+    const deaf = Step.run("deaf", async () => {
+      await takeOver("r-2");
+      await clock.advance(1_000);
+      await new Promise(() => undefined);
+    });
+    await failureAs(
+      LeaseLostError,
+      new Runner(deaf, { store, clock, leaseMs: LEASE }).run("Go", { runId: "r-2" }),
+    );
   });
 });

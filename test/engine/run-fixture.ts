@@ -191,6 +191,7 @@ export async function beginRun(
     limit,
     owed: [],
     signal: new AbortController().signal,
+    onAbort: () => () => undefined,
     ...options.run,
   };
   const loop = turnLoopOf(step);
