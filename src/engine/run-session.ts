@@ -195,13 +195,13 @@ function endOf(error: unknown, step: string): { readonly run: RunEnd; readonly t
   return { run: { status: "failed", error: stored(failure) }, thrown: failure };
 }
 
-/** As JSON, whatever user code put into it: an error that cannot be stored would leave the run without an end. */
 /** The same error, saying which run it came from. */
 export function ofRun<E>(runId: string, error: E): E {
   if (PawlError.isInstance(error)) error.runId = runId;
   return error;
 }
 
+/** As JSON, whatever user code put into it: an error that cannot be stored would leave the run without an end. */
 function stored({ code, message, details }: PawlError): StoredError {
   return { code, message: message.toWellFormed(), details: storedDetails(details) };
 }

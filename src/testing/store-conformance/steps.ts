@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Json } from "../../core/json.ts";
 import { assertRefused, type Check, check } from "./check.ts";
 import { FAILED, newStep, SampleRun } from "./sample-run.ts";
 
@@ -147,7 +148,8 @@ export const stepChecks: readonly Check[] = [
 
   check("what is not JSON is refused before anything is stored", async ({ store }) => {
     const run = await SampleRun.create(store);
-    const output = { when: new Date(0) } as unknown as string;
+    const given: unknown = { when: new Date(0) };
+    const output = given as Json;
     await assertRefused(store, run.runId, () =>
       store.beginStep(run.fence, newStep("polish", { input: output })),
     );
