@@ -33,8 +33,10 @@ function isModelPort(model: LanguageModel | ModelPort): model is ModelPort {
   return typeof model === "object" && "respond" in model;
 }
 
+export { guardedFetch, NetworkRefusedError } from "./adapters/guarded-fetch.ts";
 export type { CompletedTurn, Completion } from "./core/completion.ts";
 export {
+  AlreadySettledError,
   BlobMissingError,
   ConfigurationError,
   InfiniteRedirectError,
@@ -42,6 +44,8 @@ export {
   MaxIterationsExceededError,
   MaxTurnsExceededError,
   ModelCallError,
+  NeedsHuman,
+  NotApplied,
   NotJsonError,
   PausedError,
   PawlError,
@@ -53,14 +57,17 @@ export {
   StepFailedError,
   StoreUnavailableError,
   StoreUnusableError,
-  ToolCallInDoubtError,
+  ToolCallNotFoundError,
   ToolFailedError,
+  WaitNotFoundError,
 } from "./core/errors.ts";
 export type { Json, JsonObject } from "./core/json.ts";
 export type { AssistantPart, Message, ToolOutput } from "./core/message.ts";
 export { type Limit, Quota } from "./core/quota.ts";
+export { type Secret, secret } from "./core/secret.ts";
 export type { RecoveryClass, SideEffectClass } from "./core/tool-call-decision.ts";
 export type { Amount, ModelPrice, Pricing, Usage } from "./core/usage.ts";
+export type { Settlement, WaitAnswer } from "./core/wait.ts";
 export type { Agent } from "./engine/agent.ts";
 export type { CodeStepContext } from "./engine/code-step-context.ts";
 export type {
@@ -73,6 +80,7 @@ export type {
 } from "./engine/ports.ts";
 export type { RunEvent } from "./engine/run-events.ts";
 export type { RunResult } from "./engine/run-result.ts";
+export type { Constraints, Policy } from "./engine/run-rules.ts";
 export {
   type Budget,
   type ResumeOptions,
@@ -82,6 +90,12 @@ export {
 } from "./engine/runner.ts";
 export { type GranularOptions, Pipeline, Step, type StepNode } from "./engine/step.ts";
 export type { Frame, Place, StepExecutor } from "./engine/step-executor.ts";
-export { type Tool, type ToolCallContext, type ToolDefinition, tool } from "./engine/tool.ts";
+export {
+  type Reconciliation,
+  type Tool,
+  type ToolCallContext,
+  type ToolDefinition,
+  tool,
+} from "./engine/tool.ts";
 export { openStore } from "./store/open-store.ts";
 export type * from "./store/store.ts";

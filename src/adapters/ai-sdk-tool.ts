@@ -4,8 +4,8 @@ import { makeTool, type Tool } from "../engine/tool.ts";
 import { aiSdkToolSchema } from "./ai-sdk-tool-schema.ts";
 
 /**
- * A plain AI SDK tool as one of ours. It says nothing about what it changes, so it counts as external, and a call of
- * it that a crash left unknown is not repeated.
+ * A plain AI SDK tool as one of ours. It says nothing about what it changes, so its name has to; and unless that is
+ * clearly a read, a call of it that a crash left unknown is not repeated.
  */
 export function aiSdkTool(name: string, tool: AiSdkTool): Tool {
   const { execute, description, inputSchema } = tool;
@@ -16,17 +16,11 @@ export function aiSdkTool(name: string, tool: AiSdkTool): Tool {
   }
   const schema = () => aiSdkToolSchema({ inputSchema });
   return makeTool({
-    name: null,
-    namespace: "local",
     description: typeof description === "string" ? description : "",
     input: {
       jsonSchema: async () => (await schema()).inputSchema,
       parse: async (input) => (await schema()).validate(input),
     },
-    effect: "external",
-    recovery: null,
-    requiresIdempotencyKey: false,
-    identity: null,
     execute: (input, call): unknown =>
       execute(input, {
         toolCallId: call.toolCallId,

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "./json.ts";
+import type { NewWait } from "./wait.ts";
 
 /** `Symbol.for`, so that an error is still recognised when two copies of the package are installed. */
 const MARKER = Symbol.for("pawl.error");
@@ -123,9 +124,50 @@ export class LeaseLostError extends PawlError<{ runId: string; epoch: number }> 
   }
 }
 
-/** A tool call was running when its worker died, and the tool does not say how that may be settled. */
-export class ToolCallInDoubtError extends PawlError<{ toolCallId: string; tool: string; recovery: string }> {
-  readonly code = "tool_call_in_doubt";
+/** A run goes on only after a person has decided something: it is left `waiting`, with a question for each. */
+export class PersonNeededError extends PawlError<{ waits: readonly NewWait[] }> {
+  readonly code = "person_needed";
+}
+
+/** There is no wait of that id. */
+export class WaitNotFoundError extends PawlError<{ waitId: string }> {
+  readonly code = "wait_not_found";
+}
+
+/** There is no tool call of that id. */
+export class ToolCallNotFoundError extends PawlError<{ toolCallId: string }> {
+  readonly code = "tool_call_not_found";
+}
+
+/** Somebody has decided already, or there is nothing to decide: what is stored stays as it is. */
+export class AlreadySettledError extends PawlError<{ id: string; status: string }> {
+  readonly code = "already_settled";
+}
+
+/**
+ * Thrown by a tool that knows that nothing happened: it is safe to try again, and it is.
+ *
+ * @example
+ * if (response.status === 503) throw new NotApplied("The mail server is busy.");
+ */
+export class NotApplied extends PawlError {
+  readonly code = "not_applied";
+  constructor(message: string, details: JsonObject = {}, options?: ErrorOptions) {
+    super(message, details, options);
+  }
+}
+
+/**
+ * Thrown by a tool that cannot go on without a person; the run waits.
+ *
+ * @example
+ * throw new NeedsHuman("auth_failure", "The token for the calendar has expired: renew it, then retry.");
+ */
+export class NeedsHuman extends PawlError<{ reason: string }> {
+  readonly code = "needs_human";
+  constructor(reason: string, message: string, options?: ErrorOptions) {
+    super(message, { reason }, options);
+  }
 }
 
 /** A tool that a code step called has failed; what it said is in the message. */
@@ -188,7 +230,7 @@ export class InfiniteRedirectError extends PawlError {
 export function isControlFlow(error: unknown): boolean {
   return (
     PawlError.isInstance(error) &&
-    ["paused", "pipeline_abort", "infinite_redirect", "lease_lost"].includes(error.code)
+    ["paused", "pipeline_abort", "infinite_redirect", "lease_lost", "person_needed"].includes(error.code)
   );
 }
 
@@ -208,7 +250,11 @@ const CLASSES = [
   RunNotFoundError,
   RunBusyError,
   LeaseLostError,
-  ToolCallInDoubtError,
+  PersonNeededError,
+  NotApplied,
+  WaitNotFoundError,
+  ToolCallNotFoundError,
+  AlreadySettledError,
   ToolFailedError,
   ModelCallError,
   StepFailedError,
@@ -219,6 +265,7 @@ const CLASSES = [
 
 /** Makes the error of a failed run anew, in whatever process asks for it. */
 export function reviveError(stored: StoredError): PawlError {
+  if (stored.code === "needs_human") return new NeedsHuman(String(stored.details.reason), stored.message);
   for (const ErrorClass of CLASSES) {
     const revived = new (ErrorClass as new (message: string, details: JsonObject) => PawlError)(
       stored.message,

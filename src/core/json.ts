@@ -18,3 +18,18 @@ export function throughJson(value: unknown): Json {
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** What a value becomes on its way through JSON, as far as types can tell: dates are texts, functions are gone. */
+export type Jsonified<T> = unknown extends T
+  ? Json
+  : T extends string | number | boolean | null
+    ? T
+    : T extends { toJSON(): infer J }
+      ? J
+      : T extends readonly (infer E)[]
+        ? Jsonified<E>[]
+        : T extends undefined | ((...args: never[]) => unknown)
+          ? null
+          : T extends object
+            ? { [K in keyof T]: Jsonified<T[K]> }
+            : never;

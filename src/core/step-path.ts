@@ -46,3 +46,17 @@ export function stepId(runId: string, path: StepPath): string {
 export function toolCallId(runId: string, path: StepPath, turnIndex: number, callIndex: number): string {
   return `${stepId(runId, path)}#${turnIndex}.${callIndex}`;
 }
+
+export type ToolCallPlace = {
+  readonly runId: string;
+  readonly path: StepPath;
+  readonly turnIndex: number;
+  readonly callIndex: number;
+};
+
+/** What a tool call's id says; null where it is none. */
+export function parseToolCallId(id: string): ToolCallPlace | null {
+  const match = /^([^/]+)\/([^#]+)#(\d{1,8})\.([1-9]\d{0,8})$/.exec(id);
+  if (match?.[1] === undefined || match[2] === undefined) return null;
+  return { runId: match[1], path: match[2], turnIndex: Number(match[3]), callIndex: Number(match[4]) };
+}

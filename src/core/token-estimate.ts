@@ -100,3 +100,11 @@ export function estimateMessageTokens(message: Message, estimate: TokenEstimator
   const text = typeof message.content === "string" ? message.content : JSON.stringify(message.content);
   return TOKENS_PER_MESSAGE + estimate(text);
 }
+
+/** What stands around a result in its message: its role, its kind, the names of its call and tool. */
+const TOKENS_AROUND_RESULT = 24;
+
+/** Of a tool's result as a message, by the JSON of its value. */
+export function estimateResultTokens(text: string, estimate: TokenEstimator): number {
+  return TOKENS_AROUND_RESULT + estimate(text);
+}

@@ -1,31 +1,170 @@
 /** What may be done when nobody knows whether a call happened. */
 export type RecoveryClass = "repeat" | "keyed" | "reconcile" | "opaque";
 export type SideEffectClass = "external" | "memory" | "local" | "read_only";
-export type ToolCallStatus = "prepared" | "running" | "succeeded" | "failed";
+
+/**
+ *   prepared ─► running ─► succeeded | failed
+ *      │          │ ▲
+ *      │          ▼ │
+ *      │        in_doubt ─► succeeded | failed
+ *      └─► deduplicated | cancelled
+ *
+ * A call in one of the last four has its receipt, and stays as it is.
+ */
+export type ToolCallStatus = UnsettledStatus | ReceiptStatus;
+export type UnsettledStatus = "prepared" | "running" | "in_doubt";
+export type ReceiptStatus = "succeeded" | "failed" | "deduplicated" | "cancelled";
+
+export function defaultRecovery(effect: SideEffectClass): RecoveryClass {
+  return effect === "read_only" ? "repeat" : "opaque";
+}
+
+/** What is known about a call when somebody has to decide what becomes of it. */
+export type ToolCallFacts = {
+  readonly status: ToolCallStatus;
+  readonly recovery: RecoveryClass;
+  /** Whom a doubt that nothing can clear is put before: a person, or the model. */
+  readonly inDoubt: "ask" | "tell";
+  readonly canReconcile: boolean;
+  /** Whether the outside system still knows the key, so that it drops a second call. */
+  readonly keyIsValid: boolean;
+  /** Its last try said that nothing happened. */
+  readonly wasNotApplied: boolean;
+  /** A person has seen this doubt and said: run it again. */
+  readonly isToRetry: boolean;
+  readonly approval: "not_needed" | "needed" | "given" | "outdated" | "denied";
+  /**
+   * What an earlier call with the same identity came to; `left_over`: a restarted step did another effect of this tool
+   * before, and has not asked for it again.
+   */
+  readonly earlier: "none" | "succeeded" | "uncertain" | "left_over";
+};
 
 export type ToolCallDecision =
   /** It was never dispatched: run it. */
   | { readonly kind: "execute" }
-  /** It may have happened, and happening again is harmless (`repeat`) or refused by the key (`keyed`). */
-  | { readonly kind: "retry" }
   /** It has a receipt: use it. */
   | { readonly kind: "replay" }
-  /** It may have happened, and nothing here says that it may happen again. */
-  | { readonly kind: "refuse" };
+  /** The same effect was had before, and is wanted once: use that receipt. */
+  | { readonly kind: "deduplicate" }
+  /** It may have happened, and another try is harmless: by its nature, by its key, or because a person says so. */
+  | { readonly kind: "retry" }
+  /** It may have happened: ask the outside world. */
+  | { readonly kind: "reconcile" }
+  /** A person has to decide. */
+  | { readonly kind: "ask"; readonly why: AskReason }
+  /** It is not run, and whoever asked for it is told why. */
+  | { readonly kind: "refuse"; readonly why: RefusalReason };
 
-/** Decides about a call whose ledger row was found by a worker that did not dispatch it itself. */
-export function decideToolCall(status: ToolCallStatus, recovery: RecoveryClass): ToolCallDecision {
-  switch (status) {
+export type AskReason = "approval" | "outdated_approval" | "uncertain_before" | "left_over" | "in_doubt";
+export type RefusalReason = "denied" | "unknown_outcome";
+
+/** What is done about a call. The whole of "never silently twice" is on this page. */
+export function decideToolCall(call: ToolCallFacts): ToolCallDecision {
+  switch (call.status) {
     case "succeeded":
     case "failed":
+    case "deduplicated":
+    case "cancelled":
       return { kind: "replay" };
     case "prepared":
-      return { kind: "execute" };
+      return decidePrepared(call);
+    // A call that this worker did not dispatch itself was running when its worker stopped.
     case "running":
-      return { kind: recovery === "repeat" || recovery === "keyed" ? "retry" : "refuse" };
+    case "in_doubt":
+      return decideInDoubt(call);
   }
 }
 
-export function defaultRecovery(effect: SideEffectClass): RecoveryClass {
-  return effect === "read_only" ? "repeat" : "opaque";
+function decidePrepared(call: ToolCallFacts): ToolCallDecision {
+  if (call.earlier === "succeeded") return { kind: "deduplicate" };
+  switch (call.approval) {
+    case "denied":
+      return { kind: "refuse", why: "denied" };
+    case "needed":
+      return { kind: "ask", why: WHY_ASK[call.earlier] };
+    case "outdated":
+      return { kind: "ask", why: "outdated_approval" };
+    case "given":
+    case "not_needed":
+      return { kind: "execute" };
+  }
+}
+
+const WHY_ASK = { none: "approval", uncertain: "uncertain_before", left_over: "left_over" } as const;
+
+function decideInDoubt(call: ToolCallFacts): ToolCallDecision {
+  if (call.isToRetry || call.wasNotApplied) return { kind: "retry" };
+  switch (call.recovery) {
+    case "repeat":
+      return { kind: "retry" };
+    case "keyed":
+      if (call.keyIsValid) return { kind: "retry" };
+      return call.canReconcile ? { kind: "reconcile" } : unknown(call);
+    case "reconcile":
+      return { kind: "reconcile" };
+    case "opaque":
+      return unknown(call);
+  }
+}
+
+function unknown({ inDoubt }: { readonly inDoubt: "ask" | "tell" }): ToolCallDecision {
+  return inDoubt === "tell" ? { kind: "refuse", why: "unknown_outcome" } : { kind: "ask", why: "in_doubt" };
+}
+
+/** What the outside world says about a call in doubt. */
+export type ReconcileStatus = "done" | "absent" | "unknown";
+
+export type ReconcileDecision =
+  /** It happened: what was found is its receipt. */
+  | { readonly kind: "adopt" }
+  /** It did not happen, and cannot any more. */
+  | { readonly kind: "retry" }
+  /** It did not happen so far: look again when the old attempt can no longer land. */
+  | { readonly kind: "wait" }
+  | Extract<ToolCallDecision, { kind: "ask" | "refuse" }>;
+
+export function decideReconciled(
+  answer: ReconcileStatus,
+  canStillLand: boolean,
+  call: { readonly inDoubt: "ask" | "tell" },
+): ReconcileDecision {
+  switch (answer) {
+    case "done":
+      return { kind: "adopt" };
+    case "absent":
+      return { kind: canStillLand ? "wait" : "retry" };
+    case "unknown":
+      return unknown(call) as Extract<ToolCallDecision, { kind: "ask" | "refuse" }>;
+  }
+}
+
+/** How a try ended that brought no result. */
+export type TryOutcome = "failed" | "not_applied" | "needs_human" | "timed_out" | "aborted" | "lost";
+
+export type FailedTryDecision =
+  /** Once more, with the same key, after a pause. */
+  | { readonly kind: "retry" }
+  /** The model sees the error. Uncertain: it may have happened, so the same again needs a person. */
+  | { readonly kind: "fail"; readonly uncertain: boolean }
+  /** Nobody knows whether it happened: `decideToolCall` says what then. */
+  | { readonly kind: "doubt" }
+  /** It asked for a person itself, or keeps failing in the same way. */
+  | { readonly kind: "escalate" };
+
+export function decideFailedTry(
+  outcome: Exclude<TryOutcome, "lost">,
+  recovery: RecoveryClass,
+  retriesLeft: number,
+  isSameAgain: boolean,
+): FailedTryDecision {
+  if (outcome === "needs_human") return { kind: "escalate" };
+  // Its run is cancelled or taken over: whoever goes on with it decides.
+  if (outcome === "aborted") return { kind: "doubt" };
+  if (isSameAgain) return { kind: "escalate" };
+  const again = outcome === "not_applied" || recovery === "repeat" || recovery === "keyed";
+  if (again && retriesLeft > 0) return { kind: "retry" };
+  if (again) return { kind: "fail", uncertain: recovery === "keyed" && outcome !== "not_applied" };
+  if (recovery === "reconcile" || outcome === "timed_out") return { kind: "doubt" };
+  return { kind: "fail", uncertain: true };
 }

@@ -8,8 +8,12 @@ export type ToolCallIdentity = {
   readonly tool: string;
   /** Hash of the arguments that identify the effect. */
   readonly identityHash: Uint8Array;
-  readonly stepPath: string;
-  /** The n-th call of this identity in the step, counted from 1: a wanted repeat has a key of its own. */
+  /**
+   * `call`: the n-th call of this identity in a step, so that a wanted repeat has a key of its own. `effect`: the n-th in
+   * the whole run, whoever asks; only after a failure is there a second one that goes out.
+   */
+  readonly scope: { readonly kind: "call"; readonly stepPath: string } | { readonly kind: "effect" };
+  /** Counted from 1. */
   readonly occurrence: number;
 };
 
@@ -18,7 +22,16 @@ export function toolCallIdentityHash(namespace: string, tool: string, identity: 
 }
 
 /** The key that goes to the outside world with a call, and that its ledger row is found by. */
-export function toolCallKey(call: ToolCallIdentity): Buffer {
-  const identity = Buffer.from(call.identityHash).toString("hex");
-  return canonicalHash([call.runId, call.namespace, call.tool, identity, [call.stepPath, call.occurrence]]);
+export function toolCallKey({
+  runId,
+  namespace,
+  tool,
+  identityHash,
+  scope,
+  occurrence,
+}: ToolCallIdentity): Buffer {
+  const identity = Buffer.from(identityHash).toString("hex");
+  // A step path is a text and this is none, so the two kinds never meet.
+  const place = scope.kind === "call" ? scope.stepPath : { scope: "run" };
+  return canonicalHash([runId, namespace, tool, identity, [place, occurrence]]);
 }

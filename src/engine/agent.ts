@@ -5,17 +5,12 @@ import { ConfigurationError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import { assertStepName } from "../core/step-path.ts";
 import type { TokenEstimator } from "../core/token-estimate.ts";
+import type { ToolPolicy } from "../core/tool-classification.ts";
 import { type FingerprintDocument, POLICY_VERSION, toolSchemaHash } from "../core/turn-fingerprint.ts";
 import type { ModelPort, ModelSettings, ModelTool } from "./ports.ts";
-import {
-  isTool,
-  KEY_STAND_IN,
-  type PreparedTool,
-  prepareTool,
-  type Tool,
-  withKey,
-  zodJsonSchema,
-} from "./tool.ts";
+import { KEY_STAND_IN, type PreparedTool, prepareTool, withKey } from "./prepared-tool.ts";
+import { isTool, type Tool } from "./tool.ts";
+import { zodJsonSchema } from "./tool-schema.ts";
 
 const AGENT = Symbol.for("pawl.agent");
 
@@ -90,9 +85,10 @@ export async function prepareAgent(
   agent: Agent,
   completion: Completion,
   estimate: TokenEstimator,
+  policy: ToolPolicy,
 ): Promise<PreparedAgent> {
   const prepared = await Promise.all(
-    Object.entries(agent.tools).map(([key, tool]) => prepareTool(key, tool)),
+    Object.entries(agent.tools).map(([key, tool]) => prepareTool(key, tool, policy)),
   );
   const tools = new Map(prepared.map((tool) => [tool.name, tool]));
   if (tools.size < prepared.length) {

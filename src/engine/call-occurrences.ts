@@ -1,29 +1,32 @@
 /**
- * Counts the calls of each identity in one step: the n-th one has a key of its own. A worker that has seen the step from
- * its beginning knows by itself; one that took it over asks the ledger, once for each identity it meets.
+ * Counts the calls of each identity: the n-th one has a key of its own. A worker that has seen the step from its
+ * beginning knows by itself how often the step has asked for something; one that took it over asks the ledger, once for
+ * each identity it meets. What is had once in a run may have been had in another step, so there the ledger knows.
  */
 export class CallOccurrences {
   readonly #seen = new Map<string, number>();
-  readonly #isTaken: ((key: Buffer) => Promise<boolean>) | null;
+  readonly #isTaken: (key: Buffer) => Promise<boolean>;
+  readonly #sawBeginning: boolean;
 
-  /** `isTaken` says whether the ledger has a key; null for a step that was seen from its beginning. */
-  constructor(isTaken: ((key: Buffer) => Promise<boolean>) | null) {
+  /** `isTaken` says whether the ledger has a key. */
+  constructor(isTaken: (key: Buffer) => Promise<boolean>, sawBeginning: boolean) {
     this.#isTaken = isTaken;
+    this.#sawBeginning = sawBeginning;
   }
 
   /** The number of the next call of this identity, from 1. It is taken by asking. */
-  next(identityHash: Buffer, keyOf: (occurrence: number) => Buffer): number | Promise<number> {
-    const identity = identityHash.toString("hex");
-    if (this.#isTaken === null || this.#seen.has(identity)) return this.#take(identity);
-    return this.#ask(identity, this.#isTaken, keyOf);
+  next(
+    identityHash: Buffer,
+    scope: "call" | "effect",
+    keyOf: (occurrence: number) => Buffer,
+  ): number | Promise<number> {
+    const identity = `${scope} ${identityHash.toString("hex")}`;
+    if (this.#seen.has(identity) || (this.#sawBeginning && scope === "call")) return this.#take(identity);
+    return this.#ask(identity, keyOf);
   }
 
-  async #ask(
-    identity: string,
-    isTaken: (key: Buffer) => Promise<boolean>,
-    keyOf: (occurrence: number) => Buffer,
-  ): Promise<number> {
-    const free = await firstFree(async (n) => !(await isTaken(keyOf(n))));
+  async #ask(identity: string, keyOf: (occurrence: number) => Buffer): Promise<number> {
+    const free = await firstFree(async (n) => !(await this.#isTaken(keyOf(n))));
     if (!this.#seen.has(identity)) this.#seen.set(identity, free - 1);
     return this.#take(identity);
   }

@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from "../core/json.ts";
+import type { Json, Jsonified, JsonObject } from "../core/json.ts";
+import type { Secret } from "../core/secret.ts";
 import type { GranularState } from "../store/store.ts";
 import type { Tool } from "./tool.ts";
 
@@ -11,9 +12,21 @@ export interface CodeStepContext {
   readonly signal: AbortSignal;
   /**
    * Calls a tool through the ledger. If the step is interrupted and runs again, a call with a receipt is answered
-   * from it, matched by what it asks for and not by its position.
+   * from it, matched by what it asks for and not by its position. A `secret(…)` in the input is given to the tool and
+   * stored nowhere.
    */
-  call(tool: Tool, input: JsonObject): Promise<Json>;
+  call<A, O>(tool: Tool<A, O>, input: CallInput<A>): Promise<Jsonified<O>>;
   /** What the granular step of that name came to. */
   granularState(stepName: string): Promise<GranularState | null>;
 }
+
+/** The arguments of a tool, with a secret in the place of any text; any JSON for a tool whose types are not known. */
+export type CallInput<A> = [A] extends [never] ? JsonObject : WithSecrets<A>;
+
+type WithSecrets<A> = A extends string
+  ? A | Secret
+  : A extends readonly (infer E)[]
+    ? readonly WithSecrets<E>[]
+    : A extends object
+      ? { readonly [K in keyof A]: WithSecrets<A[K]> }
+      : A;

@@ -68,7 +68,7 @@ export class Conversation {
     this.#lastTurn = stored.tail.at(-1)?.response ?? null;
     this.journaled = stored.journaled;
     const isNew = stored.turnIndex === 0 && stored.journaled === null;
-    this.occurrences = new CallOccurrences(isNew ? null : isTaken);
+    this.occurrences = new CallOccurrences(isTaken, isNew);
   }
 
   /** Reads what the next turn needs, with the large results that the model will see. */

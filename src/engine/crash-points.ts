@@ -11,8 +11,14 @@ export const CRASH_POINTS = [
   "model:answered",
   "turn:before-journal",
   "turn:journaled",
+  "tool:before-start",
+  "tool:started",
   "tool:before-execute",
   "tool:executed",
+  "tool:before-try-end",
+  "tool:try-ended",
+  "tool:before-reconcile",
+  "tool:reconciled",
   "tool:before-receipt",
   "tool:receipt-stored",
   "turn:before-commit",
@@ -22,6 +28,8 @@ export const CRASH_POINTS = [
   "step:finished",
   "run:before-finish",
   "run:finished",
+  "run:before-wait",
+  "run:waiting",
 ] as const;
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];

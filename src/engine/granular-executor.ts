@@ -62,7 +62,7 @@ export async function openScope(step: GranularStep, maxTurns: number, frame: Fra
     throw new ConfigurationError(
       `Run ${run.runId} has a budget in micro-dollars, and model ${agent.model.modelId} has no price: give the runner a \`pricing\` that knows it, or a budget in tokens.`,
     );
-  const prepared = await prepareAgent(agent, options.completion, run.estimateTokens);
+  const prepared = await prepareAgent(agent, options.completion, run.estimateTokens, run.rules.tools);
   const { enforceIdempotency, blobThresholdBytes, historyMaxTokens } = options;
   const switches = { mode: "granular", enforceIdempotency, blobThresholdBytes, historyMaxTokens };
   const document = { input, ...fingerprintDocument(prepared, switches, run.pricing.id) };

@@ -1,3 +1,4 @@
+import { backoffMs, LONGEST_BACKOFF_MS } from "../core/backoff.ts";
 import { ModelCallError, QuotaExceededError } from "../core/errors.ts";
 import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usage } from "../core/usage.ts";
 import type { Charge, ModelCallSettlement } from "../store/store.ts";
@@ -5,9 +6,6 @@ import type { OpenModelCall } from "./conversation.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
 import { ABORT_GRACE_MS, type RunHandle, reach } from "./run-handle.ts";
 import type { TurnScope } from "./turn-scope.ts";
-
-const FIRST_BACKOFF_MS = 500;
-const LONGEST_BACKOFF_MS = 60_000;
 
 export type Answer = {
   readonly response: ModelResponse;
@@ -152,15 +150,13 @@ function tellCharge({ run, path }: TurnScope, call: OpenModelCall, charge: Charg
 }
 
 /**
- * How long to wait before the next try: exponential, with jitter on the upper half, and at least as long as the
- * provider asked for. Null where there is no next try: a provider that wants to be left alone for longer than anybody
+ * How long to wait before the next try: at least as long as the provider asked for. Null where there is no next try: a provider that wants to be left alone for longer than anybody
  * would wait here is left alone, and the run can be resumed.
  */
 function backoff(run: RunHandle, tries: number, { details }: ModelCallError): number | null {
   const asked = details.retryAfterMs ?? 0;
   if (!details.retryable || tries >= run.maxModelAttempts || asked > LONGEST_BACKOFF_MS) return null;
-  const ceiling = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (tries - 1));
-  return Math.max(asked, Math.round(ceiling / 2 + (ceiling / 2) * run.random()));
+  return Math.max(asked, backoffMs(tries, run.random()));
 }
 
 export function quotaExceeded(

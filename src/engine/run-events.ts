@@ -1,4 +1,5 @@
 import type { Json } from "../core/json.ts";
+import type { ReceiptStatus, ReconcileStatus, TryOutcome } from "../core/tool-call-decision.ts";
 import type { Amount, ChargeBasis } from "../core/usage.ts";
 import type { RunResult } from "./run-result.ts";
 
@@ -54,12 +55,47 @@ export type RunEvent =
       readonly attempt: number;
       readonly input: Json;
     }
+  /** One try is over: with a result, or as the ledger will call it. */
   | {
       readonly type: "tool.finished";
       readonly runId: string;
       readonly toolCallId: string;
       readonly tool: string;
-      readonly status: "succeeded" | "failed";
+      readonly attempt: number;
+      readonly status: ReceiptStatus | TryOutcome;
+    }
+  | {
+      readonly type: "tool.retrying";
+      readonly runId: string;
+      readonly toolCallId: string;
+      readonly tool: string;
+      readonly attempt: number;
+      readonly message: string;
+      readonly retryInMs: number;
+    }
+  /** The outside world was asked about a call in doubt. */
+  | {
+      readonly type: "tool.reconciled";
+      readonly runId: string;
+      readonly toolCallId: string;
+      readonly tool: string;
+      readonly status: ReconcileStatus;
+    }
+  /** It is not there, and an attempt that was lost may still land until then. */
+  | {
+      readonly type: "tool.waiting";
+      readonly runId: string;
+      readonly toolCallId: string;
+      readonly tool: string;
+      readonly until: number;
+    }
+  /** It was not run: the same effect was had before. */
+  | {
+      readonly type: "tool.deduplicated";
+      readonly runId: string;
+      readonly toolCallId: string;
+      readonly tool: string;
+      readonly duplicateOf: string;
     }
   | {
       readonly type: "turn.committed";

@@ -3,9 +3,12 @@ import type { TokenEstimator } from "../core/token-estimate.ts";
 import type { Pricing } from "../core/usage.ts";
 import type { Fence, ModelCallSettlement, Store } from "../store/store.ts";
 import type { CrashPoint, CrashProbe } from "./crash-points.ts";
+import type { FailureStreaks } from "./failure-streaks.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
 import type { Clock, Random } from "./ports.ts";
 import type { RunEventListener } from "./run-events.ts";
+import type { RunRules } from "./run-rules.ts";
+import type { RunSecrets } from "./run-secrets.ts";
 
 /** What the parts of the engine share while one worker has one run. */
 export type RunHandle = {
@@ -21,6 +24,11 @@ export type RunHandle = {
   readonly modelTimeoutMs: number;
   readonly maxModelAttempts: number;
   readonly maxParallelToolCalls: number;
+  /** How often a call is tried again after its first try. */
+  readonly maxRetriesPerToolCall: number;
+  readonly rules: RunRules;
+  readonly secrets: RunSecrets;
+  readonly failures: FailureStreaks;
   readonly emit: RunEventListener;
   readonly probe: CrashProbe;
   /** Charges that the store did not take when they fell due. Releasing the run without them would make them free. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
-import type { GranularState, RunUsage } from "../store/store.ts";
+import type { GranularState, RunUsage, WaitRecord } from "../store/store.ts";
 
 /** What a run came to. A failure is thrown, not returned. */
 export type RunResult<O> = {
@@ -10,7 +10,8 @@ export type RunResult<O> = {
   /** The run's context, and the state of its last granular step. */
   readonly context: JsonObject & { readonly granularState?: GranularState };
   readonly usage: RunUsage;
-  readonly waits: readonly never[];
+  /** What a person has to decide before the run goes on: `store.approve`, `deny`, `answer`, `settle`; then resume. */
+  readonly waits: readonly WaitRecord[];
   /** Whether this call went on with a run that was there already. */
   readonly resumed: boolean;
 };

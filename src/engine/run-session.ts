@@ -3,6 +3,7 @@ import {
   LeaseLostError,
   PausedError,
   PawlError,
+  PersonNeededError,
   PipelineAbortError,
   type StoredError,
   StoreUnavailableError,
@@ -20,18 +21,31 @@ import type {
   Store,
 } from "../store/store.ts";
 import { executeStep, stepFailed } from "./execute-step.ts";
+import { FailureStreaks } from "./failure-streaks.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { assertSameShape, shapeOf } from "./pipeline-shape.ts";
-import type { RunEventListener } from "./run-events.ts";
+import type { RunEvent, RunEventListener } from "./run-events.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { RunResult } from "./run-result.ts";
+import { RunSecrets } from "./run-secrets.ts";
 import type { PipelineStep } from "./step.ts";
 import type { StepRegistry } from "./step-registry.ts";
 
-type SessionFields = "runId" | "fence" | "store" | "lease" | "limit" | "owed" | "signal" | "onAbort";
+type SessionFields =
+  | "runId"
+  | "fence"
+  | "store"
+  | "lease"
+  | "limit"
+  | "owed"
+  | "signal"
+  | "onAbort"
+  | "secrets"
+  | "failures";
 
 export type RunSessionOptions = Omit<RunHandle, SessionFields> & {
   readonly leaseMs: number;
+  readonly maxSameErrorRepeats: number | null;
   readonly cancel: AbortSignal | undefined;
 };
 
@@ -67,7 +81,12 @@ export class RunSession {
     const lease = new LeaseKeeper(this.#store, this.#fence, clock, leaseMs, (error) => this.#abort(error));
     cancel?.addEventListener("abort", onCancel, { once: true });
     if (cancel?.aborted === true) onCancel();
-    const run: RunHandle = { ...this.#options, emit: harmless(this.#options.emit), ...this.#handle(lease) };
+    const handle = this.#handle(lease);
+    const run: RunHandle = {
+      ...this.#options,
+      emit: harmless(this.#options.emit, handle.secrets),
+      ...handle,
+    };
     try {
       return await this.#work<O>(run, resumed, lost);
     } finally {
@@ -84,6 +103,8 @@ export class RunSession {
       lease,
       limit: this.#claim.run.limit,
       owed: [],
+      secrets: new RunSecrets(this.#options.rules.secretKeys),
+      failures: new FailureStreaks(this.#options.maxSameErrorRepeats),
       signal: this.#stop.signal,
       onAbort: (listener) => {
         if (this.#stop.signal.aborted) listener(this.#stop.signal.reason as Error);
@@ -138,10 +159,12 @@ export class RunSession {
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
     if (reason instanceof LeaseLostError || error instanceof LeaseLostError)
       throw ofRun(run.runId, reason instanceof LeaseLostError ? reason : error);
-    const end = endOf(reason, this.#root.name);
+    const end = endOf(reason, this.#root.name, run.secrets);
     try {
       for (const settlement of run.owed) await this.#pay(settlement);
+      if (end.run.status === "waiting") reach(run, "run:before-wait", ROOT_PATH, 0);
       await this.#store.releaseRun(this.#fence, end.run);
+      if (end.run.status === "waiting") reach(run, "run:waiting", ROOT_PATH, 0);
     } catch (refused) {
       // The first error is the one to tell; what stays in the store is a run without a living owner, as after a crash.
       if (end.thrown === null) throw refused;
@@ -165,11 +188,14 @@ export class RunSession {
   }
 }
 
-/** Whoever listens is told and not asked: what a listener throws must not come between an effect and its receipt. */
-function harmless(listener: RunEventListener): RunEventListener {
+/**
+ * Whoever listens is told and not asked: what a listener throws must not come between an effect and its receipt. What a
+ * run knows to be secret, nobody is told.
+ */
+function harmless(listener: RunEventListener, secrets: RunSecrets): RunEventListener {
   return (event) => {
     try {
-      listener(event);
+      listener(event.type === "run.finished" ? event : (secrets.hide(event as Json) as RunEvent));
     } catch {
       // It is the listener's own.
     }
@@ -184,15 +210,21 @@ class Cancelled extends Error {
   }
 }
 
-function endOf(error: unknown, step: string): { readonly run: RunEnd; readonly thrown: Error | null } {
+function endOf(
+  error: unknown,
+  step: string,
+  secrets: RunSecrets,
+): { readonly run: RunEnd; readonly thrown: Error | null } {
   if (error instanceof Cancelled) return { run: { status: "cancelled", error: null }, thrown: null };
-  if (PawlError.isInstance(error)) {
-    const status =
-      error instanceof PausedError ? "waiting" : error instanceof PipelineAbortError ? "cancelled" : "failed";
-    return { run: { status, error: stored(error) }, thrown: error };
-  }
-  const failure = stepFailed(error, step);
-  return { run: { status: "failed", error: stored(failure) }, thrown: failure };
+  if (error instanceof PersonNeededError)
+    return { run: { status: "waiting", error: null, waits: error.details.waits }, thrown: null };
+  const thrown = PawlError.isInstance(error) ? error : stepFailed(error, step);
+  secrets.hideInError(thrown);
+  const storedError = stored(thrown, secrets);
+  if (error instanceof PausedError)
+    return { run: { status: "waiting", error: storedError, waits: [] }, thrown };
+  const status = error instanceof PipelineAbortError ? "cancelled" : "failed";
+  return { run: { status, error: storedError }, thrown };
 }
 
 /** The same error, saying which run it came from. */
@@ -202,8 +234,8 @@ export function ofRun<E>(runId: string, error: E): E {
 }
 
 /** As JSON, whatever user code put into it: an error that cannot be stored would leave the run without an end. */
-function stored({ code, message, details }: PawlError): StoredError {
-  return { code, message: message.toWellFormed(), details: storedDetails(details) };
+function stored({ code, message, details }: PawlError, secrets: RunSecrets): StoredError {
+  return secrets.hide({ code, message: message.toWellFormed(), details: storedDetails(details) });
 }
 
 function storedDetails(details: unknown): JsonObject {
@@ -220,13 +252,19 @@ export async function resultOf<O>(store: Store, run: RunRecord, resumed: boolean
   const context = isJsonObject(run.context) ? run.context : {};
   return {
     runId: run.runId,
-    status: run.status === "waiting" || run.status === "cancelled" ? run.status : "succeeded",
+    status: statusOf(run),
     output: run.output as O,
     context: { ...context, ...(state === null ? {} : { granularState: state }) },
     usage: await store.readUsage(run.runId),
-    waits: [],
+    waits: (await store.listWaits(run.runId)).filter(({ status }) => status === "open"),
     resumed,
   };
+}
+
+/** A run whose questions were all answered while it was on its way out is queued, and waits for nobody but a worker. */
+function statusOf({ status }: RunRecord): RunResult<unknown>["status"] {
+  if (status === "queued") return "waiting";
+  return status === "waiting" || status === "cancelled" ? status : "succeeded";
 }
 
 async function lastGranularState(store: Store, runId: string): Promise<GranularState | null> {

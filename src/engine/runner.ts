@@ -6,7 +6,6 @@ import {
   RunBusyError,
   RunNotFoundError,
   reviveError,
-  ToolCallInDoubtError,
 } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import type { Limit } from "../core/quota.ts";
@@ -26,6 +25,7 @@ import { shapeOf } from "./pipeline-shape.ts";
 import type { Clock, Random } from "./ports.ts";
 import type { RunEvent, RunEventListener } from "./run-events.ts";
 import type { RunResult } from "./run-result.ts";
+import { type Constraints, makeRules, type Policy, type RunRules } from "./run-rules.ts";
 import { ofRun, RunSession, resultOf } from "./run-session.ts";
 import { type PipelineStep, Step, type StepNode } from "./step.ts";
 import type { StepExecutor } from "./step-executor.ts";
@@ -45,6 +45,14 @@ export type RunnerOptions = {
   /** How often a turn's model call is tried, the first time included. */
   readonly maxModelAttempts?: number;
   readonly maxParallelToolCalls?: number;
+  /** How often a tool call that may be repeated, or says that nothing happened, is tried again; twice unless said. */
+  readonly maxRetriesPerToolCall?: number;
+  /** After a tool failed as often as this in the same way, one time after the other, a person is asked. Never unless said. */
+  readonly maxSameErrorRepeats?: number;
+  /** How tools are classified, which of them need approval, what is secret. */
+  readonly policy?: Policy;
+  /** What the run must not do. */
+  readonly constraints?: Constraints;
   readonly entrypoint?: string;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -100,6 +108,7 @@ export class Runner<O = unknown> {
   readonly #options: RunnerOptions;
   readonly #clock: Clock;
   readonly #leaseMs: number;
+  readonly #rules: RunRules;
 
   constructor(target: Agent<O> | StepNode<O>, options: RunnerOptions = {}) {
     this.#root = rootOf(target);
@@ -107,6 +116,7 @@ export class Runner<O = unknown> {
     this.#registry.assertKnows(this.#root);
     if (options.pricing !== undefined) assertPricing(options.pricing);
     assertLimits(options);
+    this.#rules = makeRules(options.policy, options.constraints);
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#leaseMs = options.leaseMs ?? 30_000;
@@ -154,10 +164,11 @@ export class Runner<O = unknown> {
 
   async #begin(store: Store, input: Json, options: RunOptions): Promise<Begun> {
     if (options.fresh !== true) {
-      await this.#assertSettled(store, canonicalHash(input));
+      const waiting = await this.#unsettled(store, canonicalHash(input));
+      if (waiting !== null) return { kind: "ended", run: waiting };
       const abandoned = await store.findAbandonedRuns(this.#root.name, canonicalHash(input));
       for (const runId of abandoned) {
-        const outcome = await store.claimRun(runId, this.#claimOptions(["running"], options));
+        const outcome = await store.claimRun(runId, this.#claimOptions(["queued", "running"], options));
         if (outcome.kind === "claimed")
           return { kind: "work", claim: outcome.claim, resumed: true, lost: outcome.chargedAsLost };
       }
@@ -166,17 +177,21 @@ export class Runner<O = unknown> {
   }
 
   /**
-   * A run that stopped at a doubt, or because it is not what it was, is not passed over: starting the same thing anew, as
-   * a supervisor does that restarts its process, would do again what it has done.
+   * A run that waits for a person, or stopped because it is not what it was, is not passed over: starting the same thing
+   * anew, as a supervisor does that restarts its process, would do again what it has done. The one is given as it is, the
+   * other throws its error again.
    */
-  async #assertSettled(store: Store, inputHash: Uint8Array): Promise<void> {
+  async #unsettled(store: Store, inputHash: Uint8Array): Promise<RunRecord | null> {
     const run = await store.findLatestRun(this.#root.name, inputHash);
-    if (run?.status !== "failed" || run.error === null) return;
-    const error = reviveError(run.error);
-    const diverged = error instanceof ResumeError && error.irrecoverable;
-    if (!diverged && !(error instanceof ToolCallInDoubtError)) return;
+    if (run === null) return null;
+    if (run.status === "waiting") {
+      const waits = await store.listWaits(run.runId);
+      return waits.some(({ status }) => status === "open") ? run : null;
+    }
+    const error = run.status === "failed" && run.error !== null ? reviveError(run.error) : null;
+    if (!(error instanceof ResumeError) || !error.irrecoverable) return null;
     const reminder = `This is how run ${run.runId} of the same input ended: resume it, or start anew with \`fresh: true\`.`;
-    throw ofRun(run.runId, reviveError({ ...run.error, message: `${error.message} (${reminder})` }));
+    throw ofRun(run.runId, new ResumeError(`${error.message} (${reminder})`, error.details));
   }
 
   async #beginNamed(store: Store, input: Json, runId: string, options: RunOptions): Promise<Begun> {
@@ -252,6 +267,9 @@ export class Runner<O = unknown> {
       modelTimeoutMs: this.#options.modelTimeoutMs ?? 600_000,
       maxModelAttempts: this.#options.maxModelAttempts ?? 3,
       maxParallelToolCalls: this.#options.maxParallelToolCalls ?? 8,
+      maxRetriesPerToolCall: this.#options.maxRetriesPerToolCall ?? 2,
+      maxSameErrorRepeats: this.#options.maxSameErrorRepeats ?? null,
+      rules: this.#rules,
       probe: this.#options.probe ?? NO_PROBE,
       emit: listener,
       cancel: options.signal,
@@ -282,12 +300,21 @@ function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
 /** Node's timers take no more milliseconds than this; given more, they go off at once. */
 const LARGEST_LIMIT = 2 ** 31 - 1;
 
+const LEAST = {
+  leaseMs: 1,
+  modelTimeoutMs: 1,
+  maxModelAttempts: 1,
+  maxParallelToolCalls: 1,
+  maxRetriesPerToolCall: 0,
+  maxSameErrorRepeats: 1,
+} as const;
+
 function assertLimits(options: RunnerOptions): void {
-  for (const name of ["leaseMs", "modelTimeoutMs", "maxModelAttempts", "maxParallelToolCalls"] as const) {
-    const value = options[name] ?? 1;
-    if (Number.isSafeInteger(value) && value >= 1 && value <= LARGEST_LIMIT) continue;
+  for (const [name, least] of Object.entries(LEAST)) {
+    const value = options[name as keyof typeof LEAST] ?? least;
+    if (Number.isSafeInteger(value) && value >= least && value <= LARGEST_LIMIT) continue;
     throw new ConfigurationError(
-      `The runner's ${name} is ${value}: give a whole number from 1 to ${LARGEST_LIMIT}.`,
+      `The runner's ${name} is ${value}: give a whole number from ${least} to ${LARGEST_LIMIT}.`,
     );
   }
 }

@@ -4,6 +4,7 @@ import type { Json, JsonObject } from "../core/json.ts";
 import { assertStepName } from "../core/step-path.ts";
 import type { Agent } from "./agent.ts";
 import type { CodeStepContext } from "./code-step-context.ts";
+import { classify } from "./prepared-tool.ts";
 
 /**
  * A step: data that says what is to be done. Which executor does it is looked up by `kind` in the registry, so a
@@ -159,8 +160,10 @@ export const Pipeline = {
 
 /** With enforcement, a tool that may do something twice has to take the key that prevents it. */
 function assertKeysEnforced(step: string, agent: Agent): void {
-  for (const [name, tool] of Object.entries(agent.tools)) {
-    if (tool.effect === "read_only" || tool.recovery === "repeat" || tool.requiresIdempotencyKey) continue;
+  for (const [key, tool] of Object.entries(agent.tools)) {
+    const name = tool.name ?? key;
+    const { effect, recovery } = classify(name, tool, {});
+    if (effect === "read_only" || recovery === "repeat" || tool.requiresIdempotencyKey) continue;
     throw new ConfigurationError(
       `Step ${step} enforces idempotency and tool ${name} takes no key: set requiresIdempotencyKey on it, or say that it is read_only or may repeat.`,
     );

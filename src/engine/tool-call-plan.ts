@@ -1,65 +1,89 @@
+import { matchesAction } from "../core/action-pattern.ts";
 import { assertJson } from "../core/canonical-json.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
-import type { ToolCallPart } from "../core/message.ts";
+import { checkUrl } from "../core/network-policy.ts";
 import { toolCallIdentityHash, toolCallKey } from "../core/tool-call-key.ts";
-import type { CallOccurrences } from "./call-occurrences.ts";
-import { KEY_STAND_IN, type PreparedTool, withKey } from "./tool.ts";
+import { builtInIdentity, dedupeOf, withoutVolatile } from "../core/tool-identity.ts";
+import { KEY_STAND_IN, keyProblem, type PreparedTool, withKey } from "./prepared-tool.ts";
+import type { RunHandle } from "./run-handle.ts";
+import type { RunRules } from "./run-rules.ts";
+import { argumentsHashOf } from "./tool-gateway.ts";
+import { errorText } from "./tool-outcome.ts";
 
 /** What a call is for, before anything about it is written. */
 export type ToolCallRequest = {
-  readonly runId: string;
   readonly stepPath: string;
   readonly name: string;
+  /** The arguments as they were asked for, without secrets: what is stored, and what a call is known by. */
   readonly input: Json;
+  /** The same with them: what goes out. */
+  readonly secretInput: Json;
   /** Null where no such tool exists. */
   readonly tool: PreparedTool | null;
   /** What is already known to be wrong with the arguments. */
   readonly problem: string | null;
+  readonly enforceKeys: boolean;
 };
 
-/** A call with its key, and with the arguments that would go out: or why they cannot. */
-export type ToolCallPlan = {
-  readonly request: ToolCallRequest;
-  readonly identityHash: Buffer;
-  readonly occurrence: number;
-  readonly idempotencyKey: Buffer;
-  readonly payload:
-    | { readonly kind: "ready"; readonly tool: PreparedTool; readonly input: unknown }
-    /** The model (or the code) is told, and nothing is dispatched. */
-    | { readonly kind: "invalid"; readonly error: string }
-    /** The tool and the rules do not fit together: the turn fails, and nothing is dispatched. */
-    | { readonly kind: "misconfigured"; readonly error: ConfigurationError };
+/** The arguments that would go out: or why they cannot. */
+export type ToolCallPayload =
+  | {
+      readonly kind: "ready";
+      readonly tool: PreparedTool;
+      readonly input: unknown;
+      readonly argumentsHash: string;
+      readonly needsApproval: boolean;
+    }
+  /** The model (or the code) is told, and nothing is dispatched. */
+  | { readonly kind: "refused"; readonly errorCode: string; readonly error: string }
+  /** The tool and the rules do not fit together: the turn fails, and nothing is dispatched. */
+  | { readonly kind: "misconfigured"; readonly error: ConfigurationError };
+
+/** What makes a call the same as another, before it is known how many there were. */
+export type CallIdentity = {
+  readonly hash: Buffer;
+  readonly dedupe: "call" | "effect";
+  readonly keyOf: (occurrence: number) => Buffer;
+  /** What is wrong with the tool's own identity function. */
+  readonly problem: string | null;
 };
 
-/** Gives the call its identity, its key, and the arguments that would go out. */
-export async function planToolCall(
-  request: ToolCallRequest,
-  enforceKeys: boolean,
-  occurrences: CallOccurrences,
-): Promise<ToolCallPlan> {
-  const { runId, stepPath, tool, name } = request;
+export async function identify(run: RunHandle, request: ToolCallRequest): Promise<CallIdentity> {
+  const { tool, name, stepPath } = request;
   const namespace = tool?.namespace ?? "local";
-  const identity = await identityOf(request);
-  const identityHash = toolCallIdentityHash(namespace, name, identity.value);
+  const { value, dedupe, problem } = await identityOf(run.rules, request);
+  const hash = toolCallIdentityHash(namespace, name, value);
+  const scope = dedupe === "effect" ? ({ kind: "effect" } as const) : ({ kind: "call", stepPath } as const);
   const keyOf = (occurrence: number) =>
-    toolCallKey({ runId, namespace, tool: name, identityHash, stepPath, occurrence });
-  const occurrence = await occurrences.next(identityHash, keyOf);
-  const idempotencyKey = keyOf(occurrence);
-  const payload =
-    identity.problem !== null
-      ? ({ kind: "invalid", error: identity.problem } as const)
-      : await makePayload(request, idempotencyKey.toString("hex"), enforceKeys);
-  return { request, identityHash, occurrence, idempotencyKey, payload };
+    toolCallKey({ runId: run.runId, namespace, tool: name, identityHash: hash, scope, occurrence });
+  return { hash, dedupe, keyOf, problem };
 }
 
-type Identity = { readonly value: Json; readonly problem: string | null };
+type Identity = {
+  readonly value: Json;
+  readonly dedupe: "call" | "effect";
+  readonly problem: string | null;
+};
 
-function identityOf({ tool, input }: ToolCallRequest): Identity | Promise<Identity> {
-  const whole = { value: withoutKey(tool, input), problem: null };
-  return tool === null || tool.identity === null
-    ? whole
-    : declaredIdentity(tool, tool.identity, input, whole);
+async function identityOf(rules: RunRules, request: ToolCallRequest): Promise<Identity> {
+  const { tool, input } = request;
+  if (tool === null) return { value: input, dedupe: "call", problem: null };
+  const { tokens, effect, classification, identity } = tool;
+  const builtIn = identity === null && tool.dedupe !== "call" ? builtInIdentity(tokens, effect, input) : null;
+  const dedupe = dedupeOf(
+    {
+      declared: tool.dedupe,
+      hasIdentity: identity !== null,
+      scope: builtIn?.scope ?? null,
+      effect,
+      known: classification.known,
+    },
+    rules.noDuplicateExternalActions,
+  );
+  const whole = { value: withoutVolatile(tokens, withoutKey(tool, input)), dedupe, problem: null };
+  if (builtIn !== null) return { ...whole, value: builtIn.identity };
+  return identity === null ? whole : declaredIdentity(tool, identity, input, whole);
 }
 
 async function declaredIdentity(
@@ -73,10 +97,17 @@ async function declaredIdentity(
   try {
     const value: unknown = identity(parsed.value as never);
     assertJson(value, "What it returned");
-    return { value, problem: null };
+    return { ...whole, value };
   } catch (error) {
-    return { ...whole, problem: `The identity function of ${tool.name} failed: ${String(error)}` };
+    return { ...whole, problem: `The identity function of ${tool.name} failed: ${errorText(error)}` };
   }
+}
+
+/** The key is a consequence of the identity, so it cannot be part of it. */
+function withoutKey(tool: PreparedTool, input: Json): Json {
+  if (tool.keyProperty === null || !isJsonObject(input)) return input;
+  const { [tool.keyProperty]: _, ...rest } = input;
+  return rest;
 }
 
 /** A schema's own code may throw. The answer that asks for the call is paid for by then, so that is a result too. */
@@ -84,72 +115,61 @@ async function parse(tool: PreparedTool, input: unknown): ReturnType<PreparedToo
   try {
     return await tool.input.parse(input);
   } catch (error) {
-    return { ok: false, error: `its schema failed: ${String(error)}` };
+    return { ok: false, error: `its schema failed: ${errorText(error)}` };
   }
 }
 
-/** What a call whose row is there would get. One that was started is past the question of its identity. */
-export async function replayedPayload(
+/** The arguments as the tool will get them, with the key in its place, held against every rule. */
+export async function makePayload(
+  rules: RunRules,
   request: ToolCallRequest,
-  row: { readonly status: string; readonly idempotencyKey: string },
-  enforceKeys: boolean,
-): Promise<ToolCallPlan["payload"]> {
-  const { problem } = row.status === "prepared" ? await identityOf(request) : { problem: null };
-  if (problem !== null) return { kind: "invalid", error: problem };
-  return makePayload(request, row.idempotencyKey, enforceKeys);
-}
-
-/** The arguments as the tool will get them, with the key in its place and checked there. */
-async function makePayload(
-  { tool, name, input, problem }: ToolCallRequest,
   key: string,
-  enforceKeys: boolean,
-): Promise<ToolCallPlan["payload"]> {
+): Promise<ToolCallPayload> {
+  const { tool, name, input, secretInput, problem, enforceKeys } = request;
   if (tool === null)
-    return { kind: "invalid", error: problem ?? `There is no tool named ${JSON.stringify(name)}.` };
-  if (problem !== null) return { kind: "invalid", error: problem };
-  const parsed = await parse(tool, withKey(tool, input, key));
-  if (!parsed.ok)
-    return { kind: "invalid", error: `The arguments of ${name} are not valid: ${parsed.error}` };
-  if (mustCarryKey(tool, enforceKeys) && carriedKey(tool, parsed.value) !== key) {
-    const error = new ConfigurationError(
-      `Tool ${name} has to carry the call's idempotency key, and its payload ${carriedKey(tool, parsed.value) === undefined ? "has none" : "has another"}: nothing was sent; let its input schema keep an "idempotencyKey" string as it is.`,
-    );
-    return { kind: "misconfigured", error };
-  }
-  return { kind: "ready", tool, input: parsed.value };
-}
-
-function mustCarryKey(tool: PreparedTool, enforceKeys: boolean): boolean {
-  if (tool.requiresIdempotencyKey) return true;
-  return enforceKeys && tool.effect !== "read_only" && tool.recovery !== "repeat";
-}
-
-function carriedKey(tool: PreparedTool, payload: unknown): unknown {
-  if (tool.keyProperty === null || typeof payload !== "object" || payload === null) return undefined;
-  return (payload as { readonly [name: string]: unknown })[tool.keyProperty];
-}
-
-/** The key is a consequence of the identity, so it cannot be part of it. */
-function withoutKey(tool: PreparedTool | null, input: Json): Json {
-  if (tool === null || tool.keyProperty === null || !isJsonObject(input)) return input;
-  const { [tool.keyProperty]: _, ...rest } = input;
-  return rest;
-}
-
-export function requestOf(
-  part: ToolCallPart,
-  runId: string,
-  stepPath: string,
-  tools: ReadonlyMap<string, PreparedTool>,
-  problem: string | null,
-): ToolCallRequest {
+    return refused("invalid_input", problem ?? `There is no tool named ${JSON.stringify(name)}.`);
+  const forbidden = matchesAction(rules.forbiddenActions, tool);
+  if (forbidden !== null)
+    return refused("forbidden", `${name} is forbidden in this run (${forbidden}): do without it.`);
+  if (problem !== null) return refused("invalid_input", problem);
+  const parsed = await parse(tool, withKey(tool, secretInput, key));
+  if (!parsed.ok) return refused("invalid_input", `The arguments of ${name} are not valid: ${parsed.error}`);
+  const badKey = keyProblem(tool, parsed.value, key, enforceKeys);
+  if (badKey !== null) return { kind: "misconfigured", error: new ConfigurationError(badKey) };
+  const badUrl = urlProblem(rules, tool, parsed.value);
+  if (badUrl !== null) return refused("network_refused", badUrl);
   return {
-    runId,
-    stepPath,
-    name: part.toolName,
-    input: part.input,
-    tool: tools.get(part.toolName) ?? null,
-    problem,
+    kind: "ready",
+    tool,
+    input: parsed.value,
+    argumentsHash: argumentsHashOf(tool, parsed.value, input),
+    needsApproval: rules.approve.has(tool.effect) || wantsApproval(tool, parsed.value),
   };
+}
+
+function refused(errorCode: string, error: string): ToolCallPayload {
+  return { kind: "refused", errorCode, error };
+}
+
+function urlProblem({ network }: RunRules, tool: PreparedTool, input: unknown): string | null {
+  if (tool.urls === null) return null;
+  try {
+    for (const url of tool.urls(input as never)) {
+      const verdict = checkUrl(network, url);
+      if (!verdict.ok) return `${tool.name} may not connect there: ${verdict.why}`;
+    }
+    return null;
+  } catch (error) {
+    return `The urls function of ${tool.name} failed, so nobody knows where it would connect to: ${errorText(error)}`;
+  }
+}
+
+/** Who cannot say whether a person is needed needs one. */
+function wantsApproval({ approval }: PreparedTool, input: unknown): boolean {
+  if (typeof approval === "boolean") return approval;
+  try {
+    return approval(input as never);
+  } catch {
+    return true;
+  }
 }

@@ -1,123 +1,238 @@
-import { isControlFlow, ToolCallInDoubtError } from "../core/errors.ts";
-import { type Json, throughJson } from "../core/json.ts";
-import type { ToolOutput } from "../core/message.ts";
+import { matchesAction } from "../core/action-pattern.ts";
+import { canonicalHash, isJson } from "../core/canonical-json.ts";
+import { ConfigurationError, isControlFlow, NeedsHuman, NotApplied } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
 import { stepId, toolCallId } from "../core/step-path.ts";
+import type { TryOutcome } from "../core/tool-call-decision.ts";
 import { turnKey } from "../core/turn-key.ts";
+import { BoundedAttempt } from "./bounded-attempt.ts";
+import { keyProblem, type PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
-import type { PreparedTool, ToolCallContext } from "./tool.ts";
+import type { Reconciliation, ToolCallContext } from "./tool.ts";
+import { errorText, succeeded, type ToolOutcome } from "./tool-outcome.ts";
 
-/** A call that is `running` in the ledger and about to be dispatched. */
-export type ToolDispatch = {
-  readonly tool: PreparedTool;
-  /** What the model or the code asked for, for people to see. */
-  readonly request: Json;
-  /** What the tool gets: parsed, with the key in its place. */
-  readonly input: unknown;
+/** A call as the gateway needs it. */
+export type LedgerCall = {
+  readonly stepKey: number;
   readonly stepPath: string;
   readonly stepName: string;
   readonly turnIndex: number;
   readonly callIndex: number;
-  readonly attempt: number;
+  readonly tool: PreparedTool;
+  /** What the model or the code asked for, without secrets: for people to see. */
+  readonly request: Json;
+  /** What the tool gets: parsed, with the key in its place. */
+  readonly input: unknown;
   readonly idempotencyKey: string;
+  readonly enforceKeys: boolean;
+  /** Of what the tool gets. An approval is bound to it. */
+  readonly argumentsHash: string;
+  readonly needsApproval: boolean;
+  /** A larger result is kept as a blob. */
+  readonly blobThresholdBytes: number;
 };
 
-export type ToolOutcome = {
-  readonly status: "succeeded" | "failed";
-  readonly output: ToolOutput;
-  readonly errorCode: string | null;
+export type FailedTry = {
+  readonly outcome: Exclude<TryOutcome, "lost">;
+  readonly errorCode: string;
+  readonly message: string;
+  readonly correlationId: string | null;
+  /** False where the tool was given up on and may still be at work. */
+  readonly hasEnded: boolean;
+};
+
+export type DispatchEnd =
+  | { readonly kind: "returned"; readonly outcome: ToolOutcome }
+  | { readonly kind: "failed"; readonly failure: FailedTry }
+  /** It did not go out, and must not: what was planned and what would be sent are not the same. */
+  | { readonly kind: "refused"; readonly error: ConfigurationError };
+
+/** One try of a call that is `running` in the ledger. */
+export type Dispatch = {
+  readonly attempt: number;
+  /** The monotonic time at which it is given up on: counted from before the ledger said `running`. */
+  readonly deadline: number;
+  /** Told what a tool came to that was given up on. */
+  readonly onLate: (outcome: ToolOutcome) => void;
 };
 
 /**
- * The one door to the outside: nothing else invokes a tool. The lease is checked right before, and whatever the tool
- * throws or returns becomes an outcome that can be stored; only what steers the run is thrown on.
+ * The one door to the outside: nothing else invokes a tool. The lease, the key, the approval and the constraints are
+ * checked right before, and whatever the tool throws or returns becomes a value that can be stored; only what steers the
+ * run is thrown on.
  */
-export async function dispatchTool(run: RunHandle, call: ToolDispatch): Promise<ToolOutcome> {
-  const context = callContext(run, call);
-  const { toolCallId, attempt } = context;
+export async function dispatchTool(
+  run: RunHandle,
+  call: LedgerCall,
+  dispatch: Dispatch,
+): Promise<DispatchEnd> {
+  const { tool, request, stepPath, turnIndex } = call;
+  const id = callId(run, call);
+  const { attempt } = dispatch;
   run.emit({
     type: "tool.started",
     runId: run.runId,
-    toolCallId,
-    tool: call.tool.name,
+    toolCallId: id,
+    tool: tool.name,
     attempt,
-    input: call.request,
+    input: request,
   });
-  reach(run, "tool:before-execute", call.stepPath, call.turnIndex);
+  reach(run, "tool:before-execute", stepPath, turnIndex);
   run.lease.assertHeld();
-  const outcome = await execute(run, call, context);
-  reach(run, "tool:executed", call.stepPath, call.turnIndex);
-  run.emit({
-    type: "tool.finished",
-    runId: run.runId,
-    toolCallId,
-    tool: call.tool.name,
-    status: outcome.status,
-  });
-  return outcome;
+  const refusal = whyItMayNotGoOut(run, call);
+  if (refusal !== null) return { kind: "refused", error: new ConfigurationError(refusal) };
+  const end = await execute(run, call, dispatch);
+  reach(run, "tool:executed", stepPath, turnIndex);
+  const status = end.kind === "returned" ? end.outcome.status : end.failure.outcome;
+  run.emit({ type: "tool.finished", runId: run.runId, toolCallId: id, tool: tool.name, attempt, status });
+  return end;
 }
 
-async function execute(run: RunHandle, call: ToolDispatch, context: ToolCallContext): Promise<ToolOutcome> {
-  let result: unknown;
-  try {
-    result = await call.tool.execute(call.input as never, context);
-  } catch (error) {
-    // An aborted tool may or may not have done its work: its row stays `running`, and its recovery class decides.
-    if (isControlFlow(error)) throw error;
-    if (run.signal.aborted) throw run.signal.reason;
-    return failed("tool_error", errorText(error));
-  }
-  return succeeded(call.tool.name, result);
+/** What was planned for is looked at once more: the payload may have been changed since. */
+function whyItMayNotGoOut(run: RunHandle, call: LedgerCall): string | null {
+  const { tool, input, idempotencyKey, enforceKeys, needsApproval } = call;
+  const forbidden = matchesAction(run.rules.forbiddenActions, tool);
+  if (forbidden !== null) return `Tool ${tool.name} is forbidden (${forbidden}): nothing was sent.`;
+  const key = keyProblem(tool, input, idempotencyKey, enforceKeys);
+  if (key !== null) return key;
+  if (!needsApproval || argumentsHashOf(tool, input, call.request) === call.argumentsHash) return null;
+  return `The arguments of ${callId(run, call)} changed after they were approved: nothing was sent.`;
 }
 
-export function failed(errorCode: string, message: string): ToolOutcome {
-  return { status: "failed", output: { type: "error-text", value: message }, errorCode };
+/** Of the arguments as they go out; where those are no JSON (a schema may make dates), of those that were asked for. */
+export function argumentsHashOf(tool: PreparedTool, input: unknown, request: Json): string {
+  const { namespace, name } = tool;
+  return canonicalHash([namespace, name, isJson(input) ? input : request]).toString("hex");
 }
 
-/** A result goes through JSON, as it would on its way to a model: dates become strings, `undefined` is dropped. */
-function succeeded(name: string, result: unknown): ToolOutcome {
-  if (typeof result === "string")
-    return { status: "succeeded", output: { type: "text", value: result.toWellFormed() }, errorCode: null };
-  try {
-    return { status: "succeeded", output: { type: "json", value: throughJson(result) }, errorCode: null };
-  } catch (error) {
-    return failed(
-      "result_not_json",
-      `${name} ran, but its result cannot be kept (${errorText(error)}). It has had its effect: do not call it again for that.`,
-    );
-  }
-}
-
-/** In words, whatever it was: a receipt depends on it. */
-function errorText(error: unknown): string {
-  const thrown: unknown =
-    error instanceof Error ? (error.message === "" ? error.name : error.message) : error;
-  if (typeof thrown === "string") return thrown.toWellFormed();
-  if (typeof thrown !== "object" || thrown === null) return String(thrown);
-  try {
-    return JSON.stringify(throughJson(thrown));
-  } catch {
-    return Object.prototype.toString.call(thrown);
+async function execute(
+  run: RunHandle,
+  call: LedgerCall,
+  dispatch: Dispatch,
+): Promise<Exclude<DispatchEnd, { kind: "refused" }>> {
+  const { tool, input } = call;
+  const correlation: Correlation = { id: null };
+  const limit = dispatch.deadline - run.clock.monotonic();
+  if (limit <= 0)
+    return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
+  const attempt = new BoundedAttempt(run, limit);
+  const context = callContext(run, call, dispatch.attempt, attempt.signal, correlation);
+  const end = await attempt.settle(() => tool.execute(input as never, context));
+  switch (end.kind) {
+    case "returned":
+      return { kind: "returned", outcome: await succeeded(run.secrets, tool, end.value, correlation.id) };
+    case "threw":
+      return thrown(run, end.error, attempt.signal, correlation);
+    case "given_up":
+      void end.late.then(
+        async (value) => dispatch.onLate(await succeeded(run.secrets, tool, value, correlation.id)),
+        () => undefined,
+      );
+      return failedTry("timed_out", "timeout", tookTooLong(tool), correlation, false);
   }
 }
 
-function callContext(run: RunHandle, call: ToolDispatch): ToolCallContext {
+function thrown(
+  run: RunHandle,
+  error: unknown,
+  signal: AbortSignal,
+  correlation: Correlation,
+): { readonly kind: "failed"; readonly failure: FailedTry } {
+  if (isControlFlow(error)) throw error;
+  const message = run.secrets.hideText(errorText(error));
+  if (NotApplied.isInstance(error))
+    return failedTry("not_applied", "not_applied", message, correlation, true);
+  if (NeedsHuman.isInstance(error))
+    return failedTry("needs_human", error.details.reason, message, correlation, true);
+  // An aborted tool may or may not have done its work.
+  if (run.signal.aborted) return failedTry("aborted", "aborted", message, correlation, true);
+  if (signal.aborted) return failedTry("timed_out", "timeout", message, correlation, true);
+  return failedTry("failed", "tool_error", message, correlation, true);
+}
+
+type Correlation = { id: string | null };
+
+function failedTry(
+  outcome: FailedTry["outcome"],
+  errorCode: string,
+  message: string,
+  { id }: Correlation,
+  hasEnded: boolean,
+): { readonly kind: "failed"; readonly failure: FailedTry } {
+  return { kind: "failed", failure: { outcome, errorCode, message, correlationId: id, hasEnded } };
+}
+
+function tookTooLong({ name, timeoutMs }: PreparedTool): string {
+  return `${name} did not end within ${timeoutMs} ms and was given up on.`;
+}
+
+/** Asks the outside world about a call whose outcome is unknown. Whatever is no clear answer is `unknown`. */
+export async function lookUp(
+  run: RunHandle,
+  call: LedgerCall,
+  attempt: number,
+): Promise<
+  | { readonly status: "done"; readonly outcome: ToolOutcome }
+  | { readonly status: "absent" | "unknown"; readonly problem: string | null }
+> {
+  const { tool, input, stepPath, turnIndex } = call;
+  const correlation: Correlation = { id: null };
+  reach(run, "tool:before-reconcile", stepPath, turnIndex);
+  run.lease.assertHeld();
+  const bounded = new BoundedAttempt(run, tool.timeoutMs);
+  const context = callContext(run, call, attempt, bounded.signal, correlation);
+  const end = await bounded.settle(() => tool.reconcile?.(input as never, context));
+  run.signal.throwIfAborted();
+  reach(run, "tool:reconciled", stepPath, turnIndex);
+  if (end.kind === "given_up") return { status: "unknown", problem: tookTooLong(tool) };
+  if (end.kind === "threw") {
+    if (isControlFlow(end.error)) throw end.error;
+    return { status: "unknown", problem: run.secrets.hideText(errorText(end.error)) };
+  }
+  if (!isReconciliation(end.value))
+    return { status: "unknown", problem: `reconcile of ${tool.name} gave no done, absent or unknown.` };
+  if (end.value.status !== "done") return { status: end.value.status, problem: null };
+  const outcome = await succeeded(run.secrets, tool, end.value.result, correlation.id);
+  return { status: "done", outcome: { ...outcome, source: "reconciled" } };
+}
+
+function isReconciliation(value: unknown): value is Reconciliation<unknown> {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "status" in value &&
+    (value.status === "done" || value.status === "absent" || value.status === "unknown")
+  );
+}
+
+export function callId(
+  run: RunHandle,
+  call: Pick<LedgerCall, "stepPath" | "turnIndex" | "callIndex">,
+): string {
+  return toolCallId(run.runId, call.stepPath, call.turnIndex, call.callIndex);
+}
+
+function callContext(
+  run: RunHandle,
+  call: LedgerCall,
+  attempt: number,
+  signal: AbortSignal,
+  correlation: Correlation,
+): ToolCallContext {
   return {
     runId: run.runId,
     stepId: stepId(run.runId, call.stepPath),
     stepName: call.stepName,
     turnIndex: call.turnIndex,
-    toolCallId: toolCallId(run.runId, call.stepPath, call.turnIndex, call.callIndex),
-    attempt: call.attempt,
+    toolCallId: callId(run, call),
+    attempt,
     idempotencyKey: call.idempotencyKey,
     turnKey: turnKey(run.runId, call.stepPath, call.turnIndex),
     epoch: run.fence.epoch,
-    signal: run.signal,
+    signal,
+    network: run.rules.network,
+    correlate: (id) => {
+      correlation.id = run.secrets.hideText(String(id).toWellFormed());
+    },
   };
-}
-
-export function inDoubt(toolCallId: string, tool: PreparedTool): ToolCallInDoubtError {
-  return new ToolCallInDoubtError(
-    `Call ${toolCallId} of tool ${tool.name} was running when its worker stopped, and nobody here knows whether it happened. It was not repeated: find out, and declare \`recovery: "keyed"\` or \`"repeat"\` on the tool if running it again is safe.`,
-    { toolCallId, tool: tool.name, recovery: tool.recovery },
-  );
 }

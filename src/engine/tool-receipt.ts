@@ -1,23 +1,26 @@
 import { blobReferenceOf, renderBlobReference } from "../core/blob-reference.ts";
+import { LeaseLostError } from "../core/errors.ts";
 import type { ToolMessage, ToolOutput } from "../core/message.ts";
-import type { TokenEstimator } from "../core/token-estimate.ts";
+import { estimateResultTokens } from "../core/token-estimate.ts";
 import type { NewReceipt } from "../store/store.ts";
-import type { ToolOutcome } from "./tool-gateway.ts";
-
-/** What stands around a result in its message: its role, its kind, the names of its call and tool. */
-const TOKENS_AROUND_RESULT = 24;
+import { type RunHandle, reach } from "./run-handle.ts";
+import type { LedgerCall } from "./tool-gateway.ts";
+import type { ToolOutcome } from "./tool-outcome.ts";
 
 /** The receipt of an outcome: its result inline, or as a reference where it is strictly over the threshold. */
 export function makeReceipt(
-  callIndex: number,
+  run: RunHandle,
+  { callIndex, blobThresholdBytes }: Pick<LedgerCall, "callIndex" | "blobThresholdBytes">,
   outcome: ToolOutcome,
-  blobThresholdBytes: number,
-  estimate: TokenEstimator,
 ): NewReceipt {
-  const { status, output, errorCode } = outcome;
+  const { output } = outcome;
   const text = JSON.stringify(output.value);
-  const tokens = TOKENS_AROUND_RESULT + estimate(text);
-  const inline = { callIndex, status, output, blob: null, tokens, errorCode };
+  const inline = {
+    ...outcome,
+    callIndex,
+    blob: null,
+    tokens: estimateResultTokens(text, run.estimateTokens),
+  };
   // A text of n characters has at most 3n bytes: most results need not be encoded to know that they are small.
   if (text.length * 3 <= blobThresholdBytes) return inline;
   const bytes = Buffer.from(text, "utf8");
@@ -28,6 +31,34 @@ export function makeReceipt(
     output: { type: output.type, value: renderBlobReference(reference) },
     blob: { blobId: reference.blobId, bytes },
   };
+}
+
+/** A receipt on its way to the store, and which try of its call it tells of. */
+export type PendingReceipt = {
+  readonly stepKey: number;
+  readonly stepPath: string;
+  readonly turnIndex: number;
+  readonly attempt: number;
+  readonly receipt: NewReceipt;
+};
+
+/**
+ * Stores a receipt. A worker that has lost the run may not write to it, and still knows what happened: that is offered,
+ * for whoever has the run by now.
+ */
+export async function storeReceipt(run: RunHandle, pending: PendingReceipt): Promise<void> {
+  const { stepKey, stepPath, turnIndex, attempt, receipt } = pending;
+  reach(run, "tool:before-receipt", stepPath, turnIndex);
+  try {
+    await run.store.recordReceipt(run.fence, { stepKey, turnIndex, receipt });
+  } catch (error) {
+    if (error instanceof LeaseLostError && attempt > 0)
+      await run.store
+        .offerLateReceipt({ runId: run.runId, stepKey, turnIndex, attempt, receipt })
+        .catch(() => undefined);
+    throw error;
+  }
+  reach(run, "tool:receipt-stored", stepPath, turnIndex);
 }
 
 export function resultMessage(toolCallId: string, toolName: string, output: ToolOutput): ToolMessage {

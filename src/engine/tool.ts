@@ -1,7 +1,10 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { ConfigurationError } from "../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
-import { defaultRecovery, type RecoveryClass, type SideEffectClass } from "../core/tool-call-decision.ts";
+import type { Json } from "../core/json.ts";
+import type { NetworkPolicy } from "../core/network-policy.ts";
+import type { ReconcileStatus, RecoveryClass, SideEffectClass } from "../core/tool-call-decision.ts";
+import type { ToolAnnotations } from "../core/tool-classification.ts";
+import { type ToolInput, zodInput, zodJsonSchema } from "./tool-schema.ts";
 
 /** What a tool is told about the call it serves. */
 export interface ToolCallContext {
@@ -10,59 +13,130 @@ export interface ToolCallContext {
   readonly stepName: string;
   readonly turnIndex: number;
   readonly toolCallId: string;
-  /** 1 the first time; higher when an earlier try was interrupted. */
+  /** 1 the first time; higher when an earlier try failed or was interrupted. */
   readonly attempt: number;
   /** The same for every try of this call: hand it to the outside system, so that it can drop a second one. */
   readonly idempotencyKey: string;
   readonly turnKey: string;
   readonly epoch: number;
-  /** Aborts when the run is cancelled or taken over. */
+  /** Aborts when the call takes too long, and when the run is cancelled or taken over. */
   readonly signal: AbortSignal;
+  /** Where the run may connect to; `guardedFetch(call)` keeps to it. */
+  readonly network: NetworkPolicy;
+  /** Keeps what the outside system calls this effect (a message id, a request id) with the receipt. */
+  correlate(id: string): void;
 }
 
-/** What people write to make a tool. */
-export interface ToolDefinition<I, O> {
+/** What a look-up found out about a call whose outcome is unknown. */
+export type Reconciliation<O> =
+  | { readonly status: "done"; readonly result: O }
+  | { readonly status: Exclude<ReconcileStatus, "done"> };
+
+/** What people write to make a tool. `I` is what `execute` gets, `A` the arguments before they are parsed. */
+export interface ToolDefinition<I, O, A = unknown> {
   /** The key in the agent's `tools` unless said otherwise; needed for a tool that a code step calls. */
   readonly name?: string;
   /** "local" unless said otherwise. */
   readonly namespace?: string;
   readonly description: string;
-  readonly inputSchema: z.ZodType<I>;
-  /** What the tool changes; unknown counts as `external`. */
+  readonly inputSchema: z.ZodType<I, A>;
+  readonly outputSchema?: z.ZodType<O>;
+  /** What the tool changes. Unless said, its name tells; one that tells nothing is `external`. */
   readonly effect?: SideEffectClass;
   /**
-   * What may be done when a crash left the outcome unknown: `repeat` runs the call again, `keyed` does so with the same
-   * key, any other never does, and the run stops. Unless said otherwise `repeat` for read-only tools, else `opaque`.
+   * What may be done when nobody knows whether a call happened: `repeat` runs it again, `keyed` runs it again with the
+   * same key, `reconcile` looks it up, `opaque` asks a person. Unless said, `repeat` for read-only tools, else `opaque`.
    */
   readonly recovery?: RecoveryClass;
   /** The payload has to carry the call's key: the input schema needs an `idempotencyKey` property. */
   readonly requiresIdempotencyKey?: boolean;
-  /** The arguments that make two calls the same effect; all of them unless said otherwise. */
+  /** Whom an unknown outcome is put before: a person (`ask`), or the model (`tell`), which can look for itself. */
+  readonly inDoubt?: "ask" | "tell";
+  /** The arguments that make two calls the same effect; such a tool has it once in a run, unless `dedupe` is `call`. */
   readonly identity?: (input: I) => Json;
+  /** `effect`: once in a run, whoever asks. `call`: each call is one of its own. */
+  readonly dedupe?: "effect" | "call";
+  /** Whether a person has to let it run. */
+  readonly approval?: boolean | ((input: I) => boolean);
+  /** Runs while no other call of its turn does. */
+  readonly exclusive?: boolean;
+  /** The longest that a try may take; ten minutes unless said otherwise. */
+  readonly timeoutMs?: number;
+  /** How long after its end a try may still take effect outside; one minute unless said otherwise. */
+  readonly landsWithinMs?: number;
+  /** How long the outside system remembers a key; 24 hours unless said otherwise. */
+  readonly keyValidForMs?: number;
+  /** The addresses that it connects to: the run's `allowedDomains` are checked against them before it runs. */
+  readonly urls?: (input: I) => readonly string[];
   execute(input: I, call: ToolCallContext): Promise<O> | O;
-}
-
-/** How a tool's input is described to a model and read back from it. */
-export interface ToolInput {
-  jsonSchema(): JsonObject | Promise<JsonObject>;
-  parse(input: unknown): Promise<{ ok: true; value: unknown } | { ok: false; error: string }>;
+  /** Asks the outside world whether a call happened. It must not change anything. */
+  reconcile?(input: I, call: ToolCallContext): Promise<Reconciliation<O>> | Reconciliation<O>;
 }
 
 const TOOL = Symbol.for("pawl.tool");
 
-/** A tool as the engine uses it. */
-export type Tool = {
+/** A tool as the engine uses it. `A` and `O` are what `ctx.call` takes and gives. */
+export type Tool<A = never, O = unknown> = {
   readonly [TOOL]: true;
   readonly name: string | null;
   readonly namespace: string;
+  /** The MCP server that it comes from. */
+  readonly server: string | null;
   readonly description: string;
   readonly input: ToolInput;
-  readonly effect: SideEffectClass;
-  readonly recovery: RecoveryClass;
+  readonly output: z.ZodType | null;
+  /** Null: its name, and the policy, tell. */
+  readonly effect: SideEffectClass | null;
+  readonly recovery: RecoveryClass | null;
+  /** What the server that it comes from says about it: hints. */
+  readonly annotations: ToolAnnotations | null;
   readonly requiresIdempotencyKey: boolean;
+  readonly inDoubt: "ask" | "tell";
   readonly identity: ((input: never) => Json) | null;
+  readonly dedupe: "effect" | "call" | null;
+  readonly approval: boolean | ((input: never) => boolean);
+  readonly exclusive: boolean;
+  readonly timeoutMs: number;
+  readonly landsWithinMs: number;
+  readonly keyValidForMs: number;
+  readonly urls: ((input: never) => readonly string[]) | null;
   readonly execute: (input: never, call: ToolCallContext) => unknown;
+  readonly reconcile: ((input: never, call: ToolCallContext) => unknown) | null;
+  /** They carry types, and no value. */
+  readonly argumentsType?: (args: A) => void;
+  readonly resultType?: O;
 };
+
+const MINUTE_MS = 60_000;
+
+const DEFAULTS = {
+  name: null,
+  namespace: "local",
+  server: null,
+  output: null,
+  effect: null,
+  recovery: null,
+  annotations: null,
+  requiresIdempotencyKey: false,
+  inDoubt: "ask",
+  identity: null,
+  dedupe: null,
+  approval: false,
+  exclusive: false,
+  timeoutMs: 10 * MINUTE_MS,
+  landsWithinMs: MINUTE_MS,
+  keyValidForMs: 24 * 60 * MINUTE_MS,
+  urls: null,
+  reconcile: null,
+} as const satisfies Partial<Tool>;
+
+/** A tool from its parts; for adapters that bring tools of another make. */
+export function makeTool<A = never, O = unknown>(
+  parts: Pick<Tool, "description" | "input" | "execute"> &
+    Partial<Omit<Tool, typeof TOOL | "argumentsType" | "resultType">>,
+): Tool<A, O> {
+  return { ...DEFAULTS, ...parts, [TOOL]: true };
+}
 
 /**
  * A tool that an agent or a code step can call. Every call has a row in the ledger and a receipt.
@@ -75,24 +149,27 @@ export type Tool = {
  *   execute: ({ a, b }) => a + b,
  * });
  */
-export function tool<I, O>(definition: ToolDefinition<I, O>): Tool {
-  const { description, inputSchema, identity } = definition;
+export function tool<I, O, A = unknown>(definition: ToolDefinition<I, O, A>): Tool<A, O> {
   assertDefinition(definition);
-  return makeTool({
-    name: definition.name ?? null,
-    namespace: definition.namespace ?? "local",
-    description,
+  const { inputSchema, outputSchema, reconcile, ...rest } = definition;
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  return makeTool<A, O>({
+    ...given,
+    description: definition.description,
     input: zodInput(inputSchema),
-    effect: definition.effect ?? "external",
-    recovery: definition.recovery ?? null,
-    requiresIdempotencyKey: definition.requiresIdempotencyKey ?? false,
-    identity: identity ?? null,
+    output: outputSchema ?? null,
+    // Called on the definition, so that a method finds its `this`.
     execute: (input, call) => definition.execute(input, call),
+    reconcile: reconcile === undefined ? null : (input, call) => definition.reconcile?.(input, call),
   });
 }
 
+export function isTool(value: unknown): value is Tool {
+  return typeof value === "object" && value !== null && TOOL in value;
+}
+
 /** What the types say, for those who came without them. */
-function assertDefinition<I, O>(definition: ToolDefinition<I, O>): void {
+function assertDefinition<I, O, A>(definition: ToolDefinition<I, O, A>): void {
   const given: { readonly [name: string]: unknown } = { ...definition };
   const which = `The tool ${JSON.stringify(given.name ?? given.description ?? "without a name")}`;
   if (typeof given.description !== "string")
@@ -101,109 +178,37 @@ function assertDefinition<I, O>(definition: ToolDefinition<I, O>): void {
     throw new ConfigurationError(`${which} needs an execute function.`);
   if (typeof given.inputSchema !== "object" || given.inputSchema === null || !("_zod" in given.inputSchema))
     throw new ConfigurationError(`${which} needs an inputSchema: give it a zod schema, z.object({ … }).`);
-  assertOneOf(which, "effect", given.effect, EFFECTS);
-  assertOneOf(which, "recovery", given.recovery, RECOVERIES);
+  for (const [what, allowed] of Object.entries(CHOICES)) assertOneOf(which, what, given[what], allowed);
+  for (const [what, least] of Object.entries(DURATIONS)) assertDuration(which, what, given[what], least);
+  if (given.recovery === "reconcile" && typeof definition.reconcile !== "function")
+    throw new ConfigurationError(
+      `${which} has recovery "reconcile" and no reconcile function: give it one that looks a call up.`,
+    );
   zodJsonSchema(definition.inputSchema, `${which}: its inputSchema`);
 }
 
-const EFFECTS: readonly SideEffectClass[] = ["external", "memory", "local", "read_only"];
-const RECOVERIES: readonly RecoveryClass[] = ["repeat", "keyed", "reconcile", "opaque"];
+const CHOICES: { readonly [option: string]: readonly string[] } = {
+  effect: ["external", "memory", "local", "read_only"] satisfies SideEffectClass[],
+  recovery: ["repeat", "keyed", "reconcile", "opaque"] satisfies RecoveryClass[],
+  inDoubt: ["ask", "tell"],
+  dedupe: ["effect", "call"],
+};
 
 function assertOneOf(which: string, what: string, value: unknown, allowed: readonly string[]): void {
   if (value === undefined || allowed.some((one) => one === value)) return;
   throw new ConfigurationError(`${which} has ${what} ${JSON.stringify(value)}: use ${allowed.join(", ")}.`);
 }
 
-/** A tool from its parts; for adapters that bring tools of another make. */
-export function makeTool(
-  parts: Omit<Tool, typeof TOOL | "recovery"> & { readonly recovery: RecoveryClass | null },
-): Tool {
-  return { ...parts, recovery: parts.recovery ?? defaultRecovery(parts.effect), [TOOL]: true };
-}
+/** Node's timers take no more milliseconds than this; given more, they go off at once. */
+const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-export function isTool(value: unknown): value is Tool {
-  return typeof value === "object" && value !== null && TOOL in value;
-}
+const DURATIONS = { timeoutMs: 1, landsWithinMs: 0, keyValidForMs: 0 } as const;
 
-export function zodInput(schema: z.ZodType): ToolInput {
-  let jsonSchema: JsonObject | null = null;
-  return {
-    // Made once: a tool serves many runs.
-    jsonSchema: () => {
-      jsonSchema ??= zodJsonSchema(schema);
-      return jsonSchema;
-    },
-    parse: async (input) => {
-      const parsed = await parse(schema, input);
-      return parsed.success
-        ? { ok: true, value: parsed.data }
-        : { ok: false, error: z.prettifyError(parsed.error) };
-    },
-  };
-}
-
-/** Most schemas have nothing to wait for, and parse several times as fast when not asked to. */
-function parse(
-  schema: z.ZodType,
-  input: unknown,
-): z.ZodSafeParseResult<unknown> | Promise<z.ZodSafeParseResult<unknown>> {
-  try {
-    return schema.safeParse(input);
-  } catch (error) {
-    if (error instanceof z.core.$ZodAsyncError) return schema.safeParseAsync(input);
-    throw error;
-  }
-}
-
-/** The JSON Schema of what a zod schema takes in, without the `$schema` line, which says nothing about the input. */
-export function zodJsonSchema(schema: z.ZodType, name = "The schema"): JsonObject {
-  try {
-    const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: "input" });
-    return JSON.parse(JSON.stringify(jsonSchema)) as JsonObject;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigurationError(
-      `${name} has no JSON Schema that a model could be shown: ${why}.`,
-      {},
-      { cause: error },
-    );
-  }
-}
-
-/** A tool whose schema has been read: what the fingerprint, the model and the gateway need. */
-export type PreparedTool = Tool & {
-  readonly name: string;
-  /** What the model is shown: without the key that the gateway fills in. */
-  readonly modelSchema: JsonObject;
-  readonly keyProperty: string | null;
-};
-
-const KEY_PROPERTIES = ["idempotencyKey", "idempotency_key"] as const;
-
-export async function prepareTool(key: string, tool: Tool): Promise<PreparedTool> {
-  const schema = await tool.input.jsonSchema();
-  const properties = isJsonObject(schema.properties) ? schema.properties : {};
-  const keyProperty = KEY_PROPERTIES.find((name) => name in properties) ?? null;
-  const name = tool.name ?? key;
-  if (tool.requiresIdempotencyKey && keyProperty === null) {
-    throw new ConfigurationError(
-      `Tool ${name} requires an idempotency key, and its input schema has no place for one: add an "idempotencyKey" string.`,
-    );
-  }
-  return { ...tool, name, modelSchema: withoutProperty(schema, properties, keyProperty), keyProperty };
-}
-
-function withoutProperty(schema: JsonObject, properties: JsonObject, hidden: string | null): JsonObject {
-  if (hidden === null) return schema;
-  const { [hidden]: _, ...shown } = properties;
-  const required = Array.isArray(schema.required) ? schema.required.filter((name) => name !== hidden) : [];
-  return { ...schema, properties: shown, required };
-}
-
-/** Has the form of a key, for reading arguments before the real one is known. */
-export const KEY_STAND_IN = "0".repeat(64);
-
-/** The arguments with the call's key filled in, whatever the model wrote there: it is not the model's to choose. */
-export function withKey(tool: PreparedTool, input: unknown, key: string): unknown {
-  return tool.keyProperty === null || !isJsonObject(input) ? input : { ...input, [tool.keyProperty]: key };
+function assertDuration(which: string, what: string, value: unknown, least: number): void {
+  if (value === undefined) return;
+  const most = what === "timeoutMs" ? LONGEST_TIMEOUT_MS : Number.MAX_SAFE_INTEGER;
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= most) return;
+  throw new ConfigurationError(
+    `${which} has ${what} ${String(value)}: give whole milliseconds from ${least} to ${most}.`,
+  );
 }

@@ -1,29 +1,14 @@
-import { ToolCallInDoubtError } from "../core/errors.ts";
+import { PersonNeededError } from "../core/errors.ts";
 import type { ToolCallPart, ToolOutput } from "../core/message.ts";
-import { toolCallsOf } from "../core/message.ts";
-import { decideToolCall } from "../core/tool-call-decision.ts";
-import type { NewReceipt, NewToolCall, StoredResponse, ToolCallRecord } from "../store/store.ts";
-import { reach } from "./run-handle.ts";
-import { planToolCall, replayedPayload, requestOf, type ToolCallPlan } from "./tool-call-plan.ts";
-import { dispatchTool, failed, inDoubt } from "./tool-gateway.ts";
-import { makeReceipt } from "./tool-receipt.ts";
+import type { NewWait } from "../core/wait.ts";
+import { type EarlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
+import { judgeToolCall } from "./judge-tool-call.ts";
+import { type CallEnd, settleToolCall } from "./settle-tool-call.ts";
+import { callId } from "./tool-gateway.ts";
+import type { ToolOutcome } from "./tool-outcome.ts";
+import { makeReceipt, type PendingReceipt, storeReceipt } from "./tool-receipt.ts";
+import type { CallItem, TurnCalls } from "./turn-call-plan.ts";
 import type { TurnScope } from "./turn-scope.ts";
-
-/** The tool calls of one response, ready to be written to the ledger and run. */
-export type TurnCalls = {
-  readonly items: readonly CallItem[];
-  /** Ledger rows for the journal; those of a replayed turn are there already. */
-  readonly rows: readonly NewToolCall[];
-};
-
-type CallItem = {
-  readonly part: ToolCallPart;
-  readonly callIndex: number;
-  readonly idempotencyKey: string;
-  readonly payload: ToolCallPlan["payload"];
-  /** The row that an earlier worker left. */
-  readonly known: ToolCallRecord | null;
-};
 
 /** What the model will see of a call: whole, however large. */
 export type TurnCallResult = {
@@ -32,219 +17,171 @@ export type TurnCallResult = {
   readonly tokens: number;
 };
 
-type ReadyItem = CallItem & { readonly payload: Extract<ToolCallPlan["payload"], { kind: "ready" }> };
-
-export async function planTurnCalls(
-  scope: TurnScope,
-  turnIndex: number,
-  response: StoredResponse,
-  known: readonly ToolCallRecord[] = [],
-): Promise<TurnCalls> {
-  const parts = toolCallsOf(response.content);
-  const requests = parts.map((part) =>
-    requestOf(
-      part,
-      scope.run.runId,
-      scope.path,
-      scope.prepared.tools,
-      response.invalidCalls?.[part.toolCallId] ?? null,
-    ),
-  );
-  if (known.length > 0) {
-    const items = known.map(async (row) => {
-      const [part, request] = [parts[row.callIndex - 1], requests[row.callIndex - 1]];
-      if (part === undefined || request === undefined)
-        throw new Error(`Call ${row.toolCallId} is not in its response.`);
-      const payload = await replayedPayload(request, row, scope.options.enforceIdempotency);
-      return { part, callIndex: row.callIndex, idempotencyKey: row.idempotencyKey, payload, known: row };
-    });
-    return { items: await Promise.all(items), rows: [] };
-  }
-  const plans: ToolCallPlan[] = [];
-  for (const request of requests) {
-    plans.push(await planToolCall(request, scope.options.enforceIdempotency, scope.conversation.occurrences));
-  }
-  const items = plans.map((plan, i) => {
-    const part = parts[i];
-    if (part === undefined) throw new Error(`Turn ${turnIndex} has more plans than calls.`);
-    return {
-      part,
-      callIndex: i + 1,
-      idempotencyKey: plan.idempotencyKey.toString("hex"),
-      payload: plan.payload,
-      known: null,
-    };
-  });
-  return { items, rows: ledgerRows(scope, plans) };
-}
-
-/** Those dispatched at once are `running` from the start; the rest wait as `prepared`, and in a cancelled run all do. */
-function ledgerRows(scope: TurnScope, plans: readonly ToolCallPlan[]): NewToolCall[] {
-  const misconfigured = plans.some((plan) => plan.payload.kind === "misconfigured");
-  let free = misconfigured || scope.run.signal.aborted ? 0 : scope.run.maxParallelToolCalls;
-  return plans.map(({ request, identityHash, occurrence, idempotencyKey, payload }, i) => {
-    const status = payload.kind === "ready" && free-- > 0 ? "running" : "prepared";
-    return {
-      callIndex: i + 1,
-      namespace: request.tool?.namespace ?? "local",
-      tool: request.name,
-      effect: request.tool?.effect ?? "external",
-      identityHash,
-      occurrence,
-      idempotencyKey,
-      status,
-    };
-  });
-}
-
 /**
  * Runs the calls that have no receipt, side by side, each receipt stored as soon as its tool returns. The last one is
  * handed back instead: it rides in the turn's commit.
  */
-export async function runTurnCalls(
+export function runTurnCalls(
   scope: TurnScope,
   turnIndex: number,
   calls: TurnCalls,
-): Promise<{ readonly results: readonly TurnCallResult[]; readonly unstored: readonly NewReceipt[] }> {
-  const done = new Map<number, TurnCallResult>();
-  const unstored: NewReceipt[] = [];
-  const runnable: ReadyItem[] = [];
-  for (const item of calls.items) {
-    const { payload, known, part, callIndex } = item;
-    if (known !== null && known.receipt !== null)
-      done.set(callIndex, { part, output: known.receipt.output, tokens: known.receipt.tokens });
-    else if (payload.kind === "misconfigured") throw payload.error;
-    else if (payload.kind === "invalid") {
-      assertNotBegun(scope, known, payload.error);
-      const receipt = receiptOf(scope, callIndex, failed("invalid_input", payload.error));
-      unstored.push(receipt);
-      done.set(callIndex, { part, output: receipt.output, tokens: receipt.tokens });
-    } else runnable.push(assertRunnable({ ...item, payload }));
-  }
-  unstored.push(...(await runSideBySide(scope, turnIndex, runnable, calls.rows, done)));
-  return { results: inOrder(calls.items, done), unstored };
-}
-
-function assertRunnable(item: ReadyItem): ReadyItem {
-  const { known, payload } = item;
-  if (known === null) return item;
-  const decision = decideToolCall(known.status, payload.tool.recovery);
-  if (decision.kind === "refuse") throw inDoubt(known.toolCallId, payload.tool);
-  return item;
-}
-
-/** A call that may have happened must not be called failed because its arguments are not valid any more. */
-function assertNotBegun({ prepared }: TurnScope, known: ToolCallRecord | null, problem: string): void {
-  if (known?.status !== "running") return;
-  const { toolCallId, tool } = known;
-  const recovery = prepared.tools.get(tool)?.recovery ?? "opaque";
-  if (recovery === "repeat") return;
-  throw new ToolCallInDoubtError(
-    `Call ${toolCallId} of tool ${tool} was running when its worker stopped, and cannot be repeated now: ${problem} Nobody here knows whether it happened: let the tool take the arguments that it took then, and resume.`,
-    { toolCallId, tool, recovery },
-  );
-}
-
-async function runSideBySide(
-  scope: TurnScope,
-  turnIndex: number,
-  runnable: readonly ReadyItem[],
-  rows: readonly NewToolCall[],
-  done: Map<number, TurnCallResult>,
-): Promise<readonly NewReceipt[]> {
-  const { run, path, stepKey } = scope;
-  const first = runnable.slice(0, run.maxParallelToolCalls);
-  const waiting = runnable.slice(run.maxParallelToolCalls);
-  const begun = new Set(rows.filter((row) => row.status === "running").map((row) => row.callIndex));
-  const toStart = first.map((item) => item.callIndex).filter((index) => !begun.has(index));
-  if (toStart.length > 0) {
-    run.signal.throwIfAborted();
-    await run.store.startToolCalls(run.fence, { stepKey, turnIndex, callIndexes: toStart });
-  }
-
-  let unfinished = runnable.length;
-  let stopped = false;
-  const unstored = new Map<number, NewReceipt>();
-  const work = async (item: ReadyItem): Promise<void> => {
-    const receipt = await dispatch(scope, turnIndex, item, done);
-    unstored.set(item.callIndex, receipt);
-    unfinished -= 1;
-    if (unfinished === 0) return;
-    const next = stopped || run.signal.aborted ? undefined : waiting.shift();
-    reach(run, "tool:before-receipt", path, turnIndex);
-    await run.store.recordReceipt(run.fence, {
-      stepKey,
-      turnIndex,
-      receipt,
-      start: next === undefined ? [] : [next.callIndex],
-    });
-    unstored.delete(item.callIndex);
-    reach(run, "tool:receipt-stored", path, turnIndex);
-    if (next !== undefined) await work(next);
-  };
-  const outcomes = await Promise.allSettled(
-    first.map((item) =>
-      work(item).catch((error: unknown) => {
-        stopped = true;
-        throw error;
-      }),
-    ),
-  );
-  // Whatever is thrown here came after every effect under way had ended and left its receipt.
-  const failure = outcomes.find((outcome) => outcome.status === "rejected");
-  if (failure !== undefined) {
-    await keepReceipts(scope, turnIndex, [...unstored.values()]);
-    throw failure.reason;
-  }
-  if (unfinished > 0) run.signal.throwIfAborted();
-  return [...unstored.values()];
+): Promise<{ readonly results: readonly TurnCallResult[]; readonly unstored: readonly PendingReceipt[] }> {
+  return new TurnCallRun(scope, turnIndex, calls).run();
 }
 
 /**
  * Stores what tools did in a turn that fails for another reason, as far as the store takes it: a call whose outcome is
  * known is not to be in doubt. That reason is the one to tell, so nothing is thrown here.
  */
-export async function keepReceipts(
-  { run, stepKey }: TurnScope,
-  turnIndex: number,
-  receipts: readonly NewReceipt[],
-): Promise<void> {
-  for (const receipt of receipts)
-    await run.store
-      .recordReceipt(run.fence, { stepKey, turnIndex, receipt, start: [] })
-      .catch(() => undefined);
+export async function keepReceipts({ run }: TurnScope, receipts: readonly PendingReceipt[]): Promise<void> {
+  await Promise.allSettled(receipts.map((pending) => storeReceipt(run, pending)));
 }
 
-async function dispatch(
-  scope: TurnScope,
-  turnIndex: number,
-  { part, callIndex, idempotencyKey, payload, known }: ReadyItem,
-  done: Map<number, TurnCallResult>,
-): Promise<NewReceipt> {
-  const outcome = await dispatchTool(scope.run, {
-    tool: payload.tool,
-    request: part.input,
-    input: payload.input,
-    stepPath: scope.path,
-    stepName: scope.name,
-    turnIndex,
-    callIndex,
-    attempt: (known?.attempt ?? 0) + 1,
-    idempotencyKey,
-  });
-  const receipt = receiptOf(scope, callIndex, outcome);
-  done.set(callIndex, { part, output: outcome.output, tokens: receipt.tokens });
-  return receipt;
-}
+class TurnCallRun {
+  readonly #scope: TurnScope;
+  readonly #turnIndex: number;
+  readonly #calls: TurnCalls;
+  readonly #results = new Map<number, TurnCallResult>();
+  readonly #unstored = new Map<number, PendingReceipt>();
+  readonly #ends = new Map<number, CallEnd>();
+  readonly #waits: NewWait[] = [];
+  #isStopped = false;
 
-function receiptOf(scope: TurnScope, callIndex: number, outcome: ReturnType<typeof failed>): NewReceipt {
-  return makeReceipt(callIndex, outcome, scope.options.blobThresholdBytes, scope.run.estimateTokens);
-}
+  constructor(scope: TurnScope, turnIndex: number, calls: TurnCalls) {
+    this.#scope = scope;
+    this.#turnIndex = turnIndex;
+    this.#calls = calls;
+  }
 
-function inOrder(items: readonly CallItem[], done: ReadonlyMap<number, TurnCallResult>): TurnCallResult[] {
-  return items.map(({ callIndex }) => {
-    const result = done.get(callIndex);
+  async run(): ReturnType<typeof runTurnCalls> {
+    const { items, first, queue } = this.#calls;
+    for (const item of items) this.#takeWhatIsKnown(item);
+    try {
+      await allOf(first.map((item) => this.#work(item)));
+      if (!queue.isDone) this.#scope.run.signal.throwIfAborted();
+    } catch (error) {
+      await keepReceipts(this.#scope, [...this.#unstored.values()]);
+      throw error;
+    }
+    const unstored = [...this.#unstored.values()];
+    if (this.#waits.length === 0) return { results: items.map((item) => this.#resultOf(item)), unstored };
+    await allOf(unstored.map((pending) => storeReceipt(this.#scope.run, pending)));
+    throw new PersonNeededError(
+      `Run ${this.#scope.run.runId} waits for a person: ${this.#waits.map(({ question }) => question).join(" ")}`,
+      { waits: this.#waits },
+    );
+  }
+
+  #takeWhatIsKnown(item: CallItem): void {
+    const { judgement, part, callIndex } = item;
+    switch (judgement.kind) {
+      case "misconfigured":
+        throw judgement.error;
+      case "replay": {
+        const { output, tokens } = judgement.receipt;
+        this.#results.set(callIndex, { part, output, tokens });
+        return;
+      }
+      case "settled":
+      case "person":
+        return this.#end(item, judgement);
+      case "work":
+      case "held":
+        return;
+    }
+  }
+
+  async #work(item: CallItem): Promise<void> {
+    const { queue } = this.#calls;
+    const { run } = this.#scope;
+    try {
+      const end = await this.#settle(item);
+      queue.end(item.callIndex);
+      if (end !== null) this.#end(item, end);
+    } catch (error) {
+      this.#isStopped = true;
+      throw error;
+    }
+    const next = this.#isStopped || run.signal.aborted ? [] : queue.take();
+    if (queue.isDone) return;
+    // In one tick, and so in one commit: the receipt, and that others begin.
+    await allOf([this.#store(item.callIndex), ...next.map((each) => this.#work(each))]);
+  }
+
+  async #settle(item: CallItem): Promise<CallEnd | null> {
+    const { run } = this.#scope;
+    const judgement = this.#judgementOf(item);
+    switch (judgement.kind) {
+      case "work":
+        return settleToolCall(run, judgement.call, judgement.facts, judgement.decision, judgement.progress);
+      case "settled":
+      case "person":
+        return judgement;
+      default:
+        return null;
+    }
+  }
+
+  /** A call that follows another is judged by what that came to. */
+  #judgementOf(item: CallItem): CallItem["judgement"] {
+    const before = item.follows === null ? undefined : this.#ends.get(item.follows);
+    if (item.follows === null) return item.judgement;
+    if (before?.kind !== "settled") return { kind: "held" };
+    const earlier = earlierOf(this.#idOf(item.follows), before.outcome);
+    if (earlier.kind === "none") return item.judgement;
+    return judgeToolCall(this.#scope.run, { ...item.subject, earlier });
+  }
+
+  #end(item: CallItem, end: CallEnd): void {
+    const { run, stepKey, path: stepPath } = this.#scope;
+    const { callIndex, part, subject } = item;
+    this.#ends.set(callIndex, end);
+    if (end.kind === "person") {
+      this.#waits.push(end.wait);
+      return;
+    }
+    const { outcome, attempt } = end;
+    const receipt = makeReceipt(run, { callIndex, blobThresholdBytes: subject.blobThresholdBytes }, outcome);
+    this.#results.set(callIndex, { part, output: outcome.output, tokens: receipt.tokens });
+    this.#unstored.set(callIndex, { stepKey, stepPath, turnIndex: this.#turnIndex, attempt, receipt });
+    if (outcome.duplicateOf === null) return;
+    const toolCallId = this.#idOf(callIndex);
+    const { duplicateOf } = outcome;
+    run.emit({ type: "tool.deduplicated", runId: run.runId, toolCallId, tool: part.toolName, duplicateOf });
+  }
+
+  async #store(callIndex: number): Promise<void> {
+    const pending = this.#unstored.get(callIndex);
+    if (pending === undefined) return;
+    try {
+      await storeReceipt(this.#scope.run, pending);
+      this.#unstored.delete(callIndex);
+    } catch (error) {
+      this.#isStopped = true;
+      throw error;
+    }
+  }
+
+  #idOf(callIndex: number): string {
+    return callId(this.#scope.run, { stepPath: this.#scope.path, turnIndex: this.#turnIndex, callIndex });
+  }
+
+  #resultOf({ callIndex }: CallItem): TurnCallResult {
+    const result = this.#results.get(callIndex);
     if (result === undefined) throw new Error(`Call ${callIndex} came to no result.`);
     return result;
-  });
+  }
+}
+
+/** Fails only after all of them have ended: what is under way has its effect, and is to leave its receipt. */
+async function allOf(work: readonly Promise<void>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(work);
+  const failure = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failure !== undefined) throw failure.reason;
+}
+
+function earlierOf(toolCallId: string, { status, output, uncertain, duplicateOf }: ToolOutcome): EarlierCall {
+  if (status === "succeeded" || status === "deduplicated")
+    return { kind: "succeeded", toolCallId: duplicateOf ?? toolCallId, output };
+  return uncertain ? { kind: "uncertain", toolCallId, failedWith: output.value } : NO_EARLIER_CALL;
 }

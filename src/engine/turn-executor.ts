@@ -7,27 +7,16 @@ import { type AssistantPart, type Message, textOf, toolCallsOf } from "../core/m
 import { estimateMessageTokens } from "../core/token-estimate.ts";
 import { decideTurn } from "../core/turn-decision.ts";
 import { type Amount, amountOf } from "../core/usage.ts";
-import type {
-  ModelCallSettlement,
-  NewReceipt,
-  StoredResponse,
-  TurnJournal,
-  TurnOpening,
-} from "../store/store.ts";
+import type { ModelCallSettlement, StoredResponse, TurnJournal, TurnOpening } from "../store/store.ts";
 import { answerOf } from "./agent-output.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { diverged } from "./divergence.ts";
 import { askModel, quotaExceeded, settle } from "./model-caller.ts";
 import type { ModelResponse } from "./ports.ts";
 import { reach } from "./run-handle.ts";
-import { resultMessage } from "./tool-receipt.ts";
-import {
-  keepReceipts,
-  planTurnCalls,
-  runTurnCalls,
-  type TurnCallResult,
-  type TurnCalls,
-} from "./turn-calls.ts";
+import { type PendingReceipt, resultMessage, storeReceipt } from "./tool-receipt.ts";
+import { planTurnCalls, type TurnCalls } from "./turn-call-plan.ts";
+import { keepReceipts, runTurnCalls, type TurnCallResult } from "./turn-calls.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 export type TurnOutcome = { readonly executed: boolean; readonly isComplete: boolean };
@@ -104,14 +93,16 @@ async function journalTurn(
   const content = isJson(response.content)
     ? response.content
     : (throughJson(response.content) as readonly AssistantPart[]);
-  const stored: StoredResponse = {
+  const asked: StoredResponse = {
     content,
     finishReason,
     responseId,
     ...(Object.keys(invalidCalls).length > 0 ? { invalidCalls } : {}),
   };
-  const tokens = estimateMessageTokens({ role: "assistant", content }, run.estimateTokens);
-  const calls = await planTurnCalls(scope, turnIndex, stored);
+  const stored = run.secrets.hide(asked);
+  const message = { role: "assistant", content: stored.content } as const;
+  const tokens = estimateMessageTokens(message, run.estimateTokens);
+  const calls = await planTurnCalls(scope, turnIndex, stored, { asked });
   const journal: TurnJournal = { ...answered, response: stored, tokens, calls: calls.rows };
   if (calls.rows.length === 0) return { turnIndex, response: stored, tokens, calls, journal };
   reach(run, "turn:before-journal", scope.path, turnIndex);
@@ -140,7 +131,7 @@ async function replayTurn(scope: TurnScope, turnIndex: number): Promise<Answered
   const { journaled } = scope.conversation;
   if (journaled === null) throw new Error(`Turn ${turnIndex} is to be replayed and is not journaled.`);
   const { response, tokens } = journaled;
-  const calls = await planTurnCalls(scope, turnIndex, response, journaled.calls);
+  const calls = await planTurnCalls(scope, turnIndex, response, { known: journaled.calls });
   return { turnIndex, response, tokens, calls, journal: null };
 }
 
@@ -160,14 +151,14 @@ async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean
     turnIndex,
     journal: turn.journal,
     followUp: verdict.followUp,
-    receipts: unstored,
+    receipts: unstored.map(({ receipt }) => receipt),
     isComplete,
     messages: group.messages.length,
     tokens: group.tokens,
     next,
   };
   const committed = await run.store.commitTurn(run.fence, commit).catch(async (error: unknown) => {
-    await keepReceipts(scope, turnIndex, unstored);
+    await keepReceipts(scope, unstored);
     throw error;
   });
   reach(run, "turn:committed", path, turnIndex);
@@ -189,9 +180,9 @@ async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean
 async function judge(
   scope: TurnScope,
   { turnIndex, response, calls, journal }: AnsweredTurn,
-  unstored: readonly NewReceipt[],
+  unstored: readonly PendingReceipt[],
 ): Promise<{ isComplete: boolean; followUp: string | null }> {
-  const { run, prepared, stepKey } = scope;
+  const { run, prepared } = scope;
   try {
     const answer = await answerOf(prepared, response);
     const isComplete = isTurnComplete(prepared.completion, {
@@ -204,8 +195,7 @@ async function judge(
     const followUp = calls.items.length === 0 && unfinished ? (answer.problem ?? "Continue.") : null;
     return { isComplete: !unfinished, followUp };
   } catch (error) {
-    for (const receipt of unstored)
-      await run.store.recordReceipt(run.fence, { stepKey, turnIndex, receipt, start: [] });
+    for (const pending of unstored) await storeReceipt(run, pending);
     if (journal !== null) await run.store.journalResponse(run.fence, journal);
     throw error;
   }

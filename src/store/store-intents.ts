@@ -2,9 +2,22 @@ import type { StoredError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { Limit } from "../core/quota.ts";
-import type { SideEffectClass } from "../core/tool-call-decision.ts";
+import type {
+  ReceiptStatus,
+  RecoveryClass,
+  SideEffectClass,
+  TryOutcome,
+} from "../core/tool-call-decision.ts";
 import type { Amount } from "../core/usage.ts";
-import type { Charge, ModelCallRecord, RunRecord, RunStatus, StoredResponse } from "./store-records.ts";
+import type { NewWait } from "../core/wait.ts";
+import type {
+  Charge,
+  ModelCallRecord,
+  ReceiptSource,
+  RunRecord,
+  RunStatus,
+  StoredResponse,
+} from "./store-records.ts";
 
 // What a worker hands to a store, and what the store decides about it.
 
@@ -40,7 +53,13 @@ export type ClaimOutcome =
 
 export type RunEnd =
   | { readonly status: "succeeded"; readonly output: Json; readonly context: Json }
-  | { readonly status: "failed" | "waiting" | "cancelled"; readonly error: StoredError | null };
+  | { readonly status: "failed" | "cancelled"; readonly error: StoredError | null }
+  | {
+      readonly status: "waiting";
+      readonly error: StoredError | null;
+      /** What a person is asked. An open wait about the same call stays the one; a call settled meanwhile needs none. */
+      readonly waits: readonly NewWait[];
+    };
 
 /** `context` is null when the step left it as it was. */
 export type FinishedStep = { readonly stepKey: number; readonly output: Json; readonly context: Json };
@@ -85,40 +104,89 @@ export type NewToolCall = {
   readonly namespace: string;
   readonly tool: string;
   readonly effect: SideEffectClass;
+  readonly recovery: RecoveryClass;
   readonly identityHash: Uint8Array;
   readonly occurrence: number;
   readonly idempotencyKey: Uint8Array;
   readonly status: "prepared" | "running";
+  /** The longest that its try under way can take; nothing without a try. */
+  readonly timeoutMs: number;
 };
 
-export type CodeToolCall = Omit<NewToolCall, "callIndex" | "status"> & {
+export type CodeToolCall = Omit<NewToolCall, "callIndex"> & {
   readonly stepKey: number;
   readonly request: Json;
+};
+
+/** One call of a step: of a turn, or of its code. */
+export type ToolCallKey = {
+  readonly stepKey: number;
+  readonly turnIndex: number;
+  readonly callIndex: number;
+};
+
+/** A call that is to run. */
+export type CallStart = {
+  readonly callIndex: number;
+  readonly timeoutMs: number;
+  /** The hash of the arguments that will go out, for a call that only an approval of just these lets run. */
+  readonly approvedArguments: string | null;
 };
 
 export type ToolCallStart = {
   readonly stepKey: number;
   readonly turnIndex: number;
-  readonly callIndexes: readonly number[];
+  readonly calls: readonly CallStart[];
+};
+
+/** How a try ended that brought no receipt. */
+export type ToolCallTryEnd = ToolCallKey & {
+  readonly attempt: number;
+  readonly outcome: TryOutcome;
+  readonly errorCode: string | null;
+  readonly errorDetail: string | null;
+  readonly correlationId: string | null;
+  /** Whether nobody knows what it did: the call is then in doubt. */
+  readonly inDoubt: boolean;
+  /** False for a try that was given up on and may still be at work. */
+  readonly hasEnded: boolean;
 };
 
 export type NewReceipt = {
   readonly callIndex: number;
-  readonly status: "succeeded" | "failed";
+  readonly status: ReceiptStatus;
   /** What the model sees; with a blob, its `value` is the reference. */
   readonly output: ToolOutput;
   readonly blob: { readonly blobId: string; readonly bytes: Uint8Array } | null;
   /** Tokens of the whole result as a message, blob included. */
   readonly tokens: number;
   readonly errorCode: string | null;
+  /** It failed, and may have happened all the same. */
+  readonly uncertain: boolean;
+  readonly source: ReceiptSource;
+  /** What the outside system calls it: a message id, a request id. */
+  readonly correlationId: string | null;
+  /** The call whose receipt this one repeats. */
+  readonly duplicateOf: string | null;
 };
 
 export type ReceiptRecord = {
   readonly stepKey: number;
   readonly turnIndex: number;
   readonly receipt: NewReceipt;
-  readonly start: readonly number[];
 };
+
+/** A receipt that comes from a worker that has lost the run. */
+export type LateReceipt = {
+  readonly runId: string;
+  readonly stepKey: number;
+  readonly turnIndex: number;
+  readonly attempt: number;
+  readonly receipt: NewReceipt;
+};
+
+/** Who decided something, for the record. */
+export type Person = { readonly by?: string };
 
 export type TurnCommit = {
   readonly stepKey: number;

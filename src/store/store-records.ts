@@ -1,10 +1,17 @@
 import type { StoredError } from "../core/errors.ts";
-import type { Json } from "../core/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import type { AssistantPart, Message, ToolOutput } from "../core/message.ts";
 import type { Limit } from "../core/quota.ts";
 import type { StepPath } from "../core/step-path.ts";
-import type { SideEffectClass, ToolCallStatus } from "../core/tool-call-decision.ts";
+import type {
+  ReceiptStatus,
+  RecoveryClass,
+  SideEffectClass,
+  ToolCallStatus,
+  TryOutcome,
+} from "../core/tool-call-decision.ts";
 import type { Amount, ChargeBasis, Usage } from "../core/usage.ts";
+import type { WaitAnswer, WaitKind } from "../core/wait.ts";
 
 // What a store gives to its readers.
 
@@ -84,12 +91,22 @@ export type StoredResponse = {
   readonly invalidCalls?: { readonly [toolCallId: string]: string };
 };
 
+/** Where a receipt comes from: the tool, a look-up, a person, a worker that had lost the run, or Pawl itself. */
+export type ReceiptSource = "tool" | "reconciled" | "person" | "late" | "pawl";
+
 export type Receipt = {
-  readonly status: "succeeded" | "failed";
+  readonly status: ReceiptStatus;
   readonly output: ToolOutput;
   readonly blob: { readonly blobId: string; readonly size: number } | null;
   readonly tokens: number;
   readonly errorCode: string | null;
+  /** It failed, and may have happened all the same: the same again needs a person. */
+  readonly uncertain: boolean;
+  readonly source: ReceiptSource;
+  /** What the outside system calls it: a message id, a request id. */
+  readonly correlationId: string | null;
+  /** The call whose receipt this one repeats. */
+  readonly duplicateOf: string | null;
   readonly at: number;
 };
 
@@ -101,17 +118,69 @@ export type ToolCallRecord = {
   readonly namespace: string;
   readonly tool: string;
   readonly effect: SideEffectClass;
+  readonly recovery: RecoveryClass;
+  readonly identityHash: string;
   readonly occurrence: number;
   readonly idempotencyKey: string;
   readonly status: ToolCallStatus;
   /** How often it was dispatched. */
   readonly attempt: number;
-  /** The arguments of a code step's call; those of a turn's call are in its response. */
+  /** The arguments, as they were asked for. */
   readonly request: Json;
   readonly receipt: Receipt | null;
   readonly createdAt: number;
   /** When it was dispatched last; null while it waits. */
   readonly startedAt: number | null;
+  /** When the last try has ended at the latest. */
+  readonly endsBy: number | null;
+};
+
+/** A try that brought no receipt. The one that did is told by its receipt. */
+export type ToolCallTry = {
+  readonly toolCallId: string;
+  readonly attempt: number;
+  readonly startedAt: number;
+  readonly endedAt: number;
+  readonly outcome: TryOutcome;
+  readonly errorCode: string | null;
+  readonly errorDetail: string | null;
+  readonly correlationId: string | null;
+  /** What it came to after all, told when the call was settled already: evidence, and nothing else. */
+  readonly late: { readonly at: number; readonly status: ReceiptStatus; readonly output: ToolOutput } | null;
+};
+
+export type WaitRecord = {
+  readonly waitId: string;
+  readonly runId: string;
+  readonly kind: WaitKind;
+  readonly toolCallId: string;
+  /** Which try of the call it is about; 0 where it was not tried yet. */
+  readonly attempt: number;
+  readonly question: string;
+  readonly subject: JsonObject;
+  readonly argumentsHash: string | null;
+  /** `withdrawn`: it needed no answer any more. */
+  readonly status: "open" | "answered" | "withdrawn";
+  readonly createdAt: number;
+  readonly answeredAt: number | null;
+  readonly answeredBy: string | null;
+  readonly answer: WaitAnswer | null;
+};
+
+/** What a look at all that is stored of a run came to. */
+export type Verification = {
+  readonly runId: string;
+  readonly events: number;
+  readonly receipts: number;
+  readonly blobs: number;
+  /** Empty where everything is as it was written. */
+  readonly problems: readonly VerificationProblem[];
+};
+
+export type VerificationProblem = {
+  /** Which row: `event 12`, `receipt q-1/research#2.1`, `blob 9f…`. */
+  readonly row: string;
+  readonly what: string;
 };
 
 export type TurnRecord = {

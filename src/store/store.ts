@@ -1,6 +1,7 @@
 import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { StepPath } from "../core/step-path.ts";
+import type { Settlement } from "../core/wait.ts";
 import type {
   BlobCollection,
   BlobRetention,
@@ -10,11 +11,14 @@ import type {
   CodeToolCall,
   Fence,
   FinishedStep,
+  LateReceipt,
   ModelCallSettlement,
   NewRun,
+  Person,
   ReceiptRecord,
   RunEnd,
   ToolCallStart,
+  ToolCallTryEnd,
   TurnCommit,
   TurnJournal,
   TurnOpened,
@@ -32,7 +36,10 @@ import type {
   RunUsage,
   StepRecord,
   ToolCallRecord,
+  ToolCallTry,
   TurnRecord,
+  Verification,
+  WaitRecord,
 } from "./store-records.ts";
 
 export type * from "./store-intents.ts";
@@ -41,7 +48,7 @@ export type * from "./store-records.ts";
 /**
  * What a store promises. Every method is an intent: atomic, durable before it resolves, and refused whole or done
  * whole. Every intent of a worker carries its fence and is refused with `LeaseLostError` once another worker has
- * taken the run, or the run was released; a `stepKey` in it has to be one of that run's. Every intent but a renewal
+ * taken the run, or the run was released; a `stepKey` in it has to be one of that run's. Every intent
  * appends one event to the run's log in the same transaction. A read sees one state, whatever is committed meanwhile.
  *
  * The contract is written for SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing` checks it.
@@ -91,20 +98,48 @@ export interface Store extends StoreReader {
   /** Commit 1: the response, its charge, and a ledger row for each tool call, before any tool runs. */
   journalResponse(fence: Fence, journal: TurnJournal): Promise<void>;
 
-  /** Moves calls to `running`, each try counted, before they are dispatched. */
+  /**
+   * Moves calls to `running`, each try counted, before they are dispatched: calls that wait, are in doubt, or whose last
+   * try has ended without a receipt. One that needs an approval is refused unless a person has approved just these
+   * arguments of just this call. `ResumeError` (recoverable) where one has its receipt by now.
+   */
   startToolCalls(fence: Fence, start: ToolCallStart): Promise<void>;
 
-  /** A ledger row for a call that a code step makes, `running` from the start. Resolves to its call index. */
+  /** A ledger row for a call that a code step makes. Resolves to its call index. */
   openToolCall(fence: Fence, call: CodeToolCall): Promise<number>;
 
-  /** Stores the outcome of a call, once; may start others in the same transaction. */
+  /** Keeps a try that ended without a receipt, once; the call may be in doubt from then on. */
+  endToolCallTry(fence: Fence, end: ToolCallTryEnd): Promise<void>;
+
+  /** Stores the outcome of a call, once. `ResumeError` (recoverable) where it has one. */
   recordReceipt(fence: Fence, record: ReceiptRecord): Promise<void>;
+
+  /**
+   * A receipt from a worker that has lost the run, so there is no fence: it settles the call if that very try is still
+   * in doubt. Otherwise it is kept with the try, as evidence, and changes nothing.
+   */
+  offerLateReceipt(late: LateReceipt): Promise<"settled" | "kept">;
 
   /**
    * Commit 2, by compare-and-set on the turn index: `ResumeError` (recoverable) unless the turn is the next one.
    * Reserving for the next turn rides along; if the quota refuses that, the commit stands and `next` says so.
    */
   commitTurn(fence: Fence, commit: TurnCommit): Promise<{ readonly next: TurnOpened | null }>;
+
+  /**
+   * Lets a call run, with the arguments that the wait shows, once. Answering the last open wait of a run queues it.
+   * `AlreadySettledError` where somebody was faster.
+   */
+  approve(waitId: string, person?: Person): Promise<void>;
+
+  /** The call is not run; whoever asked for it is told why. */
+  deny(waitId: string, why: string, person?: Person): Promise<void>;
+
+  /** Answers a tool's question: the answer becomes the result of its call. */
+  answer(waitId: string, value: Json, person?: Person): Promise<void>;
+
+  /** Says what became of a call in doubt, for good; with `retry`, lets it run again. Who and when are kept. */
+  settle(toolCallId: string, settlement: Settlement, person?: Person): Promise<void>;
 
   /** Deletes blobs that only ended runs refer to, by age and by total size. What a live run refers to stays. */
   collectBlobs(policy: BlobRetention): Promise<BlobCollection>;
@@ -118,7 +153,7 @@ export interface StoreReader {
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
   /** The newest run of this pipeline and input, whatever became of it. */
   findLatestRun(pipeline: string, inputHash: Uint8Array): Promise<RunRecord | null>;
-  /** Runs of this pipeline and input that say `running` while no living process holds them, newest first. */
+  /** Runs of this pipeline and input that are under way while no living process holds them, newest first. */
   findAbandonedRuns(pipeline: string, inputHash: Uint8Array): Promise<readonly string[]>;
   /** The run's input and pinned shape, as they were given. */
   readRunInput(runId: string): Promise<{ readonly input: Json; readonly shape: Json }>;
@@ -133,6 +168,10 @@ export interface StoreReader {
   listTurns(runId: string): Promise<readonly TurnRecord[]>;
   listModelCalls(runId: string): Promise<readonly ModelCallRecord[]>;
   listToolCalls(runId: string): Promise<readonly ToolCallRecord[]>;
+  /** The calls that the code of a step has made, in their order. */
+  listCodeStepCalls(stepKey: number): Promise<readonly ToolCallRecord[]>;
+  /** The tries that brought no receipt, in the order of their calls. */
+  listToolCallTries(runId: string): Promise<readonly ToolCallTry[]>;
   findToolCall(idempotencyKey: Uint8Array): Promise<ToolCallRecord | null>;
   /** Whether the ledger holds a call with this key. */
   hasToolCall(idempotencyKey: Uint8Array): Promise<boolean>;
@@ -146,4 +185,8 @@ export interface StoreReader {
     runId: string,
     options?: { readonly after?: number; readonly limit?: number },
   ): Promise<readonly EventRecord[]>;
+  /** What people were asked, in order, answered or not. */
+  listWaits(runId: string): Promise<readonly WaitRecord[]>;
+  /** Looks whether the run's events, receipts and blobs are what was written, and names each row that is not. */
+  verify(runId: string): Promise<Verification>;
 }

@@ -19,10 +19,12 @@ const SAMPLES: [errors.PawlError, boolean][] = [
   [new errors.RunNotFoundError("m", { runId: "q-1" }), false],
   [new errors.RunBusyError("m", { runId: "q-1", owner: "w-1", until: "2026-01-01T00:00:00Z" }), true],
   [new errors.LeaseLostError("m", { runId: "q-1", epoch: 3 }), true],
-  [
-    new errors.ToolCallInDoubtError("m", { toolCallId: "q-1/s#1.1", tool: "send", recovery: "opaque" }),
-    false,
-  ],
+  [new errors.PersonNeededError("m", { waits: [] }), false],
+  [new errors.WaitNotFoundError("m", { waitId: "q-1~1" }), false],
+  [new errors.ToolCallNotFoundError("m", { toolCallId: "q-1/s#1.1" }), false],
+  [new errors.AlreadySettledError("m", { id: "q-1~1", status: "answered" }), false],
+  [new errors.NotApplied("m", { status: 503 }), false],
+  [new errors.NeedsHuman("auth_failure", "m"), false],
   [new errors.ToolFailedError("m", { toolCallId: "q-1/s#1.1", tool: "send" }), false],
   [
     new errors.ModelCallError("m", {
@@ -114,9 +116,15 @@ describe("errors that user code throws to steer the run", () => {
     },
   );
 
-  it("and a lost lease are control flow; nothing else is", () => {
+  it("and a lost lease, and the need of a person, are control flow; nothing else is", () => {
     const steering = SAMPLES.filter(([error]) => isControlFlow(error)).map(([error]) => error.code);
-    expect(steering.sort()).toEqual(["infinite_redirect", "lease_lost", "paused", "pipeline_abort"]);
+    expect(steering.sort()).toEqual([
+      "infinite_redirect",
+      "lease_lost",
+      "paused",
+      "person_needed",
+      "pipeline_abort",
+    ]);
     for (const other of [new Error("paused"), { code: "paused" }, "paused", null, undefined]) {
       expect(isControlFlow(other)).toBe(false);
     }

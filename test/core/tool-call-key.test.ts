@@ -9,7 +9,7 @@ const CALL: ToolCallIdentity = {
   namespace: "local",
   tool: "send_email",
   identityHash: toolCallIdentityHash("local", "send_email", { to: "a@example.org", subject: "Hi" }),
-  stepPath: "report[2]/mail",
+  scope: { kind: "call", stepPath: "report[2]/mail" },
   occurrence: 1,
 };
 const hex = (call: ToolCallIdentity) => toolCallKey(call).toString("hex");
@@ -28,7 +28,8 @@ describe("toolCallKey", () => {
       "identityHash",
       { ...CALL, identityHash: toolCallIdentityHash("local", "send_email", { to: "b@example.org" }) },
     ],
-    ["stepPath", { ...CALL, stepPath: "report[3]/mail" }],
+    ["scope", { ...CALL, scope: { kind: "call", stepPath: "report[3]/mail" } }],
+    ["scope", { ...CALL, scope: { kind: "effect" } }],
     ["occurrence", { ...CALL, occurrence: 2 }],
   ];
 
@@ -37,7 +38,7 @@ describe("toolCallKey", () => {
   });
 
   it("is checked above for every component there is", () => {
-    expect(others.map(([field]) => field).sort()).toEqual(Object.keys(CALL).sort());
+    expect([...new Set(others.map(([field]) => field))].sort()).toEqual(Object.keys(CALL).sort());
   });
 
   it("keeps its components apart, however they are spelled", () => {
@@ -47,7 +48,10 @@ describe("toolCallKey", () => {
       namespace: odd,
       tool: odd,
       identityHash: fc.uint8Array({ maxLength: 2 }),
-      stepPath: odd,
+      scope: fc.oneof(
+        fc.record({ kind: fc.constant("call" as const), stepPath: odd }),
+        fc.record({ kind: fc.constant("effect" as const) }),
+      ),
       occurrence: fc.integer({ min: 1, max: 3 }),
     });
     fc.assert(

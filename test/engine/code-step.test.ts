@@ -12,7 +12,6 @@ import {
   Runner,
   Step,
   type Store,
-  ToolCallInDoubtError,
   ToolFailedError,
   tool,
 } from "../../src/index.ts";
@@ -196,13 +195,16 @@ describe("a call that was interrupted", () => {
     expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
   });
 
-  it("stops the run where it does not, whatever the code would catch", async () => {
+  it("waits for a person where it does not, whatever the code would catch", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const code = (ctx: CodeStepContext) => ctx.call(note, { text: "one" }).catch(() => "swallowed");
     await failureOf(runnerOf(store, code, cut).run("Go", { runId: "r-1" }));
-    const error = await failureAs(ToolCallInDoubtError, runnerOf(store, code).resume("r-1"));
-    expect(error.details).toEqual({ toolCallId: "r-1/code#0.1", tool: "note", recovery: "opaque" });
+    const { status, waits } = await runnerOf(store, code).resume("r-1");
+    expect(status).toBe("waiting");
+    expect(waits).toMatchObject([
+      { kind: "in_doubt", toolCallId: "r-1/code#0.1", subject: { tool: "note", recovery: "opaque" } },
+    ]);
     expect(done).toEqual(["one"]);
   });
 });

@@ -142,7 +142,7 @@ describe("a run that was paused", () => {
     const { agent } = scriptedAgent([{ toolCalls }], { tools: { note } });
     await failureAs(PausedError, new Runner(agent, { store }).run("Go", { runId: "r-1" }));
     const calls = await store.listToolCalls("r-1");
-    expect(calls.map((call) => call.status)).toEqual(["succeeded", "running", "succeeded"]);
+    expect(calls.map((call) => call.status)).toEqual(["succeeded", "in_doubt", "succeeded"]);
   });
 });
 

@@ -141,7 +141,7 @@ describe("one call that stops the run", () => {
 
     expect(await run).toBe(paused);
     expect(begun).toEqual(["a", "b"]);
-    expect(await statuses(store)).toEqual(["running", "succeeded", "prepared"]);
+    expect(await statuses(store)).toEqual(["in_doubt", "succeeded", "prepared"]);
     expect((await store.getRun("r-1"))?.status).toBe("waiting");
   });
 });

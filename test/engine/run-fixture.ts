@@ -6,9 +6,12 @@ import { z } from "zod";
 import { NO_LIMIT } from "../../src/core/quota.ts";
 import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { UNPRICED } from "../../src/core/usage.ts";
+import { FailureStreaks } from "../../src/engine/failure-streaks.ts";
 import { openScope } from "../../src/engine/granular-executor.ts";
 import { LeaseKeeper } from "../../src/engine/lease-keeper.ts";
 import type { RunHandle } from "../../src/engine/run-handle.ts";
+import { makeRules } from "../../src/engine/run-rules.ts";
+import { RunSecrets } from "../../src/engine/run-secrets.ts";
 import type { TurnLoopStep } from "../../src/engine/step.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
 import type { TurnScope } from "../../src/engine/turn-scope.ts";
@@ -186,6 +189,10 @@ export async function beginRun(
     modelTimeoutMs: 10_000,
     maxModelAttempts: 1,
     maxParallelToolCalls: 8,
+    maxRetriesPerToolCall: 2,
+    rules: makeRules(),
+    secrets: new RunSecrets(new Set()),
+    failures: new FailureStreaks(null),
     emit: () => undefined,
     probe: () => undefined,
     limit,

@@ -5,6 +5,7 @@ import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { UNPRICED } from "../../src/core/usage.ts";
 import { granularExecutor, turnLoopExecutor } from "../../src/engine/granular-executor.ts";
 import { pipelineExecutor } from "../../src/engine/pipeline-executor.ts";
+import { makeRules } from "../../src/engine/run-rules.ts";
 import { RunSession } from "../../src/engine/run-session.ts";
 import { StepRegistry } from "../../src/engine/step-registry.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
@@ -205,6 +206,9 @@ describe("a listener that throws", () => {
       modelTimeoutMs: 10_000,
       maxModelAttempts: 1,
       maxParallelToolCalls: 8,
+      maxRetriesPerToolCall: 2,
+      maxSameErrorRepeats: null,
+      rules: makeRules(),
       probe: () => undefined,
       cancel: undefined,
       emit: () => {

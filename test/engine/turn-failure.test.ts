@@ -12,7 +12,6 @@ import {
   StepFailedError,
   type Store,
   StoreUnavailableError,
-  ToolCallInDoubtError,
   tool,
   type Usage,
 } from "../../src/index.ts";
@@ -164,9 +163,10 @@ describe("a call that is met again with code that was changed meanwhile", () => 
     const runner = new Runner(agent, { store });
     await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
     broken.schema = true;
-    const error = await failureAs(ToolCallInDoubtError, runner.resume("r-1"));
-    expect(error.message).toContain("Unknown.");
-    expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["running"]);
+    const { status, waits } = await runner.resume("r-1");
+    expect([status, waits.map(({ kind }) => kind)]).toEqual(["waiting", ["in_doubt"]]);
+    expect(JSON.stringify(waits)).toContain("Unknown.");
+    expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["in_doubt"]);
     broken.schema = false;
     expect((await runner.resume("r-1")).output).toBe("Hello");
     expect(sent).toEqual(["ann", "ann"]);
@@ -297,7 +297,7 @@ describe("an answer that was paid for", () => {
     expect((await new Runner(agent, { store }).run("Go", { runId: "r-1" })).output).toBe("Given up.");
 
     expect(sent).toEqual([]);
-    expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["failed"]);
+    expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["cancelled"]);
     expect(JSON.stringify(prompts[1]?.at(-1))).toContain("identity function of mail");
   });
 
@@ -390,7 +390,7 @@ describe("a turn that is replayed", () => {
     await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
     expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual([
       "succeeded",
-      "running",
+      "in_doubt",
       expect.stringMatching("prepared|succeeded"),
     ]);
     const before = [...done];

@@ -59,7 +59,7 @@ describe("a call that cannot be run", () => {
     ]);
     const calls = await store.listToolCalls("r-1");
     expect(calls.map(({ status, attempt, receipt }) => [status, attempt, receipt?.errorCode])).toEqual([
-      ["failed", 0, "invalid_input"],
+      ["cancelled", 0, "invalid_input"],
       ["succeeded", 1, null],
     ]);
   });
@@ -92,8 +92,8 @@ describe("a call that cannot be run", () => {
     await new Runner(agent, { store }).run("Go", { runId: "r-1" });
     const calls = await store.listToolCalls("r-1");
     expect(calls.map(({ status, attempt }) => [status, attempt])).toEqual([
-      ["failed", 0],
-      ["failed", 0],
+      ["cancelled", 0],
+      ["cancelled", 0],
     ]);
   });
 });

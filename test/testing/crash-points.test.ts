@@ -1,7 +1,8 @@
 // The points: each is reached, and a failure at any of them, at any time, leaves a run that comes to the same end.
 
 import { describe, expect, it } from "vitest";
-import { Pipeline, Runner, Step, type Store } from "../../src/index.ts";
+import { z } from "zod";
+import { Pipeline, Runner, Step, type Store, tool } from "../../src/index.ts";
 import { CRASH_POINTS, type CrashPoint, type CrashProbe, crashAt } from "../../src/testing/index.ts";
 import { memoryStore, noteTool, scriptedAgent } from "../engine/run-fixture.ts";
 
@@ -39,11 +40,88 @@ async function sites(): Promise<{ point: CrashPoint; stepPath: string; turnIndex
   return reached;
 }
 
+/** A run with what does not go smoothly: a look-up after a failure, and a person who has to be asked. */
+function troubles(store: Store, rung: string[], sent: string[]) {
+  const ring = tool({
+    name: "ring",
+    description: "Ring the bell once.",
+    inputSchema: z.object({}),
+    effect: "external",
+    recovery: "reconcile",
+    timeoutMs: 1_000,
+    landsWithinMs: 0,
+    execute: (_, call): string => {
+      rung.push(call.idempotencyKey);
+      throw new Error("The line went dead.");
+    },
+    reconcile: (_, call) =>
+      rung.includes(call.idempotencyKey) ? { status: "done", result: "rung" } : { status: "absent" },
+  });
+  const send = tool({
+    name: "send",
+    description: "Send it.",
+    inputSchema: z.object({ to: z.string() }),
+    effect: "external",
+    recovery: "keyed",
+    approval: true,
+    execute: (_, call) => sent.push(call.idempotencyKey),
+  });
+  const code = Step.run("code", async (_, ctx) => [
+    await ctx.call(ring, {}),
+    await ctx.call(send, { to: "Ann" }),
+  ]);
+  return (probe: CrashProbe) => new Runner(code, { store, probe, random: () => 0, leaseMs: 500 });
+}
+
+/** Runs it to its end, with a person who approves. */
+async function throughTroubles(
+  store: Store,
+  runner: (probe: CrashProbe) => Runner,
+  probe: CrashProbe,
+): Promise<string> {
+  const { waits, status } = await runner(probe).run("Go", { runId: "r-1" });
+  expect([status, waits.map(({ kind }) => kind)]).toEqual(["waiting", ["approval"]]);
+  for (const { waitId } of waits) await store.approve(waitId, { by: "Bob" });
+  return (await runner(probe).resume("r-1")).status;
+}
+
+async function troubleSites(): Promise<CrashPoint[]> {
+  const reached: CrashPoint[] = [];
+  const store = await memoryStore();
+  const status = await throughTroubles(store, troubles(store, [], []), (point) => reached.push(point));
+  expect(status).toBe("succeeded");
+  return reached;
+}
+
 describe("the crash points", () => {
-  it("have names of their own, and a run with everything in it reaches each", async () => {
+  it("have names of their own, and runs with everything in them reach each", async () => {
     expect(new Set(CRASH_POINTS).size).toBe(CRASH_POINTS.length);
-    const reached = new Set((await sites()).map(({ point }) => point));
+    const reached = new Set([...(await sites()).map(({ point }) => point), ...(await troubleSites())]);
     expect([...reached].sort()).toEqual([...CRASH_POINTS].sort());
+  });
+
+  it("failing at any of them where not all goes smoothly does nothing twice", async () => {
+    const all = await troubleSites();
+    expect(all.length).toBeGreaterThan(20);
+    for (const [failing, point] of all.entries()) {
+      const store = await memoryStore();
+      const [rung, sent]: [string[], string[]] = [[], []];
+      const runner = troubles(store, rung, sent);
+      let reached = 0;
+      const probe: CrashProbe = () => {
+        if (reached++ === failing) throw new Error(`Failed at ${point}.`);
+      };
+      await expect(throughTroubles(store, runner, probe)).rejects.toThrow(`Failed at ${point}.`);
+
+      // A worker that fails on its way out has not released the run.
+      let { status, waits } = await runner(() => undefined).resume("r-1", { wait: true });
+      while (status === "waiting") {
+        for (const { waitId } of waits) await store.approve(waitId, { by: "Bob" });
+        ({ status, waits } = await runner(() => undefined).resume("r-1"));
+      }
+      expect([point, status, rung.length, new Set(sent).size]).toEqual([point, "succeeded", 1, 1]);
+      expect((await store.verify("r-1")).problems).toEqual([]);
+    }
   });
 
   it("surround what a turn does, in the order of its life", async () => {
@@ -60,7 +138,9 @@ describe("the crash points", () => {
       "tool:before-execute",
       "tool:executed",
       "tool:before-receipt",
+      "tool:before-start",
       "tool:receipt-stored",
+      "tool:started",
       "tool:before-execute",
       "tool:executed",
       "turn:before-commit",

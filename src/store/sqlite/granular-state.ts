@@ -1,21 +1,20 @@
 import { ResumeError } from "../../core/errors.ts";
 import type { Database, Row } from "./database.ts";
 import type { GranularStateRow, RunHead } from "./run-head.ts";
-import { reservedAmount } from "./run-row.ts";
+import { reservedAmount, stepHead } from "./run-row.ts";
 
 /** Where the turns of a step stand, as far as this run's head does not know it already. */
 export function granularState(database: Database, run: RunHead, stepKey: number): GranularStateRow {
-  const step = run.steps.get(stepKey);
-  if (step !== undefined && step.state !== null) return step.state;
+  const step = stepHead(database, run, stepKey);
+  if (step.state !== null) return step.state;
   const row = database.get(
     `SELECT step_no, turn_index, is_complete, open_turn_index, open_attempt, opened_at, reserved_tokens,
             reserved_micro_dollars FROM granular_states WHERE step_no = ?`,
     stepKey,
   );
   if (row === null) throw new Error(`Step ${stepKey} has no turns: the first one has to be opened.`);
-  const state = granularStateRow(row);
-  run.steps.set(stepKey, { state, calls: step?.calls ?? null });
-  return state;
+  step.state = granularStateRow(row);
+  return step.state;
 }
 
 export function granularStateRow(row: Row): GranularStateRow {

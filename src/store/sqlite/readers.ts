@@ -29,10 +29,11 @@ export function findLatestRun(database: Database, pipeline: string, inputHash: U
   return row === null ? null : runRecord(row);
 }
 
-export function runningRuns(database: Database, pipeline: string, inputHash: Uint8Array): RunRecord[] {
+export function startedRuns(database: Database, pipeline: string, inputHash: Uint8Array): RunRecord[] {
   return database
     .all(
-      `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? AND input_hash = ? AND status = 'running' ORDER BY run_no DESC`,
+      `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? AND input_hash = ? AND status IN ('queued', 'running')
+        ORDER BY run_no DESC`,
       pipeline,
       inputHash,
     )

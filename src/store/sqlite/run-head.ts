@@ -1,4 +1,5 @@
 import type { Quota } from "../../core/quota.ts";
+import type { StepPath } from "../../core/step-path.ts";
 import type { Amount } from "../../core/usage.ts";
 
 /**
@@ -21,7 +22,11 @@ export type RunHead = {
 };
 
 /** What was read of a step so far; null where nothing was. */
-export type StepHead = { state: GranularStateRow | null; calls: TurnCalls | null };
+export type StepHead = {
+  readonly path: StepPath;
+  state: GranularStateRow | null;
+  calls: TurnCalls | null;
+};
 
 /** The compare-and-set row of a granular step. */
 export type GranularStateRow = {

@@ -14,9 +14,21 @@ import type {
   StepStatus,
 } from "../store.ts";
 import type { Database } from "./database.ts";
+import { digestOf } from "./digest.ts";
+import { doubtRunningCalls } from "./in-doubt.ts";
 import { openModelCalls, settleFailedCall } from "./model-calls.ts";
 import type { OwnerLock } from "./owner-lock.ts";
-import { fencedRunRow, findRun, getRun, NO_EVENT_HASH, type RunRow, saveRun } from "./run-row.ts";
+import {
+  fencedRun,
+  fencedRunRow,
+  findRun,
+  getRun,
+  NO_EVENT_HASH,
+  type RunRow,
+  recordEvent,
+  saveRun,
+} from "./run-row.ts";
+import { openWaits, queueIfAnswered } from "./wait-intents.ts";
 
 export function createRun(
   database: Database,
@@ -43,14 +55,15 @@ export function createRun(
     NO_EVENT_HASH,
   );
   const row = mustFind(database, run.runId);
-  database.run(
-    "INSERT INTO run_inputs VALUES (?, ?, ?)",
-    row.runNo,
-    canonicalJson(run.input),
-    canonicalJson(run.shape),
-  );
+  const input = canonicalJson(run.input);
+  database.run("INSERT INTO run_inputs VALUES (?, ?, ?)", row.runNo, input, canonicalJson(run.shape));
   recordAttempt(database, row, lock.owner, now);
-  saveRun(database, row, now, "run.created", { pipeline: run.pipeline, owner: lock.owner, epoch: row.epoch });
+  saveRun(database, row, now, "run.created", {
+    pipeline: run.pipeline,
+    owner: lock.owner,
+    epoch: row.epoch,
+    input: digestOf(input),
+  });
   return { kind: "created", claim: claimOf(database, row) };
 }
 
@@ -67,6 +80,8 @@ export function claimRun(
   const run = getRun(database, runId);
   if (run !== null && !options.from.includes(row.status)) return { kind: "refused", run };
 
+  // Whose lock can be taken is dead, and so is what it had under way; one that fell silent may still be at work.
+  const isDead = row.owner !== null && lock.isDead(row.owner);
   row.epoch += 1;
   row.owner = lock.owner;
   row.leaseUntil = now + options.leaseMs;
@@ -76,10 +91,12 @@ export function claimRun(
     row.quota = new Quota(options.limit, row.quota.charged, row.quota.reserved);
   // What the earlier owner had under way may have reached the provider: nobody here knows, so it is paid for.
   const chargedAsLost = settleOpenCalls(database, row, now, { kind: "unanswered" });
+  const inDoubt = doubtRunningCalls(database, row, now, isDead);
   recordAttempt(database, row, lock.owner, now);
   saveRun(database, row, now, "run.claimed", {
     owner: lock.owner,
     epoch: row.epoch,
+    ...(inDoubt.length === 0 ? {} : { inDoubt }),
     chargedAsLost: chargedAsLost.map(({ stepPath, turnIndex, attempt, reserved }) => ({
       stepPath,
       turnIndex,
@@ -91,9 +108,10 @@ export function claimRun(
 }
 
 export function renewLease(database: Database, now: number, fence: Fence, leaseMs: number): void {
-  fencedRunRow(database, fence);
-  // No event: a renewal changes nothing that anybody would want to verify, and there is one every few seconds.
-  database.run("UPDATE runs SET lease_until = ? WHERE run_id = ?", now + leaseMs, fence.runId);
+  const run = fencedRun(database, fence);
+  const until = now + leaseMs;
+  recordEvent(database, run, now, "lease.renewed", { epoch: fence.epoch, until });
+  database.run("UPDATE runs SET lease_until = ? WHERE run_no = ?", until, run.runNo);
 }
 
 export function pinShape(database: Database, now: number, fence: Fence, shape: Json): void {
@@ -105,6 +123,9 @@ export function pinShape(database: Database, now: number, fence: Fence, shape: J
 export function releaseRun(database: Database, now: number, fence: Fence, end: RunEnd): void {
   const row = fencedRunRow(database, fence);
   settleOpenCalls(database, row, now, { kind: "not_sent" });
+  // A tool that was cancelled, or whose outcome the store did not take, may have done its work or be at it still.
+  const inDoubt = doubtRunningCalls(database, row, now, false);
+  const waits = end.status === "waiting" ? openWaits(database, row, now, end.waits) : [];
   if (end.status !== "succeeded")
     markRunningSteps(database, row, now, end.status === "waiting" ? "blocked" : "failed", end.error);
   database.run(
@@ -120,8 +141,15 @@ export function releaseRun(database: Database, now: number, fence: Fence, end: R
   row.output = end.status === "succeeded" ? canonicalJson(end.output) : null;
   row.context = end.status === "succeeded" ? canonicalJson(end.context) : null;
   row.error = end.status === "succeeded" || end.error === null ? null : canonicalJson(end.error);
+  // Every question may have been answered while the worker was on its way out.
+  if (end.status === "waiting" && end.waits.length > 0) queueIfAnswered(database, row);
   const code = end.status === "succeeded" ? null : (end.error?.code ?? null);
-  saveRun(database, row, now, `run.${end.status}`, code === null ? {} : { code });
+  saveRun(database, row, now, `run.${end.status}`, {
+    ...(row.output === null ? {} : { output: digestOf(row.output, row.context) }),
+    ...(code === null ? {} : { code }),
+    ...(inDoubt.length === 0 ? {} : { inDoubt }),
+    ...(waits.length === 0 ? {} : { waits }),
+  });
 }
 
 /** Frees the leases of a process that is known to be dead, so that its lock file can go. */

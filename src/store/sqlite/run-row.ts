@@ -5,7 +5,7 @@ import { type Limit, Quota } from "../../core/quota.ts";
 import type { Amount } from "../../core/usage.ts";
 import type { Fence, RunRecord, RunStatus } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-import type { RunHead } from "./run-head.ts";
+import type { RunHead, StepHead } from "./run-head.ts";
 
 /** The whole row, for the intents that begin and end something. */
 export type RunRow = RunHead & {
@@ -29,18 +29,29 @@ const WHOLE_ROW = `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until,
 
 /** The head for a worker's write to a step of its run; refused when another has taken the lease. */
 export function fencedStep(database: Database, fence: Fence, stepKey: number): RunHead {
-  const run = assertFence(keptHead(database, fence.runId), fence);
-  // No fence covers the steps of another run.
-  if (!run.steps.has(stepKey)) {
-    const step = database.get(
-      "SELECT 1 AS found FROM run_steps WHERE step_no = ? AND run_no = ?",
-      stepKey,
-      run.runNo,
-    );
-    if (step === null) throw new Error(`Run ${fence.runId} has no step ${stepKey}: nothing was written.`);
-    run.steps.set(stepKey, { state: null, calls: null });
-  }
+  const run = fencedRun(database, fence);
+  stepHead(database, run, stepKey);
   return run;
+}
+
+/** The head for a worker's write to its run. */
+export function fencedRun(database: Database, fence: Fence): RunHead {
+  return assertFence(keptHead(database, fence.runId), fence);
+}
+
+/** What is known of a step of this run. No fence covers the steps of another. */
+export function stepHead(database: Database, run: RunHead, stepKey: number): StepHead {
+  const known = run.steps.get(stepKey);
+  if (known !== undefined) return known;
+  const row = database.get(
+    "SELECT step_path FROM run_steps WHERE step_no = ? AND run_no = ?",
+    stepKey,
+    run.runNo,
+  );
+  if (row === null) throw new Error(`Run ${run.runId} has no step ${stepKey}: nothing was written.`);
+  const step: StepHead = { path: row.text("step_path"), state: null, calls: null };
+  run.steps.set(stepKey, step);
+  return step;
 }
 
 function keptHead(database: Database, runId: string): RunHead {
@@ -201,7 +212,7 @@ export function parseJson(text: string | null): Json {
   return text === null ? null : (JSON.parse(text) as Json);
 }
 
-function runNotFound(runId: string): RunNotFoundError {
+export function runNotFound(runId: string): RunNotFoundError {
   return new RunNotFoundError(
     `There is no run ${runId} in this store: check the id and the store's address.`,
     { runId },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Json } from "../../core/json.ts";
 import type { Message } from "../../core/message.ts";
 import type { StepPath } from "../../core/step-path.ts";
+import type { Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
 import { collectBlobs, readBlob } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
@@ -17,6 +18,8 @@ import * as steps from "./step-intents.ts";
 import * as calls from "./tool-call-intents.ts";
 import * as turns from "./turn-intents.ts";
 import * as turnReaders from "./turn-readers.ts";
+import { verify } from "./verify.ts";
+import * as waits from "./wait-intents.ts";
 
 export type SqliteStoreOptions = {
   /** Milliseconds since 1970. */
@@ -125,8 +128,32 @@ export class SqliteStore implements contract.Store {
     return this.#write("recordReceipt", (now) => calls.recordReceipt(this.#database, now, fence, record));
   }
 
+  endToolCallTry(fence: contract.Fence, end: contract.ToolCallTryEnd): Promise<void> {
+    return this.#write("endToolCallTry", (now) => calls.endToolCallTry(this.#database, now, fence, end));
+  }
+
+  offerLateReceipt(late: contract.LateReceipt): Promise<"settled" | "kept"> {
+    return this.#write("offerLateReceipt", (now) => calls.offerLateReceipt(this.#database, now, late));
+  }
+
   commitTurn(fence: contract.Fence, commit: contract.TurnCommit): ReturnType<contract.Store["commitTurn"]> {
     return this.#write("commitTurn", (now) => turns.commitTurn(this.#database, now, fence, commit));
+  }
+
+  approve(waitId: string, person: contract.Person = {}): Promise<void> {
+    return this.#write("approve", (now) => waits.approve(this.#database, now, waitId, person));
+  }
+
+  deny(waitId: string, why: string, person: contract.Person = {}): Promise<void> {
+    return this.#write("deny", (now) => waits.deny(this.#database, now, waitId, why, person));
+  }
+
+  answer(waitId: string, value: Json, person: contract.Person = {}): Promise<void> {
+    return this.#write("answer", (now) => waits.answer(this.#database, now, waitId, value, person));
+  }
+
+  settle(toolCallId: string, settlement: Settlement, person: contract.Person = {}): Promise<void> {
+    return this.#write("settle", (now) => waits.settle(this.#database, now, toolCallId, settlement, person));
   }
 
   collectBlobs(policy: contract.BlobRetention): Promise<contract.BlobCollection> {
@@ -148,7 +175,7 @@ export class SqliteStore implements contract.Store {
   findAbandonedRuns(pipeline: string, inputHash: Uint8Array): Promise<readonly string[]> {
     return this.#read(() =>
       readers
-        .runningRuns(this.#database, pipeline, inputHash)
+        .startedRuns(this.#database, pipeline, inputHash)
         .filter((run) => !runs.isHeld(run, this.#lock, this.#now()))
         .map((run) => run.runId),
     );
@@ -190,6 +217,14 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => turnReaders.listToolCalls(this.#database, runId));
   }
 
+  listCodeStepCalls(stepKey: number): Promise<readonly contract.ToolCallRecord[]> {
+    return this.#read(() => turnReaders.listCodeStepCalls(this.#database, stepKey));
+  }
+
+  listToolCallTries(runId: string): Promise<readonly contract.ToolCallTry[]> {
+    return this.#read(() => turnReaders.listToolCallTries(this.#database, runId));
+  }
+
   findToolCall(idempotencyKey: Uint8Array): Promise<contract.ToolCallRecord | null> {
     return this.#read(() => turnReaders.findToolCall(this.#database, idempotencyKey));
   }
@@ -217,6 +252,14 @@ export class SqliteStore implements contract.Store {
     return this.#read(() =>
       readers.listEvents(this.#database, runId, options.after ?? 0, options.limit ?? 10_000),
     );
+  }
+
+  listWaits(runId: string): Promise<readonly contract.WaitRecord[]> {
+    return this.#read(() => waits.listWaits(this.#database, runId));
+  }
+
+  verify(runId: string): Promise<contract.Verification> {
+    return this.#read(() => verify(this.#database, runId));
   }
 
   #write<T>(intent: string, work: (now: number) => T): Promise<T> {

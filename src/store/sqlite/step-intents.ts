@@ -3,7 +3,16 @@ import type { Json } from "../../core/json.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type { Fence, FinishedStep, LoopDecision, NewStep, StepRecord, StepStatus } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-import { fencedRunRow, fencedStep, parseJson, recordEvent, requireRunNo, saveRun } from "./run-row.ts";
+import { digestOf } from "./digest.ts";
+import {
+  fencedRunRow,
+  fencedStep,
+  parseJson,
+  recordEvent,
+  requireRunNo,
+  saveRun,
+  stepHead,
+} from "./run-row.ts";
 
 export function beginStep(database: Database, now: number, fence: Fence, step: NewStep): StepRecord {
   const run = fencedRunRow(database, fence);
@@ -43,17 +52,21 @@ export function beginStep(database: Database, now: number, fence: Fence, step: N
 
 export function finishStep(database: Database, now: number, fence: Fence, step: FinishedStep): void {
   const run = fencedStep(database, fence, step.stepKey);
+  const [output, context] = [canonicalJson(step.output), optionalJson(step.context)];
   const changed = database.run(
     `UPDATE run_steps SET status = 'succeeded', updated_at = ?, output = ?, context = ?
       WHERE step_no = ? AND status = 'running'`,
     now,
-    canonicalJson(step.output),
-    optionalJson(step.context),
+    output,
+    context,
     step.stepKey,
   );
   if (changed !== 1)
     throw new Error(`Step ${step.stepKey} of run ${fence.runId} is not running: it cannot finish.`);
-  recordEvent(database, run, now, "step.finished", { step: stepPathOf(database, step.stepKey) });
+  recordEvent(database, run, now, "step.finished", {
+    step: stepHead(database, run, step.stepKey).path,
+    output: digestOf(output, context),
+  });
 }
 
 export function decideLoop(database: Database, now: number, fence: Fence, decision: LoopDecision): void {
@@ -67,7 +80,11 @@ export function decideLoop(database: Database, now: number, fence: Fence, decisi
     canonicalJson(output),
     optionalJson(context),
   );
-  recordEvent(database, run, now, "loop.decided", { step: stepPathOf(database, stepKey), iteration, done });
+  recordEvent(database, run, now, "loop.decided", {
+    step: stepHead(database, run, stepKey).path,
+    iteration,
+    done,
+  });
 }
 
 export function listLoopDecisions(database: Database, stepKey: number): LoopDecision[] {
@@ -90,12 +107,6 @@ export function listSteps(database: Database, runId: string): StepRecord[] {
 
 export function findStep(database: Database, runId: string, path: StepPath): StepRecord | null {
   return findStepRow(database, requireRunNo(database, runId), path);
-}
-
-export function stepPathOf(database: Database, stepKey: number): StepPath {
-  const row = database.get("SELECT step_path FROM run_steps WHERE step_no = ?", stepKey);
-  if (row === null) throw new Error(`There is no step ${stepKey}.`);
-  return row.text("step_path");
 }
 
 function optionalJson(value: Json): string | null {

@@ -1,19 +1,38 @@
 import { canonicalJson } from "../../core/canonical-json.ts";
-import type { CodeToolCall, Fence, NewReceipt, NewToolCall, ReceiptRecord, ToolCallStart } from "../store.ts";
+import type {
+  CodeToolCall,
+  Fence,
+  LateReceipt,
+  NewReceipt,
+  ReceiptRecord,
+  ToolCallStart,
+  ToolCallTryEnd,
+} from "../store.ts";
 import { putBlob } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
-import type { RunHead, TurnCalls } from "./run-head.ts";
-import { fencedStep, recordEvent } from "./run-row.ts";
-import { turnNo } from "./turn-number.ts";
-
-/** Code steps have no turns: their calls are kept under this index. */
-export const CODE_STEP_TURN = 0;
+import type { RunHead } from "./run-head.ts";
+import { fencedStep, findRun, recordEvent, runNotFound, saveRun, stepHead } from "./run-row.ts";
+import {
+  CODE_STEP_TURN,
+  callNoAt,
+  hasReceipt,
+  insertToolCall,
+  receiptFacts,
+  settledMeanwhile,
+  startToolCall,
+  toolCallDigest,
+  writeAnyReceipt,
+} from "./tool-call-rows.ts";
+import { queueIfAnswered, withdrawWaits } from "./wait-intents.ts";
 
 export function startToolCalls(database: Database, now: number, fence: Fence, start: ToolCallStart): void {
   const run = fencedStep(database, fence, start.stepKey);
-  for (const callIndex of start.callIndexes)
-    startToolCall(database, run, now, start.stepKey, start.turnIndex, callIndex);
-  recordEvent(database, run, now, "calls.started", { turn: start.turnIndex, calls: [...start.callIndexes] });
+  for (const call of start.calls) startToolCall(database, run, now, start, call);
+  recordEvent(database, run, now, "calls.started", {
+    step: stepHead(database, run, start.stepKey).path,
+    turn: start.turnIndex,
+    calls: start.calls.map(({ callIndex }) => callIndex),
+  });
 }
 
 export function openToolCall(database: Database, now: number, fence: Fence, call: CodeToolCall): number {
@@ -23,147 +42,103 @@ export function openToolCall(database: Database, now: number, fence: Fence, call
     call.stepKey,
   );
   const callIndex = (last?.optionalInt("n") ?? 0) + 1;
-  insertToolCall(database, now, {
-    ...call,
-    callIndex,
-    status: "running",
-    turnIndex: CODE_STEP_TURN,
-    request: canonicalJson(call.request),
+  const request = canonicalJson(call.request);
+  const row = { ...call, callIndex, turnIndex: CODE_STEP_TURN, request };
+  insertToolCall(database, now, row);
+  recordEvent(database, run, now, call.status === "running" ? "calls.started" : "calls.prepared", {
+    step: stepHead(database, run, call.stepKey).path,
+    turn: CODE_STEP_TURN,
+    calls: [callIndex],
+    digest: toolCallDigest(row, request),
   });
-  recordEvent(database, run, now, "calls.started", { turn: CODE_STEP_TURN, calls: [callIndex] });
   return callIndex;
 }
 
-export function recordReceipt(database: Database, now: number, fence: Fence, record: ReceiptRecord): void {
-  const { stepKey, turnIndex, receipt, start } = record;
-  const run = fencedStep(database, fence, stepKey);
-  const turn = turnIndex === CODE_STEP_TURN ? null : turnCalls(database, run, stepKey, turnIndex);
-  if (turn !== null) writeTurnReceipt(database, run, now, turn, receipt);
-  else writeReceipt(database, run, now, codeCallNo(database, stepKey, turnIndex, receipt.callIndex), receipt);
-  for (const callIndex of start) startToolCall(database, run, now, stepKey, turnIndex, callIndex);
-  recordEvent(database, run, now, "call.receipt", {
-    turn: turnIndex,
-    call: receipt.callIndex,
-    status: receipt.status,
-    ...(start.length === 0 ? {} : { started: [...start] }),
+export function endToolCallTry(database: Database, now: number, fence: Fence, end: ToolCallTryEnd): void {
+  const run = fencedStep(database, fence, end.stepKey);
+  const callNo = callNoAt(database, run, end);
+  if (hasReceipt(database, callNo)) throw settledMeanwhile(callNo);
+  const inserted = database.run(
+    `INSERT INTO tool_call_tries
+       SELECT ?, call_no, attempt, started_at, ?, ?, ?, ?, ?, NULL, NULL, NULL
+         FROM tool_calls WHERE call_no = ? AND attempt = ? AND status = 'running'`,
+    run.runNo,
+    now,
+    end.outcome,
+    end.errorCode,
+    end.errorDetail,
+    end.correlationId,
+    callNo,
+    end.attempt,
+  );
+  if (inserted !== 1)
+    throw new Error(`Try ${end.attempt} of call ${end.turnIndex}.${end.callIndex} is not under way.`);
+  database.run(
+    "UPDATE tool_calls SET status = ?, ends_by = CASE WHEN ? THEN ? ELSE ends_by END WHERE call_no = ?",
+    end.inDoubt ? "in_doubt" : "running",
+    Number(end.hasEnded),
+    now,
+    callNo,
+  );
+  recordEvent(database, run, now, end.inDoubt ? "call.in_doubt" : "call.tried", {
+    step: stepHead(database, run, end.stepKey).path,
+    turn: end.turnIndex,
+    call: end.callIndex,
+    attempt: end.attempt,
+    outcome: end.outcome,
+    ...(end.errorCode === null ? {} : { code: end.errorCode }),
   });
 }
 
-/** Gives the number of the row: rows of one transaction are numbered one after the other. */
-export function insertToolCall(
-  database: Database,
-  now: number,
-  call: NewToolCall & { stepKey: number; turnIndex: number; request: string | null },
-): number {
-  const isRunning = call.status === "running";
-  return database.insert(
-    "INSERT INTO tool_calls VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    call.stepKey,
-    call.turnIndex,
-    call.callIndex,
-    now,
-    isRunning ? now : null,
-    call.namespace,
-    call.tool,
-    call.effect,
-    call.identityHash,
-    call.occurrence,
-    call.idempotencyKey,
-    call.status,
-    isRunning ? 1 : 0,
-    call.request,
-  );
+export function recordReceipt(database: Database, now: number, fence: Fence, record: ReceiptRecord): void {
+  const { stepKey, turnIndex, receipt } = record;
+  const run = fencedStep(database, fence, stepKey);
+  const digest = writeAnyReceipt(database, run, now, record, receipt);
+  const step = stepHead(database, run, stepKey).path;
+  recordEvent(database, run, now, "call.receipt", receiptFacts(step, turnIndex, receipt, digest));
 }
 
-/** The receipt of a call, once: the number of the call is its key, and a second one is refused by it. */
-function writeReceipt(
+export function offerLateReceipt(database: Database, now: number, late: LateReceipt): "settled" | "kept" {
+  const { runId, stepKey, turnIndex, attempt } = late;
+  const run = findRun(database, runId);
+  if (run === null) throw runNotFound(runId);
+  const step = stepHead(database, run, stepKey).path;
+  const { callIndex } = late.receipt;
+  const callNo = callNoAt(database, run, { stepKey, turnIndex, callIndex });
+  const call = database.get("SELECT status, attempt FROM tool_calls WHERE call_no = ?", callNo);
+  const isOpen = call?.text("status") === "in_doubt" && call.int("attempt") === attempt;
+  if (isOpen && !hasReceipt(database, callNo)) {
+    const receipt: NewReceipt = { ...late.receipt, source: "late" };
+    const digest = writeAnyReceipt(database, run, now, late, receipt);
+    withdrawWaits(database, run, now, callNo);
+    queueIfAnswered(database, run);
+    saveRun(database, run, now, "call.receipt", receiptFacts(step, turnIndex, receipt, digest));
+    return "settled";
+  }
+  keepEvidence(database, run, now, callNo, late);
+  const { status } = late.receipt;
+  saveRun(database, run, now, "call.late", { step, turn: turnIndex, call: callIndex, attempt, status });
+  return "kept";
+}
+
+/** Beside the try that it tells of. A try that brought the receipt itself has nothing to add. */
+function keepEvidence(
   database: Database,
   run: RunHead,
   now: number,
   callNo: number,
-  receipt: NewReceipt,
+  { attempt, receipt }: LateReceipt,
 ): void {
   if (receipt.blob !== null) putBlob(database, run.runNo, now, receipt.blob);
-  database.run(
-    "INSERT INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-    callNo,
+  const kept = database.run(
+    `UPDATE tool_call_tries SET late_at = ?, late_status = ?, late_output = ?
+      WHERE run_no = ? AND call_no = ? AND attempt = ? AND late_at IS NULL`,
+    now,
     receipt.status,
-    now,
-    receipt.tokens,
-    receipt.errorCode,
-    receipt.blob === null ? null : Buffer.from(receipt.blob.blobId, "hex"),
-    receipt.blob === null ? null : receipt.blob.bytes.byteLength,
     JSON.stringify(receipt.output),
+    run.runNo,
+    callNo,
+    attempt,
   );
-}
-
-export function writeTurnReceipt(
-  database: Database,
-  run: RunHead,
-  now: number,
-  turn: TurnCalls,
-  receipt: NewReceipt,
-): void {
-  writeReceipt(database, run, now, callNoOf(turn, receipt.callIndex), receipt);
-  turn.receipts += 1;
-}
-
-/** The calls of a journaled turn; null where it is not. */
-export function turnCalls(
-  database: Database,
-  run: RunHead,
-  stepKey: number,
-  turnIndex: number,
-): TurnCalls | null {
-  const step = run.steps.get(stepKey);
-  if (step?.calls?.turnIndex === turnIndex) return step.calls;
-  const turn = database.get(
-    `SELECT first_call_no, calls, (SELECT count(*) FROM receipts
-                                    WHERE call_no >= first_call_no AND call_no < first_call_no + calls) AS receipts
-       FROM turns WHERE turn_no = ?`,
-    turnNo(stepKey, turnIndex),
-  );
-  if (turn === null) return null;
-  const calls: TurnCalls = {
-    turnIndex,
-    firstCallNo: turn.int("first_call_no"),
-    calls: turn.int("calls"),
-    receipts: turn.int("receipts"),
-  };
-  run.steps.set(stepKey, { state: step?.state ?? null, calls });
-  return calls;
-}
-
-function callNoOf({ turnIndex, firstCallNo, calls }: TurnCalls, callIndex: number): number {
-  if (callIndex >= 1 && callIndex <= calls) return firstCallNo + callIndex - 1;
-  throw new Error(`Turn ${turnIndex} has ${calls} calls and no call ${callIndex}.`);
-}
-
-function startToolCall(
-  database: Database,
-  run: RunHead,
-  now: number,
-  stepKey: number,
-  turnIndex: number,
-  callIndex: number,
-): void {
-  const turn = turnIndex === CODE_STEP_TURN ? null : turnCalls(database, run, stepKey, turnIndex);
-  const changed = database.run(
-    `UPDATE tool_calls SET status = 'running', attempt = attempt + 1, started_at = ?
-      WHERE call_no = ? AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no)`,
-    now,
-    turn === null ? codeCallNo(database, stepKey, turnIndex, callIndex) : callNoOf(turn, callIndex),
-  );
-  if (changed !== 1)
-    throw new Error(`Call ${turnIndex}.${callIndex} has a receipt already: it is not started again.`);
-}
-
-function codeCallNo(database: Database, stepKey: number, turnIndex: number, callIndex: number): number {
-  const call = database.get(
-    "SELECT call_no FROM tool_calls WHERE step_no = ? AND turn_index = 0 AND call_index = ?",
-    stepKey,
-    callIndex,
-  );
-  if (call !== null && turnIndex === CODE_STEP_TURN) return call.int("call_no");
-  throw new Error(`There is no call ${turnIndex}.${callIndex} in the ledger of step ${stepKey}.`);
+  if (kept !== 1) throw settledMeanwhile(callNo);
 }

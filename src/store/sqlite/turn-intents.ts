@@ -9,11 +9,12 @@ import type {
   TurnOpening,
 } from "../store.ts";
 import type { Database } from "./database.ts";
+import { digestOf } from "./digest.ts";
 import { assertNextTurn, granularState } from "./granular-state.ts";
 import { openModelCall, reclaim, reserve, settleFailedCall } from "./model-calls.ts";
 import type { RunHead } from "./run-head.ts";
-import { fencedStep, recordEvent } from "./run-row.ts";
-import { insertToolCall, turnCalls, writeTurnReceipt } from "./tool-call-intents.ts";
+import { fencedStep, recordEvent, stepHead } from "./run-row.ts";
+import { insertToolCall, toolCallDigest, turnCalls, writeTurnReceipt } from "./tool-call-rows.ts";
 import { turnNo } from "./turn-number.ts";
 
 export function openTurn(database: Database, now: number, fence: Fence, opening: TurnOpening): TurnOpened {
@@ -54,9 +55,12 @@ export function settleModelCall(
 
 export function journalResponse(database: Database, now: number, fence: Fence, journal: TurnJournal): void {
   const run = fencedStep(database, fence, journal.stepKey);
-  writeJournal(database, run, now, journal, null);
-  const calls = journal.calls.length;
-  recordEvent(database, run, now, "turn.journaled", { ...chargeFacts(journal), calls });
+  const digests = writeJournal(database, run, now, journal, null);
+  recordEvent(database, run, now, "turn.journaled", {
+    step: stepHead(database, run, journal.stepKey).path,
+    ...chargeFacts(journal),
+    ...digests,
+  });
 }
 
 export function commitTurn(
@@ -68,9 +72,9 @@ export function commitTurn(
   const { stepKey, turnIndex, isComplete, journal, followUp } = commit;
   const run = fencedStep(database, fence, stepKey);
   assertOneTurn(commit);
-  if (journal !== null) writeJournal(database, run, now, journal, followUp);
-  else if (followUp !== null) sayAfter(database, stepKey, turnIndex, followUp);
-  writeLastReceipts(database, run, now, commit);
+  const digests = journal === null ? {} : writeJournal(database, run, now, journal, followUp);
+  if (journal === null && followUp !== null) sayAfter(database, stepKey, turnIndex, followUp);
+  const receipts = writeLastReceipts(database, run, now, commit);
   const state = granularState(database, run, stepKey);
   assertNextTurn(state, turnIndex);
   const next = commit.next === null ? null : reserve(run, commit.next, 1);
@@ -96,8 +100,11 @@ export function commitTurn(
   state.isComplete = isComplete;
   state.lastCall = opened === null ? null : { turnIndex: turnIndex + 1, openedAt: now, ...opened };
   recordEvent(database, run, now, "turn.committed", {
+    step: stepHead(database, run, stepKey).path,
     turn: turnIndex,
-    ...(journal === null ? {} : chargeFacts(journal)),
+    ...(journal === null ? {} : { ...chargeFacts(journal), ...digests }),
+    ...receipts,
+    ...(followUp === null ? {} : { followUp: digestOf(followUp) }),
     ...(isComplete ? { complete: true } : {}),
     ...(next?.kind === "opened" ? { reserved: next.reserved } : {}),
   });
@@ -118,7 +125,7 @@ function writeJournal(
   now: number,
   journal: TurnJournal,
   followUp: string | null,
-): void {
+): JsonObject {
   const { stepKey, turnIndex, calls } = journal;
   const state = granularState(database, run, stepKey);
   assertNextTurn(state, turnIndex);
@@ -130,6 +137,7 @@ function writeJournal(
   });
   const firstCallNo = callNos[0] ?? 0;
   if (callNos.some((callNo, i) => callNo !== firstCallNo + i)) throw new Error("The ledger has a gap.");
+  const response = JSON.stringify(journal.response);
   // The turn's number refuses a second response, and with it a second charge.
   database.run(
     `INSERT INTO turns (turn_no, step_no, turn_index, attempt, opened_at, settled_at, reserved_tokens, reserved_micro_dollars,
@@ -143,24 +151,30 @@ function writeJournal(
     journal.tokens,
     firstCallNo,
     calls.length,
-    JSON.stringify(journal.response),
+    response,
     followUp,
   );
-  const step = run.steps.get(stepKey);
-  if (step !== undefined) step.calls = { turnIndex, firstCallNo, calls: calls.length, receipts: 0 };
+  stepHead(database, run, stepKey).calls = { turnIndex, firstCallNo, calls: calls.length, receipts: 0 };
+  return {
+    response: digestOf(response),
+    ...(calls.length === 0 ? {} : { calls: calls.map((call) => toolCallDigest(call, null)) }),
+  };
 }
 
 function sayAfter(database: Database, stepKey: number, turnIndex: number, followUp: string): void {
   database.run("UPDATE turns SET follow_up = ? WHERE turn_no = ?", followUp, turnNo(stepKey, turnIndex));
 }
 
-/** A turn is committed with all of its receipts or not at all. */
-function writeLastReceipts(database: Database, run: RunHead, now: number, commit: TurnCommit): void {
+/** A turn is committed with all of its receipts or not at all. Gives the digests of those that rode along. */
+function writeLastReceipts(database: Database, run: RunHead, now: number, commit: TurnCommit): JsonObject {
   const { stepKey, turnIndex, receipts } = commit;
   const turn = turnCalls(database, run, stepKey, turnIndex);
   if (turn === null) throw new Error(`Turn ${turnIndex} cannot be committed: it was never journaled.`);
-  for (const receipt of receipts) writeTurnReceipt(database, run, now, turn, receipt);
-  if (turn.receipts === turn.calls) return;
+  const digests = receipts.map((receipt) => [
+    receipt.callIndex,
+    writeTurnReceipt(database, run, now, turn, receipt),
+  ]);
+  if (turn.receipts === turn.calls) return digests.length === 0 ? {} : { receipts: digests };
   throw new Error(
     `Turn ${turnIndex} cannot be committed: ${turn.receipts} of its ${turn.calls} calls have a receipt.`,
   );

@@ -2,7 +2,7 @@
  * Turns are numbered by their step and index in one integer, so that the table itself is in that order and needs no
  * index beside it: one page less in every commit. It leaves room for 16 million turns a step and 500 million steps.
  */
-const TURNS_PER_STEP = 2 ** 24;
+export const TURNS_PER_STEP = 2 ** 24;
 
 export function turnNo(stepKey: number, turnIndex: number): number {
   if (!Number.isSafeInteger(turnIndex) || turnIndex < 1 || turnIndex >= TURNS_PER_STEP) {

@@ -1,19 +1,28 @@
 import type { Json } from "../../core/json.ts";
-import type { Message, ToolOutput } from "../../core/message.ts";
+import { type Message, type ToolOutput, toolCallsOf } from "../../core/message.ts";
 import { toolCallId } from "../../core/step-path.ts";
-import type { SideEffectClass, ToolCallStatus } from "../../core/tool-call-decision.ts";
+import type {
+  ReceiptStatus,
+  RecoveryClass,
+  SideEffectClass,
+  ToolCallStatus,
+  TryOutcome,
+} from "../../core/tool-call-decision.ts";
 import { headMessages, turnMessages } from "../history.ts";
 import type {
   Conversation,
   GranularState,
   Receipt,
+  ReceiptSource,
   StoredResponse,
   ToolCallRecord,
+  ToolCallTry,
   TurnRecord,
 } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import { parseJson, requireRunNo } from "./run-row.ts";
 import { listSteps } from "./step-intents.ts";
+import { CODE_STEP_TURN } from "./tool-call-rows.ts";
 import { TURNS_OF_STEP, turnNo } from "./turn-number.ts";
 
 export function readConversation(database: Database, stepKey: number, tailTokens: number): Conversation {
@@ -68,7 +77,7 @@ const TURNS = `
 
 const CALL_COLUMNS = `tool_calls.*, step_path, run_id, receipts.created_at AS receipt_at, receipts.tokens,
   receipts.status AS receipt_status, receipts.error_code AS receipt_error, blob_hash, blob_size,
-  receipts.output AS receipt_output`;
+  uncertain, source, external_correlation_id, duplicate_of, receipts.output AS receipt_output`;
 
 const CALLS = `
   SELECT ${CALL_COLUMNS}
@@ -118,9 +127,60 @@ export function listToolCalls(database: Database, runId: string): ToolCallRecord
   return calls.sort((a, b) => (order.get(a.stepPath) ?? 0) - (order.get(b.stepPath) ?? 0));
 }
 
+export function listCodeStepCalls(database: Database, stepKey: number): ToolCallRecord[] {
+  return database
+    .all(`${CALLS} WHERE tool_calls.step_no = ? AND turn_index = 0 ORDER BY call_index`, stepKey)
+    .map(toolCallRecord);
+}
+
 export function findToolCall(database: Database, idempotencyKey: Uint8Array): ToolCallRecord | null {
   const row = database.get(`${CALLS} WHERE idempotency_key = ?`, idempotencyKey);
-  return row === null ? null : toolCallRecord(row);
+  if (row === null) return null;
+  const call = toolCallRecord(row);
+  if (call.turnIndex === CODE_STEP_TURN) return call;
+  const turn = database.get(
+    "SELECT response FROM turns WHERE turn_no = ?",
+    turnNo(row.int("step_no"), call.turnIndex),
+  );
+  return turn === null ? call : withRequest(call, JSON.parse(turn.text("response")) as StoredResponse);
+}
+
+/** The arguments of a turn's call stand in its response, and nowhere else. */
+function withRequest(call: ToolCallRecord, { content }: StoredResponse): ToolCallRecord {
+  return { ...call, request: toolCallsOf(content)[call.callIndex - 1]?.input ?? null };
+}
+
+export function listToolCallTries(database: Database, runId: string): ToolCallTry[] {
+  return database
+    .all(
+      `SELECT tries.*, step_path, turn_index, call_index FROM tool_call_tries AS tries
+         JOIN tool_calls USING (call_no) JOIN run_steps USING (step_no)
+        WHERE tries.run_no = ? ORDER BY tries.call_no, tries.attempt`,
+      requireRunNo(database, runId),
+    )
+    .map((row) => toolCallTry(runId, row));
+}
+
+function toolCallTry(runId: string, row: Row): ToolCallTry {
+  const lateAt = row.optionalInt("late_at");
+  return {
+    toolCallId: toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
+    attempt: row.int("attempt"),
+    startedAt: row.int("started_at"),
+    endedAt: row.int("ended_at"),
+    outcome: row.text("outcome") as TryOutcome,
+    errorCode: row.optionalText("error_code"),
+    errorDetail: row.optionalText("error_detail"),
+    correlationId: row.optionalText("external_correlation_id"),
+    late:
+      lateAt === null
+        ? null
+        : {
+            at: lateAt,
+            status: row.text("late_status") as ReceiptStatus,
+            output: JSON.parse(row.text("late_output")) as ToolOutput,
+          },
+  };
 }
 
 export function hasToolCall(database: Database, idempotencyKey: Uint8Array): boolean {
@@ -196,13 +256,14 @@ function callsOfTurn(database: Database, turn: Row): ToolCallRecord[] {
 }
 
 function turnRecord(row: Row, calls: readonly ToolCallRecord[]): TurnRecord {
+  const response = JSON.parse(row.text("response")) as StoredResponse;
   return {
     stepPath: row.text("step_path"),
     turnIndex: row.int("turn_index"),
-    response: JSON.parse(row.text("response")) as StoredResponse,
+    response,
     tokens: row.int("tokens"),
     followUp: row.optionalText("follow_up"),
-    calls,
+    calls: calls.map((call) => withRequest(call, response)),
     committed: row.int("committed") === 1,
     at: row.int("settled_at"),
   };
@@ -219,6 +280,8 @@ function toolCallRecord(row: Row): ToolCallRecord {
     namespace: row.text("tool_namespace"),
     tool: row.text("tool_name"),
     effect: row.text("side_effect_class") as SideEffectClass,
+    recovery: row.text("recovery") as RecoveryClass,
+    identityHash: row.hex("identity_hash"),
     occurrence: row.int("occurrence"),
     idempotencyKey: row.hex("idempotency_key"),
     status: (row.optionalText("receipt_status") ?? row.text("status")) as ToolCallStatus,
@@ -227,6 +290,7 @@ function toolCallRecord(row: Row): ToolCallRecord {
     receipt: receiptOf(row),
     createdAt: row.int("created_at"),
     startedAt: row.optionalInt("started_at"),
+    endsBy: row.optionalInt("ends_by"),
   };
 }
 
@@ -235,11 +299,15 @@ function receiptOf(row: Row): Receipt | null {
   if (output === null) return null;
   const hash = row.optionalBytes("blob_hash");
   return {
-    status: row.text("receipt_status") === "succeeded" ? "succeeded" : "failed",
+    status: row.text("receipt_status") as ReceiptStatus,
     output: JSON.parse(output) as ToolOutput,
     blob: hash === null ? null : { blobId: Buffer.from(hash).toString("hex"), size: row.int("blob_size") },
     tokens: row.int("tokens"),
     errorCode: row.optionalText("receipt_error"),
+    uncertain: row.int("uncertain") === 1,
+    source: row.text("source") as ReceiptSource,
+    correlationId: row.optionalText("external_correlation_id"),
+    duplicateOf: row.optionalText("duplicate_of"),
     at: row.int("receipt_at"),
   };
 }

@@ -76,7 +76,7 @@ export const blobCollectionChecks: readonly Check[] = [
   check(
     "what a live run refers to is never collected, nor counted towards the cap",
     async ({ store, advance }) => {
-      const waiting = { status: "waiting", error: null } as const;
+      const waiting = { status: "waiting", error: null, waits: [] } as const;
       await runWithBlob(store, "running", bytesOf("running"), null);
       await runWithBlob(store, "waiting", bytesOf("waiting"), waiting);
       await runWithBlob(store, "ended", bytesOf("ended"), SUCCEEDED);

@@ -36,7 +36,7 @@ async function wholeLife(store: Store, advance: (ms: number) => void): Promise<r
   await run.open(1);
   await store.journalResponse(fence, run.journal(1, ["running", "prepared"], { attempt: 2 }));
   await run.receipt(1, 1);
-  await store.startToolCalls(fence, { stepKey, turnIndex: 1, callIndexes: [2] });
+  await run.start(1, 2);
   await store.commitTurn(fence, run.commit(1, { receipts: [newReceipt(2)], next: run.opening(2) }));
   await store.renewLease(fence, LEASE_MS);
   await store.commitTurn(fence, run.commit(2, { journal: run.journal(2), isComplete: true }));
@@ -65,6 +65,7 @@ async function wholeLife(store: Store, advance: (ms: number) => void): Promise<r
     "call.receipt",
     "calls.started",
     "turn.committed",
+    "lease.renewed",
     "turn.committed",
     "step.finished",
     "step.begun",

@@ -11,6 +11,8 @@ export async function readEverything(store: Store, runId: string): Promise<unkno
     usage: await store.readUsage(runId),
     modelCalls: await store.listModelCalls(runId),
     toolCalls: await store.listToolCalls(runId),
+    tries: await store.listToolCallTries(runId),
+    waits: await store.listWaits(runId),
     turns: await store.listTurns(runId),
     events: await store.listEvents(runId),
     steps: await Promise.all(

@@ -3,7 +3,16 @@ import { LeaseLostError, RunNotFoundError } from "../../core/errors.ts";
 import type { Fence, Store } from "../../store/store.ts";
 import { assertRefused, type Check, check } from "./check.ts";
 import { readEverything } from "./everything.ts";
-import { CHARGE, FAILED, LEASE_MS, newReceipt, newStep, SampleRun, SUCCEEDED } from "./sample-run.ts";
+import {
+  CHARGE,
+  FAILED,
+  LEASE_MS,
+  newReceipt,
+  newStart,
+  newStep,
+  SampleRun,
+  SUCCEEDED,
+} from "./sample-run.ts";
 
 /** Every method of a store that takes a fence, so that the table below cannot miss one. */
 type WorkerIntent = {
@@ -14,8 +23,6 @@ type Sample = {
   /** Brings a run to where the intent is due. */
   readonly prepare?: (run: SampleRun) => Promise<unknown>;
   readonly perform: (run: SampleRun, fence: Fence) => Promise<unknown>;
-  /** How many events it appends: one, but for the renewal, which changes nothing that is worth verifying. */
-  readonly events?: 0;
   /** It names a step by its key, and so could name another run's. */
   readonly ofStep: boolean;
 };
@@ -23,7 +30,6 @@ type Sample = {
 const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
   renewLease: {
     perform: ({ store }, fence) => store.renewLease(fence, LEASE_MS),
-    events: 0,
     ofStep: false,
   },
   releaseRun: {
@@ -65,7 +71,12 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
   startToolCalls: {
     prepare: (run) => run.journaled(1, ["prepared"]),
     perform: ({ store, stepKey }, fence) =>
-      store.startToolCalls(fence, { stepKey, turnIndex: 1, callIndexes: [1] }),
+      store.startToolCalls(fence, { stepKey, turnIndex: 1, calls: [newStart(1)] }),
+    ofStep: true,
+  },
+  endToolCallTry: {
+    prepare: (run) => run.journaled(1, ["running"]),
+    perform: (run, fence) => run.store.endToolCallTry(fence, run.tryEnd(1, 1)),
     ofStep: true,
   },
   openToolCall: {
@@ -75,7 +86,7 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
   recordReceipt: {
     prepare: (run) => run.journaled(1, ["running"]),
     perform: ({ store, stepKey }, fence) =>
-      store.recordReceipt(fence, { stepKey, turnIndex: 1, receipt: newReceipt(1), start: [] }),
+      store.recordReceipt(fence, { stepKey, turnIndex: 1, receipt: newReceipt(1) }),
     ofStep: true,
   },
   commitTurn: {
@@ -89,22 +100,19 @@ export const fencingChecks: readonly Check[] = Object.entries(INTENTS).flatMap((
   checksOf(name, sample),
 );
 
-function checksOf(name: string, { prepare, perform, events, ofStep }: Sample): Check[] {
+function checksOf(name: string, { prepare, perform, ofStep }: Sample): Check[] {
   const prepared = async (store: Store, runId?: string) => {
     const run = await SampleRun.create(store, runId);
     await prepare?.(run);
     return run;
   };
   const checks = [
-    check(
-      `${name} by the owner is done, with ${events === 0 ? "no event" : "one event"}`,
-      async ({ store }) => {
-        const run = await prepared(store);
-        const before = (await store.listEvents(run.runId)).length;
-        await perform(run, run.fence);
-        assert.equal((await store.listEvents(run.runId)).length, before + (events ?? 1));
-      },
-    ),
+    check(`${name} by the owner is done, with one event`, async ({ store }) => {
+      const run = await prepared(store);
+      const before = (await store.listEvents(run.runId)).length;
+      await perform(run, run.fence);
+      assert.equal((await store.listEvents(run.runId)).length, before + 1);
+    }),
 
     check(`${name} is refused once another worker has the run`, async ({ store, advance }) => {
       const run = await prepared(store);

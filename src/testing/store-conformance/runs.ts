@@ -8,7 +8,7 @@ import { FAILED, LEASE_MS, newRun, RESERVE, SampleRun, SUCCEEDED, sha256 } from 
 /** How a run can end, and what becomes of a step that was running. */
 const ENDS: readonly { readonly end: RunEnd; readonly step: StepStatus }[] = [
   { end: FAILED, step: "failed" },
-  { end: { ...FAILED, status: "waiting" }, step: "blocked" },
+  { end: { ...FAILED, status: "waiting", waits: [] }, step: "blocked" },
   { end: { status: "cancelled", error: null }, step: "failed" },
 ];
 

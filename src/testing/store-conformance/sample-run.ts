@@ -4,7 +4,9 @@ import { blobReferenceOf, renderBlobReference } from "../../core/blob-reference.
 import type { Json } from "../../core/json.ts";
 import { NO_LIMIT } from "../../core/quota.ts";
 import type { Amount } from "../../core/usage.ts";
+import type { NewWait } from "../../core/wait.ts";
 import type {
+  CallStart,
   Charge,
   ClaimOptions,
   CodeToolCall,
@@ -17,6 +19,7 @@ import type {
   RunStatus,
   StepRecord,
   Store,
+  ToolCallTryEnd,
   TurnCommit,
   TurnJournal,
   TurnOpened,
@@ -24,6 +27,7 @@ import type {
 } from "../../store/store.ts";
 
 export const LEASE_MS = 30_000;
+export const TIMEOUT_MS = 60_000;
 export const RESERVE: Amount = { tokens: 100, microDollars: 1_000 };
 export const CHARGE: Charge = {
   basis: "provider",
@@ -163,10 +167,12 @@ export class SampleRun {
       namespace: "local",
       tool: "search",
       effect: "external",
+      recovery: "opaque",
       identityHash: sha256("identity"),
       occurrence: 1,
       idempotencyKey: this.callKey(turnIndex, callIndex),
       status: "running",
+      timeoutMs: TIMEOUT_MS,
       ...over,
     };
   }
@@ -176,7 +182,7 @@ export class SampleRun {
   }
 
   codeCall(n: number, over: Partial<CodeToolCall> = {}): CodeToolCall {
-    const { callIndex: _, status: __, ...call } = this.call(0, n);
+    const { callIndex: _, ...call } = this.call(0, n);
     return { ...call, stepKey: this.stepKey, request: { query: `code ${n}` }, ...over };
   }
 
@@ -224,7 +230,52 @@ export class SampleRun {
 
   receipt(turnIndex: number, callIndex: number, over: Partial<NewReceipt> = {}): Promise<void> {
     const receipt = newReceipt(callIndex, over);
-    return this.store.recordReceipt(this.fence, { stepKey: this.stepKey, turnIndex, receipt, start: [] });
+    return this.store.recordReceipt(this.fence, { stepKey: this.stepKey, turnIndex, receipt });
+  }
+
+  start(turnIndex: number, ...callIndexes: readonly number[]): Promise<void> {
+    const calls = callIndexes.map((callIndex) => newStart(callIndex));
+    return this.store.startToolCalls(this.fence, { stepKey: this.stepKey, turnIndex, calls });
+  }
+
+  /** Ends the try that is under way, by default as one that nobody knows the outcome of. */
+  endTry(turnIndex: number, callIndex: number, over: Partial<ToolCallTryEnd> = {}): Promise<void> {
+    return this.store.endToolCallTry(this.fence, this.tryEnd(turnIndex, callIndex, over));
+  }
+
+  tryEnd(turnIndex: number, callIndex: number, over: Partial<ToolCallTryEnd> = {}): ToolCallTryEnd {
+    return {
+      stepKey: this.stepKey,
+      turnIndex,
+      callIndex,
+      attempt: 1,
+      outcome: "timed_out",
+      errorCode: "timeout",
+      errorDetail: "It took too long.",
+      correlationId: null,
+      inDoubt: true,
+      hasEnded: true,
+      ...over,
+    };
+  }
+
+  /** A question about a call, for a run that is left waiting. */
+  wait(turnIndex: number, callIndex: number, over: Partial<NewWait> = {}): NewWait {
+    return {
+      kind: "in_doubt",
+      stepKey: this.stepKey,
+      turnIndex,
+      callIndex,
+      question: "Did it happen?",
+      subject: { tool: "search" },
+      argumentsHash: null,
+      ...over,
+    };
+  }
+
+  /** Leaves the run waiting for a person. */
+  async waiting(...waits: readonly NewWait[]): Promise<void> {
+    await this.store.releaseRun(this.fence, { status: "waiting", error: null, waits });
   }
 }
 
@@ -237,8 +288,16 @@ export function newReceipt(callIndex: number, over: Partial<NewReceipt> = {}): N
     blob: null,
     tokens: 7,
     errorCode: null,
+    uncertain: false,
+    source: "tool",
+    correlationId: null,
+    duplicateOf: null,
     ...over,
   };
+}
+
+export function newStart(callIndex: number, over: Partial<CallStart> = {}): CallStart {
+  return { callIndex, timeoutMs: TIMEOUT_MS, approvedArguments: null, ...over };
 }
 
 /** A receipt whose result is kept as a blob. */

@@ -60,7 +60,7 @@ export const stepChecks: readonly Check[] = [
 
   check("a blocked step is entered again as the same instance", async ({ store }) => {
     const run = await SampleRun.create(store);
-    await store.releaseRun(run.fence, { status: "waiting", error: null });
+    await store.releaseRun(run.fence, { status: "waiting", error: null, waits: [] });
     assert.equal((await store.findStep(run.runId, "draft"))?.status, "blocked");
     const later = await run.takenOver();
     assert.deepEqual(await store.beginStep(later.fence, newStep("draft")), run.step);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
+import { ResumeError } from "../../core/errors.ts";
 import type { ToolCallRecord } from "../../store/store.ts";
 import { assertRefused, type Check, check } from "./check.ts";
-import { LEASE_MS, newReceipt, SampleRun, sha256 } from "./sample-run.ts";
+import { LEASE_MS, newReceipt, SampleRun, sha256, TIMEOUT_MS } from "./sample-run.ts";
 
 async function callOf(run: SampleRun, turnIndex: number, callIndex: number): Promise<ToolCallRecord> {
   const calls = await run.store.listToolCalls(run.runId);
@@ -24,14 +25,17 @@ export const toolCallChecks: readonly Check[] = [
       namespace: "local",
       tool: "search",
       effect: "external",
+      recovery: "opaque",
+      identityHash: sha256("identity").toString("hex"),
       occurrence: 1,
       idempotencyKey: run.callKey(1, 1).toString("hex"),
       status: "running",
       attempt: 1,
-      request: null,
+      request: { query: "1.1" },
       receipt: null,
       createdAt: now(),
       startedAt: now(),
+      endsBy: now() + TIMEOUT_MS,
     };
     const waiting = {
       ...row,
@@ -40,7 +44,9 @@ export const toolCallChecks: readonly Check[] = [
       idempotencyKey: run.callKey(1, 2).toString("hex"),
       status: "prepared",
       attempt: 0,
+      request: { query: "1.2" },
       startedAt: null,
+      endsBy: null,
     };
     assert.deepEqual(await store.listToolCalls(run.runId), [row, waiting]);
   }),
@@ -50,12 +56,14 @@ export const toolCallChecks: readonly Check[] = [
     async ({ store, now, advance }) => {
       const run = await SampleRun.create(store);
       await run.journaled(1, ["prepared", "prepared"]);
-      const start = { stepKey: run.stepKey, turnIndex: 1, callIndexes: [2] };
       for (const attempt of [1, 2]) {
         advance(5);
-        await store.startToolCalls(run.fence, start);
-        const { status, startedAt, ...call } = await callOf(run, 1, 2);
+        await run.start(1, 2);
+        const { status, startedAt, endsBy, ...call } = await callOf(run, 1, 2);
         assert.deepEqual([status, startedAt, call.attempt], ["running", now(), attempt]);
+        assert.equal(endsBy, now() + TIMEOUT_MS);
+        await assertRefused(store, run.runId, () => run.start(1, 2));
+        await run.endTry(1, 2, { attempt, inDoubt: false });
       }
       assert.equal((await callOf(run, 1, 1)).status, "prepared");
     },
@@ -65,11 +73,9 @@ export const toolCallChecks: readonly Check[] = [
     const run = await SampleRun.create(store);
     await run.journaled(1, ["prepared", "running"]);
     await run.receipt(1, 2);
-    const starting = (callIndexes: number[]) => () =>
-      store.startToolCalls(run.fence, { stepKey: run.stepKey, turnIndex: 1, callIndexes });
-    await assertRefused(store, run.runId, starting([1, 2]));
-    await assertRefused(store, run.runId, starting([1, 3]));
-    await starting([1])();
+    await assertRefused(store, run.runId, () => run.start(1, 1, 2), ResumeError);
+    await assertRefused(store, run.runId, () => run.start(1, 1, 3));
+    await run.start(1, 1);
   }),
 
   check("a call that is not in the ledger is neither started nor receipted", async ({ store }) => {
@@ -79,8 +85,7 @@ export const toolCallChecks: readonly Check[] = [
     await polish.journaled(1, ["running"]);
     await run.journaled(2, ["running"]);
     for (const callIndex of [0, -1, 2, 1.5]) {
-      const start = { stepKey: run.stepKey, turnIndex: 2, callIndexes: [callIndex] };
-      await assertRefused(store, run.runId, () => store.startToolCalls(run.fence, start));
+      await assertRefused(store, run.runId, () => run.start(2, callIndex));
       await assertRefused(store, run.runId, () => run.receipt(2, callIndex));
       const commit = run.commit(2, { receipts: [newReceipt(callIndex)] });
       await assertRefused(store, run.runId, () => store.commitTurn(run.fence, commit));
@@ -91,7 +96,7 @@ export const toolCallChecks: readonly Check[] = [
 
   check("a receipt is stored as it is, once", async ({ store, now, advance }) => {
     const run = await SampleRun.create(store);
-    await run.journaled(1, ["running", "running", "prepared"]);
+    await run.journaled(1, ["running", "running", "running"]);
     const texts = ["plain", "naïve 🙂\n\u0000", "<<FL_BLOB_REF:0:size=1>>"];
     const outputs = [
       { type: "json", value: { ü: [1, null, { deep: texts }] } },
@@ -105,28 +110,11 @@ export const toolCallChecks: readonly Check[] = [
       await run.receipt(1, i + 1, { output, status, errorCode, tokens: i });
       const call = await callOf(run, 1, i + 1);
       assert.equal(call.status, status);
-      assert.deepEqual(call.receipt, { status, output, errorCode, tokens: i, blob: null, at: now() });
-      await assertRefused(store, run.runId, () => run.receipt(1, i + 1, { status: "failed" }));
-      await assertRefused(store, run.runId, () =>
-        store.startToolCalls(run.fence, { stepKey: run.stepKey, turnIndex: 1, callIndexes: [i + 1] }),
-      );
+      const { callIndex: _, ...told } = newReceipt(i + 1, { output, status, errorCode, tokens: i });
+      assert.deepEqual(call.receipt, { ...told, at: now() });
+      await assertRefused(store, run.runId, () => run.receipt(1, i + 1, { status: "failed" }), ResumeError);
+      await assertRefused(store, run.runId, () => run.start(1, i + 1), ResumeError);
     }
-  }),
-
-  check("storing a receipt can start other calls, in one", async ({ store }) => {
-    const run = await SampleRun.create(store);
-    await run.journaled(1, ["running", "prepared", "prepared"]);
-    const record = { stepKey: run.stepKey, turnIndex: 1, receipt: newReceipt(1), start: [2] };
-    await assertRefused(store, run.runId, () => store.recordReceipt(run.fence, { ...record, start: [2, 9] }));
-    await store.recordReceipt(run.fence, record);
-    assert.deepEqual(
-      (await store.listToolCalls(run.runId)).map(({ status, attempt }) => [status, attempt]),
-      [
-        ["succeeded", 1],
-        ["running", 1],
-        ["prepared", 0],
-      ],
-    );
   }),
 
   check("of two receipts of a call in one tick the first is kept", async ({ store }) => {
@@ -213,20 +201,23 @@ export const toolCallChecks: readonly Check[] = [
     },
   ),
 
-  check("a new owner finds the calls as they were left", async ({ store, advance }) => {
-    const run = await SampleRun.create(store);
-    await run.journaled(1, ["running", "running", "prepared"]);
-    await run.receipt(1, 1);
-    advance(LEASE_MS);
-    const later = await run.takenOver();
-    const { journaled } = await store.readConversation(later.stepKey, 1_000);
-    assert.deepEqual(
-      journaled?.calls.map(({ status, attempt, receipt }) => [status, attempt, receipt === null]),
-      [
-        ["succeeded", 1, false],
-        ["running", 1, true],
-        ["prepared", 0, true],
-      ],
-    );
-  }),
+  check(
+    "a new owner finds in doubt what was running, and the rest as it was left",
+    async ({ store, advance }) => {
+      const run = await SampleRun.create(store);
+      await run.journaled(1, ["running", "running", "prepared"]);
+      await run.receipt(1, 1);
+      advance(LEASE_MS);
+      const later = await run.takenOver();
+      const { journaled } = await store.readConversation(later.stepKey, 1_000);
+      assert.deepEqual(
+        journaled?.calls.map(({ status, attempt, receipt }) => [status, attempt, receipt === null]),
+        [
+          ["succeeded", 1, false],
+          ["in_doubt", 1, true],
+          ["prepared", 0, true],
+        ],
+      );
+    },
+  ),
 ];

@@ -103,7 +103,7 @@ export const turnChecks: readonly Check[] = [
     const attempts: readonly (() => Promise<unknown>)[] = [
       () => run.open(1),
       () => store.journalResponse(fence, run.journal(1, ["running"], { attempt: 2 })),
-      () => store.startToolCalls(fence, { stepKey, turnIndex: 1, callIndexes: [1] }),
+      () => run.start(1, 1),
       () => run.receipt(1, 1, { status: "failed" }),
       () => store.commitTurn(fence, run.commit(1, { followUp: "Continue.", isComplete: true })),
       () => store.commitTurn(fence, run.commit(1, { receipts: [newReceipt(1)] })),
@@ -120,7 +120,8 @@ export const turnChecks: readonly Check[] = [
       await assertRefused(store, run.runId, () => store.commitTurn(run.fence, run.commit(1)));
       const incomplete = run.commit(1, { receipts: [newReceipt(1)] });
       await assertRefused(store, run.runId, () => store.commitTurn(run.fence, incomplete));
-      await store.commitTurn(run.fence, run.commit(1, { receipts: [newReceipt(1), newReceipt(2)] }));
+      const ended = newReceipt(2, status === "prepared" ? { status: "cancelled" } : {});
+      await store.commitTurn(run.fence, run.commit(1, { receipts: [newReceipt(1), ended] }));
     }),
   ),
 

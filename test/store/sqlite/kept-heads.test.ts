@@ -135,7 +135,7 @@ class Workers {
           turnIndex: turn,
           receipt: newReceipt(Math.min(2, guess.receipts)),
         };
-        return intent(words, fence, (store) => store.recordReceipt(fence, { ...record, start: [] }));
+        return intent(words, fence, (store) => store.recordReceipt(fence, record));
       }
       case "commit": {
         if (this.#chance(40)) return this.#badCommit(run, turn, words);
@@ -375,7 +375,7 @@ describe("two stores on one file", () => {
           const outcomes = await Promise.allSettled(work.map(({ store, intent }) => intent.apply(store)));
           for (const [i, { intent }] of work.entries()) {
             const { fence, words } = intent;
-            if (outcomes[i]?.status !== "fulfilled" || fence === null || words.endsWith("renew")) continue;
+            if (outcomes[i]?.status !== "fulfilled" || fence === null) continue;
             const counts = acknowledged.get(fence.runId) ?? {};
             counts[fence.epoch] = (counts[fence.epoch] ?? 0) + 1;
           }

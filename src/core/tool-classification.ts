@@ -1,0 +1,278 @@
+import { defaultRecovery, type RecoveryClass, type SideEffectClass } from "./tool-call-decision.ts";
+import { parseToolName, tokensOf, wordSet } from "./tool-name.ts";
+
+/** What the people who run the agent say about tools. An entry is a name or a pattern with `*`, in any case. */
+export type ToolPolicy = {
+  readonly sideEffectDenylist?: readonly string[];
+  readonly readOnlyAllowlist?: readonly string[];
+  /** MCP servers whose hints may also loosen what is assumed of a tool. */
+  readonly trustedServers?: readonly string[];
+};
+
+/** What an MCP server says about its tool. It may be wrong, or lie. */
+export type ToolAnnotations = { readonly readOnlyHint?: boolean; readonly idempotentHint?: boolean };
+
+export type Classification = {
+  readonly effect: SideEffectClass;
+  readonly recovery: RecoveryClass;
+  readonly rule:
+    | "declared"
+    | "denylist"
+    | "allowlist"
+    | "known_name"
+    | "side_effect_word"
+    | "read_only_word"
+    | "unknown"
+    | "annotation";
+  /** One sentence for people, with the word or the entry that decided. */
+  readonly reason: string;
+  /** False where the tool counts as external for want of anything better. */
+  readonly known: boolean;
+};
+
+export type ClassifiedTool = {
+  readonly name: string;
+  readonly declaredEffect: SideEffectClass | null;
+  readonly declaredRecovery: RecoveryClass | null;
+  readonly server?: string | null;
+  readonly annotations?: ToolAnnotations | null;
+};
+
+type Verdict = Pick<Classification, "effect" | "rule" | "reason">;
+
+/** Tools whose names say too little, by class. Written as tokens, so that any style of the same name is known. */
+const KNOWN_NAMES: ReadonlyMap<string, SideEffectClass> = new Map([
+  ["WORKBENCH UPLOAD", "external"],
+  ["UPLOAD TO COMPOSIO", "external"],
+  ["WRITE LOCAL FILE", "local"],
+  ["COMPRESS FILES", "local"],
+  ["FINALIZE RESEARCH", "local"],
+  ["GENERATE IMAGE", "local"],
+  ["PREVIEW IMAGE", "local"],
+  ["CORE MEMORY REPLACE", "memory"],
+  ["CORE MEMORY APPEND", "memory"],
+  ["ARCHIVAL MEMORY INSERT", "memory"],
+  ["READ LOCAL FILE", "read_only"],
+  ["READ RESEARCH FILES", "read_only"],
+  ["LIST DIRECTORY", "read_only"],
+  ["ARCHIVAL MEMORY SEARCH", "read_only"],
+  ["GET CORE MEMORY BLOCKS", "read_only"],
+  ["DESCRIBE IMAGE", "read_only"],
+  ["CRAWL PARALLEL", "read_only"],
+]);
+
+/** Verbs and hardly ever anything else: they say what is done, whatever stands beside them (getOrCreateUser). */
+export const ACTION_WORDS = wordSet(`
+  ABORT ACCEPT ADD APPEND APPROVE ASSIGN ATTACH CANCEL CLEAR CONFIRM CREATE DECLINE DECREMENT DELETE DEPLOY DESTROY
+  DETACH DISABLE EDIT ENABLE ENROLL ERASE INCREMENT INSERT INSTALL KILL MARK MODIFY MOVE NOTIFY OVERWRITE PROVISION
+  PUBLISH PURGE PUT REBOOT REJECT REMOVE RENAME REPLACE RESCHEDULE RESTART REVERT REVOKE SAVE SEND SUBMIT SUBSCRIBE
+  SUSPEND TERMINATE TOGGLE TRUNCATE UNARCHIVE UNASSIGN UNDO UNFOLLOW UNINSTALL UNLINK UNLOCK UNPUBLISH UNSUBSCRIBE
+  UPDATE UPSERT WITHDRAW WRITE
+`);
+
+/**
+ * Verbs that are names of things as well: `order_pizza` acts, `get_order` most likely does not, `find_and_order` does
+ * again. Beside a read-only word they leave the tool unknown. It is external either way, but what is known to be
+ * external may be held to once in a run, and whoever polls `get_order` would see its first answer for ever.
+ */
+export const NOUN_OR_ACTION_WORDS = wordSet(`
+  ARCHIVE BAN BID BLOCK BOOK BROADCAST BUY CHANGE CHARGE CHECKOUT CLONE CLOSE COMMENT COMMIT COMPLETE CONNECT COPY
+  DEPOSIT DISPATCH DROP DUPLICATE FLAG FOLLOW FORK FORWARD GRANT IMPORT INVITE JOIN LABEL LEAVE LIKE LINK LOCK MERGE
+  MUTE ORDER PATCH PAUSE PAY PIN POST PRINT PROMOTE PURCHASE PUSH REFUND REGISTER RELEASE REPLY RESEND RESERVE RESET
+  RESTORE RESUME RETWEET ROLLBACK SCHEDULE SELL SET SHARE SHIP SHUTDOWN SIGN STAR START STOP STORE TAG TRADE TRANSFER
+  TRANSITION TRIGGER TWEET UPLOAD VOTE
+`);
+
+/**
+ * Something is done, and the name does not say what: a query language has DELETE too, a script can do anything, an
+ * export or a download writes somewhere. Never read-only, and never known: `run_tests` twice is no duplicate.
+ */
+export const OPEN_ENDED_WORDS = wordSet(`
+  APPLY BASH BUILD CALL CLICK COMMAND COMPILE DOWNLOAD EVAL EXEC EXECUTE EXPORT FILL GENERATE GRAPHQL INVOKE LAUNCH
+  MAKE PERFORM POPULATE PRESS PROCESS QUERY REBUILD REFRESH REORDER RUN SCRIPT SHELL SQL SYNC TAP
+`);
+
+// In none of these lists, for they are things far more often, and alone they leave a tool unknown, thus external:
+// EMAIL ISSUE LOG MESSAGE NOTE RATE RECORD REPORT REQUEST REVIEW (get_email reads), OPEN (list_open_issues reads).
+
+/**
+ * Out, although they sound like reading: CHECK (check_in, check_out), VERIFY (it may send the code), SHOW
+ * (show_notification), WATCH (Gmail's subscribes), SCAN (it may start a job), BROWSE, CRAWL, QUERY.
+ */
+export const READ_ONLY_WORDS = wordSet("GET LIST SEARCH READ FETCH RETRIEVE DESCRIBE FIND GLOB GREP LOOKUP");
+
+/** Things as well (refresh_view), so they count only where a name begins with them (view_file). */
+const READ_ONLY_FIRST_WORDS = wordSet("COUNT VIEW");
+
+/** What is done to files and memories. SEND, SHARE and UPLOAD go elsewhere, so they are no part of this. */
+const WRITE_WORDS = wordSet(`
+  ADD APPEND CLEAR COPY CREATE DELETE EDIT INSERT MODIFY MOVE OVERWRITE PUT REMOVE RENAME REPLACE SAVE SET STORE
+  UPDATE WRITE
+`);
+const SMALL_WORDS = wordSet("A ALL AN AND FROM IN INTO NEW OF OR THE TO");
+const MEMORY_WORDS = wordSet("MEMORY MEMORIES");
+const MEMORY_DETAILS = wordSet(
+  "AGENT ARCHIVAL BLOCK BLOCKS CORE ENTRIES ENTRY ITEM ITEMS LONG SHORT TERM USER WORKING",
+);
+const LOCAL_WORDS = wordSet("DIRECTORY FILE FILES LOCAL");
+const LOCAL_DETAILS = wordSet(
+  "BINARY CONTENT CONTENTS CSV DISK FOLDER HTML JSON LINE LINES MARKDOWN TEMP TEXT XML YAML",
+);
+
+/**
+ * Says what a tool changes, and what may be done when nobody knows whether a call of it happened. What the developer
+ * declares beats everything. Where it is unclear, a tool is external: to ask a person costs less than a second mail.
+ *
+ * @example
+ * classifyTool({ name: "GMAIL_SEND_EMAIL", declaredEffect: null, declaredRecovery: null }, {});
+ * // { effect: "external", recovery: "opaque", rule: "side_effect_word", known: true, reason: "The word SEND …" }
+ */
+export function classifyTool(tool: ClassifiedTool, policy: ToolPolicy): Classification {
+  const subject = subjectOf(tool);
+  const trusted = subject.server !== null && (policy.trustedServers ?? []).includes(subject.server);
+  const verdict =
+    declared(tool) ??
+    denied(subject, policy) ??
+    hintedReadOnly(tool, trusted, allowed(subject, policy) ?? knownName(subject) ?? byWords(subject));
+  return {
+    ...verdict,
+    recovery: recoveryOf(tool, verdict.effect, trusted),
+    known: verdict.rule !== "unknown",
+  };
+}
+
+type Subject = {
+  /** What the entries of a list are held against, in lower case. */
+  readonly names: readonly string[];
+  readonly tokens: readonly string[];
+  /** Where words that act are looked for. */
+  readonly suspects: readonly string[];
+  /** Stated by the caller or by an `mcp__` name, for what is not stated is not to be trusted. */
+  readonly server: string | null;
+};
+
+function subjectOf({ name, server: given }: ClassifiedTool): Subject {
+  const parsed = parseToolName(name);
+  const isMcpName = /^mcp__/i.test(name);
+  const server = given === undefined && isMcpName ? parsed.server : (given ?? null);
+  const full = server === null ? [] : [`mcp__${server}__${name}`];
+  return {
+    names: [name, parsed.tool, ...full].map((one) => one.toLowerCase()),
+    tokens: parsed.tokens,
+    // `create__list` may have no server at all, but a verb before its "__".
+    suspects: isMcpName || parsed.server === given ? parsed.tokens : tokensOf(name),
+    server,
+  };
+}
+
+function declared({ declaredEffect: effect }: ClassifiedTool): Verdict | null {
+  if (effect === null) return null;
+  return { effect, rule: "declared", reason: `The tool itself declares that it is ${effect}.` };
+}
+
+function denied({ names }: Subject, { sideEffectDenylist = [] }: ToolPolicy): Verdict | null {
+  const entry = sideEffectDenylist.find((one) => matches(one, names));
+  if (entry === undefined) return null;
+  return { effect: "external", rule: "denylist", reason: `sideEffectDenylist has ${JSON.stringify(entry)}.` };
+}
+
+function allowed({ names }: Subject, { readOnlyAllowlist = [] }: ToolPolicy): Verdict | null {
+  const entry = readOnlyAllowlist.find((one) => matches(one, names));
+  if (entry === undefined) return null;
+  return {
+    effect: "read_only",
+    rule: "allowlist",
+    reason: `readOnlyAllowlist has ${JSON.stringify(entry)}.`,
+  };
+}
+
+function matches(entry: string, names: readonly string[]): boolean {
+  const escaped = entry.toLowerCase().replace(/[.+?^${}()|[\]\\]/g, "\\$&");
+  const pattern = new RegExp(`^${escaped.replaceAll("*", ".*")}$`, "s");
+  return names.some((name) => pattern.test(name));
+}
+
+const CHANGED: Readonly<Record<SideEffectClass, string>> = {
+  external: "changes something outside",
+  memory: "changes the agent's memory",
+  local: "changes local files",
+  read_only: "only reads",
+};
+
+function knownName({ tokens, suspects }: Subject): Verdict | null {
+  const effect = KNOWN_NAMES.get(tokens.join(" "));
+  if (effect === undefined || (effect === "read_only" && suspects.some(mayAct))) return null;
+  const name = tokens.join("_").toLowerCase();
+  return { effect, rule: "known_name", reason: `${name} is a known tool that ${CHANGED[effect]}.` };
+}
+
+function mayAct(token: string): boolean {
+  return ACTION_WORDS.has(token) || NOUN_OR_ACTION_WORDS.has(token) || OPEN_ENDED_WORDS.has(token);
+}
+
+function byWords({ tokens, suspects, server }: Subject): Verdict {
+  const read =
+    tokens.find((token) => READ_ONLY_WORDS.has(token)) ??
+    tokens.slice(0, 1).find((token) => READ_ONLY_FIRST_WORDS.has(token));
+  const clear = suspects.find((token) => ACTION_WORDS.has(token));
+  const doubtful = suspects.find((token) => NOUN_OR_ACTION_WORDS.has(token));
+  const action = clear ?? (read === undefined ? doubtful : undefined);
+  if (action !== undefined) {
+    const effect = effectOfAction(suspects, server);
+    return {
+      effect,
+      rule: "side_effect_word",
+      reason: `The word ${action} in its name says that it ${CHANGED[effect]}.`,
+    };
+  }
+  const doubt = doubtful ?? suspects.find((token) => OPEN_ENDED_WORDS.has(token));
+  if (read !== undefined && doubt === undefined) {
+    const reason = `The word ${read} in its name says that it only reads.`;
+    return { effect: "read_only", rule: "read_only_word", reason };
+  }
+  return { effect: "external", rule: "unknown", reason: whyUnknown(read, doubt) };
+}
+
+function whyUnknown(read: string | undefined, doubt: string | undefined): string {
+  if (doubt === undefined) return "Nothing in its name says what it does, so it counts as external.";
+  if (read === undefined)
+    return `The word ${doubt} in its name can mean any change, so it counts as external.`;
+  return `The word ${read} in its name says that it reads, but ${doubt} may be an action, so it counts as external.`;
+}
+
+/**
+ * Memory or local only where every word of the name is about that: update_memory_limit is about a machine, and
+ * create_file of a GitHub server about a repository.
+ */
+function effectOfAction(tokens: readonly string[], server: string | null): SideEffectClass {
+  const isAbout = (subject: ReadonlySet<string>, details: ReadonlySet<string>) =>
+    tokens.some((token) => subject.has(token)) &&
+    tokens.some((token) => WRITE_WORDS.has(token)) &&
+    tokens.every((token) => [subject, details, WRITE_WORDS, SMALL_WORDS].some((set) => set.has(token)));
+  if (isAbout(MEMORY_WORDS, MEMORY_DETAILS)) return "memory";
+  const isHere =
+    server === null || [...tokens, ...tokensOf(server)].some((token) => /^(?:LOCAL|FILESYSTEM)$/.test(token));
+  return isHere && isAbout(LOCAL_WORDS, LOCAL_DETAILS) ? "local" : "external";
+}
+
+/** A hint that makes things stricter is heard whatever a list says; one that loosens them, from a trusted server. */
+function hintedReadOnly({ annotations }: ClassifiedTool, trusted: boolean, verdict: Verdict): Verdict {
+  const hint = annotations?.readOnlyHint;
+  if (hint === false && verdict.effect === "read_only") {
+    const reason = "Its server says that it is not read-only (readOnlyHint: false).";
+    return { effect: "external", rule: "annotation", reason };
+  }
+  if (hint === true && trusted && verdict.effect !== "read_only") {
+    const reason = "Its server, which is trusted, says that it is read-only (readOnlyHint: true).";
+    return { effect: "read_only", rule: "annotation", reason };
+  }
+  return verdict;
+}
+
+function recoveryOf(tool: ClassifiedTool, effect: SideEffectClass, trusted: boolean): RecoveryClass {
+  if (tool.declaredRecovery !== null) return tool.declaredRecovery;
+  const hint = tool.annotations?.idempotentHint;
+  if (hint === true && trusted) return "repeat";
+  if (hint === false && tool.declaredEffect === null) return "opaque";
+  return defaultRecovery(effect);
+}

@@ -1,0 +1,309 @@
+import { assertJson } from "../core/canonical-json.ts";
+import { ConfigurationError, NotJsonError, PersonNeededError, ToolFailedError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
+import { extractSecrets } from "../core/secret.ts";
+import { toolCallId } from "../core/step-path.ts";
+import type { NewWait } from "../core/wait.ts";
+import type { Receipt, StepRecord, ToolCallRecord } from "../store/store.ts";
+import { CodeStepLeftovers } from "./code-step-leftovers.ts";
+import { type EarlierCall, earlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
+import { readBlobValue } from "./hydrator.ts";
+import { type CallCase, type CallPast, type Judgement, judgeToolCall, readPast } from "./judge-tool-call.ts";
+import { askAboutRow } from "./person-question.ts";
+import { prepareTool } from "./prepared-tool.ts";
+import type { RunHandle } from "./run-handle.ts";
+import { type CallEnd, settleToolCall } from "./settle-tool-call.ts";
+import type { Tool } from "./tool.ts";
+import { type CallIdentity, identify, makePayload, type ToolCallRequest } from "./tool-call-plan.ts";
+import { makeReceipt, type PendingReceipt, storeReceipt } from "./tool-receipt.ts";
+
+/** Large results of code steps are kept beside the ledger too. */
+const BLOB_THRESHOLD_BYTES = 20_000;
+
+/** What an earlier execution of the step left: its calls, and what was said and tried about them. */
+type LeftBehind = {
+  readonly rows: ReadonlyMap<string, ToolCallRecord>;
+  readonly leftovers: CodeStepLeftovers;
+  readonly past: CallPast;
+};
+
+/** The ledger of one code step: calls are matched by what they ask for, and by how often that was asked before. */
+export class CodeStepCalls {
+  readonly #run: RunHandle;
+  readonly #step: StepRecord;
+  readonly #abandon: (error: unknown) => void;
+  /** Counted in this execution of the code: it starts from the beginning, and so do the occurrences. */
+  readonly #asked = new Map<string, number>();
+  /** Calls that are after the same effect go one after the other: the first decides whether the second runs. */
+  readonly #lastOfEffect = new Map<string, Promise<unknown>>();
+  readonly #underWay = new Set<Promise<Json>>();
+  readonly #unstored = new Set<PendingReceipt>();
+  readonly #waits: NewWait[] = [];
+  #leftBehind: Promise<LeftBehind> | null = null;
+  #left: { readonly error: unknown } | null = null;
+  #ended = false;
+
+  constructor(run: RunHandle, step: StepRecord, abandon: (error: unknown) => void) {
+    this.#run = run;
+    this.#step = step;
+    this.#abandon = abandon;
+  }
+
+  /**
+   * The code gets what its tool came to, or what is wrong with what it asked for. Everything else never settles inside
+   * of it, where a `catch` could swallow it: the step is left.
+   */
+  async call(tool: Tool, input: unknown): Promise<Json> {
+    if (this.#ended) return new Promise<never>(() => undefined);
+    try {
+      return await this.#underWayUntil(this.#call(tool, input));
+    } catch (error) {
+      if (isForTheCode(error)) throw error;
+      // A person can be asked later; what keeps this worker from going on cannot wait.
+      if (this.#left === null || this.#left.error instanceof PersonNeededError) this.#left = { error };
+      this.#abandon(error);
+      return new Promise<never>(() => undefined);
+    }
+  }
+
+  async #underWayUntil(call: Promise<Json>): Promise<Json> {
+    this.#underWay.add(call);
+    try {
+      return await call;
+    } finally {
+      this.#underWay.delete(call);
+    }
+  }
+
+  /**
+   * The code has ended, well or not. Calls that it did not wait for have had, or will have, their effect: each gets
+   * its receipt first. No other begins. Rejects with what made a call leave the step.
+   */
+  async end(): Promise<void> {
+    this.#ended = true;
+    await Promise.allSettled(this.#underWay);
+    // Refused when it fell due; a call whose outcome is known is not to be in doubt.
+    await Promise.allSettled([...this.#unstored].map((pending) => storeReceipt(this.#run, pending)));
+    if (this.#left !== null && !(this.#left.error instanceof PersonNeededError)) throw this.#left.error;
+    if (this.#waits.length > 0) throw this.#personNeeded(this.#waits);
+  }
+
+  /** The code has succeeded. A doubt that it left behind without a word is not to be forgotten. */
+  async assertNothingInDoubt(): Promise<void> {
+    const { leftovers, past } = await this.#readLeftBehind();
+    const waits = leftovers
+      .inDoubt()
+      .filter(({ toolCallId: id, attempt }) => !past.waits.some((wait) => isAnswered(wait, id, attempt)))
+      .map((row) => askAboutRow(this.#step.stepKey, row));
+    if (waits.length > 0) throw this.#personNeeded(waits);
+  }
+
+  async #call(tool: Tool, input: unknown): Promise<Json> {
+    const request = await this.#request(tool, input);
+    const identity = await identify(this.#run, request);
+    if (identity.problem !== null) throw new ConfigurationError(identity.problem);
+    if (identity.dedupe === "call") return this.#perform(request, identity);
+    const effect = identity.hash.toString("hex");
+    const before = this.#lastOfEffect.get(effect) ?? Promise.resolve();
+    const mine = before.then(
+      () => this.#perform(request, identity),
+      () => this.#perform(request, identity),
+    );
+    this.#lastOfEffect.set(effect, mine);
+    return mine;
+  }
+
+  async #request(tool: Tool, input: unknown): Promise<ToolCallRequest> {
+    this.#run.signal.throwIfAborted();
+    if (tool.name === null)
+      throw new ConfigurationError(
+        `The tool ${JSON.stringify(tool.description)} that step ${this.#step.path} calls has no name: give it one, tool({ name: … }).`,
+      );
+    const { redacted, revealed, texts } = extractSecrets(input);
+    this.#run.secrets.learn(texts);
+    assertJson(redacted, `The input of ${tool.name}`);
+    assertJson(revealed, `The input of ${tool.name}`);
+    return {
+      stepPath: this.#step.path,
+      name: tool.name,
+      input: this.#run.secrets.hide(redacted),
+      secretInput: revealed,
+      tool: await prepareTool(tool.name, tool, this.#run.rules.tools),
+      problem: null,
+      enforceKeys: false,
+    };
+  }
+
+  async #perform(request: ToolCallRequest, identity: CallIdentity): Promise<Json> {
+    const { past, leftovers } = await this.#readLeftBehind();
+    const { known, occurrence } = await this.#find(identity);
+    const idempotencyKey = known?.idempotencyKey ?? identity.keyOf(occurrence).toString("hex");
+    leftovers.meet(idempotencyKey);
+    const payload = await makePayload(this.#run.rules, request, idempotencyKey);
+    if (payload.kind === "refused" && payload.errorCode === "invalid_input" && known === null)
+      throw new ConfigurationError(payload.error);
+    const subject: CallCase = {
+      place: {
+        stepKey: this.#step.stepKey,
+        stepPath: this.#step.path,
+        stepName: this.#step.name,
+        turnIndex: 0,
+        callIndex: known?.callIndex ?? 0,
+      },
+      request,
+      payload,
+      idempotencyKey,
+      earlier: await this.#earlier(request, identity, occurrence, known, leftovers),
+      blobThresholdBytes: BLOB_THRESHOLD_BYTES,
+      known,
+      past,
+    };
+    const begunAt = this.#run.clock.monotonic();
+    const judgement = judgeToolCall(this.#run, subject);
+    if (judgement.kind === "replay")
+      return this.#result(request.name, subject.place.callIndex, judgement.receipt);
+    const callIndex = known?.callIndex ?? (await this.#open(subject, identity, occurrence, judgement.kind));
+    return this.#settle(request.name, callIndex, judgement, known === null ? begunAt : null);
+  }
+
+  /** The row of this very call, where an earlier execution made it; and which one of its identity it is. */
+  async #find(
+    identity: CallIdentity,
+  ): Promise<{ readonly known: ToolCallRecord | null; readonly occurrence: number }> {
+    const id = `${identity.dedupe} ${identity.hash.toString("hex")}`;
+    const asked = (this.#asked.get(id) ?? 0) + 1;
+    this.#asked.set(id, asked);
+    const { rows } = await this.#readLeftBehind();
+    if (identity.dedupe === "call") {
+      const known = rows.get(identity.keyOf(asked).toString("hex")) ?? null;
+      return { known, occurrence: asked };
+    }
+    // Counted over the whole run: this step's own are those that it made itself, in their order.
+    let own = 0;
+    for (let n = 1; ; n++) {
+      const key = identity.keyOf(n);
+      const known = rows.get(key.toString("hex")) ?? null;
+      if (known !== null && ++own === asked) return { known, occurrence: n };
+      if (known === null && !(await this.#run.store.hasToolCall(key))) return { known: null, occurrence: n };
+    }
+  }
+
+  async #earlier(
+    { tool }: ToolCallRequest,
+    identity: CallIdentity,
+    occurrence: number,
+    known: ToolCallRecord | null,
+    leftovers: CodeStepLeftovers,
+  ): Promise<EarlierCall> {
+    if ((known !== null && known.receipt !== null) || tool === null) return NO_EARLIER_CALL;
+    const isHarmless = tool.recovery === "repeat" && identity.dedupe === "call";
+    const earlier =
+      occurrence === 1 || isHarmless ? NO_EARLIER_CALL : await earlierCall(this.#run, identity, occurrence);
+    if (earlier.kind !== "none" || known !== null) return earlier;
+    const left = await leftovers.of(tool);
+    return left === null ? NO_EARLIER_CALL : { kind: "left_over", toolCallId: left.toolCallId };
+  }
+
+  #readLeftBehind(): Promise<LeftBehind> {
+    this.#leftBehind ??= this.#loadLeftBehind();
+    return this.#leftBehind;
+  }
+
+  async #loadLeftBehind(): Promise<LeftBehind> {
+    const { store, runId, clock } = this.#run;
+    const calls = await store.listCodeStepCalls(this.#step.stepKey);
+    const past = calls.every(({ receipt }) => receipt !== null)
+      ? { waits: [], tries: [] }
+      : await readPast(store, runId);
+    const rows = new Map(calls.map((call) => [call.idempotencyKey, call]));
+    return { rows, leftovers: new CodeStepLeftovers(calls, clock), past };
+  }
+
+  #open(
+    { request, idempotencyKey }: CallCase,
+    identity: CallIdentity,
+    occurrence: number,
+    kind: Judgement["kind"],
+  ): Promise<number> {
+    const { tool, name, input } = request;
+    if (tool === null) throw new Error(`Code calls ${name} without a tool.`);
+    this.#run.lease.assertHeld();
+    return this.#run.store.openToolCall(this.#run.fence, {
+      stepKey: this.#step.stepKey,
+      namespace: tool.namespace,
+      tool: name,
+      effect: tool.effect,
+      recovery: tool.recovery,
+      identityHash: identity.hash,
+      occurrence,
+      idempotencyKey: Buffer.from(idempotencyKey, "hex"),
+      status: kind === "work" ? "running" : "prepared",
+      timeoutMs: tool.timeoutMs,
+      request: input,
+    });
+  }
+
+  /** `begunAt` is there for a call whose first try was begun with its row. */
+  async #settle(
+    name: string,
+    callIndex: number,
+    judgement: Exclude<Judgement, { kind: "replay" }>,
+    begunAt: number | null,
+  ): Promise<Json> {
+    let end: CallEnd;
+    if (judgement.kind === "work") {
+      const { facts, decision } = judgement;
+      const call = { ...judgement.call, callIndex };
+      const endsBy = this.#run.clock.now() + call.tool.timeoutMs;
+      const progress = begunAt === null ? judgement.progress : { isBegun: true, attempt: 1, endsBy, begunAt };
+      end = await settleToolCall(this.#run, call, facts, decision, progress);
+    } else end = judgement;
+    if (end.kind === "person") {
+      const wait = { ...end.wait, callIndex };
+      this.#waits.push(wait);
+      throw this.#personNeeded([wait]);
+    }
+    const { outcome, attempt } = end;
+    const { stepKey, path: stepPath } = this.#step;
+    const receipt = makeReceipt(this.#run, { callIndex, blobThresholdBytes: BLOB_THRESHOLD_BYTES }, outcome);
+    const pending = { stepKey, stepPath, turnIndex: 0, attempt, receipt };
+    this.#unstored.add(pending);
+    await storeReceipt(this.#run, pending);
+    this.#unstored.delete(pending);
+    return this.#result(name, callIndex, { status: outcome.status, output: outcome.output, blob: null });
+  }
+
+  async #result(
+    tool: string,
+    callIndex: number,
+    { status, output, blob }: Pick<Receipt, "status" | "output" | "blob">,
+  ): Promise<Json> {
+    if (status === "succeeded" || status === "deduplicated")
+      return blob === null ? output.value : readBlobValue(this.#run, blob, tool);
+    const said = output.value;
+    const id = toolCallId(this.#run.runId, this.#step.path, 0, callIndex);
+    throw new ToolFailedError(
+      `Tool ${tool} failed: ${typeof said === "string" ? said : JSON.stringify(said)}`,
+      { toolCallId: id, tool },
+    );
+  }
+
+  #personNeeded(waits: readonly NewWait[]): PersonNeededError {
+    const questions = waits.map(({ question }) => question).join(" ");
+    return new PersonNeededError(`Run ${this.#run.runId} waits for a person: ${questions}`, { waits });
+  }
+}
+
+function isAnswered(
+  wait: { readonly toolCallId: string; readonly attempt: number; readonly status: string },
+  id: string,
+  attempt: number,
+): boolean {
+  return wait.toolCallId === id && wait.attempt === attempt && wait.status === "answered";
+}
+
+function isForTheCode(error: unknown): boolean {
+  return (
+    error instanceof ToolFailedError || error instanceof ConfigurationError || error instanceof NotJsonError
+  );
+}

@@ -1,0 +1,215 @@
+import type { Json } from "../core/json.ts";
+import { isJsonObject } from "../core/json.ts";
+import { REDACTED } from "../core/redaction.ts";
+import { decideToolCall, type ToolCallDecision, type ToolCallFacts } from "../core/tool-call-decision.ts";
+import type { Receipt, Store, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
+import type { EarlierCall } from "./earlier-call.ts";
+import { askAbout } from "./person-question.ts";
+import type { RunHandle } from "./run-handle.ts";
+import type { CallEnd, CallProgress } from "./settle-tool-call.ts";
+import type { ToolCallPayload, ToolCallRequest } from "./tool-call-plan.ts";
+import type { LedgerCall } from "./tool-gateway.ts";
+import { cancelled, failed } from "./tool-outcome.ts";
+
+/** A call that somebody has to decide about, with all that is known of it. */
+export type CallCase = {
+  readonly place: Pick<LedgerCall, "stepKey" | "stepPath" | "stepName" | "turnIndex" | "callIndex">;
+  readonly request: ToolCallRequest;
+  readonly payload: ToolCallPayload;
+  readonly idempotencyKey: string;
+  readonly earlier: EarlierCall;
+  readonly blobThresholdBytes: number;
+  /** The row that an earlier worker left. */
+  readonly known: ToolCallRecord | null;
+  readonly past: CallPast;
+};
+
+/** What people said and what tries came to, as far as it is about calls without a receipt. */
+export type CallPast = { readonly waits: readonly WaitRecord[]; readonly tries: readonly ToolCallTry[] };
+
+export const NO_PAST: CallPast = { waits: [], tries: [] };
+
+export async function readPast(store: Store, runId: string): Promise<CallPast> {
+  return { waits: await store.listWaits(runId), tries: await store.listToolCallTries(runId) };
+}
+
+export type Judgement =
+  | { readonly kind: "replay"; readonly receipt: Receipt }
+  | CallEnd
+  | {
+      readonly kind: "work";
+      readonly call: LedgerCall;
+      readonly facts: ToolCallFacts;
+      readonly decision: Extract<ToolCallDecision, { kind: "execute" | "retry" | "reconcile" }>;
+      readonly progress: CallProgress;
+    };
+
+/** Puts the facts of a call together, has `core` decide, and says what that means. Nothing is written or sent here. */
+export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
+  const { known, payload } = subject;
+  if (known !== null && known.receipt !== null) return { kind: "replay", receipt: known.receipt };
+  if (payload.kind === "misconfigured") throw payload.error;
+  if (payload.kind === "refused") return judgeRefused(run, subject, payload);
+  const { place, request, idempotencyKey, earlier, blobThresholdBytes } = subject;
+  const waits = subject.past.waits.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
+  const { tool, input, argumentsHash } = payload;
+  const needsApproval =
+    payload.needsApproval ||
+    earlier.kind === "uncertain" ||
+    earlier.kind === "left_over" ||
+    waits.some(({ kind }) => kind === "approval");
+  const call: LedgerCall = {
+    ...place,
+    tool,
+    request: request.input,
+    input,
+    idempotencyKey,
+    enforceKeys: request.enforceKeys,
+    argumentsHash,
+    needsApproval,
+    blobThresholdBytes,
+  };
+  const isSecretLost = known !== null && hasRedacted(request.secretInput);
+  const facts = factsOf(run, call, subject, waits, isSecretLost);
+  const decision = decideToolCall(facts);
+  switch (decision.kind) {
+    case "execute":
+      if (isSecretLost) return settled(cancelled("secret_lost", secretLost(tool.name)));
+      return { kind: "work", call, facts, decision, progress: progressOf(run, known) };
+    case "retry":
+    case "reconcile":
+      return { kind: "work", call, facts, decision, progress: progressOf(run, known) };
+    case "replay":
+      throw new Error(`Call ${idempotencyKey} is settled and has no receipt.`);
+    case "deduplicate":
+      return deduplicated(earlier);
+    case "ask":
+      return { kind: "person", wait: askAbout(run, call, decision.why, { earlier }) };
+    case "refuse":
+      return refusal(subject, decision.why, waits, call);
+  }
+}
+
+/** A call that may have happened must not be called failed because its arguments are not valid any more. */
+function judgeRefused(
+  run: RunHandle,
+  { known, place, request, idempotencyKey, blobThresholdBytes }: CallCase,
+  { errorCode, error }: { readonly errorCode: string; readonly error: string },
+): Judgement {
+  const { tool, input, enforceKeys } = request;
+  if (known === null || known.status === "prepared" || tool === null)
+    return settled(cancelled(errorCode, error));
+  if (tool.recovery === "repeat") return settled(failed(errorCode, error, false));
+  const call: LedgerCall = {
+    ...place,
+    tool,
+    request: input,
+    input,
+    idempotencyKey,
+    enforceKeys,
+    argumentsHash: "",
+    needsApproval: false,
+    blobThresholdBytes,
+  };
+  return { kind: "person", wait: askAbout(run, call, "in_doubt", { problem: error }) };
+}
+
+function factsOf(
+  run: RunHandle,
+  { tool, needsApproval, argumentsHash }: LedgerCall,
+  { known, earlier, past }: CallCase,
+  waits: readonly WaitRecord[],
+  isSecretLost: boolean,
+): ToolCallFacts {
+  const tries = past.tries.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
+  const sentAt = tries[0]?.startedAt ?? known?.startedAt ?? null;
+  const last = tries.find(({ attempt }) => attempt === known?.attempt);
+  return {
+    status: known?.status ?? "prepared",
+    recovery: isSecretLost ? "opaque" : tool.recovery,
+    inDoubt: tool.inDoubt,
+    canReconcile: tool.reconcile !== null && !isSecretLost,
+    keyIsValid: sentAt === null || run.clock.now() < sentAt + tool.keyValidForMs,
+    wasNotApplied: last?.outcome === "not_applied" && !isSecretLost,
+    // Said about this very try: the next doubt is another one.
+    isToRetry: waits.some(
+      ({ answer, attempt }) =>
+        attempt === known?.attempt && answer !== null && "as" in answer && answer.as === "retry",
+    ),
+    approval: needsApproval ? approvalOf(waits, argumentsHash) : "not_needed",
+    earlier: earlier.kind,
+  };
+}
+
+/** What the newest approval says, and whether it is about these arguments. */
+function approvalOf(waits: readonly WaitRecord[], argumentsHash: string): ToolCallFacts["approval"] {
+  const wait = waits.findLast(({ kind }) => kind === "approval");
+  const answer = wait?.answer ?? null;
+  if (wait === undefined || answer === null || !("approved" in answer)) return "needed";
+  if (!answer.approved) return "denied";
+  return wait.argumentsHash === argumentsHash ? "given" : "outdated";
+}
+
+function progressOf(run: RunHandle, known: ToolCallRecord | null): CallProgress {
+  return {
+    isBegun: false,
+    attempt: known?.attempt ?? 0,
+    endsBy: known?.endsBy ?? null,
+    begunAt: run.clock.monotonic(),
+  };
+}
+
+function settled(outcome: ReturnType<typeof cancelled>): CallEnd {
+  return { kind: "settled", outcome, attempt: 0 };
+}
+
+/** The first receipt, whole, in a row of its own. */
+export function deduplicated(earlier: EarlierCall): CallEnd {
+  if (earlier.kind !== "succeeded") throw new Error("Only what succeeded has duplicates.");
+  const { output, toolCallId } = earlier;
+  return settled({
+    status: "deduplicated",
+    output,
+    errorCode: null,
+    uncertain: false,
+    source: "pawl",
+    correlationId: null,
+    duplicateOf: toolCallId,
+  });
+}
+
+function refusal(
+  { known }: CallCase,
+  why: Extract<ToolCallDecision, { kind: "refuse" }>["why"],
+  waits: readonly WaitRecord[],
+  { tool }: LedgerCall,
+): CallEnd {
+  switch (why) {
+    case "denied": {
+      const answer = waits.findLast(({ kind }) => kind === "approval")?.answer ?? null;
+      const said =
+        answer !== null && "approved" in answer && !answer.approved ? answer.why : "no reason given";
+      return settled(cancelled("denied", `A person did not let ${tool.name} run: ${said}`));
+    }
+    case "unknown_outcome":
+      return {
+        kind: "settled",
+        outcome: failed(
+          "unknown_outcome",
+          `${tool.name} was interrupted, and nobody knows whether it happened. Look for its effect before you ask for it again.`,
+          tool.recovery !== "repeat",
+        ),
+        attempt: known?.attempt ?? 0,
+      };
+  }
+}
+
+function secretLost(name: string): string {
+  return `The arguments of ${name} held a secret, which is never stored, and the process that knew it is gone. It did not run: ask for it again.`;
+}
+
+function hasRedacted(value: Json): boolean {
+  if (value === REDACTED) return true;
+  if (Array.isArray(value)) return value.some(hasRedacted);
+  return isJsonObject(value) && Object.values(value).some(hasRedacted);
+}

@@ -1,0 +1,111 @@
+import { isJson } from "../core/canonical-json.ts";
+import type { JsonObject } from "../core/json.ts";
+import type { AskReason } from "../core/tool-call-decision.ts";
+import type { NewWait, WaitKind } from "../core/wait.ts";
+import type { ToolCallRecord } from "../store/store.ts";
+import { type EarlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
+import type { RunHandle } from "./run-handle.ts";
+import { callId, type FailedTry, type LedgerCall } from "./tool-gateway.ts";
+
+/** The question about a call that only a person can decide about. */
+export function askAbout(
+  run: RunHandle,
+  call: LedgerCall,
+  why: AskReason,
+  about: { readonly earlier?: EarlierCall; readonly problem?: string | null } = {},
+): NewWait {
+  const { name } = call.tool;
+  const { earlier = NO_EARLIER_CALL, problem = null } = about;
+  switch (why) {
+    case "approval":
+      return question(run, call, "approval", `May ${name} run with these arguments?`);
+    case "outdated_approval":
+      return question(
+        run,
+        call,
+        "approval",
+        `The arguments of ${name} are not those that were approved. May it run with these?`,
+      );
+    case "uncertain_before": {
+      const { toolCallId, failedWith } = earlier.kind === "uncertain" ? earlier : UNNAMED;
+      return question(
+        run,
+        call,
+        "approval",
+        `${name} failed before (${toolCallId}) and may have happened all the same. May it run again?`,
+        { earlier: toolCallId, failedWith },
+      );
+    }
+    case "left_over": {
+      const { toolCallId } = earlier.kind === "left_over" ? earlier : UNNAMED;
+      return question(
+        run,
+        call,
+        "approval",
+        `This step has called ${name} before it was interrupted (${toolCallId}), and now calls it with other arguments. May this one run as well?`,
+        { earlier: toolCallId },
+      );
+    }
+    case "in_doubt":
+      return question(
+        run,
+        call,
+        "in_doubt",
+        `Nobody here knows whether ${callId(run, call)} of ${name} happened. Find out, and settle it: as succeeded, with its result; as failed; or let it run again.`,
+        problem === null ? {} : { problem },
+      );
+  }
+}
+
+const UNNAMED = { toolCallId: "an earlier call", failedWith: null };
+
+/** About a call in doubt that nobody asks for any more. */
+export function askAboutRow(stepKey: number, row: ToolCallRecord): NewWait {
+  const { turnIndex, callIndex, tool, effect, recovery, request, idempotencyKey, toolCallId } = row;
+  return {
+    kind: "in_doubt",
+    stepKey,
+    turnIndex,
+    callIndex,
+    question: `Nobody here knows whether ${toolCallId} of ${tool} happened, and its step does not ask for it any more. Find out, and settle it.`,
+    subject: { tool, effect, recovery, arguments: request, idempotencyKey },
+    argumentsHash: null,
+  };
+}
+
+/** The tool asked for a person, or keeps failing in the same way. */
+export function escalate(run: RunHandle, call: LedgerCall, failure: FailedTry): NewWait {
+  const { name } = call.tool;
+  const text =
+    failure.outcome === "needs_human"
+      ? failure.message
+      : `${name} keeps failing in the same way: ${failure.message}. Settle the call: let it run again, or say what it came to.`;
+  return question(run, call, "escalation", text, { code: failure.errorCode, failedWith: failure.message });
+}
+
+function question(
+  run: RunHandle,
+  call: LedgerCall,
+  kind: WaitKind,
+  text: string,
+  more: JsonObject = {},
+): NewWait {
+  const { stepKey, turnIndex, callIndex, tool, input, request, idempotencyKey } = call;
+  return {
+    kind,
+    stepKey,
+    turnIndex,
+    callIndex,
+    question: text,
+    subject: {
+      tool: tool.name,
+      effect: tool.effect,
+      recovery: tool.recovery,
+      // As they go out. Where those are no JSON, or hold secrets, as they were asked for.
+      arguments: isJson(input) ? run.secrets.hide(input) : request,
+      idempotencyKey,
+      ...more,
+    },
+    argumentsHash: kind === "approval" ? call.argumentsHash : null,
+  };
+}

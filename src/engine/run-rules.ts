@@ -1,0 +1,64 @@
+import { assertPatterns } from "../core/action-pattern.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import type { NetworkPolicy } from "../core/network-policy.ts";
+import { normaliseKeyName } from "../core/redaction.ts";
+import type { SideEffectClass } from "../core/tool-call-decision.ts";
+import type { ToolPolicy } from "../core/tool-classification.ts";
+
+/** How tools are treated, whatever the run. */
+export type Policy = ToolPolicy & {
+  /** Calls of these classes run only after a person has approved them. */
+  readonly approve?: readonly SideEffectClass[];
+  /** Values under these names never reach the store, an event, a log or an error text. */
+  readonly secretKeys?: readonly string[];
+  /** Lets tools connect to loopback, private and link-local addresses. */
+  readonly allowPrivateAddresses?: boolean;
+};
+
+/** What a run must not do. Enforced where tools are called, not in the prompt. */
+export type Constraints = {
+  /** Tools that are never called, by name or pattern: `send_*`. */
+  readonly forbiddenActions?: readonly string[];
+  /** The only hosts that `guardedFetch`, and tools that declare their `urls`, connect to; all public ones if empty. */
+  readonly allowedDomains?: readonly string[];
+  /** Every tool that is known to be external has each effect once in a run. */
+  readonly noDuplicateExternalActions?: boolean;
+};
+
+/** Policy and constraints, checked and ready to be asked. */
+export type RunRules = {
+  readonly tools: ToolPolicy;
+  readonly approve: ReadonlySet<SideEffectClass>;
+  readonly forbiddenActions: readonly string[];
+  readonly noDuplicateExternalActions: boolean;
+  readonly network: NetworkPolicy;
+  readonly secretKeys: ReadonlySet<string>;
+};
+
+const CLASSES: readonly string[] = ["external", "memory", "local", "read_only"] satisfies SideEffectClass[];
+
+export function makeRules(policy: Policy = {}, constraints: Constraints = {}): RunRules {
+  const lists = {
+    "policy.sideEffectDenylist": policy.sideEffectDenylist,
+    "policy.readOnlyAllowlist": policy.readOnlyAllowlist,
+    "policy.trustedServers": policy.trustedServers,
+    "policy.secretKeys": policy.secretKeys,
+    "constraints.forbiddenActions": constraints.forbiddenActions,
+    "constraints.allowedDomains": constraints.allowedDomains,
+  };
+  for (const [what, list] of Object.entries(lists)) assertPatterns(list ?? [], what);
+  const unknown = (policy.approve ?? []).find((effect) => !CLASSES.includes(effect));
+  if (unknown !== undefined)
+    throw new ConfigurationError(`policy.approve has ${JSON.stringify(unknown)}: use ${CLASSES.join(", ")}.`);
+  return {
+    tools: policy,
+    approve: new Set(policy.approve),
+    forbiddenActions: constraints.forbiddenActions ?? [],
+    noDuplicateExternalActions: constraints.noDuplicateExternalActions ?? false,
+    network: {
+      allowedDomains: constraints.allowedDomains ?? [],
+      allowPrivateAddresses: policy.allowPrivateAddresses ?? false,
+    },
+    secretKeys: new Set((policy.secretKeys ?? []).map(normaliseKeyName)),
+  };
+}

@@ -1,0 +1,265 @@
+import { backoffMs } from "../core/backoff.ts";
+import {
+  decideFailedTry,
+  decideReconciled,
+  decideToolCall,
+  type ToolCallDecision,
+  type ToolCallFacts,
+} from "../core/tool-call-decision.ts";
+import type { NewWait } from "../core/wait.ts";
+import { askAbout, escalate } from "./person-question.ts";
+import { type RunHandle, reach } from "./run-handle.ts";
+import { callId, dispatchTool, type FailedTry, type LedgerCall, lookUp } from "./tool-gateway.ts";
+import { failed, type ToolOutcome } from "./tool-outcome.ts";
+import { makeReceipt } from "./tool-receipt.ts";
+
+/** How far a call is when somebody begins to bring it to its end. */
+export type CallProgress = {
+  /** Whether the ledger says `running` for a try of ours that is still to be dispatched. */
+  readonly isBegun: boolean;
+  /** The try that was made last; 0 where there was none. */
+  readonly attempt: number;
+  /** The wall time at which the last try has ended at the latest. */
+  readonly endsBy: number | null;
+  /** Monotonic; from before the ledger was told. */
+  readonly begunAt: number;
+};
+
+export type CallEnd =
+  | { readonly kind: "settled"; readonly outcome: ToolOutcome; readonly attempt: number }
+  /** A person has to decide, and the call stays as it is until then. */
+  | { readonly kind: "person"; readonly wait: NewWait };
+
+type Next = Extract<ToolCallDecision, { kind: "execute" | "retry" | "reconcile" }>;
+type Step = { readonly next: Next } | CallEnd;
+
+/**
+ * Brings one call to its end: dispatched, tried again where that is safe, looked up where it can be, put before a person
+ * where nothing else is left. Every step is in the ledger before the next one; the receipt is the caller's to store.
+ */
+export async function settleToolCall(
+  run: RunHandle,
+  call: LedgerCall,
+  facts: ToolCallFacts,
+  decision: Next,
+  progress: CallProgress,
+): Promise<CallEnd> {
+  const work = new CallWork(run, call, facts, progress);
+  let step: Step = { next: decision };
+  while ("next" in step) step = await work.take(step.next);
+  return step;
+}
+
+class CallWork {
+  readonly #run: RunHandle;
+  readonly #call: LedgerCall;
+  readonly #facts: ToolCallFacts;
+  #progress: CallProgress;
+
+  constructor(run: RunHandle, call: LedgerCall, facts: ToolCallFacts, progress: CallProgress) {
+    this.#run = run;
+    this.#call = call;
+    this.#facts = facts;
+    this.#progress = progress;
+  }
+
+  take(next: Next): Promise<Step> {
+    return next.kind === "reconcile" ? this.#reconcile() : this.#execute();
+  }
+
+  async #execute(): Promise<Step> {
+    await this.#begin();
+    const { attempt, begunAt } = this.#progress;
+    const { tool } = this.#call;
+    const end = await dispatchTool(this.#run, this.#call, {
+      attempt,
+      deadline: begunAt + tool.timeoutMs,
+      onLate: (outcome) => void this.#offerLate(outcome, attempt),
+    });
+    switch (end.kind) {
+      case "returned":
+        if (end.outcome.status === "succeeded") this.#run.failures.hasWorked(tool.name);
+        return { kind: "settled", outcome: end.outcome, attempt };
+      case "failed":
+        return this.#afterFailure(end.failure);
+      case "refused":
+        await this.#endTry({ ...NOT_SENT, message: end.error.message }, false);
+        throw end.error;
+    }
+  }
+
+  /** The ledger says `running` before anything goes out. */
+  async #begin(): Promise<void> {
+    if (this.#progress.isBegun) {
+      this.#progress = { ...this.#progress, isBegun: false };
+      return;
+    }
+    const { stepKey, stepPath, turnIndex, callIndex, tool, needsApproval, argumentsHash } = this.#call;
+    this.#run.signal.throwIfAborted();
+    const begunAt = this.#run.clock.monotonic();
+    const approvedArguments = needsApproval ? argumentsHash : null;
+    reach(this.#run, "tool:before-start", stepPath, turnIndex);
+    await this.#run.store.startToolCalls(this.#run.fence, {
+      stepKey,
+      turnIndex,
+      calls: [{ callIndex, timeoutMs: tool.timeoutMs, approvedArguments }],
+    });
+    reach(this.#run, "tool:started", stepPath, turnIndex);
+    const endsBy = this.#run.clock.now() + tool.timeoutMs;
+    this.#progress = { isBegun: false, attempt: this.#progress.attempt + 1, endsBy, begunAt };
+  }
+
+  async #afterFailure(failure: FailedTry): Promise<Step> {
+    const { tool } = this.#call;
+    const run = this.#run;
+    const { attempt } = this.#progress;
+    const retriesLeft = run.maxRetriesPerToolCall - (attempt - 1);
+    const same = run.failures.isSameAgain(tool.name, `${failure.errorCode}: ${failure.message}`);
+    const decision = decideFailedTry(failure.outcome, tool.recovery, retriesLeft, same);
+    switch (decision.kind) {
+      case "fail": {
+        const { errorCode, message, correlationId } = failure;
+        const more = { source: "tool", correlationId } as const;
+        return { kind: "settled", outcome: failed(errorCode, message, decision.uncertain, more), attempt };
+      }
+      case "retry":
+        await this.#endTry(failure, false);
+        await this.#pause(failure, backoffMs(attempt, run.random()));
+        return { next: { kind: "retry" } };
+      case "doubt":
+        await this.#endTry(failure, true);
+        run.signal.throwIfAborted();
+        return this.#inDoubt(failure.message);
+      case "escalate":
+        await this.#endTry(failure, true);
+        return { kind: "person", wait: escalate(run, this.#call, failure) };
+    }
+  }
+
+  /** What becomes of it now that nobody knows whether it happened. */
+  #inDoubt(problem: string): Step {
+    const facts = { ...this.#facts, status: "in_doubt", isToRetry: false, wasNotApplied: false } as const;
+    const decision = decideToolCall(facts);
+    switch (decision.kind) {
+      case "execute":
+      case "retry":
+      case "reconcile":
+        return { next: decision };
+      case "ask":
+        return { kind: "person", wait: askAbout(this.#run, this.#call, decision.why, { problem }) };
+      default:
+        return this.#tellUnknown(problem);
+    }
+  }
+
+  async #reconcile(): Promise<Step> {
+    const { tool } = this.#call;
+    const run = this.#run;
+    for (let tries = 1; ; tries++) {
+      const { attempt, endsBy } = this.#progress;
+      const answer = await lookUp(run, this.#call, attempt);
+      const toolCallId = callId(run, this.#call);
+      run.emit({
+        type: "tool.reconciled",
+        runId: run.runId,
+        toolCallId,
+        tool: tool.name,
+        status: answer.status,
+      });
+      const problem = answer.status === "done" ? null : answer.problem;
+      // A look-up that failed is a read that can be made again.
+      if (problem !== null && tries <= run.maxRetriesPerToolCall) {
+        await run.clock.sleep(backoffMs(tries, run.random()), run.signal);
+        run.signal.throwIfAborted();
+        continue;
+      }
+      const landsBy = (endsBy ?? run.clock.now()) + tool.landsWithinMs;
+      const decision = decideReconciled(answer.status, run.clock.now() < landsBy, tool);
+      switch (decision.kind) {
+        case "adopt":
+          if (answer.status !== "done") throw new Error("Only what was found is adopted.");
+          return { kind: "settled", outcome: answer.outcome, attempt };
+        case "retry":
+          return { next: { kind: "retry" } };
+        case "wait":
+          await this.#waitUntil(landsBy);
+          tries = 0;
+          continue;
+        case "ask":
+          return { kind: "person", wait: askAbout(run, this.#call, decision.why, { problem }) };
+        case "refuse":
+          return this.#tellUnknown(problem);
+      }
+    }
+  }
+
+  /** It is not there so far. The old attempt may still land, and this one must not land beside it. */
+  async #waitUntil(landsBy: number): Promise<void> {
+    const { clock, runId, signal } = this.#run;
+    const toolCallId = callId(this.#run, this.#call);
+    const { name } = this.#call.tool;
+    this.#run.emit({ type: "tool.waiting", runId, toolCallId, tool: name, until: landsBy });
+    await clock.sleep(landsBy - clock.now(), signal);
+    signal.throwIfAborted();
+  }
+
+  #tellUnknown(problem: string | null): CallEnd {
+    const { tool } = this.#call;
+    const why = problem === null ? "it was interrupted" : problem;
+    const message = `Nobody knows whether ${tool.name} happened: ${why}. Look for its effect before you ask for it again.`;
+    const outcome = failed("unknown_outcome", message, tool.recovery !== "repeat");
+    return { kind: "settled", outcome, attempt: this.#progress.attempt };
+  }
+
+  async #endTry(failure: FailedTry, inDoubt: boolean): Promise<void> {
+    const { stepKey, stepPath, turnIndex, callIndex } = this.#call;
+    const { outcome, errorCode, message, correlationId, hasEnded } = failure;
+    const { attempt } = this.#progress;
+    reach(this.#run, "tool:before-try-end", stepPath, turnIndex);
+    await this.#run.store.endToolCallTry(this.#run.fence, {
+      stepKey,
+      turnIndex,
+      callIndex,
+      attempt,
+      outcome,
+      errorCode,
+      errorDetail: message,
+      correlationId,
+      inDoubt,
+      hasEnded,
+    });
+    reach(this.#run, "tool:try-ended", stepPath, turnIndex);
+    if (hasEnded) this.#progress = { ...this.#progress, endsBy: this.#run.clock.now() };
+  }
+
+  async #pause(failure: FailedTry, retryInMs: number): Promise<void> {
+    const { clock, runId, signal } = this.#run;
+    const { attempt } = this.#progress;
+    this.#run.emit({
+      type: "tool.retrying",
+      runId,
+      toolCallId: callId(this.#run, this.#call),
+      tool: this.#call.tool.name,
+      attempt,
+      message: failure.message,
+      retryInMs,
+    });
+    await clock.sleep(retryInMs, signal);
+    signal.throwIfAborted();
+  }
+
+  /** A tool that was given up on has come to its end after all. Nobody waits for this any more. */
+  async #offerLate(outcome: ToolOutcome, attempt: number): Promise<void> {
+    const { runId, store } = this.#run;
+    const { stepKey, turnIndex } = this.#call;
+    const receipt = makeReceipt(this.#run, this.#call, outcome);
+    await store.offerLateReceipt({ runId, stepKey, turnIndex, attempt, receipt }).catch(() => undefined);
+  }
+}
+
+const NOT_SENT = {
+  outcome: "not_applied",
+  errorCode: "refused",
+  correlationId: null,
+  hasEnded: true,
+} as const;

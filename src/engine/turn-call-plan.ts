@@ -1,0 +1,173 @@
+import { type ToolCallPart, toolCallsOf } from "../core/message.ts";
+import type { NewToolCall, StoredResponse, ToolCallRecord } from "../store/store.ts";
+import { CallQueue, type Queued } from "./call-queue.ts";
+import { earlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
+import { type CallCase, type Judgement, judgeToolCall, NO_PAST, readPast } from "./judge-tool-call.ts";
+import { type CallIdentity, identify, makePayload, type ToolCallRequest } from "./tool-call-plan.ts";
+import type { TurnScope } from "./turn-scope.ts";
+
+/** The tool calls of one response, ready to be written to the ledger and run. */
+export type TurnCalls = {
+  readonly items: readonly CallItem[];
+  /** Ledger rows for the journal; those of a replayed turn are there already. */
+  readonly rows: readonly NewToolCall[];
+  readonly queue: CallQueue<CallItem>;
+  /** What begins as soon as the journal is written. */
+  readonly first: readonly CallItem[];
+};
+
+export type CallItem = Queued & {
+  readonly part: ToolCallPart;
+  readonly subject: CallCase;
+  readonly judgement:
+    | Judgement
+    | { readonly kind: "misconfigured"; readonly error: Error }
+    /** It follows a call that waits for a person. */
+    | { readonly kind: "held" };
+};
+
+type PlannedCall = { readonly item: CallItem; readonly row: NewToolCall };
+
+/**
+ * Gives every call of a response its key and what is to be done about it. `asked` is the response with the secrets that
+ * its calls may hold; what is stored of it has none. `known` are the rows of a turn that an earlier worker journaled.
+ */
+export async function planTurnCalls(
+  scope: TurnScope,
+  turnIndex: number,
+  stored: StoredResponse,
+  options: { readonly asked?: StoredResponse; readonly known?: readonly ToolCallRecord[] } = {},
+): Promise<TurnCalls> {
+  const { run } = scope;
+  const { asked = stored, known } = options;
+  const begunAt = run.clock.monotonic();
+  const isOpen = known?.some(({ receipt }) => receipt === null) === true;
+  const past = isOpen ? await readPast(run.store, run.runId) : NO_PAST;
+  const planned: PlannedCall[] = [];
+  const effects = new Map<string, CallItem>();
+  const askedParts = toolCallsOf(asked.content);
+  for (const [i, part] of toolCallsOf(stored.content).entries()) {
+    const request = requestOf(scope, stored, part, askedParts[i] ?? part);
+    const row = known?.[i] ?? null;
+    const identity = await identify(run, request);
+    const occurrence =
+      row?.occurrence ??
+      (await scope.conversation.occurrences.next(identity.hash, identity.dedupe, identity.keyOf));
+    const subject = await caseOf(scope, turnIndex, i + 1, request, identity, occurrence, row);
+    const effect = identity.dedupe === "effect" ? identity.hash.toString("hex") : null;
+    const before = effect === null ? null : (effects.get(effect) ?? null);
+    const item = itemOf(scope, part, { ...subject, past }, before);
+    if (effect !== null) effects.set(effect, item);
+    planned.push({ item, row: rowOf(subject, identity, occurrence) });
+  }
+  const items = planned.map(({ item }) => item);
+  const queue = new CallQueue(
+    items.filter(({ judgement }) => judgement.kind === "work"),
+    run.maxParallelToolCalls,
+  );
+  const isMisconfigured = items.some(({ judgement }) => judgement.kind === "misconfigured");
+  const first = isMisconfigured || run.signal.aborted ? [] : queue.take();
+  if (known !== undefined) return { items, rows: [], queue, first };
+  // Those dispatched at once are `running` from the start; the rest wait as `prepared`, and in a cancelled run all do.
+  const begins = new Set(first.map(({ callIndex }) => callIndex));
+  const rows = planned.map(({ row }) =>
+    begins.has(row.callIndex) ? ({ ...row, status: "running" } as const) : row,
+  );
+  return { items, rows, queue, first: first.map((item) => begun(scope, item, begunAt)) };
+}
+
+function requestOf(
+  { path, prepared, options }: TurnScope,
+  stored: StoredResponse,
+  part: ToolCallPart,
+  asked: ToolCallPart,
+): ToolCallRequest {
+  return {
+    stepPath: path,
+    name: part.toolName,
+    input: part.input,
+    secretInput: asked.input,
+    tool: prepared.tools.get(part.toolName) ?? null,
+    problem: stored.invalidCalls?.[part.toolCallId] ?? null,
+    enforceKeys: options.enforceIdempotency,
+  };
+}
+
+async function caseOf(
+  { run, stepKey, path, name, options }: TurnScope,
+  turnIndex: number,
+  callIndex: number,
+  request: ToolCallRequest,
+  identity: CallIdentity,
+  occurrence: number,
+  known: ToolCallRecord | null,
+): Promise<Omit<CallCase, "past">> {
+  const idempotencyKey = known?.idempotencyKey ?? identity.keyOf(occurrence).toString("hex");
+  const isSettled = known !== null && known.receipt !== null;
+  // A call that was dispatched is past the question of its identity.
+  const isNew = known === null || known.status === "prepared";
+  const payload =
+    identity.problem !== null && isNew
+      ? ({ kind: "refused", errorCode: "invalid_input", error: identity.problem } as const)
+      : await makePayload(run.rules, request, idempotencyKey);
+  const isHarmless = request.tool?.recovery === "repeat" && identity.dedupe === "call";
+  const earlier =
+    isSettled || isHarmless || occurrence === 1
+      ? NO_EARLIER_CALL
+      : await earlierCall(run, identity, occurrence);
+  return {
+    place: { stepKey, stepPath: path, stepName: name, turnIndex, callIndex },
+    request,
+    payload,
+    idempotencyKey,
+    earlier,
+    blobThresholdBytes: options.blobThresholdBytes,
+    known,
+  };
+}
+
+function itemOf(
+  { run }: TurnScope,
+  part: ToolCallPart,
+  subject: CallCase,
+  before: CallItem | null,
+): CallItem {
+  const { payload, known, place } = subject;
+  const exclusive = payload.kind === "ready" && payload.tool.exclusive;
+  const isSettled = known !== null && known.receipt !== null;
+  const follows = !isSettled && before?.judgement.kind === "work" ? before.callIndex : null;
+  const isHeld = before?.judgement.kind === "person" || before?.judgement.kind === "held";
+  const item = { callIndex: place.callIndex, exclusive, follows, part, subject };
+  if (isSettled) return { ...item, judgement: judgeToolCall(run, subject) };
+  if (payload.kind === "misconfigured")
+    return { ...item, judgement: { kind: "misconfigured", error: payload.error } };
+  if (isHeld) return { ...item, judgement: { kind: "held" } };
+  return { ...item, judgement: judgeToolCall(run, subject) };
+}
+
+function begun({ run }: TurnScope, item: CallItem, begunAt: number): CallItem {
+  const { judgement } = item;
+  if (judgement.kind !== "work") return item;
+  const endsBy = run.clock.now() + judgement.call.tool.timeoutMs;
+  return { ...item, judgement: { ...judgement, progress: { isBegun: true, attempt: 1, endsBy, begunAt } } };
+}
+
+function rowOf(
+  { request, place, idempotencyKey }: Omit<CallCase, "past">,
+  identity: CallIdentity,
+  occurrence: number,
+): NewToolCall {
+  const { tool, name } = request;
+  return {
+    callIndex: place.callIndex,
+    namespace: tool?.namespace ?? "local",
+    tool: name,
+    effect: tool?.effect ?? "external",
+    recovery: tool?.recovery ?? "opaque",
+    identityHash: identity.hash,
+    occurrence,
+    idempotencyKey: Buffer.from(idempotencyKey, "hex"),
+    status: "prepared",
+    timeoutMs: tool?.timeoutMs ?? 0,
+  };
+}

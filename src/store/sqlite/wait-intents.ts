@@ -1,0 +1,340 @@
+import { canonicalJson } from "../../core/canonical-json.ts";
+import {
+  AlreadySettledError,
+  ConfigurationError,
+  ToolCallNotFoundError,
+  WaitNotFoundError,
+} from "../../core/errors.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
+import { parseToolCallId, type StepPath, toolCallId } from "../../core/step-path.ts";
+import { estimateResultTokens, estimateTokens } from "../../core/token-estimate.ts";
+import {
+  type NewWait,
+  parseWaitId,
+  type Settlement,
+  type WaitAnswer,
+  type WaitKind,
+  waitId,
+} from "../../core/wait.ts";
+import type { NewReceipt, Person, WaitRecord } from "../store.ts";
+import type { Database, Row } from "./database.ts";
+import { digestOf } from "./digest.ts";
+import { findRun, parseJson, type RunRow, requireRunNo, saveRun } from "./run-row.ts";
+import { callNoAt, findCallNo, hasReceipt, receiptFacts, writeAnyReceipt } from "./tool-call-rows.ts";
+
+/** Opens a wait for each question that is not open already and whose call is not settled. Gives their numbers. */
+export function openWaits(database: Database, run: RunRow, now: number, waits: readonly NewWait[]): number[] {
+  return waits.flatMap((wait) => {
+    const callNo = callNoAt(database, run, wait);
+    if (hasReceipt(database, callNo)) return [];
+    const open = database.get(
+      "SELECT wait_index, arguments_hash FROM waits WHERE run_no = ? AND call_no = ? AND kind = ? AND status = 'open'",
+      run.runNo,
+      callNo,
+      wait.kind,
+    );
+    if (open !== null && hashOf(open) === wait.argumentsHash) return [];
+    // Asked about other arguments than would go out now: that question has no answer any more.
+    if (open !== null) withdrawWaits(database, run, now, callNo);
+    return [insertWait(database, run, now, callNo, wait)];
+  });
+}
+
+function insertWait(
+  database: Database,
+  run: RunRow,
+  now: number,
+  callNo: number,
+  wait: Pick<NewWait, "kind" | "question" | "subject" | "argumentsHash">,
+): number {
+  const last = database.get("SELECT max(wait_index) AS n FROM waits WHERE run_no = ?", run.runNo);
+  const index = (last?.optionalInt("n") ?? 0) + 1;
+  database.run(
+    `INSERT INTO waits (run_no, wait_index, kind, call_no, attempt, question, subject, arguments_hash, status, created_at)
+     SELECT ?, ?, ?, call_no, attempt, ?, ?, ?, 'open', ? FROM tool_calls WHERE call_no = ?`,
+    run.runNo,
+    index,
+    wait.kind,
+    wait.question,
+    canonicalJson(wait.subject),
+    wait.argumentsHash === null ? null : Buffer.from(wait.argumentsHash, "hex"),
+    now,
+    callNo,
+  );
+  return index;
+}
+
+/** A call that is settled without its wait needs no answer. */
+export function withdrawWaits(database: Database, run: RunRow, now: number, callNo: number): void {
+  database.run(
+    "UPDATE waits SET status = 'withdrawn', answered_at = ? WHERE run_no = ? AND call_no = ? AND status = 'open'",
+    now,
+    run.runNo,
+    callNo,
+  );
+}
+
+/** A run whose last question is answered waits for nobody: whoever works may go on with it. */
+export function queueIfAnswered(database: Database, run: RunRow): void {
+  if (run.status !== "waiting") return;
+  const open = database.get(
+    "SELECT 1 AS found FROM waits WHERE run_no = ? AND status = 'open' LIMIT 1",
+    run.runNo,
+  );
+  if (open === null) run.status = "queued";
+}
+
+export function approve(database: Database, now: number, id: string, person: Person): void {
+  const { run, wait } = openWait(database, id, "approval");
+  closeWait(database, run, now, wait, { approved: true }, person);
+}
+
+export function deny(database: Database, now: number, id: string, why: string, person: Person): void {
+  const { run, wait } = openWait(database, id, "approval");
+  closeWait(database, run, now, wait, { approved: false, why: assertReason(why) }, person);
+}
+
+export function answer(database: Database, now: number, id: string, value: Json, person: Person): void {
+  const { run, wait } = openWait(database, id, "escalation");
+  const said = typeof value === "string" ? value : canonicalJson(value);
+  const receipt = settleCall(database, run, now, wait, {
+    status: "failed",
+    output: { type: "error-text", value: `It needed a person, who answered: ${said}` },
+    errorCode: "answered",
+  });
+  closeWait(database, run, now, wait, { as: "answered", value }, person, receipt);
+}
+
+export function settle(
+  database: Database,
+  now: number,
+  id: string,
+  settlement: Settlement,
+  person: Person,
+): void {
+  const run = runOfCall(database, id);
+  const call = callOf(database, run, id);
+  if (call.status !== "in_doubt")
+    throw new AlreadySettledError(
+      `Call ${id} is ${call.status} and not in doubt: there is nothing to settle, and it stays as it is.`,
+      { id, status: call.status },
+    );
+  const wait = waitOf(database, run, now, call);
+  const said = receiptOf(id, settlement);
+  const receipt = said === null ? {} : settleCall(database, run, now, wait, said);
+  closeWait(database, run, now, wait, settlement, person, receipt);
+}
+
+/** What a person says becomes the receipt; null where the call is to run again. */
+function receiptOf(id: string, settlement: Settlement): SaidReceipt | null {
+  switch (settlement.as) {
+    case "succeeded":
+      return { status: "succeeded", output: { type: "json", value: settlement.result }, errorCode: null };
+    case "failed": {
+      const value = `It was settled as failed: ${assertReason(settlement.why)}`;
+      return { status: "failed", output: { type: "error-text", value }, errorCode: "settled_failed" };
+    }
+    case "retry":
+      return null;
+    default:
+      throw new ConfigurationError(
+        `Call ${id} cannot be settled as ${JSON.stringify((settlement as { as?: unknown }).as)}: use succeeded, retry or failed.`,
+      );
+  }
+}
+
+type SaidReceipt = Pick<NewReceipt, "status" | "output" | "errorCode">;
+type FoundCall = {
+  readonly callNo: number;
+  readonly step: StepPath;
+  readonly stepKey: number;
+  readonly turnIndex: number;
+  readonly callIndex: number;
+};
+type FoundWait = { readonly index: number; readonly call: FoundCall };
+
+/** Written at once, so that a late receipt does not come between what a person said and what is done about it. */
+function settleCall(
+  database: Database,
+  run: RunRow,
+  now: number,
+  { call }: FoundWait,
+  said: SaidReceipt,
+): JsonObject {
+  const receipt: NewReceipt = {
+    ...said,
+    callIndex: call.callIndex,
+    blob: null, // What people write is as long as people write.
+    tokens: estimateResultTokens(JSON.stringify(said.output.value), estimateTokens),
+    uncertain: false,
+    source: "person",
+    correlationId: null,
+    duplicateOf: null,
+  };
+  const digest = writeAnyReceipt(database, run, now, call, receipt);
+  return receiptFacts(call.step, call.turnIndex, receipt, digest);
+}
+
+function openWait(database: Database, id: string, kind: WaitKind): { run: RunRow; wait: FoundWait } {
+  const parsed = parseWaitId(id);
+  const run = parsed === null ? null : findRun(database, parsed.runId);
+  const row =
+    parsed === null || run === null
+      ? null
+      : database.get("SELECT * FROM waits WHERE run_no = ? AND wait_index = ?", run.runNo, parsed.index);
+  if (parsed === null || run === null || row === null)
+    throw new WaitNotFoundError(`There is no wait ${id} in this store: list the waits of the run.`, {
+      waitId: id,
+    });
+  const status = row.text("status");
+  if (status !== "open")
+    throw new AlreadySettledError(
+      `Wait ${id} is ${status}${status === "answered" ? ` by ${row.text("answered_by")}` : ""}: it stays as it is.`,
+      { id, status },
+    );
+  if (row.text("kind") !== kind) throw wrongKind(id, row.text("kind") as WaitKind);
+  return { run, wait: { index: parsed.index, call: callAt(database, row.int("call_no")) } };
+}
+
+const WHAT_ANSWERS = {
+  approval: "approve or deny it",
+  in_doubt: "settle its call",
+  escalation: "answer it, or settle its call",
+} as const;
+
+function wrongKind(id: string, kind: WaitKind): ConfigurationError {
+  return new ConfigurationError(`Wait ${id} asks for something else (${kind}): ${WHAT_ANSWERS[kind]}.`);
+}
+
+/** The open question about a call; where nobody asked yet, one is made, so that who settled it and why are kept. */
+function waitOf(database: Database, run: RunRow, now: number, call: FoundCall): FoundWait {
+  const open = database.get(
+    "SELECT wait_index FROM waits WHERE run_no = ? AND call_no = ? AND status = 'open'",
+    run.runNo,
+    call.callNo,
+  );
+  if (open !== null) return { index: open.int("wait_index"), call };
+  const wait = { kind: "in_doubt", question: "", subject: {}, argumentsHash: null } as const;
+  return { index: insertWait(database, run, now, call.callNo, wait), call };
+}
+
+function closeWait(
+  database: Database,
+  run: RunRow,
+  now: number,
+  { index, call }: FoundWait,
+  said: WaitAnswer,
+  { by = "somebody" }: Person,
+  receipt: JsonObject = {},
+): void {
+  const text = canonicalJson(said);
+  database.run(
+    `UPDATE waits SET status = 'answered', answered_at = ?, answered_by = ?, answer = ?
+      WHERE run_no = ? AND wait_index = ? AND status = 'open'`,
+    now,
+    by,
+    text,
+    run.runNo,
+    index,
+  );
+  queueIfAnswered(database, run);
+  saveRun(database, run, now, "wait.answered", {
+    wait: index,
+    by,
+    answer: digestOf(text),
+    step: call.step,
+    turn: call.turnIndex,
+    call: call.callIndex,
+    ...receipt,
+  });
+}
+
+function assertReason(why: unknown): string {
+  if (typeof why === "string" && why.trim() !== "") return why;
+  throw new ConfigurationError("Say why, in a sentence: it is what the model, or whoever asked, is told.");
+}
+
+function runOfCall(database: Database, id: string): RunRow {
+  const place = parseToolCallId(id);
+  const run = place === null ? null : findRun(database, place.runId);
+  if (run === null) throw callNotFound(id);
+  return run;
+}
+
+function callOf(database: Database, run: RunRow, id: string): FoundCall & { readonly status: string } {
+  const place = parseToolCallId(id);
+  const step =
+    place === null
+      ? null
+      : database.get(
+          "SELECT step_no FROM run_steps WHERE run_no = ? AND step_path = ?",
+          run.runNo,
+          place.path,
+        );
+  if (place === null || step === null) throw callNotFound(id);
+  const callNo = findCallNo(database, run, { ...place, stepKey: step.int("step_no") });
+  const row =
+    callNo === null
+      ? null
+      : database.get(
+          `SELECT coalesce(receipts.status, tool_calls.status) AS status
+             FROM tool_calls LEFT JOIN receipts USING (call_no) WHERE call_no = ?`,
+          callNo,
+        );
+  if (callNo === null || row === null) throw callNotFound(id);
+  return { ...callAt(database, callNo), status: row.text("status") };
+}
+
+function callAt(database: Database, callNo: number): FoundCall {
+  const row = database.get(
+    "SELECT step_no, step_path, turn_index, call_index FROM tool_calls JOIN run_steps USING (step_no) WHERE call_no = ?",
+    callNo,
+  );
+  if (row === null) throw new Error(`There is no call ${callNo}.`);
+  return {
+    callNo,
+    step: row.text("step_path"),
+    stepKey: row.int("step_no"),
+    turnIndex: row.int("turn_index"),
+    callIndex: row.int("call_index"),
+  };
+}
+
+function callNotFound(id: string): ToolCallNotFoundError {
+  return new ToolCallNotFoundError(`There is no tool call ${id} in this store: list the calls of the run.`, {
+    toolCallId: id,
+  });
+}
+
+export function listWaits(database: Database, runId: string): WaitRecord[] {
+  return database
+    .all(
+      `SELECT waits.*, step_path, turn_index, call_index FROM waits JOIN tool_calls USING (call_no)
+         JOIN run_steps USING (step_no) WHERE waits.run_no = ? ORDER BY wait_index`,
+      requireRunNo(database, runId),
+    )
+    .map((row) => waitRecord(runId, row));
+}
+
+function waitRecord(runId: string, row: Row): WaitRecord {
+  return {
+    waitId: waitId(runId, row.int("wait_index")),
+    runId,
+    kind: row.text("kind") as WaitKind,
+    toolCallId: toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
+    attempt: row.int("attempt"),
+    question: row.text("question"),
+    subject: parseJson(row.text("subject")) as JsonObject,
+    argumentsHash: hashOf(row),
+    status: row.text("status") as WaitRecord["status"],
+    createdAt: row.int("created_at"),
+    answeredAt: row.optionalInt("answered_at"),
+    answeredBy: row.optionalText("answered_by"),
+    answer: parseJson(row.optionalText("answer")) as WaitAnswer | null,
+  };
+}
+
+function hashOf(row: Row): string | null {
+  const hash = row.optionalBytes("arguments_hash");
+  return hash === null ? null : Buffer.from(hash).toString("hex");
+}

@@ -1,0 +1,451 @@
+import { isIP } from "node:net";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../src/core/errors.ts";
+import {
+  assertAllowedDomains,
+  checkAddress,
+  checkUrl,
+  isPublicAddress,
+  type NetworkPolicy,
+} from "../../src/core/network-policy.ts";
+
+const domains = (...allowedDomains: string[]): NetworkPolicy => ({
+  allowedDomains,
+  allowPrivateAddresses: false,
+});
+const PUBLIC = domains();
+const PRIVATE_TOO: NetworkPolicy = { allowedDomains: [], allowPrivateAddresses: true };
+
+const why = (policy: NetworkPolicy, url: string | URL): string | null => {
+  const verdict = checkUrl(policy, url);
+  return verdict.ok ? null : verdict.why;
+};
+
+describe("without domains, a URL", () => {
+  it.each([
+    "http://example.com",
+    "https://example.com:8443/path?query#fragment",
+    "https://8.8.8.8/",
+    "https://[2606:4700:4700::1111]/",
+    "HTTPS://EXAMPLE.COM",
+    "https://bücher.example",
+  ])("may be %s", (url) => {
+    expect(checkUrl(PUBLIC, url)).toEqual({ ok: true });
+    expect(checkUrl(PUBLIC, new URL(url))).toEqual({ ok: true });
+  });
+
+  it.each([
+    "ftp://example.com",
+    "file:///etc/passwd",
+    "data:text/plain,hello",
+    "ws://example.com",
+    "javascript:1",
+  ])("of another scheme, %s, is refused", (url) => {
+    expect(why(PUBLIC, url)).toContain("only http: and https: are allowed");
+  });
+
+  it.each([
+    "",
+    "example.com",
+    "/path",
+    "http://",
+    "http://[fe80::1%25eth0]/",
+    "http://a b/",
+    "//example.com",
+  ])("that cannot be read, %j, is refused", (url) => {
+    expect(why(PUBLIC, url)).toBe("The URL cannot be read: give an absolute http or https URL.");
+  });
+
+  it.each([
+    "https://user:hunter22@example.com/",
+    "https://hunter22@example.com/",
+    "https://:hunter22@example.com/",
+  ])("with credentials, %s, is refused without repeating them", (url) => {
+    expect(why(PRIVATE_TOO, url)).toBe(
+      "The URL of example.com carries a user name or password: send them in a header instead.",
+    );
+  });
+
+  it("is refused without repeating its path or its query", () => {
+    for (const url of [
+      "http://localhost/hunter22?hunter22#hunter22",
+      "gopher://x/hunter22",
+      "http://%/hunter22",
+    ]) {
+      expect(why(PUBLIC, url)).not.toContain("hunter22");
+    }
+  });
+
+  it.each([
+    "http://127.0.0.1/",
+    "http://127.1/",
+    "http://2130706433/",
+    "http://0x7f.1/",
+    "http://0x7f000001/",
+    "http://017700000001/",
+    "http://0177.0.0.1/",
+    "http://127.0.0.1./",
+    "http://①②⑦.0.0.1/",
+    "http://127%2e0.0.1/",
+    "http://[::1]/",
+    "http://[::ffff:127.0.0.1]/",
+    "http://[::127.0.0.1]/",
+    "http://[64:ff9b::127.0.0.1]/",
+    "http://[2002:7f00:1::]/",
+    "http://0/",
+    "http://169.254.169.254/latest/meta-data",
+    "http://localhost/",
+    "http://LOCALHOST./",
+    "http://app.localhost/",
+    "http://printer.local/",
+    "http://metadata.google.internal/",
+    "http://router.home.arpa/",
+  ])("of a private host, %s, is refused", (url) => {
+    expect(why(PUBLIC, url)).toMatch(
+      /^The host \S+ is private or reserved: add \S+ itself to allowedDomains/,
+    );
+    expect(checkUrl(PRIVATE_TOO, url)).toEqual({ ok: true });
+  });
+
+  it.each(["http://notlocalhost/", "http://local.example/", "http://internal.example.com/"])(
+    "of a public name that looks like a private one, %s, is allowed",
+    (url) => {
+      expect(checkUrl(PUBLIC, url)).toEqual({ ok: true });
+    },
+  );
+});
+
+describe("a domain in the list", () => {
+  it.each([
+    ["example.com", "https://example.com/"],
+    ["example.com", "https://example.com./"],
+    ["example.com", "https://EXAMPLE.com:8443/"],
+    ["example.com", "https://exa%6dple.com/"],
+    ["Example.COM.", "https://example.com/"],
+    ["*.example.com", "https://api.example.com/"],
+    ["*.example.com", "https://a.b.example.com/"],
+    ["*.Example.com.", "https://api.example.com./"],
+    ["bücher.example", "https://xn--bcher-kva.example/"],
+    ["xn--bcher-kva.example", "https://BÜCHER.example/"],
+    ["*.bücher.example", "https://www.bücher.example/"],
+    ["example.com:8443", "https://example.com:8443/"],
+    ["example.com:443", "https://example.com/"],
+    ["example.com:80", "http://example.com/"],
+    ["example.com:080", "http://example.com/"],
+    ["*.example.com:8443", "https://api.example.com:8443/"],
+    ["127.0.0.1", "http://127.0.0.1:3000/"],
+    ["127.0.0.1", "http://0x7f.1/"],
+    ["::1", "http://[::1]/"],
+    ["[::1]", "http://[0:0::1]/"],
+    ["[::1]:3000", "http://[::1]:3000/"],
+    ["localhost", "http://localhost:3000/"],
+    ["intranet.corp.internal", "http://intranet.corp.internal/"],
+  ])("%s allows %s", (entry, url) => {
+    expect(checkUrl(domains("other.org", entry), url)).toEqual({ ok: true });
+  });
+
+  it.each([
+    ["example.com", "https://www.example.com/"],
+    ["example.com", "https://example.com.evil.org/"],
+    ["example.com", "https://evilexample.com/"],
+    ["example.com", "https://example.co/"],
+    ["example.com", "https://example.comm/"],
+    ["example.com", "https://evil.org/example.com"],
+    ["example.com", "https://evil.org?example.com"],
+    ["example.com", "https://evil.org#@example.com"],
+    ["example.com", "https:\\\\evil.org\\@example.com"],
+    ["example.com", "https://example.com.."],
+    ["*.example.com", "https://example.com/"],
+    ["*.example.com", "https://evilexample.com/"],
+    ["*.example.com", "https://api.example.com.evil.org/"],
+    ["*.example.com", "https://.example.com.evil.org/"],
+    ["example.com:8443", "https://example.com/"],
+    ["example.com:443", "http://example.com/"],
+    ["example.com:80", "https://example.com/"],
+    ["*.example.com:8443", "https://api.example.com/"],
+    ["127.0.0.1", "http://127.0.0.2/"],
+    ["127.0.0.1", "http://[::ffff:127.0.0.1]/"],
+    ["127.0.0.1", "http://localhost/"],
+    ["::1", "http://[::2]/"],
+    ["localhost", "http://app.localhost/"],
+    ["exa.ple.com", "https://exaXple.com/"],
+  ])("%s does not allow %s", (entry, url) => {
+    expect(why(domains(entry), url)).toMatch(
+      / is not in allowedDomains: add it there if it may be reached\.$/,
+    );
+  });
+
+  it("does not allow another host by its user name", () => {
+    expect(why(domains("example.com"), "https://example.com@evil.org/")).toContain("user name or password");
+    expect(why(domains("example.com"), "https://evil.org@example.com/")).toContain("user name or password");
+  });
+
+  it("limits also those who may use private addresses", () => {
+    const policy = { allowedDomains: ["example.com"], allowPrivateAddresses: true };
+    expect(why(policy, "http://10.0.0.1/")).toContain("The host 10.0.0.1 is not in allowedDomains");
+  });
+
+  it("is named with its port where that is what does not fit", () => {
+    expect(why(domains("example.com:8443"), "https://example.com:9000/")).toContain(
+      "The host example.com:9000 is not",
+    );
+  });
+
+  it("opens a private host only by its own name, not by a wildcard", () => {
+    expect(checkUrl(domains("db.internal"), "http://db.internal/")).toEqual({ ok: true });
+    expect(why(domains("*.internal"), "http://db.internal/")).toContain(
+      "add db.internal itself to allowedDomains",
+    );
+    expect(why(domains("*.localhost"), "http://app.localhost/")).toContain("is private or reserved");
+  });
+
+  it.each([
+    "https://example.com",
+    "example.com/path",
+    "example.com?",
+    "user@example.com",
+    "*",
+    "*.",
+    "a.*.com",
+    "",
+    " ",
+  ])("that is none, %j, allows nothing, and does not open the list", (entry) => {
+    for (const url of ["https://example.com/", "https://a.b.com/", "https://path/", "http://localhost/"]) {
+      expect(why(domains(entry), url)).toContain("is not in allowedDomains");
+    }
+    expect(() => assertAllowedDomains([entry], "constraints.allowedDomains")).toThrow(ConfigurationError);
+  });
+});
+
+describe("assertAllowedDomains", () => {
+  it("accepts hosts, wildcards, addresses and ports", () => {
+    const entries = [
+      "example.com",
+      "*.example.com:8443",
+      "127.0.0.1",
+      "::1",
+      "[::1]:80",
+      "bücher.example",
+      "localhost",
+    ];
+    expect(() => assertAllowedDomains(entries, "allowedDomains")).not.toThrow();
+    expect(() => assertAllowedDomains([], "allowedDomains")).not.toThrow();
+  });
+
+  it.each([["example.com"], [null], [undefined], [{}]])("refuses %j, which is no list", (entries) => {
+    expect(() => assertAllowedDomains(entries, "allowedDomains")).toThrow("allowedDomains is no list");
+  });
+
+  it.each([
+    [null],
+    [7],
+    ["*.127.0.0.1"],
+    ["exa mple.com"],
+    ["example.com:port"],
+    ["example.com:65536"],
+    ["[::1"],
+    ["*.*.com"],
+  ])("refuses the entry %j", (entry) => {
+    expect(() => assertAllowedDomains(["example.com", entry], "allowedDomains")).toThrow(
+      `allowedDomains contains ${JSON.stringify(entry)}, which is no host: write "example.com", `,
+    );
+  });
+});
+
+const PRIVATE = [
+  ["this network", "0.0.0.0", "0.255.255.255"],
+  ["private", "10.0.0.0", "10.255.255.255"],
+  ["carrier-grade NAT", "100.64.0.0", "100.127.255.255"],
+  ["loopback", "127.0.0.0", "127.255.255.255"],
+  ["link-local", "169.254.0.0", "169.254.255.255"],
+  ["private", "172.16.0.0", "172.31.255.255"],
+  ["protocol assignments", "192.0.0.0", "192.0.0.255"],
+  ["documentation", "192.0.2.0", "192.0.2.255"],
+  ["6to4 relays", "192.88.99.0", "192.88.99.255"],
+  ["private", "192.168.0.0", "192.168.255.255"],
+  ["benchmarks", "198.18.0.0", "198.19.255.255"],
+  ["documentation", "198.51.100.0", "198.51.100.255"],
+  ["documentation", "203.0.113.0", "203.0.113.255"],
+  ["Azure's host agent", "168.63.129.16", "168.63.129.16"],
+  ["multicast, reserved and broadcast", "224.0.0.0", "255.255.255.255"],
+] as const;
+
+const toNumber = (address: string): number =>
+  address.split(".").reduce((sum, byte) => sum * 256 + Number(byte), 0);
+const toAddress = (number: number): string =>
+  [24, 16, 8, 0].map((shift) => (number / 2 ** shift) & 255).join(".");
+
+describe("an IPv4 address", () => {
+  it.each(PRIVATE)("of %s is not public, from %s to %s", (_name, first, last) => {
+    expect(isPublicAddress(first)).toBe(false);
+    expect(isPublicAddress(last)).toBe(false);
+    if (first !== "0.0.0.0") expect(isPublicAddress(toAddress(toNumber(first) - 1))).toBe(true);
+    if (last !== "255.255.255.255") expect(isPublicAddress(toAddress(toNumber(last) + 1))).toBe(true);
+  });
+
+  it("is public exactly outside of these ranges, also where an IPv6 address carries it", () => {
+    const near = fc.constantFrom(...PRIVATE.flatMap(([, first, last]) => [first, last])).map(toNumber);
+    const anyNumber = fc.oneof(
+      fc.nat(2 ** 32 - 1),
+      fc
+        .tuple(near, fc.integer({ min: -300, max: 300 }))
+        .map(([a, b]) => Math.min(Math.max(a + b, 0), 2 ** 32 - 1)),
+    );
+    fc.assert(
+      fc.property(anyNumber, (number) => {
+        const address = toAddress(number);
+        const isPrivate = PRIVATE.some(
+          ([, first, last]) => toNumber(first) <= number && number <= toNumber(last),
+        );
+        expect(isPublicAddress(address)).toBe(!isPrivate);
+        expect(isPublicAddress(`::ffff:${address}`)).toBe(!isPrivate);
+        expect(isPublicAddress(`64:ff9b::${address}`)).toBe(!isPrivate);
+        expect(isPublicAddress(`::${address}`)).toBe(false);
+        expect(isPublicAddress(`::ffff:0:${address}`)).toBe(false);
+      }),
+    );
+  });
+
+  it.each([
+    "1.2.3",
+    "1.2.3.4.5",
+    "256.1.1.1",
+    "010.8.8.8",
+    "08.8.8.8",
+    "0x8.8.8.8",
+    "134744072",
+    "8.8.8.8 ",
+    "8.8.8.8/32",
+    "8.8.8.-8",
+  ])("that is none, %j, is not public", (text) => {
+    expect(isPublicAddress(text)).toBe(false);
+  });
+});
+
+describe("an IPv6 address", () => {
+  it.each([
+    "2606:4700:4700::1111",
+    "2001:4860:4860:0:0:0:0:8888",
+    "2A00:1450:4001:80F::200E",
+    "2001:200::1",
+    "2003::1",
+    "[2606:4700:4700::1111]",
+    "::ffff:8.8.8.8",
+    "64:ff9b::8.8.8.8",
+  ])("%s is public", (address) => {
+    expect(isPublicAddress(address)).toBe(true);
+  });
+
+  it.each([
+    "::",
+    "::1",
+    "0:0:0:0:0:0:0:1",
+    "::8.8.8.8",
+    "::ffff:10.0.0.1",
+    "::FFFF:7f00:1",
+    "::ffff:0:8.8.8.8",
+    "64:ff9b::10.0.0.1",
+    "64:ff9b:1::8.8.8.8",
+    "100::1",
+    "2001::1",
+    "2001:0:4136:e378:8000:63bf:3fff:fdd2",
+    "2001:db8::1",
+    "2001:1ff:ffff::1",
+    "2002:808:808::1",
+    "2002:7f00:1::1",
+    "3fff::1",
+    "3fff:fff:ffff::1",
+    "4000::1",
+    "5f00::1",
+    "fc00::1",
+    "fd00:ec2::254",
+    "fe80::1",
+    "fe80::1%eth0",
+    "2606:4700:4700::1111%eth0",
+    "fec0::1",
+    "ff02::1",
+  ])("%s is not public", (address) => {
+    expect(isPublicAddress(address)).toBe(false);
+  });
+
+  it.each([
+    "",
+    ":",
+    ":::",
+    "1::2::3",
+    "2606:4700",
+    "2606:4700:4700::11111",
+    "[::1]]",
+    "[2606:4700::1",
+    "2606:4700::1]",
+    "[[2606:4700::1]]",
+    "g::1",
+    "::1]/x[",
+  ])("that is none, %j, is not public", (text) => {
+    expect(isPublicAddress(text)).toBe(false);
+  });
+
+  it("is judged alike in every spelling", () => {
+    fc.assert(
+      fc.property(fc.ipV6(), (address) => {
+        expect(isIP(address)).toBe(6);
+        const [verdict, ...others] = [
+          address,
+          address.toUpperCase(),
+          `[${address}]`,
+          new URL(`http://[${address}]`).hostname,
+        ].map(isPublicAddress);
+        for (const other of others) expect(other).toBe(verdict);
+      }),
+    );
+  });
+});
+
+describe("the address that a host resolves to", () => {
+  it("may be any public one", () => {
+    expect(checkAddress(PUBLIC, "example.com:443", "8.8.8.8")).toEqual({ ok: true });
+    expect(checkAddress(domains("*.example.com"), "a.example.com:443", "2606:4700::1")).toEqual({ ok: true });
+  });
+
+  it("may not be private, by default and below a wildcard", () => {
+    for (const policy of [PUBLIC, domains("*.example.com")]) {
+      expect(checkAddress(policy, "a.example.com:443", "127.0.0.1")).toEqual({
+        ok: false,
+        why: "The host a.example.com resolves to 127.0.0.1, which is private or reserved: add a.example.com itself to allowedDomains if it is meant, or set allowPrivateAddresses.",
+      });
+    }
+  });
+
+  it("may be private where that is allowed, zone and all", () => {
+    for (const address of ["10.0.0.1", "::1", "fe80::1%eth0"]) {
+      expect(checkAddress(PRIVATE_TOO, "intranet.corp:80", address)).toEqual({ ok: true });
+      expect(checkAddress(domains("Intranet.Corp."), "intranet.corp:80", address)).toEqual({ ok: true });
+      expect(checkAddress(domains("intranet.corp"), "intranet.corp", address)).toEqual({ ok: true });
+    }
+  });
+
+  it("may be private at the port that the list names, and at no other", () => {
+    const policy = domains("localhost:8080", "*.corp", "[::1]:8080");
+    expect(checkAddress(policy, "localhost:8080", "127.0.0.1").ok).toBe(true);
+    expect(checkAddress(policy, "[::1]:8080", "::1").ok).toBe(true);
+    expect(checkAddress(policy, "localhost:8081", "127.0.0.1").ok).toBe(false);
+    expect(checkAddress(policy, "localhost", "127.0.0.1").ok).toBe(false);
+  });
+
+  it("is not private for the sake of another host in the list", () => {
+    expect(checkAddress(domains("localhost", "example.com"), "evil.org:80", "127.0.0.1").ok).toBe(false);
+    expect(checkAddress(domains("127.0.0.1"), "evil.org:80", "127.0.0.1").ok).toBe(false);
+  });
+
+  it.each(["", "localhost", "256.0.0.1", "127.1"])("is refused where it is none: %j", (address) => {
+    expect(checkAddress(PRIVATE_TOO, "example.com:80", address)).toMatchObject({
+      ok: false,
+      why: expect.stringContaining("which is no IP address"),
+    });
+  });
+
+  it("is refused for a host that is none", () => {
+    expect(checkAddress(PRIVATE_TOO, "https://example.com", "8.8.8.8").ok).toBe(false);
+  });
+});
