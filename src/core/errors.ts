@@ -265,7 +265,9 @@ const CLASSES = [
 
 /** Makes the error of a failed run anew, in whatever process asks for it. */
 export function reviveError(stored: StoredError): PawlError {
-  if (stored.code === "needs_human") return new NeedsHuman(String(stored.details.reason), stored.message);
+  const { reason } = stored.details;
+  if (stored.code === "needs_human")
+    return new NeedsHuman(typeof reason === "string" ? reason : "", stored.message);
   for (const ErrorClass of CLASSES) {
     const revived = new (ErrorClass as new (message: string, details: JsonObject) => PawlError)(
       stored.message,

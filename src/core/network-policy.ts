@@ -54,7 +54,11 @@ export function checkAddress(policy: NetworkPolicy, host: string, address: strin
   if (bitsOf(address.replace(/%.*$/s, "")) === null) {
     return refused(`The host ${target.host} resolves to ${address}, which is no IP address: check its name.`);
   }
-  if (isPublicAddress(address) || mayBePrivate(policy, target)) return OK;
+  if (isPublicAddress(address)) return OK;
+  // Whoever owns a name decides what it resolves to, so it does not vouch for the place where clouds keep their keys.
+  const isVouchedFor =
+    mayBePrivate(policy, target) && (policy.allowPrivateAddresses || !isMetadata(target, address));
+  if (isVouchedFor) return OK;
   return refused(
     `The host ${target.host} resolves to ${address}, which is private or reserved: ${remedy(target)}`,
   );
@@ -173,6 +177,17 @@ export function isPublicAddress(address: string): boolean {
     return !SPECIAL_IPV4.some((prefix) => bits.slice(96).startsWith(prefix));
   }
   return bits.startsWith(GLOBAL_IPV6) && !SPECIAL_IPV6.some((prefix) => bits.startsWith(prefix));
+}
+
+/** Link-local, and what clouds use like it. */
+const METADATA = ["169.254.0.0/16", "168.63.129.16/32", "192.0.0.0/24", "fe80::/10"].map(prefixBits);
+
+/** An address of those, reached by a name and not by itself. */
+function isMetadata({ host }: Target, address: string): boolean {
+  if (bitsOf(host) !== null) return false;
+  const bits = bitsOf(address.replace(/%.*$/s, "")) ?? "";
+  const reached = CARRIES_IPV4.some((prefix) => bits.startsWith(prefix)) ? bits.slice(96) : bits;
+  return METADATA.some((prefix) => reached.startsWith(prefix));
 }
 
 function prefixBits(range: string): string {

@@ -8,7 +8,7 @@ import { askAbout } from "./person-question.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { CallEnd, CallProgress } from "./settle-tool-call.ts";
 import type { ToolCallPayload, ToolCallRequest } from "./tool-call-plan.ts";
-import type { LedgerCall } from "./tool-gateway.ts";
+import { argumentsHash, type LedgerCall } from "./tool-gateway.ts";
 import { cancelled, failed } from "./tool-outcome.ts";
 
 /** A call that somebody has to decide about, with all that is known of it. */
@@ -52,7 +52,7 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
   if (payload.kind === "refused") return judgeRefused(run, subject, payload);
   const { place, request, idempotencyKey, earlier, blobThresholdBytes } = subject;
   const waits = subject.past.waits.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
-  const { tool, input, argumentsHash } = payload;
+  const { tool, input } = payload;
   const needsApproval =
     payload.needsApproval ||
     earlier.kind === "uncertain" ||
@@ -65,8 +65,7 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
     input,
     idempotencyKey,
     enforceKeys: request.enforceKeys,
-    argumentsHash,
-    needsApproval,
+    approvedArguments: needsApproval ? argumentsHash(run, tool, input, request.input) : null,
     blobThresholdBytes,
   };
   const isSecretLost = known !== null && hasRedacted(request.secretInput);
@@ -107,8 +106,7 @@ function judgeRefused(
     input,
     idempotencyKey,
     enforceKeys,
-    argumentsHash: "",
-    needsApproval: false,
+    approvedArguments: null,
     blobThresholdBytes,
   };
   return { kind: "person", wait: askAbout(run, call, "in_doubt", { problem: error }) };
@@ -116,7 +114,7 @@ function judgeRefused(
 
 function factsOf(
   run: RunHandle,
-  { tool, needsApproval, argumentsHash }: LedgerCall,
+  { tool, approvedArguments }: LedgerCall,
   { known, earlier, past }: CallCase,
   waits: readonly WaitRecord[],
   isSecretLost: boolean,
@@ -136,18 +134,18 @@ function factsOf(
       ({ answer, attempt }) =>
         attempt === known?.attempt && answer !== null && "as" in answer && answer.as === "retry",
     ),
-    approval: needsApproval ? approvalOf(waits, argumentsHash) : "not_needed",
+    approval: approvedArguments === null ? "not_needed" : approvalOf(waits, approvedArguments),
     earlier: earlier.kind,
   };
 }
 
 /** What the newest approval says, and whether it is about these arguments. */
-function approvalOf(waits: readonly WaitRecord[], argumentsHash: string): ToolCallFacts["approval"] {
+function approvalOf(waits: readonly WaitRecord[], hash: string): ToolCallFacts["approval"] {
   const wait = waits.findLast(({ kind }) => kind === "approval");
   const answer = wait?.answer ?? null;
   if (wait === undefined || answer === null || !("approved" in answer)) return "needed";
   if (!answer.approved) return "denied";
-  return wait.argumentsHash === argumentsHash ? "given" : "outdated";
+  return wait.argumentsHash === hash ? "given" : "outdated";
 }
 
 function progressOf(run: RunHandle, known: ToolCallRecord | null): CallProgress {

@@ -1,11 +1,10 @@
-import { isJson } from "../core/canonical-json.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { AskReason } from "../core/tool-call-decision.ts";
 import type { NewWait, WaitKind } from "../core/wait.ts";
 import type { ToolCallRecord } from "../store/store.ts";
 import { type EarlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { callId, type FailedTry, type LedgerCall } from "./tool-gateway.ts";
+import { callId, type FailedTry, type LedgerCall, shownArguments } from "./tool-gateway.ts";
 
 /** The question about a call that only a person can decide about. */
 export function askAbout(
@@ -101,11 +100,10 @@ function question(
       tool: tool.name,
       effect: tool.effect,
       recovery: tool.recovery,
-      // As they go out. Where those are no JSON, or hold secrets, as they were asked for.
-      arguments: isJson(input) ? run.secrets.hide(input) : request,
+      arguments: shownArguments(run, input, request),
       idempotencyKey,
       ...more,
     },
-    argumentsHash: kind === "approval" ? call.argumentsHash : null,
+    argumentsHash: kind === "approval" ? call.approvedArguments : null,
   };
 }

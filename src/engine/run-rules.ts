@@ -1,6 +1,6 @@
 import { assertPatterns } from "../core/action-pattern.ts";
 import { ConfigurationError } from "../core/errors.ts";
-import type { NetworkPolicy } from "../core/network-policy.ts";
+import { assertAllowedDomains, type NetworkPolicy } from "../core/network-policy.ts";
 import { normaliseKeyName } from "../core/redaction.ts";
 import type { SideEffectClass } from "../core/tool-call-decision.ts";
 import type { ToolPolicy } from "../core/tool-classification.ts";
@@ -44,9 +44,9 @@ export function makeRules(policy: Policy = {}, constraints: Constraints = {}): R
     "policy.trustedServers": policy.trustedServers,
     "policy.secretKeys": policy.secretKeys,
     "constraints.forbiddenActions": constraints.forbiddenActions,
-    "constraints.allowedDomains": constraints.allowedDomains,
   };
   for (const [what, list] of Object.entries(lists)) assertPatterns(list ?? [], what);
+  assertAllowedDomains(constraints.allowedDomains ?? [], "constraints.allowedDomains");
   const unknown = (policy.approve ?? []).find((effect) => !CLASSES.includes(effect));
   if (unknown !== undefined)
     throw new ConfigurationError(`policy.approve has ${JSON.stringify(unknown)}: use ${CLASSES.join(", ")}.`);

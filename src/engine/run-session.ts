@@ -24,7 +24,7 @@ import { executeStep, stepFailed } from "./execute-step.ts";
 import { FailureStreaks } from "./failure-streaks.ts";
 import { LeaseKeeper } from "./lease-keeper.ts";
 import { assertSameShape, shapeOf } from "./pipeline-shape.ts";
-import type { RunEvent, RunEventListener } from "./run-events.ts";
+import type { RunEventListener } from "./run-events.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { RunResult } from "./run-result.ts";
 import { RunSecrets } from "./run-secrets.ts";
@@ -195,7 +195,7 @@ export class RunSession {
 function harmless(listener: RunEventListener, secrets: RunSecrets): RunEventListener {
   return (event) => {
     try {
-      listener(event.type === "run.finished" ? event : (secrets.hide(event as Json) as RunEvent));
+      listener(event.type === "run.finished" ? event : secrets.hide(event));
     } catch {
       // It is the listener's own.
     }

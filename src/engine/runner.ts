@@ -9,6 +9,7 @@ import {
 } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import type { Limit } from "../core/quota.ts";
+import { redact } from "../core/redaction.ts";
 import { assertRunId } from "../core/step-path.ts";
 import { dependable, estimateTokens, type TokenEstimator } from "../core/token-estimate.ts";
 import { assertPricing, type Pricing, UNPRICED } from "../core/usage.ts";
@@ -153,6 +154,7 @@ export class Runner<O = unknown> {
   #run(input: Json, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
     return this.#withStore(async (store) => {
       assertJson(input, "The input of the run");
+      assertNoSecrets(input, this.#rules);
       if (options.runId !== undefined) assertRunId(options.runId);
       const begun =
         options.runId === undefined
@@ -295,6 +297,14 @@ function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
   const step = target;
   const children = step.kind === "pipeline" ? (step.children ?? []) : [step];
   return { kind: "pipeline", name: step.name, children, inline: true };
+}
+
+/** The input is stored, and has to be: whoever goes on with the run needs it. */
+function assertNoSecrets(input: Json, { secretKeys }: RunRules): void {
+  if (secretKeys.size === 0 || redact(input, secretKeys, []) === input) return;
+  throw new ConfigurationError(
+    "The input of the run holds a value under one of policy.secretKeys, and the input is stored: leave it out, and give tools their secrets where they are made, or from code with secret(…).",
+  );
 }
 
 /** Node's timers take no more milliseconds than this; given more, they go off at once. */

@@ -94,10 +94,9 @@ class CallWork {
       this.#progress = { ...this.#progress, isBegun: false };
       return;
     }
-    const { stepKey, stepPath, turnIndex, callIndex, tool, needsApproval, argumentsHash } = this.#call;
+    const { stepKey, stepPath, turnIndex, callIndex, tool, approvedArguments } = this.#call;
     this.#run.signal.throwIfAborted();
     const begunAt = this.#run.clock.monotonic();
-    const approvedArguments = needsApproval ? argumentsHash : null;
     reach(this.#run, "tool:before-start", stepPath, turnIndex);
     await this.#run.store.startToolCalls(this.#run.fence, {
       stepKey,
@@ -147,8 +146,11 @@ class CallWork {
         return { next: decision };
       case "ask":
         return { kind: "person", wait: askAbout(this.#run, this.#call, decision.why, { problem }) };
-      default:
+      case "refuse":
         return this.#tellUnknown(problem);
+      case "replay":
+      case "deduplicate":
+        throw new Error(`A call in doubt cannot be decided as ${decision.kind}.`);
     }
   }
 

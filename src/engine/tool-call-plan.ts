@@ -8,7 +8,6 @@ import { builtInIdentity, dedupeOf, withoutVolatile } from "../core/tool-identit
 import { KEY_STAND_IN, keyProblem, type PreparedTool, withKey } from "./prepared-tool.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunRules } from "./run-rules.ts";
-import { argumentsHashOf } from "./tool-gateway.ts";
 import { errorText } from "./tool-outcome.ts";
 
 /** What a call is for, before anything about it is written. */
@@ -32,7 +31,6 @@ export type ToolCallPayload =
       readonly kind: "ready";
       readonly tool: PreparedTool;
       readonly input: unknown;
-      readonly argumentsHash: string;
       readonly needsApproval: boolean;
     }
   /** The model (or the code) is told, and nothing is dispatched. */
@@ -125,7 +123,7 @@ export async function makePayload(
   request: ToolCallRequest,
   key: string,
 ): Promise<ToolCallPayload> {
-  const { tool, name, input, secretInput, problem, enforceKeys } = request;
+  const { tool, name, secretInput, problem, enforceKeys } = request;
   if (tool === null)
     return refused("invalid_input", problem ?? `There is no tool named ${JSON.stringify(name)}.`);
   const forbidden = matchesAction(rules.forbiddenActions, tool);
@@ -142,7 +140,6 @@ export async function makePayload(
     kind: "ready",
     tool,
     input: parsed.value,
-    argumentsHash: argumentsHashOf(tool, parsed.value, input),
     needsApproval: rules.approve.has(tool.effect) || wantsApproval(tool, parsed.value),
   };
 }

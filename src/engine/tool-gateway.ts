@@ -25,9 +25,8 @@ export type LedgerCall = {
   readonly input: unknown;
   readonly idempotencyKey: string;
   readonly enforceKeys: boolean;
-  /** Of what the tool gets. An approval is bound to it. */
-  readonly argumentsHash: string;
-  readonly needsApproval: boolean;
+  /** The hash of what the tool gets, for a call that only an approval of just that lets run; else null. */
+  readonly approvedArguments: string | null;
   /** A larger result is kept as a blob. */
   readonly blobThresholdBytes: number;
 };
@@ -90,19 +89,25 @@ export async function dispatchTool(
 
 /** What was planned for is looked at once more: the payload may have been changed since. */
 function whyItMayNotGoOut(run: RunHandle, call: LedgerCall): string | null {
-  const { tool, input, idempotencyKey, enforceKeys, needsApproval } = call;
+  const { tool, input, request, idempotencyKey, enforceKeys, approvedArguments } = call;
   const forbidden = matchesAction(run.rules.forbiddenActions, tool);
   if (forbidden !== null) return `Tool ${tool.name} is forbidden (${forbidden}): nothing was sent.`;
   const key = keyProblem(tool, input, idempotencyKey, enforceKeys);
   if (key !== null) return key;
-  if (!needsApproval || argumentsHashOf(tool, input, call.request) === call.argumentsHash) return null;
+  if (approvedArguments === null || argumentsHash(run, tool, input, request) === approvedArguments)
+    return null;
   return `The arguments of ${callId(run, call)} changed after they were approved: nothing was sent.`;
 }
 
-/** Of the arguments as they go out; where those are no JSON (a schema may make dates), of those that were asked for. */
-export function argumentsHashOf(tool: PreparedTool, input: unknown, request: Json): string {
+/** What an approval is bound to, and a person is shown. */
+export function argumentsHash(run: RunHandle, tool: PreparedTool, input: unknown, request: Json): string {
   const { namespace, name } = tool;
-  return canonicalHash([namespace, name, isJson(input) ? input : request]).toString("hex");
+  return canonicalHash([namespace, name, shownArguments(run, input, request)]).toString("hex");
+}
+
+/** The arguments as they go out, without secrets; where those are no JSON (a schema may make dates), as asked for. */
+export function shownArguments(run: RunHandle, input: unknown, request: Json): Json {
+  return isJson(input) ? run.secrets.hide(input) : request;
 }
 
 async function execute(

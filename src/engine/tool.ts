@@ -151,16 +151,16 @@ export function makeTool<A = never, O = unknown>(
  */
 export function tool<I, O, A = unknown>(definition: ToolDefinition<I, O, A>): Tool<A, O> {
   assertDefinition(definition);
-  const { inputSchema, outputSchema, reconcile, ...rest } = definition;
+  const { inputSchema: _, outputSchema: __, ...rest } = definition;
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   return makeTool<A, O>({
     ...given,
     description: definition.description,
-    input: zodInput(inputSchema),
-    output: outputSchema ?? null,
+    input: zodInput(definition.inputSchema),
+    output: definition.outputSchema ?? null,
     // Called on the definition, so that a method finds its `this`.
     execute: (input, call) => definition.execute(input, call),
-    reconcile: reconcile === undefined ? null : (input, call) => definition.reconcile?.(input, call),
+    reconcile: given.reconcile === undefined ? null : (input, call) => definition.reconcile?.(input, call),
   });
 }
 
@@ -209,6 +209,6 @@ function assertDuration(which: string, what: string, value: unknown, least: numb
   const most = what === "timeoutMs" ? LONGEST_TIMEOUT_MS : Number.MAX_SAFE_INTEGER;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= most) return;
   throw new ConfigurationError(
-    `${which} has ${what} ${String(value)}: give whole milliseconds from ${least} to ${most}.`,
+    `${which} has ${what} ${JSON.stringify(value)}: give whole milliseconds from ${least} to ${most}.`,
   );
 }

@@ -117,8 +117,11 @@ class TurnCallRun {
       case "settled":
       case "person":
         return judgement;
-      default:
+      case "held":
         return null;
+      case "replay":
+      case "misconfigured":
+        throw new Error(`Call ${item.callIndex} is not to be worked on.`);
     }
   }
 

@@ -418,7 +418,8 @@ describe("the address that a host resolves to", () => {
   });
 
   it("may be private where that is allowed, zone and all", () => {
-    for (const address of ["10.0.0.1", "::1", "fe80::1%eth0"]) {
+    expect(checkAddress(PRIVATE_TOO, "intranet.corp:80", "fe80::1%eth0")).toEqual({ ok: true });
+    for (const address of ["10.0.0.1", "::1", "fd00::1"]) {
       expect(checkAddress(PRIVATE_TOO, "intranet.corp:80", address)).toEqual({ ok: true });
       expect(checkAddress(domains("Intranet.Corp."), "intranet.corp:80", address)).toEqual({ ok: true });
       expect(checkAddress(domains("intranet.corp"), "intranet.corp", address)).toEqual({ ok: true });
@@ -447,5 +448,24 @@ describe("the address that a host resolves to", () => {
 
   it("is refused for a host that is none", () => {
     expect(checkAddress(PRIVATE_TOO, "https://example.com", "8.8.8.8").ok).toBe(false);
+  });
+
+  it("lets no name vouch for the addresses where clouds keep their keys", () => {
+    const named = { allowedDomains: ["api.example.com"], allowPrivateAddresses: false };
+    for (const address of [
+      "169.254.169.254",
+      "168.63.129.16",
+      "192.0.0.192",
+      "fe80::1",
+      "::ffff:169.254.0.1",
+    ]) {
+      expect(checkAddress(named, "api.example.com:443", address).ok).toBe(false);
+      expect(checkAddress({ ...named, allowPrivateAddresses: true }, "api.example.com:443", address).ok).toBe(
+        true,
+      );
+    }
+    expect(checkAddress(named, "api.example.com:443", "10.1.2.3").ok).toBe(true);
+    const literal = { ...named, allowedDomains: ["169.254.169.254"] };
+    expect(checkAddress(literal, "169.254.169.254:80", "169.254.169.254").ok).toBe(true);
   });
 });

@@ -1,6 +1,7 @@
 import { blobReferenceOf } from "../../core/blob-reference.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { toolCallId } from "../../core/step-path.ts";
+import { waitId } from "../../core/wait.ts";
 import type { Verification, VerificationProblem } from "../store.ts";
 import type { Database } from "./database.ts";
 import { digestOf } from "./digest.ts";
@@ -90,15 +91,19 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
   const call = (index: Json | undefined) => toolCallId(runId, step, turn, Number(index));
   tell(`turn ${runId}/${step}#${turn}`, data.response);
   tell(`follow-up ${runId}/${step}#${turn}`, data.followUp);
-  if (Array.isArray(data.calls)) {
-    if (type === "calls.started" || type === "calls.prepared")
-      tell(`call ${call(data.calls[0])}`, data.digest);
-    else data.calls.forEach((digest, i) => void tell(`call ${call(i + 1)}`, digest));
-  } else if (data.call !== undefined) tell(`receipt ${call(data.call)}`, data.digest);
-  if (Array.isArray(data.receipts))
-    for (const receipt of data.receipts)
-      if (Array.isArray(receipt)) tell(`receipt ${call(receipt[0])}`, receipt[1]);
-  if (type === "wait.answered") tell(`wait ${runId}~${String(data.wait)}`, data.answer);
+  if (type === "calls.started" || type === "calls.prepared")
+    tell(`call ${call(list(data.calls)[0])}`, data.digest);
+  else for (const [i, digest] of list(data.calls).entries()) tell(`call ${call(i + 1)}`, digest);
+  if (data.call !== undefined) tell(`receipt ${call(data.call)}`, data.digest);
+  for (const receipt of list(data.receipts)) {
+    const [index, digest] = list(receipt);
+    tell(`receipt ${call(index)}`, digest);
+  }
+  if (type === "wait.answered") tell(`wait ${waitId(runId, Number(data.wait))}`, data.answer);
+}
+
+function list(value: Json | undefined): readonly Json[] {
+  return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
 /** Every row that an event has to tell of, and its digest as it stands. */
@@ -129,7 +134,7 @@ function readRows(database: Database, runNo: number, runId: string): Map<string,
   readCalls(database, runNo, runId, rows);
   const waits = "SELECT wait_index, answer FROM waits WHERE run_no = ? AND answer IS NOT NULL";
   for (const row of database.iterate(waits, runNo))
-    rows.set(`wait ${runId}~${row.int("wait_index")}`, digestOf(row.text("answer")));
+    rows.set(`wait ${waitId(runId, row.int("wait_index"))}`, digestOf(row.text("answer")));
   return rows;
 }
 
