@@ -1,6 +1,6 @@
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
-import { Agent, Pool, fetch as undiciFetch } from "undici";
+import type * as Undici from "undici";
 import { PawlError } from "../core/errors.ts";
 import { checkAddress, checkUrl, type NetworkPolicy } from "../core/network-policy.ts";
 import { causesOf } from "./error-causes.ts";
@@ -36,12 +36,22 @@ const REDIRECT = "Refused to follow a redirect to";
  * const page = await guardedFetch(call)("https://example.com/");
  */
 export function guardedFetch(call: GuardedCall): GuardedFetch {
-  return fetchThrough(call, sharedAgent(call.network));
+  return fetchThrough(call, (undici) => sharedAgent(undici, call.network));
 }
 
 /** The same with another resolver, for tests. */
 export function guardedFetchResolvedBy(call: GuardedCall, resolve: Resolve): GuardedFetch {
-  return fetchThrough(call, makeAgent(call.network, resolve));
+  return fetchThrough(call, (undici) => makeAgent(undici, call.network, resolve));
+}
+
+type UndiciPackage = typeof Undici;
+
+let loaded: Promise<UndiciPackage> | undefined;
+
+/** Imported when it is first needed: it takes as long to load as a third of all the rest, and few processes fetch. */
+function loadUndici(): Promise<UndiciPackage> {
+  loaded ??= import("undici");
+  return loaded;
 }
 
 /**
@@ -49,15 +59,15 @@ export function guardedFetchResolvedBy(call: GuardedCall, resolve: Resolve): Gua
  * serve the other. Nobody has to close it: idle sockets do not keep the process alive and are closed soon, whatever the
  * server would like, and the agent is forgotten with its policy.
  */
-const agents = new WeakMap<NetworkPolicy, Agent>();
+const agents = new WeakMap<NetworkPolicy, Undici.Agent>();
 
-function sharedAgent(policy: NetworkPolicy): Agent {
-  const agent = agents.get(policy) ?? makeAgent(policy, systemLookup);
+function sharedAgent(undici: UndiciPackage, policy: NetworkPolicy): Undici.Agent {
+  const agent = agents.get(policy) ?? makeAgent(undici, policy, systemLookup);
   agents.set(policy, agent);
   return agent;
 }
 
-function makeAgent(policy: NetworkPolicy, resolve: Resolve): Agent {
+function makeAgent({ Agent, Pool }: UndiciPackage, policy: NetworkPolicy, resolve: Resolve): Undici.Agent {
   return new Agent({
     // A pool for each origin, since a lookup is told the host only, and a policy may allow one port of it.
     factory: (origin) =>
@@ -100,12 +110,15 @@ type Hop = {
   readonly integrity: string;
 };
 
-function fetchThrough(call: GuardedCall, agent: Agent): GuardedFetch {
+function fetchThrough(call: GuardedCall, agentOf: (undici: UndiciPackage) => Undici.Agent): GuardedFetch {
+  let agent: Undici.Agent | undefined;
   return async (input, init = {}) => {
     const signal = init.signal ? AbortSignal.any([call.signal, init.signal]) : call.signal;
     let hop = await firstHop(call.network, input, init);
+    const undici = await loadUndici();
+    agent ??= agentOf(undici);
     for (let redirects = 0; ; redirects++) {
-      const response = await send(hop, init.redirect === "error" ? "error" : "manual", signal, agent);
+      const response = await send(hop, init.redirect === "error" ? "error" : "manual", signal, undici, agent);
       const location = init.redirect === "manual" ? null : locationOf(response);
       if (location === null) return redirects === 0 ? response : markRedirected(response);
       // Nobody will read it, and an unread body keeps its socket.
@@ -143,10 +156,11 @@ async function send(
   { url, method, headers, body, integrity }: Hop,
   redirect: "error" | "manual",
   signal: AbortSignal,
-  dispatcher: Agent,
+  undici: UndiciPackage,
+  dispatcher: Undici.Agent,
 ): Promise<Response> {
   try {
-    return await undiciFetch(url, {
+    return await undici.fetch(url, {
       method,
       headers: [...headers],
       body,
