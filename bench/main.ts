@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bareFloor, type Floor, sameRowsFloor } from "./floor.ts";
+import { ledger } from "./ledger.ts";
 import { type LongRun, longRun, manyRuns, opener } from "./measure.ts";
 import { aiSdkModel, instantModel } from "./workload.ts";
 
@@ -74,6 +75,16 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
   }
   await Promise.all([empty.close(), full.close()]);
 
+  tell("finding keys in the ledger");
+  const [small, large] = [await ledger(file("small"), 1_000), await ledger(file("large"), 1_000_000)];
+  const found: { small: number[]; large: number[] } = { small: [], large: [] };
+  for (let round = 1; round <= 20; round++) {
+    found.small.push(await small.lookUp());
+    found.large.push(await large.lookUp());
+  }
+  await Promise.all([small.close(), large.close()]);
+  const [findSmall, findLarge] = [median(found.small), median(found.large)];
+
   const many: number[] = [];
   const manyFloors = new Map<Floor, number[]>([
     [bare, []],
@@ -104,19 +115,34 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
     atMost("last 100 turns ÷ first 100", growth, 1.15),
     atMost(`opening a run at turn ${TURNS} ÷ opening an empty one`, openFull / openEmpty, 3),
     atMost("bytes in the database ÷ bytes of the messages", bytes, 2.5),
+    { what: "finding a call among a million by its key", measured: us(findLarge), target: "", met: null },
+    atMost("  ÷ finding it among a thousand", findLarge / findSmall, 2),
     { what: `${RUNS} runs at once: a turn`, measured: us(manyTurn), target: "", met: null },
     atLeast("  throughput ÷ the same rows in group commits", manySame / manyTurn, 0.4),
     atLeast("  throughput ÷ the messages alone in group commits", manyBare / manyTurn, 0.4),
     { what: "what the AI SDK adds to a turn", measured: us(adapter), target: "", met: null },
   ];
   const figures = {
-    microseconds: { turn, sameTurn, bareTurn, manyTurn, manySame, manyBare, openEmpty, openFull, adapter },
+    microseconds: {
+      turn,
+      sameTurn,
+      bareTurn,
+      manyTurn,
+      manySame,
+      manyBare,
+      openEmpty,
+      openFull,
+      findSmall,
+      findLarge,
+      adapter,
+    },
     ratios: {
       same: turn / sameTurn,
       bare: turn / bareTurn,
       growth,
       open: openFull / openEmpty,
       bytes,
+      find: findLarge / findSmall,
       manySame: manySame / manyTurn,
       manyBare: manyBare / manyTurn,
     },

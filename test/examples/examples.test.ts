@@ -11,16 +11,34 @@ function node(file: string, cwd: string) {
   return spawnSync(process.execPath, [file], { cwd, encoding: "utf8" });
 }
 
+function rowsOf(stdout: string): string[][] {
+  return [...stdout.matchAll(/^(\S.*?) {2,}(\d+) +(\d+) {2}(.)$/gm)].map((row) => row.slice(1));
+}
+
 test("the demo kills its agent twice and counts every turn, model call and effect as expected", () => {
   const { stdout, stderr, status } = node(join(root, "examples/kill-and-resume/main.ts"), root);
   expect(stderr).toBe("");
   expect(stdout.match(/killed with SIGKILL/g)).toHaveLength(2);
-  const rows = [...stdout.matchAll(/^(\S.*?) {2,}(\d+) +(\d+) {2}(.)$/gm)].map((row) => row.slice(1));
-  expect(rows).toEqual([
+  expect(rowsOf(stdout)).toEqual([
     ["turns committed", "6", "6", "✓"],
     ["model calls", "6", "6", "✓"],
     ["notes delivered", "5", "5", "✓"],
     ["second tries the other side dropped by their key", "1", "1", "✓"],
+  ]);
+  expect(status).toBe(0);
+});
+
+test("the second demo looks up what can be, asks a person about the rest, and nothing happens twice", () => {
+  const { stdout, stderr, status } = node(join(root, "examples/in-doubt/main.ts"), root);
+  expect(stderr).toBe("");
+  expect(stdout.match(/killed with SIGKILL/g)).toHaveLength(2);
+  expect(stdout.match(/asks the bank/g)).toHaveLength(1);
+  expect(stdout.match(/waits: /g)).toHaveLength(2);
+  expect(rowsOf(stdout)).toEqual([
+    ["refunds", "1", "1", "✓"],
+    ["letters", "1", "1", "✓"],
+    ["accounts closed", "1", "1", "✓"],
+    ["rows that are not what was written", "0", "0", "✓"],
   ]);
   expect(status).toBe(0);
 });
