@@ -1,5 +1,11 @@
 import { assertJson } from "../core/canonical-json.ts";
-import { ConfigurationError, NotJsonError, PersonNeededError, ToolFailedError } from "../core/errors.ts";
+import {
+  ConfigurationError,
+  NotJsonError,
+  PersonNeededError,
+  ResumeError,
+  ToolFailedError,
+} from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import { extractSecrets } from "../core/secret.ts";
 import { toolCallId } from "../core/step-path.ts";
@@ -163,7 +169,19 @@ export class CodeStepCalls {
     if (judgement.kind === "replay")
       return this.#result(request.name, subject.place.callIndex, judgement.receipt);
     const callIndex = known?.callIndex ?? (await this.#open(subject, identity, occurrence, judgement.kind));
-    return this.#settle(request.name, callIndex, judgement, known === null ? begunAt : null);
+    try {
+      return await this.#settle(request.name, callIndex, judgement, known === null ? begunAt : null);
+    } catch (error) {
+      const receipt = error instanceof ResumeError ? await this.#settledMeanwhile(idempotencyKey) : null;
+      if (receipt === null) throw error;
+      return this.#result(request.name, callIndex, receipt);
+    }
+  }
+
+  /** A person, or a receipt that came late, was faster than this worker. */
+  async #settledMeanwhile(idempotencyKey: string): Promise<Receipt | null> {
+    const row = await this.#run.store.findToolCall(Buffer.from(idempotencyKey, "hex"));
+    return row?.receipt ?? null;
   }
 
   /** The row of this very call, where an earlier execution made it; and which one of its identity it is. */

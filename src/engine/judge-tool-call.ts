@@ -85,7 +85,7 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
     case "ask":
       return { kind: "person", wait: askAbout(run, call, decision.why, { earlier }) };
     case "refuse":
-      return refusal(subject, decision.why, waits, call);
+      return refuse(subject, decision.why, waits, call);
   }
 }
 
@@ -93,9 +93,11 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
 function judgeRefused(
   run: RunHandle,
   { known, place, request, idempotencyKey, blobThresholdBytes }: CallCase,
-  { errorCode, error }: { readonly errorCode: string; readonly error: string },
+  refusal: { readonly errorCode: string; readonly error: string },
 ): Judgement {
   const { tool, input, enforceKeys } = request;
+  const { errorCode } = refusal;
+  const error = run.secrets.hideText(refusal.error);
   if (known === null || known.status === "prepared" || tool === null)
     return settled(cancelled(errorCode, error));
   if (tool.recovery === "repeat") return settled(failed(errorCode, error, false));
@@ -176,7 +178,7 @@ export function deduplicated(earlier: EarlierCall): CallEnd {
   });
 }
 
-function refusal(
+function refuse(
   { known }: CallCase,
   why: Extract<ToolCallDecision, { kind: "refuse" }>["why"],
   waits: readonly WaitRecord[],

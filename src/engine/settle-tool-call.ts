@@ -55,6 +55,8 @@ class CallWork {
   readonly #call: LedgerCall;
   readonly #facts: ToolCallFacts;
   #progress: CallProgress;
+  /** How the last try of this worker failed. */
+  #lastFailure: FailedTry | null = null;
 
   constructor(run: RunHandle, call: LedgerCall, facts: ToolCallFacts, progress: CallProgress) {
     this.#run = run;
@@ -111,19 +113,16 @@ class CallWork {
   async #afterFailure(failure: FailedTry): Promise<Step> {
     const { tool } = this.#call;
     const run = this.#run;
-    const { attempt } = this.#progress;
-    const retriesLeft = run.maxRetriesPerToolCall - (attempt - 1);
-    const same = run.failures.isSameAgain(tool.name, `${failure.errorCode}: ${failure.message}`);
-    const decision = decideFailedTry(failure.outcome, tool.recovery, retriesLeft, same);
+    this.#lastFailure = failure;
+    const error = `${failure.errorCode}: ${failure.message}`;
+    const same = failure.outcome !== "aborted" && run.failures.isSameAgain(tool.name, error);
+    const decision = decideFailedTry(failure.outcome, tool.recovery, this.#retriesLeft, same);
     switch (decision.kind) {
-      case "fail": {
-        const { errorCode, message, correlationId } = failure;
-        const more = { source: "tool", correlationId } as const;
-        return { kind: "settled", outcome: failed(errorCode, message, decision.uncertain, more), attempt };
-      }
+      case "fail":
+        return this.#fail(failure, decision.uncertain);
       case "retry":
         await this.#endTry(failure, false);
-        await this.#pause(failure, backoffMs(attempt, run.random()));
+        await this.#pause(failure);
         return { next: { kind: "retry" } };
       case "doubt":
         await this.#endTry(failure, true);
@@ -133,6 +132,15 @@ class CallWork {
         await this.#endTry(failure, true);
         return { kind: "person", wait: escalate(run, this.#call, failure) };
     }
+  }
+
+  get #retriesLeft(): number {
+    return this.#run.maxRetriesPerToolCall - (this.#progress.attempt - 1);
+  }
+
+  #fail({ errorCode, message, correlationId }: FailedTry, uncertain: boolean): CallEnd {
+    const outcome = failed(errorCode, message, uncertain, { source: "tool", correlationId });
+    return { kind: "settled", outcome, attempt: this.#progress.attempt };
   }
 
   /** What becomes of it now that nobody knows whether it happened. */
@@ -182,7 +190,7 @@ class CallWork {
           if (answer.status !== "done") throw new Error("Only what was found is adopted.");
           return { kind: "settled", outcome: answer.outcome, attempt };
         case "retry":
-          return { next: { kind: "retry" } };
+          return this.#afterAbsence();
         case "wait":
           await this.#waitUntil(landsBy);
           tries = 0;
@@ -193,6 +201,15 @@ class CallWork {
           return this.#tellUnknown(problem);
       }
     }
+  }
+
+  /** It did not happen. What fails here again and again without happening ends like any other. */
+  async #afterAbsence(): Promise<Step> {
+    const failure = this.#lastFailure;
+    if (failure === null) return { next: { kind: "retry" } };
+    if (this.#retriesLeft <= 0) return this.#fail(failure, false);
+    await this.#pause(failure);
+    return { next: { kind: "retry" } };
   }
 
   /** It is not there so far. The old attempt may still land, and this one must not land beside it. */
@@ -234,9 +251,10 @@ class CallWork {
     if (hasEnded) this.#progress = { ...this.#progress, endsBy: this.#run.clock.now() };
   }
 
-  async #pause(failure: FailedTry, retryInMs: number): Promise<void> {
-    const { clock, runId, signal } = this.#run;
+  async #pause(failure: FailedTry): Promise<void> {
+    const { clock, runId, signal, random } = this.#run;
     const { attempt } = this.#progress;
+    const retryInMs = backoffMs(attempt, random());
     this.#run.emit({
       type: "tool.retrying",
       runId,

@@ -28,7 +28,7 @@ import {
   recordEvent,
   saveRun,
 } from "./run-row.ts";
-import { openWaits, queueIfAnswered } from "./wait-intents.ts";
+import { openWaits, queueIfAnswered, withdrawWaits } from "./wait-intents.ts";
 
 export function createRun(
   database: Database,
@@ -126,8 +126,8 @@ export function releaseRun(database: Database, now: number, fence: Fence, end: R
   // A tool that was cancelled, or whose outcome the store did not take, may have done its work or be at it still.
   const inDoubt = doubtRunningCalls(database, row, now, false);
   const waits = end.status === "waiting" ? openWaits(database, row, now, end.waits) : [];
-  if (end.status !== "succeeded")
-    markRunningSteps(database, row, now, end.status === "waiting" ? "blocked" : "failed", end.error);
+  if (end.status === "succeeded") withdrawWaits(database, row, now);
+  else markRunningSteps(database, row, now, end.status === "waiting" ? "blocked" : "failed", end.error);
   database.run(
     "UPDATE attempts SET ended_at = ?, end_status = ? WHERE run_no = ? AND epoch = ?",
     now,

@@ -64,10 +64,16 @@ function insertWait(
   return index;
 }
 
-/** A call that is settled without its wait needs no answer. */
-export function withdrawWaits(database: Database, run: RunRow, now: number, callNo: number): void {
+/** A call that is settled without its wait needs no answer, and neither does anything in a run that has succeeded. */
+export function withdrawWaits(
+  database: Database,
+  run: RunRow,
+  now: number,
+  callNo: number | null = null,
+): void {
   database.run(
-    "UPDATE waits SET status = 'withdrawn', answered_at = ? WHERE run_no = ? AND call_no = ? AND status = 'open'",
+    `UPDATE waits SET status = 'withdrawn', answered_at = ?
+      WHERE run_no = ? AND status = 'open' AND call_no = coalesce(?, call_no)`,
     now,
     run.runNo,
     callNo,
