@@ -2,7 +2,7 @@ import { canonicalHash } from "./canonical-json.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import type { SideEffectClass } from "./tool-call-decision.ts";
 import { ACTION_WORDS, READ_ONLY_WORDS } from "./tool-classification.ts";
-import { tokensOf, wordSet } from "./tool-name.ts";
+import { wordSet } from "./tool-name.ts";
 
 export type IdentityScope = "email" | "upload" | "memory";
 
@@ -25,11 +25,19 @@ const ABOUT_TRACES = wordSet("TRACE TRACES SPAN SPANS CORRELATION CORRELATIONS")
  * withoutVolatile(["SEND", "SMS"], { to: "+1", headers: { "X-Request-Id": "r-7" } }); // { to: "+1", headers: {} }
  */
 export function withoutVolatile(toolTokens: readonly string[], args: Json): Json {
-  const volatile = new Set(KEY_NAMES);
-  if (!hasAny(toolTokens, ABOUT_REQUESTS)) for (const name of REQUEST_NAMES) volatile.add(name);
-  if (!hasAny(toolTokens, ABOUT_TRACES)) for (const name of TRACE_NAMES) volatile.add(name);
-  return strip(args, volatile);
+  const requests = hasAny(toolTokens, ABOUT_REQUESTS) ? "kept" : "left out";
+  const traces = hasAny(toolTokens, ABOUT_TRACES) ? "kept" : "left out";
+  return strip(args, VOLATILE[requests][traces]);
 }
+
+/** Made once, for this is asked of every call: by whether request ids are kept, and whether trace ids are. */
+const VOLATILE = {
+  kept: { kept: KEY_NAMES, "left out": new Set([...KEY_NAMES, ...TRACE_NAMES]) },
+  "left out": {
+    kept: new Set([...KEY_NAMES, ...REQUEST_NAMES]),
+    "left out": new Set([...KEY_NAMES, ...REQUEST_NAMES, ...TRACE_NAMES]),
+  },
+} as const;
 
 /** What is about to be sent, or an item of a list of such. */
 function strip(value: Json, volatile: ReadonlySet<string>): Json {
@@ -50,10 +58,11 @@ function stripFields(value: Json, volatile: ReadonlySet<string>): Json {
   );
 }
 
-/** Header names begin with "X-" as it pleases them. */
+/** A name without its style. Header names begin with "X-" as it pleases them. */
 function plainName(name: string): string {
-  const tokens = tokensOf(name);
-  return (tokens[0] === "X" ? tokens.slice(1) : tokens).join("");
+  const bare =
+    /^x(?:[^\p{L}\p{N}]|(?=\p{Lu}))/u.test(name) || /^X[^\p{L}\p{N}]/u.test(name) ? name.slice(1) : name;
+  return bare.replace(/[^\p{L}\p{N}]+/gu, "").toUpperCase();
 }
 
 /**
