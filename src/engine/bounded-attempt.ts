@@ -10,8 +10,8 @@ export type AttemptEnd =
 export class BoundedAttempt {
   readonly #run: RunHandle;
   readonly #stop = new AbortController();
-  readonly #deaf = Promise.withResolvers<void>();
   readonly #timers: (() => void)[];
+  #giveUp: () => void = () => undefined;
 
   constructor(run: RunHandle, limitMs: number) {
     this.#run = run;
@@ -26,23 +26,24 @@ export class BoundedAttempt {
     return this.#stop.signal;
   }
 
-  async settle(work: () => unknown): Promise<AttemptEnd> {
-    // In a function of its own, so that a tool that throws at once is a rejection like any other.
-    const running = (async () => await work())();
-    const end = running.then(
-      (value): AttemptEnd => ({ kind: "returned", value }),
-      (error: unknown): AttemptEnd => ({ kind: "threw", error }),
-    );
-    const deaf = this.#deaf.promise.then((): AttemptEnd => ({ kind: "given_up", late: running }));
-    try {
-      return await Promise.race([end, deaf]);
-    } finally {
-      for (const cancel of this.#timers) cancel();
-    }
+  settle(work: () => unknown): Promise<AttemptEnd> {
+    return new Promise((resolve) => {
+      const end = (how: AttemptEnd) => {
+        for (const cancel of this.#timers) cancel();
+        resolve(how);
+      };
+      // In a function of its own, so that a tool that throws at once is a rejection like any other.
+      const running = (async () => await work())();
+      this.#giveUp = () => end({ kind: "given_up", late: running });
+      running.then(
+        (value) => end({ kind: "returned", value }),
+        (error: unknown) => end({ kind: "threw", error }),
+      );
+    });
   }
 
   #timeUp(limitMs: number): void {
     this.#stop.abort(new DOMException(`It took longer than ${Math.round(limitMs)} ms.`, "TimeoutError"));
-    this.#timers.push(this.#run.clock.after(ABORT_GRACE_MS, () => this.#deaf.resolve()));
+    this.#timers.push(this.#run.clock.after(ABORT_GRACE_MS, () => this.#giveUp()));
   }
 }

@@ -47,10 +47,20 @@ export type CallIdentity = {
   readonly problem: string | null;
 };
 
-export async function identify(run: RunHandle, request: ToolCallRequest): Promise<CallIdentity> {
-  const { tool, name, stepPath } = request;
+/** Only a tool's own identity function needs parsed arguments, and with them something to wait for. */
+export function identify(run: RunHandle, request: ToolCallRequest): CallIdentity | Promise<CallIdentity> {
+  const identity = identityOf(run.rules, request);
+  return identity instanceof Promise
+    ? identity.then((known) => callIdentity(run, request, known))
+    : callIdentity(run, request, identity);
+}
+
+function callIdentity(
+  run: RunHandle,
+  { tool, name, stepPath }: ToolCallRequest,
+  { value, dedupe, problem }: Identity,
+): CallIdentity {
   const namespace = tool?.namespace ?? "local";
-  const { value, dedupe, problem } = await identityOf(run.rules, request);
   const hash = toolCallIdentityHash(namespace, name, value);
   const scope = dedupe === "effect" ? ({ kind: "effect" } as const) : ({ kind: "call", stepPath } as const);
   const keyOf = (occurrence: number) =>
@@ -64,7 +74,7 @@ type Identity = {
   readonly problem: string | null;
 };
 
-async function identityOf(rules: RunRules, request: ToolCallRequest): Promise<Identity> {
+function identityOf(rules: RunRules, request: ToolCallRequest): Identity | Promise<Identity> {
   const { tool, input } = request;
   if (tool === null) return { value: input, dedupe: "call", problem: null };
   const { tokens, effect, classification, identity } = tool;

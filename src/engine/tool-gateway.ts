@@ -76,10 +76,9 @@ export async function dispatchTool(
     attempt,
     input: request,
   });
-  reach(run, "tool:before-execute", stepPath, turnIndex);
-  run.lease.assertHeld();
   const refusal = whyItMayNotGoOut(run, call);
   if (refusal !== null) return { kind: "refused", error: new ConfigurationError(refusal) };
+  reach(run, "tool:before-execute", stepPath, turnIndex);
   const end = await execute(run, call, dispatch);
   reach(run, "tool:executed", stepPath, turnIndex);
   const status = end.kind === "returned" ? end.outcome.status : end.failure.outcome;
@@ -122,7 +121,11 @@ async function execute(
     return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
   const attempt = new BoundedAttempt(run, limit);
   const context = callContext(run, call, dispatch.attempt, attempt.signal, correlation);
-  const end = await attempt.settle(() => tool.execute(input as never, context));
+  const end = await attempt.settle(() => {
+    // The last thing before the tool: whoever is stopped before this sends nothing when it wakes.
+    run.lease.assertHeld();
+    return tool.execute(input as never, context);
+  });
   switch (end.kind) {
     case "returned":
       return { kind: "returned", outcome: await succeeded(run.secrets, tool, end.value, correlation.id) };
@@ -232,7 +235,10 @@ function callContext(
     toolCallId: callId(run, call),
     attempt,
     idempotencyKey: call.idempotencyKey,
-    turnKey: turnKey(run.runId, call.stepPath, call.turnIndex),
+    // Few tools ask, and it is a hash.
+    get turnKey() {
+      return turnKey(run.runId, call.stepPath, call.turnIndex);
+    },
     epoch: run.fence.epoch,
     signal,
     network: run.rules.network,

@@ -36,33 +36,70 @@ export function cancelled(errorCode: string, message: string): ToolOutcome {
 }
 
 /** A result goes through JSON, as it would on its way to a model: dates become strings, `undefined` is dropped. */
-export async function succeeded(
+export function succeeded(
   secrets: RunSecrets,
-  { name, output, recovery }: PreparedTool,
+  tool: PreparedTool,
   result: unknown,
   correlationId: string | null,
-): Promise<ToolOutcome> {
-  const more = { source: "tool", correlationId } as const;
-  // It has had its effect, so the same again needs a person, unless it may be repeated at will.
-  const unusable = (code: string, why: string) =>
-    failed(
-      code,
-      `${name} ran, but its result ${why}. It has had its effect: do not call it again for that.`,
-      recovery !== "repeat",
-      more,
-    );
-  const done = { ...NOTHING_MORE, ...more, status: "succeeded", errorCode: null, uncertain: false } as const;
+): ToolOutcome | Promise<ToolOutcome> {
+  if (tool.output === null) return resultOf(secrets, tool, result, correlationId);
+  return tool.output.safeParseAsync(result).then(
+    (parsed) =>
+      parsed.success
+        ? resultOf(secrets, tool, parsed.data, correlationId)
+        : unusable(
+            tool,
+            "invalid_output",
+            `does not fit its schema (${parsed.error.message})`,
+            correlationId,
+          ),
+    (error: unknown) =>
+      unusable(
+        tool,
+        "invalid_output",
+        `cannot be checked (${secrets.hideText(errorText(error))})`,
+        correlationId,
+      ),
+  );
+}
+
+function resultOf(
+  secrets: RunSecrets,
+  tool: PreparedTool,
+  value: unknown,
+  correlationId: string | null,
+): ToolOutcome {
+  const done = {
+    ...NOTHING_MORE,
+    source: "tool",
+    correlationId,
+    status: "succeeded",
+    errorCode: null,
+    uncertain: false,
+  } as const;
   try {
-    const parsed = await output?.safeParseAsync(result);
-    if (parsed?.success === false)
-      return unusable("invalid_output", `does not fit its schema (${parsed.error.message})`);
-    const value = parsed === undefined ? result : parsed.data;
     if (typeof value === "string")
       return { ...done, output: { type: "text", value: secrets.hideText(value.toWellFormed()) } };
     return { ...done, output: { type: "json", value: secrets.hide(throughJson(value)) } };
   } catch (error) {
-    return unusable("result_not_json", `cannot be kept (${secrets.hideText(errorText(error))})`);
+    const why = `cannot be kept (${secrets.hideText(errorText(error))})`;
+    return unusable(tool, "result_not_json", why, correlationId);
   }
+}
+
+/** It has had its effect, so the same again needs a person, unless it may be repeated at will. */
+function unusable(
+  { name, recovery }: PreparedTool,
+  errorCode: string,
+  why: string,
+  correlationId: string | null,
+): ToolOutcome {
+  return failed(
+    errorCode,
+    `${name} ran, but its result ${why}. It has had its effect: do not call it again for that.`,
+    recovery !== "repeat",
+    { source: "tool", correlationId },
+  );
 }
 
 /** In words, whatever it was: a receipt depends on it. */

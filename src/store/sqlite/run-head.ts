@@ -50,4 +50,6 @@ export type TurnCalls = {
   readonly firstCallNo: number;
   readonly calls: number;
   receipts: number;
+  /** Which of them were dispatched, by their order: those and no others can succeed or fail. */
+  readonly dispatched: boolean[];
 };

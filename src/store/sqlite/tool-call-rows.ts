@@ -68,6 +68,7 @@ function writeReceipt(
   run: RunHead,
   now: number,
   callNo: number,
+  isDispatched: boolean,
   receipt: NewReceipt,
 ): string {
   if (receipt.blob !== null) putBlob(database, run.runNo, now, receipt.blob);
@@ -86,20 +87,18 @@ function writeReceipt(
     receipt.blob === null ? null : receipt.blob.bytes.byteLength,
     JSON.stringify(receipt.output),
   ];
-  const wasDispatched = status === "succeeded" || status === "failed";
+  if (isDispatched !== (status === "succeeded" || status === "failed"))
+    throw hasReceipt(database, callNo)
+      ? settledMeanwhile(callNo)
+      : new Error(
+          `Call ${callNo} cannot be ${status}: it was ${isDispatched ? "dispatched" : "never dispatched"}.`,
+        );
   const changed = database.run(
-    `INSERT OR IGNORE INTO receipts SELECT ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-      FROM tool_calls WHERE call_no = ? AND (status <> 'prepared') = ?`,
+    "INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     ...values,
-    callNo,
-    Number(wasDispatched),
   );
-  if (changed === 1) return digestOf(...values);
-  throw hasReceipt(database, callNo)
-    ? settledMeanwhile(callNo)
-    : new Error(
-        `Call ${callNo} cannot be ${status}: it was ${wasDispatched ? "never dispatched" : "dispatched"}.`,
-      );
+  if (changed !== 1) throw settledMeanwhile(callNo);
+  return digestOf(...values);
 }
 
 export function storedReceiptDigest(row: Row): string {
@@ -126,7 +125,9 @@ export function writeTurnReceipt(
   turn: TurnCalls,
   receipt: NewReceipt,
 ): string {
-  const digest = writeReceipt(database, run, now, callNoOf(turn, receipt.callIndex), receipt);
+  const callNo = callNoOf(turn, receipt.callIndex);
+  const isDispatched = turn.dispatched[receipt.callIndex - 1] === true;
+  const digest = writeReceipt(database, run, now, callNo, isDispatched, receipt);
   turn.receipts += 1;
   return digest;
 }
@@ -142,13 +143,9 @@ export function writeAnyReceipt(
   const { stepKey, turnIndex } = place;
   const turn = turnIndex === CODE_STEP_TURN ? null : turnCalls(database, run, stepKey, turnIndex);
   if (turn !== null) return writeTurnReceipt(database, run, now, turn, receipt);
-  return writeReceipt(
-    database,
-    run,
-    now,
-    codeCallNo(database, stepKey, turnIndex, receipt.callIndex),
-    receipt,
-  );
+  const callNo = codeCallNo(database, stepKey, turnIndex, receipt.callIndex);
+  const row = database.get("SELECT status FROM tool_calls WHERE call_no = ?", callNo);
+  return writeReceipt(database, run, now, callNo, row?.text("status") !== "prepared", receipt);
 }
 
 /** What an event says of a receipt by itself. */
@@ -189,12 +186,14 @@ export function turnCalls(
     turnNo(stepKey, turnIndex),
   );
   if (turn === null) return null;
-  step.calls = {
-    turnIndex,
-    firstCallNo: turn.int("first_call_no"),
-    calls: turn.int("calls"),
-    receipts: turn.int("receipts"),
-  };
+  const [firstCallNo, calls] = [turn.int("first_call_no"), turn.int("calls")];
+  const rows = database.all(
+    "SELECT status FROM tool_calls WHERE call_no >= ? AND call_no < ? ORDER BY call_no",
+    firstCallNo,
+    firstCallNo + calls,
+  );
+  const dispatched = rows.map((row) => row.text("status") !== "prepared");
+  step.calls = { turnIndex, firstCallNo, calls, receipts: turn.int("receipts"), dispatched };
   return step.calls;
 }
 
@@ -259,6 +258,8 @@ export function startToolCall(
     callNo,
     run.runNo,
   );
+  const turn = run.steps.get(place.stepKey)?.calls;
+  if (changed === 1 && turn?.turnIndex === place.turnIndex) turn.dispatched[start.callIndex - 1] = true;
   if (changed === 1) return;
   throw hasReceipt(database, callNo)
     ? settledMeanwhile(callNo)

@@ -154,7 +154,13 @@ function writeJournal(
     response,
     followUp,
   );
-  stepHead(database, run, stepKey).calls = { turnIndex, firstCallNo, calls: calls.length, receipts: 0 };
+  stepHead(database, run, stepKey).calls = {
+    turnIndex,
+    firstCallNo,
+    calls: calls.length,
+    receipts: 0,
+    dispatched: calls.map(({ status }) => status === "running"),
+  };
   return {
     response: digestOf(response),
     ...(calls.length === 0 ? {} : { calls: calls.map((call) => toolCallDigest(call, null)) }),
