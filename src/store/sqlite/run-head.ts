@@ -19,6 +19,8 @@ export type RunHead = {
   eventHash: Uint8Array;
   /** The steps of this run that were asked for, by their number. */
   readonly steps: Map<number, StepHead>;
+  /** Whether a person is asked something; null where nobody looked. Only a release of the run opens questions. */
+  hasOpenWaits: boolean | null;
 };
 
 /** What was read of a step so far; null where nothing was. */

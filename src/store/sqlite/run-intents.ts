@@ -28,7 +28,8 @@ import {
   recordEvent,
   saveRun,
 } from "./run-row.ts";
-import { openWaits, queueIfAnswered, withdrawWaits } from "./wait-intents.ts";
+import { withdrawWaits } from "./tool-call-rows.ts";
+import { openWaits, queueIfAnswered } from "./wait-intents.ts";
 
 export function createRun(
   database: Database,
@@ -81,7 +82,7 @@ export function claimRun(
   if (run !== null && !options.from.includes(row.status)) return { kind: "refused", run };
 
   // Whose lock can be taken is dead, and so is what it had under way; one that fell silent may still be at work.
-  const isDead = row.owner !== null && lock.isDead(row.owner);
+  const isDead = row.owner !== null && (row.leaseUntil === DEAD || lock.isDead(row.owner));
   row.epoch += 1;
   row.owner = lock.owner;
   row.leaseUntil = now + options.leaseMs;
@@ -126,7 +127,7 @@ export function releaseRun(database: Database, now: number, fence: Fence, end: R
   // A tool that was cancelled, or whose outcome the store did not take, may have done its work or be at it still.
   const inDoubt = doubtRunningCalls(database, row, now, false);
   const waits = end.status === "waiting" ? openWaits(database, row, now, end.waits) : [];
-  if (end.status === "succeeded") withdrawWaits(database, row, now);
+  if (end.status === "succeeded") withdrawWaits(database, row, now, null);
   else markRunningSteps(database, row, now, end.status === "waiting" ? "blocked" : "failed", end.error);
   database.run(
     "UPDATE attempts SET ended_at = ?, end_status = ? WHERE run_no = ? AND epoch = ?",
@@ -152,9 +153,16 @@ export function releaseRun(database: Database, now: number, fence: Fence, end: R
   });
 }
 
+/** The end of a lease whose owner is known to be dead, once its lock file cannot tell any more. */
+const DEAD = 0;
+
 /** Frees the leases of a process that is known to be dead, so that its lock file can go. */
 export function releaseDeadOwner(database: Database, lockId: string): void {
-  database.run("UPDATE runs SET lease_until = 0 WHERE status = 'running' AND owner LIKE '%/' || ?", lockId);
+  database.run(
+    "UPDATE runs SET lease_until = ? WHERE status = 'running' AND owner LIKE '%/' || ?",
+    DEAD,
+    lockId,
+  );
 }
 
 /** Whether a living process has the run: its lease runs and its lock, where it has one, is held. */

@@ -103,6 +103,7 @@ function runHead(row: Row): RunHead {
     eventSeq: row.int("event_seq"),
     eventHash: row.bytes("event_hash"),
     steps: new Map(),
+    hasOpenWaits: null,
   };
 }
 

@@ -21,9 +21,10 @@ import {
   settledMeanwhile,
   startToolCall,
   toolCallDigest,
+  withdrawWaits,
   writeAnyReceipt,
 } from "./tool-call-rows.ts";
-import { queueIfAnswered, withdrawWaits } from "./wait-intents.ts";
+import { queueIfAnswered } from "./wait-intents.ts";
 
 export function startToolCalls(database: Database, now: number, fence: Fence, start: ToolCallStart): void {
   const run = fencedStep(database, fence, start.stepKey);
@@ -109,9 +110,9 @@ export function offerLateReceipt(database: Database, now: number, late: LateRece
   const isOpen = call?.text("status") === "in_doubt" && call.int("attempt") === attempt;
   if (isOpen && !hasReceipt(database, callNo)) {
     const receipt: NewReceipt = { ...late.receipt, source: "late" };
+    const wasAsked = withdrawWaits(database, run, now, callNo);
     const digest = writeAnyReceipt(database, run, now, late, receipt);
-    withdrawWaits(database, run, now, callNo);
-    queueIfAnswered(database, run);
+    if (wasAsked) queueIfAnswered(database, run);
     saveRun(database, run, now, "call.receipt", receiptFacts(step, turnIndex, receipt, digest));
     return "settled";
   }

@@ -98,7 +98,27 @@ function writeReceipt(
     ...values,
   );
   if (changed !== 1) throw settledMeanwhile(callNo);
+  withdrawWaits(database, run, now, callNo);
   return digestOf(...values);
+}
+
+/**
+ * A call that is settled needs no answer, and nothing in a run that has succeeded (null) does. Says whether anything was
+ * asked. Most runs ask nobody anything, so that is looked up once.
+ */
+export function withdrawWaits(database: Database, run: RunHead, now: number, callNo: number | null): boolean {
+  run.hasOpenWaits ??=
+    database.get("SELECT 1 AS found FROM waits WHERE run_no = ? AND status = 'open' LIMIT 1", run.runNo) !==
+    null;
+  if (!run.hasOpenWaits) return false;
+  const changed = database.run(
+    `UPDATE waits SET status = 'withdrawn', answered_at = ?
+      WHERE run_no = ? AND status = 'open' AND call_no = coalesce(?, call_no)`,
+    now,
+    run.runNo,
+    callNo,
+  );
+  return changed > 0;
 }
 
 export function storedReceiptDigest(row: Row): string {

@@ -1,4 +1,4 @@
-import { canonicalJson } from "../../core/canonical-json.ts";
+import { assertJson, canonicalJson } from "../../core/canonical-json.ts";
 import {
   AlreadySettledError,
   ConfigurationError,
@@ -20,24 +20,43 @@ import type { NewReceipt, Person, WaitRecord } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import { digestOf } from "./digest.ts";
 import { findRun, parseJson, type RunRow, requireRunNo, saveRun } from "./run-row.ts";
-import { callNoAt, findCallNo, hasReceipt, receiptFacts, writeAnyReceipt } from "./tool-call-rows.ts";
+import {
+  callNoAt,
+  findCallNo,
+  hasReceipt,
+  receiptFacts,
+  withdrawWaits,
+  writeAnyReceipt,
+} from "./tool-call-rows.ts";
 
-/** Opens a wait for each question that is not open already and whose call is not settled. Gives their numbers. */
+/**
+ * Opens a wait for each question that is neither open nor answered already and whose call is not settled; there is one
+ * open question about a call. Gives their numbers.
+ */
 export function openWaits(database: Database, run: RunRow, now: number, waits: readonly NewWait[]): number[] {
   return waits.flatMap((wait) => {
     const callNo = callNoAt(database, run, wait);
     if (hasReceipt(database, callNo)) return [];
-    const open = database.get(
-      "SELECT wait_index, arguments_hash FROM waits WHERE run_no = ? AND call_no = ? AND kind = ? AND status = 'open'",
+    const asked = database.all(
+      `SELECT kind, arguments_hash, waits.status, answer FROM waits JOIN tool_calls USING (call_no, attempt)
+        WHERE waits.run_no = ? AND call_no = ? AND waits.status <> 'withdrawn'`,
       run.runNo,
       callNo,
-      wait.kind,
     );
-    if (open !== null && hashOf(open) === wait.argumentsHash) return [];
-    // Asked about other arguments than would go out now: that question has no answer any more.
-    if (open !== null) withdrawWaits(database, run, now, callNo);
+    // A person may have answered while the worker was on its way to ask.
+    if (asked.some((row) => isSameQuestion(row, wait))) return [];
+    // Asked about another try, or other arguments than would go out now: that question has no answer any more.
+    run.hasOpenWaits = true;
+    withdrawWaits(database, run, now, callNo);
     return [insertWait(database, run, now, callNo, wait)];
   });
+}
+
+/** About the same try, a doubt is a doubt, whether or not its tool asked for a person by itself. */
+function isSameQuestion(row: Row, { kind, argumentsHash }: NewWait): boolean {
+  if (kind === "approval" || row.text("kind") === "approval")
+    return row.text("kind") === kind && hashOf(row) === argumentsHash;
+  return true;
 }
 
 function insertWait(
@@ -64,22 +83,6 @@ function insertWait(
   return index;
 }
 
-/** A call that is settled without its wait needs no answer, and neither does anything in a run that has succeeded. */
-export function withdrawWaits(
-  database: Database,
-  run: RunRow,
-  now: number,
-  callNo: number | null = null,
-): void {
-  database.run(
-    `UPDATE waits SET status = 'withdrawn', answered_at = ?
-      WHERE run_no = ? AND status = 'open' AND call_no = coalesce(?, call_no)`,
-    now,
-    run.runNo,
-    callNo,
-  );
-}
-
 /** A run whose last question is answered waits for nobody: whoever works may go on with it. */
 export function queueIfAnswered(database: Database, run: RunRow): void {
   if (run.status !== "waiting") return;
@@ -102,13 +105,12 @@ export function deny(database: Database, now: number, id: string, why: string, p
 
 export function answer(database: Database, now: number, id: string, value: Json, person: Person): void {
   const { run, wait } = openWait(database, id, "escalation");
+  assertJson(value, "The answer");
   const said = typeof value === "string" ? value : canonicalJson(value);
-  const receipt = settleCall(database, run, now, wait, {
-    status: "failed",
-    output: { type: "error-text", value: `It needed a person, who answered: ${said}` },
-    errorCode: "answered",
-  });
-  closeWait(database, run, now, wait, { as: "answered", value }, person, receipt);
+  const output = { type: "error-text", value: `It needed a person, who answered: ${said}` } as const;
+  closeWait(database, run, now, wait, { as: "answered", value }, person, () =>
+    settleCall(database, run, now, wait, { status: "failed", output, errorCode: "answered" }),
+  );
 }
 
 export function settle(
@@ -125,16 +127,19 @@ export function settle(
       `Call ${id} is ${call.status} and not in doubt: there is nothing to settle, and it stays as it is.`,
       { id, status: call.status },
     );
-  const wait = waitOf(database, run, now, call);
   const said = receiptOf(id, settlement);
-  const receipt = said === null ? {} : settleCall(database, run, now, wait, said);
-  closeWait(database, run, now, wait, settlement, person, receipt);
+  const asked = openWaitOf(database, run, call);
+  const wait = asked ?? recordWait(database, run, now, call);
+  closeWait(database, run, now, wait, settlement, person, () =>
+    said === null ? {} : settleCall(database, run, now, wait, said),
+  );
 }
 
 /** What a person says becomes the receipt; null where the call is to run again. */
 function receiptOf(id: string, settlement: Settlement): SaidReceipt | null {
   switch (settlement.as) {
     case "succeeded":
+      assertJson(settlement.result, "The result");
       return { status: "succeeded", output: { type: "json", value: settlement.result }, errorCode: null };
     case "failed": {
       const value = `It was settled as failed: ${assertReason(settlement.why)}`;
@@ -157,7 +162,7 @@ type FoundCall = {
   readonly turnIndex: number;
   readonly callIndex: number;
 };
-type FoundWait = { readonly index: number; readonly call: FoundCall };
+type FoundWait = { readonly index: number; readonly wasAsked: boolean; readonly call: FoundCall };
 
 /** Written at once, so that a late receipt does not come between what a person said and what is done about it. */
 function settleCall(
@@ -199,7 +204,8 @@ function openWait(database: Database, id: string, kind: WaitKind): { run: RunRow
       { id, status },
     );
   if (row.text("kind") !== kind) throw wrongKind(id, row.text("kind") as WaitKind);
-  return { run, wait: { index: parsed.index, call: callAt(database, row.int("call_no")) } };
+  const call = callAt(database, row.int("call_no"));
+  return { run, wait: { index: parsed.index, wasAsked: true, call } };
 }
 
 const WHAT_ANSWERS = {
@@ -212,26 +218,30 @@ function wrongKind(id: string, kind: WaitKind): ConfigurationError {
   return new ConfigurationError(`Wait ${id} asks for something else (${kind}): ${WHAT_ANSWERS[kind]}.`);
 }
 
-/** The open question about a call; where nobody asked yet, one is made, so that who settled it and why are kept. */
-function waitOf(database: Database, run: RunRow, now: number, call: FoundCall): FoundWait {
+function openWaitOf(database: Database, run: RunRow, call: FoundCall): FoundWait | null {
   const open = database.get(
     "SELECT wait_index FROM waits WHERE run_no = ? AND call_no = ? AND status = 'open'",
     run.runNo,
     call.callNo,
   );
-  if (open !== null) return { index: open.int("wait_index"), call };
-  const wait = { kind: "in_doubt", question: "", subject: {}, argumentsHash: null } as const;
-  return { index: insertWait(database, run, now, call.callNo, wait), call };
+  return open === null ? null : { index: open.int("wait_index"), wasAsked: true, call };
 }
 
+/** Nobody asked; who settled it, and why, is kept all the same. */
+function recordWait(database: Database, run: RunRow, now: number, call: FoundCall): FoundWait {
+  const wait = { kind: "in_doubt", question: "", subject: {}, argumentsHash: null } as const;
+  return { index: insertWait(database, run, now, call.callNo, wait), wasAsked: false, call };
+}
+
+/** The answer, and the receipt that it may be, in this order: a settled call withdraws what is still open about it. */
 function closeWait(
   database: Database,
   run: RunRow,
   now: number,
-  { index, call }: FoundWait,
+  { index, wasAsked, call }: FoundWait,
   said: WaitAnswer,
   { by = "somebody" }: Person,
-  receipt: JsonObject = {},
+  settleIt: () => JsonObject = () => ({}),
 ): void {
   const text = canonicalJson(said);
   database.run(
@@ -243,7 +253,9 @@ function closeWait(
     run.runNo,
     index,
   );
-  queueIfAnswered(database, run);
+  const receipt = settleIt();
+  // A run that was paused was not asked about this, and goes on when whoever paused it says so.
+  if (wasAsked) queueIfAnswered(database, run);
   saveRun(database, run, now, "wait.answered", {
     wait: index,
     by,
