@@ -18,10 +18,10 @@ import { type CallCase, type CallPast, type Judgement, judgeToolCall, readPast }
 import { askAboutRow } from "./person-question.ts";
 import { prepareTool } from "./prepared-tool.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { type CallEnd, settleToolCall } from "./settle-tool-call.ts";
+import { begunProgress, type CallEnd, settleToolCall } from "./settle-tool-call.ts";
 import type { Tool } from "./tool.ts";
 import { type CallIdentity, identify, makePayload, type ToolCallRequest } from "./tool-call-plan.ts";
-import { makeReceipt, type PendingReceipt, storeReceipt } from "./tool-receipt.ts";
+import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "./tool-receipt.ts";
 
 /** Large results of code steps are kept beside the ledger too. */
 const BLOB_THRESHOLD_BYTES = 20_000;
@@ -110,13 +110,15 @@ export class CodeStepCalls {
     if (identity.problem !== null) throw new ConfigurationError(identity.problem);
     if (identity.dedupe === "call") return this.#perform(request, identity);
     const effect = identity.hash.toString("hex");
-    const before = this.#lastOfEffect.get(effect) ?? Promise.resolve();
-    const mine = before.then(
-      () => this.#perform(request, identity),
-      () => this.#perform(request, identity),
-    );
-    this.#lastOfEffect.set(effect, mine);
-    return mine;
+    const perform = () => this.#perform(request, identity);
+    const mine = this.#lastOfEffect.get(effect)?.then(perform, (error: unknown) => {
+      // What made the first one leave the step keeps the second from being decided about.
+      if (!isForTheCode(error)) throw error;
+      return perform();
+    });
+    const call = mine ?? perform();
+    this.#lastOfEffect.set(effect, call);
+    return call;
   }
 
   async #request(tool: Tool, input: unknown): Promise<ToolCallRequest> {
@@ -272,8 +274,7 @@ export class CodeStepCalls {
     if (judgement.kind === "work") {
       const { facts, decision } = judgement;
       const call = { ...judgement.call, callIndex };
-      const endsBy = this.#run.clock.now() + call.tool.timeoutMs;
-      const progress = begunAt === null ? judgement.progress : { isBegun: true, attempt: 1, endsBy, begunAt };
+      const progress = begunAt === null ? judgement.progress : begunProgress(this.#run, call.tool, begunAt);
       end = await settleToolCall(this.#run, call, facts, decision, progress);
     } else end = judgement;
     if (end.kind === "person") {
@@ -288,6 +289,7 @@ export class CodeStepCalls {
     this.#unstored.add(pending);
     await storeReceipt(this.#run, pending);
     this.#unstored.delete(pending);
+    tellDuplicate(this.#run, { stepPath, turnIndex: 0, callIndex }, name, outcome);
     return this.#result(name, callIndex, { status: outcome.status, output: outcome.output, blob: null });
   }
 

@@ -6,7 +6,7 @@ import type { Receipt, Store, ToolCallRecord, ToolCallTry, WaitRecord } from "..
 import type { EarlierCall } from "./earlier-call.ts";
 import { askAbout } from "./person-question.ts";
 import type { RunHandle } from "./run-handle.ts";
-import type { CallEnd, CallProgress } from "./settle-tool-call.ts";
+import { type CallEnd, type CallProgress, isKeyValid } from "./settle-tool-call.ts";
 import type { ToolCallPayload, ToolCallRequest } from "./tool-call-plan.ts";
 import { argumentsHash, type LedgerCall } from "./tool-gateway.ts";
 import { cancelled, failed } from "./tool-outcome.ts";
@@ -51,13 +51,13 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
   if (payload.kind === "misconfigured") throw payload.error;
   if (payload.kind === "refused") return judgeRefused(run, subject, payload);
   const { place, request, idempotencyKey, earlier, blobThresholdBytes } = subject;
-  const waits = subject.past.waits.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
+  const waits = waitsOf(subject.past, known);
   const { tool, input } = payload;
+  // What was dispatched without an approval needs none for its next try.
+  const isNew = known === null || known.status === "prepared";
+  const isOdd = earlier.kind === "uncertain" || earlier.kind === "left_over";
   const needsApproval =
-    payload.needsApproval ||
-    earlier.kind === "uncertain" ||
-    earlier.kind === "left_over" ||
-    waits.some(({ kind }) => kind === "approval");
+    waits.some(({ kind }) => kind === "approval") || (isNew && (payload.needsApproval || isOdd));
   const call: LedgerCall = {
     ...place,
     tool,
@@ -70,14 +70,17 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
   };
   const isSecretLost = known !== null && hasRedacted(request.secretInput);
   const facts = factsOf(run, call, subject, waits, isSecretLost);
+  if (isSecretLost && facts.isToRetry)
+    return settled(failed("secret_lost", secretLost(tool.name, "It cannot run again."), true));
   const decision = decideToolCall(facts);
   switch (decision.kind) {
     case "execute":
-      if (isSecretLost) return settled(cancelled("secret_lost", secretLost(tool.name)));
-      return { kind: "work", call, facts, decision, progress: progressOf(run, known) };
+      if (isSecretLost)
+        return settled(cancelled("secret_lost", secretLost(tool.name, "It did not run: ask for it again.")));
+      return { kind: "work", call, facts, decision, progress: progressOf(run, subject) };
     case "retry":
     case "reconcile":
-      return { kind: "work", call, facts, decision, progress: progressOf(run, known) };
+      return { kind: "work", call, facts, decision, progress: progressOf(run, subject) };
     case "replay":
       throw new Error(`Call ${idempotencyKey} is settled and has no receipt.`);
     case "deduplicate":
@@ -92,7 +95,7 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
 /** A call that may have happened must not be called failed because its arguments are not valid any more. */
 function judgeRefused(
   run: RunHandle,
-  { known, place, request, idempotencyKey, blobThresholdBytes }: CallCase,
+  { known, place, request, idempotencyKey, blobThresholdBytes, past }: CallCase,
   refusal: { readonly errorCode: string; readonly error: string },
 ): Judgement {
   const { tool, input, enforceKeys } = request;
@@ -101,6 +104,7 @@ function judgeRefused(
   if (known === null || known.status === "prepared" || tool === null)
     return settled(cancelled(errorCode, error));
   if (tool.recovery === "repeat") return settled(failed(errorCode, error, false));
+  if (isToRetry(known, waitsOf(past, known))) return settled(failed(errorCode, error, true));
   const call: LedgerCall = {
     ...place,
     tool,
@@ -121,24 +125,39 @@ function factsOf(
   waits: readonly WaitRecord[],
   isSecretLost: boolean,
 ): ToolCallFacts {
-  const tries = past.tries.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
-  const sentAt = tries[0]?.startedAt ?? known?.startedAt ?? null;
-  const last = tries.find(({ attempt }) => attempt === known?.attempt);
+  const sentAt = firstSentAt(past, known);
+  const last = past.tries.find(
+    (each) => each.toolCallId === known?.toolCallId && each.attempt === known.attempt,
+  );
   return {
     status: known?.status ?? "prepared",
     recovery: isSecretLost ? "opaque" : tool.recovery,
     inDoubt: tool.inDoubt,
     canReconcile: tool.reconcile !== null && !isSecretLost,
-    keyIsValid: sentAt === null || run.clock.now() < sentAt + tool.keyValidForMs,
+    keyIsValid: isKeyValid(run, tool, sentAt),
     wasNotApplied: last?.outcome === "not_applied" && !isSecretLost,
-    // Said about this very try: the next doubt is another one.
-    isToRetry: waits.some(
-      ({ answer, attempt }) =>
-        attempt === known?.attempt && answer !== null && "as" in answer && answer.as === "retry",
-    ),
+    isToRetry: known !== null && isToRetry(known, waits),
     approval: approvedArguments === null ? "not_needed" : approvalOf(waits, approvedArguments),
     earlier: earlier.kind,
   };
+}
+
+/** When the key went out for the first time: from then on the other side may forget it. */
+function firstSentAt({ tries }: CallPast, known: ToolCallRecord | null): number | null {
+  const first = tries.find(({ toolCallId }) => toolCallId === known?.toolCallId);
+  return first?.startedAt ?? known?.startedAt ?? null;
+}
+
+function waitsOf({ waits }: CallPast, known: ToolCallRecord | null): WaitRecord[] {
+  return waits.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
+}
+
+/** Whether a person said so about this very try: the next doubt is another one. */
+function isToRetry({ attempt }: ToolCallRecord, waits: readonly WaitRecord[]): boolean {
+  return waits.some(
+    (wait) =>
+      wait.attempt === attempt && wait.answer !== null && "as" in wait.answer && wait.answer.as === "retry",
+  );
 }
 
 /** What the newest approval says, and whether it is about these arguments. */
@@ -150,10 +169,11 @@ function approvalOf(waits: readonly WaitRecord[], hash: string): ToolCallFacts["
   return wait.argumentsHash === hash ? "given" : "outdated";
 }
 
-function progressOf(run: RunHandle, known: ToolCallRecord | null): CallProgress {
+function progressOf(run: RunHandle, { known, past }: CallCase): CallProgress {
   return {
     isBegun: false,
     attempt: known?.attempt ?? 0,
+    sentAt: firstSentAt(past, known),
     endsBy: known?.endsBy ?? null,
     begunAt: run.clock.monotonic(),
   };
@@ -204,12 +224,12 @@ function refuse(
   }
 }
 
-function secretLost(name: string): string {
-  return `The arguments of ${name} held a secret, which is never stored, and the process that knew it is gone. It did not run: ask for it again.`;
+function secretLost(name: string, so: string): string {
+  return `The arguments of ${name} held a secret, which is never stored, and the process that knew it is gone. ${so}`;
 }
 
 function hasRedacted(value: Json): boolean {
-  if (value === REDACTED) return true;
+  if (typeof value === "string") return value.includes(REDACTED);
   if (Array.isArray(value)) return value.some(hasRedacted);
   return isJsonObject(value) && Object.values(value).some(hasRedacted);
 }

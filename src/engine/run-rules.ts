@@ -35,9 +35,36 @@ export type RunRules = {
   readonly secretKeys: ReadonlySet<string>;
 };
 
+const POLICY_WORDS = [
+  "sideEffectDenylist",
+  "readOnlyAllowlist",
+  "trustedServers",
+  "approve",
+  "secretKeys",
+  "allowPrivateAddresses",
+] as const satisfies (keyof Policy)[];
+const CONSTRAINT_WORDS = [
+  "forbiddenActions",
+  "allowedDomains",
+  "noDuplicateExternalActions",
+] as const satisfies (keyof Constraints)[];
+
+/** A rule that is misspelt would be no rule, and nobody would notice. */
+function assertWords(what: string, rules: unknown, words: readonly string[]): void {
+  if (typeof rules !== "object" || rules === null || Array.isArray(rules))
+    throw new ConfigurationError(`The runner's ${what} is no object: give one with ${words.join(", ")}.`);
+  const unknown = Object.keys(rules).find((word) => !words.includes(word));
+  if (unknown === undefined) return;
+  throw new ConfigurationError(
+    `The runner's ${what} has no ${JSON.stringify(unknown)}: it knows ${words.join(", ")}.`,
+  );
+}
+
 const CLASSES: readonly string[] = ["external", "memory", "local", "read_only"] satisfies SideEffectClass[];
 
 export function makeRules(policy: Policy = {}, constraints: Constraints = {}): RunRules {
+  assertWords("policy", policy, POLICY_WORDS);
+  assertWords("constraints", constraints, CONSTRAINT_WORDS);
   const lists = {
     "policy.sideEffectDenylist": policy.sideEffectDenylist,
     "policy.readOnlyAllowlist": policy.readOnlyAllowlist,
@@ -47,6 +74,7 @@ export function makeRules(policy: Policy = {}, constraints: Constraints = {}): R
   };
   for (const [what, list] of Object.entries(lists)) assertPatterns(list ?? [], what);
   assertAllowedDomains(constraints.allowedDomains ?? [], "constraints.allowedDomains");
+  assertPatterns(policy.approve ?? [], "policy.approve");
   const unknown = (policy.approve ?? []).find((effect) => !CLASSES.includes(effect));
   if (unknown !== undefined)
     throw new ConfigurationError(`policy.approve has ${JSON.stringify(unknown)}: use ${CLASSES.join(", ")}.`);

@@ -1,5 +1,7 @@
+import { isJson } from "../core/canonical-json.ts";
+import { PawlError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
-import { redact, redactText, secretsIn } from "../core/redaction.ts";
+import { redact, secretsIn } from "../core/redaction.ts";
 
 /**
  * The secrets that a worker has met in a run: values under the configured names, and those that code marked. They live
@@ -25,17 +27,19 @@ export class RunSecrets {
   }
 
   hideText(text: string): string {
-    return this.#texts.size === 0 ? text : redactText(text, [...this.#texts]);
+    return this.hide(text);
   }
 
   /** In an error that leaves the run, and in what caused it. */
   hideInError(error: Error): void {
-    if (this.#texts.size === 0) return;
+    if (this.#keyNames.size === 0 && this.#texts.size === 0) return;
     const seen = new Set<unknown>();
     for (let each: unknown = error; each instanceof Error && !seen.has(each); each = each.cause) {
       seen.add(each);
       each.message = this.hideText(each.message);
       if (each.stack !== undefined) each.stack = this.hideText(each.stack);
+      if (PawlError.isInstance(each) && isJson(each.details))
+        Object.defineProperty(each, "details", { value: this.hide(each.details), enumerable: true });
     }
   }
 }

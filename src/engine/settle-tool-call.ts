@@ -8,6 +8,7 @@ import {
 } from "../core/tool-call-decision.ts";
 import type { NewWait } from "../core/wait.ts";
 import { askAbout, escalate } from "./person-question.ts";
+import type { PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import { callId, dispatchTool, type FailedTry, type LedgerCall, lookUp } from "./tool-gateway.ts";
 import { failed, type ToolOutcome } from "./tool-outcome.ts";
@@ -19,11 +20,19 @@ export type CallProgress = {
   readonly isBegun: boolean;
   /** The try that was made last; 0 where there was none. */
   readonly attempt: number;
+  /** The wall time at which its key went out first. */
+  readonly sentAt: number | null;
   /** The wall time at which the last try has ended at the latest. */
   readonly endsBy: number | null;
   /** Monotonic; from before the ledger was told. */
   readonly begunAt: number;
 };
+
+/** Of a call whose first try was begun with its row. */
+export function begunProgress(run: RunHandle, { timeoutMs }: PreparedTool, begunAt: number): CallProgress {
+  const now = run.clock.now();
+  return { isBegun: true, attempt: 1, sentAt: now, endsBy: now + timeoutMs, begunAt };
+}
 
 export type CallEnd =
   | { readonly kind: "settled"; readonly outcome: ToolOutcome; readonly attempt: number }
@@ -106,8 +115,10 @@ class CallWork {
       calls: [{ callIndex, timeoutMs: tool.timeoutMs, approvedArguments }],
     });
     reach(this.#run, "tool:started", stepPath, turnIndex);
-    const endsBy = this.#run.clock.now() + tool.timeoutMs;
-    this.#progress = { isBegun: false, attempt: this.#progress.attempt + 1, endsBy, begunAt };
+    const now = this.#run.clock.now();
+    const { attempt, sentAt } = this.#progress;
+    const endsBy = now + tool.timeoutMs;
+    this.#progress = { isBegun: false, attempt: attempt + 1, sentAt: sentAt ?? now, endsBy, begunAt };
   }
 
   async #afterFailure(failure: FailedTry): Promise<Step> {
@@ -121,17 +132,27 @@ class CallWork {
       case "fail":
         return this.#fail(failure, decision.uncertain);
       case "retry":
+        if (tool.recovery === "keyed" && failure.outcome !== "not_applied" && !this.#isKeyValid)
+          return this.#doubt(failure);
         await this.#endTry(failure, false);
         await this.#pause(failure);
         return { next: { kind: "retry" } };
       case "doubt":
-        await this.#endTry(failure, true);
-        run.signal.throwIfAborted();
-        return this.#inDoubt(failure.message);
+        return this.#doubt(failure);
       case "escalate":
         await this.#endTry(failure, true);
         return { kind: "person", wait: escalate(run, this.#call, failure) };
     }
+  }
+
+  async #doubt(failure: FailedTry): Promise<Step> {
+    await this.#endTry(failure, true);
+    this.#run.signal.throwIfAborted();
+    return this.#inDoubt(failure.message);
+  }
+
+  get #isKeyValid(): boolean {
+    return isKeyValid(this.#run, this.#call.tool, this.#progress.sentAt);
   }
 
   get #retriesLeft(): number {
@@ -145,8 +166,13 @@ class CallWork {
 
   /** What becomes of it now that nobody knows whether it happened. */
   #inDoubt(problem: string): Step {
-    const facts = { ...this.#facts, status: "in_doubt", isToRetry: false, wasNotApplied: false } as const;
-    const decision = decideToolCall(facts);
+    const decision = decideToolCall({
+      ...this.#facts,
+      status: "in_doubt",
+      isToRetry: false,
+      wasNotApplied: false,
+      keyIsValid: this.#isKeyValid,
+    });
     switch (decision.kind) {
       case "execute":
       case "retry":
@@ -224,7 +250,7 @@ class CallWork {
 
   #tellUnknown(problem: string | null): CallEnd {
     const { tool } = this.#call;
-    const why = problem === null ? "it was interrupted" : problem;
+    const why = problem === null ? "it was interrupted" : problem.replace(/\.$/, "");
     const message = `Nobody knows whether ${tool.name} happened: ${why}. Look for its effect before you ask for it again.`;
     const outcome = failed("unknown_outcome", message, tool.recovery !== "repeat");
     return { kind: "settled", outcome, attempt: this.#progress.attempt };
@@ -275,6 +301,11 @@ class CallWork {
     const receipt = makeReceipt(this.#run, this.#call, outcome);
     await store.offerLateReceipt({ runId, stepKey, turnIndex, attempt, receipt }).catch(() => undefined);
   }
+}
+
+/** Whether the other side still knows the key, so that it drops a second call. */
+export function isKeyValid(run: RunHandle, tool: PreparedTool, sentAt: number | null): boolean {
+  return sentAt === null || run.clock.now() < sentAt + tool.keyValidForMs;
 }
 
 const NOT_SENT = {

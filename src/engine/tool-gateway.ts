@@ -151,7 +151,7 @@ function thrown(
   if (NotApplied.isInstance(error))
     return failedTry("not_applied", "not_applied", message, correlation, true);
   if (NeedsHuman.isInstance(error))
-    return failedTry("needs_human", error.details.reason, message, correlation, true);
+    return failedTry("needs_human", run.secrets.hideText(error.details.reason), message, correlation, true);
   // An aborted tool may or may not have done its work.
   if (run.signal.aborted) return failedTry("aborted", "aborted", message, correlation, true);
   if (signal.aborted) return failedTry("timed_out", "timeout", message, correlation, true);

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { throughJson } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { ReceiptStatus } from "../core/tool-call-decision.ts";
@@ -50,7 +51,7 @@ export function succeeded(
         : unusable(
             tool,
             "invalid_output",
-            `does not fit its schema (${parsed.error.message})`,
+            `does not fit its schema (${secrets.hideText(z.prettifyError(parsed.error))})`,
             correlationId,
           ),
     (error: unknown) =>

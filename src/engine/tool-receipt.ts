@@ -4,7 +4,7 @@ import type { ToolMessage, ToolOutput } from "../core/message.ts";
 import { estimateResultTokens } from "../core/token-estimate.ts";
 import type { NewReceipt } from "../store/store.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
-import type { LedgerCall } from "./tool-gateway.ts";
+import { callId, type LedgerCall } from "./tool-gateway.ts";
 import type { ToolOutcome } from "./tool-outcome.ts";
 
 /** The receipt of an outcome: its result inline, or as a reference where it is strictly over the threshold. */
@@ -59,6 +59,18 @@ export async function storeReceipt(run: RunHandle, pending: PendingReceipt): Pro
     throw error;
   }
   reach(run, "tool:receipt-stored", stepPath, turnIndex);
+}
+
+/** Whoever listens hears why a call did not run. */
+export function tellDuplicate(
+  run: RunHandle,
+  place: Pick<LedgerCall, "stepPath" | "turnIndex" | "callIndex">,
+  tool: string,
+  { duplicateOf }: ToolOutcome,
+): void {
+  if (duplicateOf === null) return;
+  const toolCallId = callId(run, place);
+  run.emit({ type: "tool.deduplicated", runId: run.runId, toolCallId, tool, duplicateOf });
 }
 
 export function resultMessage(toolCallId: string, toolName: string, output: ToolOutput): ToolMessage {

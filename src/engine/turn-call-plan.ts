@@ -3,6 +3,7 @@ import type { NewToolCall, StoredResponse, ToolCallRecord } from "../store/store
 import { CallQueue, type Queued } from "./call-queue.ts";
 import { earlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
 import { type CallCase, type Judgement, judgeToolCall, NO_PAST, readPast } from "./judge-tool-call.ts";
+import { begunProgress } from "./settle-tool-call.ts";
 import { type CallIdentity, identify, makePayload, type ToolCallRequest } from "./tool-call-plan.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
@@ -22,6 +23,8 @@ export type CallItem = Queued & {
   readonly judgement:
     | Judgement
     | { readonly kind: "misconfigured"; readonly error: Error }
+    /** It follows a call that has something to do: what that comes to decides. */
+    | { readonly kind: "pending" }
     /** It follows a call that waits for a person. */
     | { readonly kind: "held" };
 };
@@ -62,7 +65,7 @@ export async function planTurnCalls(
   }
   const items = planned.map(({ item }) => item);
   const queue = new CallQueue(
-    items.filter(({ judgement }) => judgement.kind === "work"),
+    items.filter(({ judgement: { kind } }) => kind === "work" || kind === "pending"),
     run.maxParallelToolCalls,
   );
   const isMisconfigured = items.some(({ judgement }) => judgement.kind === "misconfigured");
@@ -135,21 +138,27 @@ function itemOf(
   const { payload, known, place } = subject;
   const exclusive = payload.kind === "ready" && payload.tool.exclusive;
   const isSettled = known !== null && known.receipt !== null;
-  const follows = !isSettled && before?.judgement.kind === "work" ? before.callIndex : null;
-  const isHeld = before?.judgement.kind === "person" || before?.judgement.kind === "held";
-  const item = { callIndex: place.callIndex, exclusive, follows, part, subject };
+  const item = { callIndex: place.callIndex, exclusive, follows: null, part, subject };
   if (isSettled) return { ...item, judgement: judgeToolCall(run, subject) };
   if (payload.kind === "misconfigured")
     return { ...item, judgement: { kind: "misconfigured", error: payload.error } };
-  if (isHeld) return { ...item, judgement: { kind: "held" } };
-  return { ...item, judgement: judgeToolCall(run, subject) };
+  switch (before?.judgement.kind) {
+    case "work":
+    case "pending":
+      return { ...item, follows: before.callIndex, judgement: { kind: "pending" } };
+    case "person":
+    case "held":
+      return { ...item, judgement: { kind: "held" } };
+    default:
+      return { ...item, judgement: judgeToolCall(run, subject) };
+  }
 }
 
 function begun({ run }: TurnScope, item: CallItem, begunAt: number): CallItem {
   const { judgement } = item;
   if (judgement.kind !== "work") return item;
-  const endsBy = run.clock.now() + judgement.call.tool.timeoutMs;
-  return { ...item, judgement: { ...judgement, progress: { isBegun: true, attempt: 1, endsBy, begunAt } } };
+  const progress = begunProgress(run, judgement.call.tool, begunAt);
+  return { ...item, judgement: { ...judgement, progress } };
 }
 
 function rowOf(

@@ -6,7 +6,7 @@ import { judgeToolCall } from "./judge-tool-call.ts";
 import { type CallEnd, settleToolCall } from "./settle-tool-call.ts";
 import { callId } from "./tool-gateway.ts";
 import type { ToolOutcome } from "./tool-outcome.ts";
-import { makeReceipt, type PendingReceipt, storeReceipt } from "./tool-receipt.ts";
+import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "./tool-receipt.ts";
 import type { CallItem, TurnCalls } from "./turn-call-plan.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
@@ -86,6 +86,7 @@ class TurnCallRun {
       case "person":
         return this.#end(item, judgement);
       case "work":
+      case "pending":
       case "held":
         return;
     }
@@ -108,6 +109,7 @@ class TurnCallRun {
     await allOf([this.#store(item.callIndex), ...next.map((each) => this.#work(each))]);
   }
 
+  /** Null: it is left for when a person has decided about the call before it. */
   async #settle(item: CallItem): Promise<CallEnd | null> {
     const { run } = this.#scope;
     const judgement = this.#judgementOf(item);
@@ -120,6 +122,7 @@ class TurnCallRun {
       case "held":
         return null;
       case "replay":
+      case "pending":
       case "misconfigured":
         throw new Error(`Call ${item.callIndex} is not to be worked on.`);
     }
@@ -127,12 +130,12 @@ class TurnCallRun {
 
   /** A call that follows another is judged by what that came to. */
   #judgementOf(item: CallItem): CallItem["judgement"] {
-    const before = item.follows === null ? undefined : this.#ends.get(item.follows);
     if (item.follows === null) return item.judgement;
+    const before = this.#ends.get(item.follows);
     if (before?.kind !== "settled") return { kind: "held" };
     const earlier = earlierOf(this.#idOf(item.follows), before.outcome);
-    if (earlier.kind === "none") return item.judgement;
-    return judgeToolCall(this.#scope.run, { ...item.subject, earlier });
+    const subject = earlier.kind === "none" ? item.subject : { ...item.subject, earlier };
+    return judgeToolCall(this.#scope.run, subject);
   }
 
   #end(item: CallItem, end: CallEnd): void {
@@ -147,10 +150,7 @@ class TurnCallRun {
     const receipt = makeReceipt(run, { callIndex, blobThresholdBytes: subject.blobThresholdBytes }, outcome);
     this.#results.set(callIndex, { part, output: outcome.output, tokens: receipt.tokens });
     this.#unstored.set(callIndex, { stepKey, stepPath, turnIndex: this.#turnIndex, attempt, receipt });
-    if (outcome.duplicateOf === null) return;
-    const toolCallId = this.#idOf(callIndex);
-    const { duplicateOf } = outcome;
-    run.emit({ type: "tool.deduplicated", runId: run.runId, toolCallId, tool: part.toolName, duplicateOf });
+    tellDuplicate(run, { stepPath, turnIndex: this.#turnIndex, callIndex }, part.toolName, outcome);
   }
 
   async #store(callIndex: number): Promise<void> {
