@@ -247,6 +247,7 @@ export class CodeStepCalls {
   ): Promise<number> {
     const { tool, name, input } = request;
     if (tool === null) throw new Error(`Code calls ${name} without a tool.`);
+    this.#run.signal.throwIfAborted();
     this.#run.lease.assertHeld();
     return this.#run.store.openToolCall(this.#run.fence, {
       stepKey: this.#step.stepKey,

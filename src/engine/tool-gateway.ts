@@ -119,6 +119,14 @@ async function execute(
   const limit = dispatch.deadline - run.clock.monotonic();
   if (limit <= 0)
     return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
+  if (run.signal.aborted)
+    return failedTry(
+      "not_applied",
+      "aborted",
+      "The run stopped before it was dispatched.",
+      correlation,
+      true,
+    );
   const attempt = new BoundedAttempt(run, limit);
   const context = callContext(run, call, dispatch.attempt, attempt.signal, correlation);
   const end = await attempt.settle(() => {
