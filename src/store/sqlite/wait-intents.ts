@@ -37,14 +37,14 @@ export function openWaits(database: Database, run: RunRow, now: number, waits: r
   return waits.flatMap((wait) => {
     const callNo = callNoAt(database, run, wait);
     if (hasReceipt(database, callNo)) return [];
-    const asked = database.all(
-      `SELECT kind, arguments_hash, waits.status, answer FROM waits JOIN tool_calls USING (call_no, attempt)
-        WHERE waits.run_no = ? AND call_no = ? AND waits.status <> 'withdrawn'`,
+    const newest = database.get(
+      `SELECT kind, arguments_hash, waits.status FROM waits JOIN tool_calls USING (call_no, attempt)
+        WHERE waits.run_no = ? AND call_no = ? ORDER BY wait_index DESC LIMIT 1`,
       run.runNo,
       callNo,
     );
     // A person may have answered while the worker was on its way to ask.
-    if (asked.some((row) => isSameQuestion(row, wait))) return [];
+    if (newest !== null && isSameQuestion(newest, wait)) return [];
     // Asked about another try, or other arguments than would go out now: that question has no answer any more.
     run.hasOpenWaits = true;
     withdrawWaits(database, run, now, callNo);
@@ -54,6 +54,7 @@ export function openWaits(database: Database, run: RunRow, now: number, waits: r
 
 /** About the same try, a doubt is a doubt, whether or not its tool asked for a person by itself. */
 function isSameQuestion(row: Row, { kind, argumentsHash }: NewWait): boolean {
+  if (row.text("status") === "withdrawn") return false;
   if (kind === "approval" || row.text("kind") === "approval")
     return row.text("kind") === kind && hashOf(row) === argumentsHash;
   return true;
