@@ -1,3 +1,5 @@
+import { answerChecks } from "./store-conformance/answers.ts";
+import { approvalChecks } from "./store-conformance/approvals.ts";
 import { blobCollectionChecks } from "./store-conformance/blob-collection.ts";
 import { blobChecks } from "./store-conformance/blobs.ts";
 import type { Check, OpenConformanceDatabase } from "./store-conformance/check.ts";
@@ -6,13 +8,21 @@ import { claimQuotaChecks } from "./store-conformance/claim-quota.ts";
 import { eventChecks } from "./store-conformance/events.ts";
 import { fencingChecks } from "./store-conformance/fencing.ts";
 import { historyChecks } from "./store-conformance/history.ts";
+import { inDoubtChecks } from "./store-conformance/in-doubt.ts";
+import { lateReceiptChecks } from "./store-conformance/late-receipts.ts";
 import { leaseChecks } from "./store-conformance/leases.ts";
+import { ledgerEventChecks } from "./store-conformance/ledger-events.ts";
 import { quotaChecks } from "./store-conformance/quota.ts";
+import { receiptChecks } from "./store-conformance/receipts.ts";
 import { runChecks } from "./store-conformance/runs.ts";
+import { settlementChecks } from "./store-conformance/settlements.ts";
 import { stepChecks } from "./store-conformance/steps.ts";
 import { togetherChecks } from "./store-conformance/together.ts";
 import { toolCallChecks } from "./store-conformance/tool-calls.ts";
+import { tryChecks } from "./store-conformance/tries.ts";
 import { turnChecks } from "./store-conformance/turns.ts";
+import { verificationChecks } from "./store-conformance/verification.ts";
+import { waitChecks } from "./store-conformance/waits.ts";
 
 export type { ConformanceDatabase, OpenConformanceDatabase } from "./store-conformance/check.ts";
 
@@ -34,10 +44,20 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "quota across claims": claimQuotaChecks,
   turns: turnChecks,
   "tool calls": toolCallChecks,
+  tries: tryChecks,
+  receipts: receiptChecks,
+  "in doubt": inDoubtChecks,
+  approvals: approvalChecks,
+  waits: waitChecks,
+  answers: answerChecks,
+  settlements: settlementChecks,
+  "late receipts": lateReceiptChecks,
   history: historyChecks,
   blobs: blobChecks,
   "blob collection": blobCollectionChecks,
   events: eventChecks,
+  "events of the ledger": ledgerEventChecks,
+  verification: verificationChecks,
   "many at once": togetherChecks,
 };
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { PawlError } from "../../core/errors.ts";
+import { type PawlError, StoreUnavailableError } from "../../core/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { readEverything } from "./everything.ts";
 
@@ -49,8 +49,9 @@ export async function runCheck({ stores, body }: Check, open: OpenConformanceDat
     return store;
   };
   try {
+    const store = await openOne();
     await body({
-      store: await openOne(),
+      store,
       openAnother: () => {
         assert.equal(stores, "several", "a check that opens another store says so");
         return openOne();
@@ -60,9 +61,27 @@ export async function runCheck({ stores, body }: Check, open: OpenConformanceDat
         now += ms;
       },
     });
+    await assertVerified(store);
   } finally {
     await Promise.all(opened.map((store) => store.close()));
     await database.dispose();
+  }
+}
+
+/** Whatever a check has done: what is stored is what was written. Only a collection may have taken blobs away. */
+async function assertVerified(store: Store): Promise<void> {
+  try {
+    for (const { runId } of await store.listRuns()) {
+      const { problems } = await store.verify(runId);
+      assert.deepEqual(
+        problems.filter(({ row }) => !row.startsWith("blob ")),
+        [],
+        `there is nothing to find in ${runId}`,
+      );
+    }
+  } catch (error) {
+    // The check has closed it.
+    if (!StoreUnavailableError.isInstance(error)) throw error;
   }
 }
 

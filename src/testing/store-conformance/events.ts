@@ -1,20 +1,12 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import type { EventRecord, Store } from "../../store/store.ts";
+import type { EventRecord } from "../../store/store.ts";
 import { assertRefused, type Check, check, rejection } from "./check.ts";
-import {
-  CHARGE,
-  claimOptions,
-  FAILED,
-  LEASE_MS,
-  newReceipt,
-  newStep,
-  SampleRun,
-  SUCCEEDED,
-} from "./sample-run.ts";
+import { claimOptions, FAILED, LEASE_MS, SampleRun } from "./sample-run.ts";
+import { wholeLife } from "./whole-life.ts";
 
 /** What everybody can recompute: each hash covers the one before it and all that the event says. */
-function assertChained(events: readonly EventRecord[]): void {
+export function assertChained(events: readonly EventRecord[]): void {
   let previous: Uint8Array = new Uint8Array(32);
   for (const [i, { seq, at, type, data, hash }] of events.entries()) {
     assert.equal(seq, i + 1, "events are numbered from 1 without a gap");
@@ -23,58 +15,6 @@ function assertChained(events: readonly EventRecord[]): void {
     assert.equal(hash, expected.toString("hex"), `event ${seq} (${type}) is chained to the one before it`);
     previous = expected;
   }
-}
-
-/** A whole life of a run, one intent after the other, with what each of them is to be recorded as. */
-async function wholeLife(store: Store, advance: (ms: number) => void): Promise<readonly string[]> {
-  const run = await SampleRun.create(store, "run-1", { limit: { tokens: 150, microDollars: null } });
-  const { fence, stepKey } = run;
-  const settlement = { stepKey, turnIndex: 1, charge: { ...CHARGE, amount: { tokens: 1, microDollars: 0 } } };
-  await run.open(1);
-  await store.settleModelCall(fence, { ...settlement, attempt: 1 });
-  assert.equal((await run.open(1, { reserve: { tokens: 151, microDollars: 0 } })).kind, "denied");
-  await run.open(1);
-  await store.journalResponse(fence, run.journal(1, ["running", "prepared"], { attempt: 2 }));
-  await run.receipt(1, 1);
-  await run.start(1, 2);
-  await store.commitTurn(fence, run.commit(1, { receipts: [newReceipt(2)], next: run.opening(2) }));
-  await store.renewLease(fence, LEASE_MS);
-  await store.commitTurn(fence, run.commit(2, { journal: run.journal(2), isComplete: true }));
-  await store.finishStep(fence, { stepKey, output: 1, context: null });
-  const loop = await run.at("loop");
-  await store.decideLoop(fence, {
-    stepKey: loop.stepKey,
-    iteration: 1,
-    done: true,
-    output: 1,
-    context: null,
-  });
-  await store.openToolCall(fence, loop.codeCall(1));
-  advance(LEASE_MS);
-  const later = await run.takenOver();
-  await store.beginStep(later.fence, newStep("loop"));
-  await store.releaseRun(later.fence, SUCCEEDED);
-  return [
-    "run.created",
-    "step.begun",
-    "turn.opened",
-    "model.settled",
-    "turn.denied",
-    "turn.opened",
-    "turn.journaled",
-    "call.receipt",
-    "calls.started",
-    "turn.committed",
-    "lease.renewed",
-    "turn.committed",
-    "step.finished",
-    "step.begun",
-    "loop.decided",
-    "calls.started",
-    "run.claimed",
-    "step.resumed",
-    "run.succeeded",
-  ];
 }
 
 export const eventChecks: readonly Check[] = [

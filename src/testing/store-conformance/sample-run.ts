@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { blobReferenceOf, renderBlobReference } from "../../core/blob-reference.ts";
 import type { Json } from "../../core/json.ts";
 import { NO_LIMIT } from "../../core/quota.ts";
+import { toolCallId } from "../../core/step-path.ts";
 import type { Amount } from "../../core/usage.ts";
 import type { NewWait } from "../../core/wait.ts";
 import type {
@@ -10,7 +11,9 @@ import type {
   Charge,
   ClaimOptions,
   CodeToolCall,
+  EventRecord,
   Fence,
+  LateReceipt,
   NewReceipt,
   NewRun,
   NewStep,
@@ -19,11 +22,14 @@ import type {
   RunStatus,
   StepRecord,
   Store,
+  ToolCallRecord,
+  ToolCallTry,
   ToolCallTryEnd,
   TurnCommit,
   TurnJournal,
   TurnOpened,
   TurnOpening,
+  WaitRecord,
 } from "../../store/store.ts";
 
 export const LEASE_MS = 30_000;
@@ -119,6 +125,33 @@ export class SampleRun {
     const run = await this.store.getRun(this.runId);
     assert.ok(run !== null);
     return run;
+  }
+
+  /** A call of this step as the ledger has it. */
+  async callAt(turnIndex: number, callIndex: number): Promise<ToolCallRecord> {
+    const calls = await this.store.listToolCalls(this.runId);
+    const call = calls.find((each) => each.toolCallId === this.callId(turnIndex, callIndex));
+    assert.ok(call !== undefined, `the ledger has call ${turnIndex}.${callIndex}`);
+    return call;
+  }
+
+  callId(turnIndex: number, callIndex: number): string {
+    return toolCallId(this.runId, this.step.path, turnIndex, callIndex);
+  }
+
+  /** What people were asked, and what became of it. */
+  waits(): Promise<readonly WaitRecord[]> {
+    return this.store.listWaits(this.runId);
+  }
+
+  tries(): Promise<readonly ToolCallTry[]> {
+    return this.store.listToolCallTries(this.runId);
+  }
+
+  async lastEvent(): Promise<EventRecord> {
+    const event = (await this.store.listEvents(this.runId)).at(-1);
+    assert.ok(event !== undefined);
+    return event;
   }
 
   opening(turnIndex: number, over: Partial<TurnOpening> = {}): TurnOpening {
@@ -238,6 +271,12 @@ export class SampleRun {
     return this.store.startToolCalls(this.fence, { stepKey: this.stepKey, turnIndex, calls });
   }
 
+  /** Starts one call that only an approval of these arguments lets run. */
+  startApproved(turnIndex: number, callIndex: number, approvedArguments: string | null): Promise<void> {
+    const calls = [newStart(callIndex, { approvedArguments })];
+    return this.store.startToolCalls(this.fence, { stepKey: this.stepKey, turnIndex, calls });
+  }
+
   /** Ends the try that is under way, by default as one that nobody knows the outcome of. */
   endTry(turnIndex: number, callIndex: number, over: Partial<ToolCallTryEnd> = {}): Promise<void> {
     return this.store.endToolCallTry(this.fence, this.tryEnd(turnIndex, callIndex, over));
@@ -271,6 +310,17 @@ export class SampleRun {
       argumentsHash: null,
       ...over,
     };
+  }
+
+  /** May the call run with the arguments of this hash? */
+  approval(turnIndex: number, callIndex: number, argumentsHash: string): NewWait {
+    const question = "May it run?";
+    return this.wait(turnIndex, callIndex, { kind: "approval", question, argumentsHash });
+  }
+
+  /** What a worker that has lost the run says about a try. */
+  late(turnIndex: number, attempt: number, receipt: NewReceipt): LateReceipt {
+    return { runId: this.runId, stepKey: this.stepKey, turnIndex, attempt, receipt };
   }
 
   /** Leaves the run waiting for a person. */

@@ -1,17 +1,7 @@
 import assert from "node:assert/strict";
 import { ResumeError } from "../../core/errors.ts";
-import type { ToolCallRecord } from "../../store/store.ts";
 import { assertRefused, type Check, check } from "./check.ts";
 import { LEASE_MS, newReceipt, SampleRun, sha256, TIMEOUT_MS } from "./sample-run.ts";
-
-async function callOf(run: SampleRun, turnIndex: number, callIndex: number): Promise<ToolCallRecord> {
-  const calls = await run.store.listToolCalls(run.runId);
-  const call = calls.find(
-    (each) => each.stepPath === run.step.path && each.turnIndex === turnIndex && each.callIndex === callIndex,
-  );
-  assert.ok(call !== undefined);
-  return call;
-}
 
 export const toolCallChecks: readonly Check[] = [
   check("the journal writes a ledger row for each call, dispatched or waiting", async ({ store, now }) => {
@@ -59,13 +49,13 @@ export const toolCallChecks: readonly Check[] = [
       for (const attempt of [1, 2]) {
         advance(5);
         await run.start(1, 2);
-        const { status, startedAt, endsBy, ...call } = await callOf(run, 1, 2);
+        const { status, startedAt, endsBy, ...call } = await run.callAt(1, 2);
         assert.deepEqual([status, startedAt, call.attempt], ["running", now(), attempt]);
         assert.equal(endsBy, now() + TIMEOUT_MS);
         await assertRefused(store, run.runId, () => run.start(1, 2));
         await run.endTry(1, 2, { attempt, inDoubt: false });
       }
-      assert.equal((await callOf(run, 1, 1)).status, "prepared");
+      assert.equal((await run.callAt(1, 1)).status, "prepared");
     },
   ),
 
@@ -108,7 +98,7 @@ export const toolCallChecks: readonly Check[] = [
       const status = output.type === "error-text" ? "failed" : "succeeded";
       const errorCode = status === "failed" ? "not_found" : null;
       await run.receipt(1, i + 1, { output, status, errorCode, tokens: i });
-      const call = await callOf(run, 1, i + 1);
+      const call = await run.callAt(1, i + 1);
       assert.equal(call.status, status);
       const { callIndex: _, ...told } = newReceipt(i + 1, { output, status, errorCode, tokens: i });
       assert.deepEqual(call.receipt, { ...told, at: now() });
@@ -128,7 +118,7 @@ export const toolCallChecks: readonly Check[] = [
       outcomes.map(({ status }) => status),
       ["fulfilled", "rejected"],
     );
-    assert.equal((await callOf(run, 1, 1)).receipt?.tokens, 1);
+    assert.equal((await run.callAt(1, 1)).receipt?.tokens, 1);
   }),
 
   check(
@@ -140,15 +130,15 @@ export const toolCallChecks: readonly Check[] = [
       assert.equal(await store.openToolCall(run.fence, run.codeCall(2)), 2);
       const polish = await run.at("polish");
       assert.equal(await store.openToolCall(run.fence, polish.codeCall(1)), 1);
-      const call = await callOf(run, 0, 1);
+      const call = await run.callAt(0, 1);
       assert.deepEqual(
         [call.toolCallId, call.status, call.attempt, call.request, call.startedAt],
         ["run-1/draft#0.1", "running", 1, request, now()],
       );
       await run.receipt(0, 1);
-      assert.equal((await callOf(run, 0, 1)).status, "succeeded");
-      assert.equal((await callOf(run, 0, 2)).receipt, null);
-      assert.equal((await callOf(polish, 0, 1)).receipt, null);
+      assert.equal((await run.callAt(0, 1)).status, "succeeded");
+      assert.equal((await run.callAt(0, 2)).receipt, null);
+      assert.equal((await polish.callAt(0, 1)).receipt, null);
       assert.deepEqual(await store.listTurns(run.runId), [], "a code step has no turns");
     },
   ),
@@ -171,7 +161,7 @@ export const toolCallChecks: readonly Check[] = [
     await run.journaled(1, ["running"]);
     await other.store.openToolCall(other.fence, other.codeCall(1));
     const call = await store.findToolCall(run.callKey(1, 1));
-    assert.deepEqual(call, await callOf(run, 1, 1));
+    assert.deepEqual(call, await run.callAt(1, 1));
     assert.equal((await store.findToolCall(other.callKey(0, 1)))?.toolCallId, "run-2/draft#0.1");
     assert.deepEqual(
       [await store.hasToolCall(run.callKey(1, 1)), await store.hasToolCall(other.callKey(0, 1))],

@@ -1,0 +1,160 @@
+import assert from "node:assert/strict";
+import type { Store } from "../../store/store.ts";
+import {
+  blobReceipt,
+  CHARGE,
+  LEASE_MS,
+  newReceipt,
+  newStep,
+  SampleRun,
+  SUCCEEDED,
+  sha256,
+} from "./sample-run.ts";
+
+type Life = (store: Store, advance: (ms: number) => void) => Promise<readonly string[]>;
+
+/** A run and its turns, one intent after the other, with what each of them is to be recorded as. */
+export const wholeLife: Life = async (store, advance) => {
+  const run = await SampleRun.create(store, "run-1", { limit: { tokens: 150, microDollars: null } });
+  const { fence, stepKey } = run;
+  const settlement = { stepKey, turnIndex: 1, charge: { ...CHARGE, amount: { tokens: 1, microDollars: 0 } } };
+  await run.open(1);
+  await store.settleModelCall(fence, { ...settlement, attempt: 1 });
+  assert.equal((await run.open(1, { reserve: { tokens: 151, microDollars: 0 } })).kind, "denied");
+  await run.open(1);
+  await store.journalResponse(fence, run.journal(1, ["running", "prepared"], { attempt: 2 }));
+  await run.receipt(1, 1);
+  await run.start(1, 2);
+  await store.commitTurn(fence, run.commit(1, { receipts: [newReceipt(2)], next: run.opening(2) }));
+  await store.renewLease(fence, LEASE_MS);
+  await store.commitTurn(fence, run.commit(2, { journal: run.journal(2), isComplete: true }));
+  await store.finishStep(fence, { stepKey, output: 1, context: null });
+  const loop = await run.at("loop");
+  await store.decideLoop(fence, {
+    stepKey: loop.stepKey,
+    iteration: 1,
+    done: true,
+    output: 1,
+    context: null,
+  });
+  await store.openToolCall(fence, loop.codeCall(1));
+  advance(LEASE_MS);
+  const later = await run.takenOver();
+  await store.beginStep(later.fence, newStep("loop"));
+  await store.releaseRun(later.fence, SUCCEEDED);
+  return [
+    "run.created",
+    "step.begun",
+    "turn.opened",
+    "model.settled",
+    "turn.denied",
+    "turn.opened",
+    "turn.journaled",
+    "call.receipt",
+    "calls.started",
+    "turn.committed",
+    "lease.renewed",
+    "turn.committed",
+    "step.finished",
+    "step.begun",
+    "loop.decided",
+    "calls.started",
+    "run.claimed",
+    "step.resumed",
+    "run.succeeded",
+  ];
+};
+
+export const LARGE = Buffer.alloc(30_000, "large");
+export const EVIDENCE = Buffer.alloc(20_000, "evidence");
+
+/**
+ * The same for the ledger: calls that are tried, lost, approved, denied, settled, answered, deduplicated and told of too
+ * late. Its run is "ledger".
+ */
+export const ledgerLife: Life = async (store, advance) => {
+  const approved = sha256("approved").toString("hex");
+  const run = await SampleRun.create(store, "ledger");
+  await run.open(1);
+  const statuses = ["prepared", "running", "running", "prepared", "prepared"] as const;
+  await store.journalResponse(run.fence, run.journal(1, statuses));
+  await run.receipt(1, 2, blobReceipt(2, LARGE));
+  const duplicate = { source: "pawl", duplicateOf: "ledger/draft#1.2" } as const;
+  await run.receipt(1, 4, { ...duplicate, status: "deduplicated" });
+  await run.endTry(1, 3, { outcome: "failed", inDoubt: false });
+  await run.start(1, 3);
+  await run.endTry(1, 3, { attempt: 2, hasEnded: false });
+  const code = await run.at("code", { kind: "run" });
+  await store.openToolCall(code.fence, code.codeCall(1, { status: "prepared" }));
+  await store.openToolCall(code.fence, code.codeCall(2));
+  await run.waiting(
+    run.approval(1, 1, approved),
+    run.wait(1, 3),
+    run.approval(1, 5, approved),
+    code.wait(0, 2, { kind: "escalation" }),
+  );
+  await store.approve("ledger~1", { by: "Ann" });
+  await store.settle("ledger/draft#1.3", { as: "retry" }, { by: "Bob" });
+  await store.deny("ledger~3", "Not this one.");
+  await store.answer("ledger~4", { colour: "grün" });
+  let later = await run.takenOver();
+  await store.beginStep(later.fence, newStep("draft"));
+  await later.startApproved(1, 1, approved);
+  advance(LEASE_MS);
+  later = await run.takenOver();
+  await store.offerLateReceipt(run.late(1, 1, newReceipt(1, { correlationId: "m-1" })));
+  await later.start(1, 3);
+  await store.offerLateReceipt(run.late(1, 2, blobReceipt(3, EVIDENCE)));
+  const denied = newReceipt(5, { status: "cancelled", source: "pawl", errorCode: "denied" });
+  const receipts = [newReceipt(3, { status: "failed", uncertain: true, errorCode: "reset" }), denied];
+  const commit = later.commit(1, { receipts, followUp: "Go on.", messages: 7, tokens: 50 });
+  await store.commitTurn(later.fence, { ...commit, next: later.opening(2) });
+  await store.commitTurn(later.fence, later.commit(2, { journal: later.journal(2), isComplete: true }));
+  await store.finishStep(later.fence, { stepKey: run.stepKey, output: { text: "naïve" }, context: { a: 1 } });
+  await later.at("code", { kind: "run" });
+  await store.startToolCalls(later.fence, {
+    stepKey: code.stepKey,
+    turnIndex: 0,
+    calls: [{ callIndex: 1, timeoutMs: 1, approvedArguments: null }],
+  });
+  const receipt = newReceipt(1);
+  await store.recordReceipt(later.fence, { stepKey: code.stepKey, turnIndex: 0, receipt });
+  await store.pinShape(later.fence, [{ name: "code", kind: "run" }]);
+  await store.finishStep(later.fence, { stepKey: code.stepKey, output: "done", context: null });
+  await store.releaseRun(later.fence, SUCCEEDED);
+  return [
+    "run.created",
+    "step.begun",
+    "turn.opened",
+    "turn.journaled",
+    "call.receipt",
+    "call.receipt",
+    "call.tried",
+    "calls.started",
+    "call.in_doubt",
+    "step.begun",
+    "calls.prepared",
+    "calls.started",
+    "run.waiting",
+    "wait.answered",
+    "wait.answered",
+    "wait.answered",
+    "wait.answered",
+    "run.claimed",
+    "step.resumed",
+    "calls.started",
+    "run.claimed",
+    "call.receipt",
+    "calls.started",
+    "call.late",
+    "turn.committed",
+    "turn.committed",
+    "step.finished",
+    "step.resumed",
+    "calls.started",
+    "call.receipt",
+    "run.reshaped",
+    "step.finished",
+    "run.succeeded",
+  ];
+};

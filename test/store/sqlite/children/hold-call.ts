@@ -1,0 +1,13 @@
+// Creates a run with a call of a turn and one of code under way, and holds it until this process is killed.
+import { once } from "node:events";
+import { openStore } from "../../../../src/store/open-store.ts";
+import { SampleRun } from "../../../../src/testing/store-conformance/sample-run.ts";
+
+const [file, runId, leaseMs] = process.argv.slice(2);
+const store = await openStore(`file:${file}`);
+const run = await SampleRun.create(store, runId, { leaseMs: Number(leaseMs) });
+await run.journaled(1, ["running", "running"]);
+await run.endTry(1, 2, { inDoubt: false });
+await store.openToolCall(run.fence, run.codeCall(1));
+console.log("held");
+await once(process.stdin, "data");
