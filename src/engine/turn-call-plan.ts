@@ -142,16 +142,11 @@ function itemOf(
   if (isSettled) return { ...item, judgement: judgeToolCall(run, subject) };
   if (payload.kind === "misconfigured")
     return { ...item, judgement: { kind: "misconfigured", error: payload.error } };
-  switch (before?.judgement.kind) {
-    case "work":
-    case "pending":
-      return { ...item, follows: before.callIndex, judgement: { kind: "pending" } };
-    case "person":
-    case "held":
-      return { ...item, judgement: { kind: "held" } };
-    default:
-      return { ...item, judgement: judgeToolCall(run, subject) };
-  }
+  const state = before?.judgement.kind;
+  if (before !== null && (state === "work" || state === "pending"))
+    return { ...item, follows: before.callIndex, judgement: { kind: "pending" } };
+  if (state === "person" || state === "held") return { ...item, judgement: { kind: "held" } };
+  return { ...item, judgement: judgeToolCall(run, subject) };
 }
 
 function begun({ run }: TurnScope, item: CallItem, begunAt: number): CallItem {
