@@ -8,6 +8,7 @@ import { digestOf } from "./digest.ts";
 import { chainHash, NO_EVENT_HASH, parseJson, requireRunNo } from "./run-row.ts";
 import { storedReceiptDigest, storedToolCallDigest } from "./tool-call-rows.ts";
 import { TURNS_OF_STEP } from "./turn-number.ts";
+import { storedAnswerDigest } from "./wait-intents.ts";
 
 /**
  * Looks whether what is stored of a run is what was written. The events are a chain of hashes, so one that was changed,
@@ -132,9 +133,9 @@ function readRows(database: Database, runNo: number, runId: string): Map<string,
     if (followUp !== null) rows.set(`follow-up ${id}`, digestOf(followUp));
   }
   readCalls(database, runNo, runId, rows);
-  const waits = "SELECT wait_index, answer FROM waits WHERE run_no = ? AND answer IS NOT NULL";
+  const waits = "SELECT * FROM waits WHERE run_no = ? AND answer IS NOT NULL";
   for (const row of database.iterate(waits, runNo))
-    rows.set(`wait ${waitId(runId, row.int("wait_index"))}`, digestOf(row.text("answer")));
+    rows.set(`wait ${waitId(runId, row.int("wait_index"))}`, storedAnswerDigest(row));
   return rows;
 }
 
@@ -175,7 +176,8 @@ function checkBlobs(database: Database, runNo: number, runId: string, found: Fou
     )) {
       const blobId = row.hex("blob_hash");
       const id = toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index"));
-      if (!kept.has(blobId)) found(`blob ${blobId}`, `is gone: the receipt of ${id} refers to it`);
+      if (!kept.has(blobId))
+        found(`blob ${blobId}`, `is gone, collected or removed: the receipt of ${id} refers to it`);
     }
   return kept.size;
 }

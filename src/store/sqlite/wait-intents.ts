@@ -260,12 +260,30 @@ function closeWait(
   saveRun(database, run, now, "wait.answered", {
     wait: index,
     by,
-    answer: digestOf(text),
+    answer: answerDigest(database, run, index),
     step: call.step,
     turn: call.turnIndex,
     call: call.callIndex,
     ...receipt,
   });
+}
+
+/** Who said what, and about which arguments. */
+function answerDigest(database: Database, run: RunRow, index: number): string {
+  const row = database.get("SELECT * FROM waits WHERE run_no = ? AND wait_index = ?", run.runNo, index);
+  if (row === null) throw new Error(`Wait ${index} of run ${run.runId} is gone.`);
+  return storedAnswerDigest(row);
+}
+
+export function storedAnswerDigest(row: Row): string {
+  return digestOf(
+    row.optionalText("answer"),
+    row.optionalText("answered_by"),
+    row.optionalBytes("arguments_hash"),
+    row.text("kind"),
+    row.int("call_no"),
+    row.int("attempt"),
+  );
 }
 
 function assertReason(why: unknown): string {

@@ -90,6 +90,11 @@ describe("a changed row is named, and nothing else is", () => {
       "follow-up ledger/draft#1",
     ],
     ["a call's tool", call(1, "tool_name = 'Search'"), "call ledger/draft#1.1"],
+    [
+      "a letter that moved from a call's namespace to its tool",
+      call(1, "tool_namespace = 'loca', tool_name = 'lsearch'"),
+      "call ledger/draft#1.1",
+    ],
     ["a call's namespace", call(2, "tool_namespace = 'locale'"), "call ledger/draft#1.2"],
     ["what a call may touch", call(3, "side_effect_class = 'read_only'"), "call ledger/draft#1.3"],
     ["what may be done about a doubt", call(4, "recovery = 'repeat'"), "call ledger/draft#1.4"],

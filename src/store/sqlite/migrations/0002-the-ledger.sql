@@ -22,7 +22,8 @@ CREATE TABLE new_tool_calls (
   request TEXT
 ) STRICT;
 INSERT INTO new_tool_calls
-  SELECT call_no, step_no, turn_index, call_index, created_at, started_at, started_at, tool_namespace, tool_name,
+  -- Nobody said how long a try may take; ten minutes is what is usual from here on.
+  SELECT call_no, step_no, turn_index, call_index, created_at, started_at, started_at + 600000, tool_namespace, tool_name,
          side_effect_class, CASE side_effect_class WHEN 'read_only' THEN 'repeat' ELSE 'opaque' END, identity_hash,
          occurrence, idempotency_key, status, attempt, request
     FROM tool_calls;
