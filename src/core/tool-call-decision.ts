@@ -28,7 +28,7 @@ export type ToolCallFacts = {
   readonly canReconcile: boolean;
   /** Whether the outside system still knows the key, so that it drops a second call. */
   readonly keyIsValid: boolean;
-  /** Its last try said that nothing happened. */
+  /** Each of its tries said that nothing happened. */
   readonly wasNotApplied: boolean;
   /** A person has seen this doubt and said: run it again. */
   readonly isToRetry: boolean;
@@ -94,16 +94,30 @@ function decidePrepared(call: ToolCallFacts): ToolCallDecision {
 const WHY_ASK = { none: "approval", uncertain: "uncertain_before", left_over: "left_over" } as const;
 
 function decideInDoubt(call: ToolCallFacts): ToolCallDecision {
-  if (call.isToRetry || call.wasNotApplied) return { kind: "retry" };
+  if (call.isToRetry || call.wasNotApplied) return retry(call);
   switch (call.recovery) {
     case "repeat":
-      return { kind: "retry" };
+      return retry(call);
     case "keyed":
-      if (call.keyIsValid) return { kind: "retry" };
+      if (call.keyIsValid) return retry(call);
       return call.canReconcile ? { kind: "reconcile" } : unknown(call);
     case "reconcile":
       return { kind: "reconcile" };
     case "opaque":
+      return unknown(call);
+  }
+}
+
+/** An approval covers the tries of its call, with the arguments that were approved and no others. */
+function retry(call: ToolCallFacts): ToolCallDecision {
+  switch (call.approval) {
+    case "not_needed":
+    case "given":
+      return { kind: "retry" };
+    case "needed":
+    case "outdated":
+      return { kind: "ask", why: "outdated_approval" };
+    case "denied":
       return unknown(call);
   }
 }
@@ -157,6 +171,8 @@ export function decideFailedTry(
   recovery: RecoveryClass,
   retriesLeft: number,
   isSameAgain: boolean,
+  /** An earlier try of the same call may have happened, whatever this one says of itself. */
+  mayHaveHappened: boolean,
 ): FailedTryDecision {
   if (outcome === "needs_human") return { kind: "escalate" };
   // Its run is cancelled or taken over: whoever goes on with it decides.
@@ -164,7 +180,11 @@ export function decideFailedTry(
   if (isSameAgain) return { kind: "escalate" };
   const again = outcome === "not_applied" || recovery === "repeat" || recovery === "keyed";
   if (again && retriesLeft > 0) return { kind: "retry" };
-  if (again) return { kind: "fail", uncertain: recovery === "keyed" && outcome !== "not_applied" };
+  if (again)
+    return {
+      kind: "fail",
+      uncertain: recovery !== "repeat" && (mayHaveHappened || outcome !== "not_applied"),
+    };
   if (recovery === "reconcile" || outcome === "timed_out") return { kind: "doubt" };
   return { kind: "fail", uncertain: true };
 }

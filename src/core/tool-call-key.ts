@@ -1,4 +1,5 @@
-import { canonicalHash } from "./canonical-json.ts";
+import { scryptSync } from "node:crypto";
+import { canonicalHash, canonicalJson } from "./canonical-json.ts";
 import type { Json } from "./json.ts";
 
 /** What makes two calls "the same" to the ledger. */
@@ -19,6 +20,14 @@ export type ToolCallIdentity = {
 
 export function toolCallIdentityHash(namespace: string, tool: string, identity: Json): Buffer {
   return canonicalHash([namespace, tool, identity]);
+}
+
+/**
+ * The same for an identity that holds secrets. It is slow on purpose, and another one in every run: the hash is stored,
+ * and a short secret could otherwise be found by trying.
+ */
+export function secretIdentityHash(runId: string, namespace: string, tool: string, identity: Json): Buffer {
+  return scryptSync(canonicalJson([namespace, tool, identity]), `pawl ${runId}`, 32);
 }
 
 /** The key that goes to the outside world with a call, and that its ledger row is found by. */

@@ -21,6 +21,7 @@ import type { RunHandle } from "./run-handle.ts";
 import { begunProgress, type CallEnd, settleToolCall } from "./settle-tool-call.ts";
 import type { Tool } from "./tool.ts";
 import { type CallIdentity, identify, makePayload, type ToolCallRequest } from "./tool-call-plan.ts";
+import { failed } from "./tool-outcome.ts";
 import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "./tool-receipt.ts";
 
 /** Large results of code steps are kept beside the ledger too. */
@@ -97,11 +98,25 @@ export class CodeStepCalls {
   /** The code has succeeded. A doubt that it left behind without a word is not to be forgotten. */
   async assertNothingInDoubt(): Promise<void> {
     const { leftovers, past } = await this.#readLeftBehind();
-    const waits = leftovers
-      .inDoubt()
-      .filter(({ toolCallId: id, attempt }) => !past.waits.some((wait) => isAnswered(wait, id, attempt)))
-      .map((row) => askAboutRow(this.#step.stepKey, row));
+    const waits: NewWait[] = [];
+    for (const row of leftovers.inDoubt()) {
+      const isAnswered = past.waits.some(
+        ({ toolCallId: id, attempt, status }) =>
+          id === row.toolCallId && attempt === row.attempt && status === "answered",
+      );
+      if (isAnswered) await this.#giveUp(row);
+      else waits.push(askAboutRow(this.#step.stepKey, row));
+    }
     if (waits.length > 0) throw this.#personNeeded(waits);
+  }
+
+  /** A person let it run again, and the code does not ask for it any more. */
+  async #giveUp({ callIndex, attempt }: ToolCallRecord): Promise<void> {
+    const { stepKey, path: stepPath } = this.#step;
+    const message = "It was to run again, and its step does not ask for it any more.";
+    const outcome = failed("not_asked_for", message, true);
+    const receipt = makeReceipt(this.#run, { callIndex, blobThresholdBytes: BLOB_THRESHOLD_BYTES }, outcome);
+    await storeReceipt(this.#run, { stepKey, stepPath, turnIndex: 0, attempt, receipt });
   }
 
   async #call(tool: Tool, input: unknown): Promise<Json> {
@@ -217,8 +232,7 @@ export class CodeStepCalls {
   ): Promise<EarlierCall> {
     if ((known !== null && known.receipt !== null) || tool === null) return NO_EARLIER_CALL;
     const isHarmless = tool.recovery === "repeat" && identity.dedupe === "call";
-    const earlier =
-      occurrence === 1 || isHarmless ? NO_EARLIER_CALL : await earlierCall(this.#run, identity, occurrence);
+    const earlier = isHarmless ? NO_EARLIER_CALL : await earlierCall(this.#run, identity, occurrence);
     if (earlier.kind !== "none" || known !== null) return earlier;
     const left = await leftovers.of(tool);
     return left === null ? NO_EARLIER_CALL : { kind: "left_over", toolCallId: left.toolCallId };
@@ -313,14 +327,6 @@ export class CodeStepCalls {
     const questions = waits.map(({ question }) => question).join(" ");
     return new PersonNeededError(`Run ${this.#run.runId} waits for a person: ${questions}`, { waits });
   }
-}
-
-function isAnswered(
-  wait: { readonly toolCallId: string; readonly attempt: number; readonly status: string },
-  id: string,
-  attempt: number,
-): boolean {
-  return wait.toolCallId === id && wait.attempt === attempt && wait.status === "answered";
 }
 
 function isForTheCode(error: unknown): boolean {

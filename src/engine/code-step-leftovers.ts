@@ -24,9 +24,11 @@ export class CodeStepLeftovers {
     if (this.#rows.delete(idempotencyKey)) for (const listener of this.#listeners) listener();
   }
 
-  /** Calls in doubt that the code did not ask for: nobody would look at them any more. */
+  /** Calls in doubt that the code did not ask for: nobody would look at them any more. A read harms nobody. */
   inDoubt(): ToolCallRecord[] {
-    return [...this.#rows.values()].filter(({ status }) => status === "in_doubt");
+    return [...this.#rows.values()].filter(
+      ({ status, recovery }) => status === "in_doubt" && recovery !== "repeat",
+    );
   }
 
   /**

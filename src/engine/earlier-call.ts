@@ -4,6 +4,7 @@ import type { ToolCallRecord } from "../store/store.ts";
 import { readBlobValue } from "./hydrator.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { CallIdentity } from "./tool-call-plan.ts";
+import type { ToolOutcome } from "./tool-outcome.ts";
 
 /** What a call with the same identity came to before. */
 export type EarlierCall =
@@ -17,28 +18,32 @@ export type EarlierCall =
 
 export const NO_EARLIER_CALL: EarlierCall = { kind: "none" };
 
-/** Looks at the calls before the n-th. What was never dispatched, or only repeats another's receipt, says nothing. */
+/** What was had before: the same effect where it is wanted once, and a failure of this identity that may have happened. */
 export async function earlierCall(
   run: RunHandle,
-  { dedupe, keyOf }: CallIdentity,
+  identity: CallIdentity,
   occurrence: number,
 ): Promise<EarlierCall> {
-  let uncertain: EarlierCall = NO_EARLIER_CALL;
-  for (let n = occurrence - 1; n >= 1; n--) {
-    const call = await run.store.findToolCall(keyOf(n));
-    const receipt = call?.receipt ?? null;
-    if (call === null || receipt === null) continue;
-    if (receipt.status === "cancelled") continue;
-    if (dedupe === "call") return uncertaintyOf(call);
-    if (receipt.status !== "failed") return succeededCall(run, call);
-    if (uncertain.kind === "none") uncertain = uncertaintyOf(call);
+  if (identity.dedupe === "effect") {
+    const had = await succeededBefore(run, identity, occurrence);
+    if (had !== null) return had;
   }
-  return uncertain;
+  const call = await run.uncertainties.find(identity.hash);
+  if (call === null || call.receipt === null) return NO_EARLIER_CALL;
+  return { kind: "uncertain", toolCallId: call.toolCallId, failedWith: call.receipt.output.value };
 }
 
-function uncertaintyOf({ toolCallId, receipt }: ToolCallRecord): EarlierCall {
-  if (receipt === null || !receipt.uncertain) return NO_EARLIER_CALL;
-  return { kind: "uncertain", toolCallId, failedWith: receipt.output.value };
+/** What was never dispatched, or failed, had no effect that a second call could share. */
+async function succeededBefore(
+  run: RunHandle,
+  { keyOf }: CallIdentity,
+  occurrence: number,
+): Promise<EarlierCall | null> {
+  for (let n = occurrence - 1; n >= 1; n--) {
+    const call = await run.store.findToolCall(keyOf(n));
+    if (call?.status === "succeeded" || call?.status === "deduplicated") return succeededCall(run, call);
+  }
+  return null;
 }
 
 /** A duplicate has the whole receipt of the first one, which it names. */
@@ -50,4 +55,14 @@ async function succeededCall(run: RunHandle, call: ToolCallRecord): Promise<Earl
   if (blob === null) return { kind: "succeeded", toolCallId, output };
   const value = await readBlobValue(run, blob, tool);
   return { kind: "succeeded", toolCallId, output: { type: output.type, value } as ToolOutput };
+}
+
+/** What a call that has just come to its end is to the next one of its identity. */
+export function earlierOf(
+  toolCallId: string,
+  { status, output, uncertain, duplicateOf }: ToolOutcome,
+): EarlierCall {
+  if (status === "succeeded" || status === "deduplicated")
+    return { kind: "succeeded", toolCallId: duplicateOf ?? toolCallId, output };
+  return uncertain ? { kind: "uncertain", toolCallId, failedWith: output.value } : NO_EARLIER_CALL;
 }

@@ -48,7 +48,10 @@ export type Judgement =
 export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
   const { known, payload } = subject;
   if (known !== null && known.receipt !== null) return { kind: "replay", receipt: known.receipt };
-  if (payload.kind === "misconfigured") throw payload.error;
+  if (payload.kind === "misconfigured") {
+    if (known === null || known.status === "prepared") throw payload.error;
+    return judgeRefused(run, subject, { errorCode: "misconfigured", error: payload.error.message });
+  }
   if (payload.kind === "refused") return judgeRefused(run, subject, payload);
   const { place, request, idempotencyKey, earlier, blobThresholdBytes } = subject;
   const waits = waitsOf(subject.past, known);
@@ -126,16 +129,15 @@ function factsOf(
   isSecretLost: boolean,
 ): ToolCallFacts {
   const sentAt = firstSentAt(past, known);
-  const last = past.tries.find(
-    (each) => each.toolCallId === known?.toolCallId && each.attempt === known.attempt,
-  );
+  const tries = past.tries.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
+  const lastTold = tries.some(({ attempt }) => attempt === known?.attempt);
   return {
     status: known?.status ?? "prepared",
     recovery: isSecretLost ? "opaque" : tool.recovery,
     inDoubt: tool.inDoubt,
     canReconcile: tool.reconcile !== null && !isSecretLost,
     keyIsValid: isKeyValid(run, tool, sentAt),
-    wasNotApplied: last?.outcome === "not_applied" && !isSecretLost,
+    wasNotApplied: lastTold && !tries.some(mayHaveHappened) && !isSecretLost,
     isToRetry: known !== null && isToRetry(known, waits),
     approval: approvedArguments === null ? "not_needed" : approvalOf(waits, approvedArguments),
     earlier: earlier.kind,
@@ -146,6 +148,11 @@ function factsOf(
 function firstSentAt({ tries }: CallPast, known: ToolCallRecord | null): number | null {
   const first = tries.find(({ toolCallId }) => toolCallId === known?.toolCallId);
   return first?.startedAt ?? known?.startedAt ?? null;
+}
+
+/** Only a try that said so did certainly nothing. */
+function mayHaveHappened({ outcome }: ToolCallTry): boolean {
+  return outcome !== "not_applied";
 }
 
 function waitsOf({ waits }: CallPast, known: ToolCallRecord | null): WaitRecord[] {
@@ -174,6 +181,9 @@ function progressOf(run: RunHandle, { known, past }: CallCase): CallProgress {
     isBegun: false,
     attempt: known?.attempt ?? 0,
     sentAt: firstSentAt(past, known),
+    mayHaveHappened: past.tries.some(
+      (each) => each.toolCallId === known?.toolCallId && mayHaveHappened(each),
+    ),
     endsBy: known?.endsBy ?? null,
     begunAt: run.clock.monotonic(),
   };

@@ -9,6 +9,7 @@ import type { Clock, Random } from "./ports.ts";
 import type { RunEventListener } from "./run-events.ts";
 import type { RunRules } from "./run-rules.ts";
 import type { RunSecrets } from "./run-secrets.ts";
+import type { Uncertainties } from "./uncertainties.ts";
 
 /** What the parts of the engine share while one worker has one run. */
 export type RunHandle = {
@@ -29,6 +30,7 @@ export type RunHandle = {
   readonly rules: RunRules;
   readonly secrets: RunSecrets;
   readonly failures: FailureStreaks;
+  readonly uncertainties: Uncertainties;
   readonly emit: RunEventListener;
   readonly probe: CrashProbe;
   /** Charges that the store did not take when they fell due. Releasing the run without them would make them free. */

@@ -30,6 +30,7 @@ import type { RunResult } from "./run-result.ts";
 import { RunSecrets } from "./run-secrets.ts";
 import type { PipelineStep } from "./step.ts";
 import type { StepRegistry } from "./step-registry.ts";
+import { Uncertainties } from "./uncertainties.ts";
 
 type SessionFields =
   | "runId"
@@ -41,7 +42,8 @@ type SessionFields =
   | "signal"
   | "onAbort"
   | "secrets"
-  | "failures";
+  | "failures"
+  | "uncertainties";
 
 export type RunSessionOptions = Omit<RunHandle, SessionFields> & {
   readonly leaseMs: number;
@@ -105,6 +107,7 @@ export class RunSession {
       owed: [],
       secrets: new RunSecrets(this.#options.rules.secretKeys),
       failures: new FailureStreaks(this.#options.maxSameErrorRepeats),
+      uncertainties: new Uncertainties(this.#store, this.#fence.runId),
       signal: this.#stop.signal,
       onAbort: (listener) => {
         if (this.#stop.signal.aborted) listener(this.#stop.signal.reason as Error);

@@ -22,6 +22,8 @@ export type CallProgress = {
   readonly attempt: number;
   /** The wall time at which its key went out first. */
   readonly sentAt: number | null;
+  /** Whether a try before may have happened. */
+  readonly mayHaveHappened: boolean;
   /** The wall time at which the last try has ended at the latest. */
   readonly endsBy: number | null;
   /** Monotonic; from before the ledger was told. */
@@ -31,7 +33,8 @@ export type CallProgress = {
 /** Of a call whose first try was begun with its row. */
 export function begunProgress(run: RunHandle, { timeoutMs }: PreparedTool, begunAt: number): CallProgress {
   const now = run.clock.now();
-  return { isBegun: true, attempt: 1, sentAt: now, endsBy: now + timeoutMs, begunAt };
+  const endsBy = now + timeoutMs;
+  return { isBegun: true, attempt: 1, sentAt: now, mayHaveHappened: false, endsBy, begunAt };
 }
 
 export type CallEnd =
@@ -75,7 +78,21 @@ class CallWork {
   }
 
   take(next: Next): Promise<Step> {
-    return next.kind === "reconcile" ? this.#reconcile() : this.#execute();
+    if (next.kind === "reconcile") return this.#reconcile();
+    // It may have waited for its turn, or for its pause, longer than the other side keeps its key.
+    return this.#isKeyWorn
+      ? Promise.resolve(this.#inDoubt("its key is not valid any more"))
+      : this.#execute();
+  }
+
+  get #isKeyWorn(): boolean {
+    const { recovery } = this.#call.tool;
+    return (
+      recovery === "keyed" &&
+      !this.#facts.isToRetry &&
+      this.#progress.mayHaveHappened &&
+      !isKeyValid(this.#run, this.#call.tool, this.#progress.sentAt)
+    );
   }
 
   async #execute(): Promise<Step> {
@@ -94,8 +111,11 @@ class CallWork {
       case "failed":
         return this.#afterFailure(end.failure);
       case "refused":
-        await this.#endTry({ ...NOT_SENT, message: end.error.message }, false);
+        await this.#endTry({ ...NOT_SENT, errorCode: "refused", message: end.error.message }, false);
         throw end.error;
+      case "stopped":
+        await this.#endTry({ ...NOT_SENT, errorCode: "aborted", message: "The run was stopped." }, false);
+        throw this.#run.signal.reason;
     }
   }
 
@@ -116,9 +136,15 @@ class CallWork {
     });
     reach(this.#run, "tool:started", stepPath, turnIndex);
     const now = this.#run.clock.now();
-    const { attempt, sentAt } = this.#progress;
-    const endsBy = now + tool.timeoutMs;
-    this.#progress = { isBegun: false, attempt: attempt + 1, sentAt: sentAt ?? now, endsBy, begunAt };
+    const { attempt, sentAt, mayHaveHappened } = this.#progress;
+    this.#progress = {
+      isBegun: false,
+      attempt: attempt + 1,
+      sentAt: sentAt ?? now,
+      mayHaveHappened,
+      endsBy: now + tool.timeoutMs,
+      begunAt,
+    };
   }
 
   async #afterFailure(failure: FailedTry): Promise<Step> {
@@ -127,13 +153,15 @@ class CallWork {
     this.#lastFailure = failure;
     const error = `${failure.errorCode}: ${failure.message}`;
     const same = failure.outcome !== "aborted" && run.failures.isSameAgain(tool.name, error);
-    const decision = decideFailedTry(failure.outcome, tool.recovery, this.#retriesLeft, same);
+    const { mayHaveHappened } = this.#progress;
+    const { outcome } = failure;
+    const decision = decideFailedTry(outcome, tool.recovery, this.#retriesLeft, same, mayHaveHappened);
+    if (outcome !== "not_applied") this.#progress = { ...this.#progress, mayHaveHappened: true };
     switch (decision.kind) {
       case "fail":
         return this.#fail(failure, decision.uncertain);
       case "retry":
-        if (tool.recovery === "keyed" && failure.outcome !== "not_applied" && !this.#isKeyValid)
-          return this.#doubt(failure);
+        if (this.#isKeyWorn) return this.#doubt(failure);
         await this.#endTry(failure, false);
         await this.#pause(failure);
         return { next: { kind: "retry" } };
@@ -149,10 +177,6 @@ class CallWork {
     await this.#endTry(failure, true);
     this.#run.signal.throwIfAborted();
     return this.#inDoubt(failure.message);
-  }
-
-  get #isKeyValid(): boolean {
-    return isKeyValid(this.#run, this.#call.tool, this.#progress.sentAt);
   }
 
   get #retriesLeft(): number {
@@ -171,7 +195,7 @@ class CallWork {
       status: "in_doubt",
       isToRetry: false,
       wasNotApplied: false,
-      keyIsValid: this.#isKeyValid,
+      keyIsValid: isKeyValid(this.#run, this.#call.tool, this.#progress.sentAt),
     });
     switch (decision.kind) {
       case "execute":
@@ -193,6 +217,7 @@ class CallWork {
     const run = this.#run;
     for (let tries = 1; ; tries++) {
       const { attempt, endsBy } = this.#progress;
+      const askedAt = run.clock.now();
       const answer = await lookUp(run, this.#call, attempt);
       const toolCallId = callId(run, this.#call);
       run.emit({
@@ -209,8 +234,9 @@ class CallWork {
         run.signal.throwIfAborted();
         continue;
       }
-      const landsBy = (endsBy ?? run.clock.now()) + tool.landsWithinMs;
-      const decision = decideReconciled(answer.status, run.clock.now() < landsBy, tool);
+      // What was absent when it was asked for may have landed before the answer came.
+      const landsBy = (endsBy ?? askedAt) + tool.landsWithinMs;
+      const decision = decideReconciled(answer.status, askedAt < landsBy, tool);
       switch (decision.kind) {
         case "adopt":
           if (answer.status !== "done") throw new Error("Only what was found is adopted.");
@@ -231,6 +257,7 @@ class CallWork {
 
   /** It did not happen. What fails here again and again without happening ends like any other. */
   async #afterAbsence(): Promise<Step> {
+    this.#progress = { ...this.#progress, mayHaveHappened: false };
     const failure = this.#lastFailure;
     if (failure === null) return { next: { kind: "retry" } };
     if (this.#retriesLeft <= 0) return this.#fail(failure, false);
@@ -310,7 +337,6 @@ export function isKeyValid(run: RunHandle, tool: PreparedTool, sentAt: number | 
 
 const NOT_SENT = {
   outcome: "not_applied",
-  errorCode: "refused",
   correlationId: null,
   hasEnded: true,
 } as const;

@@ -3,8 +3,9 @@ import { assertJson } from "../core/canonical-json.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
 import { checkUrl } from "../core/network-policy.ts";
-import { toolCallIdentityHash, toolCallKey } from "../core/tool-call-key.ts";
+import { secretIdentityHash, toolCallIdentityHash, toolCallKey } from "../core/tool-call-key.ts";
 import { builtInIdentity, dedupeOf, withoutVolatile } from "../core/tool-identity.ts";
+import type { ToolCallRecord } from "../store/store.ts";
 import { KEY_STAND_IN, keyProblem, type PreparedTool, withKey } from "./prepared-tool.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunRules } from "./run-rules.ts";
@@ -61,7 +62,34 @@ function callIdentity(
   { value, dedupe, problem }: Identity,
 ): CallIdentity {
   const namespace = tool?.namespace ?? "local";
-  const hash = toolCallIdentityHash(namespace, name, value);
+  // A hash of a secret is kept, so one that can be guessed takes long to try.
+  const isSecret = run.secrets.hide(value) !== value;
+  const hash = isSecret
+    ? secretIdentityHash(run.runId, namespace, name, value)
+    : toolCallIdentityHash(namespace, name, value);
+  return identityBy(run, namespace, name, stepPath, hash, dedupe, problem);
+}
+
+/** Of a call that is in the ledger: what it is known by does not change, and its secrets may be gone. */
+export async function reidentify(
+  run: RunHandle,
+  request: ToolCallRequest,
+  row: ToolCallRecord,
+): Promise<CallIdentity> {
+  const { dedupe, problem } = await identityOf(run.rules, request);
+  const hash = Buffer.from(row.identityHash, "hex");
+  return identityBy(run, row.namespace, row.tool, request.stepPath, hash, dedupe, problem);
+}
+
+function identityBy(
+  run: RunHandle,
+  namespace: string,
+  name: string,
+  stepPath: string,
+  hash: Buffer,
+  dedupe: CallIdentity["dedupe"],
+  problem: string | null,
+): CallIdentity {
   const scope = dedupe === "effect" ? ({ kind: "effect" } as const) : ({ kind: "call", stepPath } as const);
   const keyOf = (occurrence: number) =>
     toolCallKey({ runId: run.runId, namespace, tool: name, identityHash: hash, scope, occurrence });
@@ -75,7 +103,7 @@ type Identity = {
 };
 
 function identityOf(rules: RunRules, request: ToolCallRequest): Identity | Promise<Identity> {
-  const { tool, input } = request;
+  const { tool, secretInput: input } = request;
   if (tool === null) return { value: input, dedupe: "call", problem: null };
   const { tokens, effect, classification, identity } = tool;
   const builtIn = identity === null && tool.dedupe !== "call" ? builtInIdentity(tokens, effect, input) : null;

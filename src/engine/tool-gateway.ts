@@ -1,7 +1,14 @@
 import { matchesAction } from "../core/action-pattern.ts";
 import { canonicalHash, isJson } from "../core/canonical-json.ts";
-import { ConfigurationError, isControlFlow, NeedsHuman, NotApplied } from "../core/errors.ts";
-import type { Json } from "../core/json.ts";
+import {
+  ConfigurationError,
+  isControlFlow,
+  LeaseLostError,
+  NeedsHuman,
+  NotApplied,
+  PersonNeededError,
+} from "../core/errors.ts";
+import { type Json, throughJson } from "../core/json.ts";
 import { stepId, toolCallId } from "../core/step-path.ts";
 import type { TryOutcome } from "../core/tool-call-decision.ts";
 import { turnKey } from "../core/turn-key.ts";
@@ -44,7 +51,9 @@ export type DispatchEnd =
   | { readonly kind: "returned"; readonly outcome: ToolOutcome }
   | { readonly kind: "failed"; readonly failure: FailedTry }
   /** It did not go out, and must not: what was planned and what would be sent are not the same. */
-  | { readonly kind: "refused"; readonly error: ConfigurationError };
+  | { readonly kind: "refused"; readonly error: ConfigurationError }
+  /** It did not go out: the run was cancelled, or is lost. */
+  | { readonly kind: "stopped" };
 
 /** One try of a call that is `running` in the ledger. */
 export type Dispatch = {
@@ -79,6 +88,7 @@ export async function dispatchTool(
   const refusal = whyItMayNotGoOut(run, call);
   if (refusal !== null) return { kind: "refused", error: new ConfigurationError(refusal) };
   reach(run, "tool:before-execute", stepPath, turnIndex);
+  if (run.signal.aborted) return { kind: "stopped" };
   const end = await execute(run, call, dispatch);
   reach(run, "tool:executed", stepPath, turnIndex);
   const status = end.kind === "returned" ? end.outcome.status : end.failure.outcome;
@@ -113,26 +123,18 @@ async function execute(
   run: RunHandle,
   call: LedgerCall,
   dispatch: Dispatch,
-): Promise<Exclude<DispatchEnd, { kind: "refused" }>> {
+): Promise<Extract<DispatchEnd, { kind: "returned" | "failed" }>> {
   const { tool, input } = call;
   const correlation: Correlation = { id: null };
   const limit = dispatch.deadline - run.clock.monotonic();
   if (limit <= 0)
     return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
-  if (run.signal.aborted)
-    return failedTry(
-      "not_applied",
-      "aborted",
-      "The run stopped before it was dispatched.",
-      correlation,
-      true,
-    );
   const attempt = new BoundedAttempt(run, limit);
   const context = callContext(run, call, dispatch.attempt, attempt.signal, correlation);
   const end = await attempt.settle(() => {
     // The last thing before the tool: whoever is stopped before this sends nothing when it wakes.
     run.lease.assertHeld();
-    return tool.execute(input as never, context);
+    return tool.execute(freshInput(input) as never, context);
   });
   switch (end.kind) {
     case "returned":
@@ -154,16 +156,51 @@ function thrown(
   signal: AbortSignal,
   correlation: Correlation,
 ): { readonly kind: "failed"; readonly failure: FailedTry } {
-  if (isControlFlow(error)) throw error;
+  if (isHostile(error))
+    return failedTry("failed", "tool_error", "It threw something that cannot be read.", correlation, true);
+  if (steersTheRun(run, error)) throw error;
   const message = run.secrets.hideText(errorText(error));
   if (NotApplied.isInstance(error))
     return failedTry("not_applied", "not_applied", message, correlation, true);
   if (NeedsHuman.isInstance(error))
-    return failedTry("needs_human", run.secrets.hideText(error.details.reason), message, correlation, true);
+    return failedTry("needs_human", run.secrets.hideText(reasonOf(error)), message, correlation, true);
   // An aborted tool may or may not have done its work.
   if (run.signal.aborted) return failedTry("aborted", "aborted", message, correlation, true);
   if (signal.aborted) return failedTry("timed_out", "timeout", message, correlation, true);
   return failedTry("failed", "tool_error", message, correlation, true);
+}
+
+/** A proxy that was revoked, for one, throws whatever is asked of it. */
+function isHostile(error: unknown): boolean {
+  try {
+    if (error instanceof Error) void error.message;
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** What types promise, for a tool that came without them. */
+function reasonOf(error: { readonly details?: { readonly reason?: unknown } }): string {
+  const reason = error.details?.reason;
+  return typeof reason === "string" && reason !== "" ? reason.toWellFormed() : "needs_human";
+}
+
+/** What a tool throws to pause or end the run. A lost lease has to be this run's: a tool may run others. */
+function steersTheRun(run: RunHandle, error: unknown): boolean {
+  if (LeaseLostError.isInstance(error))
+    return error.details.runId === run.runId && error.details.epoch === run.fence.epoch;
+  return isControlFlow(error) && !PersonNeededError.isInstance(error);
+}
+
+/** A tool that changes its arguments does not change those of the next try. */
+function freshInput(input: unknown): unknown {
+  if (isJson(input)) return throughJson(input);
+  try {
+    return structuredClone(input);
+  } catch {
+    return input; // It holds what cannot be copied, by the tool's own schema.
+  }
 }
 
 type Correlation = { id: string | null };
@@ -197,12 +234,12 @@ export async function lookUp(
   run.lease.assertHeld();
   const bounded = new BoundedAttempt(run, tool.timeoutMs);
   const context = callContext(run, call, attempt, bounded.signal, correlation);
-  const end = await bounded.settle(() => tool.reconcile?.(input as never, context));
+  const end = await bounded.settle(() => tool.reconcile?.(freshInput(input) as never, context));
   run.signal.throwIfAborted();
   reach(run, "tool:reconciled", stepPath, turnIndex);
   if (end.kind === "given_up") return { status: "unknown", problem: tookTooLong(tool) };
   if (end.kind === "threw") {
-    if (isControlFlow(end.error)) throw end.error;
+    if (steersTheRun(run, end.error)) throw end.error;
     return { status: "unknown", problem: run.secrets.hideText(errorText(end.error)) };
   }
   if (!isReconciliation(end.value))

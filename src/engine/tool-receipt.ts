@@ -14,6 +14,7 @@ export function makeReceipt(
   outcome: ToolOutcome,
 ): NewReceipt {
   const { output } = outcome;
+  if (outcome.uncertain) run.uncertainties.note();
   const text = JSON.stringify(output.value);
   const inline = {
     ...outcome,

@@ -1,10 +1,17 @@
 import { type ToolCallPart, toolCallsOf } from "../core/message.ts";
 import type { NewToolCall, StoredResponse, ToolCallRecord } from "../store/store.ts";
 import { CallQueue, type Queued } from "./call-queue.ts";
-import { earlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
+import { earlierCall, earlierOf, NO_EARLIER_CALL } from "./earlier-call.ts";
 import { type CallCase, type Judgement, judgeToolCall, NO_PAST, readPast } from "./judge-tool-call.ts";
 import { begunProgress } from "./settle-tool-call.ts";
-import { type CallIdentity, identify, makePayload, type ToolCallRequest } from "./tool-call-plan.ts";
+import {
+  type CallIdentity,
+  identify,
+  makePayload,
+  reidentify,
+  type ToolCallRequest,
+} from "./tool-call-plan.ts";
+import { callId } from "./tool-gateway.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /** The tool calls of one response, ready to be written to the ledger and run. */
@@ -52,7 +59,7 @@ export async function planTurnCalls(
   for (const [i, part] of toolCallsOf(stored.content).entries()) {
     const request = requestOf(scope, stored, part, askedParts[i] ?? part);
     const row = known?.[i] ?? null;
-    const identity = await identify(run, request);
+    const identity = row === null ? await identify(run, request) : await reidentify(run, request, row);
     const occurrence =
       row?.occurrence ??
       (await scope.conversation.occurrences.next(identity.hash, identity.dedupe, identity.keyOf));
@@ -114,10 +121,7 @@ async function caseOf(
       ? ({ kind: "refused", errorCode: "invalid_input", error: identity.problem } as const)
       : await makePayload(run.rules, request, idempotencyKey);
   const isHarmless = request.tool?.recovery === "repeat" && identity.dedupe === "call";
-  const earlier =
-    isSettled || isHarmless || occurrence === 1
-      ? NO_EARLIER_CALL
-      : await earlierCall(run, identity, occurrence);
+  const earlier = isSettled || isHarmless ? NO_EARLIER_CALL : await earlierCall(run, identity, occurrence);
   return {
     place: { stepKey, stepPath: path, stepName: name, turnIndex, callIndex },
     request,
@@ -140,13 +144,19 @@ function itemOf(
   const isSettled = known !== null && known.receipt !== null;
   const item = { callIndex: place.callIndex, exclusive, follows: null, part, subject };
   if (isSettled) return { ...item, judgement: judgeToolCall(run, subject) };
-  if (payload.kind === "misconfigured")
+  if (payload.kind === "misconfigured" && (known === null || known.status === "prepared"))
     return { ...item, judgement: { kind: "misconfigured", error: payload.error } };
   const state = before?.judgement.kind;
   if (before !== null && (state === "work" || state === "pending"))
     return { ...item, follows: before.callIndex, judgement: { kind: "pending" } };
   if (state === "person" || state === "held") return { ...item, judgement: { kind: "held" } };
-  return { ...item, judgement: judgeToolCall(run, subject) };
+  if (before?.judgement.kind !== "settled") return { ...item, judgement: judgeToolCall(run, subject) };
+  // What the call before it came to is not in the store yet.
+  const earlier = earlierOf(callId(run, before.subject.place), before.judgement.outcome);
+  return {
+    ...item,
+    judgement: judgeToolCall(run, earlier.kind === "none" ? subject : { ...subject, earlier }),
+  };
 }
 
 function begun({ run }: TurnScope, item: CallItem, begunAt: number): CallItem {

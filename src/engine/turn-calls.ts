@@ -1,11 +1,10 @@
 import { PersonNeededError } from "../core/errors.ts";
 import type { ToolCallPart, ToolOutput } from "../core/message.ts";
 import type { NewWait } from "../core/wait.ts";
-import { type EarlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
+import { earlierOf } from "./earlier-call.ts";
 import { judgeToolCall } from "./judge-tool-call.ts";
 import { type CallEnd, settleToolCall } from "./settle-tool-call.ts";
 import { callId } from "./tool-gateway.ts";
-import type { ToolOutcome } from "./tool-outcome.ts";
 import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "./tool-receipt.ts";
 import type { CallItem, TurnCalls } from "./turn-call-plan.ts";
 import type { TurnScope } from "./turn-scope.ts";
@@ -181,10 +180,4 @@ async function allOf(work: readonly Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(work);
   const failure = outcomes.find((outcome) => outcome.status === "rejected");
   if (failure !== undefined) throw failure.reason;
-}
-
-function earlierOf(toolCallId: string, { status, output, uncertain, duplicateOf }: ToolOutcome): EarlierCall {
-  if (status === "succeeded" || status === "deduplicated")
-    return { kind: "succeeded", toolCallId: duplicateOf ?? toolCallId, output };
-  return uncertain ? { kind: "uncertain", toolCallId, failedWith: output.value } : NO_EARLIER_CALL;
 }

@@ -172,6 +172,10 @@ export interface StoreReader {
   listCodeStepCalls(stepKey: number): Promise<readonly ToolCallRecord[]>;
   /** The tries that brought no receipt, in the order of their calls. */
   listToolCallTries(runId: string): Promise<readonly ToolCallTry[]>;
+  /** Whether a call of the run has failed and may have happened all the same. */
+  hasUncertainCalls(runId: string): Promise<boolean>;
+  /** The newest such call of this identity, unless one with the same identity has succeeded since. */
+  findUncertainCall(runId: string, identityHash: Uint8Array): Promise<ToolCallRecord | null>;
   findToolCall(idempotencyKey: Uint8Array): Promise<ToolCallRecord | null>;
   /** Whether the ledger holds a call with this key. */
   hasToolCall(idempotencyKey: Uint8Array): Promise<boolean>;

@@ -103,6 +103,17 @@ describe("decideToolCall", () => {
     ],
     ["repeats what a person says is to be repeated", { isToRetry: true }, { kind: "retry" }],
     ["repeats what said that nothing happened", { wasNotApplied: true }, { kind: "retry" }],
+    ["repeats what was approved", { recovery: "keyed", approval: "given" }, { kind: "retry" }],
+    [
+      "asks before it repeats with other arguments than were approved",
+      { recovery: "keyed", approval: "outdated" },
+      { kind: "ask", why: "outdated_approval" },
+    ],
+    [
+      "does not repeat what was denied since",
+      { recovery: "keyed", approval: "denied" },
+      { kind: "ask", why: "in_doubt" },
+    ],
   ];
 
   it.each(doubts)("%s", (_, over, expected) => {
@@ -191,17 +202,25 @@ describe("decideFailedTry", () => {
   ];
 
   it.each(rows)("%s of a %s tool with %i retries left: %j", (outcome, recovery, retriesLeft, expected) => {
-    expect(decideFailedTry(outcome, recovery, retriesLeft, false)).toEqual(expected);
+    expect(decideFailedTry(outcome, recovery, retriesLeft, false, false)).toEqual(expected);
   });
 
   it("puts the same error before a person when it has come often enough", () => {
     for (const recovery of RECOVERIES)
       for (const outcome of ["failed", "not_applied", "timed_out"] as const)
-        expect(decideFailedTry(outcome, recovery, 5, true)).toEqual({ kind: "escalate" });
+        expect(decideFailedTry(outcome, recovery, 5, true, false)).toEqual({ kind: "escalate" });
+  });
+
+  it("is uncertain where an earlier try may have happened, whatever the last one says of itself", () => {
+    for (const recovery of RECOVERIES) {
+      const expected = { kind: "fail", uncertain: recovery !== "repeat" };
+      expect(decideFailedTry("not_applied", recovery, 0, false, true)).toEqual(expected);
+      expect(decideFailedTry("not_applied", recovery, 1, false, true)).toEqual({ kind: "retry" });
+    }
   });
 
   it("leaves an aborted try to whoever goes on with the run, however often it failed before", () => {
-    expect(decideFailedTry("aborted", "repeat", 5, true)).toEqual({ kind: "doubt" });
+    expect(decideFailedTry("aborted", "repeat", 5, true, false)).toEqual({ kind: "doubt" });
   });
 });
 

@@ -81,9 +81,14 @@ describe("a process that is told to stop", () => {
     const variant: Variant = { payRecovery: "opaque" };
     const worker = await terminated(folder, { at: "after-effect", tool: "pay", turn: 2 }, variant);
     await assertCancelled(folder, worker);
-    const error = await folder.error({ scenario: "errands", act: RESUME, variant });
-    expect(error.name).toBe("ToolCallInDoubtError");
+    const result = await folder.result({ scenario: "errands", act: RESUME, variant });
+    expect(result).toMatchObject({ status: "waiting", resumed: true });
+    expect(result.waits).toMatchObject([{ kind: "in_doubt", toolCallId: "errands-1/errands#2.1" }]);
     expect(folder.tries("pay", "town/2")).toBe(1);
+    expect(folder.effects("look", "town/2")).toBe(1);
+    // It was told to stop, and it said so: that is kept, beside the question.
+    const tries = await folder.withStore((store) => store.listToolCallTries("errands-1"));
+    expect(tries).toMatchObject([{ toolCallId: "errands-1/errands#2.1", attempt: 1, outcome: "aborted" }]);
   });
 
   test("is not taken for dead: run without an id starts another one", async () => {

@@ -1,9 +1,15 @@
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/index.ts";
 import { type CrashFolder, crashFolder } from "./crash-folder.ts";
-import type { Act } from "./worker-order.ts";
+import { effectServer } from "./effect-server.ts";
+import type { Act, Said, Variant } from "./worker-order.ts";
 
 const RUN: Act = { do: "run", input: "town", runId: "receipts-1" };
 const RESUME: Act = { do: "resume", runId: "receipts-1" };
+
+function orderOf({ arguments: input }: JsonObject): unknown {
+  return (input as JsonObject).order;
+}
 
 /** Four calls at once; two of them, alike, come to their receipts, the other two are still at it. */
 async function killedAfterTwo(at: "before-effect" | "after-effect"): Promise<CrashFolder> {
@@ -21,6 +27,7 @@ async function killedAfterTwo(at: "before-effect" | "after-effect"): Promise<Cra
 describe("a code step killed after two of four calls", () => {
   test.for([
     { at: "before-effect", reversed: false },
+    { at: "before-effect", reversed: true },
     { at: "after-effect", reversed: false },
     // Receipts are found by what was asked for, not by when.
     { at: "after-effect", reversed: true },
@@ -44,20 +51,49 @@ describe("a code step killed after two of four calls", () => {
 
       const calls = await folder.withStore((store) => store.listToolCalls("receipts-1"));
       expect(calls.map(({ status }) => status)).toEqual(Array(4).fill("succeeded"));
-      expect(calls.map(({ attempt }) => attempt)).toEqual([1, 1, 2, 2]);
+      // Which of them has which row is a matter of who was faster; what each of them came to is not.
+      expect(calls.map(({ request, occurrence, attempt }) => ({ request, occurrence, attempt }))).toEqual(
+        expect.arrayContaining([
+          { request: { order: "same" }, occurrence: 1, attempt: 1 },
+          { request: { order: "same" }, occurrence: 2, attempt: 1 },
+          { request: { order: "third" }, occurrence: 1, attempt: 2 },
+          { request: { order: "fourth" }, occurrence: 1, attempt: 2 },
+        ]),
+      );
+      const tries = await folder.withStore((store) => store.listToolCallTries("receipts-1"));
+      expect(tries.map(({ outcome }) => outcome)).toEqual(["lost", "lost"]);
     },
   );
 
-  test("stops where one of the others may not be repeated, and asks for none of them", async () => {
+  test("asks a person about each of the others that may not be repeated, and runs none of them", async () => {
     const folder = await killedAfterTwo("after-effect");
     const before = folder.witness();
-    const error = await folder.error({
-      scenario: "receipts",
-      act: RESUME,
-      variant: { payRecovery: "opaque" },
-    });
-    expect(error.name).toBe("ToolCallInDoubtError");
+    const variant: Variant = { payRecovery: "opaque" };
+    const asking = await folder.result({ scenario: "receipts", act: RESUME, variant });
+    expect(asking.status).toBe("waiting");
+    expect(asking.waits.map(({ kind }) => kind)).toEqual(["in_doubt", "in_doubt"]);
+    expect(new Set(asking.waits.map(({ subject }) => orderOf(subject)))).toEqual(
+      new Set(["third", "fourth"]),
+    );
     expect(folder.witness()).toEqual(before);
+
+    // One is said to have happened. The other still waits, and the step does not begin to end without it.
+    const third = asking.waits.find(({ subject }) => orderOf(subject) === "third")?.toolCallId ?? "";
+    await folder.withStore((store) => store.settle(third, { as: "succeeded", result: "paid third by hand" }));
+    const still = await folder.result({ scenario: "receipts", act: RESUME, variant });
+    expect(still.waits.map(({ subject }) => orderOf(subject))).toEqual(["fourth"]);
+    const said = { inDoubt: { as: "retry" } } as const;
+    const answer: Act = { do: "answer", runId: "receipts-1", said };
+    const result = await folder.result({ scenario: "receipts", act: answer, variant });
+    expect(result).toMatchObject({ status: "succeeded", waits: [] });
+    expect(result.output).toMatch(
+      /^paid fourth under .*; paid same under .*; paid same under .*; paid third by hand$/,
+    );
+    expect({ third: folder.tries("pay", "third"), fourth: folder.tries("pay", "fourth") }).toEqual({
+      third: 1,
+      fourth: 2,
+    });
+    expect(folder.tries("pay", "same")).toBe(2);
   });
 });
 
@@ -69,4 +105,60 @@ test("a code step killed when all of its calls have receipts runs none of them a
   expect(result.status).toBe("succeeded");
   expect(folder.tries("pay")).toBe(4);
   expect(result.output).toContain("paid fourth under");
+});
+
+/** Step code that booked the window, was killed, and asks for the terrace when it is run again. */
+describe("a code step that asks for something else after it was killed", () => {
+  const BOOK: Act = { do: "run", input: "window", runId: "booking-1" };
+  const RESUME_BOOKING: Act = { do: "resume", runId: "booking-1" };
+  const answer = (said: Said): Act => ({ do: "answer", runId: "booking-1", said });
+
+  test("waits for a person, and does what that one says", async () => {
+    const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
+    const booking = { server: server.url, recovery: "keyed" } as const;
+    const scenario = "bookingsByCode";
+    const crash = { point: "tool:receipt-stored" } as const;
+    await folder.killed({ scenario, act: BOOK, variant: { booking }, crash });
+    const variant: Variant = { booking: { ...booking, tables: ["terrace"] } };
+    const asking = await folder.result({ scenario, act: RESUME_BOOKING, variant });
+    expect(asking.waits).toMatchObject([
+      {
+        kind: "approval",
+        toolCallId: "booking-1/booking#0.2",
+        subject: { arguments: { table: "terrace" }, earlier: "booking-1/booking#0.1" },
+      },
+    ]);
+    expect(asking.waits[0]?.question).toContain("now calls it with other arguments");
+    expect(server.effects).toEqual(["window"]);
+
+    const denied = await folder
+      .copy()
+      .result({ scenario, act: answer({ approval: { deny: "One is enough." } }), variant });
+    expect(denied.status).toBe("succeeded");
+    expect(denied.output).toContain("A person did not let book run: One is enough.");
+    expect(server.effects).toEqual(["window"]);
+
+    const approved = await folder.result({ scenario, act: answer({ approval: "approve" }), variant });
+    expect(approved).toMatchObject({ status: "succeeded", output: "Done: terrace is booking 2.", waits: [] });
+    expect(server.effects).toEqual(["window", "terrace"]);
+  });
+
+  test("waits for a person about what it left in doubt as well", async () => {
+    const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
+    const booking = { server: server.url, recovery: "keyed" } as const;
+    const scenario = "bookingsByCode";
+    await folder.killed({ scenario, act: BOOK, variant: { booking }, crash: { point: "tool:executed" } });
+    const variant: Variant = { booking: { ...booking, tables: ["terrace"] } };
+    const asking = await folder.result({ scenario, act: RESUME_BOOKING, variant });
+    expect(asking.waits.map(({ kind }) => kind)).toEqual(["approval"]);
+    // What was booked before it was killed is nobody's any more. It is not forgotten, and not booked again.
+    const left = await folder.result({ scenario, act: answer({ approval: "approve" }), variant });
+    expect(left.waits).toMatchObject([{ kind: "in_doubt", toolCallId: "booking-1/booking#0.1" }]);
+    expect(server.effects).toEqual(["window", "terrace"]);
+
+    const act = answer({ inDoubt: { as: "succeeded", result: "It was booked, and is cancelled." } });
+    const result = await folder.result({ scenario, act, variant });
+    expect(result).toMatchObject({ status: "succeeded", output: "Done: terrace is booking 2.", waits: [] });
+    expect(server.requests).toBe(2);
+  });
 });

@@ -1,13 +1,13 @@
 // The parent's side: a folder with a database and its witnesses, and the worker processes that are let loose on it.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { openStore, type Store } from "../../src/index.ts";
 import { readOutside, readWitness, type WitnessKind, type WitnessLine, type WitnessOf } from "./witness.ts";
 import type { ReportedError, ReportedResult, WorkerOrder, WorkerReport } from "./worker-order.ts";
@@ -30,16 +30,17 @@ export type Worker = {
 
 type Order = Omit<WorkerOrder, "folder" | "variant"> & { readonly variant?: WorkerOrder["variant"] };
 
-/** A folder of its own for one test, removed with all that works in it when the test is over. */
+/** A folder of its own for one test, looked through and removed with all that works in it when the test is over. */
 export function crashFolder(): CrashFolder {
   const folder = CrashFolder.make();
-  onTestFinished(() => folder.remove());
+  onTestFinished(() => folder.finish());
   return folder;
 }
 
 export class CrashFolder {
   readonly path: string;
   readonly #workers = new Set<ChildProcess>();
+  #isTamperedWith = false;
 
   private constructor(path: string) {
     this.path = path;
@@ -55,14 +56,41 @@ export class CrashFolder {
   copy(): CrashFolder {
     const folder = new CrashFolder(mkdtempSync(join(tmpdir(), "pawl-crash-")));
     cpSync(this.path, folder.path, { recursive: true });
-    onTestFinished(() => folder.remove());
+    folder.#isTamperedWith = this.#isTamperedWith;
+    onTestFinished(() => folder.finish());
     return folder;
   }
 
+  /** Whatever a test did, in the end each of its runs is stored as it was written. */
+  async finish(): Promise<void> {
+    try {
+      await this.#endWorkers();
+      if (!this.#isTamperedWith) await this.assertVerified();
+    } finally {
+      await this.remove();
+    }
+  }
+
   async remove(): Promise<void> {
+    await this.#endWorkers();
+    rmSync(this.path, { recursive: true, force: true });
+  }
+
+  /** Stopped ones too: nobody can put off a SIGKILL. */
+  async #endWorkers(): Promise<void> {
     for (const worker of this.#workers) worker.kill("SIGKILL");
     while (this.#workers.size > 0) await sleep(5);
-    rmSync(this.path, { recursive: true, force: true });
+  }
+
+  async assertVerified(): Promise<void> {
+    if (!existsSync(join(this.path, "pawl.db"))) return;
+    await this.withStore(async (store) => {
+      for (const { runId } of await store.listRuns()) {
+        const { events, problems } = await store.verify(runId);
+        expect({ runId, problems }).toEqual({ runId, problems: [] });
+        expect(events).toBeGreaterThan(0);
+      }
+    });
   }
 
   /** Starts a worker and does not wait for it. */
@@ -98,6 +126,13 @@ export class CrashFolder {
 
   async error(order: Order): Promise<ReportedError> {
     return asError(await this.end(order));
+  }
+
+  /** Has the worker that waits in a model or tool stop, as by SIGSTOP from outside. */
+  async stopWaiting(): Promise<void> {
+    const before = this.lines("waiting").length;
+    writeFileSync(join(this.path, "stop"), "");
+    await this.untilWaiting(before + 1);
   }
 
   /** Waits until workers have said `times` times that they wait for us. */
@@ -145,6 +180,7 @@ export class CrashFolder {
 
   /** What only a person with the database file could do. */
   sql(text: string): void {
+    this.#isTamperedWith = true;
     const database = new DatabaseSync(join(this.path, "pawl.db"));
     database.exec(text);
     database.close();

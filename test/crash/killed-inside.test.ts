@@ -74,44 +74,58 @@ describe("a process killed in a tool that says nothing about being repeated", ()
   const variant: Variant = { payRecovery: "opaque" };
 
   test.for(["before-effect", "after-effect"] as const)(
-    "stops the run, %s, and the tool is not run again",
+    "leaves the run to a person, %s, and the tool is not run again",
     async (at) => {
       const folder = crashFolder();
       await killInside(folder, { tool: "pay", at, turn: 2 }, { variant });
-      const before = folder.witness();
+      const paid = folder.outside();
 
-      const error = await folder.error({ scenario: "errands", act: RESUME, variant });
-      expect(error.name).toBe("ToolCallInDoubtError");
-      expect(error.details).toEqual({ toolCallId: "errands-1/errands#2.1", tool: "pay", recovery: "opaque" });
-      expect(error.message).toContain("errands-1/errands#2.1");
-      expect(error.message).toContain("nobody here knows whether it happened");
-      expect(error.message).toContain('declare `recovery: "keyed"`');
-
-      // The run says so to whoever asks, and asking again changes nothing.
-      const run = await folder.withStore((store) => store.getRun("errands-1"));
-      expect(run).toMatchObject({
-        status: "failed",
-        error: { code: "tool_call_in_doubt", message: error.message },
+      const result = await folder.result({ scenario: "errands", act: RESUME, variant });
+      expect(result).toMatchObject({ status: "waiting", output: null, resumed: true });
+      const [wait, ...others] = result.waits;
+      expect(others).toEqual([]);
+      expect(wait).toMatchObject({
+        kind: "in_doubt",
+        toolCallId: "errands-1/errands#2.1",
+        attempt: 1,
+        status: "open",
+        subject: { tool: "pay", recovery: "opaque", arguments: { order: "town/2" } },
       });
-      expect(await folder.error({ scenario: "errands", act: RUN, variant })).toEqual(error);
-      expect(await folder.error({ scenario: "errands", act: RESUME, variant })).toEqual(error);
+      expect(wait?.question).toContain("Nobody here knows whether errands-1/errands#2.1 of pay happened");
+      expect(await folder.withStore((store) => store.getRun("errands-1"))).toMatchObject({
+        status: "waiting",
+        owner: null,
+        error: null,
+        reserved: { tokens: 0, microDollars: 0 },
+      });
+
+      // The run says so to whoever asks, with or without its id, and asking again changes nothing.
+      const before = folder.witness();
+      for (const act of [RUN, RESUME, { do: "run", input: "town" } as const])
+        expect(await folder.result({ scenario: "errands", act, variant })).toEqual(result);
       expect(folder.witness()).toEqual(before);
+      expect(folder.outside()).toEqual(paid);
+      expect(folder.tries("pay", "town/2")).toBe(1);
+      expect(asked(folder, 2)).toBe(1);
     },
   );
 
-  test("goes on once the tool says that its key makes it safe", async () => {
+  test("goes on once the tool says that its key makes it safe, and nobody is asked any more", async () => {
     const folder = crashFolder();
     await killInside(folder, { tool: "pay", at: "after-effect", turn: 2 }, { variant });
-    await folder.error({ scenario: "errands", act: RESUME, variant });
+    const asking = await folder.result({ scenario: "errands", act: RESUME, variant });
+    expect(asking.waits).toHaveLength(1);
     const result = await folder.result({ scenario: "errands", act: RESUME });
 
-    expect(result.status).toBe("succeeded");
+    expect(result).toMatchObject({ status: "succeeded", waits: [] });
     expect(folder.outside()).toEqual(EVERY_ORDER);
     expect(folder.tries("pay", "town/2")).toBe(2);
     expect(asked(folder, 2)).toBe(1);
+    const waits = await folder.withStore((store) => store.listWaits("errands-1"));
+    expect(waits.map(({ status }) => status)).toEqual(["withdrawn"]);
   });
 
-  test("stops before any other call of the turn is made", async () => {
+  test("lets the other calls of the turn run while a person is asked", async () => {
     const folder = crashFolder();
     await folder.killed({
       scenario: "errands",
@@ -119,10 +133,23 @@ describe("a process killed in a tool that says nothing about being repeated", ()
       variant,
       crash: { point: "turn:journaled", turn: 2 },
     });
-    const before = folder.witness();
-    const error = await folder.error({ scenario: "errands", act: RESUME, variant });
-    expect(error.name).toBe("ToolCallInDoubtError");
-    expect(folder.witness()).toEqual(before);
+    expect(folder.tries("look", "town/2")).toBe(0);
+    const asking = await folder.result({ scenario: "errands", act: RESUME, variant });
+    expect(asking.waits.map(({ toolCallId }) => toolCallId)).toEqual(["errands-1/errands#2.1"]);
+    expect({ paid: folder.tries("pay", "town/2"), looked: folder.effects("look", "town/2") }).toEqual({
+      paid: 0,
+      looked: 1,
+    });
+
+    const said = { inDoubt: { as: "retry" } } as const;
+    const answer: Act = { do: "answer", runId: "errands-1", said };
+    const result = await folder.result({ scenario: "errands", act: answer, variant });
+    expect(result.status).toBe("succeeded");
+    expect(folder.outside()).toEqual(EVERY_ORDER);
+    // The look has its receipt: it is not run again beside the call that a person lets run.
+    expect(folder.effects("look")).toBe(4);
+    expect(folder.tries("pay")).toBe(4);
+    expect(asked(folder, 2)).toBe(1);
   });
 
   test("with its receipt stored, is in no doubt", async () => {
@@ -134,7 +161,7 @@ describe("a process killed in a tool that says nothing about being repeated", ()
       crash: { point: "tool:receipt-stored", turn: 2 },
     });
     const result = await folder.result({ scenario: "errands", act: RESUME, variant });
-    expect(result.status).toBe("succeeded");
+    expect(result).toMatchObject({ status: "succeeded", waits: [] });
     expect(folder.tries("pay")).toBe(4);
     expect(folder.outside()).toEqual(EVERY_ORDER);
   });

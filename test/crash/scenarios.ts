@@ -1,40 +1,36 @@
 // The agents and pipelines that the crash tests run. Each is made anew in every process, from its name and a variant.
 
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
-import {
-  agent,
-  type Json,
-  Pipeline,
-  Step,
-  type StepNode,
-  type Tool,
-  type ToolCallContext,
-  tool,
-} from "../../src/index.ts";
+import { agent, type Json, Pipeline, Step, type StepNode, type Tool, tool } from "../../src/index.ts";
 import {
   type Script,
   type ScriptedResponse,
   type ScriptedTurn,
   scriptedModel,
 } from "../../src/testing/index.ts";
-import { untilThere } from "./signal-file.ts";
+import { bookings, bookingsByCode } from "./booking-scenarios.ts";
+import { chores } from "./chores-scenario.ts";
+import { correspondence } from "./correspondence-scenario.ts";
+import { mailing } from "./mailing-scenario.ts";
+import { labelOf, resultsIn } from "./prompt.ts";
+import { bearEffect, pause, type Setting, toolWork, waitForParent } from "./tool-work.ts";
 import { bearWitness, enterOutside } from "./witness.ts";
-import type { Variant, WaitingPlace } from "./worker-order.ts";
-
-/** What a scenario is made from. */
-export type Setting = {
-  readonly folder: string;
-  readonly variant: Variant;
-  readonly wait: WaitingPlace | undefined;
-};
 
 export type ScenarioName = keyof typeof SCENARIOS;
 
-export const SCENARIOS = { errands, marathon, report, story, receipts, reading } as const satisfies {
-  readonly [name: string]: (setting: Setting) => StepNode;
-};
+export const SCENARIOS = {
+  errands,
+  marathon,
+  report,
+  story,
+  receipts,
+  reading,
+  bookings,
+  bookingsByCode,
+  chores,
+  correspondence,
+  mailing,
+} as const satisfies { readonly [name: string]: (setting: Setting) => StepNode };
 
 /** How many turns the agent of `errands` takes: all but the last one call both tools. */
 export const ERRAND_TURNS = 5;
@@ -255,69 +251,4 @@ function errandTools(setting: Setting): { readonly [name in ToolName]: Tool } {
     },
   });
   return { pay, look, ship };
-}
-
-/** Tells that it was entered, has its effect, and waits before or after it where it was told to. */
-async function toolWork(
-  setting: Setting,
-  name: string,
-  order: string,
-  call: ToolCallContext,
-  effect: () => unknown,
-): Promise<void> {
-  const { folder, wait } = setting;
-  bearWitness(folder, { kind: "tried", ...toolWitness(name, order, call) });
-  const waits =
-    wait !== undefined &&
-    wait.turn === call.turnIndex &&
-    (wait.tool === undefined || wait.tool === name) &&
-    (wait.orders === undefined || wait.orders.includes(order));
-  await pause(setting);
-  if (waits && wait.at === "before-effect") await waitForParent(setting, call.signal);
-  effect();
-  await pause(setting);
-  if (waits && wait.at === "after-effect") await waitForParent(setting, call.signal);
-}
-
-function bearEffect(folder: string, name: string, order: string, call: ToolCallContext): void {
-  bearWitness(folder, { kind: "effect", ...toolWitness(name, order, call) });
-}
-
-function toolWitness(name: string, order: string, call: ToolCallContext) {
-  const { idempotencyKey: key, stepId, turnIndex: turn, turnKey, attempt } = call;
-  return { tool: name, order, key, stepId, turn, turnKey, attempt };
-}
-
-/** For as long as chance will have it, so that a kill from outside finds the worker in every place. */
-async function pause({ variant }: Setting): Promise<void> {
-  if (variant.longestPauseMs !== undefined) await sleep(Math.random() * variant.longestPauseMs);
-}
-
-async function waitForParent({ folder, wait }: Setting, signal: AbortSignal | undefined): Promise<void> {
-  bearWitness(folder, { kind: "waiting", place: wait?.at ?? "" });
-  await untilThere(join(folder, "release"), wait?.deaf === true ? undefined : signal);
-}
-
-type Prompt = ScriptedTurn["options"];
-
-/** The first user message. */
-function labelOf({ prompt }: Prompt): string {
-  for (const message of prompt) {
-    if (message.role !== "user") continue;
-    return message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
-  }
-  return "";
-}
-
-/** The tool results that the model is shown, as texts. */
-function resultsIn({ prompt }: Prompt): string[] {
-  return prompt.flatMap((message) =>
-    message.role !== "tool"
-      ? []
-      : message.content.flatMap((part) =>
-          part.type !== "tool-result" || !("value" in part.output)
-            ? []
-            : [typeof part.output.value === "string" ? part.output.value : JSON.stringify(part.output.value)],
-        ),
-  );
 }

@@ -155,7 +155,7 @@ test("a process that slept past its lease finds the run taken, and does nothing 
   await folder.until(() =>
     folder.lines("reached").some((line) => line.point === "tool:receipt-stored" && line.turn === 2),
   );
-  process.kill(sleeper.pid, "SIGSTOP");
+  await folder.stopWaiting();
   // Its lock is held, so the other one has to wait until the lease has run out.
   const result = await folder.result({ scenario: "errands", act: { ...RESUME, wait: true } });
   expect(result.status).toBe("succeeded");

@@ -43,10 +43,11 @@ export function bearWitness(folder: string, line: WitnessLine): void {
   appendFileSync(witnessFile(folder), `${JSON.stringify(line)}\n`, { flush: true });
 }
 
+/** What stands behind the last line's end is still being written. */
 export function readWitness(folder: string): WitnessLine[] {
   return readIfThere(witnessFile(folder))
     .split("\n")
-    .filter((line) => line !== "")
+    .slice(0, -1)
     .map((line) => JSON.parse(line) as WitnessLine);
 }
 

@@ -1,6 +1,6 @@
 // What the parent tells a worker process, and what the worker tells back. Both are one JSON text.
 
-import type { Budget, Json, Pricing, RecoveryClass } from "../../src/index.ts";
+import type { Budget, Json, Pricing, RecoveryClass, Settlement, WaitRecord } from "../../src/index.ts";
 import type { CrashPoint } from "../../src/testing/index.ts";
 import type { ScenarioName } from "./scenarios.ts";
 
@@ -13,6 +13,8 @@ export type WorkerOrder = {
   readonly act: Act;
   /** Dies here by SIGKILL. */
   readonly crash?: CrashSite;
+  /** Stops here by SIGSTOP, until the parent continues or kills it. */
+  readonly stop?: CrashSite;
   /** Waits here until the parent releases or kills it. */
   readonly wait?: WaitingPlace;
   /** Both of two racing workers wait for the same file, before or after they open the store. */
@@ -29,7 +31,14 @@ export type Act =
       readonly runId?: string;
       readonly fresh?: boolean;
     } & Options)
-  | ({ readonly do: "resume"; readonly runId: string } & Options);
+  | ({ readonly do: "resume"; readonly runId: string } & Options)
+  | ({ readonly do: "answer"; readonly runId: string; readonly said: Said } & Options);
+
+/** What a person says to every open question of its kind, before the run goes on. */
+export type Said = {
+  readonly approval?: "approve" | { readonly deny: string };
+  readonly inDoubt?: Settlement;
+};
 
 type Options = { readonly wait?: boolean; readonly budget?: Budget };
 
@@ -49,6 +58,8 @@ export type WaitingPlace = {
   readonly orders?: readonly string[];
   /** Goes on working when it is told to stop. */
   readonly deaf?: boolean;
+  /** Nothing else of its process gets its turn meanwhile. */
+  readonly blocks?: boolean;
 };
 
 /** Everything that a test changes between two processes. */
@@ -86,6 +97,30 @@ export type Variant = {
   readonly longestPauseMs?: number;
   readonly draftName?: string;
   readonly noteName?: string;
+  readonly maxParallelToolCalls?: number;
+  readonly booking?: BookingVariant;
+  readonly mailing?: MailingVariant;
+};
+
+export type BookingVariant = {
+  /** Where the server is that takes bookings. */
+  readonly server: string;
+  readonly recovery: RecoveryClass;
+  readonly approval?: boolean;
+  /** What the agent asks for in its first turn, in this order; `book` alone unless said otherwise. */
+  readonly calls?: readonly ("book" | "look")[];
+  /** What the code asks for; what the run was started with unless said otherwise. */
+  readonly tables?: readonly string[];
+  /** Ten minutes unless said otherwise: a process that is known to be dead is not waited for. */
+  readonly timeoutMs?: number;
+  readonly landsWithinMs?: number;
+};
+
+export type MailingVariant = {
+  readonly port: number;
+  readonly recovery: RecoveryClass;
+  /** Whether the model asks for the same mail again, in other words. */
+  readonly insists?: boolean;
 };
 
 export type WorkerReport =
@@ -98,6 +133,7 @@ export type ReportedResult = {
   readonly output: Json;
   readonly context: { readonly [key: string]: Json };
   readonly usage: { readonly modelCalls: number; readonly charged: { readonly tokens: number } };
+  readonly waits: readonly WaitRecord[];
   readonly resumed: boolean;
 };
 

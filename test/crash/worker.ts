@@ -1,12 +1,20 @@
 // A process to be killed: works on one run as it is ordered to, and writes what became of it as its last line.
 
 import { join } from "node:path";
-import { openStore, PawlError, ResumeError, Runner } from "../../src/index.ts";
+import { openStore, PawlError, ResumeError, Runner, type Store } from "../../src/index.ts";
 import { type CrashProbe, crashAt } from "../../src/testing/index.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { untilThere } from "./signal-file.ts";
+import { stopHere } from "./tool-work.ts";
 import { bearWitness } from "./witness.ts";
-import type { CrashSite, ReportedError, ReportedResult, WorkerOrder, WorkerReport } from "./worker-order.ts";
+import type {
+  CrashSite,
+  ReportedError,
+  ReportedResult,
+  Said,
+  WorkerOrder,
+  WorkerReport,
+} from "./worker-order.ts";
 
 const order = JSON.parse(process.argv[2] ?? "null") as WorkerOrder;
 const report = await work(order);
@@ -23,7 +31,11 @@ async function work({ folder, barrier, ...rest }: WorkerOrder): Promise<WorkerRe
       probe: probeOf(folder, rest),
       ...(rest.leaseMs === undefined ? {} : { leaseMs: rest.leaseMs }),
       ...(rest.variant.pricing === undefined ? {} : { pricing: rest.variant.pricing }),
+      ...(rest.variant.maxParallelToolCalls === undefined
+        ? {}
+        : { maxParallelToolCalls: rest.variant.maxParallelToolCalls }),
     });
+    if (rest.act.do === "answer") await answerAll(store, rest.act.runId, rest.act.said);
     return { kind: "result", result: await perform(runner, rest.act) };
   } catch (error) {
     return { kind: "error", error: describe(error) };
@@ -42,28 +54,45 @@ async function perform(runner: Runner, act: WorkerOrder["act"]): Promise<Reporte
   return JSON.parse(JSON.stringify(result)) as ReportedResult;
 }
 
+/** What a person does who has looked at every open question of the run. */
+async function answerAll(store: Store, runId: string, { approval, inDoubt }: Said): Promise<void> {
+  const person = { by: "maria" };
+  for (const { waitId, kind, toolCallId, status } of await store.listWaits(runId)) {
+    if (status !== "open") continue;
+    if (kind === "approval" && approval === "approve") await store.approve(waitId, person);
+    else if (kind === "approval" && typeof approval === "object")
+      await store.deny(waitId, approval.deny, person);
+    else if (kind === "in_doubt" && inDoubt !== undefined) await store.settle(toolCallId, inDoubt, person);
+    else throw new Error(`Nobody has an answer to ${waitId} (${kind}).`);
+  }
+}
+
 async function atBarrier(folder: string): Promise<void> {
   bearWitness(folder, { kind: "waiting", place: "barrier" });
   await untilThere(join(folder, "go"));
 }
 
-function probeOf(folder: string, { crash, trace }: Pick<WorkerOrder, "crash" | "trace">): CrashProbe {
-  const die = crash === undefined ? () => undefined : crashAtNth(crash);
+function probeOf(
+  folder: string,
+  { crash, stop, trace }: Pick<WorkerOrder, "crash" | "stop" | "trace">,
+): CrashProbe {
+  const die = crash === undefined ? () => undefined : atNth(crash, crashAt(crash.point));
+  const pause = stop === undefined ? () => undefined : atNth(stop, () => stopHere(folder));
   return (point, site) => {
     if (trace === true)
       bearWitness(folder, { kind: "reached", point, step: site.stepPath, turn: site.turnIndex });
+    pause(point, site);
     die(point, site);
   };
 }
 
-function crashAtNth({ point, occurrence = 1, ...where }: CrashSite): CrashProbe {
-  const die = crashAt(point, where);
+function atNth({ point, turn, step, occurrence = 1 }: CrashSite, act: CrashProbe): CrashProbe {
   let left = occurrence;
   return (reached, site) => {
-    if (reached !== point || (where.turn !== undefined && where.turn !== site.turnIndex)) return;
-    if (where.step !== undefined && where.step !== site.stepPath) return;
+    if (reached !== point || (turn !== undefined && turn !== site.turnIndex)) return;
+    if (step !== undefined && step !== site.stepPath) return;
     left -= 1;
-    if (left === 0) die(reached, site);
+    if (left === 0) act(reached, site);
   };
 }
 

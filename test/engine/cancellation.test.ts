@@ -5,7 +5,7 @@ import { agent as defineAgent, type ModelPort, Pipeline, Runner, Step } from "..
 import { fakeClock } from "../../src/testing/index.ts";
 import { answer, FakeOpenAiServer, hang, refusal } from "../adapters/fake-openai-server.ts";
 import { openAiModel } from "../adapters/model-request.ts";
-import { collect, failureAs, memoryStore, noteTool, noting, scriptedAgent } from "./run-fixture.ts";
+import { collect, memoryStore, noteTool, noting, scriptedAgent } from "./run-fixture.ts";
 
 const CANCELLED = { status: "cancelled", owner: null, error: null, reserved: { tokens: 0 } };
 

@@ -15,6 +15,7 @@ import { RunSecrets } from "../../src/engine/run-secrets.ts";
 import type { TurnLoopStep } from "../../src/engine/step.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
 import type { TurnScope } from "../../src/engine/turn-scope.ts";
+import { Uncertainties } from "../../src/engine/uncertainties.ts";
 import {
   agent,
   type Clock,
@@ -193,6 +194,7 @@ export async function beginRun(
     rules: makeRules(),
     secrets: new RunSecrets(new Set()),
     failures: new FailureStreaks(null),
+    uncertainties: new Uncertainties(store, runId),
     emit: () => undefined,
     probe: () => undefined,
     limit,

@@ -213,6 +213,13 @@ CREATE TABLE turns (
   follow_up TEXT
 ) STRICT;
 
+CREATE TABLE uncertain_calls (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  identity_hash BLOB NOT NULL,
+  call_no INTEGER NOT NULL REFERENCES tool_calls (call_no),
+  PRIMARY KEY (run_no, identity_hash, call_no)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE waits (
   run_no INTEGER NOT NULL REFERENCES runs (run_no),
   wait_index INTEGER NOT NULL,

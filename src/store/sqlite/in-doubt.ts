@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../core/json.ts";
 import type { Database } from "./database.ts";
 import type { RunRow } from "./run-row.ts";
+import { tryDigest } from "./tool-call-rows.ts";
 import { TURNS_PER_STEP } from "./turn-number.ts";
 
 /**
@@ -51,6 +52,7 @@ export function doubtRunningCalls(
       turn: row.int("turn_index"),
       call: row.int("call_index"),
       attempt,
+      try: tryDigest(database, run, callNo, attempt),
     };
   });
 }

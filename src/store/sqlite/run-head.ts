@@ -21,6 +21,8 @@ export type RunHead = {
   readonly steps: Map<number, StepHead>;
   /** Whether a person is asked something; null where nobody looked. Only a release of the run opens questions. */
   hasOpenWaits: boolean | null;
+  /** Whether a call of the run has failed and may have happened; null where nobody looked. */
+  hasUncertainCalls: boolean | null;
 };
 
 /** What was read of a step so far; null where nothing was. */

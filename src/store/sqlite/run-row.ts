@@ -104,6 +104,7 @@ function runHead(row: Row): RunHead {
     eventHash: row.bytes("event_hash"),
     steps: new Map(),
     hasOpenWaits: null,
+    hasUncertainCalls: null,
   };
 }
 

@@ -20,6 +20,7 @@ import * as turns from "./turn-intents.ts";
 import * as turnReaders from "./turn-readers.ts";
 import { verify } from "./verify.ts";
 import * as waits from "./wait-intents.ts";
+import { listWaits } from "./wait-readers.ts";
 
 export type SqliteStoreOptions = {
   /** Milliseconds since 1970. */
@@ -225,6 +226,14 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => turnReaders.listToolCallTries(this.#database, runId));
   }
 
+  hasUncertainCalls(runId: string): Promise<boolean> {
+    return this.#read(() => turnReaders.hasUncertainCalls(this.#database, runId));
+  }
+
+  findUncertainCall(runId: string, identityHash: Uint8Array): Promise<contract.ToolCallRecord | null> {
+    return this.#read(() => turnReaders.findUncertainCall(this.#database, runId, identityHash));
+  }
+
   findToolCall(idempotencyKey: Uint8Array): Promise<contract.ToolCallRecord | null> {
     return this.#read(() => turnReaders.findToolCall(this.#database, idempotencyKey));
   }
@@ -255,7 +264,7 @@ export class SqliteStore implements contract.Store {
   }
 
   listWaits(runId: string): Promise<readonly contract.WaitRecord[]> {
-    return this.#read(() => waits.listWaits(this.#database, runId));
+    return this.#read(() => listWaits(this.#database, runId));
   }
 
   verify(runId: string): Promise<contract.Verification> {

@@ -21,6 +21,7 @@ import {
   settledMeanwhile,
   startToolCall,
   toolCallDigest,
+  tryDigest,
   withdrawWaits,
   writeAnyReceipt,
 } from "./tool-call-rows.ts";
@@ -88,6 +89,7 @@ export function endToolCallTry(database: Database, now: number, fence: Fence, en
     attempt: end.attempt,
     outcome: end.outcome,
     ...(end.errorCode === null ? {} : { code: end.errorCode }),
+    try: tryDigest(database, run, callNo, end.attempt),
   });
 }
 

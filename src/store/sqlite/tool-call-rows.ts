@@ -99,7 +99,31 @@ function writeReceipt(
   );
   if (changed !== 1) throw settledMeanwhile(callNo);
   withdrawWaits(database, run, now, callNo);
+  if (uncertain) rememberUncertain(database, run, callNo);
+  else if (status === "succeeded") forgetUncertain(database, run, callNo);
   return digestOf(...values);
+}
+
+function rememberUncertain(database: Database, run: RunHead, callNo: number): void {
+  database.run(
+    "INSERT INTO uncertain_calls SELECT ?, identity_hash, call_no FROM tool_calls WHERE call_no = ?",
+    run.runNo,
+    callNo,
+  );
+  run.hasUncertainCalls = true;
+}
+
+/** The effect was had now, with a person's consent: what was uncertain before is not in the way any more. */
+function forgetUncertain(database: Database, run: RunHead, callNo: number): void {
+  run.hasUncertainCalls ??=
+    database.get("SELECT 1 AS found FROM uncertain_calls WHERE run_no = ? LIMIT 1", run.runNo) !== null;
+  if (!run.hasUncertainCalls) return;
+  database.run(
+    `DELETE FROM uncertain_calls
+      WHERE run_no = ? AND identity_hash = (SELECT identity_hash FROM tool_calls WHERE call_no = ?)`,
+    run.runNo,
+    callNo,
+  );
 }
 
 /**
@@ -176,6 +200,31 @@ export function receiptFacts(
   digest: string,
 ): JsonObject {
   return { step, turn: turnIndex, call: callIndex, status, source, digest };
+}
+
+/** What is kept of a try that brought no receipt, without what may be learned of it later. */
+export function tryDigest(database: Database, run: RunHead, callNo: number, attempt: number): string {
+  const row = database.get(
+    "SELECT * FROM tool_call_tries WHERE run_no = ? AND call_no = ? AND attempt = ?",
+    run.runNo,
+    callNo,
+    attempt,
+  );
+  if (row === null) throw new Error(`Try ${attempt} of call ${callNo} is not kept.`);
+  return storedTryDigest(row);
+}
+
+export function storedTryDigest(row: Row): string {
+  return digestOf(
+    row.int("call_no"),
+    row.int("attempt"),
+    row.int("started_at"),
+    row.int("ended_at"),
+    row.text("outcome"),
+    row.optionalText("error_code"),
+    row.optionalText("error_detail"),
+    row.optionalText("external_correlation_id"),
+  );
 }
 
 export function hasReceipt(database: Database, callNo: number): boolean {

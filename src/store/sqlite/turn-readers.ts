@@ -133,6 +133,25 @@ export function listCodeStepCalls(database: Database, stepKey: number): ToolCall
     .map(toolCallRecord);
 }
 
+export function hasUncertainCalls(database: Database, runId: string): boolean {
+  const runNo = requireRunNo(database, runId);
+  return database.get("SELECT 1 AS found FROM uncertain_calls WHERE run_no = ? LIMIT 1", runNo) !== null;
+}
+
+export function findUncertainCall(
+  database: Database,
+  runId: string,
+  identityHash: Uint8Array,
+): ToolCallRecord | null {
+  const row = database.get(
+    `SELECT idempotency_key FROM uncertain_calls JOIN tool_calls USING (call_no)
+      WHERE run_no = ? AND uncertain_calls.identity_hash = ? ORDER BY call_no DESC LIMIT 1`,
+    requireRunNo(database, runId),
+    identityHash,
+  );
+  return row === null ? null : findToolCall(database, row.bytes("idempotency_key"));
+}
+
 export function findToolCall(database: Database, idempotencyKey: Uint8Array): ToolCallRecord | null {
   const row = database.get(`${CALLS} WHERE idempotency_key = ?`, idempotencyKey);
   if (row === null) return null;

@@ -6,9 +6,9 @@ import type { Verification, VerificationProblem } from "../store.ts";
 import type { Database } from "./database.ts";
 import { digestOf } from "./digest.ts";
 import { chainHash, NO_EVENT_HASH, parseJson, requireRunNo } from "./run-row.ts";
-import { storedReceiptDigest, storedToolCallDigest } from "./tool-call-rows.ts";
+import { storedReceiptDigest, storedToolCallDigest, storedTryDigest } from "./tool-call-rows.ts";
 import { TURNS_OF_STEP } from "./turn-number.ts";
-import { storedAnswerDigest } from "./wait-intents.ts";
+import { storedAnswerDigest } from "./wait-readers.ts";
 
 /**
  * Looks whether what is stored of a run is what was written. The events are a chain of hashes, so one that was changed,
@@ -86,6 +86,11 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
   };
   if (type === "run.created") tell("run input", data.input);
   if (type === "run.succeeded") tell("run output", data.output);
+  for (const doubt of list(data.inDoubt)) {
+    if (!isJsonObject(doubt) || typeof doubt.step !== "string") continue;
+    const id = toolCallId(runId, doubt.step, Number(doubt.turn), Number(doubt.call));
+    tell(tryRow(id, Number(doubt.attempt)), doubt.try);
+  }
   if (typeof step !== "string") return;
   if (type === "step.finished") tell(`step ${step}`, data.output);
   if (typeof turn !== "number") return;
@@ -96,11 +101,16 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
     tell(`call ${call(list(data.calls)[0])}`, data.digest);
   else for (const [i, digest] of list(data.calls).entries()) tell(`call ${call(i + 1)}`, digest);
   if (data.call !== undefined) tell(`receipt ${call(data.call)}`, data.digest);
+  if (data.try !== undefined) tell(tryRow(call(data.call), Number(data.attempt)), data.try);
   for (const receipt of list(data.receipts)) {
     const [index, digest] = list(receipt);
     tell(`receipt ${call(index)}`, digest);
   }
   if (type === "wait.answered") tell(`wait ${waitId(runId, Number(data.wait))}`, data.answer);
+}
+
+function tryRow(id: string, attempt: number): string {
+  return `try ${attempt} of ${id}`;
 }
 
 function list(value: Json | undefined): readonly Json[] {
@@ -133,6 +143,12 @@ function readRows(database: Database, runNo: number, runId: string): Map<string,
     if (followUp !== null) rows.set(`follow-up ${id}`, digestOf(followUp));
   }
   readCalls(database, runNo, runId, rows);
+  const tries = `SELECT tries.*, step_path, turn_index, call_index FROM tool_call_tries AS tries
+                   JOIN tool_calls USING (call_no) JOIN run_steps USING (step_no) WHERE tries.run_no = ?`;
+  for (const row of database.iterate(tries, runNo)) {
+    const id = toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index"));
+    rows.set(tryRow(id, row.int("attempt")), storedTryDigest(row));
+  }
   const waits = "SELECT * FROM waits WHERE run_no = ? AND answer IS NOT NULL";
   for (const row of database.iterate(waits, runNo))
     rows.set(`wait ${waitId(runId, row.int("wait_index"))}`, storedAnswerDigest(row));

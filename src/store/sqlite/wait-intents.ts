@@ -6,7 +6,8 @@ import {
   WaitNotFoundError,
 } from "../../core/errors.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
-import { parseToolCallId, type StepPath, toolCallId } from "../../core/step-path.ts";
+import type { ToolOutput } from "../../core/message.ts";
+import { parseToolCallId, type StepPath } from "../../core/step-path.ts";
 import { estimateResultTokens, estimateTokens } from "../../core/token-estimate.ts";
 import {
   type NewWait,
@@ -14,12 +15,10 @@ import {
   type Settlement,
   type WaitAnswer,
   type WaitKind,
-  waitId,
 } from "../../core/wait.ts";
-import type { NewReceipt, Person, WaitRecord } from "../store.ts";
+import type { NewReceipt, Person } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-import { digestOf } from "./digest.ts";
-import { findRun, parseJson, type RunRow, requireRunNo, saveRun } from "./run-row.ts";
+import { findRun, type RunRow, saveRun } from "./run-row.ts";
 import {
   callNoAt,
   findCallNo,
@@ -28,6 +27,7 @@ import {
   withdrawWaits,
   writeAnyReceipt,
 } from "./tool-call-rows.ts";
+import { argumentsHashOf, storedAnswerDigest } from "./wait-readers.ts";
 
 /**
  * Opens a wait for each question that is neither open nor answered already and whose call is not settled; there is one
@@ -56,7 +56,7 @@ export function openWaits(database: Database, run: RunRow, now: number, waits: r
 function isSameQuestion(row: Row, { kind, argumentsHash }: NewWait): boolean {
   if (row.text("status") === "withdrawn") return false;
   if (kind === "approval" || row.text("kind") === "approval")
-    return row.text("kind") === kind && hashOf(row) === argumentsHash;
+    return row.text("kind") === kind && argumentsHashOf(row) === argumentsHash;
   return true;
 }
 
@@ -109,9 +109,23 @@ export function answer(database: Database, now: number, id: string, value: Json,
   assertJson(value, "The answer");
   const said = typeof value === "string" ? value : canonicalJson(value);
   const output = { type: "error-text", value: `It needed a person, who answered: ${said}` } as const;
+  const uncertain = mayHaveHappened(database, run, wait);
   closeWait(database, run, now, wait, { as: "answered", value }, person, () =>
-    settleCall(database, run, now, wait, { status: "failed", output, errorCode: "answered" }),
+    settleCall(database, run, now, wait, { status: "failed", output, errorCode: "answered", uncertain }),
   );
+}
+
+/** An answer is no settlement. A tool that asked for a person by itself did so in place of its work. */
+function mayHaveHappened(database: Database, run: RunRow, { call }: FoundWait): boolean {
+  const row = database.get("SELECT recovery FROM tool_calls WHERE call_no = ?", call.callNo);
+  if (row?.text("recovery") === "repeat") return false;
+  const other = database.get(
+    `SELECT 1 AS found FROM tool_call_tries
+      WHERE run_no = ? AND call_no = ? AND outcome NOT IN ('needs_human', 'not_applied') LIMIT 1`,
+    run.runNo,
+    call.callNo,
+  );
+  return other !== null;
 }
 
 export function settle(
@@ -136,15 +150,30 @@ export function settle(
   );
 }
 
+/** As a tool that returns the same would leave it. */
+function resultOf(value: Json): ToolOutput {
+  return typeof value === "string" ? { type: "text", value } : { type: "json", value };
+}
+
 /** What a person says becomes the receipt; null where the call is to run again. */
 function receiptOf(id: string, settlement: Settlement): SaidReceipt | null {
   switch (settlement.as) {
     case "succeeded":
       assertJson(settlement.result, "The result");
-      return { status: "succeeded", output: { type: "json", value: settlement.result }, errorCode: null };
+      return {
+        status: "succeeded",
+        output: resultOf(settlement.result),
+        errorCode: null,
+        uncertain: false,
+      };
     case "failed": {
       const value = `It was settled as failed: ${assertReason(settlement.why)}`;
-      return { status: "failed", output: { type: "error-text", value }, errorCode: "settled_failed" };
+      return {
+        status: "failed",
+        output: { type: "error-text", value },
+        errorCode: "settled_failed",
+        uncertain: false,
+      };
     }
     case "retry":
       return null;
@@ -155,7 +184,7 @@ function receiptOf(id: string, settlement: Settlement): SaidReceipt | null {
   }
 }
 
-type SaidReceipt = Pick<NewReceipt, "status" | "output" | "errorCode">;
+type SaidReceipt = Pick<NewReceipt, "status" | "output" | "errorCode" | "uncertain">;
 type FoundCall = {
   readonly callNo: number;
   readonly step: StepPath;
@@ -178,7 +207,6 @@ function settleCall(
     callIndex: call.callIndex,
     blob: null, // What people write is as long as people write.
     tokens: estimateResultTokens(JSON.stringify(said.output.value), estimateTokens),
-    uncertain: false,
     source: "person",
     correlationId: null,
     duplicateOf: null,
@@ -275,17 +303,6 @@ function answerDigest(database: Database, run: RunRow, index: number): string {
   return storedAnswerDigest(row);
 }
 
-export function storedAnswerDigest(row: Row): string {
-  return digestOf(
-    row.optionalText("answer"),
-    row.optionalText("answered_by"),
-    row.optionalBytes("arguments_hash"),
-    row.text("kind"),
-    row.int("call_no"),
-    row.int("attempt"),
-  );
-}
-
 function assertReason(why: unknown): string {
   if (typeof why === "string" && why.trim() !== "") return why;
   throw new ConfigurationError("Say why, in a sentence: it is what the model, or whoever asked, is told.");
@@ -341,37 +358,4 @@ function callNotFound(id: string): ToolCallNotFoundError {
   return new ToolCallNotFoundError(`There is no tool call ${id} in this store: list the calls of the run.`, {
     toolCallId: id,
   });
-}
-
-export function listWaits(database: Database, runId: string): WaitRecord[] {
-  return database
-    .all(
-      `SELECT waits.*, step_path, turn_index, call_index FROM waits JOIN tool_calls USING (call_no)
-         JOIN run_steps USING (step_no) WHERE waits.run_no = ? ORDER BY wait_index`,
-      requireRunNo(database, runId),
-    )
-    .map((row) => waitRecord(runId, row));
-}
-
-function waitRecord(runId: string, row: Row): WaitRecord {
-  return {
-    waitId: waitId(runId, row.int("wait_index")),
-    runId,
-    kind: row.text("kind") as WaitKind,
-    toolCallId: toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
-    attempt: row.int("attempt"),
-    question: row.text("question"),
-    subject: parseJson(row.text("subject")) as JsonObject,
-    argumentsHash: hashOf(row),
-    status: row.text("status") as WaitRecord["status"],
-    createdAt: row.int("created_at"),
-    answeredAt: row.optionalInt("answered_at"),
-    answeredBy: row.optionalText("answered_by"),
-    answer: parseJson(row.optionalText("answer")) as WaitAnswer | null,
-  };
-}
-
-function hashOf(row: Row): string | null {
-  const hash = row.optionalBytes("arguments_hash");
-  return hash === null ? null : Buffer.from(hash).toString("hex");
 }

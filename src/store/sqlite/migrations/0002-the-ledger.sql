@@ -74,6 +74,15 @@ CREATE TABLE tool_call_tries (
   PRIMARY KEY (run_no, call_no, attempt)
 ) STRICT, WITHOUT ROWID;
 
+-- Calls that failed and may have happened all the same, by what they were for: the same again needs a person. Empty in
+-- nearly every run, so finding none costs nothing.
+CREATE TABLE uncertain_calls (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  identity_hash BLOB NOT NULL,
+  call_no INTEGER NOT NULL REFERENCES tool_calls (call_no),
+  PRIMARY KEY (run_no, identity_hash, call_no)
+) STRICT, WITHOUT ROWID;
+
 -- What a person is asked, and what they said.
 CREATE TABLE waits (
   run_no INTEGER NOT NULL REFERENCES runs (run_no),

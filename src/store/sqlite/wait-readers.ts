@@ -1,0 +1,52 @@
+import type { JsonObject } from "../../core/json.ts";
+import { toolCallId } from "../../core/step-path.ts";
+import { type WaitAnswer, type WaitKind, waitId } from "../../core/wait.ts";
+import type { WaitRecord } from "../store.ts";
+import type { Database, Row } from "./database.ts";
+import { digestOf } from "./digest.ts";
+import { parseJson, requireRunNo } from "./run-row.ts";
+
+export function listWaits(database: Database, runId: string): WaitRecord[] {
+  return database
+    .all(
+      `SELECT waits.*, step_path, turn_index, call_index FROM waits JOIN tool_calls USING (call_no)
+         JOIN run_steps USING (step_no) WHERE waits.run_no = ? ORDER BY wait_index`,
+      requireRunNo(database, runId),
+    )
+    .map((row) => waitRecord(runId, row));
+}
+
+function waitRecord(runId: string, row: Row): WaitRecord {
+  return {
+    waitId: waitId(runId, row.int("wait_index")),
+    runId,
+    kind: row.text("kind") as WaitKind,
+    toolCallId: toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
+    attempt: row.int("attempt"),
+    question: row.text("question"),
+    subject: parseJson(row.text("subject")) as JsonObject,
+    argumentsHash: argumentsHashOf(row),
+    status: row.text("status") as WaitRecord["status"],
+    createdAt: row.int("created_at"),
+    answeredAt: row.optionalInt("answered_at"),
+    answeredBy: row.optionalText("answered_by"),
+    answer: parseJson(row.optionalText("answer")) as WaitAnswer | null,
+  };
+}
+
+export function argumentsHashOf(row: Row): string | null {
+  const hash = row.optionalBytes("arguments_hash");
+  return hash === null ? null : Buffer.from(hash).toString("hex");
+}
+
+/** Who said what, and about which arguments. */
+export function storedAnswerDigest(row: Row): string {
+  return digestOf(
+    row.optionalText("answer"),
+    row.optionalText("answered_by"),
+    row.optionalBytes("arguments_hash"),
+    row.text("kind"),
+    row.int("call_no"),
+    row.int("attempt"),
+  );
+}

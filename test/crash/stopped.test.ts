@@ -1,0 +1,260 @@
+import { describe, expect, test } from "vitest";
+import type { RecoveryClass, Settlement } from "../../src/index.ts";
+import { asError, asResult, type CrashFolder, crashFolder, type Worker } from "./crash-folder.ts";
+import { type EffectServer, effectServer } from "./effect-server.ts";
+import type { Act, BookingVariant, CrashSite, Variant, WaitingPlace } from "./worker-order.ts";
+
+const RUN: Act = { do: "run", input: "window", runId: "booking-1" };
+const RESUME: Act = { do: "resume", runId: "booking-1" };
+/** By a process that has to wait until the lease of the one that fell silent has run out. */
+const TAKE_OVER: Act = { ...RESUME, wait: true };
+const BOOKED = "Done: window is booking 1.";
+/** Long enough for a worker that is let work on a busy machine, and short to wait for. */
+const LEASE_MS = 500;
+
+const ASKERS = [
+  { asker: "an agent", scenario: "bookings", turn: 1, callId: "booking-1/booking#1.1" },
+  { asker: "a code step", scenario: "bookingsByCode", turn: 0, callId: "booking-1/booking#0.1" },
+] as const;
+type Asker = (typeof ASKERS)[number];
+
+function variantOf(server: EffectServer, recovery: RecoveryClass, more: Partial<BookingVariant> = {}) {
+  return { booking: { server: server.url, recovery, ...more } } satisfies Variant;
+}
+
+/** Starts a worker that stops, by SIGSTOP, when it reaches the point. */
+async function stoppedAt(
+  folder: CrashFolder,
+  { scenario }: Asker,
+  variant: Variant,
+  stop: CrashSite,
+  act = RUN,
+): Promise<Worker> {
+  const worker = folder.start({ scenario, act, variant, stop, leaseMs: LEASE_MS });
+  await folder.untilWaiting();
+  return worker;
+}
+
+/** Starts a worker and stops it, by SIGSTOP, inside of its tool. */
+async function stoppedInside(
+  folder: CrashFolder,
+  { scenario, turn }: Asker,
+  variant: Variant,
+  at: WaitingPlace["at"],
+): Promise<Worker> {
+  const wait = { at, turn, tool: "book" };
+  const worker = folder.start({ scenario, act: RUN, variant, wait, leaseMs: LEASE_MS });
+  await folder.untilWaiting();
+  await folder.stopWaiting();
+  return worker;
+}
+
+/** Lets the stopped worker go on. It finds that it has lost the run, whatever it was about to do. */
+async function continued(folder: CrashFolder, worker: Worker): Promise<void> {
+  folder.allow("release");
+  worker.kill("SIGCONT");
+  expect(asError(await worker.end)).toMatchObject({
+    name: "LeaseLostError",
+    details: { runId: "booking-1", epoch: 1 },
+  });
+}
+
+function stored(folder: CrashFolder) {
+  return folder.withStore(async (store) => ({
+    run: await store.getRun("booking-1"),
+    calls: await store.listToolCalls("booking-1"),
+    tries: await store.listToolCallTries("booking-1"),
+    waits: await store.listWaits("booking-1"),
+    events: await store.listEvents("booking-1"),
+  }));
+}
+
+describe("a process that is stopped before the gateway's last look at the lease, and continued when the lease is another's,", () => {
+  const before: CrashSite = { point: "tool:before-execute" };
+
+  test.for(ASKERS)("dispatches nothing: a keyed call of $asker has one effect", async (asker) => {
+    const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
+    const variant = variantOf(server, "keyed");
+    const sleeper = await stoppedAt(folder, asker, variant, before);
+    const result = await folder.result({ scenario: asker.scenario, act: TAKE_OVER, variant });
+    expect(result).toMatchObject({ status: "succeeded", output: BOOKED });
+    const end = await stored(folder);
+
+    await continued(folder, sleeper);
+    expect(server.log.map(({ did }) => did)).toEqual(["effect"]);
+    expect(folder.tries("book")).toBe(1);
+    // What it would have written is refused, so nothing is.
+    expect(await stored(folder)).toEqual(end);
+    expect(end.calls).toMatchObject([{ attempt: 2, receipt: { source: "tool" } }]);
+  });
+
+  test.for(ASKERS)("dispatches nothing: an opaque call of $asker stays a person's", async (asker) => {
+    const [folder, server] = [crashFolder(), await effectServer()];
+    const variant = variantOf(server, "opaque");
+    const sleeper = await stoppedAt(folder, asker, variant, before);
+    const asking = await folder.result({ scenario: asker.scenario, act: TAKE_OVER, variant });
+    expect(asking.waits).toMatchObject([{ kind: "in_doubt", toolCallId: asker.callId }]);
+    const end = await stored(folder);
+
+    await continued(folder, sleeper);
+    expect(server.log).toEqual([]);
+    expect(await stored(folder)).toEqual(end);
+    expect(end.run).toMatchObject({ status: "waiting", epoch: 2 });
+  });
+
+  test("writes nothing: the start of a call that waited is refused, and the call has one effect", async () => {
+    const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
+    const [asker] = ASKERS;
+    const variant: Variant = {
+      ...variantOf(server, "keyed", { calls: ["look", "book"] }),
+      maxParallelToolCalls: 1,
+    };
+    const sleeper = await stoppedAt(folder, asker, variant, { point: "tool:before-start" });
+    const result = await folder.result({ scenario: asker.scenario, act: TAKE_OVER, variant });
+    expect(result.status).toBe("succeeded");
+    const end = await stored(folder);
+
+    await continued(folder, sleeper);
+    expect(server.log.map(({ did }) => did)).toEqual(["effect"]);
+    // What it did before it was stopped is kept beside its try: the look was made.
+    const after = await stored(folder);
+    expect(after.calls).toEqual(end.calls);
+    expect(after.calls.map(({ attempt }) => attempt)).toEqual([2, 1]);
+    expect(after.run).toMatchObject({ status: "succeeded", epoch: 2 });
+  });
+});
+
+describe("a process that is stopped inside its tool, and continued when its run is another's,", () => {
+  test.for(
+    ASKERS.flatMap((asker) =>
+      (["before-effect", "after-effect"] as const).map((at) => ({ ...asker, at, from: asker })),
+    ),
+  )("sends under the same key, $at, so a keyed call of $asker has one effect", async ({ from, at }) => {
+    const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
+    const variant = variantOf(server, "keyed");
+    const sleeper = await stoppedInside(folder, from, variant, at);
+    const result = await folder.result({ scenario: from.scenario, act: TAKE_OVER, variant });
+    expect(result).toMatchObject({ status: "succeeded", output: BOOKED });
+    const end = await stored(folder);
+
+    await continued(folder, sleeper);
+    expect(server.log.map(({ did }) => did)).toEqual(["effect", "dropped"]);
+    expect(new Set(server.log.map(({ key }) => key)).size).toBe(1);
+    const after = await stored(folder);
+    // The receipt stands. What the other came to is kept with its own try.
+    expect({ run: after.run?.output, calls: after.calls }).toEqual({ run: BOOKED, calls: end.calls });
+    expect(after.calls).toMatchObject([{ attempt: 2, receipt: { source: "tool" } }]);
+    expect(after.tries).toMatchObject([
+      {
+        attempt: 1,
+        outcome: "lost",
+        late: { status: "succeeded", output: { value: "window is booking 1" } },
+      },
+    ]);
+  });
+
+  test.for(ASKERS)("settles an opaque call of $asker that is still in doubt, late", async (asker) => {
+    const [folder, server] = [crashFolder(), await effectServer()];
+    const variant = variantOf(server, "opaque");
+    const sleeper = await stoppedInside(folder, asker, variant, "after-effect");
+    const asking = await folder.result({ scenario: asker.scenario, act: TAKE_OVER, variant });
+    expect(asking).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt", status: "open" }] });
+
+    await continued(folder, sleeper);
+    const { run, calls, waits } = await stored(folder);
+    expect(run).toMatchObject({ status: "queued", epoch: 2, owner: null });
+    expect(calls).toMatchObject([{ status: "succeeded", attempt: 1, receipt: { source: "late" } }]);
+    expect(waits.map(({ status }) => status)).toEqual(["withdrawn"]);
+    // It is queued, so even a plain `run` goes on with it.
+    const result = await folder.result({ scenario: asker.scenario, act: RUN, variant });
+    expect(result).toMatchObject({ status: "succeeded", output: BOOKED, waits: [] });
+    expect(server.log.map(({ did }) => did)).toEqual(["effect"]);
+  });
+
+  test.for(ASKERS)(
+    "lands while the other looks for it: a call of $asker is found and not sent again",
+    async (asker) => {
+      const [folder, server] = [crashFolder(), await effectServer()];
+      // The stopped process may be at it until its time is up: so long it is waited for.
+      const variant = variantOf(server, "reconcile", { timeoutMs: 4_000 });
+      const sleeper = await stoppedInside(folder, asker, variant, "before-effect");
+      const other = folder.start({ scenario: asker.scenario, act: TAKE_OVER, variant });
+      await folder.until(() => server.lookUps.length === 1);
+
+      await continued(folder, sleeper);
+      expect(asResult(await other.end)).toMatchObject({ status: "succeeded", output: BOOKED, waits: [] });
+      expect(server.effects).toEqual(["window"]);
+      expect(server.lookUps[0]).toBe(false);
+      expect((await stored(folder)).calls).toMatchObject([{ attempt: 1, receipt: { source: "late" } }]);
+    },
+  );
+
+  test.for<{ settlement: Settlement; says: string }>([
+    { settlement: { as: "succeeded", result: "booked by telephone" }, says: "booked by telephone" },
+    { settlement: { as: "failed", why: "They are closed." }, says: "settled as failed: They are closed." },
+  ])(
+    "is evidence, and no more, where a person has settled as $settlement.as",
+    async ({ settlement, says }) => {
+      const [folder, server] = [crashFolder(), await effectServer()];
+      const [asker] = ASKERS;
+      const variant = variantOf(server, "opaque");
+      const sleeper = await stoppedInside(folder, asker, variant, "after-effect");
+      await folder.result({ scenario: asker.scenario, act: TAKE_OVER, variant });
+      await folder.withStore((store) => store.settle(asker.callId, settlement, { by: "maria" }));
+      const settled = await stored(folder);
+      expect(settled.run).toMatchObject({ status: "queued" });
+
+      await continued(folder, sleeper);
+      const { run, calls, tries, waits } = await stored(folder);
+      expect({ run: run?.status, calls, waits }).toEqual({
+        run: "queued",
+        calls: settled.calls,
+        waits: settled.waits,
+      });
+      expect(calls).toMatchObject([{ receipt: { source: "person" } }]);
+      expect(tries).toMatchObject([
+        { attempt: 1, late: { status: "succeeded", output: { value: "window is booking 1" } } },
+      ]);
+      const result = await folder.result({ scenario: asker.scenario, act: RESUME, variant });
+      expect(result.status).toBe("succeeded");
+      expect(result.output).toContain(says);
+      expect(server.effects).toEqual(["window"]);
+    },
+  );
+
+  test("is what counts where a person said to run it again, and nobody has begun to", async () => {
+    const [folder, server] = [crashFolder(), await effectServer()];
+    const [asker] = ASKERS;
+    const variant = variantOf(server, "opaque");
+    const sleeper = await stoppedInside(folder, asker, variant, "after-effect");
+    await folder.result({ scenario: asker.scenario, act: TAKE_OVER, variant });
+    await folder.withStore((store) => store.settle(asker.callId, { as: "retry" }));
+
+    await continued(folder, sleeper);
+    const result = await folder.result({ scenario: asker.scenario, act: RESUME, variant });
+    expect(result).toMatchObject({ status: "succeeded", output: BOOKED });
+    expect((await stored(folder)).calls).toMatchObject([{ attempt: 1, receipt: { source: "late" } }]);
+    expect(server.effects).toEqual(["window"]);
+  });
+});
+
+describe("a tool that blocks its process for longer than the lease", () => {
+  test.for(
+    ASKERS.flatMap((asker) => (["before-effect", "after-effect"] as const).map((at) => ({ ...asker, at }))),
+  )("loses the run, notices it, and has no second effect ($asker, $at)", async ({ scenario, turn, at }) => {
+    const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
+    const variant = variantOf(server, "keyed");
+    const wait = { at, turn, tool: "book", blocks: true };
+    const blocked = folder.start({ scenario, act: RUN, variant, wait, leaseMs: LEASE_MS });
+    await folder.untilWaiting();
+    const result = await folder.result({ scenario, act: TAKE_OVER, variant });
+    expect(result).toMatchObject({ status: "succeeded", output: BOOKED });
+
+    folder.allow("release");
+    expect(asError(await blocked.end)).toMatchObject({ name: "LeaseLostError", details: { epoch: 1 } });
+    expect(server.log.map(({ did }) => did)).toEqual(["effect", "dropped"]);
+    const { run, calls } = await stored(folder);
+    expect(run).toMatchObject({ status: "succeeded", epoch: 2, output: BOOKED });
+    expect(calls).toMatchObject([{ status: "succeeded", attempt: 2, receipt: { source: "tool" } }]);
+  });
+});

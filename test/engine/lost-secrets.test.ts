@@ -1,0 +1,234 @@
+// A secret is stored nowhere, so it dies with the process that knew it: a call that needs it is not made without.
+
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  type CodeStepContext,
+  type Json,
+  type RecoveryClass,
+  Runner,
+  type RunnerOptions,
+  Step,
+  secret,
+  tool,
+} from "../../src/index.ts";
+import { asking, ledger, lightsOut, openWait, runnerOf } from "./call-fixture.ts";
+import { failureOf, memoryStore, toolResults } from "./run-fixture.ts";
+
+const KEY = "k-123456-abcdef";
+const policy = { secretKeys: ["apiKey"] };
+
+/** A tool that takes a key, and what it was given. */
+function loginTool(recovery: RecoveryClass = "keyed", approval = false) {
+  const given: Json[] = [];
+  const login = tool({
+    name: "login",
+    description: "Logs in.",
+    inputSchema: z.object({ apiKey: z.string().optional(), url: z.string() }),
+    effect: "external",
+    recovery,
+    approval,
+    reconcile: () => ({ status: "unknown" as const }),
+    execute: (input): string => {
+      given.push(input as Json);
+      return `welcome ${given.length}`;
+    },
+  });
+  return { login, given };
+}
+
+describe("a call of a model that held a secret", () => {
+  type DyingOptions = {
+    readonly recovery?: RecoveryClass;
+    readonly approval?: boolean;
+    readonly limit?: number;
+  };
+
+  /** Dies at a point; whoever goes on knows no secret. */
+  async function dying(
+    inputs: readonly Json[],
+    probe: RunnerOptions["probe"],
+    { recovery = "keyed", approval = false, limit = 8 }: DyingOptions = {},
+  ) {
+    const store = await memoryStore();
+    const { login, given } = loginTool(recovery, approval);
+    const turns = [asking(...inputs.map((input) => ["login", input] as const))];
+    const make = (more: RunnerOptions = {}) =>
+      runnerOf(store, { login }, turns, { policy, maxParallelToolCalls: limit, ...more });
+    const { runner } = make(probe === undefined ? {} : { probe });
+    await runner.run("Go", { runId: "r-1" }).catch(() => null);
+    return { store, given, make, ...make() };
+  }
+  const secretly = { apiKey: KEY, url: "https://example.org" };
+
+  it("and was not dispatched is cancelled: the model is told to ask again", async () => {
+    const plain = { url: "https://example.org" };
+    const { store, given, runner, prompts } = await dying(
+      [plain, secretly, plain],
+      lightsOut("tool:executed"),
+      {
+        limit: 1,
+      },
+    );
+    expect(given).toEqual([plain]);
+    expect((await runner.resume("r-1")).output).toBe("End.");
+    expect(given).toEqual([plain, plain, plain]);
+    expect(toolResults(prompts[0])[1]).toEqual({
+      type: "error-text",
+      value: expect.stringMatching(
+        /^The arguments of login held a secret, .+: ask for it again\.$/,
+      ) as string,
+    });
+    expect((await store.listToolCalls("r-1"))[1]).toMatchObject({
+      status: "cancelled",
+      attempt: 0,
+      receipt: { errorCode: "secret_lost" },
+    });
+  });
+
+  it("and waited for approval is cancelled, approved or not", async () => {
+    const { store, given, runner } = await dying([secretly], undefined, { approval: true });
+    await store.approve((await openWait(store)).waitId);
+    expect((await runner.resume("r-1")).output).toBe("End.");
+    expect(given).toEqual([]);
+    expect((await store.listToolCalls("r-1"))[0]?.receipt?.errorCode).toBe("secret_lost");
+  });
+
+  it.each(["repeat", "keyed", "reconcile", "opaque"] as const)(
+    "and is in doubt is put before a person, though it is %s",
+    async (recovery) => {
+      const { store, given, runner } = await dying([secretly], lightsOut("tool:executed"), { recovery });
+      expect((await runner.resume("r-1")).status).toBe("waiting");
+      expect(given).toEqual([secretly]);
+      expect(await openWait(store)).toMatchObject({
+        kind: "in_doubt",
+        subject: { arguments: { apiKey: "[secret]", url: "https://example.org" } },
+      });
+      await store.settle("r-1/worker#1.1", { as: "succeeded", result: "by hand" });
+      expect((await runner.resume("r-1")).output).toBe("End.");
+      expect(given).toHaveLength(1);
+    },
+  );
+
+  it("is never run with the mark in its place, not even when a person says retry", async () => {
+    const { store, given, runner } = await dying([secretly], lightsOut("tool:executed"));
+    await runner.resume("r-1");
+    await store.settle("r-1/worker#1.1", { as: "retry" });
+    expect((await runner.resume("r-1")).output).toBe("End.");
+    expect(given).toEqual([secretly]);
+    expect((await store.listToolCalls("r-1"))[0]?.receipt).toMatchObject({
+      status: "failed",
+      errorCode: "secret_lost",
+      uncertain: true,
+    });
+  });
+
+  it("inside of a text is not run either", async () => {
+    const inText = { url: `https://example.org/?apiKey=${KEY}` };
+    const { given, runner } = await dying([inText], lightsOut("turn:journaled"));
+    await runner.resume("r-1");
+    expect(given).toEqual([]);
+  });
+});
+
+describe("calls that differ in their secret alone", () => {
+  it("are two effects: neither is lost", async () => {
+    const store = await memoryStore();
+    const given: string[] = [];
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      inputSchema: z.object({ account: z.string(), amount: z.number() }),
+      dedupe: "effect",
+      execute: ({ account }) => given.push(account),
+    });
+    const turns = ["DE-111111", "DE-222222", "DE-111111"].map((account) =>
+      asking(["pay", { account, amount: 5 }]),
+    );
+    const { runner } = runnerOf(store, { pay }, turns, { policy: { secretKeys: ["account"] } });
+    await runner.run("Go", { runId: "r-1" });
+    expect(given).toEqual(["DE-111111", "DE-222222"]);
+  });
+
+  it("each get their own receipt back when code runs again, in whatever order", async () => {
+    const store = await memoryStore();
+    const { login } = loginTool();
+    let keys = ["key-aaaaa", "key-bbbbb"];
+    let broken = true;
+    const step = Step.run("code", async (_input: Json, ctx) => {
+      const results: Json[] = [];
+      for (const key of keys) results.push([key, await ctx.call(login, { apiKey: secret(key), url: "u" })]);
+      if (broken) throw new Error("Interrupted.");
+      return results;
+    });
+    await failureOf(new Runner(step, { store }).run("Go", { runId: "r-1" }));
+    broken = false;
+    keys = keys.toReversed();
+    const { output } = await new Runner(step, { store }).resume("r-1");
+    expect(output).toEqual([
+      ["key-bbbbb", "welcome 2"],
+      ["key-aaaaa", "welcome 1"],
+    ]);
+  });
+});
+
+describe("a call of code that held a secret", () => {
+  async function codeOf(code: (ctx: CodeStepContext) => unknown) {
+    const store = await memoryStore();
+    const step = Step.run("code", async (_input: Json, ctx) => (await code(ctx)) as Json);
+    const make = (more: RunnerOptions = {}) => new Runner(step, { store, ...more });
+    return { store, make };
+  }
+
+  it.each(["tool:executed", "tool:before-execute"] as const)(
+    "and was interrupted (%s) goes on with the secret that the code gives again",
+    async (point) => {
+      const { login, given } = loginTool("keyed");
+      const { store, make } = await codeOf((ctx) => ctx.call(login, { apiKey: secret(KEY), url: "u" }));
+      await failureOf(make({ probe: lightsOut(point) }).run("Go", { runId: "r-1" }));
+      expect((await make().resume("r-1")).output).toBe(`welcome ${given.length}`);
+      expect(new Set(given.map((input) => JSON.stringify(input)))).toEqual(
+        new Set([JSON.stringify({ apiKey: KEY, url: "u" })]),
+      );
+      expect(await ledger(store)).toEqual([["succeeded", 2, "tool"]]);
+      expect((await store.listToolCalls("r-1"))[0]?.request).toEqual({ apiKey: "[secret]", url: "u" });
+    },
+  );
+
+  it("and needs approval runs with it when approved", async () => {
+    const { login, given } = loginTool("opaque", true);
+    const { store, make } = await codeOf((ctx) => ctx.call(login, { apiKey: secret(KEY), url: "u" }));
+    const { waits } = await make().run("Go", { runId: "r-1" });
+    expect(waits[0]?.subject.arguments).toEqual({ apiKey: "[secret]", url: "u" });
+    await store.approve("r-1~1");
+    expect((await make().resume("r-1")).output).toBe("welcome 1");
+    expect(given).toEqual([{ apiKey: KEY, url: "u" }]);
+  });
+
+  it("and comes with a new one is another call, which needs an approval of its own", async () => {
+    const { login, given } = loginTool("opaque", true);
+    let key = KEY;
+    const { store, make } = await codeOf((ctx) => ctx.call(login, { apiKey: secret(key), url: "u" }));
+    await make().run("Go", { runId: "r-1" });
+    await store.approve("r-1~1");
+    key = "k-another-one";
+    const { status, waits } = await make().resume("r-1");
+    expect([status, waits.map(({ toolCallId }) => toolCallId)]).toEqual(["waiting", ["r-1/code#0.2"]]);
+    expect(given).toEqual([]);
+  });
+
+  it("and had its effect is not run again with a new one: a person is asked", async () => {
+    const { login, given } = loginTool();
+    let key = KEY;
+    const { make } = await codeOf(async (ctx) => {
+      const result = await ctx.call(login, { apiKey: secret(key), url: "u" });
+      if (key === KEY) throw new Error("Interrupted.");
+      return result;
+    });
+    await failureOf(make().run("Go", { runId: "r-1" }));
+    key = "k-another-one";
+    const { status, waits } = await make().resume("r-1");
+    expect([status, waits.map(({ kind }) => kind)]).toEqual(["waiting", ["approval"]]);
+    expect(given).toHaveLength(1);
+  });
+});
