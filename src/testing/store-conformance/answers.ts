@@ -86,7 +86,8 @@ export const answerChecks: readonly Check[] = [
       const { receipt } = await run.callAt(1, 1);
       assert.deepEqual(
         [receipt?.source, receipt?.uncertain, receipt?.at, receipt?.correlationId, receipt?.duplicateOf],
-        ["person", false, now(), null, null],
+        ["person", true, now(), null, null],
+        "an answer is no settlement: it may have happened",
       );
       const said = typeof value === "string" ? value : JSON.stringify(value);
       const shown = receipt?.output.value;
@@ -94,6 +95,15 @@ export const answerChecks: readonly Check[] = [
       assert.ok((receipt?.tokens ?? 0) > 0, "it is counted like any other result");
       assert.equal(await statusOf(run), "queued");
     }
+  }),
+
+  check("a tool that asked for a person by itself has done nothing before", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running"]);
+    await run.endTry(1, 1, { outcome: "needs_human" });
+    await run.waiting(run.wait(1, 1, { kind: "escalation" }));
+    await store.answer("run-1~1", "Use the other one.");
+    assert.equal((await run.callAt(1, 1)).receipt?.uncertain, false);
   }),
 
   check("whoever answers without a name is somebody", async ({ store }) => {

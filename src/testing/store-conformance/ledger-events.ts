@@ -126,10 +126,8 @@ export const ledgerEventChecks: readonly Check[] = [
       run.approval(1, 2, ARGUMENTS),
       run.wait(1, 3, { kind: "escalation" }),
     ];
-    await assertTells(store, runId, () => run.waiting(...questions), "run.waiting", {
-      waits: [1, 2, 3],
-      inDoubt: [{ step: "draft", turn: 1, call: 3, attempt: 1 }],
-    });
+    await run.endTry(1, 3, { outcome: "needs_human" });
+    await assertTells(store, runId, () => run.waiting(...questions), "run.waiting", { waits: [1, 2, 3] });
     const place = { step: "draft", turn: 1, by: "Ann" };
     const ann = { by: "Ann" };
     const answers = [

@@ -3,7 +3,7 @@ import { AlreadySettledError, ResumeError } from "../../core/errors.ts";
 import type { ReceiptStatus, UnsettledStatus } from "../../core/tool-call-decision.ts";
 import type { NewReceipt, ReceiptSource, Store } from "../../store/store.ts";
 import { assertRefused, type Check, check } from "./check.ts";
-import { newReceipt, SampleRun } from "./sample-run.ts";
+import { newReceipt, SampleRun, sha256 } from "./sample-run.ts";
 
 const STATUSES: readonly ReceiptStatus[] = ["succeeded", "failed", "deduplicated", "cancelled"];
 
@@ -32,6 +32,28 @@ async function runWithCall(
 }
 
 export const receiptChecks: readonly Check[] = [
+  check(
+    "what failed and may have happened is found by what it was for, in its run alone",
+    async ({ store }) => {
+      const run = await SampleRun.create(store);
+      const other = await SampleRun.create(store, "run-2");
+      const identity = sha256("identity");
+      const found = async () => (await store.findUncertainCall("run-1", identity))?.toolCallId ?? null;
+      assert.deepEqual([await store.hasUncertainCalls("run-1"), await found()], [false, null]);
+      await run.journaled(1, ["running", "running", "running", "running"]);
+      await run.receipt(1, 1, { status: "failed" });
+      assert.deepEqual([await store.hasUncertainCalls("run-1"), await found()], [false, null]);
+      await run.receipt(1, 2, { status: "failed", uncertain: true });
+      await run.receipt(1, 3, { status: "failed", uncertain: true });
+      assert.deepEqual([await store.hasUncertainCalls("run-1"), await found()], [true, "run-1/draft#1.3"]);
+      assert.equal(await store.findUncertainCall("run-1", sha256("another")), null);
+      assert.equal(await store.hasUncertainCalls(other.runId), false);
+      assert.equal(await store.findUncertainCall(other.runId, identity), null);
+      await run.receipt(1, 4);
+      assert.equal(await found(), null, "the effect was had since");
+    },
+  ),
+
   check("a receipt is stored where the state machine leads to it, and nowhere else", async ({ store }) => {
     for (const from of UNSETTLED)
       for (const status of STATUSES)

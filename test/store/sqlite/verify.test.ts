@@ -107,6 +107,11 @@ describe("a changed row is named, and nothing else is", () => {
       "call ledger/code#0.2",
     ],
     ["that a code step's call asked for something", call(7, "request = NULL"), "call ledger/code#0.2"],
+    [
+      "what a try came to",
+      "UPDATE tool_call_tries SET outcome = 'not_applied' WHERE run_no = 1 AND call_no = 7",
+      "try 1 of ledger/code#0.2",
+    ],
 
     [
       "a step's output",
@@ -188,7 +193,9 @@ describe("a changed row is named, and nothing else is", () => {
   it("where a call belongs: it is gone from there, and was never written here", async () => {
     const moved = await tampered("UPDATE tool_calls SET call_index = 9 WHERE call_no = 7").named();
     expect(moved.toSorted()).toEqual(
-      ["code#0.2", "code#0.9"].flatMap((id) => [`call ledger/${id}`, `receipt ledger/${id}`]).toSorted(),
+      ["code#0.2", "code#0.9"]
+        .flatMap((id) => [`call ledger/${id}`, `receipt ledger/${id}`, `try 1 of ledger/${id}`])
+        .toSorted(),
     );
   });
 
@@ -215,8 +222,9 @@ describe("a row that is gone is named", () => {
     [
       "a call of code",
       "DELETE FROM tool_calls WHERE call_no = 7",
-      ["call ledger/code#0.2", "receipt ledger/code#0.2"],
+      ["call ledger/code#0.2", "try 1 of ledger/code#0.2", "receipt ledger/code#0.2"],
     ],
+    ["a try", "DELETE FROM tool_call_tries WHERE run_no = 1 AND call_no = 7", ["try 1 of ledger/code#0.2"]],
     [
       "a call of a turn",
       "DELETE FROM tool_calls WHERE call_no = 4",
@@ -245,7 +253,7 @@ describe("a row that is gone is named", () => {
 
   it.for([
     ["the first", 1, ["event 1", "event 2", "run input"]],
-    ["one that carries no digest", 9, ["event 9", "event 10"]],
+    ["one that tells of a try", 9, ["event 9", "event 10", "try 2 of ledger/draft#1.3"]],
     ["one that tells of a receipt", 5, ["event 5", "event 6", "receipt ledger/draft#1.2"]],
     ["the last", 33, ["event 33", "run output"]],
   ] as const)("an event: %s", async ([, seq, rows]) => {
