@@ -2,6 +2,13 @@ import { LeaseLostError } from "../core/errors.ts";
 import type { Fence, Store } from "../store/store.ts";
 import type { Clock } from "./ports.ts";
 
+/** Both clocks at one moment. */
+export type ClockReading = { readonly wall: number; readonly monotonic: number };
+
+export function readClock(clock: Clock): ClockReading {
+  return { wall: clock.now(), monotonic: clock.monotonic() };
+}
+
 /** A lease is renewed three times before it would end. */
 const RENEWALS_PER_LEASE = 3;
 
@@ -16,7 +23,7 @@ export class LeaseKeeper {
   readonly #leaseMs: number;
   readonly #onLost: (error: LeaseLostError) => void;
   readonly #stop: () => void;
-  #renewedAt: { wall: number; monotonic: number };
+  #renewedAt: ClockReading;
   #lost: LeaseLostError | null = null;
 
   constructor(
@@ -24,6 +31,7 @@ export class LeaseKeeper {
     fence: Fence,
     clock: Clock,
     leaseMs: number,
+    claimedAt: ClockReading,
     onLost: (error: LeaseLostError) => void,
   ) {
     this.#store = store;
@@ -31,7 +39,7 @@ export class LeaseKeeper {
     this.#clock = clock;
     this.#leaseMs = leaseMs;
     this.#onLost = onLost;
-    this.#renewedAt = { wall: clock.now(), monotonic: clock.monotonic() };
+    this.#renewedAt = claimedAt;
     this.#stop = clock.every(leaseMs / RENEWALS_PER_LEASE, () => void this.#renew());
   }
 
@@ -53,7 +61,7 @@ export class LeaseKeeper {
 
   async #renew(): Promise<void> {
     // Taken before the write: the lease in the store ends no earlier than what is assumed here.
-    const renewedAt = { wall: this.#clock.now(), monotonic: this.#clock.monotonic() };
+    const renewedAt = readClock(this.#clock);
     try {
       await this.#store.renewLease(this.#fence, this.#leaseMs);
       if (this.#lost === null) this.#renewedAt = renewedAt;

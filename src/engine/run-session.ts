@@ -22,7 +22,7 @@ import type {
 } from "../store/store.ts";
 import { executeStep, stepFailed } from "./execute-step.ts";
 import { FailureStreaks } from "./failure-streaks.ts";
-import { LeaseKeeper } from "./lease-keeper.ts";
+import { type ClockReading, LeaseKeeper } from "./lease-keeper.ts";
 import { assertSameShape, shapeOf } from "./pipeline-shape.ts";
 import type { RunEventListener } from "./run-events.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
@@ -47,6 +47,8 @@ type SessionFields =
 
 export type RunSessionOptions = Omit<RunHandle, SessionFields> & {
   readonly leaseMs: number;
+  /** Taken before the claim was written: the lease in the store ends no earlier than what is assumed from it. */
+  readonly claimedAt: ClockReading;
   readonly maxSameErrorRepeats: number | null;
   readonly cancel: AbortSignal | undefined;
 };
@@ -78,9 +80,11 @@ export class RunSession {
   }
 
   async execute<O>(resumed: boolean, lost: readonly ModelCallRecord[]): Promise<RunResult<O>> {
-    const { clock, leaseMs, cancel } = this.#options;
+    const { clock, leaseMs, claimedAt, cancel } = this.#options;
     const onCancel = () => this.#abort(new Cancelled());
-    const lease = new LeaseKeeper(this.#store, this.#fence, clock, leaseMs, (error) => this.#abort(error));
+    const lease = new LeaseKeeper(this.#store, this.#fence, clock, leaseMs, claimedAt, (error) =>
+      this.#abort(error),
+    );
     cancel?.addEventListener("abort", onCancel, { once: true });
     if (cancel?.aborted === true) onCancel();
     const handle = this.#handle(lease);

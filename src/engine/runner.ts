@@ -20,6 +20,7 @@ import { codeStepExecutor } from "./code-step-executor.ts";
 import { type CrashProbe, NO_PROBE } from "./crash-points.ts";
 import { EventStream } from "./event-stream.ts";
 import { granularExecutor, turnLoopExecutor } from "./granular-executor.ts";
+import { type ClockReading, readClock } from "./lease-keeper.ts";
 import { loopExecutor } from "./loop-executor.ts";
 import { pipelineExecutor } from "./pipeline-executor.ts";
 import { shapeOf } from "./pipeline-shape.ts";
@@ -92,6 +93,7 @@ type Begun =
   | {
       readonly kind: "work";
       readonly claim: Claim;
+      readonly claimedAt: ClockReading;
       readonly resumed: boolean;
       readonly lost: readonly ModelCallRecord[];
     }
@@ -170,9 +172,16 @@ export class Runner<O = unknown> {
       if (waiting !== null) return { kind: "ended", run: waiting };
       const abandoned = await store.findAbandonedRuns(this.#root.name, canonicalHash(input));
       for (const runId of abandoned) {
+        const claimedAt = readClock(this.#clock);
         const outcome = await store.claimRun(runId, this.#claimOptions(["queued", "running"], options));
         if (outcome.kind === "claimed")
-          return { kind: "work", claim: outcome.claim, resumed: true, lost: outcome.chargedAsLost };
+          return {
+            kind: "work",
+            claim: outcome.claim,
+            claimedAt,
+            resumed: true,
+            lost: outcome.chargedAsLost,
+          };
       }
     }
     return this.#beginNamed(store, input, uuidv7(), options);
@@ -198,6 +207,7 @@ export class Runner<O = unknown> {
 
   async #beginNamed(store: Store, input: Json, runId: string, options: RunOptions): Promise<Begun> {
     const inputHash = canonicalHash(input);
+    const claimedAt = readClock(this.#clock);
     const created = await store.createRun({
       runId,
       pipeline: this.#root.name,
@@ -208,7 +218,8 @@ export class Runner<O = unknown> {
       limit: limitOf(options.budget),
       leaseMs: this.#leaseMs,
     });
-    if (created.kind === "created") return { kind: "work", claim: created.claim, resumed: false, lost: [] };
+    if (created.kind === "created")
+      return { kind: "work", claim: created.claim, claimedAt, resumed: false, lost: [] };
     const run = await store.getRun(runId);
     if (run !== null) assertSameRun(run, this.#root.name, inputHash);
     return this.#claim(store, runId, ["queued", "running"], options);
@@ -221,10 +232,17 @@ export class Runner<O = unknown> {
     options: ResumeOptions,
   ): Promise<Begun> {
     for (;;) {
+      const claimedAt = readClock(this.#clock);
       const outcome: ClaimOutcome = await store.claimRun(runId, this.#claimOptions(from, options));
       switch (outcome.kind) {
         case "claimed":
-          return { kind: "work", claim: outcome.claim, resumed: true, lost: outcome.chargedAsLost };
+          return {
+            kind: "work",
+            claim: outcome.claim,
+            claimedAt,
+            resumed: true,
+            lost: outcome.chargedAsLost,
+          };
         case "refused":
           return { kind: "ended", run: outcome.run };
         case "not_found":
@@ -256,9 +274,10 @@ export class Runner<O = unknown> {
       listener({ type: "run.finished", runId: run.runId, result });
       return result;
     }
-    const { claim, resumed, lost } = begun;
+    const { claim, claimedAt, resumed, lost } = begun;
     const session = new RunSession(store, this.#registry, this.#root, claim, {
       leaseMs: this.#leaseMs,
+      claimedAt,
       clock: this.#clock,
       random: this.#options.random ?? Math.random,
       pricing: this.#options.pricing ?? UNPRICED,

@@ -8,7 +8,7 @@ import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { UNPRICED } from "../../src/core/usage.ts";
 import { FailureStreaks } from "../../src/engine/failure-streaks.ts";
 import { openScope } from "../../src/engine/granular-executor.ts";
-import { LeaseKeeper } from "../../src/engine/lease-keeper.ts";
+import { LeaseKeeper, readClock } from "../../src/engine/lease-keeper.ts";
 import type { RunHandle } from "../../src/engine/run-handle.ts";
 import { makeRules } from "../../src/engine/run-rules.ts";
 import { RunSecrets } from "../../src/engine/run-secrets.ts";
@@ -176,7 +176,7 @@ export async function beginRun(
   });
   if (created.kind !== "created") throw new Error(`Run ${runId} is there already.`);
   const fence = { runId, epoch: created.claim.epoch };
-  const lease = new LeaseKeeper(store, fence, systemClock, 30_000, () => undefined);
+  const lease = new LeaseKeeper(store, fence, systemClock, 30_000, readClock(systemClock), () => undefined);
   onTestFinished(() => lease.stop());
   const run: RunHandle = {
     runId,

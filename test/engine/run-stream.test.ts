@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { UNPRICED } from "../../src/core/usage.ts";
 import { granularExecutor, turnLoopExecutor } from "../../src/engine/granular-executor.ts";
+import { readClock } from "../../src/engine/lease-keeper.ts";
 import { pipelineExecutor } from "../../src/engine/pipeline-executor.ts";
 import { makeRules } from "../../src/engine/run-rules.ts";
 import { RunSession } from "../../src/engine/run-session.ts";
@@ -199,6 +200,7 @@ describe("a listener that throws", () => {
     let told = 0;
     const session = new RunSession(store, new StepRegistry(executors), root, claim, {
       leaseMs: 30_000,
+      claimedAt: readClock(systemClock),
       clock: systemClock,
       random: () => 0,
       pricing: UNPRICED,
