@@ -176,6 +176,7 @@ export class CodeStepCalls {
       request,
       payload,
       idempotencyKey,
+      identityHash: identity.hash.toString("hex"),
       earlier: await this.#earlier(request, identity, occurrence, known, leftovers),
       blobThresholdBytes: BLOB_THRESHOLD_BYTES,
       known,

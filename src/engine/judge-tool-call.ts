@@ -17,6 +17,7 @@ export type CallCase = {
   readonly request: ToolCallRequest;
   readonly payload: ToolCallPayload;
   readonly idempotencyKey: string;
+  readonly identityHash: string;
   readonly earlier: EarlierCall;
   readonly blobThresholdBytes: number;
   /** The row that an earlier worker left. */

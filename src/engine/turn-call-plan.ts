@@ -127,6 +127,7 @@ async function caseOf(
     request,
     payload,
     idempotencyKey,
+    identityHash: identity.hash.toString("hex"),
     earlier,
     blobThresholdBytes: options.blobThresholdBytes,
     known,

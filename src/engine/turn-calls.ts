@@ -127,14 +127,28 @@ class TurnCallRun {
     }
   }
 
-  /** A call that follows another is judged by what that came to. */
+  /** A call that follows another is judged by what that came to; one that waited, by what came up meanwhile. */
   #judgementOf(item: CallItem): CallItem["judgement"] {
-    if (item.follows === null) return item.judgement;
+    if (item.follows === null) return this.#failedMeanwhile(item) ?? item.judgement;
     const before = this.#ends.get(item.follows);
     if (before?.kind !== "settled") return { kind: "held" };
     const earlier = earlierOf(this.#idOf(item.follows), before.outcome);
     const subject = earlier.kind === "none" ? item.subject : { ...item.subject, earlier };
     return judgeToolCall(this.#scope.run, subject);
+  }
+
+  /** An equal call of this turn may have failed, and happened all the same, before this one began. */
+  #failedMeanwhile({ judgement, subject }: CallItem): CallItem["judgement"] | null {
+    if (judgement.kind !== "work" || judgement.progress.isBegun || judgement.decision.kind !== "execute")
+      return null;
+    for (const { subject: other, callIndex } of this.#calls.items) {
+      const end = this.#ends.get(callIndex);
+      if (other.identityHash !== subject.identityHash || end?.kind !== "settled" || !end.outcome.uncertain)
+        continue;
+      const earlier = earlierOf(this.#idOf(callIndex), end.outcome);
+      return judgeToolCall(this.#scope.run, { ...subject, earlier });
+    }
+    return null;
   }
 
   #end(item: CallItem, end: CallEnd): void {

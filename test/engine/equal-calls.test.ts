@@ -69,6 +69,17 @@ describe("two equal calls in one answer", () => {
     expect((await rows(store)).map(([status]) => status)).toEqual(["succeeded", "succeeded"]);
   });
 
+  it("are asked about, each one of its own or not, where the first may have happened before the second began", async () => {
+    const lost = failing(() => new Error("The line went dead."));
+    const { store, calls, runner } = await twice(lost, { dedupe: "call" }, { maxParallelToolCalls: 1 });
+    const { waits } = await runner.run("Go", { runId: "r-1" });
+    expect(waits.map(({ kind, toolCallId }) => [kind, toolCallId])).toEqual([["approval", "r-1/worker#1.2"]]);
+    expect(calls).toHaveLength(1);
+    await store.approve("r-1~1");
+    expect((await runner.resume("r-1")).output).toBe("End.");
+    expect(calls).toHaveLength(2);
+  });
+
   it("run both where the first has failed for certain", async () => {
     const busy = failing(() => new NotApplied("Busy."));
     const { calls, runner, prompts } = await twice(busy, {}, { maxRetriesPerToolCall: 0 });
