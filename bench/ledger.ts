@@ -48,7 +48,7 @@ async function fillLedger(file: string, rows: number): Promise<Buffer[]> {
   const database = new DatabaseSync(file);
   const insert = database.prepare(
     `INSERT INTO tool_calls VALUES (NULL, ?, 0, ?, 0, 0, 0, 'local', 'send_email', 'external', 'opaque', ?, 1, ?,
-                                    'running', 1, '{"to":"ann@example.org"}')`,
+                                    'running', 1, 0, '{"to":"ann@example.org"}')`,
   );
   const receipt = database.prepare(
     `INSERT INTO receipts VALUES (?, 'succeeded', 0, 30, NULL, 0, 'tool', NULL, NULL, NULL, NULL, '{"type":"text","value":"sent"}')`,

@@ -202,25 +202,31 @@ export class CodeStepCalls {
     return row?.receipt ?? null;
   }
 
-  /** The row of this very call, where an earlier execution made it; and which one of its identity it is. */
+  /**
+   * The row of this very call, where an earlier execution made it; and which one of its identity it is. One whose failure
+   * ended the step is not met again.
+   */
   async #find(
     identity: CallIdentity,
   ): Promise<{ readonly known: ToolCallRecord | null; readonly occurrence: number }> {
     const id = `${identity.dedupe} ${identity.hash.toString("hex")}`;
-    const asked = (this.#asked.get(id) ?? 0) + 1;
-    this.#asked.set(id, asked);
-    const { rows } = await this.#readLeftBehind();
+    const { rows, leftovers } = await this.#readLeftBehind();
+    const rowOf = (n: number) => rows.get(identity.keyOf(n).toString("hex")) ?? null;
+    let asked = (this.#asked.get(id) ?? 0) + 1;
     if (identity.dedupe === "call") {
-      const known = rows.get(identity.keyOf(asked).toString("hex")) ?? null;
-      return { known, occurrence: asked };
+      for (let row = rowOf(asked); row?.isSuperseded === true; row = rowOf(++asked))
+        leftovers.meet(row.idempotencyKey);
+      this.#asked.set(id, asked);
+      return { known: rowOf(asked), occurrence: asked };
     }
+    this.#asked.set(id, asked);
     // Counted over the whole run: this step's own are those that it made itself, in their order.
     let own = 0;
     for (let n = 1; ; n++) {
-      const key = identity.keyOf(n);
-      const known = rows.get(key.toString("hex")) ?? null;
-      if (known !== null && ++own === asked) return { known, occurrence: n };
-      if (known === null && !(await this.#run.store.hasToolCall(key))) return { known: null, occurrence: n };
+      const known = rowOf(n);
+      if (known?.isSuperseded === false && ++own === asked) return { known, occurrence: n };
+      if (known === null && !(await this.#run.store.hasToolCall(identity.keyOf(n))))
+        return { known: null, occurrence: n };
     }
   }
 

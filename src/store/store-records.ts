@@ -125,6 +125,8 @@ export type ToolCallRecord = {
   readonly status: ToolCallStatus;
   /** How often it was dispatched. */
   readonly attempt: number;
+  /** Its failure ended its code step: when that is entered again, the same is asked for anew. */
+  readonly isSuperseded: boolean;
   /** The arguments, as they were asked for. */
   readonly request: Json;
   readonly receipt: Receipt | null;

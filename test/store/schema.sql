@@ -185,6 +185,8 @@ CREATE TABLE "tool_calls" (
   -- Where a call stands until it has a receipt; from then on the receipt says it.
   status TEXT NOT NULL CHECK (status = 'prepared' OR status = 'running' OR status = 'in_doubt'),
   attempt INTEGER NOT NULL,
+  -- Its failure ended its code step: when the step is entered again, the same is asked for anew.
+  superseded INTEGER NOT NULL,
   -- The arguments of a code step's call, which has turn index 0; those of a turn's call are in its response.
   request TEXT
 ) STRICT;

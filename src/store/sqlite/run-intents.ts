@@ -2,6 +2,7 @@ import { canonicalJson } from "../../core/canonical-json.ts";
 import type { StoredError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { Quota } from "../../core/quota.ts";
+import { parseToolCallId } from "../../core/step-path.ts";
 import { chargeFor, type ModelCallEnd, NOTHING } from "../../core/usage.ts";
 import type {
   Claim,
@@ -28,7 +29,7 @@ import {
   recordEvent,
   saveRun,
 } from "./run-row.ts";
-import { withdrawWaits } from "./tool-call-rows.ts";
+import { CODE_STEP_TURN, withdrawWaits } from "./tool-call-rows.ts";
 import { openWaits, queueIfAnswered } from "./wait-intents.ts";
 
 export function createRun(
@@ -127,6 +128,7 @@ export function releaseRun(database: Database, now: number, fence: Fence, end: R
   // A tool that was cancelled, or whose outcome the store did not take, may have done its work or be at it still.
   const inDoubt = doubtRunningCalls(database, row, now, false);
   const waits = end.status === "waiting" ? openWaits(database, row, now, end.waits) : [];
+  if (end.status === "failed") supersedeCall(database, row, end.error);
   if (end.status === "succeeded") withdrawWaits(database, row, now, null);
   else markRunningSteps(database, row, now, end.status === "waiting" ? "blocked" : "failed", end.error);
   database.run(
@@ -151,6 +153,26 @@ export function releaseRun(database: Database, now: number, fence: Fence, end: R
     ...(inDoubt.length === 0 ? {} : { inDoubt }),
     ...(waits.length === 0 ? {} : { waits }),
   });
+}
+
+/**
+ * The failure of this call ended a code step, whose code did not catch it. Met again it would end the step for ever, so
+ * whoever resumes asks for the same anew. What a person called failed, or denied, stays so.
+ */
+function supersedeCall(database: Database, row: RunRow, error: StoredError | null): void {
+  const id = error?.code === "tool_failed" ? error.details.toolCallId : null;
+  const place = typeof id === "string" ? parseToolCallId(id) : null;
+  if (place?.runId !== row.runId || place.turnIndex !== CODE_STEP_TURN) return;
+  database.run(
+    `UPDATE tool_calls SET superseded = 1
+      WHERE turn_index = 0 AND call_index = ?
+        AND step_no = (SELECT step_no FROM run_steps WHERE run_no = ? AND step_path = ?)
+        AND EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no
+                       AND receipts.status = 'failed' AND source <> 'person')`,
+    place.callIndex,
+    row.runNo,
+    place.path,
+  );
 }
 
 /** The end of a lease whose owner is known to be dead, once its lock file cannot tell any more. */

@@ -20,7 +20,7 @@ export function insertToolCall(
 ): number {
   const isRunning = call.status === "running";
   return database.insert(
-    "INSERT INTO tool_calls VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO tool_calls VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
     call.stepKey,
     call.turnIndex,
     call.callIndex,

@@ -305,6 +305,7 @@ function toolCallRecord(row: Row): ToolCallRecord {
     idempotencyKey: row.hex("idempotency_key"),
     status: (row.optionalText("receipt_status") ?? row.text("status")) as ToolCallStatus,
     attempt: row.int("attempt"),
+    isSuperseded: row.int("superseded") === 1,
     request: parseJson(row.optionalText("request")),
     receipt: receiptOf(row),
     createdAt: row.int("created_at"),

@@ -32,6 +32,30 @@ async function runWithCall(
 }
 
 export const receiptChecks: readonly Check[] = [
+  check("a call whose failure ended its code step is superseded, and no other is", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    for (const n of [1, 2, 3, 4]) await store.openToolCall(run.fence, run.codeCall(n));
+    await run.receipt(0, 1, { status: "failed" });
+    await run.receipt(0, 2, { status: "failed" });
+    await run.receipt(0, 3, { status: "failed", source: "person" });
+    await run.receipt(0, 4);
+    const failWith = async (worker: SampleRun, code: string, toolCallId: string) => {
+      const error = { code, message: "It failed.", details: { toolCallId, tool: "search" } };
+      await store.releaseRun(worker.fence, { status: "failed", error });
+      return worker.takenOver();
+    };
+    let worker = await failWith(run, "step_failed", "run-1/draft#0.1");
+    for (const id of ["run-1/draft#0.3", "run-1/draft#0.4", "run-2/draft#0.1", "run-1/draft#0.9", "nonsense"])
+      worker = await failWith(worker, "tool_failed", id);
+    assert.ok((await store.listToolCalls("run-1")).every(({ isSuperseded }) => !isSuperseded));
+    await failWith(worker, "tool_failed", "run-1/draft#0.2");
+    const superseded = (await store.listToolCalls("run-1")).filter(({ isSuperseded }) => isSuperseded);
+    assert.deepEqual(
+      superseded.map(({ toolCallId }) => toolCallId),
+      ["run-1/draft#0.2"],
+    );
+  }),
+
   check(
     "what failed and may have happened is found by what it was for, in its run alone",
     async ({ store }) => {

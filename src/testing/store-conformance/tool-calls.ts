@@ -21,6 +21,7 @@ export const toolCallChecks: readonly Check[] = [
       idempotencyKey: run.callKey(1, 1).toString("hex"),
       status: "running",
       attempt: 1,
+      isSuperseded: false,
       request: { query: "1.1" },
       receipt: null,
       createdAt: now(),

@@ -302,7 +302,7 @@ describe("a row that was slipped in is named", () => {
   it("a call of code", async () => {
     const store = tampered(
       `INSERT INTO tool_calls SELECT NULL, step_no, 0, 3, 1, NULL, NULL, 'local', 'send', 'external', 'opaque', X'00', 1,
-              X'00', 'prepared', 0, '1' FROM run_steps WHERE step_path = 'code'`,
+              X'00', 'prepared', 0, 0, '1' FROM run_steps WHERE step_path = 'code'`,
     );
     expect(await store.named()).toEqual(["call ledger/code#0.3"]);
   });

@@ -20,6 +20,8 @@ CREATE TABLE new_tool_calls (
   -- Where a call stands until it has a receipt; from then on the receipt says it.
   status TEXT NOT NULL CHECK (status = 'prepared' OR status = 'running' OR status = 'in_doubt'),
   attempt INTEGER NOT NULL,
+  -- Its failure ended its code step: when the step is entered again, the same is asked for anew.
+  superseded INTEGER NOT NULL,
   -- The arguments of a code step's call, which has turn index 0; those of a turn's call are in its response.
   request TEXT
 ) STRICT;
@@ -27,7 +29,7 @@ INSERT INTO new_tool_calls
   -- Nobody said how long a try may take; ten minutes is what is usual from here on.
   SELECT call_no, step_no, turn_index, call_index, created_at, started_at, started_at + 600000, tool_namespace, tool_name,
          side_effect_class, CASE side_effect_class WHEN 'read_only' THEN 'repeat' ELSE 'opaque' END, identity_hash,
-         occurrence, idempotency_key, status, attempt, request
+         occurrence, idempotency_key, status, attempt, 0, request
     FROM tool_calls;
 
 -- Written once, at the end of a call, and never changed.
