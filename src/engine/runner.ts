@@ -174,14 +174,7 @@ export class Runner<O = unknown> {
       for (const runId of abandoned) {
         const claimedAt = readClock(this.#clock);
         const outcome = await store.claimRun(runId, this.#claimOptions(["queued", "running"], options));
-        if (outcome.kind === "claimed")
-          return {
-            kind: "work",
-            claim: outcome.claim,
-            claimedAt,
-            resumed: true,
-            lost: outcome.chargedAsLost,
-          };
+        if (outcome.kind === "claimed") return goingOn(outcome, claimedAt);
       }
     }
     return this.#beginNamed(store, input, uuidv7(), options);
@@ -236,13 +229,7 @@ export class Runner<O = unknown> {
       const outcome: ClaimOutcome = await store.claimRun(runId, this.#claimOptions(from, options));
       switch (outcome.kind) {
         case "claimed":
-          return {
-            kind: "work",
-            claim: outcome.claim,
-            claimedAt,
-            resumed: true,
-            lost: outcome.chargedAsLost,
-          };
+          return goingOn(outcome, claimedAt);
         case "refused":
           return { kind: "ended", run: outcome.run };
         case "not_found":
@@ -307,6 +294,13 @@ export class Runner<O = unknown> {
       await store.close();
     }
   }
+}
+
+function goingOn(
+  { claim, chargedAsLost }: Extract<ClaimOutcome, { kind: "claimed" }>,
+  claimedAt: ClockReading,
+): Begun {
+  return { kind: "work", claim, claimedAt, resumed: true, lost: chargedAsLost };
 }
 
 function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
