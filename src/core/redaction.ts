@@ -28,11 +28,6 @@ export function redact(value: Json, keyNames: ReadonlySet<string>, texts: readon
   return redactValue(value, names, (text) => replaceNeedles(replacePairs(text, names), needles));
 }
 
-/** Replaces every occurrence of the texts, as they are and as JSON, URLs and base64 write them. */
-export function redactText(text: string, texts: readonly string[]): string {
-  return replaceNeedles(text, needlesOf(texts));
-}
-
 /**
  * The secret strings (and numbers as strings) found under the key names, each once. All that is inside an object or an
  * array under such a name counts.

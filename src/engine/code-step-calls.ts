@@ -15,7 +15,7 @@ import { CodeStepLeftovers } from "./code-step-leftovers.ts";
 import { type EarlierCall, earlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
 import { readBlobValue } from "./hydrator.ts";
 import { type CallCase, type CallPast, type Judgement, judgeToolCall, readPast } from "./judge-tool-call.ts";
-import { askAboutRow } from "./person-question.ts";
+import { askAboutRow, personNeeded } from "./person-question.ts";
 import { prepareTool } from "./prepared-tool.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { begunProgress, type CallEnd, settleToolCall } from "./settle-tool-call.ts";
@@ -92,7 +92,7 @@ export class CodeStepCalls {
     // Refused when it fell due; a call whose outcome is known is not to be in doubt.
     await Promise.allSettled([...this.#unstored].map((pending) => storeReceipt(this.#run, pending)));
     if (this.#left !== null && !(this.#left.error instanceof PersonNeededError)) throw this.#left.error;
-    if (this.#waits.length > 0) throw this.#personNeeded(this.#waits);
+    if (this.#waits.length > 0) throw personNeeded(this.#run, this.#waits);
   }
 
   /** The code has succeeded. A doubt that it left behind without a word is not to be forgotten. */
@@ -107,7 +107,7 @@ export class CodeStepCalls {
       if (isAnswered) await this.#giveUp(row);
       else waits.push(askAboutRow(this.#step.stepKey, row));
     }
-    if (waits.length > 0) throw this.#personNeeded(waits);
+    if (waits.length > 0) throw personNeeded(this.#run, waits);
   }
 
   /** A person let it run again, and the code does not ask for it any more. */
@@ -302,7 +302,7 @@ export class CodeStepCalls {
     if (end.kind === "person") {
       const wait = { ...end.wait, callIndex };
       this.#waits.push(wait);
-      throw this.#personNeeded([wait]);
+      throw personNeeded(this.#run, [wait]);
     }
     const { outcome, attempt } = end;
     const { stepKey, path: stepPath } = this.#step;
@@ -328,11 +328,6 @@ export class CodeStepCalls {
       `Tool ${tool} failed: ${typeof said === "string" ? said : JSON.stringify(said)}`,
       { toolCallId: id, tool },
     );
-  }
-
-  #personNeeded(waits: readonly NewWait[]): PersonNeededError {
-    const questions = waits.map(({ question }) => question).join(" ");
-    return new PersonNeededError(`Run ${this.#run.runId} waits for a person: ${questions}`, { waits });
   }
 }
 

@@ -1,5 +1,4 @@
-import type { Json } from "../core/json.ts";
-import { isJsonObject } from "../core/json.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
 import { REDACTED } from "../core/redaction.ts";
 import { decideToolCall, type ToolCallDecision, type ToolCallFacts } from "../core/tool-call-decision.ts";
 import type { Receipt, Store, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
@@ -9,7 +8,7 @@ import type { RunHandle } from "./run-handle.ts";
 import { type CallEnd, type CallProgress, isKeyValid } from "./settle-tool-call.ts";
 import type { ToolCallPayload, ToolCallRequest } from "./tool-call-plan.ts";
 import { argumentsHash, type LedgerCall } from "./tool-gateway.ts";
-import { cancelled, failed } from "./tool-outcome.ts";
+import { cancelled, failed, type ToolOutcome, unknownOutcome } from "./tool-outcome.ts";
 
 /** A call that somebody has to decide about, with all that is known of it. */
 export type CallCase = {
@@ -190,12 +189,12 @@ function progressOf(run: RunHandle, { known, past }: CallCase): CallProgress {
   };
 }
 
-function settled(outcome: ReturnType<typeof cancelled>): CallEnd {
+function settled(outcome: ToolOutcome): CallEnd {
   return { kind: "settled", outcome, attempt: 0 };
 }
 
 /** The first receipt, whole, in a row of its own. */
-export function deduplicated(earlier: EarlierCall): CallEnd {
+function deduplicated(earlier: EarlierCall): CallEnd {
   if (earlier.kind !== "succeeded") throw new Error("Only what succeeded has duplicates.");
   const { output, toolCallId } = earlier;
   return settled({
@@ -223,15 +222,7 @@ function refuse(
       return settled(cancelled("denied", `A person did not let ${tool.name} run: ${said}`));
     }
     case "unknown_outcome":
-      return {
-        kind: "settled",
-        outcome: failed(
-          "unknown_outcome",
-          `${tool.name} was interrupted, and nobody knows whether it happened. Look for its effect before you ask for it again.`,
-          tool.recovery !== "repeat",
-        ),
-        attempt: known?.attempt ?? 0,
-      };
+      return { kind: "settled", outcome: unknownOutcome(tool, null), attempt: known?.attempt ?? 0 };
   }
 }
 

@@ -1,3 +1,4 @@
+import { PersonNeededError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { AskReason } from "../core/tool-call-decision.ts";
 import type { NewWait, WaitKind } from "../core/wait.ts";
@@ -5,6 +6,12 @@ import type { ToolCallRecord } from "../store/store.ts";
 import { type EarlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { callId, type FailedTry, type LedgerCall, shownArguments } from "./tool-gateway.ts";
+
+/** Leaves the run waiting, with these questions. */
+export function personNeeded({ runId }: RunHandle, waits: readonly NewWait[]): PersonNeededError {
+  const questions = waits.map(({ question: text }) => text).join(" ");
+  return new PersonNeededError(`Run ${runId} waits for a person: ${questions}`, { waits });
+}
 
 /** The question about a call that only a person can decide about. */
 export function askAbout(

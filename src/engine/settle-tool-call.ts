@@ -11,7 +11,7 @@ import { askAbout, escalate } from "./person-question.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import { callId, dispatchTool, type FailedTry, type LedgerCall, lookUp } from "./tool-gateway.ts";
-import { failed, type ToolOutcome } from "./tool-outcome.ts";
+import { failed, type ToolOutcome, unknownOutcome } from "./tool-outcome.ts";
 import { makeReceipt } from "./tool-receipt.ts";
 
 /** How far a call is when somebody begins to bring it to its end. */
@@ -234,6 +234,7 @@ class CallWork {
         run.signal.throwIfAborted();
         continue;
       }
+      const why = problem ?? this.#lastFailure?.message ?? null;
       // What was absent when it was asked for may have landed before the answer came.
       const landsBy = (endsBy ?? askedAt) + tool.landsWithinMs;
       const decision = decideReconciled(answer.status, askedAt < landsBy, tool);
@@ -248,9 +249,9 @@ class CallWork {
           tries = 0;
           continue;
         case "ask":
-          return { kind: "person", wait: askAbout(run, this.#call, decision.why, { problem }) };
+          return { kind: "person", wait: askAbout(run, this.#call, decision.why, { problem: why }) };
         case "refuse":
-          return this.#tellUnknown(problem);
+          return this.#tellUnknown(why);
       }
     }
   }
@@ -276,10 +277,7 @@ class CallWork {
   }
 
   #tellUnknown(problem: string | null): CallEnd {
-    const { tool } = this.#call;
-    const why = problem === null ? "it was interrupted" : problem.replace(/\.$/, "");
-    const message = `Nobody knows whether ${tool.name} happened: ${why}. Look for its effect before you ask for it again.`;
-    const outcome = failed("unknown_outcome", message, tool.recovery !== "repeat");
+    const outcome = unknownOutcome(this.#call.tool, problem);
     return { kind: "settled", outcome, attempt: this.#progress.attempt };
   }
 

@@ -15,9 +15,9 @@ import { errorText } from "./tool-outcome.ts";
 export type ToolCallRequest = {
   readonly stepPath: string;
   readonly name: string;
-  /** The arguments as they were asked for, without secrets: what is stored, and what a call is known by. */
+  /** The arguments as they were asked for, without secrets: what is stored and shown. */
   readonly input: Json;
-  /** The same with them: what goes out. */
+  /** The same with them: what goes out, and what a call is known by. */
   readonly secretInput: Json;
   /** Null where no such tool exists. */
   readonly tool: PreparedTool | null;

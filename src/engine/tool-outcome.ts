@@ -30,6 +30,16 @@ export function failed(
   return { ...NOTHING_MORE, status: "failed", output, errorCode, uncertain, ...more };
 }
 
+/** A call in doubt that the model is told of, so that it can look for itself. */
+export function unknownOutcome({ name, recovery }: PreparedTool, problem: string | null): ToolOutcome {
+  const what =
+    problem === null
+      ? `${name} was interrupted, and nobody knows whether it happened`
+      : `Nobody knows whether ${name} happened: ${problem.replace(/\.$/, "")}`;
+  const message = `${what}. Look for its effect before you ask for it again.`;
+  return failed("unknown_outcome", message, recovery !== "repeat");
+}
+
 /** A call that never was dispatched, and will not be. */
 export function cancelled(errorCode: string, message: string): ToolOutcome {
   const output = { type: "error-text", value: message } as const;

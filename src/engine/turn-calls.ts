@@ -1,8 +1,8 @@
-import { PersonNeededError } from "../core/errors.ts";
 import type { ToolCallPart, ToolOutput } from "../core/message.ts";
 import type { NewWait } from "../core/wait.ts";
 import { earlierOf } from "./earlier-call.ts";
 import { judgeToolCall } from "./judge-tool-call.ts";
+import { personNeeded } from "./person-question.ts";
 import { type CallEnd, settleToolCall } from "./settle-tool-call.ts";
 import { callId } from "./tool-gateway.ts";
 import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "./tool-receipt.ts";
@@ -65,10 +65,7 @@ class TurnCallRun {
     const unstored = [...this.#unstored.values()];
     if (this.#waits.length === 0) return { results: items.map((item) => this.#resultOf(item)), unstored };
     await allOf(unstored.map((pending) => storeReceipt(this.#scope.run, pending)));
-    throw new PersonNeededError(
-      `Run ${this.#scope.run.runId} waits for a person: ${this.#waits.map(({ question }) => question).join(" ")}`,
-      { waits: this.#waits },
-    );
+    throw personNeeded(this.#scope.run, this.#waits);
   }
 
   #takeWhatIsKnown(item: CallItem): void {
