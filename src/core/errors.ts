@@ -86,6 +86,37 @@ export class MaxIterationsExceededError extends PawlError<{ maxIterations: numbe
   readonly code = "max_iterations_exceeded";
 }
 
+/** The time that the run was given is over. What is committed stays; `resume` with a later deadline goes on. */
+export class DeadlineExceededError extends PawlError<{ deadline: string }> {
+  readonly code = "deadline_exceeded";
+}
+
+/** A value does not fit its slice. `path` says where: `plan.steps.0.title`. Nothing of the event took effect. */
+export class SliceValueError extends PawlError<{ slice: string; path: string }> {
+  readonly code = "slice_value";
+}
+
+/** A snapshot cannot be restored into this session; nothing of it was. */
+export class SnapshotRestoreError extends PawlError<{
+  reason: "bad_json" | "version" | "unknown_slice" | "slice_version" | "migration" | "bad_value";
+  slice: string | null;
+}> {
+  readonly code = "snapshot_restore";
+}
+
+/** The files of a worker cannot be used: both are corrupt, or the directory is not one to write to. */
+export class CheckpointStoreError extends PawlError<{ reason: string; paths: readonly string[] }> {
+  readonly code = "checkpoint_store";
+}
+
+/** Another living process works under the same worker identity. */
+export class WorkerBusyError extends PawlError<{ worker: string }> {
+  readonly code = "worker_busy";
+  override get recoverable(): boolean {
+    return true;
+  }
+}
+
 /** A stored message refers to a blob that is no longer there. */
 export class BlobMissingError extends PawlError<{ blobId: string; runId: string }> {
   readonly code = "blob_missing";
@@ -244,6 +275,11 @@ const CLASSES = [
   QuotaExceededError,
   MaxTurnsExceededError,
   MaxIterationsExceededError,
+  DeadlineExceededError,
+  SliceValueError,
+  SnapshotRestoreError,
+  CheckpointStoreError,
+  WorkerBusyError,
   BlobMissingError,
   StoreUnavailableError,
   StoreUnusableError,

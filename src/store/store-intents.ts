@@ -1,7 +1,8 @@
 import type { StoredError } from "../core/errors.ts";
-import type { Json } from "../core/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { Limit } from "../core/quota.ts";
+import type { SessionEvent } from "../core/session-event.ts";
 import type {
   ReceiptStatus,
   RecoveryClass,
@@ -12,6 +13,7 @@ import type { Amount } from "../core/usage.ts";
 import type { NewWait } from "../core/wait.ts";
 import type {
   Charge,
+  CheckpointType,
   ModelCallRecord,
   ReceiptSource,
   RunRecord,
@@ -32,6 +34,8 @@ export type NewRun = {
   readonly inputHash: Uint8Array;
   readonly shape: Json;
   readonly limit: Limit;
+  /** When its time is over, in milliseconds since 1970; never unless said. */
+  readonly deadline?: number | null;
   readonly leaseMs: number;
 };
 
@@ -41,7 +45,13 @@ export type ClaimOptions = {
   readonly from: readonly RunStatus[];
   /** Replaces the budget; what was charged stays charged. */
   readonly limit?: Limit;
+  /** Replaces the deadline. */
+  readonly deadline?: number | null;
+  /** Where this worker goes on from, and why: kept with the attempt. */
+  readonly attempt?: AttemptReason;
 };
+
+export type AttemptReason = { readonly resumedFrom: "turn" | "milestone"; readonly reason: string };
 
 export type Claim = { readonly epoch: number; readonly run: RunRecord };
 
@@ -62,7 +72,46 @@ export type RunEnd =
     };
 
 /** `context` is null when the step left it as it was. */
-export type FinishedStep = { readonly stepKey: number; readonly output: Json; readonly context: Json };
+export type FinishedStep = {
+  readonly stepKey: number;
+  readonly output: Json;
+  readonly context: Json;
+  readonly session?: SessionCommit;
+};
+
+/** What a commit does to the run's session. */
+export type SessionCommit = {
+  readonly slices: readonly SliceChange[];
+  /** The ids of the calls whose events the session has from now on. */
+  readonly applied: readonly string[];
+  readonly checkpoint: NewCheckpoint | null;
+};
+
+/** What changed in a slice: the items that did, and its length, which those beyond it do not survive. */
+export type SliceChange = {
+  readonly name: string;
+  readonly kind: "state" | "log";
+  readonly version: number;
+  readonly length: number;
+  readonly items: readonly (readonly [index: number, value: Json])[];
+};
+
+export type NewCheckpoint = {
+  readonly type: CheckpointType;
+  readonly snapshot: JsonObject;
+  /** Where it was taken: the last tool call, the artifacts there are. */
+  readonly cursor: JsonObject;
+};
+
+/** A new line of history of a granular step. */
+export type NewLineage = {
+  readonly stepKey: number;
+  /** The checkpoint that the session is rolled back to; null: to its beginning. */
+  readonly checkpoint: number | null;
+  /** What that changes in the session. */
+  readonly slices: readonly SliceChange[];
+  readonly fingerprint: { readonly hash: string; readonly document: Json };
+};
 
 export type TurnOpening = {
   readonly stepKey: number;
@@ -168,6 +217,8 @@ export type NewReceipt = {
   readonly correlationId: string | null;
   /** The call whose receipt this one repeats. */
   readonly duplicateOf: string | null;
+  /** What it tells the session, when its turn is committed; nothing unless said. */
+  readonly sessionEvents?: readonly SessionEvent[];
 };
 
 export type ReceiptRecord = {
@@ -201,6 +252,7 @@ export type TurnCommit = {
   readonly messages: number;
   readonly tokens: number;
   readonly next: TurnOpening | null;
+  readonly session?: SessionCommit;
 };
 
 export type BlobRetention = {

@@ -1,7 +1,9 @@
 import type { StoredError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
+import type { Lineage } from "../core/lineage.ts";
 import type { AssistantPart, Message, ToolOutput } from "../core/message.ts";
 import type { Limit } from "../core/quota.ts";
+import type { SessionEvent } from "../core/session-event.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type {
   ReceiptStatus,
@@ -12,6 +14,8 @@ import type {
 } from "../core/tool-call-decision.ts";
 import type { Amount, ChargeBasis, Usage } from "../core/usage.ts";
 import type { WaitAnswer, WaitKind } from "../core/wait.ts";
+
+import type { WorkerRequest } from "./checkpoint-store.ts";
 
 // What a store gives to its readers.
 
@@ -32,6 +36,8 @@ export type RunRecord = {
   readonly epoch: number;
   readonly leaseUntil: number;
   readonly limit: Limit;
+  /** When its time is over; null: never. */
+  readonly deadline: number | null;
   readonly charged: Amount;
   readonly reserved: Amount;
   readonly output: Json;
@@ -107,6 +113,8 @@ export type Receipt = {
   readonly correlationId: string | null;
   /** The call whose receipt this one repeats. */
   readonly duplicateOf: string | null;
+  /** What the call tells the session. */
+  readonly sessionEvents: readonly SessionEvent[];
   readonly at: number;
 };
 
@@ -201,7 +209,9 @@ export type Conversation = {
   readonly turnIndex: number;
   readonly isComplete: boolean;
   readonly fingerprint: { readonly hash: string; readonly document: Json } | null;
-  /** How many messages and tokens the committed turns hold, those not in `tail` included. */
+  /** The lines of history after the first one; the last of them is the present one. */
+  readonly lineages: readonly Lineage[];
+  /** How many messages and tokens the committed turns of this line hold, those not in `tail` included. */
   readonly messages: number;
   readonly tokens: number;
   /** The newest committed turns, in order; at least the last one. */
@@ -216,6 +226,58 @@ export type GranularState = {
   readonly isComplete: boolean;
   readonly finalOutput: Json;
   readonly fingerprint: string;
+};
+
+/** The session as it is stored: every slice with all of its values. */
+export type StoredSlice = {
+  readonly name: string;
+  readonly kind: "state" | "log";
+  readonly version: number;
+  readonly values: readonly Json[];
+};
+
+/** `milestone`: the agent said that it got somewhere. `step_boundary`: a step has ended. */
+export type CheckpointType = "milestone" | "step_boundary";
+
+export type CheckpointRecord = {
+  /** From 1, in the order of the run. */
+  readonly checkpoint: number;
+  readonly type: CheckpointType;
+  readonly stepPath: StepPath;
+  /** The turn that it was committed with; 0 at the end of a step. */
+  readonly turnIndex: number;
+  readonly cursor: JsonObject;
+  /** Bytes of the snapshot as JSON. */
+  readonly size: number;
+  /** The session was rolled back to an earlier one since. */
+  readonly isSuperseded: boolean;
+  readonly at: number;
+};
+
+export type CheckpointSnapshot = CheckpointRecord & { readonly snapshot: JsonObject };
+
+export type WorkRecord = WorkerRequest & { readonly completedAt: number | null };
+
+export type LineageRecord = Lineage & {
+  readonly stepPath: StepPath;
+  /** From 1: the line that a step begins with is not listed. */
+  readonly lineage: number;
+  /** The turn that was open when this line began, and was never committed. */
+  readonly openTurn: number | null;
+  readonly checkpoint: number | null;
+  readonly at: number;
+};
+
+/** One time that a worker took the run. */
+export type AttemptRecord = {
+  readonly epoch: number;
+  readonly owner: string;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  readonly endStatus: RunStatus | null;
+  /** Null for the first one. */
+  readonly resumedFrom: "turn" | "milestone" | null;
+  readonly reason: string | null;
 };
 
 export type RunUsage = Usage & { readonly charged: Amount; readonly modelCalls: number };

@@ -2,6 +2,7 @@ import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { Settlement } from "../core/wait.ts";
+import type { WorkerRequest } from "./checkpoint-store.ts";
 import type {
   BlobCollection,
   BlobRetention,
@@ -13,6 +14,7 @@ import type {
   FinishedStep,
   LateReceipt,
   ModelCallSettlement,
+  NewLineage,
   NewRun,
   Person,
   ReceiptRecord,
@@ -25,9 +27,13 @@ import type {
   TurnOpening,
 } from "./store-intents.ts";
 import type {
+  AttemptRecord,
+  CheckpointRecord,
+  CheckpointSnapshot,
   Conversation,
   EventRecord,
   GranularState,
+  LineageRecord,
   LoopDecision,
   ModelCallRecord,
   NewStep,
@@ -35,13 +41,16 @@ import type {
   RunRecord,
   RunUsage,
   StepRecord,
+  StoredSlice,
   ToolCallRecord,
   ToolCallTry,
   TurnRecord,
   Verification,
   WaitRecord,
+  WorkRecord,
 } from "./store-records.ts";
 
+export type { WorkerRequest } from "./checkpoint-store.ts";
 export type * from "./store-intents.ts";
 export type * from "./store-records.ts";
 
@@ -122,9 +131,29 @@ export interface Store extends StoreReader {
 
   /**
    * Commit 2, by compare-and-set on the turn index: `ResumeError` (recoverable) unless the turn is the next one.
-   * Reserving for the next turn rides along; if the quota refuses that, the commit stands and `next` says so.
+   * Reserving for the next turn rides along; if the quota refuses that, the commit stands and `next` says so. So does
+   * what changes in the session, and a checkpoint of it: `checkpoint` is its number.
    */
-  commitTurn(fence: Fence, commit: TurnCommit): Promise<{ readonly next: TurnOpened | null }>;
+  commitTurn(
+    fence: Fence,
+    commit: TurnCommit,
+  ): Promise<{ readonly next: TurnOpened | null; readonly checkpoint: number | null }>;
+
+  /**
+   * Begins a new line of history of a granular step, from a checkpoint: the session is as it was then, the history is
+   * empty, the fingerprint is a new one, and turns are numbered on. A turn that is open is abandoned; refused while one
+   * of its calls has no receipt. Resolves to the number of the first turn.
+   */
+  beginLineage(fence: Fence, lineage: NewLineage): Promise<number>;
+
+  /**
+   * Keeps what a worker is asked to do, unless it has something that it has not completed: resolves to what holds. There
+   * need be no run of that id yet, so this is in no run's log.
+   */
+  beginWork(worker: string, request: WorkerRequest): Promise<WorkerRequest>;
+
+  /** The worker has done what it was asked in this run. */
+  completeWork(worker: string, runId: string): Promise<void>;
 
   /**
    * Lets a call run, with the arguments that the wait shows, once. Answering the last open wait of a run queues it.
@@ -177,6 +206,7 @@ export interface StoreReader {
   /** The newest such call of this identity, unless one with the same identity has succeeded since. */
   findUncertainCall(runId: string, identityHash: Uint8Array): Promise<ToolCallRecord | null>;
   findToolCall(idempotencyKey: Uint8Array): Promise<ToolCallRecord | null>;
+  getToolCall(toolCallId: string): Promise<ToolCallRecord | null>;
   /** Whether the ledger holds a call with this key. */
   hasToolCall(idempotencyKey: Uint8Array): Promise<boolean>;
 
@@ -189,6 +219,18 @@ export interface StoreReader {
     runId: string,
     options?: { readonly after?: number; readonly limit?: number },
   ): Promise<readonly EventRecord[]>;
+  /** The run's session: its slices by name, each with all of its values. */
+  readSession(runId: string): Promise<readonly StoredSlice[]>;
+  /** Whether the present session has what this call told it. */
+  isApplied(runId: string, toolCallId: string): Promise<boolean>;
+  listCheckpoints(runId: string): Promise<readonly CheckpointRecord[]>;
+  /** A checkpoint with its snapshot: that of this number, or the last one that the session was not rolled back behind. */
+  readCheckpoint(runId: string, checkpoint?: number): Promise<CheckpointSnapshot | null>;
+  listLineages(runId: string): Promise<readonly LineageRecord[]>;
+  /** Every time that a worker took the run, and why. */
+  listAttempts(runId: string): Promise<readonly AttemptRecord[]>;
+  /** What a worker was asked last, and whether it has done it. */
+  findWork(worker: string): Promise<WorkRecord | null>;
   /** What people were asked, in order, answered or not. */
   listWaits(runId: string): Promise<readonly WaitRecord[]>;
   /** Looks whether the run's events, receipts and blobs are what was written, and names each row that is not. */

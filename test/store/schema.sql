@@ -1,10 +1,17 @@
+CREATE TABLE applied_calls (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  call_no INTEGER NOT NULL REFERENCES tool_calls (call_no),
+  event_seq INTEGER NOT NULL,
+  PRIMARY KEY (run_no, call_no)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE attempts (
   run_no INTEGER NOT NULL REFERENCES runs (run_no),
   epoch INTEGER NOT NULL,
   owner TEXT NOT NULL,
   started_at INTEGER NOT NULL,
   ended_at INTEGER,
-  end_status TEXT,
+  end_status TEXT, resumed_from TEXT, reason TEXT,
   PRIMARY KEY (run_no, epoch)
 ) STRICT, WITHOUT ROWID;
 
@@ -20,6 +27,26 @@ CREATE TABLE blobs (
   created_at INTEGER NOT NULL,
   size INTEGER NOT NULL,
   bytes BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE checkpoints (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  checkpoint_index INTEGER NOT NULL,
+  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  -- The turn that it was committed with; 0 at the end of a step.
+  turn_index INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  checkpoint_type TEXT NOT NULL,
+  -- The event of the run that tells of it.
+  event_seq INTEGER NOT NULL,
+  -- The session was rolled back to an earlier one since.
+  superseded INTEGER NOT NULL,
+  cursor TEXT NOT NULL,
+  -- 'json', or 'deflate' where that is worth it.
+  encoding TEXT NOT NULL,
+  size INTEGER NOT NULL,
+  snapshot BLOB NOT NULL,
+  PRIMARY KEY (run_no, checkpoint_index)
 ) STRICT;
 
 CREATE TABLE events (
@@ -50,10 +77,12 @@ CREATE TABLE failed_model_calls (
   PRIMARY KEY (step_no, turn_index, attempt)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE fingerprints (
-  step_no INTEGER PRIMARY KEY REFERENCES run_steps (step_no),
-  document TEXT NOT NULL
-) STRICT;
+CREATE TABLE "fingerprints" (
+  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  lineage INTEGER NOT NULL,
+  document TEXT NOT NULL,
+  PRIMARY KEY (step_no, lineage)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE granular_states (
   step_no INTEGER PRIMARY KEY REFERENCES run_steps (step_no),
@@ -67,7 +96,21 @@ CREATE TABLE granular_states (
   opened_at INTEGER,
   reserved_tokens INTEGER,
   reserved_micro_dollars INTEGER
-) STRICT;
+, lineage INTEGER NOT NULL DEFAULT 0, first_turn INTEGER NOT NULL DEFAULT 1) STRICT;
+
+CREATE TABLE lineages (
+  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  -- From 1: the line that a step begins with has no row.
+  lineage INTEGER NOT NULL,
+  begun_at INTEGER NOT NULL,
+  first_turn INTEGER NOT NULL,
+  -- The last turn whose work still counts, the one that the checkpoint was taken at; 0 where none does.
+  base_turn INTEGER NOT NULL,
+  -- The turn that was open then: journaled, and never committed.
+  open_turn INTEGER,
+  checkpoint_index INTEGER,
+  PRIMARY KEY (step_no, lineage)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE loop_decisions (
   step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
@@ -95,7 +138,7 @@ CREATE TABLE "receipts" (
   blob_hash BLOB,
   blob_size INTEGER,
   output TEXT NOT NULL
-) STRICT;
+, session_events TEXT) STRICT;
 
 CREATE TABLE run_inputs (
   run_no INTEGER PRIMARY KEY REFERENCES runs (run_no),
@@ -146,7 +189,23 @@ CREATE TABLE runs (
   output TEXT,
   context TEXT,
   error TEXT
-) STRICT;
+, deadline_at INTEGER) STRICT;
+
+CREATE TABLE slice_items (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  slice_name TEXT NOT NULL,
+  item_index INTEGER NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (run_no, slice_name, item_index)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE slices (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  slice_name TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind = 'state' OR kind = 'log'),
+  version INTEGER NOT NULL,
+  PRIMARY KEY (run_no, slice_name)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE tool_call_tries (
   run_no INTEGER NOT NULL REFERENCES runs (run_no),
@@ -237,6 +296,15 @@ CREATE TABLE waits (
   answered_by TEXT,
   answer TEXT,
   PRIMARY KEY (run_no, wait_index)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE workers (
+  worker_id TEXT PRIMARY KEY,
+  run_id TEXT NOT NULL,
+  request TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  deadline_at INTEGER,
+  completed_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);

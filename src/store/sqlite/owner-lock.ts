@@ -3,7 +3,7 @@ import { existsSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { isBusy } from "./sqlite-error.ts";
+import { ProcessLock } from "./process-lock.ts";
 
 /**
  * A small file beside the database that this process holds an exclusive lock on for as long as it lives. The system
@@ -14,9 +14,9 @@ export class OwnerLock {
   /** Names this process in leases, for people too: host, process id, and the id of its lock file. */
   readonly owner: string;
   readonly #database: string;
-  readonly #held: DatabaseSync | null;
+  readonly #held: ProcessLock | null;
 
-  private constructor(database: string, owner: string, held: DatabaseSync | null) {
+  private constructor(database: string, owner: string, held: ProcessLock | null) {
     this.#database = database;
     this.owner = owner;
     this.#held = held;
@@ -30,10 +30,10 @@ export class OwnerLock {
       const owner = `${hostname()}/${process.pid}/${id}`;
       if (database === ":memory:") return new OwnerLock(database, owner, null);
       const file = lockFile(database, id);
-      const held = tryLock(file);
+      const held = ProcessLock.tryTake(file);
       // A sweep by another process may have removed the file between its creation and its lock: then take another.
       if (held !== null && existsSync(file)) return new OwnerLock(database, owner, held);
-      held?.close();
+      held?.release();
     }
   }
 
@@ -72,7 +72,7 @@ export class OwnerLock {
     if (this.#held === null) return;
     const id = idOf(this.owner);
     if (id !== null) rmSync(lockFile(this.#database, id), { force: true });
-    this.#held.close();
+    this.#held.release();
   }
 }
 
@@ -82,21 +82,6 @@ function lockFile(database: string, id: string): string {
 
 function idOf(owner: string): string | null {
   return /\/([0-9a-f]{12})$/.exec(owner)?.[1] ?? null;
-}
-
-/** Null when somebody else holds it, or has removed it meanwhile. */
-function tryLock(file: string): DatabaseSync | null {
-  const connection = new DatabaseSync(file, { timeout: 0 });
-  try {
-    // In memory: a lock has nothing to roll back, and a journal beside it would outlive a killed process.
-    connection.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
-    return connection;
-  } catch (error) {
-    connection.close();
-    // A file that a sweep removes while it is being locked makes SQLite fail in fstat: nobody holds that one.
-    if (isBusy(error) || !existsSync(file)) return null;
-    throw error;
-  }
 }
 
 /**

@@ -5,6 +5,7 @@ import { Quota } from "../../core/quota.ts";
 import { parseToolCallId } from "../../core/step-path.ts";
 import { chargeFor, type ModelCallEnd, NOTHING } from "../../core/usage.ts";
 import type {
+  AttemptReason,
   Claim,
   ClaimOptions,
   ClaimOutcome,
@@ -42,8 +43,8 @@ export function createRun(
   const { limit } = new Quota(run.limit); // It refuses what is no whole number; SQLite would store NaN as no limit.
   database.run(
     `INSERT INTO runs (run_id, created_at, updated_at, status, pipeline, entrypoint, input_hash, owner, epoch,
-                       lease_until, limit_tokens, limit_micro_dollars, event_hash)
-     VALUES (?, ?, ?, 'running', ?, ?, ?, ?, 1, ?, ?, ?, ?)`,
+                       lease_until, limit_tokens, limit_micro_dollars, deadline_at, event_hash)
+     VALUES (?, ?, ?, 'running', ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
     run.runId,
     now,
     now,
@@ -54,12 +55,13 @@ export function createRun(
     now + run.leaseMs,
     limit.tokens,
     limit.microDollars,
+    run.deadline ?? null,
     NO_EVENT_HASH,
   );
   const row = mustFind(database, run.runId);
   const input = canonicalJson(run.input);
   database.run("INSERT INTO run_inputs VALUES (?, ?, ?)", row.runNo, input, canonicalJson(run.shape));
-  recordAttempt(database, row, lock.owner, now);
+  recordAttempt(database, row, lock.owner, now, null);
   saveRun(database, row, now, "run.created", {
     pipeline: run.pipeline,
     owner: lock.owner,
@@ -91,13 +93,15 @@ export function claimRun(
   row.error = null;
   if (options.limit !== undefined)
     row.quota = new Quota(options.limit, row.quota.charged, row.quota.reserved);
+  if (options.deadline !== undefined) row.deadline = options.deadline;
   // What the earlier owner had under way may have reached the provider: nobody here knows, so it is paid for.
   const chargedAsLost = settleOpenCalls(database, row, now, { kind: "unanswered" });
   const inDoubt = doubtRunningCalls(database, row, now, isDead);
-  recordAttempt(database, row, lock.owner, now);
+  recordAttempt(database, row, lock.owner, now, options.attempt ?? null);
   saveRun(database, row, now, "run.claimed", {
     owner: lock.owner,
     epoch: row.epoch,
+    ...(options.attempt ?? {}),
     ...(inDoubt.length === 0 ? {} : { inDoubt }),
     chargedAsLost: chargedAsLost.map(({ stepPath, turnIndex, attempt, reserved }) => ({
       stepPath,
@@ -221,13 +225,21 @@ function markRunningSteps(
   );
 }
 
-function recordAttempt(database: Database, row: RunRow, owner: string, now: number): void {
+function recordAttempt(
+  database: Database,
+  row: RunRow,
+  owner: string,
+  now: number,
+  why: AttemptReason | null,
+): void {
   database.run(
-    "INSERT INTO attempts (run_no, epoch, owner, started_at) VALUES (?, ?, ?, ?)",
+    "INSERT INTO attempts (run_no, epoch, owner, started_at, resumed_from, reason) VALUES (?, ?, ?, ?, ?, ?)",
     row.runNo,
     row.epoch,
     owner,
     now,
+    why?.resumedFrom ?? null,
+    why?.reason ?? null,
   );
 }
 

@@ -12,6 +12,7 @@ export type RunRow = RunHead & {
   status: RunStatus;
   currentStepNo: number | null;
   leaseUntil: number;
+  deadline: number | null;
   output: string | null;
   context: string | null;
   error: string | null;
@@ -24,7 +25,7 @@ const HEAD_COLUMNS = `run_no, run_id, owner, epoch, limit_tokens, limit_micro_do
 
 // Put together once: a text that is made anew at every call is hashed anew at every call, to find its statement.
 const HEAD = `SELECT ${HEAD_COLUMNS} FROM runs WHERE run_id = ?`;
-const WHOLE_ROW = `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until, output, context, error
+const WHOLE_ROW = `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until, deadline_at, output, context, error
   FROM runs WHERE run_id = ?`;
 
 /** The head for a worker's write to a step of its run; refused when another has taken the lease. */
@@ -87,6 +88,7 @@ export function findRun(database: Database, runId: string): RunRow | null {
     status: row.text("status") as RunStatus,
     currentStepNo: row.optionalInt("current_step_no"),
     leaseUntil: row.int("lease_until"),
+    deadline: row.optionalInt("deadline_at"),
     output: row.optionalText("output"),
     context: row.optionalText("context"),
     error: row.optionalText("error"),
@@ -150,7 +152,7 @@ export function saveRun(database: Database, run: RunRow, now: number, type: stri
   const { limit } = run.quota;
   database.run(
     `UPDATE runs SET status = ?, current_step_no = ?, owner = ?, epoch = ?, lease_until = ?, limit_tokens = ?,
-            limit_micro_dollars = ?, output = ?, context = ?, error = ? WHERE run_no = ?`,
+            limit_micro_dollars = ?, deadline_at = ?, output = ?, context = ?, error = ? WHERE run_no = ?`,
     run.status,
     run.currentStepNo,
     run.owner,
@@ -158,6 +160,7 @@ export function saveRun(database: Database, run: RunRow, now: number, type: stri
     run.leaseUntil,
     limit.tokens,
     limit.microDollars,
+    run.deadline,
     run.output,
     run.context,
     run.error,
@@ -189,6 +192,7 @@ export function runRecord(row: Row): RunRecord {
     epoch: row.int("epoch"),
     leaseUntil: row.int("lease_until"),
     limit: quota.limit,
+    deadline: row.optionalInt("deadline_at"),
     charged: quota.charged,
     reserved: quota.reserved,
     output: parseJson(row.optionalText("output")),

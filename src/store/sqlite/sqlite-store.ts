@@ -8,11 +8,13 @@ import { collectBlobs, readBlob } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
 import { Database as SqliteDatabase } from "./database.ts";
 import { type CommitObserver, closedError, GroupCommit } from "./group-commit.ts";
+import { beginLineage } from "./lineage-intents.ts";
 import { migrate } from "./migrate.ts";
 import { OwnerLock } from "./owner-lock.ts";
 import * as readers from "./readers.ts";
 import * as runs from "./run-intents.ts";
 import { getRun, requireRunNo } from "./run-row.ts";
+import * as sessions from "./session-readers.ts";
 import { isBusy, storeError } from "./sqlite-error.ts";
 import * as steps from "./step-intents.ts";
 import * as calls from "./tool-call-intents.ts";
@@ -21,6 +23,7 @@ import * as turnReaders from "./turn-readers.ts";
 import { verify } from "./verify.ts";
 import * as waits from "./wait-intents.ts";
 import { listWaits } from "./wait-readers.ts";
+import * as workers from "./worker-intents.ts";
 
 export type SqliteStoreOptions = {
   /** Milliseconds since 1970. */
@@ -141,6 +144,18 @@ export class SqliteStore implements contract.Store {
     return this.#write("commitTurn", (now) => turns.commitTurn(this.#database, now, fence, commit));
   }
 
+  beginLineage(fence: contract.Fence, lineage: contract.NewLineage): Promise<number> {
+    return this.#write("beginLineage", (now) => beginLineage(this.#database, now, fence, lineage));
+  }
+
+  beginWork(worker: string, request: contract.WorkerRequest): Promise<contract.WorkerRequest> {
+    return this.#write("beginWork", () => workers.beginWork(this.#database, worker, request));
+  }
+
+  completeWork(worker: string, runId: string): Promise<void> {
+    return this.#write("completeWork", (now) => workers.completeWork(this.#database, now, worker, runId));
+  }
+
   approve(waitId: string, person: contract.Person = {}): Promise<void> {
     return this.#write("approve", (now) => waits.approve(this.#database, now, waitId, person));
   }
@@ -238,6 +253,10 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => turnReaders.findToolCall(this.#database, idempotencyKey));
   }
 
+  getToolCall(toolCallId: string): Promise<contract.ToolCallRecord | null> {
+    return this.#read(() => turnReaders.getToolCall(this.#database, toolCallId));
+  }
+
   hasToolCall(idempotencyKey: Uint8Array): Promise<boolean> {
     return this.#read(() => turnReaders.hasToolCall(this.#database, idempotencyKey));
   }
@@ -261,6 +280,34 @@ export class SqliteStore implements contract.Store {
     return this.#read(() =>
       readers.listEvents(this.#database, runId, options.after ?? 0, options.limit ?? 10_000),
     );
+  }
+
+  readSession(runId: string): Promise<readonly contract.StoredSlice[]> {
+    return this.#read(() => sessions.readSession(this.#database, runId));
+  }
+
+  isApplied(runId: string, toolCallId: string): Promise<boolean> {
+    return this.#read(() => sessions.isApplied(this.#database, runId, toolCallId));
+  }
+
+  listCheckpoints(runId: string): Promise<readonly contract.CheckpointRecord[]> {
+    return this.#read(() => sessions.listCheckpoints(this.#database, runId));
+  }
+
+  readCheckpoint(runId: string, checkpoint?: number): Promise<contract.CheckpointSnapshot | null> {
+    return this.#read(() => sessions.readCheckpoint(this.#database, runId, checkpoint));
+  }
+
+  listLineages(runId: string): Promise<readonly contract.LineageRecord[]> {
+    return this.#read(() => sessions.listLineages(this.#database, runId));
+  }
+
+  listAttempts(runId: string): Promise<readonly contract.AttemptRecord[]> {
+    return this.#read(() => sessions.listAttempts(this.#database, runId));
+  }
+
+  findWork(worker: string): Promise<contract.WorkRecord | null> {
+    return this.#read(() => workers.findWork(this.#database, worker));
   }
 
   listWaits(runId: string): Promise<readonly contract.WaitRecord[]> {

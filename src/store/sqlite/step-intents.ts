@@ -13,6 +13,7 @@ import {
   saveRun,
   stepHead,
 } from "./run-row.ts";
+import { writeSession } from "./session-rows.ts";
 
 export function beginStep(database: Database, now: number, fence: Fence, step: NewStep): StepRecord {
   const run = fencedRunRow(database, fence);
@@ -63,9 +64,12 @@ export function finishStep(database: Database, now: number, fence: Fence, step: 
   );
   if (changed !== 1)
     throw new Error(`Step ${step.stepKey} of run ${fence.runId} is not running: it cannot finish.`);
+  const place = { stepKey: step.stepKey, turnIndex: 0 };
+  const { facts } = writeSession(database, run, now, place, step.session);
   recordEvent(database, run, now, "step.finished", {
     step: stepHead(database, run, step.stepKey).path,
     output: digestOf(output, context),
+    ...facts,
   });
 }
 

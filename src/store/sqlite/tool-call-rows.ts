@@ -73,6 +73,7 @@ function writeReceipt(
 ): string {
   if (receipt.blob !== null) putBlob(database, run.runNo, now, receipt.blob);
   const { status, tokens, errorCode, uncertain, source, correlationId, duplicateOf } = receipt;
+  const events = receipt.sessionEvents ?? [];
   const values = [
     callNo,
     status,
@@ -86,6 +87,7 @@ function writeReceipt(
     receipt.blob === null ? null : Buffer.from(receipt.blob.blobId, "hex"),
     receipt.blob === null ? null : receipt.blob.bytes.byteLength,
     JSON.stringify(receipt.output),
+    events.length === 0 ? null : JSON.stringify(events),
   ];
   if (isDispatched !== (status === "succeeded" || status === "failed"))
     throw hasReceipt(database, callNo)
@@ -94,14 +96,19 @@ function writeReceipt(
           `Call ${callNo} cannot be ${status}: it was ${isDispatched ? "dispatched" : "never dispatched"}.`,
         );
   const changed = database.run(
-    "INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    "INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     ...values,
   );
   if (changed !== 1) throw settledMeanwhile(callNo);
   withdrawWaits(database, run, now, callNo);
   if (uncertain) rememberUncertain(database, run, callNo);
   else if (status === "succeeded") forgetUncertain(database, run, callNo);
-  return digestOf(...values);
+  return receiptDigest(values);
+}
+
+/** Most receipts tell the session nothing, and the first ones that were written had no place for it. */
+function receiptDigest(values: readonly (string | number | Uint8Array | null)[]): string {
+  return digestOf(...(values.at(-1) === null ? values.slice(0, -1) : values));
 }
 
 function rememberUncertain(database: Database, run: RunHead, callNo: number): void {
@@ -146,7 +153,7 @@ export function withdrawWaits(database: Database, run: RunHead, now: number, cal
 }
 
 export function storedReceiptDigest(row: Row): string {
-  return digestOf(
+  return receiptDigest([
     row.int("call_no"),
     row.text("status"),
     row.int("created_at"),
@@ -159,7 +166,8 @@ export function storedReceiptDigest(row: Row): string {
     row.optionalBytes("blob_hash"),
     row.optionalInt("blob_size"),
     row.text("output"),
-  );
+    row.optionalText("session_events"),
+  ]);
 }
 
 export function writeTurnReceipt(

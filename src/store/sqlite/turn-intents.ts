@@ -14,6 +14,7 @@ import { assertNextTurn, granularState } from "./granular-state.ts";
 import { openModelCall, reclaim, reserve, settleFailedCall } from "./model-calls.ts";
 import type { RunHead } from "./run-head.ts";
 import { fencedStep, recordEvent, stepHead } from "./run-row.ts";
+import { writeSession } from "./session-rows.ts";
 import { insertToolCall, toolCallDigest, turnCalls, writeTurnReceipt } from "./tool-call-rows.ts";
 import { turnNo } from "./turn-number.ts";
 
@@ -27,7 +28,7 @@ export function openTurn(database: Database, now: number, fence: Fence, opening:
     Buffer.from(fingerprint.hash, "hex"),
   );
   database.run(
-    "INSERT OR IGNORE INTO fingerprints VALUES (?, ?)",
+    "INSERT OR IGNORE INTO fingerprints VALUES (?, 0, ?)",
     stepKey,
     canonicalJson(fingerprint.document),
   );
@@ -68,7 +69,7 @@ export function commitTurn(
   now: number,
   fence: Fence,
   commit: TurnCommit,
-): { next: TurnOpened | null } {
+): { next: TurnOpened | null; checkpoint: number | null } {
   const { stepKey, turnIndex, isComplete, journal, followUp } = commit;
   const run = fencedStep(database, fence, stepKey);
   assertOneTurn(commit);
@@ -77,6 +78,7 @@ export function commitTurn(
   const receipts = writeLastReceipts(database, run, now, commit);
   const state = granularState(database, run, stepKey);
   assertNextTurn(state, turnIndex);
+  const session = writeSession(database, run, now, commit, commit.session);
   const next = commit.next === null ? null : reserve(run, commit.next, 1);
   const opened = next?.kind === "opened" ? next : null;
   const changed = database.run(
@@ -107,8 +109,9 @@ export function commitTurn(
     ...(followUp === null ? {} : { followUp: digestOf(followUp) }),
     ...(isComplete ? { complete: true } : {}),
     ...(next?.kind === "opened" ? { reserved: next.reserved } : {}),
+    ...session.facts,
   });
-  return { next };
+  return { next, checkpoint: session.checkpoint };
 }
 
 /** What rides in a commit belongs to its turn, and to the one after it. */

@@ -1,6 +1,8 @@
 import type { Json } from "../../core/json.ts";
+import type { Lineage } from "../../core/lineage.ts";
 import { type Message, type ToolOutput, toolCallsOf } from "../../core/message.ts";
-import { toolCallId } from "../../core/step-path.ts";
+import type { SessionEvent } from "../../core/session-event.ts";
+import { parseToolCallId, toolCallId } from "../../core/step-path.ts";
 import type {
   ReceiptStatus,
   RecoveryClass,
@@ -20,7 +22,8 @@ import type {
   TurnRecord,
 } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-import { parseJson, requireRunNo } from "./run-row.ts";
+import { findRun, parseJson, requireRunNo } from "./run-row.ts";
+import { callNoOfId } from "./session-rows.ts";
 import { listSteps } from "./step-intents.ts";
 import { CODE_STEP_TURN } from "./tool-call-rows.ts";
 import { TURNS_OF_STEP, turnNo } from "./turn-number.ts";
@@ -32,33 +35,52 @@ export function readConversation(database: Database, stepKey: number, tailTokens
       turnIndex: 0,
       isComplete: false,
       fingerprint: null,
+      lineages: [],
       messages: 0,
       tokens: 0,
       tail: [],
       journaled: null,
     };
   const turnIndex = state.int("turn_index");
-  const document = database.get("SELECT document FROM fingerprints WHERE step_no = ?", stepKey);
+  const lineage = state.int("lineage");
+  const document = database.get(
+    "SELECT document FROM fingerprints WHERE step_no = ? AND lineage = ?",
+    stepKey,
+    lineage,
+  );
   const journaled = database.get(`${TURNS} WHERE turn_no = ?`, turnNo(stepKey, turnIndex + 1));
   return {
     turnIndex,
     isComplete: state.int("is_complete") === 1,
     fingerprint: { hash: state.hex("fingerprint"), document: parseJson(document?.text("document") ?? null) },
+    lineages: lineage === 0 ? [] : readLineages(database, stepKey),
     messages: state.int("messages"),
     tokens: state.int("tokens"),
-    tail: readTail(database, stepKey, turnIndex, tailTokens),
+    tail: readTail(database, stepKey, state.int("first_turn"), turnIndex, tailTokens),
     journaled: journaled === null ? null : turnRecord(journaled, callsOfTurn(database, journaled)),
   };
 }
 
+function readLineages(database: Database, stepKey: number): Lineage[] {
+  return database
+    .all("SELECT first_turn, base_turn FROM lineages WHERE step_no = ? ORDER BY lineage", stepKey)
+    .map((row) => ({ firstTurn: row.int("first_turn"), baseTurn: row.int("base_turn") }));
+}
+
 /** Backwards from the last commit, until the budget is used up: the cost does not depend on how long the run is. */
-function readTail(database: Database, stepKey: number, last: number, tailTokens: number): TurnRecord[] {
-  if (last === 0) return [];
+function readTail(
+  database: Database,
+  stepKey: number,
+  first: number,
+  last: number,
+  tailTokens: number,
+): TurnRecord[] {
+  if (last < first) return [];
   const tail: TurnRecord[] = [];
   let tokens = 0;
   const rows = database.iterate(
     `${TURNS} WHERE turn_no BETWEEN ? AND ? ORDER BY turn_no DESC`,
-    turnNo(stepKey, 1),
+    turnNo(stepKey, first),
     turnNo(stepKey, last),
   );
   for (const row of rows) {
@@ -70,14 +92,18 @@ function readTail(database: Database, stepKey: number, last: number, tailTokens:
   return tail;
 }
 
+/** A turn that was open when a new line of history began was never committed. */
+const COMMITTED = `
+  turns.turn_index <= (SELECT g.turn_index FROM granular_states g WHERE g.step_no = turns.step_no)
+  AND NOT EXISTS (SELECT 1 FROM lineages l WHERE l.step_no = turns.step_no AND l.open_turn = turns.turn_index) AS committed`;
+
 const TURNS = `
-  SELECT turns.*, step_path, run_id,
-         turns.turn_index <= (SELECT g.turn_index FROM granular_states g WHERE g.step_no = turns.step_no) AS committed
+  SELECT turns.*, step_path, run_id, ${COMMITTED}
     FROM turns JOIN run_steps USING (step_no) JOIN runs USING (run_no)`;
 
 const CALL_COLUMNS = `tool_calls.*, step_path, run_id, receipts.created_at AS receipt_at, receipts.tokens,
   receipts.status AS receipt_status, receipts.error_code AS receipt_error, blob_hash, blob_size,
-  uncertain, source, external_correlation_id, duplicate_of, receipts.output AS receipt_output`;
+  uncertain, source, external_correlation_id, duplicate_of, session_events, receipts.output AS receipt_output`;
 
 const CALLS = `
   SELECT ${CALL_COLUMNS}
@@ -104,8 +130,7 @@ function turnsWhere(database: Database, condition: string, value: number): TurnR
   }
   return database
     .all(
-      `SELECT turns.*, step_path,
-              turns.turn_index <= (SELECT g.turn_index FROM granular_states g WHERE g.step_no = turns.step_no) AS committed
+      `SELECT turns.*, step_path, ${COMMITTED}
          FROM run_steps JOIN turns ON ${TURNS_OF_STEP} WHERE ${condition} ORDER BY step_index, turns.turn_no`,
       value,
     )
@@ -153,7 +178,17 @@ export function findUncertainCall(
 }
 
 export function findToolCall(database: Database, idempotencyKey: Uint8Array): ToolCallRecord | null {
-  const row = database.get(`${CALLS} WHERE idempotency_key = ?`, idempotencyKey);
+  return wholeCall(database, database.get(`${CALLS} WHERE idempotency_key = ?`, idempotencyKey));
+}
+
+export function getToolCall(database: Database, id: string): ToolCallRecord | null {
+  const place = parseToolCallId(id);
+  const run = place === null ? null : findRun(database, place.runId);
+  const callNo = run === null ? null : callNoOfId(database, run, id);
+  return callNo === null ? null : wholeCall(database, database.get(`${CALLS} WHERE call_no = ?`, callNo));
+}
+
+function wholeCall(database: Database, row: Row | null): ToolCallRecord | null {
   if (row === null) return null;
   const call = toolCallRecord(row);
   if (call.turnIndex === CODE_STEP_TURN) return call;
@@ -209,8 +244,8 @@ export function hasToolCall(database: Database, idempotencyKey: Uint8Array): boo
 /** A granular step by its path, or by its name where that is enough; the newest instance when there are several. */
 function findGranularStep(database: Database, runId: string, stepName: string): Row | null {
   return database.get(
-    `SELECT step_no, step_path, input, output, status, document FROM run_steps
-       JOIN fingerprints USING (step_no)
+    `SELECT step_no, step_path, input, output, run_steps.status, document, first_turn, turn_index FROM run_steps
+       JOIN granular_states USING (step_no) JOIN fingerprints USING (step_no, lineage)
       WHERE run_no = ? AND (step_path = ? OR step_name = ?)
       ORDER BY step_path = ? DESC, step_index DESC LIMIT 1`,
     requireRunNo(database, runId),
@@ -227,17 +262,17 @@ export function readHistory(database: Database, runId: string, stepName: string)
 
 /** In one query, and only what the messages are made from: a result is read at the end of every run. */
 function historyOf(database: Database, step: Row): Message[] {
-  const { prompt, input } = parseJson(step.text("document")) as { prompt: string; input: Json };
+  const { prompt, input } = parseJson(step.text("document")) as { prompt: Json; input: Json };
   const stepNo = step.int("step_no");
-  const committed =
-    database.get("SELECT turn_index FROM granular_states WHERE step_no = ?", stepNo)?.int("turn_index") ?? 0;
-  const messages = headMessages(prompt, input);
-  if (committed === 0) return messages;
+  const [first, committed] = [step.int("first_turn"), step.int("turn_index")];
+  // What a template rendered to was different in every turn, and is not part of the history.
+  const messages = headMessages(typeof prompt === "string" ? prompt : "", input);
+  if (committed < first) return messages;
   const rows = database.iterate(
     `SELECT turn_no, response, follow_up, calls, output
        FROM turns LEFT JOIN receipts ON call_no BETWEEN first_call_no AND first_call_no + calls - 1
       WHERE turn_no BETWEEN ? AND ? ORDER BY turn_no, call_no`,
-    turnNo(stepNo, 1),
+    turnNo(stepNo, first),
     turnNo(stepNo, committed),
   );
   const outputs: ToolOutput[] = [];
@@ -328,6 +363,9 @@ function receiptOf(row: Row): Receipt | null {
     source: row.text("source") as ReceiptSource,
     correlationId: row.optionalText("external_correlation_id"),
     duplicateOf: row.optionalText("duplicate_of"),
+    sessionEvents: parseJson(
+      row.optionalText("session_events") ?? "[]",
+    ) as unknown as readonly SessionEvent[],
     at: row.int("receipt_at"),
   };
 }

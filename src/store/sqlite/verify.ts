@@ -3,9 +3,10 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { toolCallId } from "../../core/step-path.ts";
 import { waitId } from "../../core/wait.ts";
 import type { Verification, VerificationProblem } from "../store.ts";
-import type { Database } from "./database.ts";
+import type { Database, Row } from "./database.ts";
 import { digestOf } from "./digest.ts";
 import { chainHash, NO_EVENT_HASH, parseJson, requireRunNo } from "./run-row.ts";
+import { storedCheckpointDigest } from "./session-rows.ts";
 import { storedReceiptDigest, storedToolCallDigest, storedTryDigest } from "./tool-call-rows.ts";
 import { TURNS_OF_STEP } from "./turn-number.ts";
 import { storedAnswerDigest } from "./wait-readers.ts";
@@ -61,6 +62,7 @@ function readChain(database: Database, runNo: number, found: Found): Told {
     const data = parse(text);
     if (type === "run.created" && data.input === undefined) isOld = true;
     collectDigests(run.text("run_id"), type, data, digests);
+    collectSession(run.text("run_id"), data, digests);
   }
   const last = run.int("event_seq");
   for (; expected <= last; expected++) found(`event ${expected}`, "is missing");
@@ -109,6 +111,29 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
   if (type === "wait.answered") tell(`wait ${waitId(runId, Number(data.wait))}`, data.answer);
 }
 
+/** The session is what its changes made of it, one after the other: the last word about each item counts. */
+function collectSession(runId: string, data: JsonObject, digests: Map<string, string>): void {
+  for (const change of list(data.slices)) {
+    const [name, length, items] = list(change);
+    if (typeof name !== "string" || typeof length !== "number") continue;
+    for (const item of list(items)) {
+      const [index, digest] = list(item);
+      if (typeof digest === "string") digests.set(sliceRow(name, Number(index)), digest);
+    }
+    for (let i = length; digests.delete(sliceRow(name, i)); i++);
+  }
+  const [checkpoint, digest] = list(data.checkpoint);
+  if (typeof digest === "string") digests.set(checkpointRow(runId, Number(checkpoint)), digest);
+}
+
+function sliceRow(name: string, index: number): string {
+  return `slice ${name}[${index}]`;
+}
+
+function checkpointRow(runId: string, checkpoint: number): string {
+  return `checkpoint ${runId}~${checkpoint}`;
+}
+
 function tryRow(id: string, attempt: number): string {
   return `try ${attempt} of ${id}`;
 }
@@ -149,10 +174,29 @@ function readRows(database: Database, runNo: number, runId: string): Map<string,
     const id = toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index"));
     rows.set(tryRow(id, row.int("attempt")), storedTryDigest(row));
   }
+  readSessionRows(database, runNo, runId, rows);
   const waits = "SELECT * FROM waits WHERE run_no = ? AND answer IS NOT NULL";
   for (const row of database.iterate(waits, runNo))
     rows.set(`wait ${waitId(runId, row.int("wait_index"))}`, storedAnswerDigest(row));
   return rows;
+}
+
+function readSessionRows(database: Database, runNo: number, runId: string, rows: Map<string, string>): void {
+  for (const row of database.iterate("SELECT * FROM slice_items WHERE run_no = ?", runNo))
+    rows.set(sliceRow(row.text("slice_name"), row.int("item_index")), digestOf(row.text("value")));
+  for (const row of database.iterate("SELECT * FROM checkpoints WHERE run_no = ?", runNo)) {
+    const name = checkpointRow(runId, row.int("checkpoint_index"));
+    rows.set(name, checkpointDigest(row));
+  }
+}
+
+/** What does not even unpack is not what was written. */
+function checkpointDigest(row: Row): string {
+  try {
+    return storedCheckpointDigest(row);
+  } catch {
+    return "unreadable";
+  }
 }
 
 const CALLS = [

@@ -14,6 +14,10 @@ export async function readEverything(store: Store, runId: string): Promise<unkno
     tries: await store.listToolCallTries(runId),
     waits: await store.listWaits(runId),
     turns: await store.listTurns(runId),
+    session: await store.readSession(runId),
+    checkpoints: await store.listCheckpoints(runId),
+    lineages: await store.listLineages(runId),
+    attempts: await store.listAttempts(runId),
     events: await store.listEvents(runId),
     steps: await Promise.all(
       steps.map(async (step) => ({

@@ -6,6 +6,8 @@ import { readEverything } from "./everything.ts";
 import {
   CHARGE,
   FAILED,
+  FINGERPRINT,
+  FINGERPRINT_DOCUMENT,
   LEASE_MS,
   newReceipt,
   newStart,
@@ -92,6 +94,20 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
   commitTurn: {
     prepare: (run) => run.journaled(1, ["running"]),
     perform: (run, fence) => run.store.commitTurn(fence, run.commit(1, { receipts: [newReceipt(1)] })),
+    ofStep: true,
+  },
+  beginLineage: {
+    prepare: async (run) => {
+      await run.journaled(1, []);
+      await run.store.commitTurn(run.fence, run.commit(1));
+    },
+    perform: ({ store, stepKey }, fence) =>
+      store.beginLineage(fence, {
+        stepKey,
+        checkpoint: null,
+        slices: [],
+        fingerprint: { hash: FINGERPRINT, document: FINGERPRINT_DOCUMENT },
+      }),
     ofStep: true,
   },
 };

@@ -19,6 +19,7 @@ export const historyChecks: readonly Check[] = [
       turnIndex: 0,
       isComplete: false,
       fingerprint: null,
+      lineages: [],
       messages: 0,
       tokens: 0,
       tail: [],

@@ -45,6 +45,7 @@ export const runChecks: readonly Check[] = [
       epoch: 1,
       leaseUntil: now() + LEASE_MS,
       limit: { tokens: 500, microDollars: null },
+      deadline: null,
       charged: { tokens: 0, microDollars: 0 },
       reserved: { tokens: 0, microDollars: 0 },
       output: null,

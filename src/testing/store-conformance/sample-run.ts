@@ -342,6 +342,7 @@ export function newReceipt(callIndex: number, over: Partial<NewReceipt> = {}): N
     source: "tool",
     correlationId: null,
     duplicateOf: null,
+    sessionEvents: [],
     ...over,
   };
 }

@@ -58,6 +58,7 @@ export const settlementChecks: readonly Check[] = [
         source: "person",
         correlationId: null,
         duplicateOf: null,
+        sessionEvents: [],
         at: now(),
       });
       assert.ok(tokens > 0, "it is counted like any other result");

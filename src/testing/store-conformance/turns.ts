@@ -16,7 +16,7 @@ export const turnChecks: readonly Check[] = [
     await run.open(1);
     const journal = run.journal(1);
     const outcome = await store.commitTurn(run.fence, run.commit(1, { journal, messages: 3, tokens: 44 }));
-    assert.deepEqual(outcome, { next: null });
+    assert.deepEqual(outcome, { next: null, checkpoint: null });
     const turn = {
       stepPath: "draft",
       turnIndex: 1,

@@ -108,7 +108,7 @@ describe("a database of the first version", () => {
         .all();
       expect(references).toEqual([{ t: "tool_calls" }]);
       const orphan =
-        "INSERT INTO receipts VALUES (999, 'failed', 1, 1, NULL, 0, 'tool', NULL, NULL, NULL, NULL, '')";
+        "INSERT INTO receipts VALUES (999, 'failed', 1, 1, NULL, 0, 'tool', NULL, NULL, NULL, NULL, '', NULL)";
       expect(() => database.exec(orphan)).toThrow(/FOREIGN KEY/);
     });
   });
@@ -139,6 +139,7 @@ describe("a database of the first version", () => {
             uncertain: false,
             correlationId: null,
             duplicateOf: null,
+            sessionEvents: [],
           });
       }
       expect([await store.listWaits(runId), await store.listToolCallTries(runId)]).toEqual([[], []]);
@@ -248,7 +249,7 @@ describe("a run of the first version", () => {
     await run.journaled(1, ["running"]);
     const database = editor(file);
     database.exec(`INSERT INTO receipts SELECT max(call_no), 'succeeded', 1, 1, NULL, 0, 'tool', NULL, NULL, NULL, NULL,
-                   '{"type":"json","value":1}' FROM tool_calls`);
+                   '{"type":"json","value":1}', NULL FROM tool_calls`);
     database.close();
     expect((await store.verify("new")).problems.map(({ row }) => row)).toEqual(["receipt new/draft#1.1"]);
   });

@@ -279,7 +279,7 @@ describe("a row that is gone is named", () => {
 
 describe("a row that was slipped in is named", () => {
   const receipt = `INSERT INTO receipts SELECT %, 'succeeded', 1, 1, NULL, 0, 'tool', NULL, NULL, NULL, NULL,
-                   '{"type":"json","value":1}'`;
+                   '{"type":"json","value":1}', NULL`;
 
   it("a receipt of a call in doubt", async () => {
     const call = "(SELECT max(call_no) - 1 FROM tool_calls)";

@@ -1,0 +1,140 @@
+import { deflateSync, inflateSync } from "node:zlib";
+import { canonicalJson } from "../../core/canonical-json.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
+import { parseToolCallId } from "../../core/step-path.ts";
+import type { NewCheckpoint, SessionCommit, SliceChange } from "../store.ts";
+import type { Database, Row } from "./database.ts";
+import { digestOf } from "./digest.ts";
+import type { RunHead } from "./run-head.ts";
+import { parseJson } from "./run-row.ts";
+import { findCallNo } from "./tool-call-rows.ts";
+
+/** Snapshots of at least this many bytes are compressed. */
+const COMPRESSED_FROM_BYTES = 4_096;
+
+/** Where in the run a commit stands. */
+export type CommitPlace = { readonly stepKey: number; readonly turnIndex: number };
+
+/** Writes what a commit does to the session. Gives the number of its checkpoint, and what the commit's event says of it. */
+export function writeSession(
+  database: Database,
+  run: RunHead,
+  now: number,
+  place: CommitPlace,
+  commit: SessionCommit | undefined,
+): { readonly checkpoint: number | null; readonly facts: JsonObject } {
+  if (commit === undefined) return { checkpoint: null, facts: {} };
+  const slices = writeSlices(database, run, commit.slices);
+  for (const toolCallId of commit.applied) markApplied(database, run, toolCallId);
+  const saved =
+    commit.checkpoint === null ? null : insertCheckpoint(database, run, now, place, commit.checkpoint);
+  return {
+    checkpoint: saved?.index ?? null,
+    facts: {
+      ...(slices.length === 0 ? {} : { slices }),
+      ...(commit.applied.length === 0 ? {} : { applied: commit.applied }),
+      ...(saved === null ? {} : { checkpoint: [saved.index, saved.digest] }),
+    },
+  };
+}
+
+/** Only what changed. Gives, for the event, each slice with its length and the digests of the items written. */
+export function writeSlices(database: Database, run: RunHead, changes: readonly SliceChange[]): Json[] {
+  return changes.map(({ name, kind, version, length, items }) => {
+    database.run(
+      `INSERT INTO slices VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET kind = excluded.kind, version = excluded.version
+         WHERE kind <> excluded.kind OR version <> excluded.version`,
+      run.runNo,
+      name,
+      kind,
+      version,
+    );
+    const digests = items.map(([index, value]) => {
+      const text = canonicalJson(value);
+      database.run(
+        "INSERT INTO slice_items VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value",
+        run.runNo,
+        name,
+        index,
+        text,
+      );
+      return [index, digestOf(text)];
+    });
+    database.run(
+      "DELETE FROM slice_items WHERE run_no = ? AND slice_name = ? AND item_index >= ?",
+      run.runNo,
+      name,
+      length,
+    );
+    return [name, length, digests];
+  });
+}
+
+function markApplied(database: Database, run: RunHead, toolCallId: string): void {
+  const callNo = callNoOfId(database, run, toolCallId);
+  if (callNo === null) throw new Error(`Run ${run.runId} has no call ${toolCallId}: nothing was written.`);
+  // The event that tells of it is the next one of the run.
+  database.run("INSERT OR IGNORE INTO applied_calls VALUES (?, ?, ?)", run.runNo, callNo, run.eventSeq + 1);
+}
+
+/** The number of a call's row by its id; null where the run has no such call. */
+export function callNoOfId(database: Database, run: RunHead, toolCallId: string): number | null {
+  const place = parseToolCallId(toolCallId);
+  if (place === null || place.runId !== run.runId) return null;
+  const step = database.get(
+    "SELECT step_no FROM run_steps WHERE run_no = ? AND step_path = ?",
+    run.runNo,
+    place.path,
+  );
+  return step === null ? null : findCallNo(database, run, { ...place, stepKey: step.int("step_no") });
+}
+
+function insertCheckpoint(
+  database: Database,
+  run: RunHead,
+  now: number,
+  { stepKey, turnIndex }: CommitPlace,
+  { type, snapshot, cursor }: NewCheckpoint,
+): { readonly index: number; readonly digest: string } {
+  const last = database.get("SELECT max(checkpoint_index) AS n FROM checkpoints WHERE run_no = ?", run.runNo);
+  const index = (last?.optionalInt("n") ?? 0) + 1;
+  const text = canonicalJson(snapshot);
+  const cursorText = canonicalJson(cursor);
+  const bytes = Buffer.from(text, "utf8");
+  const isCompressed = bytes.byteLength >= COMPRESSED_FROM_BYTES;
+  database.run(
+    "INSERT INTO checkpoints VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
+    run.runNo,
+    index,
+    stepKey,
+    turnIndex,
+    now,
+    type,
+    run.eventSeq + 1,
+    cursorText,
+    isCompressed ? "deflate" : "json",
+    bytes.byteLength,
+    isCompressed ? deflateSync(bytes) : bytes,
+  );
+  return { index, digest: digestOf(type, stepKey, turnIndex, cursorText, text) };
+}
+
+export function storedCheckpointDigest(row: Row): string {
+  return digestOf(
+    row.text("checkpoint_type"),
+    row.int("step_no"),
+    row.int("turn_index"),
+    row.text("cursor"),
+    snapshotText(row),
+  );
+}
+
+export function snapshotOf(row: Row): JsonObject {
+  return parseJson(snapshotText(row)) as JsonObject;
+}
+
+function snapshotText(row: Row): string {
+  const stored = row.bytes("snapshot");
+  const bytes = row.text("encoding") === "deflate" ? inflateSync(stored) : stored;
+  return Buffer.from(bytes).toString("utf8");
+}
