@@ -81,13 +81,14 @@ export type {
 export type { RunEvent } from "./engine/run-events.ts";
 export type { RunResult } from "./engine/run-result.ts";
 export type { Constraints, Policy } from "./engine/run-rules.ts";
-export {
-  type Budget,
-  type ResumeOptions,
-  Runner,
-  type RunnerOptions,
-  type RunOptions,
-} from "./engine/runner.ts";
+export { Runner } from "./engine/runner.ts";
+export type {
+  Budget,
+  GoingOnOptions,
+  ResumeOptions,
+  RunnerOptions,
+  RunOptions,
+} from "./engine/runner-options.ts";
 export { type GranularOptions, Pipeline, Step, type StepNode } from "./engine/step.ts";
 export type { Frame, Place, StepExecutor } from "./engine/step-executor.ts";
 export {

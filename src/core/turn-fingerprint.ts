@@ -8,7 +8,8 @@ export const POLICY_VERSION = 1;
 /** Everything that shapes a run. Two runs with equal documents may continue each other; no others may. */
 export type FingerprintDocument = {
   readonly input: Json;
-  readonly prompt: string;
+  /** A plain text, or a template with what it is bound to; never a rendering. */
+  readonly prompt: Json;
   readonly model: string;
   readonly provider: string;
   readonly pricingPlan: string;

@@ -7,8 +7,12 @@ import { assertStepName } from "../core/step-path.ts";
 import type { TokenEstimator } from "../core/token-estimate.ts";
 import type { ToolPolicy } from "../core/tool-classification.ts";
 import { type FingerprintDocument, POLICY_VERSION, toolSchemaHash } from "../core/turn-fingerprint.ts";
+import type { Slice } from "../session/slice.ts";
+import { SliceSet } from "../session/slice-set.ts";
+import { type AgentPrompt, agentPrompt, type Instructions } from "./agent-prompt.ts";
 import type { ModelPort, ModelSettings, ModelTool } from "./ports.ts";
 import { KEY_STAND_IN, type PreparedTool, prepareTool, withKey } from "./prepared-tool.ts";
+import { sessionTools } from "./session-tools.ts";
 import { isTool, type Tool } from "./tool.ts";
 import { zodJsonSchema } from "./tool-schema.ts";
 
@@ -19,8 +23,10 @@ export type Agent<O = unknown> = {
   readonly [AGENT]: true;
   readonly name: string;
   readonly model: ModelPort;
-  readonly instructions: string;
+  readonly prompt: AgentPrompt;
+  /** Its own, and those that its prompt brings. */
   readonly tools: { readonly [name: string]: Tool };
+  readonly slices: readonly Slice[];
   readonly output: z.ZodType<O> | null;
   readonly settings: ModelSettings;
 };
@@ -28,8 +34,11 @@ export type Agent<O = unknown> = {
 export type AgentDefinition<O> = {
   readonly name: string;
   readonly model: ModelPort;
-  readonly instructions?: string;
+  /** A text, or a prompt template that is rendered from the session in every turn. */
+  readonly instructions?: Instructions;
   readonly tools?: { readonly [name: string]: Tool };
+  /** What its tools change in the session, beside what its prompt brings. */
+  readonly slices?: readonly Slice[];
   readonly output?: z.ZodType<O>;
   readonly settings?: Partial<ModelSettings>;
 };
@@ -55,12 +64,20 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
         `Tool ${name} of agent ${definition.name} is not a tool: make it with tool({ … }).`,
       );
   }
+  const prompt = agentPrompt(definition.name, definition.instructions ?? "");
+  const { tools = {}, slices = [] } = definition;
+  const taken = prompt.tools.find(({ name }) => Object.hasOwn(tools, name));
+  if (taken !== undefined)
+    throw new ConfigurationError(
+      `Agent ${definition.name} has a tool ${taken.name}, and its prompt brings one of that name: rename yours.`,
+    );
   return {
     [AGENT]: true,
     name: definition.name,
     model: definition.model,
-    instructions: definition.instructions ?? "",
-    tools: definition.tools ?? {},
+    prompt,
+    tools: { ...tools, ...sessionTools(prompt.tools) },
+    slices: [...new SliceSet([...prompt.slices, ...slices])],
     output: definition.output ?? null,
     settings,
   };
@@ -73,6 +90,7 @@ export function isAgent(value: unknown): value is Agent {
 /** An agent whose schemas have been read, ready for its turns. */
 export type PreparedAgent = {
   readonly agent: Agent;
+  readonly prompt: AgentPrompt;
   readonly tools: ReadonlyMap<string, PreparedTool>;
   readonly modelTools: readonly ModelTool[];
   readonly outputSchema: JsonObject | null;
@@ -97,6 +115,7 @@ export async function prepareAgent(
   const outputSchema = agent.output === null ? null : zodJsonSchema(agent.output);
   return {
     agent,
+    prompt: agent.prompt,
     tools,
     modelTools: prepared.map(modelTool),
     schemaTokens:
@@ -105,7 +124,7 @@ export async function prepareAgent(
         0,
       ) + (outputSchema === null ? 0 : estimate(JSON.stringify(outputSchema))),
     outputSchema,
-    completion: completionRule(completion, agent.instructions, outputSchema),
+    completion: completionRule(completion, agent.prompt.staticText, outputSchema),
   };
 }
 
@@ -133,7 +152,7 @@ export function fingerprintDocument(
     return [qualifiedName, toolSchemaHash(qualifiedName, [tool.description, tool.modelSchema])] as const;
   });
   return {
-    prompt: agent.instructions,
+    prompt: agent.prompt.document,
     model: agent.model.modelId,
     provider: agent.model.provider,
     pricingPlan,

@@ -12,6 +12,8 @@ import { toolCallId } from "../core/step-path.ts";
 import type { NewWait } from "../core/wait.ts";
 import type { Receipt, StepRecord, ToolCallRecord } from "../store/store.ts";
 import { CodeStepLeftovers } from "./code-step-leftovers.ts";
+import type { CodeStepSession } from "./code-step-session.ts";
+import { assertInTime } from "./deadline.ts";
 import { type EarlierCall, earlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
 import { readBlobValue } from "./hydrator.ts";
 import { type CallCase, type CallPast, type Judgement, judgeToolCall, readPast } from "./judge-tool-call.ts";
@@ -38,6 +40,7 @@ type LeftBehind = {
 export class CodeStepCalls {
   readonly #run: RunHandle;
   readonly #step: StepRecord;
+  readonly #session: CodeStepSession;
   readonly #abandon: (error: unknown) => void;
   /** Counted in this execution of the code: it starts from the beginning, and so do the occurrences. */
   readonly #asked = new Map<string, number>();
@@ -50,9 +53,10 @@ export class CodeStepCalls {
   #left: { readonly error: unknown } | null = null;
   #ended = false;
 
-  constructor(run: RunHandle, step: StepRecord, abandon: (error: unknown) => void) {
+  constructor(run: RunHandle, step: StepRecord, session: CodeStepSession, abandon: (error: unknown) => void) {
     this.#run = run;
     this.#step = step;
+    this.#session = session;
     this.#abandon = abandon;
   }
 
@@ -138,6 +142,7 @@ export class CodeStepCalls {
 
   async #request(tool: Tool, input: unknown): Promise<ToolCallRequest> {
     this.#run.signal.throwIfAborted();
+    assertInTime(this.#run);
     if (tool.name === null)
       throw new ConfigurationError(
         `The tool ${JSON.stringify(tool.description)} that step ${this.#step.path} calls has no name: give it one, tool({ name: … }).`,
@@ -178,6 +183,7 @@ export class CodeStepCalls {
       idempotencyKey,
       identityHash: identity.hash.toString("hex"),
       earlier: await this.#earlier(request, identity, occurrence, known, leftovers),
+      sessionBase: () => this.#session.state,
       blobThresholdBytes: BLOB_THRESHOLD_BYTES,
       known,
       past,
@@ -312,18 +318,20 @@ export class CodeStepCalls {
     await storeReceipt(this.#run, pending);
     this.#unstored.delete(pending);
     tellDuplicate(this.#run, { stepPath, turnIndex: 0, callIndex }, name, outcome);
-    return this.#result(name, callIndex, { status: outcome.status, output: outcome.output, blob: null });
+    return this.#result(name, callIndex, { ...outcome, blob: null });
   }
 
   async #result(
     tool: string,
     callIndex: number,
-    { status, output, blob }: Pick<Receipt, "status" | "output" | "blob">,
+    receipt: Pick<Receipt, "status" | "output" | "blob" | "duplicateOf" | "sessionEvents">,
   ): Promise<Json> {
+    const { status, output, blob } = receipt;
+    const id = toolCallId(this.#run.runId, this.#step.path, 0, callIndex);
+    this.#session.take(receipt.duplicateOf ?? id, receipt.sessionEvents);
     if (status === "succeeded" || status === "deduplicated")
       return blob === null ? output.value : readBlobValue(this.#run, blob, tool);
     const said = output.value;
-    const id = toolCallId(this.#run.runId, this.#step.path, 0, callIndex);
     throw new ToolFailedError(
       `Tool ${tool} failed: ${typeof said === "string" ? said : JSON.stringify(said)}`,
       { toolCallId: id, tool },

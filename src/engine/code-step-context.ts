@@ -1,5 +1,6 @@
 import type { Json, Jsonified, JsonObject } from "../core/json.ts";
 import type { Secret } from "../core/secret.ts";
+import type { SessionView } from "../session/session-view.ts";
 import type { GranularState } from "../store/store.ts";
 import type { Tool } from "./tool.ts";
 
@@ -10,6 +11,8 @@ export interface CodeStepContext {
   /** A copy of the run's context; what is changed here is merged when the step succeeds. */
   context: { [key: string]: Json };
   readonly signal: AbortSignal;
+  /** The run's session. What is dispatched here, or by a tool that is called here, takes effect when the step succeeds. */
+  readonly session: SessionView;
   /**
    * Calls a tool through the ledger. If the step is interrupted and runs again, a call with a receipt is answered
    * from it, matched by what it asks for and not by its position. A `secret(…)` in the input is given to the tool and

@@ -12,12 +12,14 @@ export const codeStepExecutor: StepExecutor<CodeStep> = {
   async execute(step, frame) {
     if (frame.instance === null) throw new Error("A code step needs its stored instance.");
     const abandonment = Promise.withResolvers<never>();
-    const calls = new CodeStepCalls(frame.run, frame.instance, abandonment.reject);
+    const { session } = frame;
+    const calls = new CodeStepCalls(frame.run, frame.instance, session, abandonment.reject);
     const context: CodeStepContext = {
       runId: frame.run.runId,
       stepPath: frame.path,
       context: frame.context.value,
       signal: frame.run.signal,
+      session,
       call: (tool, input) => calls.call(tool, input) as never,
       granularState: (stepName) => frame.run.store.readGranularState(frame.run.runId, stepName),
     };
@@ -32,6 +34,7 @@ export const codeStepExecutor: StepExecutor<CodeStep> = {
     ]);
     stopListening();
     stopWaiting();
+    session.end();
     await calls.end();
     if (outcome.status === "rejected") throw outcome.reason;
     await calls.assertNothingInDoubt();

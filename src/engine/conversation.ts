@@ -10,7 +10,8 @@ import type { Message } from "../core/message.ts";
 import { estimateMessageTokens, type TokenEstimator } from "../core/token-estimate.ts";
 import type { StoredTurns } from "../core/turn-decision.ts";
 import { headMessages, partsOf, turnMessages } from "../store/history.ts";
-import type { Conversation as StoredConversation, TurnRecord } from "../store/store.ts";
+import type { Store, Conversation as StoredConversation, TurnRecord } from "../store/store.ts";
+import { AbandonedCalls } from "./abandoned-calls.ts";
 import type { PreparedAgent } from "./agent.ts";
 import { CallOccurrences } from "./call-occurrences.ts";
 import { Hydrator } from "./hydrator.ts";
@@ -31,7 +32,9 @@ export type OpenModelCall = {
 export class Conversation {
   readonly stepKey: number;
   readonly #maxTokens: number;
-  readonly #head: MessageGroup;
+  readonly #heads: Heads;
+  #prompt: string;
+  #head: MessageGroup;
   readonly #storedFingerprint: { readonly hash: string; readonly document: Json } | null;
   #tail: MessageGroup[];
   #earlier: EarlierMessages;
@@ -42,17 +45,24 @@ export class Conversation {
   journaled: TurnRecord | null;
   openCall: OpenModelCall | null = null;
   readonly occurrences: CallOccurrences;
+  /** What the turns that this line of history left behind have had. */
+  readonly abandoned: AbandonedCalls;
+  /** The first turn of this line of history. */
+  readonly firstTurn: number;
 
   private constructor(
     stepKey: number,
-    head: MessageGroup,
+    heads: Heads,
+    prompt: string,
     maxTokens: number,
     stored: StoredConversation,
     tail: MessageGroup[],
-    isTaken: (key: Buffer) => Promise<boolean>,
+    store: Store,
   ) {
     this.stepKey = stepKey;
-    this.#head = head;
+    this.#heads = heads;
+    this.#prompt = prompt;
+    this.#head = heads.of(prompt);
     this.#maxTokens = maxTokens;
     this.#storedFingerprint = stored.fingerprint;
     this.#committed = stored.turnIndex;
@@ -68,33 +78,29 @@ export class Conversation {
     this.#lastTurn = stored.tail.at(-1)?.response ?? null;
     this.journaled = stored.journaled;
     const isNew = stored.turnIndex === 0 && stored.journaled === null;
-    this.occurrences = new CallOccurrences(isTaken, isNew);
+    this.occurrences = new CallOccurrences((key) => store.hasToolCall(key), isNew);
+    this.abandoned = new AbandonedCalls(store, stored.lineages);
+    this.firstTurn = stored.lineages.at(-1)?.firstTurn ?? 1;
   }
 
   /** Reads what the next turn needs, with the large results that the model will see. */
   static async load(
     run: RunHandle,
     stepKey: number,
-    { agent, tools }: PreparedAgent,
+    { prompt, tools }: PreparedAgent,
     input: Json,
+    text: string,
     options: GranularOptions,
   ): Promise<Conversation> {
     const stored = await run.store.readConversation(stepKey, options.historyMaxTokens);
-    const headContent = headMessages(agent.instructions, input);
-    const head = {
-      messages: headContent,
-      tokens: headContent.reduce(
-        (sum, message) => sum + estimateMessageTokens(message, run.estimateTokens),
-        0,
-      ),
-    };
+    const heads = new Heads(input, run.estimateTokens, prompt.isFixed ? text : "");
     const groups = stored.tail.map((turn) => ({ turn, tokens: turnTokens(turn, run.estimateTokens) }));
     const unread = {
       messages:
         stored.messages - stored.tail.reduce((sum, turn) => sum + turnMessages(partsOf(turn)).length, 0),
       tokens: stored.tokens - groups.reduce((sum, group) => sum + group.tokens, 0),
     };
-    const seen = groups.slice(firstKept(head, groups, options.historyMaxTokens, unread));
+    const seen = groups.slice(firstKept(heads.smallest, groups, options.historyMaxTokens, unread));
     const hydrator = new Hydrator(run, options.degradedReplay, (name) => {
       const recovery = tools.get(name)?.recovery;
       return recovery === "repeat" || recovery === "keyed";
@@ -103,9 +109,27 @@ export class Conversation {
     for (const { turn, tokens } of seen)
       tail.push({ messages: turnMessages(partsOf(await hydrator.turn(turn))), tokens });
     const journaled = stored.journaled === null ? null : await hydrator.turn(stored.journaled);
-    return new Conversation(stepKey, head, options.historyMaxTokens, { ...stored, journaled }, tail, (key) =>
-      run.store.hasToolCall(key),
+    const { historyMaxTokens } = options;
+    return new Conversation(
+      stepKey,
+      heads,
+      text,
+      historyMaxTokens,
+      { ...stored, journaled },
+      tail,
+      run.store,
     );
+  }
+
+  /** The instructions, as the next request will carry them. */
+  get prompt(): string {
+    return this.#prompt;
+  }
+
+  set prompt(text: string) {
+    if (text === this.#prompt) return;
+    this.#prompt = text;
+    this.#head = this.#heads.of(text);
   }
 
   get committed(): number {
@@ -140,12 +164,13 @@ export class Conversation {
     return messages[0]?.role === "system" ? messages.slice(1) : messages;
   }
 
-  /** How many tokens the model will see, with `pending` behind what is there. */
-  viewTokens(pending: MessageGroup | null = null): number {
+  /** How many tokens the model will see, with `pending` behind what is there, and with these instructions. */
+  viewTokens(pending: MessageGroup | null = null, prompt: string = this.#prompt): number {
     const tail = pending === null ? this.#tail : [...this.#tail, pending];
-    const first = firstKept(this.#head, tail, this.#maxTokens, this.#earlier);
+    const head = prompt === this.#prompt ? this.#head : this.#heads.of(prompt);
+    const first = firstKept(head, tail, this.#maxTokens, this.#earlier);
     const isTruncated = first > 0 || this.#earlier.messages > 0;
-    let tokens = this.#head.tokens + (isTruncated ? PLACEHOLDER_TOKENS : 0);
+    let tokens = head.tokens + (isTruncated ? PLACEHOLDER_TOKENS : 0);
     for (let i = first; i < tail.length; i++) tokens += tail[i]?.tokens ?? 0;
     return tokens;
   }
@@ -164,13 +189,34 @@ export class Conversation {
     this.#lastTurn = response;
     this.journaled = null;
     this.#tail.push(group);
-    const dropped = this.#tail.splice(0, firstKept(this.#head, this.#tail, this.#maxTokens, this.#earlier));
+    const { smallest } = this.#heads;
+    const dropped = this.#tail.splice(0, firstKept(smallest, this.#tail, this.#maxTokens, this.#earlier));
     for (const { messages, tokens } of dropped) {
       this.#earlier = {
         messages: this.#earlier.messages + messages.length,
         tokens: this.#earlier.tokens + tokens,
       };
     }
+  }
+}
+
+/** The instructions and the first message, counted. */
+class Heads {
+  readonly #input: Json;
+  readonly #estimate: TokenEstimator;
+  /** With the shortest instructions there can be: what does not fit beside them is never seen again. */
+  readonly smallest: MessageGroup;
+
+  constructor(input: Json, estimate: TokenEstimator, shortest: string) {
+    this.#input = input;
+    this.#estimate = estimate;
+    this.smallest = this.of(shortest);
+  }
+
+  of(prompt: string): MessageGroup {
+    const messages = headMessages(prompt, this.#input);
+    const tokens = messages.reduce((sum, each) => sum + estimateMessageTokens(each, this.#estimate), 0);
+    return { messages, tokens };
   }
 }
 

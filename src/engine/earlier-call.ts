@@ -1,5 +1,6 @@
 import type { Json } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
+import type { SessionEvent } from "../core/session-event.ts";
 import type { ToolCallRecord } from "../store/store.ts";
 import { readBlobValue } from "./hydrator.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -9,8 +10,13 @@ import type { ToolOutcome } from "./tool-outcome.ts";
 /** What a call with the same identity came to before. */
 export type EarlierCall =
   | { readonly kind: "none" }
-  /** The effect was had; `output` is the whole result. */
-  | { readonly kind: "succeeded"; readonly toolCallId: string; readonly output: ToolOutput }
+  /** The effect was had; `output` is the whole result, `lacking` what it told the session and the present one lacks. */
+  | {
+      readonly kind: "succeeded";
+      readonly toolCallId: string;
+      readonly output: ToolOutput;
+      readonly lacking: readonly SessionEvent[];
+    }
   /** It failed, and may have happened all the same. */
   | { readonly kind: "uncertain"; readonly toolCallId: string; readonly failedWith: Json }
   /** Another effect of the same tool, had by an earlier execution of this step, that its code has not asked for again. */
@@ -47,14 +53,26 @@ async function succeededBefore(
 }
 
 /** A duplicate has the whole receipt of the first one, which it names. */
-async function succeededCall(run: RunHandle, call: ToolCallRecord): Promise<EarlierCall> {
+export async function succeededCall(run: RunHandle, call: ToolCallRecord): Promise<EarlierCall> {
   const { receipt, tool } = call;
   if (receipt === null) return NO_EARLIER_CALL;
   const { output, blob, duplicateOf } = receipt;
   const toolCallId = duplicateOf ?? call.toolCallId;
-  if (blob === null) return { kind: "succeeded", toolCallId, output };
+  const lacking = await lackingEvents(run, call);
+  if (blob === null) return { kind: "succeeded", toolCallId, output, lacking };
   const value = await readBlobValue(run, blob, tool);
-  return { kind: "succeeded", toolCallId, output: { type: output.type, value } as ToolOutput };
+  return { kind: "succeeded", toolCallId, output: { type: output.type, value } as ToolOutput, lacking };
+}
+
+/** What the call that had the effect told the session, where a rollback has made it forget that. */
+async function lackingEvents(
+  run: RunHandle,
+  { toolCallId, receipt }: ToolCallRecord,
+): Promise<readonly SessionEvent[]> {
+  const first = receipt?.duplicateOf ?? null;
+  const told = first === null ? receipt : ((await run.store.getToolCall(first))?.receipt ?? null);
+  const events = told?.sessionEvents ?? [];
+  return events.length === 0 || (await run.store.isApplied(run.runId, first ?? toolCallId)) ? [] : events;
 }
 
 /** What a call that has just come to its end is to the next one of its identity. */
@@ -63,6 +81,7 @@ export function earlierOf(
   { status, output, uncertain, duplicateOf }: ToolOutcome,
 ): EarlierCall {
   if (status === "succeeded" || status === "deduplicated")
-    return { kind: "succeeded", toolCallId: duplicateOf ?? toolCallId, output };
+    // The session hears of it from the first one.
+    return { kind: "succeeded", toolCallId: duplicateOf ?? toolCallId, output, lacking: [] };
   return uncertain ? { kind: "uncertain", toolCallId, failedWith: output.value } : NO_EARLIER_CALL;
 }

@@ -3,10 +3,13 @@ import { PawlError, StepFailedError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { childPath, type StepPath } from "../core/step-path.ts";
 import type { StepRecord } from "../store/store.ts";
+import { CodeStepSession } from "./code-step-session.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
+import type { PlannedSession } from "./session-keeper.ts";
 import type { StepNode } from "./step.ts";
 import type { ContextHolder, Place } from "./step-executor.ts";
 import type { StepRegistry } from "./step-registry.ts";
+import { cursorOf } from "./turn-session.ts";
 
 /**
  * Executes a step through the registry. A finished instance gives its stored output and context; a new or an
@@ -15,9 +18,11 @@ import type { StepRegistry } from "./step-registry.ts";
 export async function executeStep(registry: StepRegistry, step: StepNode, place: Place): Promise<Json> {
   const executor = registry.executorOf(step);
   const enter = (child: StepNode, childPlace: Place) => executeStep(registry, child, childPlace);
-  if (executor.storage === "none") return executor.execute(step, { ...place, instance: null, enter });
-
   const { run, context, input } = place;
+  const session = new CodeStepSession(run.keeper);
+  if (executor.storage === "none")
+    return executor.execute(step, { ...place, instance: null, session, enter });
+
   const path = childPath(place.path, step.name);
   const known = await run.store.findStep(run.runId, path);
   if (known?.status === "succeeded") {
@@ -27,13 +32,13 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
   }
   const instance = await begin(run, step, path, input);
   const isolated: ContextHolder = { value: structuredClone(context.value) };
-  const frame = { run, path, input: instance.input, context: isolated, instance, enter };
+  const frame = { run, path, input: instance.input, context: isolated, instance, session, enter };
   const output = await attempt(run, path, async () => {
     const value: unknown = (await executor.execute(step, frame)) ?? null;
     assertJson(value, `The output of step ${path}`);
     return value;
   });
-  await finish(run, instance, output, context, isolated);
+  await finish(run, instance, output, context, isolated, session);
   return output;
 }
 
@@ -66,13 +71,40 @@ async function finish(
   output: Json,
   context: ContextHolder,
   isolated: ContextHolder,
+  session: CodeStepSession,
 ): Promise<void> {
   const changed = changedContext(context, isolated, instance.path);
-  reach(run, "step:before-finish", instance.path, 0);
-  await run.store.finishStep(run.fence, { stepKey: instance.stepKey, output, context: changed });
-  reach(run, "step:finished", instance.path, 0);
+  const { stepKey, path } = instance;
+  const planned = session.plan();
+  const boundary = await boundaryOf(run, path, planned);
+  const committed = run.keeper.commitOf(planned, boundary);
+  reach(run, "step:before-finish", path, 0);
+  await run.store.finishStep(run.fence, {
+    stepKey,
+    output,
+    context: changed,
+    ...(committed === undefined ? {} : { session: committed }),
+  });
+  reach(run, "step:finished", path, 0);
+  run.keeper.adopt(planned, boundary !== null);
   if (changed !== null) context.value = changed;
   run.emit({ type: "step.finished", runId: run.runId, step: instance.path });
+}
+
+/**
+ * A checkpoint at the end of a step, where the session holds more than the last one: a finished step is never entered
+ * again, so nobody goes back to before its end.
+ */
+async function boundaryOf(
+  run: RunHandle,
+  path: StepPath,
+  { state }: PlannedSession,
+): Promise<{ readonly type: "step_boundary"; readonly cursor: JsonObject } | null> {
+  const { keeper, store, runId } = run;
+  const isChanged = state !== keeper.session.state;
+  if (!isChanged && !(await keeper.isAheadOfCheckpoint())) return null;
+  const last = (await store.listToolCalls(runId)).at(-1)?.toolCallId ?? null;
+  return { type: "step_boundary", cursor: cursorOf(path, 0, last) };
 }
 
 /** The context that a step leaves, or null where it is what it was. A copy: the step's code may still hold its own. */

@@ -5,9 +5,11 @@ import { fingerprintDocument, prepareAgent } from "./agent.ts";
 import { answerOf } from "./agent-output.ts";
 import { Conversation } from "./conversation.ts";
 import { assertSameAsEarlierIteration } from "./divergence.ts";
+import { beginFromMilestone } from "./milestone.ts";
 import type { GranularStep, TurnLoopStep } from "./step.ts";
 import type { Frame, Place, StepExecutor } from "./step-executor.ts";
 import { executeTurn } from "./turn-executor.ts";
+import { renderPrompt } from "./turn-prompt.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /** The turns of an agent, one after the other, until it is done. It exits by completion alone. */
@@ -15,7 +17,7 @@ export const turnLoopExecutor: StepExecutor<TurnLoopStep> = {
   storage: "instance",
   async execute(loop, frame) {
     const [granular] = loop.children;
-    let scope = await openScope(granular, loop.maxTurns, frame);
+    let scope = await openStep(granular, loop.maxTurns, frame);
     // All turns are there and only the end is missing: the last one is skipped, its fingerprint checked like any other.
     if (scope.conversation.isComplete)
       await frame.enter(granular, {
@@ -24,7 +26,7 @@ export const turnLoopExecutor: StepExecutor<TurnLoopStep> = {
       });
     for (let reloads = 0; !scope.conversation.isComplete; ) {
       const expected = scope.conversation.committed + 1;
-      if (expected > loop.maxTurns) throw tooManyTurns(loop, frame);
+      if (expected > scope.lastTurn) throw tooManyTurns(loop, frame);
       try {
         await frame.enter(granular, { ...place(frame), turn: { scope, expected } });
       } catch (error) {
@@ -33,9 +35,25 @@ export const turnLoopExecutor: StepExecutor<TurnLoopStep> = {
         scope = await openScope(granular, loop.maxTurns, frame);
       }
     }
-    return finalOutput(scope);
+    const output = await finalOutput(scope);
+    const { runId, keeper } = frame.run;
+    keeper.session.bus.publish("PromptExecuted", { runId, step: frame.path, output });
+    return output;
   },
 };
+
+/** Where the step was left, or from a milestone where that was asked for and the step has begun. */
+async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Promise<TurnScope> {
+  const open = () => openScope(step, maxTurns, frame);
+  const { milestone } = frame.run;
+  if (!milestone.isOpen) return open();
+  const left = await openScope(step, maxTurns, frame, true);
+  const { storedFingerprint, isComplete } = left.conversation;
+  if (storedFingerprint === null || isComplete) return open();
+  const from = milestone.take();
+  if (from !== null) await beginFromMilestone(left, from, () => openScope(step, maxTurns, frame, true));
+  return open();
+}
 
 /** Executes exactly one turn. */
 export const granularExecutor: StepExecutor<GranularStep> = {
@@ -52,8 +70,13 @@ function place({ run, path, input, context }: Frame): Place {
   return { run, path, input, context };
 }
 
-/** Reads what the turns share, and the conversation as the store has it. */
-export async function openScope(step: GranularStep, maxTurns: number, frame: Frame): Promise<TurnScope> {
+/** Reads what the turns share, and the conversation as the store has it. One that is to be left is not rendered. */
+export async function openScope(
+  step: GranularStep,
+  maxTurns: number,
+  frame: Frame,
+  isLeft = false,
+): Promise<TurnScope> {
   const { run, path, instance } = frame;
   if (instance === null) throw new Error("The turns of an agent need their stored instance.");
   const { options, agent, name } = step;
@@ -68,9 +91,11 @@ export async function openScope(step: GranularStep, maxTurns: number, frame: Fra
   const document = { input, ...fingerprintDocument(prepared, switches, run.pricing.id) };
   const { stepKey } = instance;
   const fingerprint = fingerprintOf(document);
-  const conversation = await Conversation.load(run, stepKey, prepared, input, options);
+  const scope = { run, path, name, stepKey, prepared, options, document, fingerprint };
+  const prompt = isLeft ? "" : renderPrompt(scope, run.keeper.session.state);
+  const conversation = await Conversation.load(run, stepKey, prepared, input, prompt, options);
   if (conversation.storedFingerprint === null) await assertSameAsEarlierIteration(run, path, document);
-  return { run, path, name, stepKey, prepared, options, document, fingerprint, conversation, maxTurns };
+  return { ...scope, conversation, lastTurn: conversation.firstTurn - 1 + maxTurns };
 }
 
 /** What the agent said last: its text, or what its schema makes of it. */

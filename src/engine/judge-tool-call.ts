@@ -1,9 +1,10 @@
 import { isJsonObject, type Json } from "../core/json.ts";
 import { REDACTED } from "../core/redaction.ts";
 import { decideToolCall, type ToolCallDecision, type ToolCallFacts } from "../core/tool-call-decision.ts";
+import type { SessionState } from "../session/slice-set.ts";
 import type { Receipt, Store, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
 import type { EarlierCall } from "./earlier-call.ts";
-import { askAbout } from "./person-question.ts";
+import { askAbout, askAboutRow } from "./person-question.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { type CallEnd, type CallProgress, isKeyValid } from "./settle-tool-call.ts";
 import type { ToolCallPayload, ToolCallRequest } from "./tool-call-plan.ts";
@@ -18,6 +19,8 @@ export type CallCase = {
   readonly idempotencyKey: string;
   readonly identityHash: string;
   readonly earlier: EarlierCall;
+  /** The session as the call finds it. */
+  readonly sessionBase: () => SessionState;
   readonly blobThresholdBytes: number;
   /** The row that an earlier worker left. */
   readonly known: ToolCallRecord | null;
@@ -53,7 +56,7 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
     return judgeRefused(run, subject, { errorCode: "misconfigured", error: payload.error.message });
   }
   if (payload.kind === "refused") return judgeRefused(run, subject, payload);
-  const { place, request, idempotencyKey, earlier, blobThresholdBytes } = subject;
+  const { place, request, idempotencyKey, earlier, sessionBase, blobThresholdBytes } = subject;
   const waits = waitsOf(subject.past, known);
   const { tool, input } = payload;
   // What was dispatched without an approval needs none for its next try.
@@ -69,6 +72,7 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
     idempotencyKey,
     enforceKeys: request.enforceKeys,
     approvedArguments: needsApproval ? argumentsHash(run, tool, input, request.input) : null,
+    sessionBase,
     blobThresholdBytes,
   };
   const isSecretLost = known !== null && hasRedacted(request.secretInput);
@@ -98,16 +102,17 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
 /** A call that may have happened must not be called failed because its arguments are not valid any more. */
 function judgeRefused(
   run: RunHandle,
-  { known, place, request, idempotencyKey, blobThresholdBytes, past }: CallCase,
+  { known, place, request, idempotencyKey, sessionBase, blobThresholdBytes, past }: CallCase,
   refusal: { readonly errorCode: string; readonly error: string },
 ): Judgement {
   const { tool, input, enforceKeys } = request;
   const { errorCode } = refusal;
   const error = run.secrets.hideText(refusal.error);
-  if (known === null || known.status === "prepared" || tool === null)
-    return settled(cancelled(errorCode, error));
-  if (tool.recovery === "repeat") return settled(failed(errorCode, error, false));
+  if (known === null || known.status === "prepared") return settled(cancelled(errorCode, error));
+  if ((tool ?? known).recovery === "repeat") return settled(failed(errorCode, error, false));
   if (isToRetry(known, waitsOf(past, known))) return settled(failed(errorCode, error, true));
+  // It was dispatched by an earlier version of the agent, which had such a tool.
+  if (tool === null) return { kind: "person", wait: askAboutRow(place.stepKey, known) };
   const call: LedgerCall = {
     ...place,
     tool,
@@ -116,6 +121,7 @@ function judgeRefused(
     idempotencyKey,
     enforceKeys,
     approvedArguments: null,
+    sessionBase,
     blobThresholdBytes,
   };
   return { kind: "person", wait: askAbout(run, call, "in_doubt", { problem: error }) };
@@ -196,7 +202,7 @@ function settled(outcome: ToolOutcome): CallEnd {
 /** The first receipt, whole, in a row of its own. */
 function deduplicated(earlier: EarlierCall): CallEnd {
   if (earlier.kind !== "succeeded") throw new Error("Only what succeeded has duplicates.");
-  const { output, toolCallId } = earlier;
+  const { output, toolCallId, lacking } = earlier;
   return settled({
     status: "deduplicated",
     output,
@@ -205,6 +211,7 @@ function deduplicated(earlier: EarlierCall): CallEnd {
     source: "pawl",
     correlationId: null,
     duplicateOf: toolCallId,
+    sessionEvents: lacking,
   });
 }
 

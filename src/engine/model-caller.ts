@@ -3,6 +3,7 @@ import { ModelCallError, QuotaExceededError } from "../core/errors.ts";
 import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usage } from "../core/usage.ts";
 import type { Charge, ModelCallSettlement } from "../store/store.ts";
 import type { OpenModelCall } from "./conversation.ts";
+import { assertInTime } from "./deadline.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
 import { ABORT_GRACE_MS, type RunHandle, reach } from "./run-handle.ts";
 import type { TurnScope } from "./turn-scope.ts";
@@ -25,6 +26,7 @@ export async function askModel(
 ): Promise<Answer> {
   const { run, path } = scope;
   for (let tries = 1; ; tries++) {
+    assertInTime(run);
     const call = await open();
     reach(run, "model:before-request", path, turnIndex);
     run.lease.assertHeld();

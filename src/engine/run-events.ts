@@ -105,6 +105,22 @@ export type RunEvent =
       readonly text: string;
       readonly isComplete: boolean;
     }
+  /** The session was kept as it is after this turn: the work can go on from there. */
+  | {
+      readonly type: "checkpoint.saved";
+      readonly runId: string;
+      readonly step: string;
+      readonly turn: number;
+      readonly checkpoint: number;
+    }
+  /** A step left its history and goes on from a checkpoint, or from its beginning (null), with this turn. */
+  | {
+      readonly type: "lineage.begun";
+      readonly runId: string;
+      readonly step: string;
+      readonly turn: number;
+      readonly checkpoint: number | null;
+    }
   | { readonly type: "warning"; readonly runId: string; readonly message: string }
   | { readonly type: "run.finished"; readonly runId: string; readonly result: RunResult<unknown> };
 

@@ -5,10 +5,12 @@ import type { Fence, ModelCallSettlement, Store } from "../store/store.ts";
 import type { CrashPoint, CrashProbe } from "./crash-points.ts";
 import type { FailureStreaks } from "./failure-streaks.ts";
 import type { LeaseKeeper } from "./lease-keeper.ts";
+import type { MilestoneRequest, SavedCheckpoint } from "./milestone-request.ts";
 import type { Clock, Random } from "./ports.ts";
 import type { RunEventListener } from "./run-events.ts";
 import type { RunRules } from "./run-rules.ts";
 import type { RunSecrets } from "./run-secrets.ts";
+import type { SessionKeeper } from "./session-keeper.ts";
 import type { Uncertainties } from "./uncertainties.ts";
 
 /** What the parts of the engine share while one worker has one run. */
@@ -31,6 +33,13 @@ export type RunHandle = {
   readonly secrets: RunSecrets;
   readonly failures: FailureStreaks;
   readonly uncertainties: Uncertainties;
+  readonly keeper: SessionKeeper;
+  /** When the run's time is over; null: never. */
+  readonly deadline: number | null;
+  /** Where the granular step that is gone on with begins, unless it is where it was left. */
+  readonly milestone: MilestoneRequest;
+  /** Told of every milestone once it is durable, and waited for. */
+  readonly onCheckpoint: (checkpoint: SavedCheckpoint) => Promise<void>;
   readonly emit: RunEventListener;
   readonly probe: CrashProbe;
   /** Charges that the store did not take when they fell due. Releasing the run without them would make them free. */

@@ -8,76 +8,49 @@ import {
   reviveError,
 } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
-import type { Limit } from "../core/quota.ts";
 import { redact } from "../core/redaction.ts";
 import { assertRunId } from "../core/step-path.ts";
-import { dependable, estimateTokens, type TokenEstimator } from "../core/token-estimate.ts";
-import { assertPricing, type Pricing, UNPRICED } from "../core/usage.ts";
+import { dependable, estimateTokens } from "../core/token-estimate.ts";
+import { assertPricing, UNPRICED } from "../core/usage.ts";
 import { openStore } from "../store/open-store.ts";
-import type { Claim, ClaimOutcome, ModelCallRecord, RunRecord, RunStatus, Store } from "../store/store.ts";
+import type {
+  AttemptReason,
+  Claim,
+  ClaimOptions,
+  ClaimOutcome,
+  ModelCallRecord,
+  RunRecord,
+  RunStatus,
+  Store,
+} from "../store/store.ts";
 import { type Agent, isAgent } from "./agent.ts";
 import { codeStepExecutor } from "./code-step-executor.ts";
-import { type CrashProbe, NO_PROBE } from "./crash-points.ts";
+import { NO_PROBE } from "./crash-points.ts";
 import { EventStream } from "./event-stream.ts";
 import { granularExecutor, turnLoopExecutor } from "./granular-executor.ts";
 import { type ClockReading, readClock } from "./lease-keeper.ts";
 import { loopExecutor } from "./loop-executor.ts";
+import type { MilestoneFrom, SavedCheckpoint } from "./milestone-request.ts";
 import { pipelineExecutor } from "./pipeline-executor.ts";
 import { shapeOf } from "./pipeline-shape.ts";
-import type { Clock, Random } from "./ports.ts";
+import type { Clock } from "./ports.ts";
 import type { RunEvent, RunEventListener } from "./run-events.ts";
 import type { RunResult } from "./run-result.ts";
-import { type Constraints, makeRules, type Policy, type RunRules } from "./run-rules.ts";
-import { ofRun, RunSession, resultOf } from "./run-session.ts";
+import { makeRules, type RunRules } from "./run-rules.ts";
+import { ofRun, type RunSessionOptions, RunTenure, resultOf } from "./run-tenure.ts";
+import {
+  assertLimits,
+  type GoingOnOptions,
+  limitOf,
+  milestoneOf,
+  type ResumeOptions,
+  type RunnerOptions,
+  type RunOptions,
+  sessionOptions,
+} from "./runner-options.ts";
 import { type PipelineStep, Step, type StepNode } from "./step.ts";
-import type { StepExecutor } from "./step-executor.ts";
 import { StepRegistry } from "./step-registry.ts";
 import { systemClock } from "./system-clock.ts";
-
-export type RunnerOptions = {
-  /** `./pawl.db` unless given; then it is opened for each run and closed after it. */
-  readonly store?: Store;
-  /** Executors for step kinds of your own, or in place of a built-in one. */
-  readonly executors?: { readonly [kind: string]: StepExecutor<never> };
-  readonly pricing?: Pricing;
-  readonly estimateTokens?: TokenEstimator;
-  /** How long a worker that falls silent keeps the run; it renews three times as often. */
-  readonly leaseMs?: number;
-  readonly modelTimeoutMs?: number;
-  /** How often a turn's model call is tried, the first time included. */
-  readonly maxModelAttempts?: number;
-  readonly maxParallelToolCalls?: number;
-  /** How often a tool call that may be repeated, or says that nothing happened, is tried again; twice unless said. */
-  readonly maxRetriesPerToolCall?: number;
-  /** After a tool failed as often as this in the same way, one time after the other, a person is asked. Never unless said. */
-  readonly maxSameErrorRepeats?: number;
-  /** How tools are classified, which of them need approval, what is secret. */
-  readonly policy?: Policy;
-  /** What the run must not do. */
-  readonly constraints?: Constraints;
-  readonly entrypoint?: string;
-  readonly clock?: Clock;
-  readonly random?: Random;
-  readonly probe?: CrashProbe;
-};
-
-export type Budget = { readonly tokens?: number; readonly microDollars?: number };
-
-export type ResumeOptions = {
-  /** Cancels: what is under way ends or is left to recovery, and the run can be resumed. */
-  readonly signal?: AbortSignal;
-  /** Waits while a living process has the run, instead of throwing `RunBusyError`. */
-  readonly wait?: boolean;
-  /** The most that the run may use, what it has used before included. */
-  readonly budget?: Budget;
-};
-
-export type RunOptions = ResumeOptions & {
-  /** Names the run; minted when absent. */
-  readonly runId?: string;
-  /** Starts a new run even where one with the same input was interrupted. */
-  readonly fresh?: boolean;
-};
 
 const BUILT_IN = {
   pipeline: pipelineExecutor,
@@ -112,6 +85,7 @@ export class Runner<O = unknown> {
   readonly #clock: Clock;
   readonly #leaseMs: number;
   readonly #rules: RunRules;
+  readonly #session: RunSessionOptions;
 
   constructor(target: Agent<O> | StepNode<O>, options: RunnerOptions = {}) {
     this.#root = rootOf(target);
@@ -120,6 +94,7 @@ export class Runner<O = unknown> {
     if (options.pricing !== undefined) assertPricing(options.pricing);
     assertLimits(options);
     this.#rules = makeRules(options.policy, options.constraints);
+    this.#session = sessionOptions(this.#root, options);
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#leaseMs = options.leaseMs ?? 30_000;
@@ -148,8 +123,13 @@ export class Runner<O = unknown> {
       const from: RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
       const run = await store.getRun(runId);
       if (run !== null) assertSamePipeline(run, this.#root.name);
-      const begun = await this.#claim(store, runId, from, options);
-      return this.#execute(store, begun, options, () => undefined);
+      const milestone = milestoneOf(options.from);
+      const attempt = {
+        resumedFrom: milestone === null ? "turn" : "milestone",
+        reason: options.reason ?? null,
+      } as const;
+      const begun = await this.#claim(store, runId, from, options, attempt);
+      return this.#execute(store, begun, options, () => undefined, milestone);
     });
   }
 
@@ -173,7 +153,10 @@ export class Runner<O = unknown> {
       const abandoned = await store.findAbandonedRuns(this.#root.name, canonicalHash(input));
       for (const runId of abandoned) {
         const claimedAt = readClock(this.#clock);
-        const outcome = await store.claimRun(runId, this.#claimOptions(["queued", "running"], options));
+        const outcome = await store.claimRun(
+          runId,
+          this.#claimOptions(["queued", "running"], options, GOING_ON),
+        );
         if (outcome.kind === "claimed") return goingOn(outcome, claimedAt);
       }
     }
@@ -209,24 +192,26 @@ export class Runner<O = unknown> {
       inputHash,
       shape: shapeOf(this.#root),
       limit: limitOf(options.budget),
+      deadline: options.deadline?.at ?? null,
       leaseMs: this.#leaseMs,
     });
     if (created.kind === "created")
       return { kind: "work", claim: created.claim, claimedAt, resumed: false, lost: [] };
     const run = await store.getRun(runId);
     if (run !== null) assertSameRun(run, this.#root.name, inputHash);
-    return this.#claim(store, runId, ["queued", "running"], options);
+    return this.#claim(store, runId, ["queued", "running"], options, GOING_ON);
   }
 
   async #claim(
     store: Store,
     runId: string,
     from: readonly RunStatus[],
-    options: ResumeOptions,
+    options: GoingOnOptions,
+    attempt: AttemptReason,
   ): Promise<Begun> {
     for (;;) {
       const claimedAt = readClock(this.#clock);
-      const outcome: ClaimOutcome = await store.claimRun(runId, this.#claimOptions(from, options));
+      const outcome: ClaimOutcome = await store.claimRun(runId, this.#claimOptions(from, options, attempt));
       switch (outcome.kind) {
         case "claimed":
           return goingOn(outcome, claimedAt);
@@ -244,15 +229,26 @@ export class Runner<O = unknown> {
     }
   }
 
-  #claimOptions(from: readonly RunStatus[], { budget }: ResumeOptions) {
-    return { leaseMs: this.#leaseMs, from, ...(budget === undefined ? {} : { limit: limitOf(budget) }) };
+  #claimOptions(
+    from: readonly RunStatus[],
+    { budget, deadline }: GoingOnOptions,
+    attempt: AttemptReason,
+  ): ClaimOptions {
+    return {
+      leaseMs: this.#leaseMs,
+      from,
+      attempt,
+      ...(budget === undefined ? {} : { limit: limitOf(budget) }),
+      ...(deadline === undefined ? {} : { deadline: deadline.at }),
+    };
   }
 
   async #execute(
     store: Store,
     begun: Begun,
-    options: ResumeOptions,
+    options: GoingOnOptions,
     listener: RunEventListener,
+    from: MilestoneFrom | null = null,
   ): Promise<RunResult<O>> {
     if (begun.kind === "ended") {
       const { run } = begun;
@@ -262,7 +258,7 @@ export class Runner<O = unknown> {
       return result;
     }
     const { claim, claimedAt, resumed, lost } = begun;
-    const session = new RunSession(store, this.#registry, this.#root, claim, {
+    const session = new RunTenure(store, this.#registry, this.#root, claim, {
       leaseMs: this.#leaseMs,
       claimedAt,
       clock: this.#clock,
@@ -280,9 +276,26 @@ export class Runner<O = unknown> {
       rules: this.#rules,
       probe: this.#options.probe ?? NO_PROBE,
       emit: listener,
+      session: this.#session,
+      onCheckpoint: (checkpoint) => this.#tellCheckpoint(claim.run.runId, checkpoint, listener),
+      from,
       cancel: options.signal,
     });
     return session.execute<O>(resumed, lost);
+  }
+
+  /** Whoever keeps it elsewhere may fail: the store has it. */
+  async #tellCheckpoint(
+    runId: string,
+    checkpoint: SavedCheckpoint,
+    listener: RunEventListener,
+  ): Promise<void> {
+    try {
+      await this.#options.onCheckpoint?.(checkpoint);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      listener({ type: "warning", runId, message: `onCheckpoint failed: ${why}` });
+    }
   }
 
   async #withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
@@ -303,6 +316,8 @@ function goingOn(
   return { kind: "work", claim, claimedAt, resumed: true, lost: chargedAsLost };
 }
 
+const GOING_ON: AttemptReason = { resumedFrom: "turn", reason: null };
+
 function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
   if (typeof target !== "object" || target === null)
     throw new ConfigurationError("A runner needs something to run: give it an agent, a step or a pipeline.");
@@ -318,37 +333,6 @@ function assertNoSecrets(input: Json, { secretKeys }: RunRules): void {
   throw new ConfigurationError(
     "The input of the run holds a value under one of policy.secretKeys, and the input is stored: leave it out, and give tools their secrets where they are made, or from code with secret(…).",
   );
-}
-
-/** Node's timers take no more milliseconds than this; given more, they go off at once. */
-const LARGEST_LIMIT = 2 ** 31 - 1;
-
-const LEAST = {
-  leaseMs: 1,
-  modelTimeoutMs: 1,
-  maxModelAttempts: 1,
-  maxParallelToolCalls: 1,
-  maxRetriesPerToolCall: 0,
-  maxSameErrorRepeats: 1,
-} as const;
-
-function assertLimits(options: RunnerOptions): void {
-  for (const [name, least] of Object.entries(LEAST)) {
-    const value = options[name as keyof typeof LEAST] ?? least;
-    if (Number.isSafeInteger(value) && value >= least && value <= LARGEST_LIMIT) continue;
-    throw new ConfigurationError(
-      `The runner's ${name} is ${value}: give a whole number from ${least} to ${LARGEST_LIMIT}.`,
-    );
-  }
-}
-
-function limitOf(budget: Budget | undefined): Limit {
-  const unknown = Object.keys(budget ?? {}).find((unit) => unit !== "tokens" && unit !== "microDollars");
-  if (unknown !== undefined)
-    throw new ConfigurationError(
-      `A budget has no ${JSON.stringify(unknown)}: give it in tokens, microDollars or both.`,
-    );
-  return { tokens: budget?.tokens ?? null, microDollars: budget?.microDollars ?? null };
 }
 
 function assertSamePipeline(run: RunRecord, pipeline: string): void {

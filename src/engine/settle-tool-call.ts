@@ -7,6 +7,7 @@ import {
   type ToolCallFacts,
 } from "../core/tool-call-decision.ts";
 import type { NewWait } from "../core/wait.ts";
+import { assertInTime } from "./deadline.ts";
 import { askAbout, escalate } from "./person-question.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
@@ -114,8 +115,8 @@ class CallWork {
         await this.#endTry({ ...NOT_SENT, errorCode: "refused", message: end.error.message }, false);
         throw end.error;
       case "stopped":
-        await this.#endTry({ ...NOT_SENT, errorCode: "aborted", message: "The run was stopped." }, false);
-        throw this.#run.signal.reason;
+        await this.#endTry({ ...NOT_SENT, errorCode: "aborted", message: end.reason.message }, false);
+        throw end.reason;
     }
   }
 
@@ -127,6 +128,7 @@ class CallWork {
     }
     const { stepKey, stepPath, turnIndex, callIndex, tool, approvedArguments } = this.#call;
     this.#run.signal.throwIfAborted();
+    assertInTime(this.#run);
     const begunAt = this.#run.clock.monotonic();
     reach(this.#run, "tool:before-start", stepPath, turnIndex);
     await this.#run.store.startToolCalls(this.#run.fence, {
@@ -180,6 +182,8 @@ class CallWork {
   }
 
   get #retriesLeft(): number {
+    // What is wrong with the plan stays so until the model has heard of it.
+    if (this.#call.tool.isOfSession) return 0;
     return this.#run.maxRetriesPerToolCall - (this.#progress.attempt - 1);
   }
 

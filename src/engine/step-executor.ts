@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../core/json.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { StepRecord } from "../store/store.ts";
+import type { CodeStepSession } from "./code-step-session.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { StepNode } from "./step.ts";
 import type { TurnScope } from "./turn-scope.ts";
@@ -20,6 +21,8 @@ export interface StepExecutor<S extends StepNode = StepNode> {
 export type Frame = Place & {
   /** The stored instance, for executors with storage `instance`. */
   readonly instance: StepRecord | null;
+  /** What the step does to the session: takes effect when it is finished. */
+  readonly session: CodeStepSession;
   /** Executes a child through the registry. */
   readonly enter: (child: StepNode, place: Place) => Promise<Json>;
 };

@@ -49,6 +49,10 @@ export interface GranularStep<O = unknown> extends StepNode<O> {
   readonly options: GranularOptions;
 }
 
+export function isAgentStep(step: StepNode): step is GranularStep {
+  return step.kind === "granular" && "agent" in step;
+}
+
 export interface CodeStep<O = unknown> extends StepNode<O> {
   readonly kind: "run";
   readonly code: (input: never, context: CodeStepContext) => Promise<O> | O;

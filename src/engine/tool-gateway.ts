@@ -12,7 +12,10 @@ import { type Json, throughJson } from "../core/json.ts";
 import { stepId, toolCallId } from "../core/step-path.ts";
 import type { TryOutcome } from "../core/tool-call-decision.ts";
 import { turnKey } from "../core/turn-key.ts";
+import type { DraftSession } from "../session/draft-session.ts";
+import type { SessionState } from "../session/slice-set.ts";
 import { BoundedAttempt } from "./bounded-attempt.ts";
+import { whyTooLate } from "./deadline.ts";
 import { keyProblem, type PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { Reconciliation, ToolCallContext } from "./tool.ts";
@@ -34,6 +37,8 @@ export type LedgerCall = {
   readonly enforceKeys: boolean;
   /** The hash of what the tool gets, for a call that only an approval of just that lets run; else null. */
   readonly approvedArguments: string | null;
+  /** The session as the call finds it. */
+  readonly sessionBase: () => SessionState;
   /** A larger result is kept as a blob. */
   readonly blobThresholdBytes: number;
 };
@@ -52,8 +57,8 @@ export type DispatchEnd =
   | { readonly kind: "failed"; readonly failure: FailedTry }
   /** It did not go out, and must not: what was planned and what would be sent are not the same. */
   | { readonly kind: "refused"; readonly error: ConfigurationError }
-  /** It did not go out: the run was cancelled, or is lost. */
-  | { readonly kind: "stopped" };
+  /** It did not go out: the run was cancelled, is lost, or its time is over. */
+  | { readonly kind: "stopped"; readonly reason: Error };
 
 /** One try of a call that is `running` in the ledger. */
 export type Dispatch = {
@@ -88,7 +93,9 @@ export async function dispatchTool(
   const refusal = whyItMayNotGoOut(run, call);
   if (refusal !== null) return { kind: "refused", error: new ConfigurationError(refusal) };
   reach(run, "tool:before-execute", stepPath, turnIndex);
-  if (run.signal.aborted) return { kind: "stopped" };
+  if (run.signal.aborted) return { kind: "stopped", reason: run.signal.reason as Error };
+  const late = whyTooLate(run);
+  if (late !== null) return { kind: "stopped", reason: late };
   const end = await execute(run, call, dispatch);
   reach(run, "tool:executed", stepPath, turnIndex);
   const status = end.kind === "returned" ? end.outcome.status : end.failure.outcome;
@@ -130,7 +137,8 @@ async function execute(
   if (limit <= 0)
     return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
   const attempt = new BoundedAttempt(run, limit);
-  const context = callContext(run, call, dispatch.attempt, attempt.signal, correlation);
+  const session = run.keeper.draft(call.sessionBase);
+  const context = callContext(run, call, dispatch.attempt, attempt.signal, correlation, session);
   const end = await attempt.settle(() => {
     // The last thing before the tool: whoever is stopped before this sends nothing when it wakes.
     run.lease.assertHeld();
@@ -138,16 +146,31 @@ async function execute(
   });
   switch (end.kind) {
     case "returned":
-      return { kind: "returned", outcome: await succeeded(run.secrets, tool, end.value, correlation.id) };
+      return { kind: "returned", outcome: await outcomeOf(run, tool, end.value, correlation, session) };
     case "threw":
+      session.end();
       return thrown(run, end.error, attempt.signal, correlation);
     case "given_up":
       void end.late.then(
-        async (value) => dispatch.onLate(await succeeded(run.secrets, tool, value, correlation.id)),
+        async (value) => dispatch.onLate(await outcomeOf(run, tool, value, correlation, session)),
         () => undefined,
       );
       return failedTry("timed_out", "timeout", tookTooLong(tool), correlation, false);
   }
+}
+
+/** What a tool returned, with what it told the session until then. */
+async function outcomeOf(
+  run: RunHandle,
+  tool: PreparedTool,
+  value: unknown,
+  { id }: Correlation,
+  session: DraftSession,
+): Promise<ToolOutcome> {
+  session.end();
+  const outcome = await succeeded(run.secrets, tool, value, id);
+  if (session.events.length === 0 || outcome.status !== "succeeded") return outcome;
+  return { ...outcome, sessionEvents: run.secrets.hide(session.events) };
 }
 
 function thrown(
@@ -233,7 +256,8 @@ export async function lookUp(
   reach(run, "tool:before-reconcile", stepPath, turnIndex);
   run.lease.assertHeld();
   const bounded = new BoundedAttempt(run, tool.timeoutMs);
-  const context = callContext(run, call, attempt, bounded.signal, correlation);
+  const session = run.keeper.draft(call.sessionBase);
+  const context = callContext(run, call, attempt, bounded.signal, correlation, session);
   const end = await bounded.settle(() => tool.reconcile?.(freshInput(input) as never, context));
   run.signal.throwIfAborted();
   reach(run, "tool:reconciled", stepPath, turnIndex);
@@ -245,7 +269,7 @@ export async function lookUp(
   if (!isReconciliation(end.value))
     return { status: "unknown", problem: `reconcile of ${tool.name} gave no done, absent or unknown.` };
   if (end.value.status !== "done") return { status: end.value.status, problem: null };
-  const outcome = await succeeded(run.secrets, tool, end.value.result, correlation.id);
+  const outcome = await outcomeOf(run, tool, end.value.result, correlation, session);
   return { status: "done", outcome: { ...outcome, source: "reconciled" } };
 }
 
@@ -271,6 +295,7 @@ function callContext(
   attempt: number,
   signal: AbortSignal,
   correlation: Correlation,
+  session: DraftSession,
 ): ToolCallContext {
   return {
     runId: run.runId,
@@ -286,6 +311,7 @@ function callContext(
     },
     epoch: run.fence.epoch,
     signal,
+    session,
     network: run.rules.network,
     correlate: (id) => {
       correlation.id = run.secrets.hideText(String(id).toWellFormed());

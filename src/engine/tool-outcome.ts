@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { throughJson } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
+import type { SessionEvent } from "../core/session-event.ts";
 import type { ReceiptStatus } from "../core/tool-call-decision.ts";
 import type { ReceiptSource } from "../store/store.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
@@ -15,9 +16,11 @@ export type ToolOutcome = {
   readonly source: ReceiptSource;
   readonly correlationId: string | null;
   readonly duplicateOf: string | null;
+  /** What the call tells the session. */
+  readonly sessionEvents: readonly SessionEvent[];
 };
 
-const NOTHING_MORE = { source: "pawl", correlationId: null, duplicateOf: null } as const;
+const NOTHING_MORE = { source: "pawl", correlationId: null, duplicateOf: null, sessionEvents: [] } as const;
 
 /** A call that was dispatched and has failed for good. */
 export function failed(

@@ -4,6 +4,7 @@ import type { Json } from "../core/json.ts";
 import type { NetworkPolicy } from "../core/network-policy.ts";
 import type { ReconcileStatus, RecoveryClass, SideEffectClass } from "../core/tool-call-decision.ts";
 import type { ToolAnnotations } from "../core/tool-classification.ts";
+import type { SessionView } from "../session/session-view.ts";
 import { type ToolInput, zodInput, zodJsonSchema } from "./tool-schema.ts";
 
 /** What a tool is told about the call it serves. */
@@ -21,6 +22,11 @@ export interface ToolCallContext {
   readonly epoch: number;
   /** Aborts when the call takes too long, and when the run is cancelled or taken over. */
   readonly signal: AbortSignal;
+  /**
+   * The run's session as this call finds it. What is dispatched here is kept with the receipt, and takes effect when the
+   * call has succeeded and its turn is committed.
+   */
+  readonly session: SessionView;
   /** Where the run may connect to; `guardedFetch(call)` keeps to it. */
   readonly network: NetworkPolicy;
   /** Keeps what the outside system calls this effect (a message id, a request id) with the receipt. */
@@ -96,6 +102,8 @@ export type Tool<A = never, O = unknown> = {
   readonly dedupe: "effect" | "call" | null;
   readonly approval: boolean | ((input: never) => boolean);
   readonly exclusive: boolean;
+  /** It reads and changes the session, and nothing else. */
+  readonly isOfSession: boolean;
   readonly timeoutMs: number;
   readonly landsWithinMs: number;
   readonly keyValidForMs: number;
@@ -123,6 +131,7 @@ const DEFAULTS = {
   dedupe: null,
   approval: false,
   exclusive: false,
+  isOfSession: false,
   timeoutMs: 10 * MINUTE_MS,
   landsWithinMs: MINUTE_MS,
   keyValidForMs: 24 * 60 * MINUTE_MS,

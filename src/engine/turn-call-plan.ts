@@ -1,9 +1,10 @@
 import { type ToolCallPart, toolCallsOf } from "../core/message.ts";
 import type { NewToolCall, StoredResponse, ToolCallRecord } from "../store/store.ts";
 import { CallQueue, type Queued } from "./call-queue.ts";
-import { earlierCall, earlierOf, NO_EARLIER_CALL } from "./earlier-call.ts";
+import { type EarlierCall, earlierCall, earlierOf, NO_EARLIER_CALL, succeededCall } from "./earlier-call.ts";
 import { type CallCase, type Judgement, judgeToolCall, NO_PAST, readPast } from "./judge-tool-call.ts";
 import { begunProgress } from "./settle-tool-call.ts";
+import { ToldSession } from "./told-session.ts";
 import {
   type CallIdentity,
   identify,
@@ -22,6 +23,7 @@ export type TurnCalls = {
   readonly queue: CallQueue<CallItem>;
   /** What begins as soon as the journal is written. */
   readonly first: readonly CallItem[];
+  readonly told: ToldSession;
 };
 
 export type CallItem = Queued & {
@@ -54,6 +56,7 @@ export async function planTurnCalls(
   const isOpen = known?.some(({ receipt }) => receipt === null) === true;
   const past = isOpen ? await readPast(run.store, run.runId) : NO_PAST;
   const planned: PlannedCall[] = [];
+  const told = new ToldSession(run.keeper);
   const effects = new Map<string, CallItem>();
   const askedParts = toolCallsOf(asked.content);
   for (const [i, part] of toolCallsOf(stored.content).entries()) {
@@ -63,7 +66,7 @@ export async function planTurnCalls(
     const occurrence =
       row?.occurrence ??
       (await scope.conversation.occurrences.next(identity.hash, identity.dedupe, identity.keyOf));
-    const subject = await caseOf(scope, turnIndex, i + 1, request, identity, occurrence, row);
+    const subject = await caseOf(scope, turnIndex, i + 1, request, identity, occurrence, row, told);
     const effect = identity.dedupe === "effect" ? identity.hash.toString("hex") : null;
     const before = effect === null ? null : (effects.get(effect) ?? null);
     const item = itemOf(scope, part, { ...subject, past }, before);
@@ -77,13 +80,13 @@ export async function planTurnCalls(
   );
   const isMisconfigured = items.some(({ judgement }) => judgement.kind === "misconfigured");
   const first = isMisconfigured || run.signal.aborted ? [] : queue.take();
-  if (known !== undefined) return { items, rows: [], queue, first };
+  if (known !== undefined) return { items, rows: [], queue, first, told };
   // Those dispatched at once are `running` from the start; the rest wait as `prepared`, and in a cancelled run all do.
   const begins = new Set(first.map(({ callIndex }) => callIndex));
   const rows = planned.map(({ row }) =>
     begins.has(row.callIndex) ? ({ ...row, status: "running" } as const) : row,
   );
-  return { items, rows, queue, first: first.map((item) => begun(scope, item, begunAt)) };
+  return { items, rows, queue, first: first.map((item) => begun(scope, item, begunAt)), told };
 }
 
 function requestOf(
@@ -104,14 +107,16 @@ function requestOf(
 }
 
 async function caseOf(
-  { run, stepKey, path, name, options }: TurnScope,
+  scope: TurnScope,
   turnIndex: number,
   callIndex: number,
   request: ToolCallRequest,
   identity: CallIdentity,
   occurrence: number,
   known: ToolCallRecord | null,
+  told: ToldSession,
 ): Promise<Omit<CallCase, "past">> {
+  const { run, stepKey, path, name, options } = scope;
   const idempotencyKey = known?.idempotencyKey ?? identity.keyOf(occurrence).toString("hex");
   const isSettled = known !== null && known.receipt !== null;
   // A call that was dispatched is past the question of its identity.
@@ -120,8 +125,9 @@ async function caseOf(
     identity.problem !== null && isNew
       ? ({ kind: "refused", errorCode: "invalid_input", error: identity.problem } as const)
       : await makePayload(run.rules, request, idempotencyKey);
-  const isHarmless = request.tool?.recovery === "repeat" && identity.dedupe === "call";
-  const earlier = isSettled || isHarmless ? NO_EARLIER_CALL : await earlierCall(run, identity, occurrence);
+  const earlier = isSettled
+    ? NO_EARLIER_CALL
+    : await earlierCallOf(scope, request, identity, occurrence, isNew);
   return {
     place: { stepKey, stepPath: path, stepName: name, turnIndex, callIndex },
     request,
@@ -129,9 +135,26 @@ async function caseOf(
     idempotencyKey,
     identityHash: identity.hash.toString("hex"),
     earlier,
+    sessionBase: () => told.stateBefore(callIndex),
     blobThresholdBytes: options.blobThresholdBytes,
     known,
   };
+}
+
+/** Where a new line of history asks again for what the one before it has had, that is met before anything else. */
+async function earlierCallOf(
+  { run, conversation }: TurnScope,
+  { tool }: ToolCallRequest,
+  identity: CallIdentity,
+  occurrence: number,
+  isNew: boolean,
+): Promise<EarlierCall> {
+  if (isNew && identity.dedupe === "call" && tool?.isOfSession !== true) {
+    const met = await conversation.abandoned.meet(identity);
+    if (met !== null) return succeededCall(run, met);
+  }
+  const isHarmless = tool?.recovery === "repeat" && identity.dedupe === "call";
+  return isHarmless ? NO_EARLIER_CALL : earlierCall(run, identity, occurrence);
 }
 
 function itemOf(

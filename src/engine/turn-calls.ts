@@ -1,17 +1,24 @@
 import type { ToolCallPart, ToolOutput } from "../core/message.ts";
+import type { SessionEvent } from "../core/session-event.ts";
+import type { ReceiptStatus } from "../core/tool-call-decision.ts";
 import type { NewWait } from "../core/wait.ts";
+import type { Receipt } from "../store/store.ts";
 import { earlierOf } from "./earlier-call.ts";
 import { judgeToolCall } from "./judge-tool-call.ts";
 import { personNeeded } from "./person-question.ts";
 import { type CallEnd, settleToolCall } from "./settle-tool-call.ts";
 import { callId } from "./tool-gateway.ts";
+import type { ToolOutcome } from "./tool-outcome.ts";
 import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "./tool-receipt.ts";
 import type { CallItem, TurnCalls } from "./turn-call-plan.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /** What the model will see of a call: whole, however large. */
 export type TurnCallResult = {
+  readonly toolCallId: string;
   readonly part: ToolCallPart;
+  readonly status: ReceiptStatus;
+  readonly events: readonly SessionEvent[];
   readonly output: ToolOutput;
   readonly tokens: number;
 };
@@ -69,15 +76,12 @@ class TurnCallRun {
   }
 
   #takeWhatIsKnown(item: CallItem): void {
-    const { judgement, part, callIndex } = item;
+    const { judgement } = item;
     switch (judgement.kind) {
       case "misconfigured":
         throw judgement.error;
-      case "replay": {
-        const { output, tokens } = judgement.receipt;
-        this.#results.set(callIndex, { part, output, tokens });
-        return;
-      }
+      case "replay":
+        return this.#take(item, judgement.receipt, judgement.receipt.tokens);
       case "settled":
       case "person":
         return this.#end(item, judgement);
@@ -158,9 +162,19 @@ class TurnCallRun {
     }
     const { outcome, attempt } = end;
     const receipt = makeReceipt(run, { callIndex, blobThresholdBytes: subject.blobThresholdBytes }, outcome);
-    this.#results.set(callIndex, { part, output: outcome.output, tokens: receipt.tokens });
+    this.#take(item, outcome, receipt.tokens);
     this.#unstored.set(callIndex, { stepKey, stepPath, turnIndex: this.#turnIndex, attempt, receipt });
     tellDuplicate(run, { stepPath, turnIndex: this.#turnIndex, callIndex }, part.toolName, outcome);
+  }
+
+  #take(
+    { callIndex, part }: CallItem,
+    { status, output, duplicateOf, sessionEvents: events }: ToolOutcome | Receipt,
+    tokens: number,
+  ): void {
+    const toolCallId = this.#idOf(callIndex);
+    this.#results.set(callIndex, { toolCallId, part, status, events, output, tokens });
+    this.#calls.told.tell(callIndex, duplicateOf ?? toolCallId, events);
   }
 
   async #store(callIndex: number): Promise<void> {

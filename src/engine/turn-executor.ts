@@ -14,10 +14,13 @@ import { diverged } from "./divergence.ts";
 import { askModel, quotaExceeded, settle } from "./model-caller.ts";
 import type { ModelResponse } from "./ports.ts";
 import { reach } from "./run-handle.ts";
+import type { PlannedSession } from "./session-keeper.ts";
 import { type PendingReceipt, resultMessage, storeReceipt } from "./tool-receipt.ts";
 import { planTurnCalls, type TurnCalls } from "./turn-call-plan.ts";
 import { keepReceipts, runTurnCalls, type TurnCallResult } from "./turn-calls.ts";
+import { renderPrompt, usePrompt } from "./turn-prompt.ts";
 import type { TurnScope } from "./turn-scope.ts";
+import { adoptTurn, milestoneOf } from "./turn-session.ts";
 
 export type TurnOutcome = { readonly executed: boolean; readonly isComplete: boolean };
 
@@ -62,12 +65,13 @@ type AnsweredTurn = {
 
 async function askTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTurn> {
   const { prepared, conversation } = scope;
+  usePrompt(scope, turnIndex);
   const opening = openingOf(scope, turnIndex, conversation.viewTokens());
   const { response, call, charge } = await askModel(
     scope,
     turnIndex,
     {
-      instructions: prepared.agent.instructions,
+      instructions: conversation.prompt,
       messages: conversation.view(),
       tools: prepared.modelTools,
       outputSchema: prepared.outputSchema,
@@ -142,9 +146,10 @@ async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean
   const { results, unstored } = await runTurnCalls(scope, turnIndex, turn.calls);
   const verdict = await judge(scope, turn, unstored);
   const group = turnGroup(scope, turn, results, verdict.followUp);
-  const { isComplete } = verdict;
-  const more = !isComplete && turnIndex < scope.maxTurns;
-  const next = more ? nextOpening(scope, turnIndex + 1, group) : null;
+  const { isComplete, planned, nextPrompt } = verdict;
+  const next = nextPrompt === null ? null : nextOpening(scope, turnIndex + 1, group, nextPrompt);
+  const milestone = milestoneOf(scope, turnIndex, turn.calls, planned);
+  const session = run.keeper.commitOf(planned, milestone);
   reach(run, "turn:before-commit", path, turnIndex);
   const commit = {
     stepKey,
@@ -156,6 +161,7 @@ async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean
     messages: group.messages.length,
     tokens: group.tokens,
     next,
+    ...(session === undefined ? {} : { session }),
   };
   const committed = await run.store.commitTurn(run.fence, commit).catch(async (error: unknown) => {
     await keepReceipts(scope, unstored);
@@ -165,6 +171,10 @@ async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean
   conversation.advance(turnIndex, group, response, isComplete);
   conversation.openCall =
     committed.next?.kind === "opened" ? { turnIndex: turnIndex + 1, ...committed.next } : null;
+  const checkpoint =
+    committed.checkpoint === null || milestone === null
+      ? null
+      : { number: committed.checkpoint, cursor: milestone.cursor };
   run.emit({
     type: "turn.committed",
     runId: run.runId,
@@ -173,15 +183,24 @@ async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean
     text: textOf(response.content),
     isComplete,
   });
+  await adoptTurn(scope, turnIndex, isComplete, planned, results, checkpoint);
   return isComplete;
 }
 
-/** Whether the agent is done, and what to tell it if not. If that throws, what the tools did is stored first. */
+type Verdict = {
+  readonly isComplete: boolean;
+  readonly followUp: string | null;
+  readonly planned: PlannedSession;
+  /** What the agent will be told in the next turn; null where there is none. */
+  readonly nextPrompt: string | null;
+};
+
+/** Whether the agent is done, what to tell it if not, and what the session comes to. If that throws, what the tools did is stored first. */
 async function judge(
   scope: TurnScope,
   { turnIndex, response, calls, journal }: AnsweredTurn,
   unstored: readonly PendingReceipt[],
-): Promise<{ isComplete: boolean; followUp: string | null }> {
+): Promise<Verdict> {
   const { run, prepared } = scope;
   try {
     const answer = await answerOf(prepared, response);
@@ -193,7 +212,9 @@ async function judge(
     });
     const unfinished = !isComplete || answer.problem !== null;
     const followUp = calls.items.length === 0 && unfinished ? (answer.problem ?? "Continue.") : null;
-    return { isComplete: !unfinished, followUp };
+    const planned = calls.told.plan();
+    const nextPrompt = unfinished && turnIndex < scope.lastTurn ? renderPrompt(scope, planned.state) : null;
+    return { isComplete: !unfinished, followUp, planned, nextPrompt };
   } catch (error) {
     for (const pending of unstored) await storeReceipt(run, pending);
     if (journal !== null) await run.store.journalResponse(run.fence, journal);
@@ -241,8 +262,13 @@ function openingOf(scope: TurnScope, turnIndex: number, viewTokens: number): Tur
 }
 
 /** A reservation that cannot be computed does not fail the turn before it: the turn then opens by itself, and fails. */
-function nextOpening(scope: TurnScope, turnIndex: number, pending: MessageGroup): TurnOpening | null {
-  const opening = openingOf(scope, turnIndex, scope.conversation.viewTokens(pending));
+function nextOpening(
+  scope: TurnScope,
+  turnIndex: number,
+  pending: MessageGroup,
+  prompt: string,
+): TurnOpening | null {
+  const opening = openingOf(scope, turnIndex, scope.conversation.viewTokens(pending, prompt));
   return Object.values(opening.reserve).every(Number.isSafeInteger) ? opening : null;
 }
 

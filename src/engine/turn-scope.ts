@@ -17,5 +17,5 @@ export type TurnScope = {
   readonly fingerprint: string;
   readonly conversation: Conversation;
   /** No turn after this one is opened. */
-  readonly maxTurns: number;
+  readonly lastTurn: number;
 };

@@ -51,7 +51,8 @@ export type ClaimOptions = {
   readonly attempt?: AttemptReason;
 };
 
-export type AttemptReason = { readonly resumedFrom: "turn" | "milestone"; readonly reason: string };
+/** Without a reason of its own, an attempt's is what the run was found as. */
+export type AttemptReason = { readonly resumedFrom: "turn" | "milestone"; readonly reason: string | null };
 
 export type Claim = { readonly epoch: number; readonly run: RunRecord };
 

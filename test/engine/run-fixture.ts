@@ -6,12 +6,15 @@ import { z } from "zod";
 import { NO_LIMIT } from "../../src/core/quota.ts";
 import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { UNPRICED } from "../../src/core/usage.ts";
+import { CodeStepSession } from "../../src/engine/code-step-session.ts";
 import { FailureStreaks } from "../../src/engine/failure-streaks.ts";
 import { openScope } from "../../src/engine/granular-executor.ts";
 import { LeaseKeeper, readClock } from "../../src/engine/lease-keeper.ts";
+import { MilestoneRequest } from "../../src/engine/milestone-request.ts";
 import type { RunHandle } from "../../src/engine/run-handle.ts";
 import { makeRules } from "../../src/engine/run-rules.ts";
 import { RunSecrets } from "../../src/engine/run-secrets.ts";
+import { SessionKeeper } from "../../src/engine/session-keeper.ts";
 import type { TurnLoopStep } from "../../src/engine/step.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
 import type { TurnScope } from "../../src/engine/turn-scope.ts";
@@ -28,6 +31,8 @@ import {
   type ToolCallContext,
   tool,
 } from "../../src/index.ts";
+import { CheckpointTrigger } from "../../src/session/checkpoint-trigger.ts";
+import { Session } from "../../src/session/session.ts";
 import { type Script, type ScriptedTurn, scriptedModel } from "../../src/testing/index.ts";
 
 type StoreOptions = NonNullable<Parameters<typeof openStore>[1]>;
@@ -178,6 +183,8 @@ export async function beginRun(
   const fence = { runId, epoch: created.claim.epoch };
   const lease = new LeaseKeeper(store, fence, systemClock, 30_000, readClock(systemClock), () => undefined);
   onTestFinished(() => lease.stop());
+  const session = new Session({ id: runId, createdAt: 0, slices: [] });
+  const keeper = new SessionKeeper(store, session, new CheckpointTrigger(), "stop");
   const run: RunHandle = {
     runId,
     fence,
@@ -195,6 +202,10 @@ export async function beginRun(
     secrets: new RunSecrets(new Set()),
     failures: new FailureStreaks(null),
     uncertainties: new Uncertainties(store, runId),
+    keeper,
+    deadline: null,
+    milestone: new MilestoneRequest(null),
+    onCheckpoint: () => Promise.resolve(),
     emit: () => undefined,
     probe: () => undefined,
     limit,
@@ -217,7 +228,16 @@ export async function beginRun(
     openScope: (other = step, givenInput = input) => {
       const { children, maxTurns } = turnLoopOf(other);
       const enter = () => Promise.reject(new Error("One turn enters nothing."));
-      const frame = { run, path, input: givenInput, context: { value: {} }, instance, enter };
+      const told = new CodeStepSession(run.keeper);
+      const frame = {
+        run,
+        path,
+        input: givenInput,
+        context: { value: {} },
+        instance,
+        session: told,
+        enter,
+      };
       return openScope(children[0], maxTurns, frame);
     },
   };

@@ -7,10 +7,12 @@ import { granularExecutor, turnLoopExecutor } from "../../src/engine/granular-ex
 import { readClock } from "../../src/engine/lease-keeper.ts";
 import { pipelineExecutor } from "../../src/engine/pipeline-executor.ts";
 import { makeRules } from "../../src/engine/run-rules.ts";
-import { RunSession } from "../../src/engine/run-session.ts";
+import { RunTenure } from "../../src/engine/run-tenure.ts";
 import { StepRegistry } from "../../src/engine/step-registry.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
 import { Pipeline, type RunEvent, Runner, Step, StepFailedError } from "../../src/index.ts";
+import { CheckpointTrigger } from "../../src/session/checkpoint-trigger.ts";
+import { SliceSet } from "../../src/session/slice-set.ts";
 import {
   collect,
   failureAs,
@@ -198,7 +200,7 @@ describe("a listener that throws", () => {
       granular: granularExecutor,
     };
     let told = 0;
-    const session = new RunSession(store, new StepRegistry(executors), root, claim, {
+    const tenure = new RunTenure(store, new StepRegistry(executors), root, claim, {
       leaseMs: 30_000,
       claimedAt: readClock(systemClock),
       clock: systemClock,
@@ -210,6 +212,15 @@ describe("a listener that throws", () => {
       maxParallelToolCalls: 8,
       maxRetriesPerToolCall: 2,
       maxSameErrorRepeats: null,
+      session: {
+        slices: new SliceSet([]),
+        trigger: new CheckpointTrigger(),
+        mismatch: "stop",
+        tags: {},
+        onSession: () => undefined,
+      },
+      from: null,
+      onCheckpoint: () => Promise.resolve(),
       rules: makeRules(),
       probe: () => undefined,
       cancel: undefined,
@@ -219,7 +230,7 @@ describe("a listener that throws", () => {
       },
     });
 
-    expect((await session.execute(false, [])).output).toBe("Hello");
+    expect((await tenure.execute(false, [])).output).toBe("Hello");
 
     expect(told).toBeGreaterThan(10);
     expect(done).toEqual(["one"]);

@@ -1,6 +1,6 @@
 import { canonicalJson } from "../../core/canonical-json.ts";
 import type { StoredError } from "../../core/errors.ts";
-import type { Json } from "../../core/json.ts";
+import { isJsonObject, type Json } from "../../core/json.ts";
 import { Quota } from "../../core/quota.ts";
 import { parseToolCallId } from "../../core/step-path.ts";
 import { chargeFor, type ModelCallEnd, NOTHING } from "../../core/usage.ts";
@@ -26,6 +26,7 @@ import {
   findRun,
   getRun,
   NO_EVENT_HASH,
+  parseJson,
   type RunRow,
   recordEvent,
   saveRun,
@@ -86,6 +87,7 @@ export function claimRun(
 
   // Whose lock can be taken is dead, and so is what it had under way; one that fell silent may still be at work.
   const isDead = row.owner !== null && (row.leaseUntil === DEAD || lock.isDead(row.owner));
+  const attempt = options.attempt === undefined ? null : reasoned(row, options.attempt);
   row.epoch += 1;
   row.owner = lock.owner;
   row.leaseUntil = now + options.leaseMs;
@@ -97,11 +99,11 @@ export function claimRun(
   // What the earlier owner had under way may have reached the provider: nobody here knows, so it is paid for.
   const chargedAsLost = settleOpenCalls(database, row, now, { kind: "unanswered" });
   const inDoubt = doubtRunningCalls(database, row, now, isDead);
-  recordAttempt(database, row, lock.owner, now, options.attempt ?? null);
+  recordAttempt(database, row, lock.owner, now, attempt);
   saveRun(database, row, now, "run.claimed", {
     owner: lock.owner,
     epoch: row.epoch,
-    ...(options.attempt ?? {}),
+    ...attempt,
     ...(inDoubt.length === 0 ? {} : { inDoubt }),
     chargedAsLost: chargedAsLost.map(({ stepPath, turnIndex, attempt, reserved }) => ({
       stepPath,
@@ -223,6 +225,13 @@ function markRunningSteps(
     error?.message ?? null,
     row.runNo,
   );
+}
+
+function reasoned({ status, error }: RunRow, { resumedFrom, reason }: AttemptReason): AttemptReason {
+  if (reason !== null) return { resumedFrom, reason };
+  if (status === "running") return { resumedFrom, reason: "interrupted" };
+  const code = isJsonObject(parseJson(error)) ? (parseJson(error) as StoredError).code : null;
+  return { resumedFrom, reason: code === null ? status : `${status}: ${code}` };
 }
 
 function recordAttempt(

@@ -10,6 +10,9 @@ import {
 } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject, throughJson } from "../core/json.ts";
 import { ROOT_PATH } from "../core/step-path.ts";
+import type { CheckpointTrigger } from "../session/checkpoint-trigger.ts";
+import { Session, type Tags } from "../session/session.ts";
+import type { SliceSet } from "../session/slice-set.ts";
 import type {
   Claim,
   Fence,
@@ -20,19 +23,22 @@ import type {
   RunRecord,
   Store,
 } from "../store/store.ts";
+import { assertInTime } from "./deadline.ts";
 import { executeStep, stepFailed } from "./execute-step.ts";
 import { FailureStreaks } from "./failure-streaks.ts";
 import { type ClockReading, LeaseKeeper } from "./lease-keeper.ts";
+import { type MilestoneFrom, MilestoneRequest } from "./milestone-request.ts";
 import { assertSameShape, shapeOf } from "./pipeline-shape.ts";
 import type { RunEventListener } from "./run-events.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { RunResult } from "./run-result.ts";
 import { RunSecrets } from "./run-secrets.ts";
+import { SessionKeeper, type SliceMismatch } from "./session-keeper.ts";
 import type { PipelineStep } from "./step.ts";
 import type { StepRegistry } from "./step-registry.ts";
 import { Uncertainties } from "./uncertainties.ts";
 
-type SessionFields =
+type TenureFields =
   | "runId"
   | "fence"
   | "store"
@@ -43,24 +49,39 @@ type SessionFields =
   | "onAbort"
   | "secrets"
   | "failures"
-  | "uncertainties";
+  | "uncertainties"
+  | "keeper"
+  | "deadline"
+  | "milestone";
 
-export type RunSessionOptions = Omit<RunHandle, SessionFields> & {
+export type RunTenureOptions = Omit<RunHandle, TenureFields> & {
   readonly leaseMs: number;
   /** Taken before the claim was written: the lease in the store ends no earlier than what is assumed from it. */
   readonly claimedAt: ClockReading;
   readonly maxSameErrorRepeats: number | null;
+  readonly session: RunSessionOptions;
+  /** Null: steps go on where they were left. */
+  readonly from: MilestoneFrom | null;
   readonly cancel: AbortSignal | undefined;
 };
 
+/** What the run's session is made with. */
+export type RunSessionOptions = {
+  readonly slices: SliceSet;
+  readonly trigger: CheckpointTrigger;
+  readonly mismatch: SliceMismatch;
+  readonly tags: Tags;
+  readonly onSession: (session: Session) => void;
+};
+
 /** One worker's time with one run: from the claim to the release, with the lease kept in between. */
-export class RunSession {
+export class RunTenure {
   readonly #store: Store;
   readonly #registry: StepRegistry;
   readonly #root: PipelineStep;
   readonly #claim: Claim;
   readonly #fence: Fence;
-  readonly #options: RunSessionOptions;
+  readonly #options: RunTenureOptions;
   readonly #stop = new AbortController();
   readonly #listeners = new Set<(reason: Error) => void>();
 
@@ -69,7 +90,7 @@ export class RunSession {
     registry: StepRegistry,
     root: PipelineStep,
     claim: Claim,
-    options: RunSessionOptions,
+    options: RunTenureOptions,
   ) {
     this.#store = store;
     this.#registry = registry;
@@ -96,13 +117,20 @@ export class RunSession {
     try {
       return await this.#work<O>(run, resumed, lost);
     } finally {
+      run.keeper.session.close();
       lease.stop();
       cancel?.removeEventListener("abort", onCancel);
     }
   }
 
-  #handle(lease: LeaseKeeper): Pick<RunHandle, SessionFields> {
+  #handle(lease: LeaseKeeper): Pick<RunHandle, TenureFields> {
+    const { run } = this.#claim;
+    const { slices, tags, trigger, mismatch } = this.#options.session;
+    const session = new Session({ id: run.runId, createdAt: run.createdAt, slices, tags });
     return {
+      keeper: new SessionKeeper(this.#store, session, trigger, mismatch),
+      deadline: run.deadline,
+      milestone: new MilestoneRequest(this.#options.from),
       runId: this.#fence.runId,
       fence: this.#fence,
       store: this.#store,
@@ -136,6 +164,8 @@ export class RunSession {
     }
     try {
       if (!resumed) reach(run, "run:created", ROOT_PATH, 0);
+      assertInTime(run);
+      await this.#openSession(run);
       const { output, context } = await this.#runSteps(run);
       reach(run, "run:before-finish", ROOT_PATH, 0);
       await this.#store.releaseRun(this.#fence, { status: "succeeded", output, context });
@@ -148,6 +178,13 @@ export class RunSession {
     const result = await resultOf<O>(this.#store, record, resumed);
     run.emit({ type: "run.finished", runId, result });
     return result;
+  }
+
+  /** Where what is stored does not fit, and the caller chose so, the work begins anew; the ledger is kept. */
+  async #openSession({ keeper, milestone }: RunHandle): Promise<void> {
+    const fits = await keeper.load(milestone.isOpen);
+    if (!fits) milestone.orElse({ kind: "beginning" });
+    this.#options.session.onSession(keeper.session);
   }
 
   async #runSteps(run: RunHandle): Promise<{ output: Json; context: JsonObject }> {

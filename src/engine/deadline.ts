@@ -1,0 +1,50 @@
+import { ConfigurationError, DeadlineExceededError } from "../core/errors.ts";
+import type { Clock } from "./ports.ts";
+import { systemClock } from "./system-clock.ts";
+
+/**
+ * The moment at which the time for some work is over. It is kept as a time of day, so that it is the same for every process
+ * that goes on with the work.
+ *
+ * @example
+ * await loop.execute(request, { deadline: Deadline.in(2 * 60 * 60_000) });
+ */
+export class Deadline {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+
+  constructor(at: Date | number) {
+    this.at = typeof at === "number" ? at : at.getTime();
+    if (!Number.isSafeInteger(this.at))
+      throw new ConfigurationError(
+        `${String(at)} cannot be a deadline: give a Date, or whole milliseconds since 1970.`,
+      );
+  }
+
+  static in(ms: number, clock: Clock = systemClock): Deadline {
+    return new Deadline(Math.round(clock.now() + ms));
+  }
+
+  /** Milliseconds left; zero or less once it is over. */
+  remaining(clock: Clock = systemClock): number {
+    return this.at - clock.now();
+  }
+}
+
+/** The time of a run. What is under way when it is over goes on to its end; nothing else begins. */
+type TimedRun = { readonly runId: string; readonly deadline: number | null; readonly clock: Clock };
+
+/** The error to throw once a run's time is over; null while it is not. */
+export function whyTooLate({ runId, deadline, clock }: TimedRun): DeadlineExceededError | null {
+  if (deadline === null || clock.now() < deadline) return null;
+  const at = new Date(deadline).toISOString();
+  return new DeadlineExceededError(
+    `The deadline of run ${runId} was ${at}: nothing more is begun. What is committed is kept; resume it with a later deadline to go on.`,
+    { deadline: at },
+  );
+}
+
+export function assertInTime(run: TimedRun): void {
+  const late = whyTooLate(run);
+  if (late !== null) throw late;
+}

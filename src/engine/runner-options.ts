@@ -1,0 +1,151 @@
+import { ConfigurationError } from "../core/errors.ts";
+import type { Limit } from "../core/quota.ts";
+import type { TokenEstimator } from "../core/token-estimate.ts";
+import type { Pricing } from "../core/usage.ts";
+import { CheckpointTrigger } from "../session/checkpoint-trigger.ts";
+import type { Session, Tags } from "../session/session.ts";
+import type { Slice } from "../session/slice.ts";
+import { SliceSet } from "../session/slice-set.ts";
+import type { Store } from "../store/store.ts";
+import type { CrashProbe } from "./crash-points.ts";
+import type { Deadline } from "./deadline.ts";
+import type { MilestoneFrom, SavedCheckpoint } from "./milestone-request.ts";
+import type { Clock, Random } from "./ports.ts";
+import type { Constraints, Policy } from "./run-rules.ts";
+import type { RunSessionOptions } from "./run-tenure.ts";
+import type { SliceMismatch } from "./session-keeper.ts";
+import { isAgentStep, type StepNode } from "./step.ts";
+import type { StepExecutor } from "./step-executor.ts";
+
+export type RunnerOptions = {
+  /** `./pawl.db` unless given; then it is opened for each run and closed after it. */
+  readonly store?: Store;
+  /** Executors for step kinds of your own, or in place of a built-in one. */
+  readonly executors?: { readonly [kind: string]: StepExecutor<never> };
+  readonly pricing?: Pricing;
+  readonly estimateTokens?: TokenEstimator;
+  /** How long a worker that falls silent keeps the run; it renews three times as often. */
+  readonly leaseMs?: number;
+  readonly modelTimeoutMs?: number;
+  /** How often a turn's model call is tried, the first time included. */
+  readonly maxModelAttempts?: number;
+  readonly maxParallelToolCalls?: number;
+  /** How often a tool call that may be repeated, or says that nothing happened, is tried again; twice unless said. */
+  readonly maxRetriesPerToolCall?: number;
+  /** After a tool failed as often as this in the same way, one time after the other, a person is asked. Never unless said. */
+  readonly maxSameErrorRepeats?: number;
+  /** How tools are classified, which of them need approval, what is secret. */
+  readonly policy?: Policy;
+  /** What the run must not do. */
+  readonly constraints?: Constraints;
+  /** What the run's session holds, beside what its agents and their prompts bring. */
+  readonly slices?: readonly Slice[];
+  /** Which events are milestones; a step of the plan that is done, unless said. */
+  readonly checkpointTrigger?: CheckpointTrigger;
+  /** What is done where a stored session does not fit its slices any more: stop, unless said. */
+  readonly onSliceMismatch?: SliceMismatch;
+  /** Kept with the session and its snapshots. */
+  readonly tags?: Tags;
+  /** Given the session of each run before its first step: for observers and subscriptions, which end with it. */
+  readonly onSession?: (session: Session) => void;
+  /** Told of every milestone once it is durable, and waited for; what it throws is told as a warning. */
+  readonly onCheckpoint?: (checkpoint: SavedCheckpoint) => Promise<void> | void;
+  readonly entrypoint?: string;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly probe?: CrashProbe;
+};
+
+export type Budget = { readonly tokens?: number; readonly microDollars?: number };
+
+export type GoingOnOptions = {
+  /** Cancels: what is under way ends or is left to recovery, and the run can be resumed. */
+  readonly signal?: AbortSignal;
+  /** Waits while a living process has the run, instead of throwing `RunBusyError`. */
+  readonly wait?: boolean;
+  /** The most that the run may use, what it has used before included. */
+  readonly budget?: Budget;
+  /** When its time is over: nothing begins after it. It is kept with the run; giving it again replaces it. */
+  readonly deadline?: Deadline;
+};
+
+export type ResumeOptions = GoingOnOptions & {
+  /**
+   * `turn`, unless said: the conversation goes on where it was left. `milestone`: the step at work begins a new history
+   * from the last checkpoint of the session, with the prompt, model and tools as they are now; `beginning`: from its
+   * beginning; or from a checkpoint that `onCheckpoint` gave. What the ledger has a receipt for is not done again.
+   */
+  readonly from?: "turn" | "milestone" | "beginning" | SavedCheckpoint;
+  /** Why, for the record. */
+  readonly reason?: string;
+};
+
+export type RunOptions = GoingOnOptions & {
+  /** Names the run; minted when absent. */
+  readonly runId?: string;
+  /** Starts a new run even where one with the same input was interrupted. */
+  readonly fresh?: boolean;
+};
+
+/** Node's timers take no more milliseconds than this; given more, they go off at once. */
+const LARGEST_LIMIT = 2 ** 31 - 1;
+
+const LEAST = {
+  leaseMs: 1,
+  modelTimeoutMs: 1,
+  maxModelAttempts: 1,
+  maxParallelToolCalls: 1,
+  maxRetriesPerToolCall: 0,
+  maxSameErrorRepeats: 1,
+} as const;
+
+export function assertLimits(options: RunnerOptions): void {
+  for (const [name, least] of Object.entries(LEAST)) {
+    const value = options[name as keyof typeof LEAST] ?? least;
+    if (Number.isSafeInteger(value) && value >= least && value <= LARGEST_LIMIT) continue;
+    throw new ConfigurationError(
+      `The runner's ${name} is ${value}: give a whole number from ${least} to ${LARGEST_LIMIT}.`,
+    );
+  }
+}
+
+export function limitOf(budget: Budget | undefined): Limit {
+  const unknown = Object.keys(budget ?? {}).find((unit) => unit !== "tokens" && unit !== "microDollars");
+  if (unknown !== undefined)
+    throw new ConfigurationError(
+      `A budget has no ${JSON.stringify(unknown)}: give it in tokens, microDollars or both.`,
+    );
+  return { tokens: budget?.tokens ?? null, microDollars: budget?.microDollars ?? null };
+}
+
+export function milestoneOf(from: ResumeOptions["from"]): MilestoneFrom | null {
+  if (from === undefined || from === "turn") return null;
+  if (from === "milestone") return { kind: "last" };
+  if (from === "beginning") return { kind: "beginning" };
+  const checkpoint = typeof from === "object" ? from.cursor.checkpoint : undefined;
+  if (typeof checkpoint === "number") return { kind: "given", snapshot: from.snapshot, checkpoint };
+  throw new ConfigurationError(
+    `A run cannot be resumed from ${JSON.stringify(from)}: use "turn", "milestone", "beginning", or a checkpoint that onCheckpoint gave.`,
+  );
+}
+
+export function sessionOptions(root: StepNode, options: RunnerOptions): RunSessionOptions {
+  const { checkpointTrigger: trigger = new CheckpointTrigger(), onSliceMismatch: mismatch = "stop" } =
+    options;
+  if (typeof mismatch !== "function" && mismatch !== "stop" && mismatch !== "fresh")
+    throw new ConfigurationError(
+      `onSliceMismatch is ${JSON.stringify(mismatch)}: use "stop", "fresh", or a function that migrates the slices.`,
+    );
+  return {
+    slices: new SliceSet([...agentSlices(root), ...(options.slices ?? [])], trigger.eventTypes),
+    trigger,
+    mismatch,
+    tags: options.tags ?? {},
+    onSession: options.onSession ?? (() => undefined),
+  };
+}
+
+function agentSlices(step: StepNode): Slice[] {
+  const own = isAgentStep(step) ? step.agent.slices : [];
+  return [...own, ...(step.children ?? []).flatMap(agentSlices)];
+}

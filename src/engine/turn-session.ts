@@ -1,0 +1,55 @@
+import type { JsonObject } from "../core/json.ts";
+import { toolCallId } from "../core/step-path.ts";
+import type { PlannedSession } from "./session-keeper.ts";
+import type { TurnCalls } from "./turn-call-plan.ts";
+import type { TurnCallResult } from "./turn-calls.ts";
+import type { TurnScope } from "./turn-scope.ts";
+
+/** What is said of the place that a checkpoint was taken at. */
+export function cursorOf(step: string, turn: number, lastToolCall: string | null): JsonObject {
+  return { step, turn, lastToolCall, artifacts: [] };
+}
+
+/** A milestone, where the turn has reached one. */
+export function milestoneOf(
+  { run, path }: TurnScope,
+  turnIndex: number,
+  calls: TurnCalls,
+  { isMilestone }: PlannedSession,
+): { readonly type: "milestone"; readonly cursor: JsonObject } | null {
+  if (!isMilestone) return null;
+  const last = calls.items.at(-1);
+  const id = last === undefined ? null : toolCallId(run.runId, path, turnIndex, last.callIndex);
+  return { type: "milestone", cursor: cursorOf(path, turnIndex, id) };
+}
+
+/** Follows the commit of a turn: the session is what was planned, and whoever listens hears of it. */
+export async function adoptTurn(
+  scope: TurnScope,
+  turn: number,
+  isComplete: boolean,
+  planned: PlannedSession,
+  results: readonly TurnCallResult[],
+  checkpoint: { readonly number: number; readonly cursor: JsonObject } | null,
+): Promise<void> {
+  const { run, path: step } = scope;
+  const { runId, keeper } = run;
+  const { session } = keeper;
+  keeper.adopt(planned, checkpoint !== null);
+  for (const { part, toolCallId: id, output, status, events } of results)
+    session.bus.publish("ToolInvoked", {
+      runId,
+      toolCallId: id,
+      tool: part.toolName,
+      status,
+      result: output.value,
+      events,
+    });
+  session.bus.publish("TurnCommitted", { runId, step, turn, isComplete });
+  if (checkpoint === null) return;
+  const { number, cursor } = checkpoint;
+  session.bus.publish("CheckpointSaved", { runId, step, checkpoint: number, turn });
+  run.emit({ type: "checkpoint.saved", runId, step, turn, checkpoint: number });
+  const snapshot = session.snapshot(planned.state).toJSON();
+  await run.onCheckpoint({ snapshot, cursor: { ...cursor, checkpoint: number } });
+}

@@ -1,0 +1,34 @@
+import { assertJson } from "../core/canonical-json.ts";
+import type { Json } from "../core/json.ts";
+
+/** One more than `assertJson` lets through: what lies deeper is not copied, a cycle neither, and then refused by it. */
+const COPIED_DEPTH = 501;
+
+/**
+ * A copy of a JSON value that nobody can change. Properties that are `undefined` are left out, as JSON leaves them out;
+ * whatever else is not JSON is refused with its path.
+ */
+export function frozenJson(value: unknown, name?: string): Json {
+  const copy = frozenCopy(value, 0);
+  assertJson(copy, name);
+  return copy;
+}
+
+function frozenCopy(value: unknown, depth: number): unknown {
+  // JSON has one zero only.
+  if (value === 0) return 0;
+  if (typeof value !== "object" || value === null || depth === COPIED_DEPTH) return value;
+  // Array.from, not map: a hole becomes an `undefined`, which is refused.
+  if (Array.isArray(value)) return Object.freeze(Array.from(value, (item) => frozenCopy(item, depth + 1)));
+  if (!isPlain(value)) return value;
+  const entries = Object.entries(value)
+    .filter(([, item]) => item !== undefined)
+    .map(([key, item]) => [key, frozenCopy(item, depth + 1)] as const);
+  // fromEntries, not assignment: "__proto__" is a key like any other.
+  return Object.freeze(Object.fromEntries(entries));
+}
+
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}

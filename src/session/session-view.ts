@@ -1,0 +1,43 @@
+import { ConfigurationError } from "../core/errors.ts";
+import type { SessionEvent } from "../core/session-event.ts";
+import type { Slice } from "./slice.ts";
+import { type SessionState, type SliceSet, valuesOf } from "./slice-set.ts";
+
+export interface SliceQuery<T> {
+  latest(): T | null;
+  all(): readonly T[];
+  where(predicate: (value: T) => boolean): readonly T[];
+}
+
+/** What tools, prompts and triggers see of a session. */
+export interface SessionView {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly tags: { readonly [key: string]: string };
+  query<T>(slice: Slice<T>): SliceQuery<T>;
+  dispatch(event: SessionEvent): void;
+}
+
+/** Reads a slice; the state is asked for anew by each question. */
+export function querySlice<T>(slices: SliceSet, slice: Slice<T>, state: () => SessionState): SliceQuery<T> {
+  assertRegistered(slices, slice);
+  // Its schema has let every value in, so each is a T.
+  const all = () => valuesOf(state(), slice.name) as readonly T[];
+  return {
+    all,
+    latest: () => all().at(-1) ?? null,
+    where: (predicate) => all().filter(predicate),
+  };
+}
+
+export function assertRegistered(slices: SliceSet, slice: Slice): void {
+  const registered = slices.get(slice.name);
+  if (registered === slice) return;
+  const what =
+    registered === undefined
+      ? `The session has no slice ${slice.name}`
+      : `The session's slice ${slice.name} is another one`;
+  throw new ConfigurationError(`${what}: register it where the session gets its slices.`, {
+    slice: slice.name,
+  });
+}

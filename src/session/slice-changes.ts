@@ -1,0 +1,28 @@
+import type { Json } from "../core/json.ts";
+import type { SliceChange } from "../store/store.ts";
+import { type SessionState, type SliceSet, valuesOf } from "./slice-set.ts";
+
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * What has to be written so that `before` becomes `after`: only slices that differ, and of them only the values that do.
+ * Told by identity, so a slice that no event touched costs one comparison, however large it is. Those in `rewrite` are
+ * written whole: what is stored of them is of an older version.
+ */
+export function sliceChanges(
+  slices: SliceSet,
+  before: SessionState,
+  after: SessionState,
+  rewrite: ReadonlySet<string> = NONE,
+): readonly SliceChange[] {
+  return [...slices].flatMap(({ name, kind, version }) => {
+    const was = valuesOf(before, name);
+    const is = valuesOf(after, name);
+    const isWhole = rewrite.has(name);
+    if (was === is && !isWhole) return [];
+    const items = is
+      .map((value, index): readonly [number, Json] => [index, value])
+      .filter(([index, value]) => isWhole || index >= was.length || value !== was[index]);
+    return [{ name, kind, version, length: is.length, items }];
+  });
+}
