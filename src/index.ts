@@ -38,7 +38,9 @@ export type { CompletedTurn, Completion } from "./core/completion.ts";
 export {
   AlreadySettledError,
   BlobMissingError,
+  CheckpointStoreError,
   ConfigurationError,
+  DeadlineExceededError,
   InfiniteRedirectError,
   LeaseLostError,
   MaxIterationsExceededError,
@@ -54,22 +56,36 @@ export {
   ResumeError,
   RunBusyError,
   RunNotFoundError,
+  SliceValueError,
+  SnapshotRestoreError,
   StepFailedError,
   StoreUnavailableError,
   StoreUnusableError,
   ToolCallNotFoundError,
   ToolFailedError,
   WaitNotFoundError,
+  WorkerBusyError,
 } from "./core/errors.ts";
 export type { Json, JsonObject } from "./core/json.ts";
+export type { Lineage } from "./core/lineage.ts";
 export type { AssistantPart, Message, ToolOutput } from "./core/message.ts";
 export { type Limit, Quota } from "./core/quota.ts";
 export { type Secret, secret } from "./core/secret.ts";
+export type { SessionEvent } from "./core/session-event.ts";
 export type { RecoveryClass, SideEffectClass } from "./core/tool-call-decision.ts";
 export type { Amount, ModelPrice, Pricing, Usage } from "./core/usage.ts";
 export type { Settlement, WaitAnswer } from "./core/wait.ts";
 export type { Agent } from "./engine/agent.ts";
+export type { Instructions } from "./engine/agent-prompt.ts";
 export type { CodeStepContext } from "./engine/code-step-context.ts";
+export { Deadline } from "./engine/deadline.ts";
+export {
+  DurableMainLoop,
+  type DurableMainLoopOptions,
+  type ExecuteOptions,
+  type ExecuteResult,
+} from "./engine/durable-main-loop.ts";
+export type { SavedCheckpoint } from "./engine/milestone-request.ts";
 export type {
   Clock,
   ModelPort,
@@ -89,6 +105,7 @@ export type {
   RunnerOptions,
   RunOptions,
 } from "./engine/runner-options.ts";
+export type { SliceMismatch } from "./engine/session-keeper.ts";
 export { type GranularOptions, Pipeline, Step, type StepNode } from "./engine/step.ts";
 export type { Frame, Place, StepExecutor } from "./engine/step-executor.ts";
 export {
@@ -98,5 +115,27 @@ export {
   type ToolDefinition,
   tool,
 } from "./engine/tool.ts";
+export { CheckpointTrigger, type CheckpointTriggerOptions } from "./session/checkpoint-trigger.ts";
+export type { BusEvents, EventBus } from "./session/event-bus.ts";
+export {
+  type AddStep,
+  addStep,
+  type Plan,
+  type PlanStep,
+  planSlice,
+  type SetupPlan,
+  setupPlan,
+  type UpdateStep,
+  updateStep,
+} from "./session/plan.ts";
+export { dynamic, markdown, planning, type Section, type Visibility } from "./session/prompt-section.ts";
+export { type BoundPrompt, type PromptTemplate, promptTemplate } from "./session/prompt-template.ts";
+export { Session, type SessionView, type SliceQuery } from "./session/session.ts";
+export { append, defineSlice, type Reducer, replaceLatest, type Slice, upsertBy } from "./session/slice.ts";
+export type { StoredSlices } from "./session/slice-set.ts";
+export { Snapshot } from "./session/snapshot.ts";
+export type { CheckpointStore, WorkerCheckpoint } from "./store/checkpoint-store.ts";
+export { DatabaseCheckpointStore } from "./store/database-checkpoint-store.ts";
+export { FileCheckpointStore, type FileCheckpointStoreOptions } from "./store/file-checkpoint-store.ts";
 export { openStore } from "./store/open-store.ts";
 export type * from "./store/store.ts";

@@ -1,4 +1,4 @@
-import { RunNotFoundError } from "../core/errors.ts";
+import { CheckpointStoreError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { MilestoneFrom } from "./milestone-request.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -72,9 +72,9 @@ async function baseOf(
       return store.readCheckpoint(runId);
     case "given": {
       if ((await store.readCheckpoint(runId, from.checkpoint)) !== null) return from;
-      throw new RunNotFoundError(
-        `Run ${runId} has no checkpoint ${from.checkpoint} in this store: give the store that it was made with.`,
-        { runId },
+      throw new CheckpointStoreError(
+        `Run ${runId} has no checkpoint ${from.checkpoint} in this store: open the store that it was made with.`,
+        { reason: "unknown_checkpoint", paths: [] },
       );
     }
   }

@@ -318,7 +318,8 @@ function goingOn(
 
 const GOING_ON: AttemptReason = { resumedFrom: "turn", reason: null };
 
-function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
+/** What a runner runs, whatever it was given. */
+export function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
   if (typeof target !== "object" || target === null)
     throw new ConfigurationError("A runner needs something to run: give it an agent, a step or a pipeline.");
   if (isAgent(target)) return Step.granular(target.name, target);

@@ -43,6 +43,24 @@ test("the second demo looks up what can be, asks a person about the rest, and no
   expect(status).toBe(0);
 });
 
+test("the third demo goes on as another version from the last milestone, and nothing is done again", () => {
+  const { stdout, stderr, status } = node(join(root, "examples/milestones/main.ts"), root);
+  expect(stderr).toBe("");
+  expect(stdout.match(/killed with SIGKILL/g)).toHaveLength(1);
+  expect(stdout).toContain("left behind: .lock, checkpoint.json, request.json");
+  const [, after = ""] = stdout.split("goes on from milestone 2");
+  expect(after).toContain("turn 7: the prompt shows 2 ✓ and 2 remaining");
+  expect(after).not.toMatch(/analyses (parser|printer|runtime)\.ts/);
+  expect(rowsOf(stdout)).toEqual([
+    ["analyses ordered and paid for", "4", "4", "✓"],
+    ["second orders the other side dropped by their key", "1", "1", "✓"],
+    ["results in the session", "4", "4", "✓"],
+    ["model calls", "11", "11", "✓"],
+    ["rows that are not what was written", "0", "0", "✓"],
+  ]);
+  expect(status).toBe(0);
+});
+
 test("the README's example works when pasted, and again when run a second time", () => {
   const example = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1];
   if (example === undefined) throw new Error("The README has no TypeScript example.");

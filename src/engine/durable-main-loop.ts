@@ -1,0 +1,268 @@
+import { v7 as uuidv7 } from "uuid";
+import { backoffMs } from "../core/backoff.ts";
+import { assertJson, canonicalJson } from "../core/canonical-json.ts";
+import {
+  CheckpointStoreError,
+  ModelCallError,
+  PawlError,
+  ResumeError,
+  SnapshotRestoreError,
+} from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
+import { Session } from "../session/session.ts";
+import { Snapshot } from "../session/snapshot.ts";
+import type { CheckpointStore, WorkerCheckpoint, WorkerRequest } from "../store/checkpoint-store.ts";
+import { openStore } from "../store/open-store.ts";
+import type { RunRecord, Store } from "../store/store.ts";
+import type { Agent } from "./agent.ts";
+import { assertInTime, Deadline } from "./deadline.ts";
+import type { SavedCheckpoint } from "./milestone-request.ts";
+import type { Clock } from "./ports.ts";
+import type { RunResult } from "./run-result.ts";
+import type { RunSessionOptions } from "./run-tenure.ts";
+import { Runner, rootOf } from "./runner.ts";
+import { type RunnerOptions, sessionOptions } from "./runner-options.ts";
+import type { StepNode } from "./step.ts";
+import { systemClock } from "./system-clock.ts";
+
+export type DurableMainLoopOptions = Omit<RunnerOptions, "onCheckpoint" | "entrypoint"> & {
+  /** The worker's lasting identity: where its request, its latest checkpoint and its completed marker are. */
+  readonly checkpoints: CheckpointStore;
+  /** Told what was set aside or could not be written, in one sentence; a warning of the process unless given. */
+  readonly warn?: (message: string) => void;
+};
+
+export type ExecuteOptions = {
+  /** When the time for the request is over. It is kept with the request, and holds for whoever goes on with it. */
+  readonly deadline?: Deadline;
+  readonly signal?: AbortSignal;
+};
+
+export type ExecuteResult<O> = RunResult<O> & {
+  /** What was executed: the request that was kept, where the worker went on with one. */
+  readonly request: Json;
+};
+
+/**
+ * Executes one request at a time under a lasting identity. Killed and started again, it goes on from the last milestone of
+ * the request that it has not completed, with the prompt, model and tools as they are now; the ledger keeps what was done
+ * from being done again. Only the deadline bounds how often.
+ *
+ * @example
+ * const loop = new DurableMainLoop(worker, { store, checkpoints: new FileCheckpointStore("workers/worker-001") });
+ * const { output } = await loop.execute({ objective: "Migrate the wiki" }, { deadline: Deadline.in(3_600_000) });
+ */
+export class DurableMainLoop<O = unknown> {
+  readonly #target: Agent<O> | StepNode<O>;
+  readonly #options: DurableMainLoopOptions;
+  readonly #checkpoints: CheckpointStore;
+  readonly #session: RunSessionOptions;
+  readonly #clock: Clock;
+  readonly #warn: (message: string) => void;
+
+  constructor(target: Agent<O> | StepNode<O>, options: DurableMainLoopOptions) {
+    this.#target = target;
+    this.#options = options;
+    this.#checkpoints = options.checkpoints;
+    this.#session = sessionOptions(rootOf(target), options);
+    this.#clock = options.clock ?? systemClock;
+    this.#warn = options.warn ?? ((message) => process.emitWarning(message));
+  }
+
+  /**
+   * Goes on with what was not completed, or begins this request. What was not completed comes first: its own request is
+   * used then, not the one given here, and `result.request` says which it was.
+   */
+  async execute(request: Json, options: ExecuteOptions = {}): Promise<ExecuteResult<O>> {
+    assertJson(request, "The request");
+    const release = await this.#checkpoints.acquire();
+    try {
+      return await this.#withStore((store) => this.#execute(store, request, options));
+    } finally {
+      await release();
+    }
+  }
+
+  async #execute(store: Store, request: Json, options: ExecuteOptions): Promise<ExecuteResult<O>> {
+    const work = await this.#begin(store, request, options);
+    const runner = this.#runner(store);
+    for (let tries = 1; ; tries++) {
+      try {
+        const result = await this.#attempt(store, runner, work, options);
+        if (result.status === "succeeded") await this.#checkpoints.markCompleted();
+        return { ...result, request: work.request };
+      } catch (error) {
+        if (!(await this.#mayTryAgain(error, work, options))) throw error;
+        await this.#clock.sleep(backoffMs(tries, (this.#options.random ?? Math.random)()), options.signal);
+      }
+    }
+  }
+
+  /** The request that the worker has to do: the one that it has not completed, or this one, kept before anything is done. */
+  async #begin(store: Store, request: Json, { deadline }: ExecuteOptions): Promise<WorkerRequest> {
+    const isCompleted = await this.#checkpoints.isCompleted();
+    const kept = isCompleted ? null : ((await this.#checkpoints.loadRequest()) ?? (await this.#known(store)));
+    if (kept !== null) {
+      if (canonicalJson(kept.request) !== canonicalJson(request))
+        this.#warn(
+          `Worker ${this.#checkpoints.worker} goes on with the request that it has not completed (run ${kept.runId}); the one given now was not begun.`,
+        );
+      return kept;
+    }
+    await this.#checkpoints.begin({
+      runId: uuidv7(),
+      request,
+      createdAt: this.#clock.now(),
+      deadline: deadline?.at ?? null,
+    });
+    // Another process may have been faster, where the store lets only one begin.
+    const begun = await this.#checkpoints.loadRequest();
+    if (begun === null)
+      throw new Error(`The request of worker ${this.#checkpoints.worker} was kept and is gone.`);
+    return begun;
+  }
+
+  /** A checkpoint whose request was lost: its session says which run it is of, and the store what that was asked. */
+  async #known(store: Store): Promise<WorkerRequest | null> {
+    const checkpoint = await this.#checkpoints.loadCheckpoint();
+    const runId = checkpoint === null ? null : sessionIdOf(checkpoint);
+    const run = runId === null ? null : await store.getRun(runId);
+    if (run === null) return null;
+    const { input } = await store.readRunInput(run.runId);
+    return { runId: run.runId, request: input, createdAt: run.createdAt, deadline: run.deadline };
+  }
+
+  async #attempt(
+    store: Store,
+    runner: Runner<O>,
+    work: WorkerRequest,
+    { signal }: ExecuteOptions,
+  ): Promise<RunResult<O>> {
+    const { runId, request } = work;
+    const run = await store.getRun(runId);
+    const going = signal === undefined ? {} : { signal };
+    if (run?.status === "succeeded") return runner.run(request, { runId });
+    const deadline = run === null ? work.deadline : run.deadline;
+    assertInTime({ runId, deadline, clock: this.#clock });
+    if (run === null) {
+      await this.#assertNothingDone(work);
+      return runner.run(request, {
+        ...going,
+        runId,
+        ...(work.deadline === null ? {} : { deadline: new Deadline(work.deadline) }),
+      });
+    }
+    return this.#goOn(runner, run, going);
+  }
+
+  /** A checkpoint of a run that this store does not know: the ledger is another one, and could not keep anything from happening twice. */
+  async #assertNothingDone({ runId }: WorkerRequest): Promise<void> {
+    if ((await this.#checkpoints.loadCheckpoint()) === null) return;
+    throw new CheckpointStoreError(
+      `Worker ${this.#checkpoints.worker} has a checkpoint of run ${runId}, which is not in this store: open the store that it was made with, or mark the worker completed to give the run up.`,
+      { reason: "unknown_run", paths: [] },
+    );
+  }
+
+  async #goOn(
+    runner: Runner<O>,
+    run: RunRecord,
+    going: { readonly signal?: AbortSignal },
+  ): Promise<RunResult<O>> {
+    const { runId } = run;
+    // A person was asked about a call of the open turn: leaving that turn would lose the answer.
+    if (run.status === "queued" || run.status === "waiting") {
+      try {
+        return await runner.resume(runId, going);
+      } catch (error) {
+        if (!(error instanceof ResumeError) || !error.irrecoverable) throw error;
+      }
+    }
+    return runner.resume(runId, { ...going, from: await this.#lastMilestone() });
+  }
+
+  /** What cannot be read is set aside, and what does not fit is dealt with as the caller chose: the work begins anew. */
+  async #lastMilestone(): Promise<SavedCheckpoint | "beginning"> {
+    const checkpoint = await this.#checkpoints.loadCheckpoint();
+    if (checkpoint === null) return "beginning";
+    try {
+      this.#assertFits(checkpoint);
+      return checkpoint;
+    } catch (error) {
+      if (!SnapshotRestoreError.isInstance(error)) throw error;
+      const { mismatch } = this.#session;
+      const isCorrupt = error.details.reason === "bad_json";
+      if (typeof mismatch === "function" && !isCorrupt) return checkpoint;
+      if (mismatch === "stop" && !isCorrupt) throw error;
+      const where = await this.#checkpoints.setCheckpointAside();
+      this.#warn(
+        `The checkpoint of worker ${this.#checkpoints.worker} cannot be restored (${error.message}): the work begins anew, and what the ledger has is not done again${where === null ? "" : `; it is kept as ${where}`}.`,
+      );
+      return "beginning";
+    }
+  }
+
+  #assertFits({ snapshot }: WorkerCheckpoint): void {
+    const session = new Session({ id: "check", createdAt: 0, slices: this.#session.slices });
+    session.restored(Snapshot.fromJSON(snapshot));
+  }
+
+  #runner(store: Store): Runner<O> {
+    const { checkpoints: _, warn: __, ...options } = this.#options;
+    let isWarned = false;
+    return new Runner(this.#target, {
+      ...options,
+      store,
+      entrypoint: `worker:${this.#checkpoints.worker}`,
+      onCheckpoint: async (checkpoint) => {
+        try {
+          await this.#checkpoints.persistCheckpoint(checkpoint);
+          isWarned = false;
+        } catch (error) {
+          if (!isWarned) this.#warn(notWritten(this.#checkpoints.worker, error));
+          isWarned = true;
+        }
+      },
+    });
+  }
+
+  /** There is a checkpoint to go on from, time to do it in, and nothing that would only happen again. */
+  async #mayTryAgain(error: unknown, work: WorkerRequest, { signal }: ExecuteOptions): Promise<boolean> {
+    if (work.deadline === null || this.#clock.now() >= work.deadline || signal?.aborted === true)
+      return false;
+    return canPass(error) && (await this.#checkpoints.hasIncomplete());
+  }
+
+  async #withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    if (this.#options.store !== undefined) return work(this.#options.store);
+    const store = await openStore();
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  }
+}
+
+/** What may be otherwise the next time, from a clean history: a provider, a store, an agent that went astray. */
+function canPass(error: unknown): boolean {
+  if (ModelCallError.isInstance(error)) return true;
+  return (
+    PawlError.isInstance(error) &&
+    (error.recoverable || ["step_failed", "max_turns_exceeded"].includes(error.code)) &&
+    !["paused", "run_busy"].includes(error.code)
+  );
+}
+
+function sessionIdOf({ snapshot }: WorkerCheckpoint): string | null {
+  try {
+    return Snapshot.fromJSON(snapshot).session.id;
+  } catch {
+    return null;
+  }
+}
+
+function notWritten(worker: string, error: unknown): string {
+  const why = error instanceof Error ? error.message : String(error);
+  return `The checkpoint of worker ${worker} could not be written: ${why}. The run goes on; after a crash it goes on from the milestone before.`;
+}
