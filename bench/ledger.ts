@@ -51,7 +51,7 @@ async function fillLedger(file: string, rows: number): Promise<Buffer[]> {
                                     'running', 1, 0, '{"to":"ann@example.org"}')`,
   );
   const receipt = database.prepare(
-    `INSERT INTO receipts VALUES (?, 'succeeded', 0, 30, NULL, 0, 'tool', NULL, NULL, NULL, NULL, '{"type":"text","value":"sent"}')`,
+    `INSERT INTO receipts VALUES (?, 'succeeded', 0, 30, NULL, 0, 'tool', NULL, NULL, NULL, NULL, '{"type":"text","value":"sent"}', NULL)`,
   );
   const keys: Buffer[] = [];
   database.exec("PRAGMA synchronous = OFF; BEGIN");

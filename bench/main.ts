@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { bareFloor, type Floor, sameRowsFloor } from "./floor.ts";
 import { ledger } from "./ledger.ts";
 import { type LongRun, longRun, manyRuns, opener } from "./measure.ts";
+import { sessionCommitBytes } from "./session.ts";
 import { aiSdkModel, instantModel } from "./workload.ts";
 
 const TURNS = 1_000;
@@ -85,6 +86,12 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
   await Promise.all([small.close(), large.close()]);
   const [findSmall, findLarge] = [median(found.small), median(found.large)];
 
+  tell("sessions with one slice and with a hundred large ones beside it");
+  const [oneSlice, manySlices] = [
+    await sessionCommitBytes(file("one-slice"), 0),
+    await sessionCommitBytes(file("many-slices"), 100),
+  ];
+
   const many: number[] = [];
   const manyFloors = new Map<Floor, number[]>([
     [bare, []],
@@ -117,6 +124,13 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
     atMost("bytes in the database ÷ bytes of the messages", bytes, 2.5),
     { what: "finding a call among a million by its key", measured: us(findLarge), target: "", met: null },
     atMost("  ÷ finding it among a thousand", findLarge / findSmall, 2),
+    {
+      what: "a commit that changes one small slice",
+      measured: `${Math.round(oneSlice)} bytes`,
+      target: "",
+      met: null,
+    },
+    atMost("  with a hundred large ones beside it ÷ that", manySlices / oneSlice, 1.2),
     { what: `${RUNS} runs at once: a turn`, measured: us(manyTurn), target: "", met: null },
     atLeast("  throughput ÷ the same rows in group commits", manySame / manyTurn, 0.4),
     atLeast("  throughput ÷ the messages alone in group commits", manyBare / manyTurn, 0.4),
@@ -137,6 +151,7 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
       adapter,
     },
     ratios: {
+      slices: manySlices / oneSlice,
       same: turn / sameTurn,
       bare: turn / bareTurn,
       growth,

@@ -23,6 +23,8 @@ export const CRASH_POINTS = [
   "tool:receipt-stored",
   "turn:before-commit",
   "turn:committed",
+  "lineage:before-begin",
+  "lineage:begun",
   "loop:decided",
   "step:before-finish",
   "step:finished",

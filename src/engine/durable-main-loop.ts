@@ -125,9 +125,16 @@ export class DurableMainLoop<O = unknown> {
   /** A checkpoint whose request was lost: its session says which run it is of, and the store what that was asked. */
   async #known(store: Store): Promise<WorkerRequest | null> {
     const checkpoint = await this.#checkpoints.loadCheckpoint();
-    const runId = checkpoint === null ? null : sessionIdOf(checkpoint);
+    if (checkpoint === null) return null;
+    const runId = sessionIdOf(checkpoint);
     const run = runId === null ? null : await store.getRun(runId);
-    if (run === null) return null;
+    if (run === null) {
+      const where = await this.#checkpoints.setCheckpointAside();
+      this.#warn(
+        `Worker ${this.#checkpoints.worker} has a checkpoint and no request, and this store does not know its run: it starts fresh${where === null ? "" : `, and the checkpoint is kept as ${where}`}.`,
+      );
+      return null;
+    }
     const { input } = await store.readRunInput(run.runId);
     return { runId: run.runId, request: input, createdAt: run.createdAt, deadline: run.deadline };
   }

@@ -1,7 +1,7 @@
 import { CheckpointStoreError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { MilestoneFrom } from "./milestone-request.ts";
-import type { RunHandle } from "./run-handle.ts";
+import { type RunHandle, reach } from "./run-handle.ts";
 import { cancelled } from "./tool-outcome.ts";
 import { makeReceipt, storeReceipt } from "./tool-receipt.ts";
 import { planTurnCalls } from "./turn-call-plan.ts";
@@ -26,7 +26,9 @@ export async function beginFromMilestone(
   const checkpoint = rolledBack.isFresh ? null : (base?.checkpoint ?? null);
   const fingerprint = { hash: scope.fingerprint, document: scope.document };
   const { slices } = rolledBack;
+  reach(run, "lineage:before-begin", step, scope.conversation.committed);
   const turn = await run.store.beginLineage(run.fence, { stepKey, checkpoint, slices, fingerprint });
+  reach(run, "lineage:begun", step, turn);
   run.keeper.rollBack(rolledBack);
   const { runId } = run;
   run.keeper.session.bus.publish("SessionRolledBack", { runId, step, checkpoint });

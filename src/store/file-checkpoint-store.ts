@@ -23,9 +23,9 @@ type Loaded = { readonly request: WorkerRequest | null; readonly checkpoint: Wor
  * its keys) and the empty file `completed`. What happens is done one after the other, in the order it was asked for.
  *
  * A file that is there and makes no sense is never deleted. A corrupt checkpoint is set aside, and the worker starts
- * again from its request. A corrupt request is set aside together with its checkpoint, which nobody could go on from:
- * the worker is then as new. Where both are corrupt the disk or the directory is not what it should be: that is an
- * error, and nothing is moved. A file that merely cannot be read is an error too, and is left alone.
+ * again from its request. A corrupt request is set aside, and its checkpoint, whose session has the run's id, stays. Where
+ * both are corrupt the disk or the directory is not what it should be: that is an error, and nothing is moved. A file that
+ * merely cannot be read is an error too, and is left alone.
  *
  * @example
  * const store = new FileCheckpointStore("/var/lib/pawl/workers/worker-001");
@@ -120,8 +120,8 @@ export class FileCheckpointStore implements CheckpointStore {
     const checkpoint = await this.#read(files, "checkpoint.json", asCheckpoint);
     if (request.kind === "corrupt") {
       if (checkpoint.kind === "corrupt") throw this.#bothCorrupt();
-      await this.#setCorruptRequestAside(checkpoint.kind === "whole");
-      return { request: null, checkpoint: null };
+      await this.#setCorruptRequestAside();
+      return { request: null, checkpoint: wholeOf(checkpoint) };
     }
     if (checkpoint.kind === "corrupt") await this.#setCorruptCheckpointAside();
     return { request: wholeOf(request), checkpoint: wholeOf(checkpoint) };
@@ -146,14 +146,11 @@ export class FileCheckpointStore implements CheckpointStore {
     );
   }
 
-  async #setCorruptRequestAside(hasCheckpoint: boolean): Promise<void> {
+  async #setCorruptRequestAside(): Promise<void> {
     this.#assertHeld();
-    // The checkpoint first: one that is left without its request would look like work to go on with.
-    const checkpoint = hasCheckpoint ? await this.#directory.setAside("checkpoint.json", "aside") : null;
-    const request = await this.#directory.setAside("request.json", "corrupt");
-    const kept = checkpoint === null ? request : `${request}, its checkpoint as ${checkpoint}`;
+    const kept = await this.#directory.setAside("request.json", "corrupt");
     this.#warn(
-      `The request of worker ${this.worker} is corrupt: it is kept as ${kept}, and the worker starts fresh.`,
+      `The request of worker ${this.worker} is corrupt: it is kept as ${kept}. Without a checkpoint that says which run it was, the worker starts fresh.`,
     );
   }
 

@@ -106,8 +106,9 @@ describe("a process killed at any point", () => {
     expect([...new Set(reached.filter(({ turn }) => turns.has(turn ?? 0)).map(nameOf))].sort()).toEqual(
       [...killedAt].sort(),
     );
-    // The loop's own point is in loops.test.ts, those of calls that take more than one step in every-ledger-point.test.ts.
-    const elsewhere = ["loop:decided", ...LEDGER_POINTS] as const;
+    // The loop's own point is in loops.test.ts, those of calls that take more than one step in every-ledger-point.test.ts,
+    // those of a new line of history in the tests of milestones.
+    const elsewhere = ["loop:decided", "lineage:before-begin", "lineage:begun", ...LEDGER_POINTS] as const;
     expect([...new Set(KILLS.map(({ site }) => site.point)), ...elsewhere].sort()).toEqual(
       [...CRASH_POINTS].sort(),
     );

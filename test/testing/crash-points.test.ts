@@ -2,8 +2,14 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { Pipeline, Runner, Step, type Store, tool } from "../../src/index.ts";
-import { CRASH_POINTS, type CrashPoint, type CrashProbe, crashAt } from "../../src/testing/index.ts";
+import { agent, Pipeline, Runner, Step, type Store, tool } from "../../src/index.ts";
+import {
+  CRASH_POINTS,
+  type CrashPoint,
+  type CrashProbe,
+  crashAt,
+  scriptedModel,
+} from "../../src/testing/index.ts";
 import { memoryStore, noteTool, scriptedAgent } from "../engine/run-fixture.ts";
 
 /** A run with everything in it: an agent with two calls in a turn, code that calls a tool, and a loop. */
@@ -93,10 +99,29 @@ async function troubleSites(): Promise<CrashPoint[]> {
   return reached;
 }
 
+/** A run that fails in its second turn, and goes on from its beginning with another model. */
+async function newLineSites(): Promise<CrashPoint[]> {
+  const reached: CrashPoint[] = [];
+  const store = await memoryStore();
+  const runner = (script: Parameters<typeof scriptedModel>[0]) =>
+    new Runner(agent({ name: "worker", model: scriptedModel(script) }), {
+      store,
+      maxModelAttempts: 1,
+      probe: (point) => reached.push(point),
+    });
+  await expect(runner([]).run("Go", { runId: "r-1" })).rejects.toThrow("no answer");
+  await runner([{ text: "Done." }]).resume("r-1", { from: "milestone" });
+  return reached;
+}
+
 describe("the crash points", () => {
   it("have names of their own, and runs with everything in them reach each", async () => {
     expect(new Set(CRASH_POINTS).size).toBe(CRASH_POINTS.length);
-    const reached = new Set([...(await sites()).map(({ point }) => point), ...(await troubleSites())]);
+    const reached = new Set([
+      ...(await sites()).map(({ point }) => point),
+      ...(await troubleSites()),
+      ...(await newLineSites()),
+    ]);
     expect([...reached].sort()).toEqual([...CRASH_POINTS].sort());
   });
 
