@@ -9,7 +9,7 @@ import type { PlannedSession } from "./session-keeper.ts";
 import type { StepNode } from "./step.ts";
 import type { ContextHolder, Place } from "./step-executor.ts";
 import type { StepRegistry } from "./step-registry.ts";
-import { cursorOf } from "./turn-session.ts";
+import { cursorOf, tellCheckpoint } from "./turn-session.ts";
 
 /**
  * Executes a step through the registry. A finished instance gives its stored output and context; a new or an
@@ -79,7 +79,7 @@ async function finish(
   const boundary = await boundaryOf(run, path, planned);
   const committed = run.keeper.commitOf(planned, boundary);
   reach(run, "step:before-finish", path, 0);
-  await run.store.finishStep(run.fence, {
+  const { checkpoint } = await run.store.finishStep(run.fence, {
     stepKey,
     output,
     context: changed,
@@ -87,6 +87,8 @@ async function finish(
   });
   reach(run, "step:finished", path, 0);
   run.keeper.adopt(planned, boundary !== null);
+  if (boundary !== null && checkpoint !== null)
+    await tellCheckpoint(run, path, 0, planned, { number: checkpoint, cursor: boundary.cursor });
   if (changed !== null) context.value = changed;
   run.emit({ type: "step.finished", runId: run.runId, step: instance.path });
 }

@@ -42,16 +42,24 @@ export const turnLoopExecutor: StepExecutor<TurnLoopStep> = {
   },
 };
 
-/** Where the step was left, or from a milestone where that was asked for and the step has begun. */
+/**
+ * Where the step was left; or from a milestone, where that was asked for and the step has begun. Whoever asks for that lets
+ * the agent be another one than before.
+ */
 async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Promise<TurnScope> {
   const open = () => openScope(step, maxTurns, frame);
   const { milestone } = frame.run;
-  if (!milestone.isOpen) return open();
+  if (!milestone.isOpen) {
+    const scope = await open();
+    if (scope.conversation.storedFingerprint === null)
+      await assertSameAsEarlierIteration(frame.run, frame.path, scope.document);
+    return scope;
+  }
   const left = await openScope(step, maxTurns, frame, true);
   const { storedFingerprint, isComplete } = left.conversation;
-  if (storedFingerprint === null || isComplete) return open();
-  const from = milestone.take();
-  if (from !== null) await beginFromMilestone(left, from, () => openScope(step, maxTurns, frame, true));
+  const from = isComplete ? null : milestone.take();
+  if (from !== null && storedFingerprint !== null)
+    await beginFromMilestone(left, from, () => openScope(step, maxTurns, frame, true));
   return open();
 }
 
@@ -94,7 +102,6 @@ export async function openScope(
   const scope = { run, path, name, stepKey, prepared, options, document, fingerprint };
   const prompt = isLeft ? "" : renderPrompt(scope, run.keeper.session.state);
   const conversation = await Conversation.load(run, stepKey, prepared, input, prompt, options);
-  if (conversation.storedFingerprint === null) await assertSameAsEarlierIteration(run, path, document);
   return { ...scope, conversation, lastTurn: conversation.firstTurn - 1 + maxTurns };
 }
 

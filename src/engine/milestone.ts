@@ -1,5 +1,6 @@
 import { CheckpointStoreError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
+import type { StepPath } from "../core/step-path.ts";
 import type { MilestoneFrom } from "./milestone-request.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import { cancelled } from "./tool-outcome.ts";
@@ -21,7 +22,7 @@ export async function beginFromMilestone(
   const { run, path: step, stepKey } = scope;
   const settled = (await cancelWhatWaits(scope)) ? await reopen() : scope;
   await settleOpenTurn(settled);
-  const base = await baseOf(run, from);
+  const base = await baseOf(run, step, from);
   const rolledBack = run.keeper.rolledBack(base?.snapshot ?? null);
   const checkpoint = rolledBack.isFresh ? null : (base?.checkpoint ?? null);
   const fingerprint = { hash: scope.fingerprint, document: scope.document };
@@ -63,17 +64,28 @@ async function settleOpenTurn(scope: TurnScope): Promise<void> {
   for (const pending of unstored) await storeReceipt(run, pending);
 }
 
+/**
+ * The checkpoint to go back to; null: the session begins empty. It is never one from before the end of an earlier step,
+ * which is not entered again: what that step still did would be lost.
+ */
 async function baseOf(
   { store, runId }: RunHandle,
+  step: StepPath,
   from: MilestoneFrom,
 ): Promise<{ readonly snapshot: JsonObject; readonly checkpoint: number } | null> {
   switch (from.kind) {
-    case "beginning":
-      return null;
+    case "beginning": {
+      const earlier = (await store.listCheckpoints(runId)).findLast(
+        ({ stepPath, isSuperseded }) => stepPath !== step && !isSuperseded,
+      );
+      return earlier === undefined ? null : store.readCheckpoint(runId, earlier.checkpoint);
+    }
     case "last":
       return store.readCheckpoint(runId);
     case "given": {
-      if ((await store.readCheckpoint(runId, from.checkpoint)) !== null) return from;
+      const known = await store.readCheckpoint(runId, from.checkpoint);
+      if (known?.stepPath === step) return from;
+      if (known !== null) return store.readCheckpoint(runId);
       throw new CheckpointStoreError(
         `Run ${runId} has no checkpoint ${from.checkpoint} in this store: open the store that it was made with.`,
         { reason: "unknown_checkpoint", paths: [] },

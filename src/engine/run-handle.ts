@@ -38,7 +38,7 @@ export type RunHandle = {
   readonly deadline: number | null;
   /** Where the granular step that is gone on with begins, unless it is where it was left. */
   readonly milestone: MilestoneRequest;
-  /** Told of every milestone once it is durable, and waited for. */
+  /** Told of every checkpoint once it is durable, and waited for. */
   readonly onCheckpoint: (checkpoint: SavedCheckpoint) => Promise<void>;
   readonly emit: RunEventListener;
   readonly probe: CrashProbe;

@@ -48,7 +48,7 @@ export type RunnerOptions = {
   readonly tags?: Tags;
   /** Given the session of each run before its first step: for observers and subscriptions, which end with it. */
   readonly onSession?: (session: Session) => void;
-  /** Told of every milestone once it is durable, and waited for; what it throws is told as a warning. */
+  /** Told of every checkpoint once it is durable, and waited for; what it throws is told as a warning. */
   readonly onCheckpoint?: (checkpoint: SavedCheckpoint) => Promise<void> | void;
   readonly entrypoint?: string;
   readonly clock?: Clock;

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
-import { toolCallId } from "../core/step-path.ts";
+import { type StepPath, toolCallId } from "../core/step-path.ts";
+import type { RunHandle } from "./run-handle.ts";
 import type { PlannedSession } from "./session-keeper.ts";
 import type { TurnCalls } from "./turn-call-plan.ts";
 import type { TurnCallResult } from "./turn-calls.ts";
@@ -46,10 +47,21 @@ export async function adoptTurn(
       events,
     });
   session.bus.publish("TurnCommitted", { runId, step, turn, isComplete });
-  if (checkpoint === null) return;
-  const { number, cursor } = checkpoint;
+  if (checkpoint !== null) await tellCheckpoint(run, step, turn, planned, checkpoint);
+}
+
+/** Whoever listens hears of a checkpoint once it is durable; whoever keeps it elsewhere is waited for. */
+export async function tellCheckpoint(
+  run: RunHandle,
+  step: StepPath,
+  turn: number,
+  { state }: PlannedSession,
+  { number, cursor }: { readonly number: number; readonly cursor: JsonObject },
+): Promise<void> {
+  const { runId } = run;
+  const { session } = run.keeper;
   session.bus.publish("CheckpointSaved", { runId, step, checkpoint: number, turn });
   run.emit({ type: "checkpoint.saved", runId, step, turn, checkpoint: number });
-  const snapshot = session.snapshot(planned.state).toJSON();
+  const snapshot = session.snapshot(state).toJSON();
   await run.onCheckpoint({ snapshot, cursor: { ...cursor, checkpoint: number } });
 }

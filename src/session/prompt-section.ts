@@ -67,6 +67,7 @@ export function markdown<P = unknown>(
 /**
  * A section that is made of the session each time. The fingerprint does not see the function: change `version` when what
  * it renders changes in a way that a conversation under way should not go on with.
+ * Annotate the parameters that it uses: `(session, { topic }: { topic: string }) => …`.
  *
  * @example
  * dynamic({

@@ -22,7 +22,7 @@ export function sliceChanges(
     if (was === is && !isWhole) return [];
     const items = is
       .map((value, index): readonly [number, Json] => [index, value])
-      .filter(([index, value]) => isWhole || index >= was.length || value !== was[index]);
+      .filter(([index, value]) => isWhole || value !== was[index]);
     return [{ name, kind, version, length: is.length, items }];
   });
 }

@@ -89,8 +89,8 @@ export interface Store extends StoreReader {
   /** Enters a step instance, or enters it again after a failure. */
   beginStep(fence: Fence, step: NewStep): Promise<StepRecord>;
 
-  /** Stores the output of a step instance: it is never entered again. */
-  finishStep(fence: Fence, step: FinishedStep): Promise<void>;
+  /** Stores the output of a step instance: it is never entered again. `checkpoint` is the number of the one it carries. */
+  finishStep(fence: Fence, step: FinishedStep): Promise<{ readonly checkpoint: number | null }>;
 
   /** Stores whether a loop goes on after an iteration, and what the iteration came to. */
   decideLoop(fence: Fence, decision: LoopDecision): Promise<void>;

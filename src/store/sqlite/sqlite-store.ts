@@ -96,7 +96,7 @@ export class SqliteStore implements contract.Store {
     return this.#write("beginStep", (now) => steps.beginStep(this.#database, now, fence, step));
   }
 
-  finishStep(fence: contract.Fence, step: contract.FinishedStep): Promise<void> {
+  finishStep(fence: contract.Fence, step: contract.FinishedStep): ReturnType<contract.Store["finishStep"]> {
     return this.#write("finishStep", (now) => steps.finishStep(this.#database, now, fence, step));
   }
 

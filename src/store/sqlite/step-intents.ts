@@ -51,7 +51,12 @@ export function beginStep(database: Database, now: number, fence: Fence, step: N
   return begun;
 }
 
-export function finishStep(database: Database, now: number, fence: Fence, step: FinishedStep): void {
+export function finishStep(
+  database: Database,
+  now: number,
+  fence: Fence,
+  step: FinishedStep,
+): { checkpoint: number | null } {
   const run = fencedStep(database, fence, step.stepKey);
   const [output, context] = [canonicalJson(step.output), optionalJson(step.context)];
   const changed = database.run(
@@ -65,12 +70,13 @@ export function finishStep(database: Database, now: number, fence: Fence, step: 
   if (changed !== 1)
     throw new Error(`Step ${step.stepKey} of run ${fence.runId} is not running: it cannot finish.`);
   const place = { stepKey: step.stepKey, turnIndex: 0 };
-  const { facts } = writeSession(database, run, now, place, step.session);
+  const { facts, checkpoint } = writeSession(database, run, now, place, step.session);
   recordEvent(database, run, now, "step.finished", {
     step: stepHead(database, run, step.stepKey).path,
     output: digestOf(output, context),
     ...facts,
   });
+  return { checkpoint };
 }
 
 export function decideLoop(database: Database, now: number, fence: Fence, decision: LoopDecision): void {
