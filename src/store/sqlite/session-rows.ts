@@ -41,14 +41,17 @@ export function writeSession(
 /** Only what changed. Gives, for the event, each slice with its length and the digests of the items written. */
 export function writeSlices(database: Database, run: RunHead, changes: readonly SliceChange[]): Json[] {
   return changes.map(({ name, kind, version, length, items }) => {
-    database.run(
-      `INSERT INTO slices VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET kind = excluded.kind, version = excluded.version
-         WHERE kind <> excluded.kind OR version <> excluded.version`,
-      run.runNo,
-      name,
-      kind,
-      version,
-    );
+    // A slice without values is none: whoever does not know it any more need not mind it.
+    if (length === 0) database.run("DELETE FROM slices WHERE run_no = ? AND slice_name = ?", run.runNo, name);
+    else
+      database.run(
+        `INSERT INTO slices VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET kind = excluded.kind, version = excluded.version
+           WHERE kind <> excluded.kind OR version <> excluded.version`,
+        run.runNo,
+        name,
+        kind,
+        version,
+      );
     const digests = items.map(([index, value]) => {
       const text = canonicalJson(value);
       database.run(
