@@ -1,38 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { z } from "zod";
-import { planSlice, setupPlan, updateStep } from "../../src/session/plan.ts";
-import { dynamic, markdown, planning } from "../../src/session/prompt-section.ts";
-import { promptTemplate } from "../../src/session/prompt-template.ts";
-import { Session, type SessionView } from "../../src/session/session.ts";
+import { analysisResults } from "../../examples/milestones/analysis.ts";
+import { taskPrompt } from "../../examples/milestones/task-prompt.ts";
+import { setupPlan, updateStep } from "../../src/session/plan.ts";
+import { Session } from "../../src/session/session.ts";
 import { Snapshot } from "../../src/session/snapshot.ts";
-
-// The recovery-aware prompt of the specification: it gets no word about a resume, it only looks at the session.
-const taskPrompt = promptTemplate({
-  namespace: "tasks",
-  key: "execute",
-  version: 1,
-  parameters: z.object({ objective: z.string() }),
-  sections: [
-    markdown({ key: "objective", title: "Objective", template: "$objective" }),
-    dynamic({ key: "progress", title: "Progress", slices: [planSlice], render: renderProgress }),
-    planning({ strategy: "plan_act_reflect" }),
-  ],
-});
-
-function renderProgress(session: SessionView): string {
-  const plan = session.query(planSlice).latest();
-  if (plan === null) return "No progress yet. Create a plan to get started.";
-  const completed = plan.steps.filter(({ status }) => status === "done");
-  const pending = plan.steps.filter(({ status }) => status !== "done");
-  return [
-    `**Objective**: ${plan.objective}`,
-    "",
-    ...(completed.length > 0 ? ["**Completed:**", ...completed.map(({ title }) => `- ✓ ${title}`), ""] : []),
-    ...(pending.length > 0
-      ? ["**Remaining:**", ...pending.map(({ title, status }) => `- ${title} (${status})`)]
-      : []),
-  ].join("\n");
-}
 
 const input = { objective: "Write the report" };
 
@@ -75,6 +46,20 @@ describe("the recovery-aware prompt", () => {
       ].join("\n"),
     );
     expect(text.match(/✓/g)).toHaveLength(2);
+  });
+
+  it("shows the results that were computed before a crash", () => {
+    const session = newSession();
+    const result = {
+      filePath: "a.ts",
+      summary: "Found 3 issues.",
+      metrics: { complexity: 4.2, coverage: 0.85 },
+    };
+    session.dispatch({ type: "FileAnalysed", result });
+    const restarted = newSession();
+    restarted.rollback(Snapshot.fromJSON(JSON.stringify(session.snapshot())));
+    expect(restarted.query(analysisResults).all()).toEqual([result]);
+    expect(taskPrompt.render(restarted, input)).toContain("- a.ts: Found 3 issues.");
   });
 
   it("is the same template at a start and at a resume", () => {
