@@ -14,7 +14,7 @@ export function isKept(lineages: readonly Lineage[], turnIndex: number): boolean
     // A line that begins after what is reached from here was left behind before.
     if (firstTurn > reach) continue;
     if (turnIndex >= firstTurn) return turnIndex <= reach;
-    reach = Math.min(reach, baseTurn);
+    reach = baseTurn;
   }
   return turnIndex <= reach;
 }

@@ -56,7 +56,7 @@ export type ToolCallPlace = {
 
 /** What a tool call's id says; null where it is none. */
 export function parseToolCallId(id: string): ToolCallPlace | null {
-  const match = /^([^/]+)\/([^#]+)#(\d{1,8})\.([1-9]\d{0,8})$/.exec(id);
+  const match = /^([^/]+)\/([^#]+)#(0|[1-9]\d{0,7})\.([1-9]\d{0,8})$/.exec(id);
   if (match?.[1] === undefined || match[2] === undefined) return null;
   return { runId: match[1], path: match[2], turnIndex: Number(match[3]), callIndex: Number(match[4]) };
 }

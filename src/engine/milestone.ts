@@ -66,7 +66,7 @@ async function settleOpenTurn(scope: TurnScope): Promise<void> {
 
 /**
  * The checkpoint to go back to; null: the session begins empty. It is never one from before the end of an earlier step,
- * which is not entered again: what that step still did would be lost.
+ * which is not entered again: what that step still did would be lost. Nor is it one that the run went back behind since.
  */
 async function baseOf(
   { store, runId }: RunHandle,
@@ -84,7 +84,7 @@ async function baseOf(
       return store.readCheckpoint(runId);
     case "given": {
       const known = await store.readCheckpoint(runId, from.checkpoint);
-      if (known?.stepPath === step) return from;
+      if (known?.stepPath === step && !known.isSuperseded) return from;
       if (known !== null) return store.readCheckpoint(runId);
       throw new CheckpointStoreError(
         `Run ${runId} has no checkpoint ${from.checkpoint} in this store: open the store that it was made with.`,

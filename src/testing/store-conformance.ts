@@ -4,6 +4,7 @@ import { blobCollectionChecks } from "./store-conformance/blob-collection.ts";
 import { blobChecks } from "./store-conformance/blobs.ts";
 import type { Check, OpenConformanceDatabase } from "./store-conformance/check.ts";
 import { runCheck } from "./store-conformance/check.ts";
+import { checkpointChecks } from "./store-conformance/checkpoints.ts";
 import { claimQuotaChecks } from "./store-conformance/claim-quota.ts";
 import { eventChecks } from "./store-conformance/events.ts";
 import { fencingChecks } from "./store-conformance/fencing.ts";
@@ -12,9 +13,12 @@ import { inDoubtChecks } from "./store-conformance/in-doubt.ts";
 import { lateReceiptChecks } from "./store-conformance/late-receipts.ts";
 import { leaseChecks } from "./store-conformance/leases.ts";
 import { ledgerEventChecks } from "./store-conformance/ledger-events.ts";
+import { lineageChecks } from "./store-conformance/lineages.ts";
 import { quotaChecks } from "./store-conformance/quota.ts";
 import { receiptChecks } from "./store-conformance/receipts.ts";
 import { runChecks } from "./store-conformance/runs.ts";
+import { sessionChecks } from "./store-conformance/session.ts";
+import { sessionEventChecks } from "./store-conformance/session-events.ts";
 import { settlementChecks } from "./store-conformance/settlements.ts";
 import { stepChecks } from "./store-conformance/steps.ts";
 import { togetherChecks } from "./store-conformance/together.ts";
@@ -23,6 +27,7 @@ import { tryChecks } from "./store-conformance/tries.ts";
 import { turnChecks } from "./store-conformance/turns.ts";
 import { verificationChecks } from "./store-conformance/verification.ts";
 import { waitChecks } from "./store-conformance/waits.ts";
+import { workerChecks } from "./store-conformance/workers.ts";
 
 export type { ConformanceDatabase, OpenConformanceDatabase } from "./store-conformance/check.ts";
 
@@ -53,6 +58,11 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   settlements: settlementChecks,
   "late receipts": lateReceiptChecks,
   history: historyChecks,
+  session: sessionChecks,
+  "session events": sessionEventChecks,
+  checkpoints: checkpointChecks,
+  lineages: lineageChecks,
+  workers: workerChecks,
   blobs: blobChecks,
   "blob collection": blobCollectionChecks,
   events: eventChecks,

@@ -6,6 +6,7 @@ import {
   assertStepName,
   childPath,
   iterationPath,
+  parseToolCallId,
   ROOT_PATH,
   stepId,
   toolCallId,
@@ -174,5 +175,33 @@ describe("a path", () => {
         expect(withoutIterations(build(parts))).toBe(parts.map(([part]) => part).join("/"));
       }),
     );
+  });
+});
+
+describe("the id of a tool call", () => {
+  it("is read back to what it was made of", () => {
+    const place = { runId: "q-1", path: "polish[2]/pass/draft", turnIndex: 3, callIndex: 1 };
+    expect(parseToolCallId(toolCallId("q-1", place.path, 3, 1))).toEqual(place);
+    expect(parseToolCallId("q-1/code#0.12")).toEqual({
+      runId: "q-1",
+      path: "code",
+      turnIndex: 0,
+      callIndex: 12,
+    });
+  });
+
+  it.each([
+    "",
+    "q-1",
+    "q-1/s",
+    "q-1/s#1",
+    "q-1/s#1.0",
+    "q-1/s#01.1",
+    "q-1/s#1.01",
+    "/s#1.1",
+    "q-1/#1.1",
+    "q-1/s#1.1x",
+  ])("is not what %j is", (id) => {
+    expect(parseToolCallId(id)).toBeNull();
   });
 });

@@ -38,9 +38,7 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
     canonicalJson(fingerprint.document),
   );
   const changed = database.run(
-    `UPDATE granular_states SET lineage = ?, first_turn = ?, turn_index = ?, messages = 0, tokens = 0, fingerprint = ?,
-            open_turn_index = NULL, open_attempt = NULL, opened_at = NULL, reserved_tokens = NULL,
-            reserved_micro_dollars = NULL
+    `UPDATE granular_states SET lineage = ?, first_turn = ?, turn_index = ?, messages = 0, tokens = 0, fingerprint = ?
       WHERE step_no = ? AND turn_index = ?`,
     lineage,
     firstTurn,
@@ -67,11 +65,14 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
 
 function requireCheckpoint(database: Database, run: RunHead, checkpoint: number): Row {
   const row = database.get(
-    "SELECT step_no, turn_index, event_seq FROM checkpoints WHERE run_no = ? AND checkpoint_index = ?",
+    "SELECT step_no, turn_index, event_seq, superseded FROM checkpoints WHERE run_no = ? AND checkpoint_index = ?",
     run.runNo,
     checkpoint,
   );
   if (row === null) throw new Error(`Run ${run.runId} has no checkpoint ${checkpoint}: nothing was written.`);
+  // What the session has learned up to it was forgotten with it.
+  if (row.int("superseded") === 1)
+    throw new Error(`Run ${run.runId} was rolled back behind checkpoint ${checkpoint}: nothing was written.`);
   return row;
 }
 

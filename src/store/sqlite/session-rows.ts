@@ -38,7 +38,7 @@ export function writeSession(
   };
 }
 
-/** Only what changed. Gives, for the event, each slice with its length and the digests of the items written. */
+/** Only what changed. Gives, for the event, each slice with its length, the digests of the items written, and its own. */
 export function writeSlices(database: Database, run: RunHead, changes: readonly SliceChange[]): Json[] {
   return changes.map(({ name, kind, version, length, items }) => {
     // A slice without values is none: whoever does not know it any more need not mind it.
@@ -61,6 +61,8 @@ export function writeSlices(database: Database, run: RunHead, changes: readonly 
         index,
         text,
       );
+      if (!(Number.isInteger(index) && index >= 0 && index < length))
+        throw new Error(`Slice ${name} has ${length} values and no value ${index}: nothing was written.`);
       return [index, digestOf(text)];
     });
     database.run(
@@ -69,7 +71,7 @@ export function writeSlices(database: Database, run: RunHead, changes: readonly 
       name,
       length,
     );
-    return [name, length, digests];
+    return [name, length, digests, digestOf(kind, version)];
   });
 }
 

@@ -7,7 +7,7 @@ import type { Database, Row } from "./database.ts";
 import { digestOf } from "./digest.ts";
 import type { RunHead, TurnCalls } from "./run-head.ts";
 import { stepHead } from "./run-row.ts";
-import { turnNo } from "./turn-number.ts";
+import { TURNS_PER_STEP, turnNo } from "./turn-number.ts";
 
 /** Code steps have no turns: their calls are kept under this index. */
 export const CODE_STEP_TURN = 0;
@@ -296,6 +296,7 @@ export function findCallNo(
   { stepKey, turnIndex, callIndex }: { stepKey: number; turnIndex: number; callIndex: number },
 ): number | null {
   if (turnIndex === CODE_STEP_TURN) return findCodeCall(database, stepKey, callIndex);
+  if (turnIndex >= TURNS_PER_STEP) return null;
   const turn = turnCalls(database, run, stepKey, turnIndex);
   return turn === null || callIndex > turn.calls ? null : callNoOf(turn, callIndex);
 }

@@ -114,8 +114,10 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
 /** The session is what its changes made of it, one after the other: the last word about each item counts. */
 function collectSession(runId: string, data: JsonObject, digests: Map<string, string>): void {
   for (const change of list(data.slices)) {
-    const [name, length, items] = list(change);
+    const [name, length, items, own] = list(change);
     if (typeof name !== "string" || typeof length !== "number") continue;
+    if (length === 0) digests.delete(`slice ${name}`);
+    else if (typeof own === "string") digests.set(`slice ${name}`, own);
     for (const item of list(items)) {
       const [index, digest] = list(item);
       if (typeof digest === "string") digests.set(sliceRow(name, Number(index)), digest);
@@ -182,6 +184,8 @@ function readRows(database: Database, runNo: number, runId: string): Map<string,
 }
 
 function readSessionRows(database: Database, runNo: number, runId: string, rows: Map<string, string>): void {
+  for (const row of database.iterate("SELECT * FROM slices WHERE run_no = ?", runNo))
+    rows.set(`slice ${row.text("slice_name")}`, digestOf(row.text("kind"), row.int("version")));
   for (const row of database.iterate("SELECT * FROM slice_items WHERE run_no = ?", runNo))
     rows.set(sliceRow(row.text("slice_name"), row.int("item_index")), digestOf(row.text("value")));
   for (const row of database.iterate("SELECT * FROM checkpoints WHERE run_no = ?", runNo)) {

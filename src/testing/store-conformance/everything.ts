@@ -1,5 +1,6 @@
 import { RunNotFoundError } from "../../core/errors.ts";
 import type { Store } from "../../store/store.ts";
+import { appliedIn } from "./sample-session.ts";
 
 /** All that a store tells of a run, for comparing before and after; null where there is no such run. */
 export async function readEverything(store: Store, runId: string): Promise<unknown> {
@@ -15,7 +16,9 @@ export async function readEverything(store: Store, runId: string): Promise<unkno
     waits: await store.listWaits(runId),
     turns: await store.listTurns(runId),
     session: await store.readSession(runId),
+    applied: await appliedIn(store, runId),
     checkpoints: await store.listCheckpoints(runId),
+    checkpoint: await store.readCheckpoint(runId),
     lineages: await store.listLineages(runId),
     attempts: await store.listAttempts(runId),
     events: await store.listEvents(runId),

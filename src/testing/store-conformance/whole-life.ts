@@ -10,6 +10,7 @@ import {
   SUCCEEDED,
   sha256,
 } from "./sample-run.ts";
+import { beginLine, milestone, sessionCommit, told, wholeSlice } from "./sample-session.ts";
 
 type Life = (store: Store, advance: (ms: number) => void) => Promise<readonly string[]>;
 
@@ -154,6 +155,88 @@ export const ledgerLife: Life = async (store, advance) => {
     "calls.started",
     "call.receipt",
     "run.reshaped",
+    "step.finished",
+    "run.succeeded",
+  ];
+};
+
+/** A snapshot that is worth compressing. */
+export const LARGE_SNAPSHOT = { notes: Array.from({ length: 500 }, (_, i) => `Größe ${i}`) };
+
+/**
+ * The same for the session: calls that tell it something, slices that grow and shrink, checkpoints small and large, a turn
+ * that is abandoned for a new line, and the end of a step. Its run is "session"; its checkpoints are of turn 1, turn 2
+ * (large, and rolled back behind), turn 4 and the code step.
+ */
+export const sessionLife: Life = async (store, advance) => {
+  const early = await SampleRun.create(store, "session", { deadline: 1 });
+  const { stepKey } = early;
+  await early.journaled(1, ["running", "running"]);
+  await early.receipt(1, 1, { sessionEvents: [told("naïve"), told("twice")] });
+  const first = sessionCommit({
+    slices: [
+      wholeSlice("plan", ["read", "write", "send"]),
+      wholeSlice("log", [{ said: "naïve" }], { kind: "log" }),
+    ],
+    applied: [early.callId(1, 1), early.callId(1, 2)],
+    checkpoint: milestone({ plan: "read" }, { lastCall: early.callId(1, 2) }),
+  });
+  const receipts = [newReceipt(2, { sessionEvents: [told("last")] })];
+  await store.commitTurn(early.fence, early.commit(1, { receipts, session: first, next: early.opening(2) }));
+  const second = sessionCommit({
+    slices: [wholeSlice("plan", ["read", "written"]), wholeSlice("gone", [1, 2])],
+    checkpoint: milestone(LARGE_SNAPSHOT, { artifacts: ["größe.txt"] }),
+  });
+  await store.commitTurn(early.fence, early.commit(2, { journal: early.journal(2), session: second }));
+  await early.journaled(3, ["running"]);
+  await early.receipt(3, 1, { sessionEvents: [told("abandoned")] });
+  advance(LEASE_MS);
+  const attempt = { resumedFrom: "milestone", reason: "Another prompt." } as const;
+  const run = await early.takenOver(store, { attempt, deadline: 2 });
+  await store.beginStep(run.fence, newStep("draft"));
+  await beginLine(run, 1, {
+    slices: [wholeSlice("plan", ["read", "write", "send"]), wholeSlice("gone", [])],
+  });
+  await run.open(4);
+  const items = [[2, "sent"]] as const;
+  const fourth = sessionCommit({
+    slices: [wholeSlice("plan", [], { length: 3, items, version: 2 })],
+    applied: [run.callId(3, 1)],
+    checkpoint: milestone({ plan: "sent" }),
+  });
+  const journal = run.journal(4);
+  await store.commitTurn(run.fence, run.commit(4, { journal, session: fourth, isComplete: true }));
+  await store.finishStep(run.fence, { stepKey, output: 1, context: null });
+  const render = await run.at("render", { kind: "run" });
+  await store.openToolCall(render.fence, render.codeCall(1));
+  await render.receipt(0, 1, { sessionEvents: [told("rendered")] });
+  const end = sessionCommit({
+    slices: [wholeSlice("log", [], { kind: "log", length: 2, items: [[1, { said: "rendered" }]] })],
+    applied: [render.callId(0, 1)],
+    checkpoint: { type: "step_boundary", snapshot: { plan: "done" }, cursor: {} },
+  });
+  await store.finishStep(render.fence, { stepKey: render.stepKey, output: 2, context: null, session: end });
+  await store.releaseRun(run.fence, SUCCEEDED);
+  return [
+    "run.created",
+    "step.begun",
+    "turn.opened",
+    "turn.journaled",
+    "call.receipt",
+    "turn.committed",
+    "turn.committed",
+    "turn.opened",
+    "turn.journaled",
+    "call.receipt",
+    "run.claimed",
+    "step.resumed",
+    "lineage.begun",
+    "turn.opened",
+    "turn.committed",
+    "step.finished",
+    "step.begun",
+    "calls.started",
+    "call.receipt",
     "step.finished",
     "run.succeeded",
   ];

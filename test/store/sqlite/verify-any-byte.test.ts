@@ -21,6 +21,9 @@ const CALLS = "tool_calls JOIN run_steps USING (step_no) JOIN runs USING (run_no
 const TURNS = "turns JOIN run_steps USING (step_no) JOIN runs USING (run_no)";
 const TURN_ID = "run_id || '/' || step_path || '#' || turn_index";
 
+const CHECKPOINT_ID = "'checkpoint ' || run_id || '~' || checkpoint_index";
+const CHECKPOINTS = "checkpoints JOIN runs ON runs.run_no = checkpoints.run_no";
+
 /** Table, key, columns, how a row is named, and where to read that from. */
 const COVERED: readonly (readonly [string, readonly string[], readonly string[], string, string])[] = [
   [
@@ -38,6 +41,7 @@ const COVERED: readonly (readonly [string, readonly string[], readonly string[],
       "blob_hash",
       "blob_size",
       "output",
+      "session_events",
     ],
     `'receipt ' || ${CALL_ID}`,
     `receipts JOIN ${CALLS.replace("tool_calls", "tool_calls USING (call_no)")}`,
@@ -82,6 +86,28 @@ const COVERED: readonly (readonly [string, readonly string[], readonly string[],
     ["answer"],
     "'wait ' || run_id || '~' || wait_index",
     "waits JOIN runs USING (run_no)",
+  ],
+  [
+    "slice_items",
+    ["run_no", "slice_name", "item_index"],
+    ["value"],
+    "'slice ' || slice_name || '[' || item_index || ']'",
+    "slice_items JOIN runs USING (run_no)",
+  ],
+  [
+    "checkpoints",
+    ["run_no", "checkpoint_index"],
+    ["checkpoint_type", "step_no", "turn_index", "cursor"],
+    CHECKPOINT_ID,
+    CHECKPOINTS,
+  ],
+  // The last bits of what is compressed may mean nothing.
+  [
+    "checkpoints",
+    ["run_no", "checkpoint_index"],
+    ["snapshot"],
+    CHECKPOINT_ID,
+    `${CHECKPOINTS} AND encoding = 'json'`,
   ],
   [
     "blobs",
