@@ -4,7 +4,8 @@ import type { CallIdentity } from "./tool-call-plan.ts";
 
 /**
  * What the turns that a new line of history left behind have had of each effect. A call that asks for the same again meets
- * one of them, each once; what goes beyond them is a wanted repeat, and runs.
+ * one of them, each once; what goes beyond them is a wanted repeat, and runs. They are looked for in both scopes: the new
+ * version of a tool may say otherwise how often its effect is wanted.
  */
 export class AbandonedCalls {
   readonly #store: Store;
@@ -17,27 +18,40 @@ export class AbandonedCalls {
   }
 
   /** The oldest call of this identity that had its effect in a turn left behind, and was not asked for again since. */
-  async meet({ hash, keyOf }: CallIdentity): Promise<ToolCallRecord | null> {
+  async meet(identity: CallIdentity): Promise<ToolCallRecord | null> {
     if (this.#lineages.length === 0) return null;
-    const identity = hash.toString("hex");
-    let unmet = this.#unmet.get(identity);
+    const id = identity.hash.toString("hex");
+    let unmet = this.#unmet.get(id);
     if (unmet === undefined) {
-      unmet = await this.#read(keyOf);
-      this.#unmet.set(identity, unmet);
+      unmet = unmetOf(this.#lineages, await this.#read(identity));
+      this.#unmet.set(id, unmet);
     }
     return unmet.shift() ?? null;
   }
 
-  async #read(keyOf: CallIdentity["keyOf"]): Promise<ToolCallRecord[]> {
-    const had: ToolCallRecord[] = [];
-    const met = new Set<string>();
-    for (let n = 1; ; n++) {
-      const call = await this.#store.findToolCall(keyOf(n));
-      if (call === null) return had.filter(({ toolCallId }) => !met.has(toolCallId));
-      if (!isKept(this.#lineages, call.turnIndex)) {
-        if (call.status === "succeeded") had.push(call);
-      } else if (call.receipt !== null && call.receipt.duplicateOf !== null)
-        met.add(call.receipt.duplicateOf);
-    }
+  /** For an effect that is wanted once: any call of this step that had it, left behind or not. */
+  async had(identity: CallIdentity): Promise<ToolCallRecord | null> {
+    if (this.#lineages.length === 0) return null;
+    return (await this.#read(identity)).find(({ status }) => status === "succeeded") ?? null;
   }
+
+  async #read({ keyIn }: CallIdentity): Promise<ToolCallRecord[]> {
+    const calls: ToolCallRecord[] = [];
+    for (const scope of ["call", "effect"] as const)
+      for (let n = 1; ; n++) {
+        const call = await this.#store.findToolCall(keyIn(scope, n));
+        if (call === null) break;
+        calls.push(call);
+      }
+    return calls;
+  }
+}
+
+function unmetOf(lineages: readonly Lineage[], calls: readonly ToolCallRecord[]): ToolCallRecord[] {
+  const [kept, leftBehind] = [
+    calls.filter(({ turnIndex }) => isKept(lineages, turnIndex)),
+    calls.filter(({ turnIndex }) => !isKept(lineages, turnIndex)),
+  ];
+  const met = new Set(kept.map(({ receipt }) => receipt?.duplicateOf));
+  return leftBehind.filter(({ status, toolCallId }) => status === "succeeded" && !met.has(toolCallId));
 }

@@ -7,6 +7,7 @@ import { assertStepName } from "../core/step-path.ts";
 import type { TokenEstimator } from "../core/token-estimate.ts";
 import type { ToolPolicy } from "../core/tool-classification.ts";
 import { type FingerprintDocument, POLICY_VERSION, toolSchemaHash } from "../core/turn-fingerprint.ts";
+import { zodJsonSchema } from "../core/zod-json-schema.ts";
 import type { Slice } from "../session/slice.ts";
 import { SliceSet } from "../session/slice-set.ts";
 import { type AgentPrompt, agentPrompt, type Instructions } from "./agent-prompt.ts";
@@ -14,7 +15,6 @@ import type { ModelPort, ModelSettings, ModelTool } from "./ports.ts";
 import { KEY_STAND_IN, type PreparedTool, prepareTool, withKey } from "./prepared-tool.ts";
 import { sessionTools } from "./session-tools.ts";
 import { isTool, type Tool } from "./tool.ts";
-import { zodJsonSchema } from "./tool-schema.ts";
 
 const AGENT = Symbol.for("pawl.agent");
 

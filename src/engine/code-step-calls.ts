@@ -328,6 +328,9 @@ export class CodeStepCalls {
   ): Promise<Json> {
     const { status, output, blob } = receipt;
     const id = toolCallId(this.#run.runId, this.#step.path, 0, callIndex);
+    if (receipt.duplicateOf !== null && receipt.sessionEvents.length > 0)
+      await this.#run.keeper.recall(receipt.duplicateOf);
+    this.#run.keeper.lastToolCall = id;
     this.#session.take(receipt.duplicateOf ?? id, receipt.sessionEvents);
     if (status === "succeeded" || status === "deduplicated")
       return blob === null ? output.value : readBlobValue(this.#run, blob, tool);

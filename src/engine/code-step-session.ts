@@ -2,7 +2,8 @@ import { ConfigurationError } from "../core/errors.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 import type { SessionView, SliceQuery } from "../session/session-view.ts";
 import type { Slice } from "../session/slice.ts";
-import type { SessionState } from "../session/slice-set.ts";
+import { ownEvent, type SessionState } from "../session/slice-set.ts";
+import type { RunSecrets } from "./run-secrets.ts";
 import type { PlannedSession, SessionKeeper } from "./session-keeper.ts";
 
 /**
@@ -11,13 +12,19 @@ import type { PlannedSession, SessionKeeper } from "./session-keeper.ts";
  */
 export class CodeStepSession implements SessionView {
   readonly #keeper: SessionKeeper;
-  readonly #told = new Set<string>();
-  /** Null while nothing was told: steps inside of this one may have changed the session meanwhile. */
-  #state: SessionState | null = null;
+  readonly #secrets: RunSecrets;
+  /** What was told here, and by which call; null: by the code itself. */
+  readonly #told: { readonly origin: string | null; readonly event: SessionEvent }[] = [];
+  readonly #origins = new Set<string>();
+  /** The state after what was told so far, on what the session was then: steps inside of this one may change that. */
+  #known: { readonly base: SessionState; readonly state: SessionState };
   #hasEnded = false;
 
-  constructor(keeper: SessionKeeper) {
+  constructor(keeper: SessionKeeper, secrets: RunSecrets) {
     this.#keeper = keeper;
+    this.#secrets = secrets;
+    const { state } = keeper.session;
+    this.#known = { base: state, state };
   }
 
   get id(): string {
@@ -33,7 +40,13 @@ export class CodeStepSession implements SessionView {
   }
 
   get state(): SessionState {
-    return this.#state ?? this.#keeper.session.state;
+    const base = this.#keeper.session.state;
+    if (this.#known.base !== base) {
+      let state = base;
+      for (const { origin, event } of this.#told) state = this.#keeper.apply(state, origin, event);
+      this.#known = { base, state };
+    }
+    return this.#known.state;
   }
 
   query<T>(slice: Slice<T>): SliceQuery<T> {
@@ -45,14 +58,20 @@ export class CodeStepSession implements SessionView {
       throw new ConfigurationError(
         `The step has ended, and its session takes no event ${JSON.stringify(event.type)} any more: wait for what dispatches before the step returns.`,
       );
-    this.#state = this.#keeper.session.slices.reduce(this.state, event);
+    this.#tell(null, this.#secrets.hide(ownEvent(event)));
   }
 
   /** What a call of the step told the session; a call that is met again tells it once. */
   take(origin: string, events: readonly SessionEvent[]): void {
-    if (events.length === 0 || this.#told.has(origin)) return;
-    this.#told.add(origin);
-    for (const event of events) this.#state = this.#keeper.session.slices.reduce(this.state, event);
+    if (events.length === 0 || this.#origins.has(origin)) return;
+    this.#origins.add(origin);
+    for (const event of events) this.#tell(origin, event);
+  }
+
+  #tell(origin: string | null, event: SessionEvent): void {
+    const { state } = this;
+    this.#known = { base: this.#known.base, state: this.#keeper.apply(state, origin, event) };
+    this.#told.push({ origin, event });
   }
 
   end(): void {
@@ -60,6 +79,6 @@ export class CodeStepSession implements SessionView {
   }
 
   plan(): PlannedSession {
-    return { state: this.state, applied: [...this.#told], isMilestone: false };
+    return { state: this.state, applied: [...this.#origins], isMilestone: false };
   }
 }

@@ -83,24 +83,30 @@ export class Conversation {
     this.firstTurn = stored.lineages.at(-1)?.firstTurn ?? 1;
   }
 
-  /** Reads what the next turn needs, with the large results that the model will see. */
+  /**
+   * Reads what the next turn needs, with the large results that the model will see. Without a prompt the conversation is one
+   * that is to be left: nothing of it is shown any more.
+   */
   static async load(
     run: RunHandle,
     stepKey: number,
     { prompt, tools }: PreparedAgent,
     input: Json,
-    text: string,
+    text: string | null,
     options: GranularOptions,
   ): Promise<Conversation> {
     const stored = await run.store.readConversation(stepKey, options.historyMaxTokens);
-    const heads = new Heads(input, run.estimateTokens, prompt.isFixed ? text : "");
+    const isLeft = text === null;
+    const heads = new Heads(input, run.estimateTokens, prompt.isFixed ? (text ?? "") : "");
     const groups = stored.tail.map((turn) => ({ turn, tokens: turnTokens(turn, run.estimateTokens) }));
     const unread = {
       messages:
         stored.messages - stored.tail.reduce((sum, turn) => sum + turnMessages(partsOf(turn)).length, 0),
       tokens: stored.tokens - groups.reduce((sum, group) => sum + group.tokens, 0),
     };
-    const seen = groups.slice(firstKept(heads.smallest, groups, options.historyMaxTokens, unread));
+    const seen = isLeft
+      ? []
+      : groups.slice(firstKept(heads.smallest, groups, options.historyMaxTokens, unread));
     const hydrator = new Hydrator(run, options.degradedReplay, (name) => {
       const recovery = tools.get(name)?.recovery;
       return recovery === "repeat" || recovery === "keyed";
@@ -108,12 +114,13 @@ export class Conversation {
     const tail: MessageGroup[] = [];
     for (const { turn, tokens } of seen)
       tail.push({ messages: turnMessages(partsOf(await hydrator.turn(turn))), tokens });
-    const journaled = stored.journaled === null ? null : await hydrator.turn(stored.journaled);
+    const journaled =
+      stored.journaled === null || isLeft ? stored.journaled : await hydrator.turn(stored.journaled);
     const { historyMaxTokens } = options;
     return new Conversation(
       stepKey,
       heads,
-      text,
+      text ?? "",
       historyMaxTokens,
       { ...stored, journaled },
       tail,

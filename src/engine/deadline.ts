@@ -14,7 +14,7 @@ export class Deadline {
   readonly at: number;
 
   constructor(at: Date | number) {
-    this.at = typeof at === "number" ? at : at.getTime();
+    this.at = at instanceof Date ? at.getTime() : at;
     if (!Number.isSafeInteger(this.at))
       throw new ConfigurationError(
         `${String(at)} cannot be a deadline: give a Date, or whole milliseconds since 1970.`,

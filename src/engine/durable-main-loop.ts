@@ -6,23 +6,33 @@ import {
   ModelCallError,
   PawlError,
   ResumeError,
+  RunBusyError,
+  reviveError,
   SnapshotRestoreError,
+  StoreUnavailableError,
 } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import { Session } from "../session/session.ts";
 import { Snapshot } from "../session/snapshot.ts";
 import type { CheckpointStore, WorkerCheckpoint, WorkerRequest } from "../store/checkpoint-store.ts";
-import { openStore } from "../store/open-store.ts";
+import { withStore } from "../store/open-store.ts";
 import type { RunRecord, Store } from "../store/store.ts";
 import type { Agent } from "./agent.ts";
-import { assertInTime, Deadline } from "./deadline.ts";
+import { Deadline, whyTooLate } from "./deadline.ts";
 import type { SavedCheckpoint } from "./milestone-request.ts";
 import type { Clock } from "./ports.ts";
 import type { RunResult } from "./run-result.ts";
-import type { RunSessionOptions } from "./run-tenure.ts";
+import { makeRules } from "./run-rules.ts";
+import { ofRun, type RunSessionOptions } from "./run-tenure.ts";
 import { Runner, rootOf } from "./runner.ts";
-import { type RunnerOptions, sessionOptions } from "./runner-options.ts";
-import type { StepNode } from "./step.ts";
+import {
+  assertNoSecrets,
+  type Budget,
+  type ResumeOptions,
+  type RunnerOptions,
+  sessionOptions,
+} from "./runner-options.ts";
+import { type GranularStep, isAgentStep, type StepNode } from "./step.ts";
 import { systemClock } from "./system-clock.ts";
 
 export type DurableMainLoopOptions = Omit<RunnerOptions, "onCheckpoint" | "entrypoint"> & {
@@ -36,6 +46,8 @@ export type ExecuteOptions = {
   /** When the time for the request is over. It is kept with the request, and holds for whoever goes on with it. */
   readonly deadline?: Deadline;
   readonly signal?: AbortSignal;
+  /** The most that the run may use, what it has used before included. */
+  readonly budget?: Budget;
 };
 
 export type ExecuteResult<O> = RunResult<O> & {
@@ -77,7 +89,7 @@ export class DurableMainLoop<O = unknown> {
     assertJson(request, "The request");
     const release = await this.#checkpoints.acquire();
     try {
-      return await this.#withStore((store) => this.#execute(store, request, options));
+      return await withStore(this.#options.store, (store) => this.#execute(store, request, options));
     } finally {
       await release();
     }
@@ -89,10 +101,10 @@ export class DurableMainLoop<O = unknown> {
     for (let tries = 1; ; tries++) {
       try {
         const result = await this.#attempt(store, runner, work, options);
-        if (result.status === "succeeded") await this.#checkpoints.markCompleted();
+        if (result.status === "succeeded") await this.#checkpoints.markCompleted(work.runId);
         return { ...result, request: work.request };
       } catch (error) {
-        if (!(await this.#mayTryAgain(error, work, options))) throw error;
+        if (!(await this.#mayTryAgain(error, tries, work, options))) throw error;
         await this.#clock.sleep(backoffMs(tries, (this.#options.random ?? Math.random)()), options.signal);
       }
     }
@@ -109,6 +121,7 @@ export class DurableMainLoop<O = unknown> {
         );
       return kept;
     }
+    this.#assertAcceptable(request);
     await this.#checkpoints.begin({
       runId: uuidv7(),
       request,
@@ -120,6 +133,31 @@ export class DurableMainLoop<O = unknown> {
     if (begun === null)
       throw new Error(`The request of worker ${this.#checkpoints.worker} was kept and is gone.`);
     return begun;
+  }
+
+  /** Before it is kept: a request that no run could begin with would be in the way of every later one. */
+  #assertAcceptable(request: Json): void {
+    assertNoSecrets(request, makeRules(this.#options.policy, this.#options.constraints));
+    const first = firstAgentStep(rootOf(this.#target));
+    if (first === null || first.options.input !== undefined) return;
+    const { slices } = this.#session;
+    const session = new Session({ id: "check", createdAt: this.#clock.now(), slices });
+    first.agent.prompt.render(session, request);
+  }
+
+  /**
+   * Gives up what was not completed: the next request begins anew. Its run stays as it is, with all that it has done, and
+   * `runner.resume` still goes on with it. Resolves to the request that was given up, or null.
+   */
+  async giveUp(): Promise<WorkerRequest | null> {
+    const release = await this.#checkpoints.acquire();
+    try {
+      const kept = (await this.#checkpoints.isCompleted()) ? null : await this.#checkpoints.loadRequest();
+      if (kept !== null) await this.#checkpoints.markCompleted(kept.runId);
+      return kept;
+    } finally {
+      await release();
+    }
   }
 
   /** A checkpoint whose request was lost: its session says which run it is of, and the store what that was asked. */
@@ -143,14 +181,18 @@ export class DurableMainLoop<O = unknown> {
     store: Store,
     runner: Runner<O>,
     work: WorkerRequest,
-    { signal }: ExecuteOptions,
+    { signal, budget }: ExecuteOptions,
   ): Promise<RunResult<O>> {
     const { runId, request } = work;
     const run = await store.getRun(runId);
-    const going = signal === undefined ? {} : { signal };
+    const going = {
+      ...(signal === undefined ? {} : { signal }),
+      ...(budget === undefined ? {} : { budget }),
+    };
     if (run?.status === "succeeded") return runner.run(request, { runId });
     const deadline = run === null ? work.deadline : run.deadline;
-    assertInTime({ runId, deadline, clock: this.#clock });
+    const late = whyTooLate({ runId, deadline, clock: this.#clock });
+    if (late !== null) throw ofRun(runId, late);
     if (run === null) {
       await this.#assertNothingDone(work);
       return runner.run(request, {
@@ -166,7 +208,7 @@ export class DurableMainLoop<O = unknown> {
   async #assertNothingDone({ runId }: WorkerRequest): Promise<void> {
     if ((await this.#checkpoints.loadCheckpoint()) === null) return;
     throw new CheckpointStoreError(
-      `Worker ${this.#checkpoints.worker} has a checkpoint of run ${runId}, which is not in this store: open the store that it was made with, or mark the worker completed to give the run up.`,
+      `Worker ${this.#checkpoints.worker} has a checkpoint of run ${runId}, which is not in this store: open the store that it was made with, or give the run up with \`giveUp()\`.`,
       { reason: "unknown_run", paths: [] },
     );
   }
@@ -174,11 +216,10 @@ export class DurableMainLoop<O = unknown> {
   async #goOn(
     runner: Runner<O>,
     run: RunRecord,
-    going: { readonly signal?: AbortSignal },
+    going: Pick<ResumeOptions, "signal" | "budget">,
   ): Promise<RunResult<O>> {
     const { runId } = run;
-    // A person was asked about a call of the open turn: leaving that turn would lose the answer.
-    if (run.status === "queued" || run.status === "waiting") {
+    if (isToGoOnByTurn(run)) {
       try {
         return await runner.resume(runId, going);
       } catch (error) {
@@ -234,31 +275,48 @@ export class DurableMainLoop<O = unknown> {
   }
 
   /** There is a checkpoint to go on from, time to do it in, and nothing that would only happen again. */
-  async #mayTryAgain(error: unknown, work: WorkerRequest, { signal }: ExecuteOptions): Promise<boolean> {
+  async #mayTryAgain(
+    error: unknown,
+    tries: number,
+    work: WorkerRequest,
+    { signal }: ExecuteOptions,
+  ): Promise<boolean> {
     if (work.deadline === null || this.#clock.now() >= work.deadline || signal?.aborted === true)
       return false;
-    return canPass(error) && (await this.#checkpoints.hasIncomplete());
-  }
-
-  async #withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
-    if (this.#options.store !== undefined) return work(this.#options.store);
-    const store = await openStore();
-    try {
-      return await work(store);
-    } finally {
-      await store.close();
-    }
+    // Busy after a try of our own: its lease could not be given back, and runs out.
+    const canPass = mayPass(error) || (tries > 1 && RunBusyError.isInstance(error));
+    return canPass && (await this.#checkpoints.hasIncomplete());
   }
 }
 
+/** The agent that gets the request itself; null where something else does. */
+function firstAgentStep(step: StepNode): GranularStep | null {
+  if (isAgentStep(step)) return step;
+  const [first] = step.children ?? [];
+  return first === undefined || step.kind === "loop" ? null : firstAgentStep(first);
+}
+
 /** What may be otherwise the next time, from a clean history: a provider, a store, an agent that went astray. */
-function canPass(error: unknown): boolean {
+function mayPass(error: unknown): boolean {
   if (ModelCallError.isInstance(error)) return true;
   return (
     PawlError.isInstance(error) &&
     (error.recoverable || ["step_failed", "max_turns_exceeded"].includes(error.code)) &&
     !["paused", "run_busy"].includes(error.code)
   );
+}
+
+/**
+ * Where a person was asked about a call of the open turn, leaving that turn would lose the answer. Where only the provider or
+ * the store failed, the turns since the milestone are as good as they were, and paid for.
+ */
+function isToGoOnByTurn({ status, error }: RunRecord): boolean {
+  if (status === "queued" || status === "waiting") return true;
+  return status === "failed" && error !== null && isOutage(reviveError(error));
+}
+
+function isOutage(error: PawlError): boolean {
+  return (ModelCallError.isInstance(error) || StoreUnavailableError.isInstance(error)) && error.recoverable;
 }
 
 function sessionIdOf({ snapshot }: WorkerCheckpoint): string | null {
@@ -270,6 +328,6 @@ function sessionIdOf({ snapshot }: WorkerCheckpoint): string | null {
 }
 
 function notWritten(worker: string, error: unknown): string {
-  const why = error instanceof Error ? error.message : String(error);
+  const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
   return `The checkpoint of worker ${worker} could not be written: ${why}. The run goes on; after a crash it goes on from the milestone before.`;
 }

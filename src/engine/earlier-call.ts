@@ -72,7 +72,10 @@ async function lackingEvents(
   const first = receipt?.duplicateOf ?? null;
   const told = first === null ? receipt : ((await run.store.getToolCall(first))?.receipt ?? null);
   const events = told?.sessionEvents ?? [];
-  return events.length === 0 || (await run.store.isApplied(run.runId, first ?? toolCallId)) ? [] : events;
+  const origin = first ?? toolCallId;
+  if (events.length === 0 || (await run.store.isApplied(run.runId, origin))) return [];
+  await run.keeper.recall(origin);
+  return events;
 }
 
 /** What a call that has just come to its end is to the next one of its identity. */

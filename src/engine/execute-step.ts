@@ -19,7 +19,7 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
   const executor = registry.executorOf(step);
   const enter = (child: StepNode, childPlace: Place) => executeStep(registry, child, childPlace);
   const { run, context, input } = place;
-  const session = new CodeStepSession(run.keeper);
+  const session = new CodeStepSession(run.keeper, run.secrets);
   if (executor.storage === "none")
     return executor.execute(step, { ...place, instance: null, session, enter });
 
@@ -75,22 +75,24 @@ async function finish(
 ): Promise<void> {
   const changed = changedContext(context, isolated, instance.path);
   const { stepKey, path } = instance;
-  const planned = session.plan();
-  const boundary = await boundaryOf(run, path, planned);
-  const committed = run.keeper.commitOf(planned, boundary);
-  reach(run, "step:before-finish", path, 0);
-  const { checkpoint } = await run.store.finishStep(run.fence, {
-    stepKey,
-    output,
-    context: changed,
-    ...(committed === undefined ? {} : { session: committed }),
+  await run.keeper.whileHeld(async () => {
+    const planned = session.plan();
+    const boundary = await boundaryOf(run, path, planned);
+    const committed = run.keeper.commitOf(planned, boundary);
+    reach(run, "step:before-finish", path, 0);
+    const { checkpoint } = await run.store.finishStep(run.fence, {
+      stepKey,
+      output,
+      context: changed,
+      ...(committed === undefined ? {} : { session: committed }),
+    });
+    reach(run, "step:finished", path, 0);
+    run.keeper.adopt(planned, boundary !== null);
+    if (boundary !== null && checkpoint !== null)
+      await tellCheckpoint(run, path, 0, planned, { number: checkpoint, cursor: boundary.cursor });
   });
-  reach(run, "step:finished", path, 0);
-  run.keeper.adopt(planned, boundary !== null);
-  if (boundary !== null && checkpoint !== null)
-    await tellCheckpoint(run, path, 0, planned, { number: checkpoint, cursor: boundary.cursor });
   if (changed !== null) context.value = changed;
-  run.emit({ type: "step.finished", runId: run.runId, step: instance.path });
+  run.emit({ type: "step.finished", runId: run.runId, step: path });
 }
 
 /**
@@ -103,9 +105,8 @@ async function boundaryOf(
   { state }: PlannedSession,
 ): Promise<{ readonly type: "step_boundary"; readonly cursor: JsonObject } | null> {
   const { keeper, store, runId } = run;
-  const isChanged = state !== keeper.session.state;
-  if (!isChanged && !(await keeper.isAheadOfCheckpoint())) return null;
-  const last = (await store.listToolCalls(runId)).at(-1)?.toolCallId ?? null;
+  if (!(await keeper.isAheadOfCheckpoint(state))) return null;
+  const last = keeper.lastToolCall ?? (await store.listToolCalls(runId)).at(-1)?.toolCallId ?? null;
   return { type: "step_boundary", cursor: cursorOf(path, 0, last) };
 }
 

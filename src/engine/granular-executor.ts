@@ -51,13 +51,15 @@ async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Pro
   const { milestone } = frame.run;
   if (!milestone.isOpen) {
     const scope = await open();
-    if (scope.conversation.storedFingerprint === null)
+    if (scope.conversation.storedFingerprint === null && !milestone.wasAsked)
       await assertSameAsEarlierIteration(frame.run, frame.path, scope.document);
     return scope;
   }
   const left = await openScope(step, maxTurns, frame, true);
   const { storedFingerprint, isComplete } = left.conversation;
-  const from = isComplete ? null : milestone.take();
+  // All of its turns are there: nothing is left to go back for, and whoever it is by now only finishes it.
+  if (isComplete && storedFingerprint !== null) return { ...left, fingerprint: storedFingerprint.hash };
+  const from = milestone.take();
   if (from !== null && storedFingerprint !== null)
     await beginFromMilestone(left, from, () => openScope(step, maxTurns, frame, true));
   return open();
@@ -100,7 +102,7 @@ export async function openScope(
   const { stepKey } = instance;
   const fingerprint = fingerprintOf(document);
   const scope = { run, path, name, stepKey, prepared, options, document, fingerprint };
-  const prompt = isLeft ? "" : renderPrompt(scope, run.keeper.session.state);
+  const prompt = isLeft ? null : renderPrompt(scope, run.keeper.session.state);
   const conversation = await Conversation.load(run, stepKey, prepared, input, prompt, options);
   return { ...scope, conversation, lastTurn: conversation.firstTurn - 1 + maxTurns };
 }

@@ -9,15 +9,23 @@ export type SavedCheckpoint = { readonly snapshot: JsonObject; readonly cursor: 
  */
 export class MilestoneRequest {
   #from: MilestoneFrom | null;
+  #wasAsked: boolean;
 
   /** Null: steps go on where they were left. */
   constructor(from: MilestoneFrom | null) {
     this.#from = from;
+    this.#wasAsked = from !== null;
+  }
+
+  /** Whether somebody has let agents be others than they were, for as long as this worker has the run. */
+  get wasAsked(): boolean {
+    return this.#wasAsked;
   }
 
   /** Where nobody has asked for anything else. */
   orElse(from: MilestoneFrom): void {
     this.#from ??= from;
+    this.#wasAsked = true;
   }
 
   get isOpen(): boolean {

@@ -1,5 +1,5 @@
 import { CheckpointStoreError } from "../core/errors.ts";
-import type { JsonObject } from "../core/json.ts";
+import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { MilestoneFrom } from "./milestone-request.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
@@ -83,6 +83,7 @@ async function baseOf(
     case "last":
       return store.readCheckpoint(runId);
     case "given": {
+      assertOfRun(runId, from.snapshot);
       const known = await store.readCheckpoint(runId, from.checkpoint);
       if (known?.stepPath === step && !known.isSuperseded) return from;
       if (known !== null) return store.readCheckpoint(runId);
@@ -92,4 +93,14 @@ async function baseOf(
       );
     }
   }
+}
+
+/** A session has the id of its run. */
+function assertOfRun(runId: string, { session }: JsonObject): void {
+  const id = isJsonObject(session) ? session.id : runId;
+  if (id === runId) return;
+  throw new CheckpointStoreError(
+    `The checkpoint is of run ${JSON.stringify(id)}, and not of run ${runId}: give one of that run.`,
+    { reason: "other_run", paths: [] },
+  );
 }

@@ -128,7 +128,9 @@ export class RunTenure {
     const { slices, tags, trigger, mismatch } = this.#options.session;
     const session = new Session({ id: run.runId, createdAt: run.createdAt, slices, tags });
     return {
-      keeper: new SessionKeeper(this.#store, session, trigger, mismatch),
+      keeper: new SessionKeeper(this.#store, session, trigger, mismatch, (message) =>
+        this.#options.emit({ type: "warning", runId: run.runId, message }),
+      ),
       deadline: run.deadline,
       milestone: new MilestoneRequest(this.#options.from),
       runId: this.#fence.runId,

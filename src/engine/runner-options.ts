@@ -1,5 +1,7 @@
 import { ConfigurationError } from "../core/errors.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
 import type { Limit } from "../core/quota.ts";
+import { redact } from "../core/redaction.ts";
 import type { TokenEstimator } from "../core/token-estimate.ts";
 import type { Pricing } from "../core/usage.ts";
 import { CheckpointTrigger } from "../session/checkpoint-trigger.ts";
@@ -11,7 +13,7 @@ import type { CrashProbe } from "./crash-points.ts";
 import type { Deadline } from "./deadline.ts";
 import type { MilestoneFrom, SavedCheckpoint } from "./milestone-request.ts";
 import type { Clock, Random } from "./ports.ts";
-import type { Constraints, Policy } from "./run-rules.ts";
+import type { Constraints, Policy, RunRules } from "./run-rules.ts";
 import type { RunSessionOptions } from "./run-tenure.ts";
 import type { SliceMismatch } from "./session-keeper.ts";
 import { isAgentStep, type StepNode } from "./step.ts";
@@ -122,8 +124,11 @@ export function milestoneOf(from: ResumeOptions["from"]): MilestoneFrom | null {
   if (from === undefined || from === "turn") return null;
   if (from === "milestone") return { kind: "last" };
   if (from === "beginning") return { kind: "beginning" };
-  const checkpoint = typeof from === "object" ? from.cursor.checkpoint : undefined;
-  if (typeof checkpoint === "number") return { kind: "given", snapshot: from.snapshot, checkpoint };
+  const given: unknown = from;
+  if (isJsonObject(given) && isJsonObject(given.cursor) && isJsonObject(given.snapshot)) {
+    const { checkpoint } = given.cursor;
+    if (typeof checkpoint === "number") return { kind: "given", snapshot: given.snapshot, checkpoint };
+  }
   throw new ConfigurationError(
     `A run cannot be resumed from ${JSON.stringify(from)}: use "turn", "milestone", "beginning", or a checkpoint that onCheckpoint gave.`,
   );
@@ -148,4 +153,12 @@ export function sessionOptions(root: StepNode, options: RunnerOptions): RunSessi
 function agentSlices(step: StepNode): Slice[] {
   const own = isAgentStep(step) ? step.agent.slices : [];
   return [...own, ...(step.children ?? []).flatMap(agentSlices)];
+}
+
+/** The input is stored, and has to be: whoever goes on with the run needs it. */
+export function assertNoSecrets(input: Json, { secretKeys }: RunRules): void {
+  if (secretKeys.size === 0 || redact(input, secretKeys, []) === input) return;
+  throw new ConfigurationError(
+    "The input of the run holds a value under one of policy.secretKeys, and the input is stored: leave it out, and give tools their secrets where they are made, or from code with secret(…).",
+  );
 }

@@ -8,11 +8,10 @@ import {
   reviveError,
 } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
-import { redact } from "../core/redaction.ts";
 import { assertRunId } from "../core/step-path.ts";
 import { dependable, estimateTokens } from "../core/token-estimate.ts";
 import { assertPricing, UNPRICED } from "../core/usage.ts";
-import { openStore } from "../store/open-store.ts";
+import { withStore } from "../store/open-store.ts";
 import type {
   AttemptReason,
   Claim,
@@ -40,6 +39,7 @@ import { makeRules, type RunRules } from "./run-rules.ts";
 import { ofRun, type RunSessionOptions, RunTenure, resultOf } from "./run-tenure.ts";
 import {
   assertLimits,
+  assertNoSecrets,
   type GoingOnOptions,
   limitOf,
   milestoneOf,
@@ -118,7 +118,7 @@ export class Runner<O = unknown> {
 
   /** Goes on with a run that was interrupted, has failed, waits or was cancelled. */
   resume(runId: string, options: ResumeOptions = {}): Promise<RunResult<O>> {
-    return this.#withStore(async (store) => {
+    return withStore(this.#options.store, async (store) => {
       assertRunId(runId);
       const from: RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
       const run = await store.getRun(runId);
@@ -134,7 +134,7 @@ export class Runner<O = unknown> {
   }
 
   #run(input: Json, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
-    return this.#withStore(async (store) => {
+    return withStore(this.#options.store, async (store) => {
       assertJson(input, "The input of the run");
       assertNoSecrets(input, this.#rules);
       if (options.runId !== undefined) assertRunId(options.runId);
@@ -297,16 +297,6 @@ export class Runner<O = unknown> {
       listener({ type: "warning", runId, message: `onCheckpoint failed: ${why}` });
     }
   }
-
-  async #withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
-    if (this.#options.store !== undefined) return work(this.#options.store);
-    const store = await openStore();
-    try {
-      return await work(store);
-    } finally {
-      await store.close();
-    }
-  }
 }
 
 function goingOn(
@@ -326,14 +316,6 @@ export function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
   const step = target;
   const children = step.kind === "pipeline" ? (step.children ?? []) : [step];
   return { kind: "pipeline", name: step.name, children, inline: true };
-}
-
-/** The input is stored, and has to be: whoever goes on with the run needs it. */
-function assertNoSecrets(input: Json, { secretKeys }: RunRules): void {
-  if (secretKeys.size === 0 || redact(input, secretKeys, []) === input) return;
-  throw new ConfigurationError(
-    "The input of the run holds a value under one of policy.secretKeys, and the input is stored: leave it out, and give tools their secrets where they are made, or from code with secret(…).",
-  );
 }
 
 function assertSamePipeline(run: RunRecord, pipeline: string): void {

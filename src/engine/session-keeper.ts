@@ -40,14 +40,30 @@ export class SessionKeeper {
   readonly #store: Store;
   readonly #trigger: CheckpointTrigger;
   readonly #mismatch: SliceMismatch;
+  readonly #warn: (message: string) => void;
+  /** The call whose end this worker has seen last, for the cursor of a checkpoint. */
+  lastToolCall: string | null = null;
   /** The state as the store has it. An observer may have taken the session further: that goes into the next commit. */
   #stored: SessionState = EMPTY_STATE;
-  /** Slices that the store has in another version, or that are not of this session at all: written whole. */
-  #stale: ReadonlyMap<string, StoredSlice> = new Map();
-  /** Whether the session has changed since its last checkpoint; null where nobody looked. */
-  #isAhead: boolean | null = false;
+  /** Slices that the store has otherwise than the session, or that are not of the session at all: written whole. */
+  #stale: ReadonlyMap<string, StaleSlice> = new Map();
+  /** What is stored does not fit, and the session is about to be rolled back: until then nothing is written. */
+  #misfit: SnapshotRestoreError | null = null;
+  /** The state that the last checkpoint holds; null where nobody looked. */
+  #checkpointed: SessionState | null = EMPTY_STATE;
+  /** Earlier calls that tell the session again what they told it once. */
+  readonly #recalled = new Set<string>();
+  /** Those of them whose events the logs still have, since they are not rolled back. */
+  readonly #logged = new Set<string>();
 
-  constructor(store: Store, session: Session, trigger: CheckpointTrigger, mismatch: SliceMismatch) {
+  constructor(
+    store: Store,
+    session: Session,
+    trigger: CheckpointTrigger,
+    mismatch: SliceMismatch,
+    warn: (message: string) => void,
+  ) {
+    this.#warn = warn;
     this.#store = store;
     this.session = session;
     this.#trigger = trigger;
@@ -59,20 +75,27 @@ export class SessionKeeper {
    * or (`isLenient`) is about to go back to a checkpoint anyway: then what fits is taken up.
    */
   async load(isLenient: boolean): Promise<boolean> {
-    const stored = await this.#store.readSession(this.session.id);
-    if (stored.length === 0) return true;
     const { slices } = this.session;
-    const stale = stored.filter(({ name, version }) => slices.get(name)?.version !== version);
-    this.#stale = new Map(stale.map((slice) => [slice.name, slice]));
-    this.#isAhead = null;
+    const stored = await this.#store.readSession(this.session.id);
+    if (slices.names.length > 0) this.#checkpointed = null;
+    if (stored.length === 0) return true;
+    this.#markStale(stored.filter(({ name, version }) => slices.get(name)?.version !== version));
     try {
-      this.#takeUp(this.#mending(asStored(stored), (values) => slices.restore(values)));
+      const { state, isMended } = this.#mending(asStored(stored), (values) => slices.restore(values));
+      if (isMended) this.#markStale([...stored, ...[...slices].filter(({ name }) => state.has(name))]);
+      this.#takeUp(state);
       return true;
     } catch (error) {
       if (!SnapshotRestoreError.isInstance(error) || (this.#mismatch !== "fresh" && !isLenient)) throw error;
+      if (this.#mismatch !== "fresh") this.#misfit = error;
+      this.#markStale(stored);
       this.#takeUp(fitting(this.session, stored));
       return false;
     }
+  }
+
+  #markStale(slices: readonly StaleSlice[]): void {
+    this.#stale = new Map(slices.map((slice) => [slice.name, slice]));
   }
 
   #takeUp(state: SessionState): void {
@@ -81,12 +104,25 @@ export class SessionKeeper {
   }
 
   /** What does not fit is handed to the caller's own migration, where there is one. */
-  #mending(slices: StoredSlices, restore: (slices: StoredSlices) => SessionState): SessionState {
+  #mending(
+    slices: StoredSlices,
+    restore: (slices: StoredSlices) => SessionState,
+  ): { readonly state: SessionState; readonly isMended: boolean } {
     try {
-      return restore(slices);
+      return { state: restore(slices), isMended: false };
     } catch (error) {
       if (!SnapshotRestoreError.isInstance(error) || typeof this.#mismatch !== "function") throw error;
-      return restore(this.#mismatch(slices));
+      return { state: restore(this.#mismatch(slices)), isMended: true };
+    }
+  }
+
+  /** The session changes with a commit: what somebody else tells it while one is made comes after that. */
+  async whileHeld<T>(commit: () => Promise<T>): Promise<T> {
+    const release = this.session.hold();
+    try {
+      return await commit();
+    } finally {
+      release();
     }
   }
 
@@ -104,7 +140,7 @@ export class SessionKeeper {
       if (events.length === 0 || applied.has(origin)) continue;
       applied.add(origin);
       for (const event of events) {
-        state = this.session.slices.reduce(state, event);
+        state = this.apply(state, origin, event);
         const after = state;
         isMilestone ||= this.#trigger.shouldCheckpoint(
           event,
@@ -115,11 +151,32 @@ export class SessionKeeper {
     return { state, applied: [...applied], isMilestone };
   }
 
+  /** The state after an event; of which call, null for code that tells it itself. */
+  apply(state: SessionState, origin: string | null, event: SessionEvent): SessionState {
+    const { slices } = this.session;
+    if (origin === null || !this.#recalled.has(origin)) return slices.reduce(state, event);
+    try {
+      return slices.reduce(state, event, this.#logged.has(origin) ? "state" : null);
+    } catch (error) {
+      // It was told to an earlier version, or to another state. The call is not made again, so it cannot be told anew.
+      const why = error instanceof Error ? error.message : String(error);
+      this.#warn(`What ${origin} told the session does not fit it any more and was left out: ${why}`);
+      return state;
+    }
+  }
+
+  /** An earlier call is about to tell the session again what it told once: looks what the session still has of it. */
+  async recall(origin: string): Promise<void> {
+    this.#recalled.add(origin);
+    if (await this.#store.isForgotten(this.session.id, origin)) this.#logged.add(origin);
+  }
+
   /** What a commit writes of it: undefined where it changes nothing. */
   commitOf(
     planned: PlannedSession,
     checkpoint: { readonly type: CheckpointType; readonly cursor: JsonObject } | null,
   ): SessionCommit | undefined {
+    if (this.#misfit !== null) throw this.#misfit;
     const { state, applied } = planned;
     const slices = this.#changesTo(state);
     if (slices.length === 0 && applied.length === 0 && checkpoint === null) return undefined;
@@ -142,20 +199,17 @@ export class SessionKeeper {
   /** Follows a commit. */
   adopt({ state }: PlannedSession, isCheckpoint: boolean): void {
     this.#stale = new Map();
-    if (isCheckpoint) this.#isAhead = false;
-    else if (state !== this.#stored) this.#isAhead = true;
+    if (isCheckpoint) this.#checkpointed = state;
     this.#takeUp(state);
   }
 
-  /** Whether a checkpoint taken now would hold something that the last one does not. */
-  async isAheadOfCheckpoint(): Promise<boolean> {
-    this.#isAhead ??= await this.#differsFromCheckpoint();
-    return this.#isAhead;
-  }
-
-  async #differsFromCheckpoint(): Promise<boolean> {
+  /** Whether a checkpoint of this state would hold something that the last one does not. */
+  async isAheadOfCheckpoint(state: SessionState): Promise<boolean> {
+    const { slices } = this.session;
+    if (this.#checkpointed !== null)
+      return sliceChanges(slices, this.#checkpointed, state).some(({ kind }) => kind === "state");
     const last = await this.#store.readCheckpoint(this.session.id);
-    const now: Json = this.session.snapshot().toJSON().slices ?? {};
+    const now: Json = this.session.snapshot(state).toJSON().slices ?? {};
     return canonicalJson(last?.snapshot.slices ?? {}) !== canonicalJson(now);
   }
 
@@ -173,7 +227,7 @@ export class SessionKeeper {
       const snapshot = Snapshot.fromJSON(json);
       return this.#mending(snapshot.slices, (slices) =>
         this.session.restored(new Snapshot(snapshot.session, slices)),
-      );
+      ).state;
     } catch (error) {
       if (SnapshotRestoreError.isInstance(error) && this.#mismatch === "fresh") return null;
       throw error;
@@ -192,12 +246,15 @@ export class SessionKeeper {
   /** Follows the beginning of a new line of history. */
   rollBack({ state }: RolledBackSession): void {
     this.#stale = new Map();
-    this.#isAhead = false;
+    this.#checkpointed = state;
+    this.#misfit = null;
     this.#takeUp(state);
   }
 }
 
-function emptied({ name, kind, version }: StoredSlice): SliceChange {
+type StaleSlice = Pick<StoredSlice, "name" | "kind" | "version">;
+
+function emptied({ name, kind, version }: StaleSlice): SliceChange {
   return { name, kind, version, length: 0, items: [] };
 }
 

@@ -44,6 +44,7 @@ export type CallIdentity = {
   readonly hash: Buffer;
   readonly dedupe: "call" | "effect";
   readonly keyOf: (occurrence: number) => Buffer;
+  readonly keyIn: (scope: "call" | "effect", occurrence: number) => Buffer;
   /** What is wrong with the tool's own identity function. */
   readonly problem: string | null;
 };
@@ -90,10 +91,17 @@ function identityBy(
   dedupe: CallIdentity["dedupe"],
   problem: string | null,
 ): CallIdentity {
-  const scope = dedupe === "effect" ? ({ kind: "effect" } as const) : ({ kind: "call", stepPath } as const);
-  const keyOf = (occurrence: number) =>
-    toolCallKey({ runId: run.runId, namespace, tool: name, identityHash: hash, scope, occurrence });
-  return { hash, dedupe, keyOf, problem };
+  const scopes = { effect: { kind: "effect" }, call: { kind: "call", stepPath } } as const;
+  const keyIn = (scope: CallIdentity["dedupe"], occurrence: number) =>
+    toolCallKey({
+      runId: run.runId,
+      namespace,
+      tool: name,
+      identityHash: hash,
+      scope: scopes[scope],
+      occurrence,
+    });
+  return { hash, dedupe, keyOf: (occurrence) => keyIn(dedupe, occurrence), keyIn, problem };
 }
 
 type Identity = {

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { ConfigurationError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
+import { zodJsonSchema } from "../core/zod-json-schema.ts";
 
 /** How a tool's input is described to a model and read back from it. */
 export interface ToolInput {
@@ -35,20 +35,5 @@ function parse(
   } catch (error) {
     if (error instanceof z.core.$ZodAsyncError) return schema.safeParseAsync(input);
     throw error;
-  }
-}
-
-/** The JSON Schema of what a zod schema takes in, without the `$schema` line, which says nothing about the input. */
-export function zodJsonSchema(schema: z.ZodType, name = "The schema"): JsonObject {
-  try {
-    const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: "input" });
-    return JSON.parse(JSON.stringify(jsonSchema)) as JsonObject;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigurationError(
-      `${name} has no JSON Schema that a model could be shown: ${why}.`,
-      {},
-      { cause: error },
-    );
   }
 }

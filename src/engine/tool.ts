@@ -4,8 +4,9 @@ import type { Json } from "../core/json.ts";
 import type { NetworkPolicy } from "../core/network-policy.ts";
 import type { ReconcileStatus, RecoveryClass, SideEffectClass } from "../core/tool-call-decision.ts";
 import type { ToolAnnotations } from "../core/tool-classification.ts";
+import { zodJsonSchema } from "../core/zod-json-schema.ts";
 import type { SessionView } from "../session/session-view.ts";
-import { type ToolInput, zodInput, zodJsonSchema } from "./tool-schema.ts";
+import { type ToolInput, zodInput } from "./tool-schema.ts";
 
 /** What a tool is told about the call it serves. */
 export interface ToolCallContext {

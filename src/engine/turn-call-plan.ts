@@ -119,6 +119,8 @@ async function caseOf(
   const { run, stepKey, path, name, options } = scope;
   const idempotencyKey = known?.idempotencyKey ?? identity.keyOf(occurrence).toString("hex");
   const isSettled = known !== null && known.receipt !== null;
+  const origin = known?.receipt?.duplicateOf ?? null;
+  if (origin !== null && known?.receipt?.sessionEvents.length !== 0) await run.keeper.recall(origin);
   // A call that was dispatched is past the question of its identity.
   const isNew = known === null || known.status === "prepared";
   const payload =
@@ -149,8 +151,9 @@ async function earlierCallOf(
   occurrence: number,
   isNew: boolean,
 ): Promise<EarlierCall> {
-  if (isNew && identity.dedupe === "call" && tool?.isOfSession !== true) {
-    const met = await conversation.abandoned.meet(identity);
+  if (isNew && tool?.isOfSession !== true) {
+    const { abandoned } = conversation;
+    const met = await (identity.dedupe === "call" ? abandoned.meet(identity) : abandoned.had(identity));
     if (met !== null) return succeededCall(run, met);
   }
   const isHarmless = tool?.recovery === "repeat" && identity.dedupe === "call";

@@ -175,6 +175,7 @@ class TurnCallRun {
     const toolCallId = this.#idOf(callIndex);
     this.#results.set(callIndex, { toolCallId, part, status, events, output, tokens });
     this.#calls.told.tell(callIndex, duplicateOf ?? toolCallId, events);
+    this.#scope.run.keeper.lastToolCall = toolCallId;
   }
 
   async #store(callIndex: number): Promise<void> {

@@ -141,9 +141,17 @@ async function replayTurn(scope: TurnScope, turnIndex: number): Promise<Answered
 
 /** Runs the tools and commits the turn. Resolves to whether the agent is done. */
 async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean> {
+  const called = await runTurnCalls(scope, turn.turnIndex, turn.calls);
+  return scope.run.keeper.whileHeld(() => commitTurn(scope, turn, called));
+}
+
+async function commitTurn(
+  scope: TurnScope,
+  turn: AnsweredTurn,
+  { results, unstored }: Awaited<ReturnType<typeof runTurnCalls>>,
+): Promise<boolean> {
   const { run, conversation, path, stepKey } = scope;
   const { turnIndex, response } = turn;
-  const { results, unstored } = await runTurnCalls(scope, turnIndex, turn.calls);
   const verdict = await judge(scope, turn, unstored);
   const group = turnGroup(scope, turn, results, verdict.followUp);
   const { isComplete, planned, nextPrompt } = verdict;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { zodJsonSchema } from "../core/zod-json-schema.ts";
 import type { Section } from "./prompt-section.ts";
 
 /** What a prompt is told from outside, and which of its sections use it. */
@@ -96,15 +97,5 @@ function jsonSchemaOf(prompt: string, schema: unknown): JsonObject {
     throw new ConfigurationError(
       `The parameters of prompt ${prompt} are no zod object: use z.object({ … }).`,
     );
-  try {
-    const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: "input" });
-    return JSON.parse(JSON.stringify(jsonSchema)) as JsonObject;
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigurationError(
-      `The parameters of prompt ${prompt} have no JSON Schema: ${why}.`,
-      { prompt },
-      { cause: error },
-    );
-  }
+  return zodJsonSchema(schema, `The schema of the parameters of prompt ${prompt}`);
 }

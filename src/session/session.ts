@@ -51,9 +51,10 @@ export class Session implements SessionView {
   #children: readonly string[] = [];
   #tags: Tags;
   #state: SessionState;
-  /** Changes that observers have asked for while they were told of another. */
+  /** Changes that were asked for while observers were told of another, or while the session was held. */
   #waiting: (() => SessionState)[] = [];
   #isTelling = false;
+  #holds = 0;
   #isClosed = false;
 
   constructor(options: SessionOptions) {
@@ -109,9 +110,27 @@ export class Session implements SessionView {
     );
   }
 
-  /** What was computed aside from this session's state takes effect. */
+  /** What was computed aside from this session's state takes effect, at once even while it is held. */
   adopt(state: SessionState): void {
-    this.#change(() => state);
+    this.#assertChangeable();
+    if (this.#isTelling) this.#waiting.push(() => state);
+    else this.#takeEffect(() => state);
+  }
+
+  /**
+   * Keeps the state as it is, while something is computed from it aside, until the returned function is called or that is
+   * adopted. What is asked for meanwhile waits.
+   */
+  hold(): () => void {
+    let isHeld = true;
+    this.#holds++;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#holds--;
+      if (this.#holds === 0 && !this.#isTelling && this.#waiting.length > 0 && !this.#isClosed)
+        this.#takeEffect(() => this.#state);
+    };
   }
 
   /** Of the present state, unless another is given. A slice without values is not in it. */
@@ -166,13 +185,17 @@ export class Session implements SessionView {
   }
 
   #change(change: () => SessionState): void {
-    this.#assertOpen();
-    if (this.slices.isReducing)
-      throw new ConfigurationError(
-        `A reducer tried to change session ${this.id}: a reducer only returns its values.`,
-      );
-    if (this.#isTelling) this.#waiting.push(change);
+    this.#assertChangeable();
+    if (this.#isTelling || this.#holds > 0) this.#waiting.push(change);
     else this.#takeEffect(change);
+  }
+
+  #assertChangeable(): void {
+    this.#assertOpen();
+    if (!this.slices.isReducing) return;
+    throw new ConfigurationError(
+      `A reducer tried to change session ${this.id}: a reducer only returns its values.`,
+    );
   }
 
   #takeEffect(change: () => SessionState): void {
@@ -181,9 +204,10 @@ export class Session implements SessionView {
     this.#isTelling = true;
     try {
       this.#tell(before);
-      for (let taken = 0; this.#waiting.length > 0 && !this.#isClosed; taken++) this.#takeWaiting(taken);
+      for (let taken = 0; this.#waiting.length > 0 && this.#holds === 0 && !this.#isClosed; taken++)
+        this.#takeWaiting(taken);
     } finally {
-      this.#waiting = [];
+      if (this.#holds === 0) this.#waiting = [];
       this.#isTelling = false;
     }
   }

@@ -4,7 +4,7 @@ import { isJsonObject, type Json } from "../core/json.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 import { frozenJson } from "./frozen-json.ts";
 import { restoreSlice, type StoredSlices } from "./restore-slice.ts";
-import type { Reducer, Slice } from "./slice.ts";
+import type { Reducer, Slice, SliceKind } from "./slice.ts";
 import { checkValue } from "./slice-value.ts";
 
 export type { StoredSlice, StoredSlices } from "./restore-slice.ts";
@@ -66,8 +66,15 @@ export class SliceSet implements Iterable<Slice> {
     return this.#slices.values();
   }
 
-  /** The state that an event leads to: the same one where it changes nothing. All slices take it, or none does. */
-  reduce(state: SessionState, event: SessionEvent): SessionState {
+  knows(eventType: string): boolean {
+    return this.#routes.has(eventType);
+  }
+
+  /**
+   * The state that an event leads to: the same one where it changes nothing. All slices take it, or none does; with `kind`,
+   * all of that kind.
+   */
+  reduce(state: SessionState, event: SessionEvent, kind: SliceKind | null = null): SessionState {
     const owned = ownEvent(event);
     const routes = this.#routes.get(owned.type);
     if (routes === undefined) throw this.#unknownEvent(owned.type);
@@ -79,6 +86,7 @@ export class SliceSet implements Iterable<Slice> {
     this.#isReducing = true;
     try {
       for (const route of routes) {
+        if (kind !== null && route.slice.kind !== kind) continue;
         const before = valuesOf(state, route.slice.name);
         const after = reduceSlice(route, before, owned);
         if (after !== before) changes.set(route.slice.name, after);

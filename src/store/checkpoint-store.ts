@@ -45,7 +45,8 @@ export interface CheckpointStore {
 
   persistCheckpoint(checkpoint: WorkerCheckpoint): Promise<void>;
 
-  markCompleted(): Promise<void>;
+  /** What was asked in this run is done, or given up. Another request that the worker has by now stays as it is. */
+  markCompleted(runId: string): Promise<void>;
 
   /** Puts a checkpoint that cannot be used out of the way, and keeps it. Resolves to where it is now, or null where there was none. */
   setCheckpointAside(): Promise<string | null>;

@@ -65,9 +65,8 @@ export class DatabaseCheckpointStore implements CheckpointStore {
     return Promise.resolve();
   }
 
-  async markCompleted(): Promise<void> {
-    const work = await this.#store.findWork(this.worker);
-    if (work !== null) await this.#store.completeWork(this.worker, work.runId);
+  markCompleted(runId: string): Promise<void> {
+    return this.#store.completeWork(this.worker, runId);
   }
 
   /** Going on from the beginning supersedes it: it is kept, and not the last one any more. */

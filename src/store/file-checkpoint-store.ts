@@ -103,8 +103,11 @@ export class FileCheckpointStore implements CheckpointStore {
     await this.#writing(() => this.#directory.replace("checkpoint.json", text));
   }
 
-  async markCompleted(): Promise<void> {
-    await this.#writing(() => this.#directory.replace("completed", ""));
+  async markCompleted(runId: string): Promise<void> {
+    await this.#writing(async (files) => {
+      const kept = wholeOf(await this.#read(files, "request.json", asRequest));
+      if (kept === null || kept.runId === runId) await this.#directory.replace("completed", "");
+    });
   }
 
   setCheckpointAside(): Promise<string | null> {

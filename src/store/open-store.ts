@@ -18,6 +18,17 @@ export async function openStore(
   return SqliteStore.open(sqliteFile(url), options);
 }
 
+/** With the store that was given; or with the default one, opened for this and closed after it. */
+export async function withStore<T>(given: Store | undefined, work: (store: Store) => Promise<T>): Promise<T> {
+  if (given !== undefined) return work(given);
+  const store = await openStore();
+  try {
+    return await work(store);
+  } finally {
+    await store.close();
+  }
+}
+
 function sqliteFile(url: string): string {
   if (url === ":memory:") return url;
   const path = url.startsWith("file://") ? pathOfUrl(url) : (/^file:(.+)$/.exec(url)?.[1] ?? null);

@@ -223,6 +223,8 @@ export interface StoreReader {
   readSession(runId: string): Promise<readonly StoredSlice[]>;
   /** Whether the present session has what this call told it. */
   isApplied(runId: string, toolCallId: string): Promise<boolean>;
+  /** Whether the session had it and was rolled back since: its logs have it still. */
+  isForgotten(runId: string, toolCallId: string): Promise<boolean>;
   listCheckpoints(runId: string): Promise<readonly CheckpointRecord[]>;
   /** A checkpoint with its snapshot: that of this number, or the last one that the session was not rolled back behind. */
   readCheckpoint(runId: string, checkpoint?: number): Promise<CheckpointSnapshot | null>;

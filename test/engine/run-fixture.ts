@@ -184,7 +184,7 @@ export async function beginRun(
   const lease = new LeaseKeeper(store, fence, systemClock, 30_000, readClock(systemClock), () => undefined);
   onTestFinished(() => lease.stop());
   const session = new Session({ id: runId, createdAt: 0, slices: [] });
-  const keeper = new SessionKeeper(store, session, new CheckpointTrigger(), "stop");
+  const keeper = new SessionKeeper(store, session, new CheckpointTrigger(), "stop", () => undefined);
   const run: RunHandle = {
     runId,
     fence,
@@ -228,7 +228,7 @@ export async function beginRun(
     openScope: (other = step, givenInput = input) => {
       const { children, maxTurns } = turnLoopOf(other);
       const enter = () => Promise.reject(new Error("One turn enters nothing."));
-      const told = new CodeStepSession(run.keeper);
+      const told = new CodeStepSession(run.keeper, run.secrets);
       const frame = {
         run,
         path,

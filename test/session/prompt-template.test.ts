@@ -122,7 +122,7 @@ describe("a prompt template", () => {
     ["what is no section", { sections: [{ key: "a", title: "A" }] }, /make it with markdown/],
     ["two sections of one key", { sections: [objective, objective] }, /two sections with the key objective/],
     ["parameters that are no object", { parameters: z.string() }, /are no zod object/],
-    ["parameters without a JSON Schema", { parameters: z.object({ at: z.date() }) }, /have no JSON Schema/],
+    ["parameters without a JSON Schema", { parameters: z.object({ at: z.date() }) }, /has no JSON Schema/],
   ])("is refused with %s", (_what, change, message) => {
     const make = () => promptTemplate({ ...base, parameters, sections: [objective], ...change });
     expect(make).toThrow(ConfigurationError);

@@ -27,7 +27,7 @@ const incomplete = async (store: FileCheckpointStore) => {
 };
 const completed = async (store: FileCheckpointStore) => {
   await incomplete(store);
-  await store.markCompleted();
+  await store.markCompleted(request(1).runId);
 };
 
 const scenarios: readonly Scenario[] = [
@@ -52,7 +52,7 @@ const scenarios: readonly Scenario[] = [
   {
     what: "it is marked as completed",
     before: incomplete,
-    act: (store) => store.markCompleted(),
+    act: (store) => store.markCompleted(request(1).runId),
     states: ["run-1 1 -", "run-1 1 completed"],
   },
   {

@@ -126,7 +126,7 @@ test("a store writes nothing before it has the worker, and nothing after it gave
   const writes = () => [
     store.begin(request(1)),
     store.persistCheckpoint(checkpoint(1)),
-    store.markCompleted(),
+    store.markCompleted(request(1).runId),
     store.setCheckpointAside(),
   ];
   for (const write of writes()) await expect(write).rejects.toBeInstanceOf(ConfigurationError);

@@ -17,7 +17,7 @@ const acts: Readonly<Record<string, (store: FileCheckpointStore) => Promise<unkn
   hasIncomplete: (store) => store.hasIncomplete(),
   begin: (store) => store.begin(request(1)),
   persistCheckpoint: (store) => store.persistCheckpoint(checkpoint(1)),
-  markCompleted: (store) => store.markCompleted(),
+  markCompleted: (store) => store.markCompleted(request(1).runId),
   setCheckpointAside: (store) => store.setCheckpointAside(),
   acquire: (store) => store.acquire(),
 };

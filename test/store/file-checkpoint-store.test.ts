@@ -28,7 +28,7 @@ describe("a worker's directory", () => {
     expect(filesIn(directory)).toEqual(["request.json"]);
     await store.persistCheckpoint(checkpoint(1));
     expect(filesIn(directory)).toEqual(["checkpoint.json", "request.json"]);
-    await store.markCompleted();
+    await store.markCompleted(request(1).runId);
     expect(filesIn(directory)).toEqual(["checkpoint.json", "completed", "request.json"]);
 
     expect(JSON.parse(textIn(directory, "request.json"))).toEqual({
@@ -47,7 +47,7 @@ describe("a worker's directory", () => {
     const store = await held(join(parent, "worker-1"));
     await store.begin(request(1));
     await store.persistCheckpoint(checkpoint(1));
-    await store.markCompleted();
+    await store.markCompleted(request(1).runId);
     const mode = (path: string) => (statSync(path).mode & 0o777).toString(8);
     expect([mode(parent), mode(store.worker)]).toEqual(["700", "700"]);
     const names = readdirSync(store.worker);
@@ -109,7 +109,7 @@ describe("what was stored", () => {
     await look();
     await store.persistCheckpoint(checkpoint(1));
     await look();
-    await store.markCompleted();
+    await store.markCompleted(request(1).runId);
     await look();
     expect(seen).toEqual([
       [false, false],
@@ -123,7 +123,7 @@ describe("what was stored", () => {
     const store = await held(directory);
     await store.begin(request(1));
     await store.persistCheckpoint(checkpoint(1));
-    await store.markCompleted();
+    await store.markCompleted(request(1).runId);
     await store.begin(request(2));
     expect(filesIn(directory)).toEqual(["request.json"]);
     expect(await store.loadRequest()).toEqual(request(2));

@@ -2,6 +2,7 @@ CREATE TABLE applied_calls (
   run_no INTEGER NOT NULL REFERENCES runs (run_no),
   call_no INTEGER NOT NULL REFERENCES tool_calls (call_no),
   event_seq INTEGER NOT NULL,
+  forgotten INTEGER NOT NULL,
   PRIMARY KEY (run_no, call_no)
 ) STRICT, WITHOUT ROWID;
 

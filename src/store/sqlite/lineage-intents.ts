@@ -1,6 +1,7 @@
 import { canonicalJson } from "../../core/canonical-json.ts";
 import type { Fence, NewLineage } from "../store.ts";
 import type { Database, Row } from "./database.ts";
+import { digestOf } from "./digest.ts";
 import { granularState } from "./granular-state.ts";
 import { openModelCalls } from "./model-calls.ts";
 import type { RunHead } from "./run-head.ts";
@@ -58,6 +59,7 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
     baseTurn,
     ...(checkpoint === null ? {} : { from: checkpoint }),
     ...(openTurn === null ? {} : { openTurn }),
+    digest: digestOf(firstTurn, baseTurn, openTurn, checkpoint),
     ...(slices.length === 0 ? {} : { slices }),
   });
   return firstTurn;
@@ -93,7 +95,11 @@ function rollBack(
   { checkpoint, slices }: NewLineage,
   eventSeq: number,
 ): ReturnType<typeof writeSlices> {
-  database.run("DELETE FROM applied_calls WHERE run_no = ? AND event_seq > ?", run.runNo, eventSeq);
+  database.run(
+    "UPDATE applied_calls SET forgotten = 1 WHERE run_no = ? AND event_seq > ?",
+    run.runNo,
+    eventSeq,
+  );
   database.run(
     "UPDATE checkpoints SET superseded = 1 WHERE run_no = ? AND checkpoint_index > ? AND superseded = 0",
     run.runNo,

@@ -32,12 +32,23 @@ export function readSession(database: Database, runId: string): StoredSlice[] {
 }
 
 export function isApplied(database: Database, runId: string, toolCallId: string): boolean {
+  return appliedRow(database, runId, toolCallId)?.int("forgotten") === 0;
+}
+
+export function isForgotten(database: Database, runId: string, toolCallId: string): boolean {
+  return appliedRow(database, runId, toolCallId)?.int("forgotten") === 1;
+}
+
+function appliedRow(database: Database, runId: string, toolCallId: string): Row | null {
   const run = findRun(database, runId);
   if (run === null) throw runNotFound(runId);
   const callNo = callNoOfId(database, run, toolCallId);
-  if (callNo === null) return false;
-  const query = "SELECT 1 AS found FROM applied_calls WHERE run_no = ? AND call_no = ?";
-  return database.get(query, run.runNo, callNo) !== null;
+  if (callNo === null) return null;
+  return database.get(
+    "SELECT forgotten FROM applied_calls WHERE run_no = ? AND call_no = ?",
+    run.runNo,
+    callNo,
+  );
 }
 
 const CHECKPOINTS = "SELECT checkpoints.*, step_path FROM checkpoints JOIN run_steps USING (step_no)";

@@ -79,7 +79,13 @@ function markApplied(database: Database, run: RunHead, toolCallId: string): void
   const callNo = callNoOfId(database, run, toolCallId);
   if (callNo === null) throw new Error(`Run ${run.runId} has no call ${toolCallId}: nothing was written.`);
   // The event that tells of it is the next one of the run.
-  database.run("INSERT OR IGNORE INTO applied_calls VALUES (?, ?, ?)", run.runNo, callNo, run.eventSeq + 1);
+  database.run(
+    `INSERT INTO applied_calls VALUES (?, ?, ?, 0)
+       ON CONFLICT DO UPDATE SET event_seq = excluded.event_seq, forgotten = 0 WHERE forgotten = 1`,
+    run.runNo,
+    callNo,
+    run.eventSeq + 1,
+  );
 }
 
 /** The number of a call's row by its id; null where the run has no such call. */

@@ -290,6 +290,10 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => sessions.isApplied(this.#database, runId, toolCallId));
   }
 
+  isForgotten(runId: string, toolCallId: string): Promise<boolean> {
+    return this.#read(() => sessions.isForgotten(this.#database, runId, toolCallId));
+  }
+
   listCheckpoints(runId: string): Promise<readonly contract.CheckpointRecord[]> {
     return this.#read(() => sessions.listCheckpoints(this.#database, runId));
   }

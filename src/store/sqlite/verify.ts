@@ -3,12 +3,12 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { toolCallId } from "../../core/step-path.ts";
 import { waitId } from "../../core/wait.ts";
 import type { Verification, VerificationProblem } from "../store.ts";
-import type { Database, Row } from "./database.ts";
+import type { Database } from "./database.ts";
 import { digestOf } from "./digest.ts";
 import { chainHash, NO_EVENT_HASH, parseJson, requireRunNo } from "./run-row.ts";
-import { storedCheckpointDigest } from "./session-rows.ts";
 import { storedReceiptDigest, storedToolCallDigest, storedTryDigest } from "./tool-call-rows.ts";
 import { TURNS_OF_STEP } from "./turn-number.ts";
+import { readSessionRows, ToldSession } from "./verify-session.ts";
 import { storedAnswerDigest } from "./wait-readers.ts";
 
 /**
@@ -49,6 +49,7 @@ function readChain(database: Database, runNo: number, found: Found): Told {
   const digests = new Map<string, string>();
   const run = database.get("SELECT run_id, event_seq, event_hash FROM runs WHERE run_no = ?", runNo);
   if (run === null) throw new Error(`Run ${runNo} is gone.`);
+  const session = new ToldSession(run.text("run_id"));
   let [expected, previous, isOld]: [number, Uint8Array, boolean] = [1, NO_EVENT_HASH, false];
   for (const event of database.iterate("SELECT * FROM events WHERE run_no = ? ORDER BY seq", runNo)) {
     const [seq, type, text] = [event.int("seq"), event.text("type"), event.text("data")];
@@ -62,13 +63,14 @@ function readChain(database: Database, runNo: number, found: Found): Told {
     const data = parse(text);
     if (type === "run.created" && data.input === undefined) isOld = true;
     collectDigests(run.text("run_id"), type, data, digests);
-    collectSession(run.text("run_id"), data, digests);
+    session.take(seq, type, data);
   }
   const last = run.int("event_seq");
   for (; expected <= last; expected++) found(`event ${expected}`, "is missing");
   if (expected > last + 1) found(`event ${expected - 1}`, "was never written by Pawl");
   else if (!Buffer.from(run.bytes("event_hash")).equals(previous))
     found(`event ${last}`, "is not the one that the run ended its log with");
+  for (const [row, digest] of session.digests()) digests.set(row, digest);
   return { events: last, digests, isOld };
 }
 
@@ -109,31 +111,6 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
     tell(`receipt ${call(index)}`, digest);
   }
   if (type === "wait.answered") tell(`wait ${waitId(runId, Number(data.wait))}`, data.answer);
-}
-
-/** The session is what its changes made of it, one after the other: the last word about each item counts. */
-function collectSession(runId: string, data: JsonObject, digests: Map<string, string>): void {
-  for (const change of list(data.slices)) {
-    const [name, length, items, own] = list(change);
-    if (typeof name !== "string" || typeof length !== "number") continue;
-    if (length === 0) digests.delete(`slice ${name}`);
-    else if (typeof own === "string") digests.set(`slice ${name}`, own);
-    for (const item of list(items)) {
-      const [index, digest] = list(item);
-      if (typeof digest === "string") digests.set(sliceRow(name, Number(index)), digest);
-    }
-    for (let i = length; digests.delete(sliceRow(name, i)); i++);
-  }
-  const [checkpoint, digest] = list(data.checkpoint);
-  if (typeof digest === "string") digests.set(checkpointRow(runId, Number(checkpoint)), digest);
-}
-
-function sliceRow(name: string, index: number): string {
-  return `slice ${name}[${index}]`;
-}
-
-function checkpointRow(runId: string, checkpoint: number): string {
-  return `checkpoint ${runId}~${checkpoint}`;
 }
 
 function tryRow(id: string, attempt: number): string {
@@ -181,26 +158,6 @@ function readRows(database: Database, runNo: number, runId: string): Map<string,
   for (const row of database.iterate(waits, runNo))
     rows.set(`wait ${waitId(runId, row.int("wait_index"))}`, storedAnswerDigest(row));
   return rows;
-}
-
-function readSessionRows(database: Database, runNo: number, runId: string, rows: Map<string, string>): void {
-  for (const row of database.iterate("SELECT * FROM slices WHERE run_no = ?", runNo))
-    rows.set(`slice ${row.text("slice_name")}`, digestOf(row.text("kind"), row.int("version")));
-  for (const row of database.iterate("SELECT * FROM slice_items WHERE run_no = ?", runNo))
-    rows.set(sliceRow(row.text("slice_name"), row.int("item_index")), digestOf(row.text("value")));
-  for (const row of database.iterate("SELECT * FROM checkpoints WHERE run_no = ?", runNo)) {
-    const name = checkpointRow(runId, row.int("checkpoint_index"));
-    rows.set(name, checkpointDigest(row));
-  }
-}
-
-/** What does not even unpack is not what was written. */
-function checkpointDigest(row: Row): string {
-  try {
-    return storedCheckpointDigest(row);
-  } catch {
-    return "unreadable";
-  }
 }
 
 const CALLS = [

@@ -57,6 +57,12 @@ describe("a session that nobody has laid hand on", () => {
 
 describe("a changed row of a session is named, and nothing else is", () => {
   const cases: readonly (readonly [what: string, sql: string, row: string])[] = [
+    ["whether one can be gone back to", changed(checkpoint(2), "superseded = 0"), "checkpoint session~2"],
+    [
+      "what a line goes on from",
+      `UPDATE lineages SET base_turn = base_turn + 1 WHERE step_no IN (SELECT step_no FROM run_steps WHERE run_no = ${RUN_NO})`,
+      "lineage session/draft~1",
+    ],
     [
       "the version of a slice",
       `UPDATE slices SET version = version + 1 WHERE run_no = ${RUN_NO} AND slice_name = 'plan'`,
@@ -145,7 +151,7 @@ describe("a changed row of a session is named, and nothing else is", () => {
   it("where a line went on from", async () => {
     const change = `UPDATE events SET data = json_set(data, '$.from', 2)
                      WHERE run_no = ${RUN_NO} AND type = 'lineage.begun'`;
-    await expectNamed(new TamperedStore(template).change(change), "event 13");
+    await expectNamed(new TamperedStore(template).change(change), "event 13", "checkpoint session~2");
   });
 });
 

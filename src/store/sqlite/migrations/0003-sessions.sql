@@ -53,11 +53,13 @@ CREATE TABLE slice_items (
   PRIMARY KEY (run_no, slice_name, item_index)
 ) STRICT, WITHOUT ROWID;
 
--- Calls whose events the present session has, and since which event of the run: a rollback forgets the later ones.
+-- Calls whose events the session has, and since which event of the run: a rollback makes it forget the later ones, but for
+-- its logs, which are not rolled back.
 CREATE TABLE applied_calls (
   run_no INTEGER NOT NULL REFERENCES runs (run_no),
   call_no INTEGER NOT NULL REFERENCES tool_calls (call_no),
   event_seq INTEGER NOT NULL,
+  forgotten INTEGER NOT NULL,
   PRIMARY KEY (run_no, call_no)
 ) STRICT, WITHOUT ROWID;
 

@@ -1,0 +1,14 @@
+import { z } from "zod";
+import { ConfigurationError } from "./errors.ts";
+import type { JsonObject } from "./json.ts";
+
+/** The JSON Schema of what a zod schema takes in, without the `$schema` line, which says nothing about the input. */
+export function zodJsonSchema(schema: z.ZodType, name = "The schema"): JsonObject {
+  try {
+    const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: "input" });
+    return JSON.parse(JSON.stringify(jsonSchema)) as JsonObject;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigurationError(`${name} has no JSON Schema: ${why}.`, {}, { cause: error });
+  }
+}
