@@ -3,6 +3,7 @@ import { backoffMs } from "../core/backoff.ts";
 import { assertJson, canonicalJson } from "../core/canonical-json.ts";
 import {
   CheckpointStoreError,
+  DeadlineExceededError,
   ModelCallError,
   PawlError,
   ResumeError,
@@ -98,13 +99,17 @@ export class DurableMainLoop<O = unknown> {
   async #execute(store: Store, request: Json, options: ExecuteOptions): Promise<ExecuteResult<O>> {
     const work = await this.#begin(store, request, options);
     const runner = this.#runner(store);
+    let cause: unknown;
     for (let tries = 1; ; tries++) {
       try {
         const result = await this.#attempt(store, runner, work, options);
         if (result.status === "succeeded") await this.#checkpoints.markCompleted(work.runId);
         return { ...result, request: work.request };
       } catch (error) {
+        // What kept it from being done in time is what its caller wants to know.
+        if (DeadlineExceededError.isInstance(error)) error.cause ??= cause;
         if (!(await this.#mayTryAgain(error, tries, work, options))) throw error;
+        cause = error;
         await this.#clock.sleep(backoffMs(tries, (this.#options.random ?? Math.random)()), options.signal);
       }
     }
@@ -315,8 +320,10 @@ function isToGoOnByTurn({ status, error }: RunRecord): boolean {
   return status === "failed" && error !== null && isOutage(reviveError(error));
 }
 
+/** Not where the provider refused what it was asked: with the same history it would do so again. */
 function isOutage(error: PawlError): boolean {
-  return (ModelCallError.isInstance(error) || StoreUnavailableError.isInstance(error)) && error.recoverable;
+  if (ModelCallError.isInstance(error)) return error.details.kind !== "rejected";
+  return StoreUnavailableError.isInstance(error);
 }
 
 function sessionIdOf({ snapshot }: WorkerCheckpoint): string | null {

@@ -60,8 +60,7 @@ async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Pro
   // All of its turns are there: nothing is left to go back for, and whoever it is by now only finishes it.
   if (isComplete && storedFingerprint !== null) return { ...left, fingerprint: storedFingerprint.hash };
   const from = milestone.take();
-  if (from !== null && storedFingerprint !== null)
-    await beginFromMilestone(left, from, () => openScope(step, maxTurns, frame, true));
+  if (from !== null && storedFingerprint !== null) await beginFromMilestone(left, from);
   return open();
 }
 

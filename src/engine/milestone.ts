@@ -1,6 +1,7 @@
 import { CheckpointStoreError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { StepPath } from "../core/step-path.ts";
+import type { TurnRecord } from "../store/store.ts";
 import type { MilestoneFrom } from "./milestone-request.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import { cancelled } from "./tool-outcome.ts";
@@ -10,18 +11,16 @@ import { runTurnCalls } from "./turn-calls.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /**
- * Leaves the line of history that a step is in, and begins a new one from a checkpoint. `reopen` reads the step again.
- * Nothing that was dispatched is left behind unsettled: the ledger holds in the new line too, and what it does not know it
- * could not keep from happening twice.
+ * Leaves the line of history that a step is in, and begins a new one from a checkpoint. Nothing that was dispatched is left
+ * behind unsettled: the ledger holds in the new line too, and what it does not know it could not keep from happening twice.
  */
-export async function beginFromMilestone(
-  scope: TurnScope,
-  from: MilestoneFrom,
-  reopen: () => Promise<TurnScope>,
-): Promise<void> {
+export async function beginFromMilestone(scope: TurnScope, from: MilestoneFrom): Promise<void> {
   const { run, path: step, stepKey } = scope;
-  const settled = (await cancelWhatWaits(scope)) ? await reopen() : scope;
-  await settleOpenTurn(settled);
+  const { journaled } = scope.conversation;
+  if (journaled !== null) {
+    await settleDispatched(scope, journaled);
+    await cancelWhatWaits(scope, journaled);
+  }
   const base = await baseOf(run, step, from);
   const rolledBack = run.keeper.rolledBack(base?.snapshot ?? null);
   const checkpoint = rolledBack.isFresh ? null : (base?.checkpoint ?? null);
@@ -36,32 +35,29 @@ export async function beginFromMilestone(
   run.emit({ type: "lineage.begun", runId, step, turn, checkpoint });
 }
 
-/** Calls of the open turn that were never dispatched will not be. Says whether there were any. */
-async function cancelWhatWaits({ run, stepKey, path, conversation, options }: TurnScope): Promise<boolean> {
-  const { journaled } = conversation;
-  if (journaled === null) return false;
-  const waiting = journaled.calls.filter(({ receipt, status }) => receipt === null && status === "prepared");
-  for (const { callIndex, tool } of waiting) {
+/** Calls of the open turn that were dispatched are brought to their end, as their tools allow; or a person is asked. */
+async function settleDispatched(scope: TurnScope, { turnIndex, response, calls }: TurnRecord): Promise<void> {
+  if (!calls.some(({ receipt, status }) => receipt === null && status !== "prepared")) return;
+  const planned = await planTurnCalls(scope, turnIndex, response, { known: calls, isLeft: true });
+  const { unstored } = await runTurnCalls(scope, turnIndex, planned);
+  for (const pending of unstored) await storeReceipt(scope.run, pending);
+}
+
+/** Those that were not will not be. */
+async function cancelWhatWaits(
+  { run, stepKey, path: stepPath, options }: TurnScope,
+  { turnIndex, calls }: TurnRecord,
+): Promise<void> {
+  const { blobThresholdBytes } = options;
+  for (const { callIndex, tool, receipt: known, status } of calls) {
+    if (known !== null || status !== "prepared") continue;
     const outcome = cancelled(
       "abandoned",
       `${tool} was not run: its turn was left for an earlier milestone.`,
     );
-    const receipt = makeReceipt(run, { callIndex, blobThresholdBytes: options.blobThresholdBytes }, outcome);
-    const { turnIndex } = journaled;
-    await storeReceipt(run, { stepKey, stepPath: path, turnIndex, attempt: 0, receipt });
+    const receipt = makeReceipt(run, { callIndex, blobThresholdBytes }, outcome);
+    await storeReceipt(run, { stepKey, stepPath, turnIndex, attempt: 0, receipt });
   }
-  return waiting.length > 0;
-}
-
-/** Calls that were dispatched are brought to their end, by what their tools allow; or a person is asked. */
-async function settleOpenTurn(scope: TurnScope): Promise<void> {
-  const { run, conversation } = scope;
-  const { journaled } = conversation;
-  if (journaled === null || journaled.calls.every(({ receipt }) => receipt !== null)) return;
-  const { turnIndex, response } = journaled;
-  const calls = await planTurnCalls(scope, turnIndex, response, { known: journaled.calls });
-  const { unstored } = await runTurnCalls(scope, turnIndex, calls);
-  for (const pending of unstored) await storeReceipt(run, pending);
 }
 
 /**

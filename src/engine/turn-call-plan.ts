@@ -42,13 +42,18 @@ type PlannedCall = { readonly item: CallItem; readonly row: NewToolCall };
 
 /**
  * Gives every call of a response its key and what is to be done about it. `asked` is the response with the secrets that
- * its calls may hold; what is stored of it has none. `known` are the rows of a turn that an earlier worker journaled.
+ * its calls may hold; what is stored of it has none. `known` are the rows of a turn that an earlier worker journaled; of one
+ * that is to be left, those that were never dispatched are passed over.
  */
 export async function planTurnCalls(
   scope: TurnScope,
   turnIndex: number,
   stored: StoredResponse,
-  options: { readonly asked?: StoredResponse; readonly known?: readonly ToolCallRecord[] } = {},
+  options: {
+    readonly asked?: StoredResponse;
+    readonly known?: readonly ToolCallRecord[];
+    readonly isLeft?: boolean;
+  } = {},
 ): Promise<TurnCalls> {
   const { run } = scope;
   const { asked = stored, known } = options;
@@ -62,6 +67,7 @@ export async function planTurnCalls(
   for (const [i, part] of toolCallsOf(stored.content).entries()) {
     const request = requestOf(scope, stored, part, askedParts[i] ?? part);
     const row = known?.[i] ?? null;
+    if (options.isLeft === true && row?.status === "prepared") continue;
     const identity = row === null ? await identify(run, request) : await reidentify(run, request, row);
     const occurrence =
       row?.occurrence ??
