@@ -55,6 +55,8 @@ export class SessionKeeper {
   readonly #recalled = new Set<string>();
   /** Those of them whose events the logs still have, since they are not rolled back. */
   readonly #logged = new Set<string>();
+  /** Calls of which it was said that not all they told could be heard. */
+  readonly #leftOut = new Set<string>();
 
   constructor(
     store: Store,
@@ -154,15 +156,23 @@ export class SessionKeeper {
   /** The state after an event; of which call, null for code that tells it itself. */
   apply(state: SessionState, origin: string | null, event: SessionEvent): SessionState {
     const { slices } = this.session;
-    if (origin === null || !this.#recalled.has(origin)) return slices.reduce(state, event);
+    if (origin === null) return slices.reduce(state, event);
     try {
       return slices.reduce(state, event, this.#logged.has(origin) ? "state" : null);
     } catch (error) {
       // It was told to an earlier version, or to another state. The call is not made again, so it cannot be told anew.
-      const why = error instanceof Error ? error.message : String(error);
-      this.#warn(`What ${origin} told the session does not fit it any more and was left out: ${why}`);
+      if (slices.knows(event.type) && !this.#recalled.has(origin)) throw error;
+      this.#leaveOut(origin, error);
       return state;
     }
+  }
+
+  /** Once: a state is computed more often than it is committed. */
+  #leaveOut(origin: string, error: unknown): void {
+    if (this.#leftOut.has(origin)) return;
+    this.#leftOut.add(origin);
+    const why = error instanceof Error ? error.message : String(error);
+    this.#warn(`What ${origin} told the session does not fit it any more and was left out: ${why}`);
   }
 
   /** An earlier call is about to tell the session again what it told once: looks what the session still has of it. */
