@@ -1,12 +1,15 @@
 // One booking at the server outside, made by an agent in a turn or by the code of a step.
 
 import { z } from "zod";
-import { agent, Step, type StepNode, ToolFailedError, tool } from "../../src/index.ts";
+import { agent, Step, type StepNode, type ToolCallContext, ToolFailedError, tool } from "../../src/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { labelOf, resultsIn } from "./prompt.ts";
 import { bearEffect, type Setting, toolWork } from "./tool-work.ts";
 import { bearWitness } from "./witness.ts";
 import type { BookingVariant } from "./worker-order.ts";
+
+/** A booking, and what the server said of it. */
+export type Booked = { readonly table: string; readonly answer: string };
 
 /** An agent that books in its first turn, with a look beside it where it is told to, and tells of it in its second. */
 export function bookings(setting: Setting): StepNode {
@@ -38,12 +41,13 @@ function failureOf(error: unknown): string {
   throw error;
 }
 
-function bookingOf({ variant }: Setting): BookingVariant {
+export function bookingOf({ variant }: Setting): BookingVariant {
   if (variant.booking === undefined) throw new Error("Nobody can book without a server.");
   return variant.booking;
 }
 
-function bookTool(setting: Setting) {
+/** `tell` hears of every booking that is known to be made, with what the server said of it. */
+export function bookTool(setting: Setting, tell: (call: ToolCallContext, booked: Booked) => void = () => {}) {
   const booking = bookingOf(setting);
   const { server, recovery, approval = false, timeoutMs = 600_000, landsWithinMs = 100 } = booking;
   return tool({
@@ -55,12 +59,18 @@ function bookTool(setting: Setting) {
     approval,
     timeoutMs,
     landsWithinMs,
-    execute: ({ table }, call) =>
-      toolWork(setting, "book", table, call, () => send(server, call.idempotencyKey, table)),
-    reconcile: async (_, call) => {
+    execute: async ({ table }, call) => {
+      const send = () => sendTo(server, call.idempotencyKey, table);
+      const answer = await toolWork(setting, "book", table, call, send);
+      tell(call, { table, answer });
+      return answer;
+    },
+    reconcile: async ({ table }, call) => {
       const response = await fetch(`${server}/effects/${call.idempotencyKey}`, { headers: NO_MORE });
-      const result = await response.text();
-      return response.ok ? { status: "done", result } : { status: "absent" };
+      const answer = await response.text();
+      if (!response.ok) return { status: "absent" };
+      tell(call, { table, answer });
+      return { status: "done", result: answer };
     },
   });
 }
@@ -68,13 +78,13 @@ function bookTool(setting: Setting) {
 /** A worker is done when its run is: it keeps no connection for later. */
 const NO_MORE = { connection: "close" };
 
-async function send(server: string, key: string, table: string): Promise<string> {
+async function sendTo(server: string, key: string, table: string): Promise<string> {
   const headers = { ...NO_MORE, "idempotency-key": key };
   const response = await fetch(`${server}/effects`, { method: "POST", headers, body: table });
   return response.text();
 }
 
-function lookTool(setting: Setting) {
+export function lookTool(setting: Setting) {
   return tool({
     name: "look",
     description: "Look at a table.",

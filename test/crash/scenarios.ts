@@ -12,6 +12,7 @@ import { bookings, bookingsByCode } from "./booking-scenarios.ts";
 import { chores } from "./chores-scenario.ts";
 import { correspondence } from "./correspondence-scenario.ts";
 import { mailing } from "./mailing-scenario.ts";
+import { planned } from "./planned-scenario.ts";
 import { labelOf, resultsIn } from "./prompt.ts";
 import { bearEffect, pause, type Setting, toolWork, waitForParent } from "./tool-work.ts";
 import { bearWitness, enterOutside } from "./witness.ts";
@@ -30,6 +31,7 @@ export const SCENARIOS = {
   chores,
   correspondence,
   mailing,
+  planned,
 } as const satisfies { readonly [name: string]: (setting: Setting) => StepNode };
 
 /** How many turns the agent of `errands` takes: all but the last one call both tools. */

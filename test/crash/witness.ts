@@ -10,6 +10,16 @@ export type WitnessLine =
   | { readonly kind: "asked"; readonly label: string; readonly turn: number }
   /** The model found these results in its prompt. */
   | { readonly kind: "saw"; readonly turn: number; readonly results: readonly string[] }
+  /** The model was asked, and found this in its prompt about the plan; `asks` is what it asked for then. */
+  | {
+      readonly kind: "prompted";
+      readonly model: string;
+      readonly done: readonly string[];
+      readonly remaining: readonly string[];
+      readonly asks: readonly string[];
+    }
+  /** Whoever started the worker was warned. */
+  | { readonly kind: "warned"; readonly message: string }
   /** A tool was entered. */
   | ({ readonly kind: "tried" } & ToolWitness)
   /** A tool without a key had its effect. One with a key leaves its effect in the outside log. */

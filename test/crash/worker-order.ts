@@ -2,6 +2,7 @@
 
 import type { Budget, Json, Pricing, RecoveryClass, Settlement, WaitRecord } from "../../src/index.ts";
 import type { CrashPoint } from "../../src/testing/index.ts";
+import type { CheckpointDeath } from "./dying-checkpoints.ts";
 import type { ScenarioName } from "./scenarios.ts";
 
 export type WorkerOrder = {
@@ -13,6 +14,8 @@ export type WorkerOrder = {
   readonly act: Act;
   /** Dies here by SIGKILL. */
   readonly crash?: CrashSite;
+  /** Dies here by SIGKILL: for a worker with a lasting identity. */
+  readonly death?: CheckpointDeath;
   /** Stops here by SIGSTOP, until the parent continues or kills it. */
   readonly stop?: CrashSite;
   /** Waits here until the parent releases or kills it. */
@@ -31,8 +34,21 @@ export type Act =
       readonly runId?: string;
       readonly fresh?: boolean;
     } & Options)
-  | ({ readonly do: "resume"; readonly runId: string } & Options)
-  | ({ readonly do: "answer"; readonly runId: string; readonly said: Said } & Options);
+  | ({
+      readonly do: "resume";
+      readonly runId: string;
+      readonly from?: "milestone" | "beginning";
+      readonly reason?: string;
+    } & Options)
+  | ({ readonly do: "answer"; readonly runId: string; readonly said: Said } & Options)
+  /** Works under a lasting identity, the same in every process, with its checkpoints in files or in the store. */
+  | {
+      readonly do: "execute";
+      readonly request: Json;
+      readonly checkpoints: "file" | "database";
+      /** What a person says to the open questions before. */
+      readonly said?: Said;
+    };
 
 /** What a person says to every open question of its kind, before the run goes on. */
 export type Said = {
@@ -100,6 +116,7 @@ export type Variant = {
   readonly maxParallelToolCalls?: number;
   readonly booking?: BookingVariant;
   readonly mailing?: MailingVariant;
+  readonly plan?: PlanVariant;
 };
 
 export type BookingVariant = {
@@ -114,6 +131,17 @@ export type BookingVariant = {
   /** Ten minutes unless said otherwise: a process that is known to be dead is not waited for. */
   readonly timeoutMs?: number;
   readonly landsWithinMs?: number;
+};
+
+export type PlanVariant = {
+  /** 1 unless said otherwise. */
+  readonly promptVersion?: number;
+  /** Whether a booking is marked in a turn of its own, in the one that makes it, or together with the next; apart unless said. */
+  readonly marks?: "apart" | "at once" | "in pairs";
+  /** Whether all steps but the first two are added to the plan in a turn of their own, each by a call. */
+  readonly adds?: boolean;
+  /** What is booked, one table for each step of the plan. */
+  readonly tables?: readonly string[];
 };
 
 export type MailingVariant = {
@@ -135,6 +163,8 @@ export type ReportedResult = {
   readonly usage: { readonly modelCalls: number; readonly charged: { readonly tokens: number } };
   readonly waits: readonly WaitRecord[];
   readonly resumed: boolean;
+  /** What a worker with a lasting identity has executed. */
+  readonly request?: Json;
 };
 
 export type ReportedError = {

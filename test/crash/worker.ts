@@ -1,8 +1,20 @@
 // A process to be killed: works on one run as it is ordered to, and writes what became of it as its last line.
 
 import { join } from "node:path";
-import { openStore, PawlError, ResumeError, Runner, type Store } from "../../src/index.ts";
+import {
+  type CheckpointStore,
+  DatabaseCheckpointStore,
+  DurableMainLoop,
+  FileCheckpointStore,
+  openStore,
+  PawlError,
+  ResumeError,
+  Runner,
+  type RunnerOptions,
+  type Store,
+} from "../../src/index.ts";
 import { type CrashProbe, crashAt } from "../../src/testing/index.ts";
+import { dyingCheckpoints } from "./dying-checkpoints.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { untilThere } from "./signal-file.ts";
 import { stopHere } from "./tool-work.ts";
@@ -25,18 +37,7 @@ async function work({ folder, barrier, ...rest }: WorkerOrder): Promise<WorkerRe
   const store = await openStore(`file:${join(folder, "pawl.db")}`);
   try {
     if (barrier === "after-open") await atBarrier(folder);
-    const target = SCENARIOS[rest.scenario]({ folder, variant: rest.variant, wait: rest.wait });
-    const runner = new Runner(target, {
-      store,
-      probe: probeOf(folder, rest),
-      ...(rest.leaseMs === undefined ? {} : { leaseMs: rest.leaseMs }),
-      ...(rest.variant.pricing === undefined ? {} : { pricing: rest.variant.pricing }),
-      ...(rest.variant.maxParallelToolCalls === undefined
-        ? {}
-        : { maxParallelToolCalls: rest.variant.maxParallelToolCalls }),
-    });
-    if (rest.act.do === "answer") await answerAll(store, rest.act.runId, rest.act.said);
-    return { kind: "result", result: await perform(runner, rest.act) };
+    return { kind: "result", result: await perform(store, folder, rest) };
   } catch (error) {
     return { kind: "error", error: describe(error) };
   } finally {
@@ -44,13 +45,53 @@ async function work({ folder, barrier, ...rest }: WorkerOrder): Promise<WorkerRe
   }
 }
 
-async function perform(runner: Runner, act: WorkerOrder["act"]): Promise<ReportedResult> {
+type Orders = Omit<WorkerOrder, "folder" | "barrier">;
+
+async function perform(store: Store, folder: string, orders: Orders): Promise<ReportedResult> {
+  const { act, variant, wait, scenario } = orders;
+  const target = SCENARIOS[scenario]({ folder, variant, wait });
+  const options = { store, ...runnerOptions(folder, orders) };
   const stop = new AbortController();
   process.once("SIGTERM", () => stop.abort());
-  const options = { ...act, signal: stop.signal };
-  const result = await (act.do === "run"
-    ? runner.run(act.input, options)
-    : runner.resume(act.runId, options));
+  const { signal } = stop;
+  if (act.do === "execute") {
+    for (const { runId } of act.said === undefined ? [] : await store.listRuns())
+      await answerAll(store, runId, act.said ?? {});
+    const warn = (message: string) => bearWitness(folder, { kind: "warned", message });
+    const loop = new DurableMainLoop(target, {
+      ...options,
+      checkpoints: checkpointsOf(store, folder, orders),
+      warn,
+    });
+    return reported(await loop.execute(act.request, { signal }));
+  }
+  const runner = new Runner(target, options);
+  if (act.do === "answer") await answerAll(store, act.runId, act.said);
+  const going = { ...act, signal };
+  return reported(await (act.do === "run" ? runner.run(act.input, going) : runner.resume(act.runId, going)));
+}
+
+function runnerOptions(folder: string, orders: Orders): RunnerOptions {
+  const { leaseMs, variant } = orders;
+  const { pricing, maxParallelToolCalls } = variant;
+  return {
+    probe: probeOf(folder, orders),
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+    ...(pricing === undefined ? {} : { pricing }),
+    ...(maxParallelToolCalls === undefined ? {} : { maxParallelToolCalls }),
+  };
+}
+
+/** The worker is the same in every process that works in the folder. */
+function checkpointsOf(store: Store, folder: string, { act, death }: Orders): CheckpointStore {
+  const checkpoints =
+    act.do === "execute" && act.checkpoints === "file"
+      ? FileCheckpointStore.forWorker(join(folder, "workers"), "worker-001")
+      : new DatabaseCheckpointStore(store, "worker-001");
+  return death === undefined ? checkpoints : dyingCheckpoints(checkpoints, death);
+}
+
+function reported(result: unknown): ReportedResult {
   return JSON.parse(JSON.stringify(result)) as ReportedResult;
 }
 

@@ -1,0 +1,115 @@
+import { describe, expect, test } from "vitest";
+import { type Checkpoints, execute, PlannedWork, REQUEST } from "./planned-work.ts";
+import type { Act, CrashSite } from "./worker-order.ts";
+
+const RUN: Act = { do: "run", input: REQUEST, runId: "planned-1" };
+const BY_TURN: Act = { do: "resume", runId: "planned-1" };
+const MARK = "planning_update_step";
+const BY_MILESTONE: Act = { ...BY_TURN, from: "milestone" };
+
+/** Both calls are without effects outside, so whatever was done of them is nothing without its receipt. */
+const BETWEEN: readonly Omit<CrashSite, "turn">[] = [
+  { point: "tool:receipt-stored" },
+  { point: "tool:executed", occurrence: 2 },
+  { point: "turn:before-commit" },
+];
+
+describe("two planning calls in one turn, killed after the first has its receipt", () => {
+  /** The plan with its first two steps done, and both others made and about to be marked. */
+  const SECOND_PAIR = 7;
+
+  test.for(BETWEEN)("are both done by turn, without another model call ($point)", async (site) => {
+    const work = await PlannedWork.begin("keyed", { marks: "in pairs" });
+    await work.folder.killed({ ...work.order(RUN), crash: { ...site, turn: SECOND_PAIR } });
+    await assertOneMark(work);
+    const asked = work.prompts.length;
+    const result = await work.folder.result(work.order(BY_TURN));
+
+    await work.assertDone(result);
+    expect(work.prompts.slice(asked).map(({ asks }) => asks)).toEqual([[]]);
+    expect(work.server.requests).toBe(4);
+  });
+
+  test.for(BETWEEN)("are both done again from the milestone ($point)", async (site) => {
+    const work = await PlannedWork.begin("keyed", { marks: "in pairs" });
+    await work.folder.killed({ ...work.order(RUN), crash: { ...site, turn: SECOND_PAIR } });
+    await assertOneMark(work);
+    const asked = work.prompts.length;
+    const result = await work.folder.result(work.order(BY_MILESTONE));
+
+    await work.assertDone(result);
+    const goneOn = work.prompts.slice(asked);
+    expect(goneOn[0]).toMatchObject({ done: ["window", "terrace"], remaining: ["garden", "cellar"] });
+    expect(goneOn.map(({ asks }) => asks)).toEqual([
+      ["book garden", "look garden"],
+      ["book cellar", "look cellar"],
+      ["planning_update_step 3", "planning_update_step 4"],
+      [],
+    ]);
+    // The marks were made again: what the first ones told is gone with their turn.
+    const calls = await work.folder.withStore((store) => store.listToolCalls("planned-1"));
+    const marks = calls.filter(({ tool, turnIndex }) => tool === MARK && turnIndex > SECOND_PAIR);
+    expect(marks.map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
+    // The bookings were asked for again and met by their receipts: the server has not heard of it.
+    expect(work.server.requests).toBe(4);
+    expect(work.folder.effects("look")).toBe(4);
+  });
+
+  /** The first of the two has told the session nothing yet: only its receipt has it. */
+  async function assertOneMark(work: PlannedWork): Promise<void> {
+    const calls = await work.folder.withStore((store) => store.listToolCalls("planned-1"));
+    const marks = calls.filter(({ tool, turnIndex }) => tool === MARK && turnIndex === SECOND_PAIR);
+    expect(marks.map(({ receipt }) => receipt?.status)).toEqual(["succeeded", undefined]);
+    const plan = await work.plan("planned-1");
+    expect(plan?.steps.map(({ status }) => status)).toEqual(["done", "done", "pending", "pending"]);
+  }
+});
+
+describe("two steps added in one turn, killed after the first has its receipt", () => {
+  test.for<{ readonly way: string; readonly act: Act; readonly asks: number }>([
+    // Turn 2 is the one with the additions: it is replayed, or it is asked for again with the plan before it.
+    { way: "by turn", act: BY_TURN, asks: 0 },
+    { way: "from the beginning", act: BY_MILESTONE, asks: 1 },
+  ])("are there once each, $way", async ({ act, asks }) => {
+    const work = await PlannedWork.begin("keyed", { adds: true, marks: "at once" });
+    await work.folder.killed({ ...work.order(RUN), crash: { point: "tool:receipt-stored", turn: 2 } });
+    const asked = work.prompts.length;
+    const result = await work.folder.result(work.order(act));
+
+    await work.assertDone(result);
+    const additions = work.prompts.slice(asked).filter((line) => line.asks.includes("planning_add_step"));
+    expect(additions).toHaveLength(asks);
+  });
+});
+
+describe("a step that wants the same as those before and after it", () => {
+  const TABLES = ["window", "window", "window", "window"];
+
+  test.for<{ readonly point: CrashSite["point"]; readonly checkpoints: Checkpoints }>([
+    // Not asked for yet, had without a receipt, had with one.
+    { point: "model:before-request", checkpoints: "file" },
+    { point: "tool:executed", checkpoints: "database" },
+    { point: "turn:committed", checkpoints: "file" },
+  ])("has its own effect, once, after $point (checkpoints: $checkpoints)", async ({ point, checkpoints }) => {
+    const work = await PlannedWork.begin("reconcile", { tables: TABLES });
+    await work.folder.killed({ ...work.order(execute(checkpoints)), crash: { point, turn: 6 } });
+    const result = await work.execute(checkpoints);
+
+    expect(result).toMatchObject({ status: "succeeded", output: `Booked: ${TABLES.join(", ")}.` });
+    expect(work.server.effects).toEqual(TABLES);
+    expect(new Set(work.server.log.map(({ key }) => key)).size).toBe(4);
+  });
+
+  test("has its own effect where a receipt of the one before it was met in between", async () => {
+    const work = await PlannedWork.begin("reconcile", { tables: TABLES });
+    const order = work.order(execute("file"));
+    await work.folder.killed({ ...order, crash: { point: "tool:executed", turn: 6 } });
+    // Turn 7 asks for the third again and meets it, turn 8 marks it: the fourth is another.
+    await work.folder.killed({ ...order, crash: { point: "model:before-request", turn: 9 } });
+    expect(work.server.effects).toEqual(TABLES.slice(0, 3));
+    const result = await work.execute("file");
+
+    expect(result).toMatchObject({ status: "succeeded", output: `Booked: ${TABLES.join(", ")}.` });
+    expect(work.server.effects).toEqual(TABLES);
+  });
+});
