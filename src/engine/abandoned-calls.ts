@@ -17,9 +17,13 @@ export class AbandonedCalls {
     this.#lineages = lineages;
   }
 
+  /** Whether no turn was left behind. */
+  get isNone(): boolean {
+    return this.#lineages.length === 0;
+  }
+
   /** The oldest call of this identity that had its effect in a turn left behind, and was not asked for again since. */
   async meet(identity: CallIdentity): Promise<ToolCallRecord | null> {
-    if (this.#lineages.length === 0) return null;
     const id = identity.hash.toString("hex");
     let unmet = this.#unmet.get(id);
     if (unmet === undefined) {
@@ -31,7 +35,6 @@ export class AbandonedCalls {
 
   /** For an effect that is wanted once: any call of this step that had it, left behind or not. */
   async had(identity: CallIdentity): Promise<ToolCallRecord | null> {
-    if (this.#lineages.length === 0) return null;
     return (await this.#read(identity)).find(({ status }) => status === "succeeded") ?? null;
   }
 

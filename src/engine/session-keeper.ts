@@ -133,6 +133,11 @@ export class SessionKeeper {
     return new DraftSession(this.session, base);
   }
 
+  /** Most turns tell the session nothing. */
+  unchanged(): PlannedSession {
+    return { state: this.session.state, applied: [], isMilestone: false };
+  }
+
   /** The state after all of it, in this order; each call's events once. Throws what a reducer throws. */
   plan(told: readonly Told[]): PlannedSession {
     let { state } = this.session;
@@ -208,9 +213,10 @@ export class SessionKeeper {
 
   /** Follows a commit. */
   adopt({ state }: PlannedSession, isCheckpoint: boolean): void {
-    this.#stale = new Map();
+    if (this.#stale.size > 0) this.#stale = new Map();
     if (isCheckpoint) this.#checkpointed = state;
-    this.#takeUp(state);
+    this.#stored = state;
+    if (state !== this.session.state) this.session.adopt(state);
   }
 
   /** Whether a checkpoint of this state would hold something that the last one does not. */

@@ -22,7 +22,9 @@ export class ToldSession {
   }
 
   plan(): PlannedSession {
-    return this.#keeper.plan(this.#inOrder(Number.POSITIVE_INFINITY));
+    return this.#told.size === 0
+      ? this.#keeper.unchanged()
+      : this.#keeper.plan(this.#inOrder(Number.POSITIVE_INFINITY));
   }
 
   #inOrder(end: number): Told[] {

@@ -133,9 +133,12 @@ async function caseOf(
     identity.problem !== null && isNew
       ? ({ kind: "refused", errorCode: "invalid_input", error: identity.problem } as const)
       : await makePayload(run.rules, request, idempotencyKey);
-  const earlier = isSettled
-    ? NO_EARLIER_CALL
-    : await earlierCallOf(scope, request, identity, occurrence, isNew);
+  const { tool } = request;
+  const isMeeting = isNew && !scope.conversation.abandoned.isNone && tool?.isOfSession !== true;
+  let earlier = isMeeting ? await earlierInLeftTurns(scope, identity) : NO_EARLIER_CALL;
+  const isHarmless = tool?.recovery === "repeat" && identity.dedupe === "call";
+  if (!isSettled && !isHarmless && earlier.kind === "none")
+    earlier = await earlierCall(run, identity, occurrence);
   return {
     place: { stepKey, stepPath: path, stepName: name, turnIndex, callIndex },
     request,
@@ -150,20 +153,12 @@ async function caseOf(
 }
 
 /** Where a new line of history asks again for what the one before it has had, that is met before anything else. */
-async function earlierCallOf(
-  { run, conversation }: TurnScope,
-  { tool }: ToolCallRequest,
+async function earlierInLeftTurns(
+  { run, conversation: { abandoned } }: TurnScope,
   identity: CallIdentity,
-  occurrence: number,
-  isNew: boolean,
 ): Promise<EarlierCall> {
-  if (isNew && tool?.isOfSession !== true) {
-    const { abandoned } = conversation;
-    const met = await (identity.dedupe === "call" ? abandoned.meet(identity) : abandoned.had(identity));
-    if (met !== null) return succeededCall(run, met);
-  }
-  const isHarmless = tool?.recovery === "repeat" && identity.dedupe === "call";
-  return isHarmless ? NO_EARLIER_CALL : earlierCall(run, identity, occurrence);
+  const met = await (identity.dedupe === "call" ? abandoned.meet(identity) : abandoned.had(identity));
+  return met === null ? NO_EARLIER_CALL : succeededCall(run, met);
 }
 
 function itemOf(

@@ -6,7 +6,9 @@ export function renderPrompt(
   { run, prepared, document }: Pick<TurnScope, "run" | "prepared" | "document">,
   state: SessionState,
 ): string {
-  return prepared.prompt.render(
+  const { prompt } = prepared;
+  if (prompt.isFixed) return prompt.staticText;
+  return prompt.render(
     run.keeper.draft(() => state),
     document.input,
   );
