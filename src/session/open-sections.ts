@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type SessionTool, sessionTool } from "./session-tool.ts";
 import { defineSlice, type Slice } from "./slice.ts";
 
-export const SECTIONS_OPENED = "SectionsOpened";
+const SECTIONS_OPENED = "SectionsOpened";
 
 export type SectionsOpened = { readonly type: typeof SECTIONS_OPENED; readonly keys: readonly string[] };
 

@@ -15,8 +15,8 @@ export type Plan = {
   readonly steps: readonly PlanStep[];
 };
 
-export const SETUP_PLAN = "SetupPlan";
-export const ADD_STEP = "AddStep";
+const SETUP_PLAN = "SetupPlan";
+const ADD_STEP = "AddStep";
 export const UPDATE_STEP = "UpdateStep";
 
 export type SetupPlan = {
