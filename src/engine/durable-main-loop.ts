@@ -267,6 +267,10 @@ export class DurableMainLoop<O = unknown> {
       ...options,
       store,
       entrypoint: `worker:${this.#checkpoints.worker}`,
+      onEvent: (event) => {
+        if (event.type === "warning") this.#warn(event.message);
+        options.onEvent?.(event);
+      },
       onCheckpoint: async (checkpoint) => {
         try {
           await this.#checkpoints.persistCheckpoint(checkpoint);
@@ -290,7 +294,16 @@ export class DurableMainLoop<O = unknown> {
       return false;
     // Busy after a try of our own: its lease could not be given back, and runs out.
     const canPass = mayPass(error) || (tries > 1 && RunBusyError.isInstance(error));
-    return canPass && (await this.#checkpoints.hasIncomplete());
+    return canPass && (await this.#mayHaveCheckpoint());
+  }
+
+  /** A store that is away cannot say, and will be back or not by the deadline. */
+  async #mayHaveCheckpoint(): Promise<boolean> {
+    try {
+      return await this.#checkpoints.hasIncomplete();
+    } catch (error) {
+      return StoreUnavailableError.isInstance(error);
+    }
   }
 }
 

@@ -1,7 +1,7 @@
 import { CheckpointStoreError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { StepPath } from "../core/step-path.ts";
-import type { TurnRecord } from "../store/store.ts";
+import type { NewReceipt, TurnRecord } from "../store/store.ts";
 import type { MilestoneFrom } from "./milestone-request.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import { cancelled } from "./tool-outcome.ts";
@@ -17,17 +17,21 @@ import type { TurnScope } from "./turn-scope.ts";
 export async function beginFromMilestone(scope: TurnScope, from: MilestoneFrom): Promise<void> {
   const { run, path: step, stepKey } = scope;
   const { journaled } = scope.conversation;
-  if (journaled !== null) {
-    await settleDispatched(scope, journaled);
-    await cancelWhatWaits(scope, journaled);
-  }
+  if (journaled !== null) await settleDispatched(scope, journaled);
+  const receipts = journaled === null ? [] : receiptsOfWaiting(scope, journaled);
   const base = await baseOf(run, step, from);
   const rolledBack = run.keeper.rolledBack(base?.snapshot ?? null);
   const checkpoint = rolledBack.isFresh ? null : (base?.checkpoint ?? null);
   const fingerprint = { hash: scope.fingerprint, document: scope.document };
   const { slices } = rolledBack;
   reach(run, "lineage:before-begin", step, scope.conversation.committed);
-  const turn = await run.store.beginLineage(run.fence, { stepKey, checkpoint, slices, fingerprint });
+  const turn = await run.store.beginLineage(run.fence, {
+    stepKey,
+    checkpoint,
+    slices,
+    receipts,
+    fingerprint,
+  });
   reach(run, "lineage:begun", step, turn);
   run.keeper.rollBack(rolledBack);
   const { runId } = run;
@@ -43,21 +47,15 @@ async function settleDispatched(scope: TurnScope, { turnIndex, response, calls }
   for (const pending of unstored) await storeReceipt(scope.run, pending);
 }
 
-/** Those that were not will not be. */
-async function cancelWhatWaits(
-  { run, stepKey, path: stepPath, options }: TurnScope,
-  { turnIndex, calls }: TurnRecord,
-): Promise<void> {
+/** The receipts of those that were not, and will not be. */
+function receiptsOfWaiting({ run, options }: TurnScope, { calls }: TurnRecord): NewReceipt[] {
   const { blobThresholdBytes } = options;
-  for (const { callIndex, tool, receipt: known, status } of calls) {
-    if (known !== null || status !== "prepared") continue;
-    const outcome = cancelled(
-      "abandoned",
-      `${tool} was not run: its turn was left for an earlier milestone.`,
-    );
-    const receipt = makeReceipt(run, { callIndex, blobThresholdBytes }, outcome);
-    await storeReceipt(run, { stepKey, stepPath, turnIndex, attempt: 0, receipt });
-  }
+  return calls
+    .filter(({ receipt, status }) => receipt === null && status === "prepared")
+    .map(({ callIndex, tool }) => {
+      const why = `${tool} was not run: its turn was left for an earlier milestone.`;
+      return makeReceipt(run, { callIndex, blobThresholdBytes }, cancelled("abandoned", why));
+    });
 }
 
 /**

@@ -109,11 +109,7 @@ export class RunTenure {
     cancel?.addEventListener("abort", onCancel, { once: true });
     if (cancel?.aborted === true) onCancel();
     const handle = this.#handle(lease);
-    const run: RunHandle = {
-      ...this.#options,
-      emit: harmless(this.#options.emit, handle.secrets),
-      ...handle,
-    };
+    const run: RunHandle = { ...this.#options, ...handle };
     try {
       return await this.#work<O>(run, resumed, lost);
     } finally {
@@ -123,13 +119,16 @@ export class RunTenure {
     }
   }
 
-  #handle(lease: LeaseKeeper): Pick<RunHandle, TenureFields> {
+  #handle(lease: LeaseKeeper): Pick<RunHandle, TenureFields | "emit"> {
     const { run } = this.#claim;
     const { slices, tags, trigger, mismatch } = this.#options.session;
+    const secrets = new RunSecrets(this.#options.rules.secretKeys);
+    const emit = harmless(this.#options.emit, secrets);
     const session = new Session({ id: run.runId, createdAt: run.createdAt, slices, tags });
     return {
+      emit,
       keeper: new SessionKeeper(this.#store, session, trigger, mismatch, (message) =>
-        this.#options.emit({ type: "warning", runId: run.runId, message }),
+        emit({ type: "warning", runId: run.runId, message }),
       ),
       deadline: run.deadline,
       milestone: new MilestoneRequest(this.#options.from),
@@ -139,7 +138,7 @@ export class RunTenure {
       lease,
       limit: this.#claim.run.limit,
       owed: [],
-      secrets: new RunSecrets(this.#options.rules.secretKeys),
+      secrets,
       failures: new FailureStreaks(this.#options.maxSameErrorRepeats),
       uncertainties: new Uncertainties(this.#store, this.#fence.runId),
       signal: this.#stop.signal,

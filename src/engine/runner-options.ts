@@ -13,6 +13,7 @@ import type { CrashProbe } from "./crash-points.ts";
 import type { Deadline } from "./deadline.ts";
 import type { MilestoneFrom, SavedCheckpoint } from "./milestone-request.ts";
 import type { Clock, Random } from "./ports.ts";
+import type { RunEventListener } from "./run-events.ts";
 import type { Constraints, Policy, RunRules } from "./run-rules.ts";
 import type { RunSessionOptions } from "./run-tenure.ts";
 import type { SliceMismatch } from "./session-keeper.ts";
@@ -50,6 +51,8 @@ export type RunnerOptions = {
   readonly tags?: Tags;
   /** Given the session of each run before its first step: for observers and subscriptions, which end with it. */
   readonly onSession?: (session: Session) => void;
+  /** Told of everything that `stream` tells, of every run; what it throws harms nobody. */
+  readonly onEvent?: RunEventListener;
   /** Told of every checkpoint once it is durable, and waited for; what it throws is told as a warning. */
   readonly onCheckpoint?: (checkpoint: SavedCheckpoint) => Promise<void> | void;
   readonly entrypoint?: string;

@@ -247,9 +247,10 @@ export class Runner<O = unknown> {
     store: Store,
     begun: Begun,
     options: GoingOnOptions,
-    listener: RunEventListener,
+    caller: RunEventListener,
     from: MilestoneFrom | null = null,
   ): Promise<RunResult<O>> {
+    const listener = both(this.#options.onEvent, caller);
     if (begun.kind === "ended") {
       const { run } = begun;
       if (run.status === "failed" && run.error !== null) throw ofRun(run.runId, reviveError(run.error));
@@ -304,6 +305,19 @@ function goingOn(
   claimedAt: ClockReading,
 ): Begun {
   return { kind: "work", claim, claimedAt, resumed: true, lost: chargedAsLost };
+}
+
+/** The runner's own listener first; what it throws keeps nobody else from hearing. */
+function both(first: RunEventListener | undefined, second: RunEventListener): RunEventListener {
+  if (first === undefined) return second;
+  return (event) => {
+    try {
+      first(event);
+    } catch {
+      // It is the listener's own.
+    }
+    second(event);
+  };
 }
 
 const GOING_ON: AttemptReason = { resumedFrom: "turn", reason: null };

@@ -111,6 +111,8 @@ export type NewLineage = {
   readonly checkpoint: number | null;
   /** What that changes in the session. */
   readonly slices: readonly SliceChange[];
+  /** Of the calls of the open turn that were never dispatched, and will not be. */
+  readonly receipts?: readonly NewReceipt[];
   readonly fingerprint: { readonly hash: string; readonly document: Json };
 };
 

@@ -160,6 +160,18 @@ describe("a worker in a directory", () => {
   });
 });
 
+it("a worker hears of its runs by onEvent, as a runner's listener does", async () => {
+  const store = await memoryStore();
+  const { say } = sayTool();
+  const heard: string[] = [];
+  const { loop } = speakingLoop(store, new DatabaseCheckpointStore(store, "w"), say, {
+    onEvent: ({ type }) => heard.push(type),
+  });
+  await loop.execute("Go");
+  expect(heard).toContain("checkpoint.saved");
+  expect(heard.at(-1)).toBe("run.finished");
+});
+
 describe("a checkpoint that cannot be written", () => {
   /** A store that does not write these of its checkpoints, counted from 1. */
   function full(checkpoints: CheckpointStore, ...refused: number[]): CheckpointStore {

@@ -177,6 +177,32 @@ describe("a stream", () => {
   });
 });
 
+describe("the listener of a runner", () => {
+  it("hears of run, stream and resume alike, and what it throws keeps nobody else from hearing", async () => {
+    const store = await memoryStore();
+    const heard: string[] = [];
+    const { agent } = scriptedAgent([{ text: "Hello" }]);
+    const runner = new Runner(agent, {
+      store,
+      onEvent: ({ type, runId }) => {
+        heard.push(`${runId} ${type}`);
+        throw new Error("The listener stumbled.");
+      },
+    });
+    await runner.run("Go", { runId: "r-1" });
+    const told: string[] = [];
+    for await (const { type } of runner.stream("Go", { runId: "r-2" })) told.push(`r-2 ${type}`);
+    expect(told.length).toBeGreaterThan(4);
+    expect(heard.filter((event) => event.startsWith("r-2"))).toEqual(told);
+    expect(
+      heard.filter((event) => event.startsWith("r-1")).map((event) => event.replace("r-1", "r-2")),
+    ).toEqual(told);
+    await runner.resume("r-1");
+    expect(heard.at(-1)).toBe("r-1 run.finished");
+    expect(heard).toHaveLength(2 * told.length + 1);
+  });
+});
+
 describe("a listener that throws", () => {
   it("does not come between a tool and its receipt, nor stop the run", async () => {
     const store = await memoryStore();

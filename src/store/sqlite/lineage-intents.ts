@@ -1,4 +1,5 @@
 import { canonicalJson } from "../../core/canonical-json.ts";
+import type { Json } from "../../core/json.ts";
 import type { Fence, NewLineage } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import { digestOf } from "./digest.ts";
@@ -7,7 +8,7 @@ import { openModelCalls } from "./model-calls.ts";
 import type { RunHead } from "./run-head.ts";
 import { fencedStep, recordEvent, stepHead } from "./run-row.ts";
 import { writeSlices } from "./session-rows.ts";
-import { turnCalls } from "./tool-call-rows.ts";
+import { turnCalls, writeTurnReceipt } from "./tool-call-rows.ts";
 
 export function beginLineage(database: Database, now: number, fence: Fence, begun: NewLineage): number {
   const { stepKey, checkpoint, fingerprint } = begun;
@@ -17,6 +18,7 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
   if (openModelCalls(database, run.runNo).some((call) => call.stepKey === stepKey))
     throw new Error(`A model call of step ${stepKey} is open: settle it first.`);
   const base = checkpoint === null ? null : requireCheckpoint(database, run, checkpoint);
+  const receipts = writeLast(database, run, now, begun, state.turnIndex + 1);
   const openTurn = abandonedTurn(database, run, stepKey, state.turnIndex);
   const firstTurn = (openTurn ?? state.turnIndex) + 1;
   const baseTurn = base?.int("step_no") === stepKey ? base.int("turn_index") : 0;
@@ -60,9 +62,24 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
     ...(checkpoint === null ? {} : { from: checkpoint }),
     ...(openTurn === null ? {} : { openTurn }),
     digest: digestOf(firstTurn, baseTurn, openTurn, checkpoint),
+    ...(receipts.length === 0 ? {} : { receipts }),
     ...(slices.length === 0 ? {} : { slices }),
   });
   return firstTurn;
+}
+
+/** In the same commit: until the turn is left, whoever goes on with it may still run them. */
+function writeLast(
+  database: Database,
+  run: RunHead,
+  now: number,
+  { stepKey, receipts = [] }: NewLineage,
+  turnIndex: number,
+): Json[] {
+  if (receipts.length === 0) return [];
+  const turn = turnCalls(database, run, stepKey, turnIndex);
+  if (turn === null) throw new Error(`No turn of step ${stepKey} is open: there is nothing to leave.`);
+  return receipts.map((receipt) => [receipt.callIndex, writeTurnReceipt(database, run, now, turn, receipt)]);
 }
 
 function requireCheckpoint(database: Database, run: RunHead, checkpoint: number): Row {

@@ -84,7 +84,9 @@ function parse(text: string): JsonObject {
 }
 
 function collectDigests(runId: string, type: string, data: JsonObject, digests: Map<string, string>): void {
-  const { step, turn } = data;
+  const { step } = data;
+  // A new line of history tells of the turn that it left.
+  const turn = type === "lineage.begun" ? data.openTurn : data.turn;
   const tell = (row: string, digest: Json | undefined) => {
     if (typeof digest === "string") digests.set(row, digest);
   };

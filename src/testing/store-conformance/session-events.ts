@@ -3,7 +3,7 @@ import type { SessionEvent } from "../../core/session-event.ts";
 import type { NewReceipt, Store, ToolCallRecord } from "../../store/store.ts";
 import { assertRefused, type Check, check } from "./check.ts";
 import { LEASE_MS, newReceipt, SampleRun } from "./sample-run.ts";
-import { appliedIn, milestone, sessionCommit, told } from "./sample-session.ts";
+import { appliedIn, beginLine, milestone, milestoneTurn, sessionCommit, told } from "./sample-session.ts";
 
 const EVENTS: readonly SessionEvent[] = [
   { type: "StepDone", step: { id: 2, title: "naïve 🙂 \u2028" }, list: [1, null, { deep: [] }] },
@@ -160,4 +160,23 @@ export const sessionEventChecks: readonly Check[] = [
     ];
     for (const id of ids) assert.equal(await store.getToolCall(id), null, `there is no call ${id}`);
   }),
+
+  check(
+    "what waits in a turn that is left has its receipt with the new line, or not at all",
+    async ({ store }) => {
+      const run = await SampleRun.create(store);
+      await milestoneTurn(run, 1);
+      await run.journaled(2, ["running", "prepared"]);
+      const receipts = [newReceipt(2, { status: "cancelled", errorCode: "abandoned", source: "pawl" })];
+      await assertRefused(store, run.runId, () => beginLine(run, 1, { receipts }));
+      await store.recordReceipt(run.fence, { stepKey: run.stepKey, turnIndex: 2, receipt: newReceipt(1) });
+      await beginLine(run, 1, { receipts });
+      const calls = (await store.listToolCalls(run.runId)).filter(({ turnIndex }) => turnIndex === 2);
+      assert.deepEqual(
+        calls.map(({ status }) => status),
+        ["succeeded", "cancelled"],
+      );
+      await assertRefused(store, run.runId, () => beginLine(run, 1, { receipts }));
+    },
+  ),
 ];
