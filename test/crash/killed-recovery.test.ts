@@ -28,14 +28,14 @@ type Kill = CrashSite & {
 
 /** In the order in which a process gets there that goes back to a milestone with a call in doubt in the open turn. */
 const KILLS: readonly Kill[] = [
-  // What waits behind the call is given up, the call itself is brought to its end.
-  { point: "tool:receipt-stored", turn: TURN, recovery: "keyed", checkpoints: "file" },
+  // The call is brought to its end. What waits behind it is given up with the new line.
   { point: "tool:started", turn: TURN, recovery: "keyed", checkpoints: "database" },
   { point: "tool:executed", turn: TURN, recovery: "keyed", checkpoints: "file" },
   { point: "tool:before-reconcile", turn: TURN, recovery: "reconcile", checkpoints: "database" },
   { point: "tool:reconciled", turn: TURN, recovery: "reconcile", checkpoints: "file" },
-  { point: "tool:receipt-stored", occurrence: 3, turn: TURN, recovery: "keyed", checkpoints: "database" },
-  // All calls are settled, and the new line of history is or is not there.
+  { point: "tool:receipt-stored", turn: TURN, recovery: "keyed", checkpoints: "file" },
+  { point: "tool:receipt-stored", turn: TURN, recovery: "keyed", checkpoints: "database" },
+  // It is settled, and the new line of history is or is not there.
   { point: "lineage:before-begin", recovery: "keyed", checkpoints: "file" },
   { point: "lineage:begun", recovery: "reconcile", checkpoints: "database" },
   // In the first turn of that line: the booking is asked for again, and met.

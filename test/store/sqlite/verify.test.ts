@@ -24,6 +24,11 @@ function tampered(
 const LARGE_BLOB = `blob ${blobReferenceOf(LARGE).blobId}`;
 const EVIDENCE_BLOB = `blob ${blobReferenceOf(EVIDENCE).blobId}`;
 
+/** Another first byte, whichever it has. */
+function otherBytes(column: string): string {
+  return `CAST(iif(substr(${column}, 1, 1) = X'01', X'02', X'01') || substr(${column}, 2) AS BLOB)`;
+}
+
 describe("what nobody has laid hand on", () => {
   it.for(RUNS)("has no problem: %s", async (runId) => {
     const { problems, events } = await new TamperedStore(template).verify(runId);
@@ -44,7 +49,7 @@ describe("what nobody has laid hand on", () => {
 describe("a changed row is named, and nothing else is", () => {
   const receipt = (call: number, change: string) => `UPDATE receipts SET ${change} WHERE call_no = ${call}`;
   const call = (no: number, change: string) => `UPDATE tool_calls SET ${change} WHERE call_no = ${no}`;
-  const bump = (column: string) => `${column} = CAST(X'01' || substr(${column}, 2) AS BLOB)`;
+  const bump = (column: string) => `${column} = ${otherBytes(column)}`;
   const cases: readonly (readonly [what: string, sql: string, row: string])[] = [
     ["a receipt's output", receipt(1, "output = replace(output, '1', '2')"), "receipt ledger/draft#1.1"],
     ["a receipt's status", receipt(1, "status = 'failed'"), "receipt ledger/draft#1.1"],
@@ -171,8 +176,7 @@ describe("a changed row is named, and nothing else is", () => {
   });
 
   it("an event's hash: the event, and the one that follows it", async () => {
-    const change =
-      "UPDATE events SET hash = CAST(X'01' || substr(hash, 2) AS BLOB) WHERE run_no = 1 AND seq = ";
+    const change = `UPDATE events SET hash = ${otherBytes("hash")} WHERE run_no = 1 AND seq = `;
     expect(await tampered(`${change} 9`).named()).toEqual(["event 9", "event 10"]);
     expect(new Set(await tampered(`${change} 33`).named())).toEqual(new Set(["event 33"]));
   });
@@ -183,8 +187,7 @@ describe("a changed row is named, and nothing else is", () => {
   });
 
   it("the blob that a receipt refers to: the receipt, and the blob that is not there", async () => {
-    const change =
-      "UPDATE receipts SET blob_hash = CAST(X'01' || substr(blob_hash, 2) AS BLOB) WHERE call_no = 2";
+    const change = `UPDATE receipts SET blob_hash = ${otherBytes("blob_hash")} WHERE call_no = 2`;
     const [first, second, ...more] = await tampered(change).named();
     expect([first, more]).toEqual(["receipt ledger/draft#1.2", []]);
     expect(second).toMatch(/^blob 01/);
