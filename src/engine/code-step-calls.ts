@@ -12,7 +12,6 @@ import { toolCallId } from "../core/step-path.ts";
 import type { NewWait } from "../core/wait.ts";
 import type { Receipt, StepRecord, ToolCallRecord } from "../store/store.ts";
 import { CodeStepLeftovers } from "./code-step-leftovers.ts";
-import type { CodeStepSession } from "./code-step-session.ts";
 import { assertInTime } from "./deadline.ts";
 import { type EarlierCall, earlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
 import { readBlobValue } from "./hydrator.ts";
@@ -21,6 +20,7 @@ import { askAboutRow, personNeeded } from "./person-question.ts";
 import { prepareTool } from "./prepared-tool.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { begunProgress, type CallEnd, settleToolCall } from "./settle-tool-call.ts";
+import type { StepSession } from "./step-session.ts";
 import type { Tool } from "./tool.ts";
 import { type CallIdentity, identify, makePayload, type ToolCallRequest } from "./tool-call-plan.ts";
 import { failed } from "./tool-outcome.ts";
@@ -40,7 +40,7 @@ type LeftBehind = {
 export class CodeStepCalls {
   readonly #run: RunHandle;
   readonly #step: StepRecord;
-  readonly #session: CodeStepSession;
+  readonly #session: StepSession;
   readonly #abandon: (error: unknown) => void;
   /** Counted in this execution of the code: it starts from the beginning, and so do the occurrences. */
   readonly #asked = new Map<string, number>();
@@ -53,7 +53,7 @@ export class CodeStepCalls {
   #left: { readonly error: unknown } | null = null;
   #ended = false;
 
-  constructor(run: RunHandle, step: StepRecord, session: CodeStepSession, abandon: (error: unknown) => void) {
+  constructor(run: RunHandle, step: StepRecord, session: StepSession, abandon: (error: unknown) => void) {
     this.#run = run;
     this.#step = step;
     this.#session = session;

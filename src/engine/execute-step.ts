@@ -3,12 +3,12 @@ import { PawlError, StepFailedError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { childPath, type StepPath } from "../core/step-path.ts";
 import type { StepRecord } from "../store/store.ts";
-import { CodeStepSession } from "./code-step-session.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { PlannedSession } from "./session-keeper.ts";
 import type { StepNode } from "./step.ts";
 import type { ContextHolder, Place } from "./step-executor.ts";
 import type { StepRegistry } from "./step-registry.ts";
+import { StepSession } from "./step-session.ts";
 import { cursorOf, tellCheckpoint } from "./turn-session.ts";
 
 /**
@@ -19,7 +19,7 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
   const executor = registry.executorOf(step);
   const enter = (child: StepNode, childPlace: Place) => executeStep(registry, child, childPlace);
   const { run, context, input } = place;
-  const session = new CodeStepSession(run.keeper, run.secrets);
+  const session = new StepSession(run.keeper, run.secrets);
   if (executor.storage === "none")
     return executor.execute(step, { ...place, instance: null, session, enter });
 
@@ -71,7 +71,7 @@ async function finish(
   output: Json,
   context: ContextHolder,
   isolated: ContextHolder,
-  session: CodeStepSession,
+  session: StepSession,
 ): Promise<void> {
   const changed = changedContext(context, isolated, instance.path);
   const { stepKey, path } = instance;

@@ -226,7 +226,9 @@ export class SessionKeeper {
       return sliceChanges(slices, this.#checkpointed, state).some(({ kind }) => kind === "state");
     const last = await this.#store.readCheckpoint(this.session.id);
     const now: Json = this.session.snapshot(state).toJSON().slices ?? {};
-    return canonicalJson(last?.snapshot.slices ?? {}) !== canonicalJson(now);
+    const isAhead = canonicalJson(last?.snapshot.slices ?? {}) !== canonicalJson(now);
+    if (!isAhead) this.#checkpointed = state;
+    return isAhead;
   }
 
   /** What going back to a snapshot takes; null: to the beginning. Every slice is written whole, whatever the store has. */

@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from "../core/json.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { StepRecord } from "../store/store.ts";
-import type { CodeStepSession } from "./code-step-session.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { StepNode } from "./step.ts";
+import type { StepSession } from "./step-session.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /** How steps of one kind are executed. */
@@ -22,7 +22,7 @@ export type Frame = Place & {
   /** The stored instance, for executors with storage `instance`. */
   readonly instance: StepRecord | null;
   /** What the step does to the session: takes effect when it is finished. */
-  readonly session: CodeStepSession;
+  readonly session: StepSession;
   /** Executes a child through the registry. */
   readonly enter: (child: StepNode, place: Place) => Promise<Json>;
 };

@@ -6,7 +6,6 @@ import { z } from "zod";
 import { NO_LIMIT } from "../../src/core/quota.ts";
 import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { UNPRICED } from "../../src/core/usage.ts";
-import { CodeStepSession } from "../../src/engine/code-step-session.ts";
 import { FailureStreaks } from "../../src/engine/failure-streaks.ts";
 import { openScope } from "../../src/engine/granular-executor.ts";
 import { LeaseKeeper, readClock } from "../../src/engine/lease-keeper.ts";
@@ -16,6 +15,7 @@ import { makeRules } from "../../src/engine/run-rules.ts";
 import { RunSecrets } from "../../src/engine/run-secrets.ts";
 import { SessionKeeper } from "../../src/engine/session-keeper.ts";
 import type { TurnLoopStep } from "../../src/engine/step.ts";
+import { StepSession } from "../../src/engine/step-session.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
 import type { TurnScope } from "../../src/engine/turn-scope.ts";
 import { Uncertainties } from "../../src/engine/uncertainties.ts";
@@ -228,7 +228,7 @@ export async function beginRun(
     openScope: (other = step, givenInput = input) => {
       const { children, maxTurns } = turnLoopOf(other);
       const enter = () => Promise.reject(new Error("One turn enters nothing."));
-      const told = new CodeStepSession(run.keeper, run.secrets);
+      const told = new StepSession(run.keeper, run.secrets);
       const frame = {
         run,
         path,

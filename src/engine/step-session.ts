@@ -7,10 +7,10 @@ import type { RunSecrets } from "./run-secrets.ts";
 import type { PlannedSession, SessionKeeper } from "./session-keeper.ts";
 
 /**
- * The session as the code of a step sees and changes it, the calls of its tools included, in the order that the code meets
- * them. It takes effect when the step is finished; a step that is interrupted begins again without it.
+ * The session as a step sees and changes it, the calls of its tools included, in the order that its code meets them. It takes
+ * effect when the step is finished; a step that is interrupted begins again without it.
  */
-export class CodeStepSession implements SessionView {
+export class StepSession implements SessionView {
   readonly #keeper: SessionKeeper;
   readonly #secrets: RunSecrets;
   /** What was told here, and by which call; null: by the code itself. */
