@@ -363,9 +363,7 @@ function receiptOf(row: Row): Receipt | null {
     source: row.text("source") as ReceiptSource,
     correlationId: row.optionalText("external_correlation_id"),
     duplicateOf: row.optionalText("duplicate_of"),
-    sessionEvents: parseJson(
-      row.optionalText("session_events") ?? "[]",
-    ) as unknown as readonly SessionEvent[],
+    sessionEvents: JSON.parse(row.optionalText("session_events") ?? "[]") as readonly SessionEvent[],
     at: row.int("receipt_at"),
   };
 }

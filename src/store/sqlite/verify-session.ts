@@ -112,7 +112,8 @@ function checkpointDigest(row: Row): string {
   }
 }
 
-function list(value: Json | undefined): readonly Json[] {
+/** A list in an event, whatever somebody made of it. */
+export function list(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 

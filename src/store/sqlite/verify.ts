@@ -8,7 +8,7 @@ import { digestOf } from "./digest.ts";
 import { chainHash, NO_EVENT_HASH, parseJson, requireRunNo } from "./run-row.ts";
 import { storedReceiptDigest, storedToolCallDigest, storedTryDigest } from "./tool-call-rows.ts";
 import { TURNS_OF_STEP } from "./turn-number.ts";
-import { readSessionRows, ToldSession } from "./verify-session.ts";
+import { list, readSessionRows, ToldSession } from "./verify-session.ts";
 import { storedAnswerDigest } from "./wait-readers.ts";
 
 /**
@@ -117,10 +117,6 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
 
 function tryRow(id: string, attempt: number): string {
   return `try ${attempt} of ${id}`;
-}
-
-function list(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
 /** Every row that an event has to tell of, and its digest as it stands. */
