@@ -123,7 +123,7 @@ export function limitOf(budget: Budget | undefined): Limit {
   return { tokens: budget?.tokens ?? null, microDollars: budget?.microDollars ?? null };
 }
 
-export function milestoneOf(from: ResumeOptions["from"]): MilestoneFrom | null {
+export function milestoneFrom(from: ResumeOptions["from"]): MilestoneFrom | null {
   if (from === undefined || from === "turn") return null;
   if (from === "milestone") return { kind: "last" };
   if (from === "beginning") return { kind: "beginning" };

@@ -42,7 +42,7 @@ import {
   assertNoSecrets,
   type GoingOnOptions,
   limitOf,
-  milestoneOf,
+  milestoneFrom,
   type ResumeOptions,
   type RunnerOptions,
   type RunOptions,
@@ -123,7 +123,7 @@ export class Runner<O = unknown> {
       const from: RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
       const run = await store.getRun(runId);
       if (run !== null) assertSamePipeline(run, this.#root.name);
-      const milestone = milestoneOf(options.from);
+      const milestone = milestoneFrom(options.from);
       const attempt = {
         resumedFrom: milestone === null ? "turn" : "milestone",
         reason: options.reason ?? null,

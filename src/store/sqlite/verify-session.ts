@@ -10,7 +10,7 @@ type ToldCheckpoint = { readonly digest: string; readonly seq: number; readonly 
  * What the events of a run say about its session: what its slices hold, which calls it has heard of, which checkpoints it
  * can go back to. It is what its changes made of it, one after the other, so they are followed.
  */
-export class ToldSession {
+export class SessionHistory {
   readonly #runId: string;
   readonly #digests = new Map<string, string>();
   readonly #applied = new Map<string, { readonly seq: number; readonly isForgotten: boolean }>();

@@ -8,7 +8,7 @@ import { digestOf } from "./digest.ts";
 import { chainHash, NO_EVENT_HASH, parseJson, requireRunNo } from "./run-row.ts";
 import { storedReceiptDigest, storedToolCallDigest, storedTryDigest } from "./tool-call-rows.ts";
 import { TURNS_OF_STEP } from "./turn-number.ts";
-import { list, readSessionRows, ToldSession } from "./verify-session.ts";
+import { list, readSessionRows, SessionHistory } from "./verify-session.ts";
 import { storedAnswerDigest } from "./wait-readers.ts";
 
 /**
@@ -49,7 +49,7 @@ function readChain(database: Database, runNo: number, found: Found): Told {
   const digests = new Map<string, string>();
   const run = database.get("SELECT run_id, event_seq, event_hash FROM runs WHERE run_no = ?", runNo);
   if (run === null) throw new Error(`Run ${runNo} is gone.`);
-  const session = new ToldSession(run.text("run_id"));
+  const session = new SessionHistory(run.text("run_id"));
   let [expected, previous, isOld]: [number, Uint8Array, boolean] = [1, NO_EVENT_HASH, false];
   for (const event of database.iterate("SELECT * FROM events WHERE run_no = ? ORDER BY seq", runNo)) {
     const [seq, type, text] = [event.int("seq"), event.text("type"), event.text("data")];
