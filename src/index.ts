@@ -38,6 +38,7 @@ export type { CompletedTurn, Completion } from "./core/completion.ts";
 export {
   AlreadySettledError,
   BlobMissingError,
+  BudgetExceededError,
   CheckpointStoreError,
   ConfigurationError,
   DeadlineExceededError,
@@ -63,13 +64,17 @@ export {
   StoreUnusableError,
   ToolCallNotFoundError,
   ToolFailedError,
+  UnmetConditionsError,
   WaitNotFoundError,
   WorkerBusyError,
+  WorkspaceError,
 } from "./core/errors.ts";
 export type { Json, JsonObject } from "./core/json.ts";
 export type { Lineage } from "./core/lineage.ts";
 export type { AssistantPart, Message, ToolOutput } from "./core/message.ts";
 export { type Limit, Quota } from "./core/quota.ts";
+export { type Budgets, parseRunSpec, type RunSpec, type SpecProblem } from "./core/run-spec.ts";
+export type { RunSpecInput } from "./core/run-spec-input.ts";
 export { type Secret, secret } from "./core/secret.ts";
 export type { SessionEvent } from "./core/session-event.ts";
 export type { RecoveryClass, SideEffectClass } from "./core/tool-call-decision.ts";
@@ -77,7 +82,9 @@ export type { Amount, ModelPrice, Pricing, Usage } from "./core/usage.ts";
 export type { Settlement, WaitAnswer } from "./core/wait.ts";
 export type { Agent } from "./engine/agent.ts";
 export type { Instructions } from "./engine/agent-prompt.ts";
+export { askHuman } from "./engine/ask-human.ts";
 export type { CodeStepContext } from "./engine/code-step-context.ts";
+export { defineConfig, type PawlConfig } from "./engine/config.ts";
 export { Deadline } from "./engine/deadline.ts";
 export {
   DurableMainLoop,
@@ -85,6 +92,7 @@ export {
   type ExecuteOptions,
   type ExecuteResult,
 } from "./engine/durable-main-loop.ts";
+export type { Fork, ForkOptions } from "./engine/fork-run.ts";
 export type { SavedCheckpoint } from "./engine/milestone-request.ts";
 export type {
   Clock,
@@ -94,6 +102,7 @@ export type {
   ModelSettings,
   ModelTool,
 } from "./engine/ports.ts";
+export type { ArtifactAccess } from "./engine/run-artifacts.ts";
 export type { RunEvent } from "./engine/run-events.ts";
 export type { RunResult } from "./engine/run-result.ts";
 export type { Constraints, Policy } from "./engine/run-rules.ts";
@@ -108,6 +117,7 @@ export type {
 export type { SliceMismatch } from "./engine/session-keeper.ts";
 export { type GranularOptions, Pipeline, Step, type StepNode } from "./engine/step.ts";
 export type { Frame, Place, StepExecutor } from "./engine/step-executor.ts";
+export { artifactKept, type StopCondition, type StopState, succeededOnce } from "./engine/stop-conditions.ts";
 export {
   type Reconciliation,
   type Tool,

@@ -41,7 +41,7 @@ try {
   );
   run("Process 3 cannot look a letter up, and does not write it again.");
   await decide("A person looks: the letter is in the box.", (store, { toolCallId }) =>
-    store.settle(toolCallId, { as: "succeeded", result: "posted" }, { by: "Grace" }),
+    store.settle(toolCallId ?? "", { as: "succeeded", result: "posted" }, { by: "Grace" }),
   );
   run("Process 4 goes on, as far as it may.");
   await decide("A person reads what is to be done, and approves it.", async (store, wait) => {

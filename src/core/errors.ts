@@ -91,6 +91,24 @@ export class DeadlineExceededError extends PawlError<{ deadline: string }> {
   readonly code = "deadline_exceeded";
 }
 
+/**
+ * The run has used up a budget of its RunSpec. What is committed stays; `resume` with a higher one goes on. `used` is what
+ * it has used, or would have with what it was about to do.
+ */
+export class BudgetExceededError extends PawlError<{ budget: string; limit: number; used: number }> {
+  readonly code = "budget_exceeded";
+}
+
+/** The steps of the run are through, and it is not what its RunSpec asks for: `unmet` says what is missing. */
+export class UnmetConditionsError extends PawlError<{ unmet: readonly string[] }> {
+  readonly code = "unmet_conditions";
+}
+
+/** A file name that would leave the workspace of its run. Nothing was read or written. */
+export class WorkspaceError extends PawlError<{ name: string }> {
+  readonly code = "workspace";
+}
+
 /** A value does not fit its slice. `path` says where: `plan.steps.0.title`. Nothing of the event took effect. */
 export class SliceValueError extends PawlError<{ slice: string; path: string }> {
   readonly code = "slice_value";
@@ -276,6 +294,9 @@ const CLASSES = [
   MaxTurnsExceededError,
   MaxIterationsExceededError,
   DeadlineExceededError,
+  BudgetExceededError,
+  UnmetConditionsError,
+  WorkspaceError,
   SliceValueError,
   SnapshotRestoreError,
   CheckpointStoreError,

@@ -6,6 +6,12 @@ export type Limit = { readonly tokens: number | null; readonly microDollars: num
 
 export const NO_LIMIT: Limit = { tokens: null, microDollars: null };
 
+/** Of two limits the lower one, in each unit. */
+export function stricter(a: Limit, b: Limit): Limit {
+  const lower = (x: number | null, y: number | null) => (x === null ? y : y === null ? x : Math.min(x, y));
+  return { tokens: lower(a.tokens, b.tokens), microDollars: lower(a.microDollars, b.microDollars) };
+}
+
 export type Reservation =
   | { readonly kind: "reserved"; readonly quota: Quota }
   | {

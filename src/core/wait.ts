@@ -1,11 +1,24 @@
 import type { Json, JsonObject } from "./json.ts";
 
-/** `approval`: may it run? `in_doubt`: did it happen? `escalation`: its tool cannot go on by itself. */
-export type WaitKind = "approval" | "in_doubt" | "escalation";
+/**
+ * `approval`: may it run? `in_doubt`: did it happen? `escalation`: its tool cannot go on by itself. `question`: what the
+ * call is for; the answer is its result. `budget`: may the run use more than it was given?
+ */
+export type WaitKind = "approval" | "in_doubt" | "escalation" | "question" | "budget";
 
-/** A question to a person that the run cannot go on without: which call it is about, and what to look at. */
-export type NewWait = {
-  readonly kind: WaitKind;
+/** A question to a person that the run cannot go on without. */
+export type NewWait = NewCallWait | NewBudgetWait;
+
+/** One about the run as a whole: it has used up a budget. */
+export type NewBudgetWait = {
+  readonly kind: "budget";
+  readonly question: string;
+  readonly subject: { readonly budget: string; readonly limit: number; readonly used: number };
+};
+
+/** One about a call: which, and what to look at. */
+export type NewCallWait = {
+  readonly kind: Exclude<WaitKind, "budget">;
   readonly stepKey: number;
   readonly turnIndex: number;
   readonly callIndex: number;

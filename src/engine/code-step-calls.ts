@@ -11,8 +11,9 @@ import { extractSecrets } from "../core/secret.ts";
 import { toolCallId } from "../core/step-path.ts";
 import type { NewWait } from "../core/wait.ts";
 import type { Receipt, StepRecord, ToolCallRecord } from "../store/store.ts";
+import { beforeSideEffect } from "./checkpoint-cursor.ts";
 import { CodeStepLeftovers } from "./code-step-leftovers.ts";
-import { assertInTime } from "./deadline.ts";
+import { assertMayBegin } from "./deadline.ts";
 import { type EarlierCall, earlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
 import { readBlobValue } from "./hydrator.ts";
 import { type CallCase, type CallPast, type Judgement, judgeToolCall, readPast } from "./judge-tool-call.ts";
@@ -142,7 +143,7 @@ export class CodeStepCalls {
 
   async #request(tool: Tool, input: unknown): Promise<ToolCallRequest> {
     this.#run.signal.throwIfAborted();
-    assertInTime(this.#run);
+    assertMayBegin(this.#run);
     if (tool.name === null)
       throw new ConfigurationError(
         `The tool ${JSON.stringify(tool.description)} that step ${this.#step.path} calls has no name: give it one, tool({ name: … }).`,
@@ -266,7 +267,7 @@ export class CodeStepCalls {
     return { rows, leftovers: new CodeStepLeftovers(calls, clock), past };
   }
 
-  #open(
+  async #open(
     { request, idempotencyKey }: CallCase,
     identity: CallIdentity,
     occurrence: number,
@@ -275,6 +276,8 @@ export class CodeStepCalls {
     const { tool, name, input } = request;
     if (tool === null) throw new Error(`Code calls ${name} without a tool.`);
     this.#run.signal.throwIfAborted();
+    this.#run.budget.takeToolCall();
+    const checkpoint = await beforeSideEffect(this.#run, this.#step, 0, kind === "work" ? [tool.effect] : []);
     this.#run.lease.assertHeld();
     return this.#run.store.openToolCall(this.#run.fence, {
       stepKey: this.#step.stepKey,
@@ -288,6 +291,7 @@ export class CodeStepCalls {
       status: kind === "work" ? "running" : "prepared",
       timeoutMs: tool.timeoutMs,
       request: input,
+      ...(checkpoint === null ? {} : { checkpoint }),
     });
   }
 

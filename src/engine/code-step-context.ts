@@ -2,10 +2,11 @@ import type { Json, Jsonified, JsonObject } from "../core/json.ts";
 import type { Secret } from "../core/secret.ts";
 import type { SessionView } from "../session/session-view.ts";
 import type { GranularState } from "../store/store.ts";
+import type { ArtifactAccess } from "./run-artifacts.ts";
 import type { Tool } from "./tool.ts";
 
 /** What the code of `Step.run` works with. */
-export interface CodeStepContext {
+export interface CodeStepContext extends ArtifactAccess {
   readonly runId: string;
   readonly stepPath: string;
   /** A copy of the run's context; what is changed here is merged when the step succeeds. */

@@ -20,6 +20,7 @@ export const codeStepExecutor: StepExecutor<CodeStep> = {
       context: frame.context.value,
       signal: frame.run.signal,
       session,
+      ...frame.run.artifacts.accessOf(frame.instance.stepKey),
       call: (tool, input) => calls.call(tool, input) as never,
       granularState: (stepName) => frame.run.store.readGranularState(frame.run.runId, stepName),
     };

@@ -1,5 +1,7 @@
-import { ConfigurationError, DeadlineExceededError } from "../core/errors.ts";
+import { type BudgetExceededError, ConfigurationError, DeadlineExceededError } from "../core/errors.ts";
+import type { Budgets } from "../core/run-spec.ts";
 import type { Clock } from "./ports.ts";
+import { budgetExceeded, type RunBudget } from "./run-budget.ts";
 import { systemClock } from "./system-clock.ts";
 
 /**
@@ -32,11 +34,27 @@ export class Deadline {
 }
 
 /** The time of a run. What is under way when it is over goes on to its end; nothing else begins. */
-type TimedRun = { readonly runId: string; readonly deadline: number | null; readonly clock: Clock };
+type TimedRun = {
+  readonly runId: string;
+  readonly deadline: number | null;
+  readonly clock: Clock;
+  /** Where its RunSpec set the time, that is what it has used up. */
+  readonly budget?: { readonly limits: Pick<Budgets, "maxWallclockMinutes"> };
+};
 
 /** The error to throw once a run's time is over; null while it is not. */
-export function whyTooLate({ runId, deadline, clock }: TimedRun): DeadlineExceededError | null {
+export function whyTooLate({
+  runId,
+  deadline,
+  clock,
+  budget,
+}: TimedRun): DeadlineExceededError | BudgetExceededError | null {
   if (deadline === null || clock.now() < deadline) return null;
+  const minutes = budget?.limits.maxWallclockMinutes ?? null;
+  if (minutes !== null) {
+    const over = (clock.now() - deadline) / 60_000;
+    return budgetExceeded(runId, "maxWallclockMinutes", minutes, Math.round((minutes + over) * 10) / 10);
+  }
   const at = new Date(deadline).toISOString();
   return new DeadlineExceededError(
     `The deadline of run ${runId} was ${at}: nothing more is begun. What is committed is kept; resume it with a later deadline to go on.`,
@@ -47,4 +65,13 @@ export function whyTooLate({ runId, deadline, clock }: TimedRun): DeadlineExceed
 export function assertInTime(run: TimedRun): void {
   const late = whyTooLate(run);
   if (late !== null) throw late;
+}
+
+/** Before a step, a model call or a code step's call: none begins where the run is to stop. */
+export function assertMayBegin(
+  run: TimedRun & { readonly budget: RunBudget; readonly releasing: AbortSignal },
+): void {
+  run.releasing.throwIfAborted();
+  if (run.budget.reached !== null) throw run.budget.reached;
+  assertInTime(run);
 }

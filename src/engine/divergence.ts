@@ -8,7 +8,7 @@ import type { RunHandle } from "./run-handle.ts";
 export function diverged(runId: string, path: StepPath, was: Json, is: Json): ResumeError {
   const changes = fingerprintChanges(was, is);
   return new ResumeError(
-    `Run ${runId} cannot go on: step ${path} is not what it was when it began. Changed: ${describeChanges(changes)}. No call was made; put it back and resume, go on from the last milestone (\`from: "milestone"\`), or start a new run.`,
+    `Run ${runId} cannot go on: step ${path} is not what it was when it began. Changed: ${describeChanges(changes)}. No call was made; put it back and resume, go on from the last milestone (\`from: "milestone"\`), fork it at a turn, say that it may (\`acceptDivergence\`), or start a new run.`,
     { irrecoverable: true, changes },
   );
 }

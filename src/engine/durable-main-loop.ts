@@ -20,12 +20,14 @@ import { withStore } from "../store/open-store.ts";
 import type { RunRecord, Store } from "../store/store.ts";
 import type { Agent } from "./agent.ts";
 import { Deadline, whyTooLate } from "./deadline.ts";
+import type { RunSessionOptions } from "./make-run-handle.ts";
 import type { SavedCheckpoint } from "./milestone-request.ts";
+import { rootOf } from "./pipeline-root.ts";
 import type { Clock } from "./ports.ts";
 import type { RunResult } from "./run-result.ts";
 import { makeRules } from "./run-rules.ts";
-import { ofRun, type RunSessionOptions } from "./run-tenure.ts";
-import { Runner, rootOf } from "./runner.ts";
+import { ofRun } from "./run-tenure.ts";
+import { Runner } from "./runner.ts";
 import {
   assertNoSecrets,
   type Budget,

@@ -3,13 +3,15 @@ import { PawlError, StepFailedError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { childPath, type StepPath } from "../core/step-path.ts";
 import type { StepRecord } from "../store/store.ts";
+import { cursorOf } from "./checkpoint-cursor.ts";
+import { assertMayBegin } from "./deadline.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { PlannedSession } from "./session-keeper.ts";
 import type { StepNode } from "./step.ts";
 import type { ContextHolder, Place } from "./step-executor.ts";
 import type { StepRegistry } from "./step-registry.ts";
 import { StepSession } from "./step-session.ts";
-import { cursorOf, tellCheckpoint } from "./turn-session.ts";
+import { tellCheckpoint } from "./turn-session.ts";
 
 /**
  * Executes a step through the registry. A finished instance gives its stored output and context; a new or an
@@ -20,8 +22,9 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
   const enter = (child: StepNode, childPlace: Place) => executeStep(registry, child, childPlace);
   const { run, context, input } = place;
   const session = new StepSession(run.keeper, run.secrets);
+  const phase = step.phase ?? place.phase ?? "";
   if (executor.storage === "none")
-    return executor.execute(step, { ...place, instance: null, session, enter });
+    return executor.execute(step, { ...place, phase, instance: null, session, enter });
 
   const path = childPath(place.path, step.name);
   const known = await run.store.findStep(run.runId, path);
@@ -30,15 +33,17 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
     run.emit({ type: "step.skipped", runId: run.runId, step: path });
     return known.output;
   }
-  const instance = await begin(run, step, path, input);
+  if (known === null) run.budget.takeStep();
+  const instance = await begin(run, step, path, phase, input);
   const isolated: ContextHolder = { value: structuredClone(context.value) };
-  const frame = { run, path, input: instance.input, context: isolated, instance, session, enter };
+  const frame = { run, path, phase, input: instance.input, context: isolated, instance, session, enter };
   const output = await attempt(run, path, async () => {
     const value: unknown = (await executor.execute(step, frame)) ?? null;
     assertJson(value, `The output of step ${path}`);
     return value;
   });
-  await finish(run, instance, output, context, isolated, session);
+  const type = phase !== "" && place.endsPhase !== false ? "phase_boundary" : "step_boundary";
+  await finish(run, instance, output, context, isolated, session, type);
   return output;
 }
 
@@ -47,7 +52,8 @@ async function attempt(run: RunHandle, path: StepPath, work: () => Promise<Json>
   try {
     return await work();
   } catch (error) {
-    throw PawlError.isInstance(error) || run.signal.aborted ? error : stepFailed(error, path);
+    const isStopped = run.signal.aborted || (run.releasing.aborted && error === run.releasing.reason);
+    throw PawlError.isInstance(error) || isStopped ? error : stepFailed(error, path);
   }
 }
 
@@ -56,9 +62,16 @@ export function stepFailed(error: unknown, step: string): StepFailedError {
   return new StepFailedError(`Step ${step} failed: ${message}`, { step }, { cause: error });
 }
 
-async function begin(run: RunHandle, step: StepNode, path: StepPath, input: Json): Promise<StepRecord> {
+async function begin(
+  run: RunHandle,
+  step: StepNode,
+  path: StepPath,
+  phase: string,
+  input: Json,
+): Promise<StepRecord> {
   run.signal.throwIfAborted();
-  const { name, kind, phase = "" } = step;
+  assertMayBegin(run);
+  const { name, kind } = step;
   const instance = await run.store.beginStep(run.fence, { path, name, kind, phase, input });
   reach(run, "step:begun", path, 0);
   run.emit({ type: "step.started", runId: run.runId, step: path });
@@ -72,12 +85,13 @@ async function finish(
   context: ContextHolder,
   isolated: ContextHolder,
   session: StepSession,
+  type: BoundaryType,
 ): Promise<void> {
   const changed = changedContext(context, isolated, instance.path);
   const { stepKey, path } = instance;
   await run.keeper.whileHeld(async () => {
     const planned = session.plan();
-    const boundary = await boundaryOf(run, path, planned);
+    const boundary = await boundaryOf(run, instance, planned, type);
     const committed = run.keeper.commitOf(planned, boundary);
     reach(run, "step:before-finish", path, 0);
     const { checkpoint } = await run.store.finishStep(run.fence, {
@@ -95,19 +109,22 @@ async function finish(
   run.emit({ type: "step.finished", runId: run.runId, step: path });
 }
 
+type BoundaryType = "step_boundary" | "phase_boundary";
+
 /**
- * A checkpoint at the end of a step, where the session holds more than the last one: a finished step is never entered
- * again, so nobody goes back to before its end.
+ * A checkpoint at the end of a step, where it belongs to a phase, or the session holds more than the last one: a finished
+ * step is never entered again, so nobody goes back to before its end.
  */
 async function boundaryOf(
   run: RunHandle,
-  path: StepPath,
+  instance: StepRecord,
   { state }: PlannedSession,
-): Promise<{ readonly type: "step_boundary"; readonly cursor: JsonObject } | null> {
+  type: BoundaryType,
+): Promise<{ readonly type: BoundaryType; readonly cursor: JsonObject } | null> {
   const { keeper, store, runId } = run;
-  if (!(await keeper.isAheadOfCheckpoint(state))) return null;
+  if (instance.phase === "" && !(await keeper.isAheadOfCheckpoint(state))) return null;
   const last = keeper.lastToolCall ?? (await store.listToolCalls(runId)).at(-1)?.toolCallId ?? null;
-  return { type: "step_boundary", cursor: cursorOf(path, 0, last) };
+  return { type, cursor: await cursorOf(run, instance, 0, last) };
 }
 
 /** The context that a step leaves, or null where it is what it was. A copy: the step's code may still hold its own. */

@@ -50,8 +50,9 @@ async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Pro
   const open = () => openScope(step, maxTurns, frame);
   const { milestone } = frame.run;
   if (!milestone.isOpen) {
-    const scope = await open();
-    if (scope.conversation.storedFingerprint === null && !milestone.wasAsked)
+    const scope = await asWanted(await open(), open);
+    const isPinned = scope.conversation.storedFingerprint !== null;
+    if (!isPinned && !milestone.wasAsked && frame.run.acceptDivergence === null)
       await assertSameAsEarlierIteration(frame.run, frame.path, scope.document);
     return scope;
   }
@@ -62,6 +63,19 @@ async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Pro
   const from = milestone.take();
   if (from !== null && storedFingerprint !== null) await beginFromMilestone(left, from);
   return open();
+}
+
+/** What a person has said about going on: with another agent than before, or without the response that is there. */
+async function asWanted(scope: TurnScope, reopen: () => Promise<TurnScope>): Promise<TurnScope> {
+  const { run, stepKey, conversation, fingerprint: hash, document } = scope;
+  const { storedFingerprint, journaled, isComplete } = conversation;
+  const why = run.acceptDivergence;
+  const isOther = storedFingerprint !== null && storedFingerprint.hash !== hash;
+  const isRedone = run.redoTurn && journaled !== null && !isComplete;
+  if (isRedone) await run.store.dropTurn(run.fence, { stepKey, turnIndex: journaled.turnIndex });
+  if (isOther && why !== null)
+    await run.store.acceptDivergence(run.fence, { stepKey, fingerprint: { hash, document }, why });
+  return isRedone || (isOther && why !== null) ? reopen() : scope;
 }
 
 /** Executes exactly one turn. */
@@ -75,8 +89,8 @@ export const granularExecutor: StepExecutor<GranularStep> = {
   },
 };
 
-function place({ run, path, input, context }: Frame): Place {
-  return { run, path, input, context };
+function place({ run, path, input, context, phase = "" }: Frame): Place {
+  return { run, path, input, context, phase };
 }
 
 /** Reads what the turns share, and the conversation as the store has it. One that is to be left is not rendered. */
@@ -100,7 +114,7 @@ export async function openScope(
   const document = { input, ...fingerprintDocument(prepared, switches, run.pricing.id) };
   const { stepKey } = instance;
   const fingerprint = fingerprintOf(document);
-  const scope = { run, path, name, stepKey, prepared, options, document, fingerprint };
+  const scope = { run, path, name, stepKey, instance, prepared, options, document, fingerprint };
   const prompt = isLeft ? null : renderPrompt(scope, run.keeper.session.state);
   const conversation = await Conversation.load(run, stepKey, prepared, input, prompt, options);
   return { ...scope, conversation, lastTurn: conversation.firstTurn - 1 + maxTurns };

@@ -4,7 +4,7 @@ import { decideToolCall, type ToolCallDecision, type ToolCallFacts } from "../co
 import type { SessionState } from "../session/slice-set.ts";
 import type { Receipt, Store, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
 import type { EarlierCall } from "./earlier-call.ts";
-import { askAbout, askAboutRow } from "./person-question.ts";
+import { askAbout, askAboutRow, askAgain } from "./person-question.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { type CallEnd, type CallProgress, isKeyValid } from "./settle-tool-call.ts";
 import type { ToolCallPayload, ToolCallRequest } from "./tool-call-plan.ts";
@@ -58,6 +58,8 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
   if (payload.kind === "refused") return judgeRefused(run, subject, payload);
   const { place, request, idempotencyKey, earlier, sessionBase, blobThresholdBytes } = subject;
   const waits = waitsOf(subject.past, known);
+  const open = waits.find(({ kind, status }) => kind === "question" && status === "open");
+  if (open !== undefined) return { kind: "person", wait: askAgain(place, open) };
   const { tool, input } = payload;
   // What was dispatched without an approval needs none for its next try.
   const isNew = known === null || known.status === "prepared";

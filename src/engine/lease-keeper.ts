@@ -9,6 +9,12 @@ export function readClock(clock: Clock): ClockReading {
   return { wall: clock.now(), monotonic: clock.monotonic() };
 }
 
+/** A worker's hold on its run, as those see it who are about to do something. */
+export interface Lease {
+  /** Called right before every effect; throws where the run may be another's by now. */
+  assertHeld(): void;
+}
+
 /** A lease is renewed three times before it would end. */
 const RENEWALS_PER_LEASE = 3;
 
@@ -16,7 +22,7 @@ const RENEWALS_PER_LEASE = 3;
  * Keeps the lease of a run while a worker has it. A worker that could not renew in time, by its wall clock or by its
  * monotonic one, stops before its next effect: somebody else may have the run by then.
  */
-export class LeaseKeeper {
+export class LeaseKeeper implements Lease {
   readonly #store: Store;
   readonly #fence: Fence;
   readonly #clock: Clock;
@@ -43,7 +49,6 @@ export class LeaseKeeper {
     this.#stop = clock.every(leaseMs / RENEWALS_PER_LEASE, () => void this.#renew());
   }
 
-  /** Called right before every effect. */
   assertHeld(): void {
     if (this.#lost !== null) throw this.#lost;
     const wall = this.#clock.now() - this.#renewedAt.wall;

@@ -3,6 +3,7 @@ import { isJsonObject, type Json } from "../core/json.ts";
 import { iterationPath } from "../core/step-path.ts";
 import type { LoopDecision } from "../store/store.ts";
 import { changedContext } from "./execute-step.ts";
+import { isDone } from "./final-checks.ts";
 import { reach } from "./run-handle.ts";
 import type { LoopStep } from "./step.ts";
 import type { Frame, StepExecutor } from "./step-executor.ts";
@@ -40,10 +41,13 @@ async function iterate(
     path: iterationPath(path, iteration),
     input: last === undefined ? frame.input : last.output,
     context,
+    phase: frame.phase ?? "",
+    endsPhase: false,
   });
-  const done: unknown = await loop.until(output, structuredClone(context.value));
-  if (typeof done !== "boolean")
-    throw new TypeError(`\`until\` of loop ${path} returned ${typeof done}: return true or false.`);
+  const said: unknown = await loop.until(output, structuredClone(context.value));
+  if (typeof said !== "boolean")
+    throw new TypeError(`\`until\` of loop ${path} returned ${typeof said}: return true or false.`);
+  const done = said || (await isDone(run, output));
   const decision = {
     stepKey: frame.instance.stepKey,
     iteration,

@@ -1,9 +1,9 @@
 import { backoffMs, LONGEST_BACKOFF_MS } from "../core/backoff.ts";
-import { ModelCallError, QuotaExceededError } from "../core/errors.ts";
+import { type BudgetExceededError, ModelCallError, QuotaExceededError } from "../core/errors.ts";
 import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usage } from "../core/usage.ts";
 import type { Charge, ModelCallSettlement } from "../store/store.ts";
 import type { OpenModelCall } from "./conversation.ts";
-import { assertInTime } from "./deadline.ts";
+import { assertMayBegin } from "./deadline.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
 import { ABORT_GRACE_MS, type RunHandle, reach } from "./run-handle.ts";
 import type { TurnScope } from "./turn-scope.ts";
@@ -26,7 +26,7 @@ export async function askModel(
 ): Promise<Answer> {
   const { run, path } = scope;
   for (let tries = 1; ; tries++) {
-    assertInTime(run);
+    assertMayBegin(run);
     const call = await open();
     reach(run, "model:before-request", path, turnIndex);
     run.lease.assertHeld();
@@ -161,11 +161,18 @@ function backoff(run: RunHandle, tries: number, { details }: ModelCallError): nu
   return Math.max(asked, backoffMs(tries, run.random()));
 }
 
-export function quotaExceeded(
-  runId: string,
+/** Where the RunSpec set the limit, that is the budget which is used up. */
+export async function quotaExceeded(
+  { runId, budget, store }: RunHandle,
   denied: { readonly unit: keyof Amount; readonly wanted: number; readonly remaining: number },
-): QuotaExceededError {
+): Promise<QuotaExceededError | BudgetExceededError> {
   const { unit, wanted, remaining } = denied;
+  const { maxTokens, maxCostUsd } = budget.limits;
+  const { charged } = await store.readUsage(runId);
+  if (unit === "tokens" && maxTokens !== null)
+    return budget.exceeded("maxTokens", maxTokens, charged.tokens + wanted);
+  if (unit === "microDollars" && maxCostUsd !== null)
+    return budget.exceeded("maxCostUsd", maxCostUsd, (charged.microDollars + wanted) / 1_000_000);
   return new QuotaExceededError(
     `Run ${runId}: the next model call may cost ${wanted} ${unit} and ${remaining} are left of the budget. Nothing was sent; resume with a higher budget, or let the agent answer in fewer tokens (settings.maxOutputTokens).`,
     { unit, wanted, remaining },

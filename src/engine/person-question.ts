@@ -1,8 +1,9 @@
-import { PersonNeededError } from "../core/errors.ts";
+import { type BudgetExceededError, PersonNeededError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import type { AskReason } from "../core/tool-call-decision.ts";
-import type { NewWait, WaitKind } from "../core/wait.ts";
-import type { ToolCallRecord } from "../store/store.ts";
+import type { NewBudgetWait, NewCallWait, NewWait } from "../core/wait.ts";
+import type { ToolCallRecord, WaitRecord } from "../store/store.ts";
+import { QUESTION } from "./ask-human.ts";
 import { type EarlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { callId, type FailedTry, type LedgerCall, shownArguments } from "./tool-gateway.ts";
@@ -19,7 +20,7 @@ export function askAbout(
   call: LedgerCall,
   why: AskReason,
   about: { readonly earlier?: EarlierCall; readonly problem?: string | null } = {},
-): NewWait {
+): NewCallWait {
   const { name } = call.tool;
   const { earlier = NO_EARLIER_CALL, problem = null } = about;
   switch (why) {
@@ -66,7 +67,7 @@ export function askAbout(
 const UNNAMED = { toolCallId: "an earlier call", failedWith: null };
 
 /** About a call in doubt that nobody asks for any more. */
-export function askAboutRow(stepKey: number, row: ToolCallRecord): NewWait {
+export function askAboutRow(stepKey: number, row: ToolCallRecord): NewCallWait {
   const { turnIndex, callIndex, tool, effect, recovery, request, idempotencyKey, toolCallId } = row;
   return {
     kind: "in_doubt",
@@ -79,23 +80,44 @@ export function askAboutRow(stepKey: number, row: ToolCallRecord): NewWait {
   };
 }
 
+/** The same question once more, for a run that is gone on with before anybody has answered it. */
+export function askAgain(
+  place: Pick<LedgerCall, "stepKey" | "turnIndex" | "callIndex">,
+  { question: text, subject }: WaitRecord,
+): NewCallWait {
+  const { stepKey, turnIndex, callIndex } = place;
+  return { kind: "question", stepKey, turnIndex, callIndex, question: text, subject, argumentsHash: null };
+}
+
+/** Whether the run may use more than it was given. */
+export function askAboutBudget({ details }: BudgetExceededError): NewBudgetWait {
+  const { budget, limit, used } = details;
+  return {
+    kind: "budget",
+    question: `The run may use ${budget} ${limit} and is at ${used}. How much may it use from now on? Answer with the new limit, or deny it to end the run.`,
+    subject: { budget, limit, used },
+  };
+}
+
 /** The tool asked for a person, or keeps failing in the same way. */
-export function escalate(run: RunHandle, call: LedgerCall, failure: FailedTry): NewWait {
+export function escalate(run: RunHandle, call: LedgerCall, failure: FailedTry): NewCallWait {
   const { name } = call.tool;
   const text =
     failure.outcome === "needs_human"
       ? failure.message
       : `${name} keeps failing in the same way: ${failure.message}. Settle the call: let it run again, or say what it came to.`;
+  if (failure.outcome === "needs_human" && failure.errorCode === QUESTION)
+    return question(run, call, "question", text);
   return question(run, call, "escalation", text, { code: failure.errorCode, failedWith: failure.message });
 }
 
 function question(
   run: RunHandle,
   call: LedgerCall,
-  kind: WaitKind,
+  kind: NewCallWait["kind"],
   text: string,
   more: JsonObject = {},
-): NewWait {
+): NewCallWait {
   const { stepKey, turnIndex, callIndex, tool, input, request, idempotencyKey } = call;
   return {
     kind,

@@ -1,14 +1,27 @@
 import { childPath } from "../core/step-path.ts";
+import { isDone } from "./final-checks.ts";
+import { firstPhase, instancesOf } from "./phases.ts";
 import type { PipelineStep } from "./step.ts";
 import type { StepExecutor } from "./step-executor.ts";
 
-/** Steps in order. Nothing of its own is stored: each step keeps its output, and a finished one is passed over. */
+/**
+ * Steps in order. Nothing of its own is stored: each step keeps its output, and a finished one is passed over. Where the run
+ * has come to all that was asked of it, the rest is skipped.
+ */
 export const pipelineExecutor: StepExecutor<PipelineStep> = {
   storage: "none",
-  async execute(pipeline, { run, context, enter, ...frame }) {
+  async execute(pipeline, { run, context, enter, phase = "", endsPhase = true, ...frame }) {
     const path = pipeline.inline ? frame.path : childPath(frame.path, pipeline.name);
     let input = frame.input;
-    for (const step of pipeline.children) input = await enter(step, { run, path, input, context });
+    for (const [i, step] of pipeline.children.entries()) {
+      const next = pipeline.children[i + 1];
+      const isLast = next === undefined ? endsPhase : firstPhase(next, phase) !== firstPhase(step, phase);
+      input = await enter(step, { run, path, input, context, phase, endsPhase: isLast });
+      if (next === undefined || !(await isDone(run, input))) continue;
+      for (const skipped of pipeline.children.slice(i + 1).flatMap((each) => instancesOf(each, path, phase)))
+        await run.store.skipStep(run.fence, skipped);
+      break;
+    }
     return input;
   },
 };

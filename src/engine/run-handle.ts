@@ -1,16 +1,20 @@
 import type { Limit } from "../core/quota.ts";
+import type { RunSpec } from "../core/run-spec.ts";
 import type { TokenEstimator } from "../core/token-estimate.ts";
 import type { Pricing } from "../core/usage.ts";
 import type { Fence, ModelCallSettlement, Store } from "../store/store.ts";
 import type { CrashPoint, CrashProbe } from "./crash-points.ts";
 import type { FailureStreaks } from "./failure-streaks.ts";
-import type { LeaseKeeper } from "./lease-keeper.ts";
+import type { Lease } from "./lease-keeper.ts";
 import type { MilestoneRequest, SavedCheckpoint } from "./milestone-request.ts";
 import type { Clock, Random } from "./ports.ts";
+import type { RunArtifacts } from "./run-artifacts.ts";
+import type { RunBudget } from "./run-budget.ts";
 import type { RunEventListener } from "./run-events.ts";
 import type { RunRules } from "./run-rules.ts";
 import type { RunSecrets } from "./run-secrets.ts";
 import type { SessionKeeper } from "./session-keeper.ts";
+import type { StopConditions } from "./stop-conditions.ts";
 import type { Uncertainties } from "./uncertainties.ts";
 
 /** What the parts of the engine share while one worker has one run. */
@@ -18,7 +22,7 @@ export type RunHandle = {
   readonly runId: string;
   readonly fence: Fence;
   readonly store: Store;
-  readonly lease: LeaseKeeper;
+  readonly lease: Lease;
   readonly clock: Clock;
   readonly random: Random;
   readonly pricing: Pricing;
@@ -34,10 +38,25 @@ export type RunHandle = {
   readonly failures: FailureStreaks;
   readonly uncertainties: Uncertainties;
   readonly keeper: SessionKeeper;
+  /** What it was started to do; null where it has no contract. */
+  readonly spec: RunSpec | null;
+  /** What it may still do. */
+  readonly budget: RunBudget;
+  /** What it has to come to. */
+  readonly conditions: StopConditions;
+  /** All phases of its pipeline, in order. */
+  readonly phases: readonly string[];
+  readonly artifacts: RunArtifacts;
+  /** Aborts when the caller wants to let the run go: what is under way is finished, and nothing else begins. */
+  readonly releasing: AbortSignal;
   /** When the run's time is over; null: never. */
   readonly deadline: number | null;
   /** Where the granular step that is gone on with begins, unless it is where it was left. */
   readonly milestone: MilestoneRequest;
+  /** Why steps may go on although they are not what they were; null: they may not. */
+  readonly acceptDivergence: string | null;
+  /** Whether the response of the turn that is open is to be dropped. */
+  readonly redoTurn: boolean;
   /** Told of every checkpoint once it is durable, and waited for. */
   readonly onCheckpoint: (checkpoint: SavedCheckpoint) => Promise<void>;
   readonly emit: RunEventListener;

@@ -4,7 +4,8 @@ import type { GranularState, RunUsage, WaitRecord } from "../store/store.ts";
 /** What a run came to. A failure is thrown, not returned. */
 export type RunResult<O> = {
   readonly runId: string;
-  readonly status: "succeeded" | "waiting" | "cancelled";
+  /** `queued`: it was let go of, and waits for nobody but a worker. */
+  readonly status: "succeeded" | "waiting" | "cancelled" | "queued";
   /** Null unless the run succeeded. */
   readonly output: O;
   /** The run's context, and the state of its last granular step. */

@@ -1,5 +1,6 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import {
+  BudgetExceededError,
   LeaseLostError,
   PausedError,
   PawlError,
@@ -10,9 +11,6 @@ import {
 } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject, throughJson } from "../core/json.ts";
 import { ROOT_PATH } from "../core/step-path.ts";
-import type { CheckpointTrigger } from "../session/checkpoint-trigger.ts";
-import { Session, type Tags } from "../session/session.ts";
-import type { SliceSet } from "../session/slice-set.ts";
 import type {
   Claim,
   Fence,
@@ -23,56 +21,19 @@ import type {
   RunRecord,
   Store,
 } from "../store/store.ts";
-import { assertInTime } from "./deadline.ts";
+import { assertMayBegin } from "./deadline.ts";
 import { executeStep, stepFailed } from "./execute-step.ts";
-import { FailureStreaks } from "./failure-streaks.ts";
-import { type ClockReading, LeaseKeeper } from "./lease-keeper.ts";
-import { type MilestoneFrom, MilestoneRequest } from "./milestone-request.ts";
+import { assertFinished } from "./final-checks.ts";
+import { LeaseKeeper } from "./lease-keeper.ts";
+import { makeRunHandle, type RunTenureOptions } from "./make-run-handle.ts";
+import { askAboutBudget, personNeeded } from "./person-question.ts";
 import { assertSameShape, shapeOf } from "./pipeline-shape.ts";
-import type { RunEventListener } from "./run-events.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { RunResult } from "./run-result.ts";
-import { RunSecrets } from "./run-secrets.ts";
-import { SessionKeeper, type SliceMismatch } from "./session-keeper.ts";
+import type { RunSecrets } from "./run-secrets.ts";
 import type { PipelineStep } from "./step.ts";
 import type { StepRegistry } from "./step-registry.ts";
-import { Uncertainties } from "./uncertainties.ts";
-
-type TenureFields =
-  | "runId"
-  | "fence"
-  | "store"
-  | "lease"
-  | "limit"
-  | "owed"
-  | "signal"
-  | "onAbort"
-  | "secrets"
-  | "failures"
-  | "uncertainties"
-  | "keeper"
-  | "deadline"
-  | "milestone";
-
-export type RunTenureOptions = Omit<RunHandle, TenureFields> & {
-  readonly leaseMs: number;
-  /** Taken before the claim was written: the lease in the store ends no earlier than what is assumed from it. */
-  readonly claimedAt: ClockReading;
-  readonly maxSameErrorRepeats: number | null;
-  readonly session: RunSessionOptions;
-  /** Null: steps go on where they were left. */
-  readonly from: MilestoneFrom | null;
-  readonly cancel: AbortSignal | undefined;
-};
-
-/** What the run's session is made with. */
-export type RunSessionOptions = {
-  readonly slices: SliceSet;
-  readonly trigger: CheckpointTrigger;
-  readonly mismatch: SliceMismatch;
-  readonly tags: Tags;
-  readonly onSession: (session: Session) => void;
-};
+import { isTelemetryExpected, writeTelemetry } from "./telemetry.ts";
 
 /** One worker's time with one run: from the claim to the release, with the lease kept in between. */
 export class RunTenure {
@@ -83,6 +44,7 @@ export class RunTenure {
   readonly #fence: Fence;
   readonly #options: RunTenureOptions;
   readonly #stop = new AbortController();
+  readonly #releasing = new AbortController();
   readonly #listeners = new Set<(reason: Error) => void>();
 
   constructor(
@@ -101,53 +63,45 @@ export class RunTenure {
   }
 
   async execute<O>(resumed: boolean, lost: readonly ModelCallRecord[]): Promise<RunResult<O>> {
-    const { clock, leaseMs, claimedAt, cancel } = this.#options;
+    const { clock, leaseMs, claimedAt, cancel, release } = this.#options;
     const onCancel = () => this.#abort(new Cancelled());
+    const onRelease = () => this.#releasing.abort(new Released());
     const lease = new LeaseKeeper(this.#store, this.#fence, clock, leaseMs, claimedAt, (error) =>
       this.#abort(error),
     );
     cancel?.addEventListener("abort", onCancel, { once: true });
     if (cancel?.aborted === true) onCancel();
-    const handle = this.#handle(lease);
-    const run: RunHandle = { ...this.#options, ...handle };
-    try {
-      return await this.#work<O>(run, resumed, lost);
-    } finally {
-      run.keeper.session.close();
-      lease.stop();
-      cancel?.removeEventListener("abort", onCancel);
-    }
-  }
-
-  #handle(lease: LeaseKeeper): Pick<RunHandle, TenureFields | "emit"> {
-    const { run } = this.#claim;
-    const { slices, tags, trigger, mismatch } = this.#options.session;
-    const secrets = new RunSecrets(this.#options.rules.secretKeys);
-    const emit = harmless(this.#options.emit, secrets);
-    const session = new Session({ id: run.runId, createdAt: run.createdAt, slices, tags });
-    return {
-      emit,
-      keeper: new SessionKeeper(this.#store, session, trigger, mismatch, (message) =>
-        emit({ type: "warning", runId: run.runId, message }),
-      ),
-      deadline: run.deadline,
-      milestone: new MilestoneRequest(this.#options.from),
-      runId: this.#fence.runId,
-      fence: this.#fence,
-      store: this.#store,
+    release?.addEventListener("abort", onRelease, { once: true });
+    if (release?.aborted === true) onRelease();
+    const stopLooking = clock.every(CANCEL_POLL_MS, () => void this.#lookForCancel());
+    const run = makeRunHandle(this.#store, this.#claim, this.#options, {
       lease,
-      limit: this.#claim.run.limit,
-      owed: [],
-      secrets,
-      failures: new FailureStreaks(this.#options.maxSameErrorRepeats),
-      uncertainties: new Uncertainties(this.#store, this.#fence.runId),
+      releasing: this.#releasing.signal,
       signal: this.#stop.signal,
       onAbort: (listener) => {
         if (this.#stop.signal.aborted) listener(this.#stop.signal.reason as Error);
         this.#listeners.add(listener);
         return () => void this.#listeners.delete(listener);
       },
-    };
+    });
+    try {
+      return await this.#work<O>(run, resumed, lost);
+    } finally {
+      run.keeper.session.close();
+      lease.stop();
+      stopLooking();
+      cancel?.removeEventListener("abort", onCancel);
+      release?.removeEventListener("abort", onRelease);
+    }
+  }
+
+  /** Whoever wants the run to end need not be in this process. */
+  async #lookForCancel(): Promise<void> {
+    try {
+      if (await this.#store.isCancelRequested(this.#fence.runId)) this.#abort(new Cancelled());
+    } catch {
+      // A store that is busy may answer next time.
+    }
   }
 
   /** Once: the first reason stands. */
@@ -165,15 +119,24 @@ export class RunTenure {
     }
     try {
       if (!resumed) reach(run, "run:created", ROOT_PATH, 0);
-      assertInTime(run);
+      assertMayBegin(run);
       await this.#openSession(run);
+      if (resumed) await run.artifacts.restore();
       const { output, context } = await this.#runSteps(run);
+      await assertFinished(run, output);
+      if (isTelemetryExpected(run)) await writeTelemetry(run);
       reach(run, "run:before-finish", ROOT_PATH, 0);
       await this.#store.releaseRun(this.#fence, { status: "succeeded", output, context });
       reach(run, "run:finished", ROOT_PATH, 0);
+      await writeTelemetry(run);
     } catch (error) {
       await this.#fail(run, error);
     }
+    return this.#result(run, resumed);
+  }
+
+  async #result<O>(run: RunHandle, resumed: boolean): Promise<RunResult<O>> {
+    const { runId } = run;
     const record = await this.#store.getRun(runId);
     if (record === null) throw new Error(`Run ${runId} is gone.`);
     const result = await resultOf<O>(this.#store, record, resumed);
@@ -191,7 +154,12 @@ export class RunTenure {
   async #runSteps(run: RunHandle): Promise<{ output: Json; context: JsonObject }> {
     const { input, shape } = await this.#store.readRunInput(run.runId);
     const begun = this.#claim.run.currentStep === null ? [] : await this.#store.listSteps(run.runId);
-    assertSameShape(run.runId, shape, this.#root, begun);
+    assertSameShape(
+      run.runId,
+      shape,
+      this.#root,
+      begun.filter(({ status }) => status !== "skipped"),
+    );
     const present = shapeOf(this.#root);
     if (canonicalJson(present) !== canonicalJson(shape)) await this.#store.pinShape(this.#fence, present);
     const context = { value: {} as JsonObject };
@@ -204,7 +172,7 @@ export class RunTenure {
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
     if (reason instanceof LeaseLostError || error instanceof LeaseLostError)
       throw ofRun(run.runId, reason instanceof LeaseLostError ? reason : error);
-    const end = endOf(reason, this.#root.name, run.secrets);
+    const end = endOf(await this.#asQuestion(run, reason), this.#root.name, run.secrets);
     try {
       for (const settlement of run.owed) await this.#pay(settlement);
       if (end.run.status === "waiting") reach(run, "run:before-wait", ROOT_PATH, 0);
@@ -219,7 +187,20 @@ export class RunTenure {
         message: `The run could not be released: ${String(refused)}`,
       });
     }
+    await writeTelemetry(run);
     if (end.thrown !== null) throw ofRun(run.runId, end.thrown);
+  }
+
+  /** A budget that is used up is a question, where the spec says so and nobody has said no. */
+  async #asQuestion(run: RunHandle, error: unknown): Promise<unknown> {
+    if (!(error instanceof BudgetExceededError) || run.spec?.escalation.askHumanOnBudgetReached !== true)
+      return error;
+    const asked = askAboutBudget(error);
+    const waits = await this.#store.listWaits(run.runId);
+    const last = waits.findLast(({ subject }) => subject.budget === asked.subject.budget);
+    const said = last?.answer ?? null;
+    const isDenied = said !== null && "approved" in said && last?.subject.limit === asked.subject.limit;
+    return isDenied ? error : personNeeded(run, [asked]);
   }
 
   /** A store that still cannot take it keeps the run from being released: whoever takes it over then pays. */
@@ -233,18 +214,15 @@ export class RunTenure {
   }
 }
 
-/**
- * Whoever listens is told and not asked: what a listener throws must not come between an effect and its receipt. What a
- * run knows to be secret, nobody is told.
- */
-function harmless(listener: RunEventListener, secrets: RunSecrets): RunEventListener {
-  return (event) => {
-    try {
-      listener(event.type === "run.finished" ? event : secrets.hide(event));
-    } catch {
-      // It is the listener's own.
-    }
-  };
+/** How often a worker looks whether somebody wants its run to end. */
+const CANCEL_POLL_MS = 1_000;
+
+/** The caller wants to let the run go: what was under way is finished. */
+class Released extends Error {
+  constructor() {
+    super("The run was let go of.");
+    this.name = "AbortError";
+  }
 }
 
 /** The caller's own wish, told apart from everything that goes wrong. */
@@ -261,6 +239,7 @@ function endOf(
   secrets: RunSecrets,
 ): { readonly run: RunEnd; readonly thrown: Error | null } {
   if (error instanceof Cancelled) return { run: { status: "cancelled", error: null }, thrown: null };
+  if (error instanceof Released) return { run: { status: "queued" }, thrown: null };
   if (error instanceof PersonNeededError)
     return { run: { status: "waiting", error: null, waits: error.details.waits }, thrown: null };
   const thrown = PawlError.isInstance(error) ? error : stepFailed(error, step);
@@ -306,10 +285,8 @@ export async function resultOf<O>(store: Store, run: RunRecord, resumed: boolean
   };
 }
 
-/** A run whose questions were all answered while it was on its way out is queued, and waits for nobody but a worker. */
 function statusOf({ status }: RunRecord): RunResult<unknown>["status"] {
-  if (status === "queued") return "waiting";
-  return status === "waiting" || status === "cancelled" ? status : "succeeded";
+  return status === "waiting" || status === "cancelled" || status === "queued" ? status : "succeeded";
 }
 
 async function lastGranularState(store: Store, runId: string): Promise<GranularState | null> {

@@ -1,7 +1,9 @@
+import type { BudgetName } from "../core/budget.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
 import type { Limit } from "../core/quota.ts";
 import { redact } from "../core/redaction.ts";
+import type { RunSpecInput } from "../core/run-spec-input.ts";
 import type { TokenEstimator } from "../core/token-estimate.ts";
 import type { Pricing } from "../core/usage.ts";
 import { CheckpointTrigger } from "../session/checkpoint-trigger.ts";
@@ -11,14 +13,15 @@ import { SliceSet } from "../session/slice-set.ts";
 import type { Store } from "../store/store.ts";
 import type { CrashProbe } from "./crash-points.ts";
 import type { Deadline } from "./deadline.ts";
+import type { RunSessionOptions } from "./make-run-handle.ts";
 import type { MilestoneFrom, SavedCheckpoint } from "./milestone-request.ts";
 import type { Clock, Random } from "./ports.ts";
 import type { RunEventListener } from "./run-events.ts";
 import type { Constraints, Policy, RunRules } from "./run-rules.ts";
-import type { RunSessionOptions } from "./run-tenure.ts";
 import type { SliceMismatch } from "./session-keeper.ts";
 import { isAgentStep, type StepNode } from "./step.ts";
 import type { StepExecutor } from "./step-executor.ts";
+import type { StopConditions } from "./stop-conditions.ts";
 
 export type RunnerOptions = {
   /** `./pawl.db` unless given; then it is opened for each run and closed after it. */
@@ -41,6 +44,10 @@ export type RunnerOptions = {
   readonly policy?: Policy;
   /** What the run must not do. */
   readonly constraints?: Constraints;
+  /** What the `stopConditions` of a RunSpec may name, beside those of the pipeline. */
+  readonly stopConditions?: StopConditions;
+  /** What the workspace of a run is relative to; the directory of the process unless said. */
+  readonly workspaceRoot?: string;
   /** What the run's session holds, beside what its agents and their prompts bring. */
   readonly slices?: readonly Slice[];
   /** Which events are milestones; a step of the plan that is done, unless said. */
@@ -66,6 +73,8 @@ export type Budget = { readonly tokens?: number; readonly microDollars?: number 
 export type GoingOnOptions = {
   /** Cancels: what is under way ends or is left to recovery, and the run can be resumed. */
   readonly signal?: AbortSignal;
+  /** Lets go: what is under way is finished, nothing else begins, and the run is left for whoever goes on with it. */
+  readonly release?: AbortSignal;
   /** Waits while a living process has the run, instead of throwing `RunBusyError`. */
   readonly wait?: boolean;
   /** The most that the run may use, what it has used before included. */
@@ -75,17 +84,25 @@ export type GoingOnOptions = {
 };
 
 export type ResumeOptions = GoingOnOptions & {
+  /** Lets the run use more, or less, of these; its RunSpec stays as it is, and this is recorded. */
+  readonly budgets?: { readonly [B in BudgetName]?: number };
   /**
    * `turn`, unless said: the conversation goes on where it was left. `milestone`: the step at work begins a new history
    * from the last checkpoint of the session, with the prompt, model and tools as they are now; `beginning`: from its
    * beginning; or from a checkpoint that `onCheckpoint` gave. What the ledger has a receipt for is not done again.
    */
   readonly from?: "turn" | "milestone" | "beginning" | SavedCheckpoint;
+  /** Goes on although the prompt, model or tools are not what they were, and keeps why. */
+  readonly acceptDivergence?: string;
+  /** Drops the response of the turn that is open, and asks the model again; none of its calls may have gone out. */
+  readonly redoTurn?: boolean;
   /** Why, for the record. */
   readonly reason?: string;
 };
 
 export type RunOptions = GoingOnOptions & {
+  /** The contract of the run, as `parseRunSpec` takes it: budgets, constraints, what it has to come to. It never changes. */
+  readonly spec?: RunSpecInput;
   /** Names the run; minted when absent. */
   readonly runId?: string;
   /** Starts a new run even where one with the same input was interrupted. */

@@ -1,13 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
 import { assertJson, canonicalHash } from "../core/canonical-json.ts";
-import {
-  ConfigurationError,
-  ResumeError,
-  RunBusyError,
-  RunNotFoundError,
-  reviveError,
-} from "../core/errors.ts";
+import { ResumeError, RunNotFoundError, reviveError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
+import { assertRunSpec, type RunSpec } from "../core/run-spec.ts";
 import { assertRunId } from "../core/step-path.ts";
 import { dependable, estimateTokens } from "../core/token-estimate.ts";
 import { assertPricing, UNPRICED } from "../core/usage.ts";
@@ -22,21 +17,34 @@ import type {
   RunStatus,
   Store,
 } from "../store/store.ts";
-import { type Agent, isAgent } from "./agent.ts";
+import type { Agent } from "./agent.ts";
 import { codeStepExecutor } from "./code-step-executor.ts";
 import { NO_PROBE } from "./crash-points.ts";
 import { EventStream } from "./event-stream.ts";
+import { type Failure, failuresIn } from "./failure-streaks.ts";
+import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
 import { granularExecutor, turnLoopExecutor } from "./granular-executor.ts";
 import { type ClockReading, readClock } from "./lease-keeper.ts";
 import { loopExecutor } from "./loop-executor.ts";
+import type { RunSessionOptions } from "./make-run-handle.ts";
 import type { MilestoneFrom, SavedCheckpoint } from "./milestone-request.ts";
+import { phasesOf } from "./phases.ts";
 import { pipelineExecutor } from "./pipeline-executor.ts";
+import { rootOf } from "./pipeline-root.ts";
 import { shapeOf } from "./pipeline-shape.ts";
 import type { Clock } from "./ports.ts";
+import {
+  assertRunnable,
+  assertSameSpec,
+  bothConstraints,
+  conditionsOf,
+  folderOf,
+  isSameSpec,
+} from "./run-contract.ts";
 import type { RunEvent, RunEventListener } from "./run-events.ts";
 import type { RunResult } from "./run-result.ts";
 import { makeRules, type RunRules } from "./run-rules.ts";
-import { ofRun, type RunSessionOptions, RunTenure, resultOf } from "./run-tenure.ts";
+import { ofRun, RunTenure, resultOf } from "./run-tenure.ts";
 import {
   assertLimits,
   assertNoSecrets,
@@ -48,7 +56,8 @@ import {
   type RunOptions,
   sessionOptions,
 } from "./runner-options.ts";
-import { type PipelineStep, Step, type StepNode } from "./step.ts";
+import { assertSamePipeline, assertSameRun, assertWhy, busy } from "./same-run.ts";
+import type { PipelineStep, StepNode } from "./step.ts";
 import { StepRegistry } from "./step-registry.ts";
 import { systemClock } from "./system-clock.ts";
 
@@ -124,12 +133,27 @@ export class Runner<O = unknown> {
       const run = await store.getRun(runId);
       if (run !== null) assertSamePipeline(run, this.#root.name);
       const milestone = milestoneFrom(options.from);
+      assertWhy(options.acceptDivergence);
       const attempt = {
         resumedFrom: milestone === null ? "turn" : "milestone",
         reason: options.reason ?? null,
       } as const;
-      const begun = await this.#claim(store, runId, from, options, attempt);
+      const begun = await this.#claim(store, runId, from, options, attempt, options.budgets);
       return this.#execute(store, begun, options, () => undefined, milestone);
+    });
+  }
+
+  /**
+   * Makes a new run that goes on from a turn of this one, with the receipts up to it under keys of its own; the agent may be
+   * another one. It is queued, and says what the first run did outside afterwards: `resume` starts it.
+   */
+  fork(runId: string, options: ForkOptions): Promise<Fork> {
+    return withStore(this.#options.store, async (store) => {
+      assertRunId(runId);
+      if (options.runId !== undefined) assertRunId(options.runId);
+      const run = await store.getRun(runId);
+      if (run !== null) assertSamePipeline(run, this.#root.name);
+      return forkRun(store, this.#session, runId, { ...options, runId: options.runId ?? uuidv7() });
     });
   }
 
@@ -138,20 +162,30 @@ export class Runner<O = unknown> {
       assertJson(input, "The input of the run");
       assertNoSecrets(input, this.#rules);
       if (options.runId !== undefined) assertRunId(options.runId);
+      const spec = options.spec === undefined ? null : assertRunSpec(options.spec);
+      if (spec !== null) this.#assertRunnable(spec);
       const begun =
         options.runId === undefined
-          ? await this.#begin(store, input, options)
-          : await this.#beginNamed(store, input, options.runId, options);
+          ? await this.#begin(store, input, spec, options)
+          : await this.#beginNamed(store, input, options.runId, spec, options);
       return this.#execute(store, begun, options, listener);
     });
   }
 
-  async #begin(store: Store, input: Json, options: RunOptions): Promise<Begun> {
+  #assertRunnable(spec: RunSpec): void {
+    const { pricing = UNPRICED, stopConditions, policy, constraints } = this.#options;
+    assertRunnable(spec, this.#root, pricing, stopConditions);
+    makeRules(policy, bothConstraints(constraints, spec));
+  }
+
+  async #begin(store: Store, input: Json, spec: RunSpec | null, options: RunOptions): Promise<Begun> {
     if (options.fresh !== true) {
-      const waiting = await this.#unsettled(store, canonicalHash(input));
+      const waiting = await this.#unsettled(store, canonicalHash(input), spec);
       if (waiting !== null) return { kind: "ended", run: waiting };
       const abandoned = await store.findAbandonedRuns(this.#root.name, canonicalHash(input));
       for (const runId of abandoned) {
+        const run = await store.getRun(runId);
+        if (run === null || !isSameSpec(run.spec, spec)) continue;
         const claimedAt = readClock(this.#clock);
         const outcome = await store.claimRun(
           runId,
@@ -160,7 +194,7 @@ export class Runner<O = unknown> {
         if (outcome.kind === "claimed") return goingOn(outcome, claimedAt);
       }
     }
-    return this.#beginNamed(store, input, uuidv7(), options);
+    return this.#beginNamed(store, input, uuidv7(), spec, options);
   }
 
   /**
@@ -168,9 +202,9 @@ export class Runner<O = unknown> {
    * anew, as a supervisor does that restarts its process, would do again what it has done. The one is given as it is, the
    * other throws its error again.
    */
-  async #unsettled(store: Store, inputHash: Uint8Array): Promise<RunRecord | null> {
+  async #unsettled(store: Store, inputHash: Uint8Array, spec: RunSpec | null): Promise<RunRecord | null> {
     const run = await store.findLatestRun(this.#root.name, inputHash);
-    if (run === null) return null;
+    if (run === null || !isSameSpec(run.spec, spec)) return null;
     if (run.status === "waiting") {
       const waits = await store.listWaits(run.runId);
       return waits.some(({ status }) => status === "open") ? run : null;
@@ -181,7 +215,13 @@ export class Runner<O = unknown> {
     throw ofRun(run.runId, new ResumeError(`${error.message} (${reminder})`, error.details));
   }
 
-  async #beginNamed(store: Store, input: Json, runId: string, options: RunOptions): Promise<Begun> {
+  async #beginNamed(
+    store: Store,
+    input: Json,
+    runId: string,
+    spec: RunSpec | null,
+    options: RunOptions,
+  ): Promise<Begun> {
     const inputHash = canonicalHash(input);
     const claimedAt = readClock(this.#clock);
     const created = await store.createRun({
@@ -193,12 +233,14 @@ export class Runner<O = unknown> {
       shape: shapeOf(this.#root),
       limit: limitOf(options.budget),
       deadline: options.deadline?.at ?? null,
+      spec,
       leaseMs: this.#leaseMs,
     });
     if (created.kind === "created")
       return { kind: "work", claim: created.claim, claimedAt, resumed: false, lost: [] };
     const run = await store.getRun(runId);
     if (run !== null) assertSameRun(run, this.#root.name, inputHash);
+    if (run !== null && spec !== null) assertSameSpec(run, spec);
     return this.#claim(store, runId, ["queued", "running"], options, GOING_ON);
   }
 
@@ -208,10 +250,12 @@ export class Runner<O = unknown> {
     from: readonly RunStatus[],
     options: GoingOnOptions,
     attempt: AttemptReason,
+    budgets: ResumeOptions["budgets"] = {},
   ): Promise<Begun> {
+    const claim = { ...this.#claimOptions(from, options, attempt), budgets };
     for (;;) {
       const claimedAt = readClock(this.#clock);
-      const outcome: ClaimOutcome = await store.claimRun(runId, this.#claimOptions(from, options, attempt));
+      const outcome: ClaimOutcome = await store.claimRun(runId, claim);
       switch (outcome.kind) {
         case "claimed":
           return goingOn(outcome, claimedAt);
@@ -246,7 +290,7 @@ export class Runner<O = unknown> {
   async #execute(
     store: Store,
     begun: Begun,
-    options: GoingOnOptions,
+    options: ResumeOptions,
     caller: RunEventListener,
     from: MilestoneFrom | null = null,
   ): Promise<RunResult<O>> {
@@ -259,6 +303,9 @@ export class Runner<O = unknown> {
       return result;
     }
     const { claim, claimedAt, resumed, lost } = begun;
+    const { runId, spec, budgets } = claim.run;
+    const { policy, constraints, stopConditions, workspaceRoot = "." } = this.#options;
+    const maxSameErrorRepeats = budgets?.maxSameErrorRepeats ?? this.#options.maxSameErrorRepeats ?? null;
     const session = new RunTenure(store, this.#registry, this.#root, claim, {
       leaseMs: this.#leaseMs,
       claimedAt,
@@ -272,14 +319,22 @@ export class Runner<O = unknown> {
       modelTimeoutMs: this.#options.modelTimeoutMs ?? 600_000,
       maxModelAttempts: this.#options.maxModelAttempts ?? 3,
       maxParallelToolCalls: this.#options.maxParallelToolCalls ?? 8,
-      maxRetriesPerToolCall: this.#options.maxRetriesPerToolCall ?? 2,
-      maxSameErrorRepeats: this.#options.maxSameErrorRepeats ?? null,
-      rules: this.#rules,
+      maxRetriesPerToolCall: budgets?.maxRetriesPerToolCall ?? this.#options.maxRetriesPerToolCall ?? 2,
+      maxSameErrorRepeats,
+      streaks: resumed && maxSameErrorRepeats !== null ? await readFailures(store, runId) : [],
+      rules: spec === null ? this.#rules : makeRules(policy, bothConstraints(constraints, spec)),
+      conditions: conditionsOf(spec, this.#root, stopConditions),
+      phases: phasesOf(this.#root),
+      folder: folderOf(runId, spec, workspaceRoot),
+      workDone: resumed ? await store.countWork(runId) : { steps: 0, toolCalls: 0 },
+      release: options.release,
       probe: this.#options.probe ?? NO_PROBE,
       emit: listener,
       session: this.#session,
       onCheckpoint: (checkpoint) => this.#tellCheckpoint(claim.run.runId, checkpoint, listener),
       from,
+      acceptDivergence: options.acceptDivergence ?? null,
+      redoTurn: options.redoTurn ?? false,
       cancel: options.signal,
     });
     return session.execute<O>(resumed, lost);
@@ -322,39 +377,6 @@ function both(first: RunEventListener | undefined, second: RunEventListener): Ru
 
 const GOING_ON: AttemptReason = { resumedFrom: "turn", reason: null };
 
-/** What a runner runs, whatever it was given. */
-export function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
-  if (typeof target !== "object" || target === null)
-    throw new ConfigurationError("A runner needs something to run: give it an agent, a step or a pipeline.");
-  if (isAgent(target)) return Step.granular(target.name, target);
-  const step = target;
-  const children = step.kind === "pipeline" ? (step.children ?? []) : [step];
-  return { kind: "pipeline", name: step.name, children, inline: true };
-}
-
-function assertSamePipeline(run: RunRecord, pipeline: string): void {
-  if (run.pipeline === pipeline) return;
-  throw new ConfigurationError(
-    `Run ${run.runId} belongs to pipeline ${run.pipeline}, not ${pipeline}: use another run id, or a runner of that pipeline.`,
-  );
-}
-
-function assertSameRun(run: RunRecord, pipeline: string, inputHash: Uint8Array): void {
-  assertSamePipeline(run, pipeline);
-  if (!Buffer.from(run.inputHash).equals(inputHash)) {
-    throw new ConfigurationError(
-      `Run ${run.runId} was started with other input: use another run id, or \`resume\` to go on with the input it has.`,
-    );
-  }
-}
-
-function busy(
-  runId: string,
-  { owner, until }: { readonly owner: string; readonly until: number },
-): RunBusyError {
-  const end = new Date(until).toISOString();
-  return new RunBusyError(
-    `Run ${runId} is being worked on by ${owner}, whose lease runs until ${end}: wait for it (\`wait: true\`), or stop that process.`,
-    { runId, owner, until: end },
-  );
+async function readFailures(store: Store, runId: string): Promise<readonly Failure[]> {
+  return failuresIn(await store.listToolCalls(runId), await store.listToolCallTries(runId));
 }

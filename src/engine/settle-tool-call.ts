@@ -6,8 +6,9 @@ import {
   type ToolCallDecision,
   type ToolCallFacts,
 } from "../core/tool-call-decision.ts";
-import type { NewWait } from "../core/wait.ts";
+import type { NewCallWait } from "../core/wait.ts";
 import { assertInTime } from "./deadline.ts";
+import { asksAbout, asksAboutFailures } from "./escalation.ts";
 import { askAbout, escalate } from "./person-question.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
@@ -41,7 +42,7 @@ export function begunProgress(run: RunHandle, { timeoutMs }: PreparedTool, begun
 export type CallEnd =
   | { readonly kind: "settled"; readonly outcome: ToolOutcome; readonly attempt: number }
   /** A person has to decide, and the call stays as it is until then. */
-  | { readonly kind: "person"; readonly wait: NewWait };
+  | { readonly kind: "person"; readonly wait: NewCallWait };
 
 type Next = Extract<ToolCallDecision, { kind: "execute" | "retry" | "reconcile" }>;
 type Step = { readonly next: Next } | CallEnd;
@@ -157,7 +158,22 @@ class CallWork {
     const same = failure.outcome !== "aborted" && run.failures.isSameAgain(tool.name, error);
     const { mayHaveHappened } = this.#progress;
     const { outcome } = failure;
-    const decision = decideFailedTry(outcome, tool.recovery, this.#retriesLeft, same, mayHaveHappened);
+    const decide = (retries: number, isSame: boolean) =>
+      decideFailedTry(outcome, tool.recovery, retries, isSame, mayHaveHappened);
+    // A tool that asked for a person where its run asks none did so in place of its work.
+    if (outcome === "needs_human" && !asksAbout(run.spec, failure.errorCode))
+      return this.#fail(failure, false);
+    const isAsking = asksAboutFailures(run.spec);
+    const decision = decide(same && !isAsking ? 0 : this.#retriesLeft, same && isAsking);
+    if (same) this.#reach("maxSameErrorRepeats", run.failures.limit);
+    const isWornOut = decision.kind === "fail" && decide(1, false).kind === "retry" && !tool.isOfSession;
+    if (isWornOut && run.budget.limits.maxRetriesPerToolCall !== null) {
+      if (isAsking) {
+        await this.#endTry(failure, true);
+        return { kind: "person", wait: escalate(run, this.#call, failure) };
+      }
+      this.#reach("maxRetriesPerToolCall", run.maxRetriesPerToolCall);
+    }
     if (outcome !== "not_applied") this.#progress = { ...this.#progress, mayHaveHappened: true };
     switch (decision.kind) {
       case "fail":
@@ -173,6 +189,12 @@ class CallWork {
         await this.#endTry(failure, true);
         return { kind: "person", wait: escalate(run, this.#call, failure) };
     }
+  }
+
+  /** Where nobody is asked about failures, their budget ends the run: after this call has come to its end. */
+  #reach(budget: "maxSameErrorRepeats" | "maxRetriesPerToolCall", limit: number | null): void {
+    const { spec, budget: budgets } = this.#run;
+    if (spec !== null && limit !== null && !asksAboutFailures(spec)) budgets.reach(budget, limit, limit);
   }
 
   async #doubt(failure: FailedTry): Promise<Step> {

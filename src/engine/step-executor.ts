@@ -33,6 +33,10 @@ export type Place = {
   readonly input: Json;
   /** This step's copy; merged into the parent's when the step succeeds. */
   readonly context: ContextHolder;
+  /** The phase that the step is in, unless it says so itself. */
+  readonly phase?: string;
+  /** Whether the phase ends with this step. */
+  readonly endsPhase?: boolean;
   /** Which turn of an agent is meant, for a granular step. */
   readonly turn?: { readonly scope: TurnScope; readonly expected: number };
 };

@@ -3,8 +3,10 @@ import { ConfigurationError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import { assertStepName } from "../core/step-path.ts";
 import type { Agent } from "./agent.ts";
+import { askHuman, questionOf } from "./ask-human.ts";
 import type { CodeStepContext } from "./code-step-context.ts";
 import { classify } from "./prepared-tool.ts";
+import type { StopConditions } from "./stop-conditions.ts";
 
 /**
  * A step: data that says what is to be done. Which executor does it is looked up by `kind` in the registry, so a
@@ -26,6 +28,8 @@ export interface PipelineStep<O = unknown> extends StepNode<O> {
   readonly children: readonly StepNode[];
   /** True where the pipeline is only a wrapping: then it has no part in the paths of its steps. */
   readonly inline: boolean;
+  /** What a RunSpec may ask of a run of it, by name. */
+  readonly stopConditions?: StopConditions;
 }
 
 export interface LoopStep<O = unknown> extends StepNode<O> {
@@ -89,9 +93,10 @@ export const Step = {
   granular<O>(
     name: string,
     agent: Agent<O>,
-    options: Partial<GranularOptions> & { readonly maxTurns?: number } = {},
+    options: Partial<GranularOptions> & { readonly maxTurns?: number; readonly phase?: string } = {},
   ): PipelineStep<O> {
-    const { maxTurns = DEFAULT_MAX_TURNS, ...rest } = options;
+    const { maxTurns = DEFAULT_MAX_TURNS, phase, ...rest } = options;
+    assertPhase(name, phase);
     assertStepName("step", name);
     const granular: GranularStep<O> = {
       kind: "granular",
@@ -104,7 +109,13 @@ export const Step = {
     assertPositive(`blobThresholdBytes of step ${name}`, granular.options.blobThresholdBytes);
     if (granular.options.enforceIdempotency) assertKeysEnforced(name, agent);
     const loop: TurnLoopStep<O> = { kind: "turn-loop", name, children: [granular], maxTurns };
-    return { kind: "pipeline", name, children: [loop], inline: true };
+    return {
+      kind: "pipeline",
+      name,
+      children: [loop],
+      inline: true,
+      ...(phase === undefined ? {} : { phase }),
+    };
   },
 
   /**
@@ -117,7 +128,37 @@ export const Step = {
     options: { readonly phase?: string } = {},
   ): CodeStep<O> {
     assertStepName("step", name);
+    assertPhase(name, options.phase);
     return { kind: "run", name, code, ...options };
+  },
+
+  /**
+   * A question to a person; the run waits, and the answer is the step's output.
+   *
+   * @example
+   * Step.human("check", { question: (draft) => `Send this? ${draft}`, choices: ["yes", "no"] });
+   */
+  human<I = never>(
+    name: string,
+    {
+      question,
+      choices,
+      ...options
+    }: {
+      readonly question: string | ((input: I) => string);
+      readonly choices?: readonly string[];
+      readonly phase?: string;
+    },
+  ): CodeStep<Json> {
+    return Step.run<I, Json>(
+      name,
+      (input, context) =>
+        context.call(askHuman, {
+          question: questionOf(question, input, name),
+          ...(choices === undefined ? {} : { choices: [...choices] }),
+        }),
+      options,
+    );
   },
 
   /** Runs the body again and again, on its own output, until `until` says so. Every iteration is an instance of its own. */
@@ -129,11 +170,14 @@ export const Step = {
       readonly maxIterations: number;
       /** A failing iteration ends the loop; there is no other way yet, and saying so is allowed. */
       readonly onFailure?: "abort";
+      readonly phase?: string;
     },
   ): LoopStep<O> {
     assertStepName("step", name);
     assertPositive(`maxIterations of step ${name}`, options.maxIterations);
+    assertPhase(name, options.phase);
     return {
+      ...(options.phase === undefined ? {} : { phase: options.phase }),
       kind: "loop",
       name,
       children: [body],
@@ -160,7 +204,26 @@ export const Pipeline = {
     }
     return { kind: "pipeline", name, children: steps, inline: false };
   },
+
+  /**
+   * The same pipeline with conditions that a RunSpec may ask for by name.
+   *
+   * @example
+   * Pipeline.stoppingWhen(report, { email_sent_once: succeededOnce("send_email") });
+   */
+  stoppingWhen<O>(pipeline: PipelineStep<O>, conditions: StopConditions): PipelineStep<O> {
+    for (const [name, condition] of Object.entries(conditions)) {
+      if (typeof condition === "function") continue;
+      throw new ConfigurationError(`The stop condition ${name} of pipeline ${pipeline.name} is no function.`);
+    }
+    return { ...pipeline, stopConditions: { ...pipeline.stopConditions, ...conditions } };
+  },
 };
+
+function assertPhase(step: string, phase: unknown): void {
+  if (phase === undefined || (typeof phase === "string" && phase.trim() === phase && phase !== "")) return;
+  throw new ConfigurationError(`Step ${step} has phase ${JSON.stringify(phase)}: give a name, or none.`);
+}
 
 /** With enforcement, a tool that may do something twice has to take the key that prevents it. */
 function assertKeysEnforced(step: string, agent: Agent): void {

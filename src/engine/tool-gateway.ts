@@ -313,6 +313,7 @@ function callContext(
     signal,
     session,
     network: run.rules.network,
+    ...run.artifacts.accessOf(call.stepKey),
     correlate: (id) => {
       correlation.id = run.secrets.hideText(String(id).toWellFormed());
     },

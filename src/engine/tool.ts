@@ -6,10 +6,11 @@ import type { ReconcileStatus, RecoveryClass, SideEffectClass } from "../core/to
 import type { ToolAnnotations } from "../core/tool-classification.ts";
 import { zodJsonSchema } from "../core/zod-json-schema.ts";
 import type { SessionView } from "../session/session-view.ts";
+import type { ArtifactAccess } from "./run-artifacts.ts";
 import { type ToolInput, zodInput } from "./tool-schema.ts";
 
 /** What a tool is told about the call it serves. */
-export interface ToolCallContext {
+export interface ToolCallContext extends ArtifactAccess {
   readonly runId: string;
   readonly stepId: string;
   readonly stepName: string;

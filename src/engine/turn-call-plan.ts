@@ -85,9 +85,11 @@ export async function planTurnCalls(
     run.maxParallelToolCalls,
   );
   const isMisconfigured = items.some(({ judgement }) => judgement.kind === "misconfigured");
-  const first = isMisconfigured || run.signal.aborted ? [] : queue.take();
+  const isAllowed = run.budget.allowsToolCalls(known === undefined ? planned.length : 0);
+  const first = isMisconfigured || !isAllowed || run.signal.aborted ? [] : queue.take();
   if (known !== undefined) return { items, rows: [], queue, first, told };
-  // Those dispatched at once are `running` from the start; the rest wait as `prepared`, and in a cancelled run all do.
+  // Those dispatched at once are `running` from the start; the rest wait as `prepared`. In a run that is cancelled, or may
+  // call no more tools, all do.
   const begins = new Set(first.map(({ callIndex }) => callIndex));
   const rows = planned.map(({ row }) =>
     begins.has(row.callIndex) ? ({ ...row, status: "running" } as const) : row,

@@ -9,6 +9,7 @@ import { decideTurn } from "../core/turn-decision.ts";
 import { type Amount, amountOf } from "../core/usage.ts";
 import type { ModelCallSettlement, StoredResponse, TurnJournal, TurnOpening } from "../store/store.ts";
 import { answerOf } from "./agent-output.ts";
+import { beforeSideEffect } from "./checkpoint-cursor.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { diverged } from "./divergence.ts";
 import { askModel, quotaExceeded, settle } from "./model-caller.ts";
@@ -109,8 +110,11 @@ async function journalTurn(
   const calls = await planTurnCalls(scope, turnIndex, stored, { asked });
   const journal: TurnJournal = { ...answered, response: stored, tokens, calls: calls.rows };
   if (calls.rows.length === 0) return { turnIndex, response: stored, tokens, calls, journal };
+  const effects = calls.rows.filter(({ status }) => status === "running").map(({ effect }) => effect);
+  const checkpoint = await beforeSideEffect(run, scope.instance, turnIndex, effects);
   reach(run, "turn:before-journal", scope.path, turnIndex);
-  await run.store.journalResponse(run.fence, journal);
+  await run.store.journalResponse(run.fence, { ...journal, ...(checkpoint === null ? {} : { checkpoint }) });
+  run.budget.addToolCalls(calls.rows.length);
   conversation.openCall = null;
   reach(run, "turn:journaled", scope.path, turnIndex);
   return { turnIndex, response: stored, tokens, calls, journal: null };
@@ -141,6 +145,7 @@ async function replayTurn(scope: TurnScope, turnIndex: number): Promise<Answered
 
 /** Runs the tools and commits the turn. Resolves to whether the agent is done. */
 async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean> {
+  if (turn.calls.items.length > 0) scope.run.budget.assertToolCalls();
   const called = await runTurnCalls(scope, turn.turnIndex, turn.calls);
   return scope.run.keeper.whileHeld(() => commitTurn(scope, turn, called));
 }
@@ -156,7 +161,7 @@ async function commitTurn(
   const group = turnGroup(scope, turn, results, verdict.followUp);
   const { isComplete, planned, nextPrompt } = verdict;
   const next = nextPrompt === null ? null : nextOpening(scope, turnIndex + 1, group, nextPrompt);
-  const milestone = milestoneOf(scope, turnIndex, turn.calls, planned);
+  const milestone = await milestoneOf(scope, turnIndex, turn.calls, planned);
   const session = run.keeper.commitOf(planned, milestone);
   reach(run, "turn:before-commit", path, turnIndex);
   const commit = {
@@ -286,7 +291,7 @@ async function openCall(scope: TurnScope, opening: TurnOpening): Promise<OpenMod
   if (conversation.openCall?.turnIndex === opening.turnIndex) return conversation.openCall;
   reach(run, "turn:before-open", path, opening.turnIndex);
   const opened = await run.store.openTurn(run.fence, opening);
-  if (opened.kind === "denied") throw quotaExceeded(run.runId, opened);
+  if (opened.kind === "denied") throw await quotaExceeded(run, opened);
   reach(run, "turn:opened", path, opening.turnIndex);
   conversation.openCall = {
     turnIndex: opening.turnIndex,

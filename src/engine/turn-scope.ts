@@ -1,5 +1,6 @@
 import type { FingerprintDocument } from "../core/turn-fingerprint.ts";
 import type { PreparedAgent } from "./agent.ts";
+import type { CheckpointPlace } from "./checkpoint-cursor.ts";
 import type { Conversation } from "./conversation.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { GranularOptions } from "./step.ts";
@@ -10,6 +11,8 @@ export type TurnScope = {
   readonly path: string;
   readonly name: string;
   readonly stepKey: number;
+  /** What a checkpoint says of where it was taken. */
+  readonly instance: CheckpointPlace;
   readonly prepared: PreparedAgent;
   readonly options: GranularOptions;
   /** Everything that must not change between turns, and its hash: made anew by every worker that opens the step. */

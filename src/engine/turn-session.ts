@@ -1,27 +1,23 @@
 import type { JsonObject } from "../core/json.ts";
 import { type StepPath, toolCallId } from "../core/step-path.ts";
+import { cursorOf } from "./checkpoint-cursor.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { PlannedSession } from "./session-keeper.ts";
 import type { TurnCalls } from "./turn-call-plan.ts";
 import type { TurnCallResult } from "./turn-calls.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
-/** What is said of the place that a checkpoint was taken at. */
-export function cursorOf(step: string, turn: number, lastToolCall: string | null): JsonObject {
-  return { step, turn, lastToolCall, artifacts: [] };
-}
-
 /** A milestone, where the turn has reached one. */
-export function milestoneOf(
-  { run, path }: TurnScope,
+export async function milestoneOf(
+  { run, path, instance }: TurnScope,
   turnIndex: number,
   calls: TurnCalls,
   { isMilestone }: PlannedSession,
-): { readonly type: "milestone"; readonly cursor: JsonObject } | null {
+): Promise<{ readonly type: "milestone"; readonly cursor: JsonObject } | null> {
   if (!isMilestone) return null;
   const last = calls.items.at(-1);
   const id = last === undefined ? null : toolCallId(run.runId, path, turnIndex, last.callIndex);
-  return { type: "milestone", cursor: cursorOf(path, turnIndex, id) };
+  return { type: "milestone", cursor: await cursorOf(run, instance, turnIndex, id) };
 }
 
 /** Follows the commit of a turn: the session is what was planned, and whoever listens hears of it. */

@@ -1,8 +1,11 @@
+import type { BudgetName } from "../core/budget.ts";
 import type { StoredError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { Limit } from "../core/quota.ts";
+import type { RunSpec } from "../core/run-spec.ts";
 import type { SessionEvent } from "../core/session-event.ts";
+import type { StepPath } from "../core/step-path.ts";
 import type {
   ReceiptStatus,
   RecoveryClass,
@@ -36,6 +39,8 @@ export type NewRun = {
   readonly limit: Limit;
   /** When its time is over, in milliseconds since 1970; never unless said. */
   readonly deadline?: number | null;
+  /** The contract of the run. Its budgets set `limit` and `deadline` where those are not given. */
+  readonly spec?: RunSpec | null;
   readonly leaseMs: number;
 };
 
@@ -47,6 +52,8 @@ export type ClaimOptions = {
   readonly limit?: Limit;
   /** Replaces the deadline. */
   readonly deadline?: number | null;
+  /** Replaces these budgets of the run, and with them its limit and deadline; what was used stays used. */
+  readonly budgets?: { readonly [B in BudgetName]?: number };
   /** Where this worker goes on from, and why: kept with the attempt. */
   readonly attempt?: AttemptReason;
 };
@@ -65,6 +72,8 @@ export type ClaimOutcome =
 export type RunEnd =
   | { readonly status: "succeeded"; readonly output: Json; readonly context: Json }
   | { readonly status: "failed" | "cancelled"; readonly error: StoredError | null }
+  /** Let go of in good order, for whoever goes on with it. */
+  | { readonly status: "queued" }
   | {
       readonly status: "waiting";
       readonly error: StoredError | null;
@@ -148,6 +157,8 @@ export type TurnJournal = {
   /** Tokens of the response as a message. */
   readonly tokens: number;
   readonly calls: readonly NewToolCall[];
+  /** Taken before the calls go out. */
+  readonly checkpoint?: NewCheckpoint;
 };
 
 export type NewToolCall = {
@@ -168,6 +179,8 @@ export type NewToolCall = {
 export type CodeToolCall = Omit<NewToolCall, "callIndex"> & {
   readonly stepKey: number;
   readonly request: Json;
+  /** Taken before it goes out. */
+  readonly checkpoint?: NewCheckpoint;
 };
 
 /** One call of a step: of a turn, or of its code. */
@@ -189,6 +202,8 @@ export type ToolCallStart = {
   readonly stepKey: number;
   readonly turnIndex: number;
   readonly calls: readonly CallStart[];
+  /** Taken before they go out. */
+  readonly checkpoint?: NewCheckpoint;
 };
 
 /** How a try ended that brought no receipt. */
@@ -238,6 +253,45 @@ export type LateReceipt = {
   readonly attempt: number;
   readonly receipt: NewReceipt;
 };
+
+/** What became of the wish to end a run. */
+export type CancelOutcome =
+  /** Nobody had it: it is cancelled now. The calls that were under way when its worker died are in doubt. */
+  | { readonly kind: "ended"; readonly run: RunRecord; readonly inDoubt: readonly string[] }
+  /** Its worker will see to it. */
+  | { readonly kind: "requested"; readonly owner: string; readonly underWay: readonly string[] }
+  /** It had ended by itself. */
+  | { readonly kind: "over"; readonly run: RunRecord };
+
+export type NewArtifact = {
+  /** Null where no step made it: then it is the run's. */
+  readonly stepKey: number | null;
+  readonly name: string;
+  readonly bytes: Uint8Array;
+};
+
+/** A new run that goes on from a turn of another. */
+export type NewFork = {
+  readonly parent: string;
+  readonly runId: string;
+  /** The granular step whose turns are taken over. */
+  readonly stepPath: StepPath;
+  /** The last turn that is. */
+  readonly turnIndex: number;
+  /** The session as it was then. */
+  readonly slices: readonly SliceChange[];
+  readonly checkpoint: NewCheckpoint;
+};
+
+/** A step goes on under another configuration than it began with, because somebody said so. */
+export type AcceptedDivergence = {
+  readonly stepKey: number;
+  readonly fingerprint: { readonly hash: string; readonly document: Json };
+  readonly why: string;
+};
+
+/** A journaled response is given up, and the model is asked again. */
+export type DroppedTurn = { readonly stepKey: number; readonly turnIndex: number };
 
 /** Who decided something, for the record. */
 export type Person = { readonly by?: string };

@@ -3,6 +3,7 @@ import type { Json, JsonObject } from "../core/json.ts";
 import type { Lineage } from "../core/lineage.ts";
 import type { AssistantPart, Message, ToolOutput } from "../core/message.ts";
 import type { Limit } from "../core/quota.ts";
+import type { Budgets, RunSpec } from "../core/run-spec.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type {
@@ -38,12 +39,33 @@ export type RunRecord = {
   readonly limit: Limit;
   /** When its time is over; null: never. */
   readonly deadline: number | null;
+  /** What it was started to do; null where it has no contract. */
+  readonly spec: RunSpec | null;
+  /** What it may use: the budgets of its spec, and what people allowed since. */
+  readonly budgets: Budgets | null;
+  /** When somebody wanted it to end, while a worker had it. */
+  readonly cancelRequestedAt: number | null;
+  readonly forkedFrom: ForkOrigin | null;
   readonly charged: Amount;
   readonly reserved: Amount;
   readonly output: Json;
   /** The context at the end of a run that succeeded. */
   readonly context: Json;
   readonly error: StoredError | null;
+};
+
+/** The turn that a fork goes on from. */
+export type ForkOrigin = { readonly runId: string; readonly stepPath: StepPath; readonly turnIndex: number };
+
+/** Something that a run has made. */
+export type ArtifactRecord = {
+  readonly name: string;
+  readonly size: number;
+  /** SHA-256 of its bytes, in hex: the name of its blob. */
+  readonly hash: string;
+  /** The step that made it; the root of the run where none did. */
+  readonly stepPath: StepPath;
+  readonly at: number;
 };
 
 export type RunFilter = {
@@ -163,7 +185,8 @@ export type WaitRecord = {
   readonly waitId: string;
   readonly runId: string;
   readonly kind: WaitKind;
-  readonly toolCallId: string;
+  /** The call that it is about; null for a question about the run. */
+  readonly toolCallId: string | null;
   /** Which try of the call it is about; 0 where it was not tried yet. */
   readonly attempt: number;
   readonly question: string;
@@ -236,8 +259,12 @@ export type StoredSlice = {
   readonly values: readonly Json[];
 };
 
-/** `milestone`: the agent said that it got somewhere. `step_boundary`: a step has ended. */
-export type CheckpointType = "milestone" | "step_boundary";
+/**
+ * `milestone`: the agent said that it got somewhere. `step_boundary`, `phase_boundary`: a step, or the last one of its phase,
+ * has ended. `pre_side_effect`: something outside is about to be changed; nobody goes back to it, it tells where the run
+ * stood.
+ */
+export type CheckpointType = "milestone" | "step_boundary" | "phase_boundary" | "pre_side_effect";
 
 export type CheckpointRecord = {
   /** From 1, in the order of the run. */

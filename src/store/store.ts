@@ -4,16 +4,21 @@ import type { StepPath } from "../core/step-path.ts";
 import type { Settlement } from "../core/wait.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
 import type {
+  AcceptedDivergence,
   BlobCollection,
   BlobRetention,
+  CancelOutcome,
   Claim,
   ClaimOptions,
   ClaimOutcome,
   CodeToolCall,
+  DroppedTurn,
   Fence,
   FinishedStep,
   LateReceipt,
   ModelCallSettlement,
+  NewArtifact,
+  NewFork,
   NewLineage,
   NewRun,
   Person,
@@ -27,6 +32,7 @@ import type {
   TurnOpening,
 } from "./store-intents.ts";
 import type {
+  ArtifactRecord,
   AttemptRecord,
   CheckpointRecord,
   CheckpointSnapshot,
@@ -92,6 +98,9 @@ export interface Store extends StoreReader {
   /** Stores the output of a step instance: it is never entered again. `checkpoint` is the number of the one it carries. */
   finishStep(fence: Fence, step: FinishedStep): Promise<{ readonly checkpoint: number | null }>;
 
+  /** Keeps that a step was not needed: the run had come to all that was asked of it. */
+  skipStep(fence: Fence, step: NewStep): Promise<void>;
+
   /** Stores whether a loop goes on after an iteration, and what the iteration came to. */
   decideLoop(fence: Fence, decision: LoopDecision): Promise<void>;
 
@@ -146,6 +155,21 @@ export interface Store extends StoreReader {
    */
   beginLineage(fence: Fence, lineage: NewLineage): Promise<number>;
 
+  /** Pins another fingerprint to a step that has begun, and keeps why: its history goes on. */
+  acceptDivergence(fence: Fence, accepted: AcceptedDivergence): Promise<void>;
+
+  /**
+   * Drops the journaled response of a turn, so that the model is asked again; what it cost stays charged. Refused once one
+   * of its calls was dispatched, or has a receipt.
+   */
+  dropTurn(fence: Fence, dropped: DroppedTurn): Promise<void>;
+
+  /**
+   * Makes a new run that goes on from a turn of another: it has the steps and turns up to it, with their receipts under keys
+   * of its own. Refused while the first run is being worked on, or a call that would be copied has no receipt.
+   */
+  forkRun(fork: NewFork): Promise<RunRecord>;
+
   /**
    * Keeps what a worker is asked to do, unless it has something that it has not completed: resolves to what holds. There
    * need be no run of that id yet, so this is in no run's log.
@@ -169,6 +193,15 @@ export interface Store extends StoreReader {
 
   /** Says what became of a call in doubt, for good; with `retry`, lets it run again. Who and when are kept. */
   settle(toolCallId: string, settlement: Settlement, person?: Person): Promise<void>;
+
+  /** Keeps something that the run has made, under its name: the bytes, their hash, and the step. Another of the same name is replaced. */
+  keepArtifact(fence: Fence, artifact: NewArtifact): Promise<ArtifactRecord>;
+
+  /**
+   * Ends the run, where no living process has it: calls that were under way are in doubt, and open questions are
+   * withdrawn. Where one has it, the wish is kept beside its status, for the worker to see.
+   */
+  requestCancel(runId: string, person?: Person): Promise<CancelOutcome>;
 
   /** Deletes blobs that only ended runs refer to, by age and by total size. What a live run refers to stays. */
   collectBlobs(policy: BlobRetention): Promise<BlobCollection>;
@@ -235,6 +268,16 @@ export interface StoreReader {
   findWork(worker: string): Promise<WorkRecord | null>;
   /** What people were asked, in order, answered or not. */
   listWaits(runId: string): Promise<readonly WaitRecord[]>;
+  /** What people are asked and have not answered, of all runs, oldest first. */
+  listOpenWaits(): Promise<readonly WaitRecord[]>;
+  /** Whether somebody wants the run to end. */
+  isCancelRequested(runId: string): Promise<boolean>;
+  /** What the run has made, by name. */
+  listArtifacts(runId: string): Promise<readonly ArtifactRecord[]>;
+  /** The bytes of an artifact; null where there is none of that name, or its blob was collected. */
+  readArtifact(runId: string, name: string): Promise<Uint8Array | null>;
+  /** How many step instances and tool calls the run has. */
+  countWork(runId: string): Promise<{ readonly steps: number; readonly toolCalls: number }>;
   /** Looks whether the run's events, receipts and blobs are what was written, and names each row that is not. */
   verify(runId: string): Promise<Verification>;
 }

@@ -53,7 +53,7 @@ describe("a run that comes back with another prompt and another model", () => {
     await folder.killed({ ...work.order(RUN), crash: { point: "tool:executed", turn: TURN } });
     const asking = await folder.result(work.order(MILESTONE, deployed(variant)));
     expect(asking).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt", attempt: 1 }] });
-    await settle(work, asking.waits[0]?.toolCallId);
+    await settle(work, asking.waits[0]?.toolCallId ?? undefined);
     await assertRefused(work, deployed(variant));
     const result = await folder.result(work.order(MILESTONE, deployed(variant)));
 

@@ -103,7 +103,8 @@ async function answerAll(store: Store, runId: string, { approval, inDoubt }: Sai
     if (kind === "approval" && approval === "approve") await store.approve(waitId, person);
     else if (kind === "approval" && typeof approval === "object")
       await store.deny(waitId, approval.deny, person);
-    else if (kind === "in_doubt" && inDoubt !== undefined) await store.settle(toolCallId, inDoubt, person);
+    else if (kind === "in_doubt" && inDoubt !== undefined)
+      await store.settle(toolCallId ?? "", inDoubt, person);
     else throw new Error(`Nobody has an answer to ${waitId} (${kind}).`);
   }
 }

@@ -62,7 +62,15 @@ describe("a milestone", () => {
         },
       },
     });
-    expect(cursor).toEqual({ step: "worker", turn: 3, lastToolCall: "r-1/worker#3.1", artifacts: [] });
+    expect(cursor).toEqual({
+      step: "worker",
+      turn: 3,
+      lastToolCall: "r-1/worker#3.1",
+      artifacts: [],
+      phase: "",
+      stepIndex: 1,
+      remainingPhases: [],
+    });
   });
 
   it("is what the runner's trigger says, of the session as the event has left it", async () => {
@@ -149,13 +157,31 @@ describe("a milestone", () => {
     expect(told).toEqual([
       [
         { words: { version: 1, values: ["one!"] } },
-        { step: "worker", turn: 1, lastToolCall: "r-1/worker#1.1", artifacts: [], checkpoint: 1 },
+        {
+          step: "worker",
+          turn: 1,
+          lastToolCall: "r-1/worker#1.1",
+          artifacts: [],
+          phase: "",
+          stepIndex: 1,
+          remainingPhases: [],
+          checkpoint: 1,
+        },
         ["1 milestone worker#1"],
         1,
       ],
       [
         { words: { version: 1, values: ["one!", "two"] } },
-        { step: "worker", turn: 0, lastToolCall: "r-1/worker#2.1", artifacts: [], checkpoint: 2 },
+        {
+          step: "worker",
+          turn: 0,
+          lastToolCall: "r-1/worker#2.1",
+          artifacts: [],
+          phase: "",
+          stepIndex: 1,
+          remainingPhases: [],
+          checkpoint: 2,
+        },
         ["1 milestone worker#1", "2 step_boundary worker#0"],
         3,
       ],

@@ -10,6 +10,8 @@ import { FailureStreaks } from "../../src/engine/failure-streaks.ts";
 import { openScope } from "../../src/engine/granular-executor.ts";
 import { LeaseKeeper, readClock } from "../../src/engine/lease-keeper.ts";
 import { MilestoneRequest } from "../../src/engine/milestone-request.ts";
+import { RunArtifacts } from "../../src/engine/run-artifacts.ts";
+import { RunBudget } from "../../src/engine/run-budget.ts";
 import type { RunHandle } from "../../src/engine/run-handle.ts";
 import { makeRules } from "../../src/engine/run-rules.ts";
 import { RunSecrets } from "../../src/engine/run-secrets.ts";
@@ -204,6 +206,14 @@ export async function beginRun(
     uncertainties: new Uncertainties(store, runId),
     keeper,
     deadline: null,
+    spec: null,
+    budget: new RunBudget(runId, null, { steps: 0, toolCalls: 0 }),
+    conditions: {},
+    phases: [],
+    artifacts: new RunArtifacts(store, fence, join(tmpdir(), "pawl-no-artifacts"), () => undefined),
+    acceptDivergence: null,
+    redoTurn: false,
+    releasing: new AbortController().signal,
     milestone: new MilestoneRequest(null),
     onCheckpoint: () => Promise.resolve(),
     emit: () => undefined,

@@ -186,7 +186,15 @@ describe("a step that has ended", () => {
     expect(await checkpointsOf(store)).toEqual(["1 step_boundary tells#0", "2 step_boundary talks#0"]);
     const [first, second] = await Promise.all([1, 2].map((n) => store.readCheckpoint("r-1", n)));
     expect(must(first).snapshot.slices).toEqual({ words: { version: 1, values: ["tells"] } });
-    expect(must(first).cursor).toEqual({ step: "tells", turn: 0, lastToolCall: null, artifacts: [] });
+    expect(must(first).cursor).toEqual({
+      step: "tells",
+      turn: 0,
+      lastToolCall: null,
+      artifacts: [],
+      phase: "",
+      stepIndex: 1,
+      remainingPhases: [],
+    });
     expect(must(second).snapshot.slices).toEqual({ words: { version: 1, values: ["tells", "two"] } });
     expect(must(second).cursor).toMatchObject({ lastToolCall: "r-1/talks#1.1" });
   });

@@ -6,6 +6,16 @@ CREATE TABLE applied_calls (
   PRIMARY KEY (run_no, call_no)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE artifacts (
+  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  artifact_name TEXT NOT NULL,
+  step_no INTEGER REFERENCES run_steps (step_no),
+  created_at INTEGER NOT NULL,
+  size INTEGER NOT NULL,
+  blob_hash BLOB NOT NULL,
+  PRIMARY KEY (run_no, artifact_name)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE attempts (
   run_no INTEGER NOT NULL REFERENCES runs (run_no),
   epoch INTEGER NOT NULL,
@@ -145,7 +155,7 @@ CREATE TABLE run_inputs (
   run_no INTEGER PRIMARY KEY REFERENCES runs (run_no),
   input TEXT NOT NULL,
   shape TEXT NOT NULL
-) STRICT;
+, spec TEXT) STRICT;
 
 CREATE TABLE run_steps (
   step_no INTEGER PRIMARY KEY,
@@ -190,7 +200,7 @@ CREATE TABLE runs (
   output TEXT,
   context TEXT,
   error TEXT
-, deadline_at INTEGER) STRICT;
+, deadline_at INTEGER, budgets TEXT, waiting_since INTEGER, cancel_requested_at INTEGER, cancel_requested_by TEXT, forked_from TEXT) STRICT;
 
 CREATE TABLE slice_items (
   run_no INTEGER NOT NULL REFERENCES runs (run_no),
@@ -282,11 +292,11 @@ CREATE TABLE uncertain_calls (
   PRIMARY KEY (run_no, identity_hash, call_no)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE waits (
+CREATE TABLE "waits" (
   run_no INTEGER NOT NULL REFERENCES runs (run_no),
   wait_index INTEGER NOT NULL,
   kind TEXT NOT NULL,
-  call_no INTEGER NOT NULL REFERENCES tool_calls (call_no),
+  call_no INTEGER REFERENCES tool_calls (call_no),
   attempt INTEGER NOT NULL,
   question TEXT NOT NULL,
   subject TEXT NOT NULL,
@@ -307,6 +317,8 @@ CREATE TABLE workers (
   deadline_at INTEGER,
   completed_at INTEGER
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX open_waits ON waits (run_no) WHERE status = 'open';
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
 

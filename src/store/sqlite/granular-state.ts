@@ -3,6 +3,9 @@ import type { Database, Row } from "./database.ts";
 import type { GranularStateRow, RunHead } from "./run-head.ts";
 import { reservedAmount, stepHead } from "./run-row.ts";
 
+/** The fingerprint of a step that nobody has pinned, in a run that was forked: the first turn that it opens does. */
+export const UNPINNED = Buffer.alloc(32);
+
 /** Where the turns of a step stand, as far as this run's head does not know it already. */
 export function granularState(database: Database, run: RunHead, stepKey: number): GranularStateRow {
   const step = stepHead(database, run, stepKey);

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/json.ts";
+import { toolCallId } from "../../core/step-path.ts";
 import type { Database } from "./database.ts";
 import type { RunRow } from "./run-row.ts";
 import { tryDigest } from "./tool-call-rows.ts";
@@ -22,13 +22,28 @@ const UNSETTLED = `
    WHERE run_no = ?1 AND run_steps.status <> 'succeeded' AND turn_index = 0 AND tool_calls.status = 'running'
      AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no)`;
 
+/** The ids of the calls that a worker has dispatched and not heard of. */
+export function callsUnderWay(database: Database, run: RunRow): string[] {
+  return database
+    .all(UNSETTLED, run.runNo)
+    .map((row) => toolCallId(run.runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")));
+}
+
+export type DoubtedCall = {
+  readonly step: string;
+  readonly turn: number;
+  readonly call: number;
+  readonly attempt: number;
+  readonly try: string;
+};
+
 /** Puts the calls in doubt that nobody can tell of any more, and keeps their tries as lost. Gives which they are. */
 export function doubtRunningCalls(
   database: Database,
   run: RunRow,
   now: number,
   hasEnded: boolean,
-): JsonObject[] {
+): DoubtedCall[] {
   return database.all(UNSETTLED, run.runNo).map((row) => {
     const [callNo, attempt] = [row.int("call_no"), row.int("attempt")];
     // A try that has told how it ended, and was to be followed by another, is kept as it is.

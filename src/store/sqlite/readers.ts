@@ -3,6 +3,7 @@ import type { EventRecord, ModelCallRecord, RunFilter, RunRecord, RunUsage } fro
 import type { Database } from "./database.ts";
 import { openModelCalls, SETTLED_CALLS, settledModelCalls } from "./model-calls.ts";
 import { chargedAmount, parseJson, RUN_COLUMNS, requireRunNo, runRecord } from "./run-row.ts";
+import { TURNS_OF_STEP } from "./turn-number.ts";
 
 const MAX_LISTED = 1_000;
 
@@ -67,6 +68,23 @@ export function readUsage(database: Database, runId: string): RunUsage {
     charged: chargedAmount(run),
     modelCalls: row.int("calls"),
   };
+}
+
+/** Step instances and rows of the ledger. The calls of turns are counted in their turns, which an index finds. */
+export function countWork(database: Database, runId: string): { steps: number; toolCalls: number } {
+  const row = database.get(
+    `SELECT (SELECT count(*) FROM run_steps WHERE run_no = ?1) AS steps,
+            (SELECT coalesce(sum(turns.calls), 0) FROM run_steps JOIN turns ON ${TURNS_OF_STEP} WHERE run_no = ?1)
+            + (SELECT count(*) FROM run_steps JOIN tool_calls USING (step_no)
+                WHERE run_no = ?1 AND tool_calls.turn_index = 0) AS calls`,
+    requireRunNo(database, runId),
+  );
+  return { steps: row?.int("steps") ?? 0, toolCalls: row?.int("calls") ?? 0 };
+}
+
+export function isCancelRequested(database: Database, runId: string): boolean {
+  const row = database.get("SELECT cancel_requested_at FROM runs WHERE run_id = ?", runId);
+  return row !== null && row.optionalInt("cancel_requested_at") !== null;
 }
 
 export function listModelCalls(database: Database, runId: string): ModelCallRecord[] {

@@ -1,25 +1,31 @@
+import { limitOfBudgets, NO_BUDGETS, wallclockOf } from "../../core/budget.ts";
 import { canonicalJson } from "../../core/canonical-json.ts";
 import type { StoredError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
-import { Quota } from "../../core/quota.ts";
-import { parseToolCallId } from "../../core/step-path.ts";
+import { Quota, stricter } from "../../core/quota.ts";
+import { parseToolCallId, toolCallId } from "../../core/step-path.ts";
 import { chargeFor, type ModelCallEnd, NOTHING } from "../../core/usage.ts";
 import type {
   AttemptReason,
+  CancelOutcome,
   Claim,
   ClaimOptions,
   ClaimOutcome,
   Fence,
   ModelCallRecord,
   NewRun,
+  Person,
   RunEnd,
+  RunRecord,
+  RunStatus,
   StepStatus,
 } from "../store.ts";
 import type { Database } from "./database.ts";
 import { digestOf } from "./digest.ts";
-import { doubtRunningCalls } from "./in-doubt.ts";
+import { callsUnderWay, doubtRunningCalls } from "./in-doubt.ts";
 import { openModelCalls, settleFailedCall } from "./model-calls.ts";
 import type { OwnerLock } from "./owner-lock.ts";
+import { endWaiting, raiseBudget } from "./run-budgets.ts";
 import {
   fencedRun,
   fencedRunRow,
@@ -29,6 +35,7 @@ import {
   parseJson,
   type RunRow,
   recordEvent,
+  runNotFound,
   saveRun,
 } from "./run-row.ts";
 import { CODE_STEP_TURN, withdrawWaits } from "./tool-call-rows.ts";
@@ -41,11 +48,15 @@ export function createRun(
   run: NewRun,
 ): { kind: "created"; claim: Claim } | { kind: "exists" } {
   if (findRun(database, run.runId) !== null) return { kind: "exists" };
-  const { limit } = new Quota(run.limit); // It refuses what is no whole number; SQLite would store NaN as no limit.
+  const budgets = run.spec?.budgets ?? NO_BUDGETS;
+  const spec = (run.spec ?? null) === null ? null : canonicalJson(run.spec);
+  // It refuses what is no whole number; SQLite would store NaN as no limit.
+  const { limit } = new Quota(stricter(run.limit, limitOfBudgets(budgets)));
+  const wallclock = wallclockOf(budgets);
   database.run(
     `INSERT INTO runs (run_id, created_at, updated_at, status, pipeline, entrypoint, input_hash, owner, epoch,
-                       lease_until, limit_tokens, limit_micro_dollars, deadline_at, event_hash)
-     VALUES (?, ?, ?, 'running', ?, ?, ?, ?, 1, ?, ?, ?, ?, ?)`,
+                       lease_until, limit_tokens, limit_micro_dollars, deadline_at, budgets, event_hash)
+     VALUES (?, ?, ?, 'running', ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
     run.runId,
     now,
     now,
@@ -56,18 +67,26 @@ export function createRun(
     now + run.leaseMs,
     limit.tokens,
     limit.microDollars,
-    run.deadline ?? null,
+    run.deadline ?? (wallclock === null ? null : now + wallclock),
+    spec === null ? null : canonicalJson(budgets),
     NO_EVENT_HASH,
   );
   const row = mustFind(database, run.runId);
   const input = canonicalJson(run.input);
-  database.run("INSERT INTO run_inputs VALUES (?, ?, ?)", row.runNo, input, canonicalJson(run.shape));
+  database.run(
+    "INSERT INTO run_inputs VALUES (?, ?, ?, ?)",
+    row.runNo,
+    input,
+    canonicalJson(run.shape),
+    spec,
+  );
   recordAttempt(database, row, lock.owner, now, null);
   saveRun(database, row, now, "run.created", {
     pipeline: run.pipeline,
     owner: lock.owner,
     epoch: row.epoch,
     input: digestOf(input),
+    ...(spec === null ? {} : { spec: digestOf(spec) }),
   });
   return { kind: "created", claim: claimOf(database, row) };
 }
@@ -82,17 +101,25 @@ export function claimRun(
   const row = findRun(database, runId);
   if (row === null) return { kind: "not_found" };
   if (isHeld(row, lock, now)) return { kind: "busy", owner: row.owner ?? "", until: row.leaseUntil };
+  // Its worker died before it saw that somebody wanted it to end. Only who wants a cancelled run goes on with it.
+  if (row.cancelRequestedAt !== null && !options.from.includes("cancelled"))
+    endAbandoned(database, lock, now, row, "somebody");
   const run = getRun(database, runId);
   if (run !== null && !options.from.includes(row.status)) return { kind: "refused", run };
 
   // Whose lock can be taken is dead, and so is what it had under way; one that fell silent may still be at work.
   const isDead = row.owner !== null && (row.leaseUntil === DEAD || lock.isDead(row.owner));
   const attempt = options.attempt === undefined ? null : reasoned(row, options.attempt);
+  endWaiting(row, now);
   row.epoch += 1;
   row.owner = lock.owner;
   row.leaseUntil = now + options.leaseMs;
   row.status = "running";
   row.error = null;
+  // Whoever goes on with it wants it to go on.
+  row.cancelRequestedAt = null;
+  const raised = Object.entries(options.budgets ?? {});
+  for (const [name, value] of raised) raiseBudget(row, now, name, value);
   if (options.limit !== undefined)
     row.quota = new Quota(options.limit, row.quota.charged, row.quota.reserved);
   if (options.deadline !== undefined) row.deadline = options.deadline;
@@ -104,6 +131,7 @@ export function claimRun(
     owner: lock.owner,
     epoch: row.epoch,
     ...attempt,
+    ...(raised.length === 0 ? {} : { budgets: Object.fromEntries(raised) }),
     ...(inDoubt.length === 0 ? {} : { inDoubt }),
     chargedAsLost: chargedAsLost.map(({ stepPath, turnIndex, attempt, reserved }) => ({
       stepPath,
@@ -128,15 +156,19 @@ export function pinShape(database: Database, now: number, fence: Fence, shape: J
   saveRun(database, row, now, "run.reshaped", {});
 }
 
-export function releaseRun(database: Database, now: number, fence: Fence, end: RunEnd): void {
+export function releaseRun(database: Database, now: number, fence: Fence, given: RunEnd): void {
   const row = fencedRunRow(database, fence);
+  // Somebody wants it to end, and it was about to be left for others.
+  const isCancelled = row.cancelRequestedAt !== null && ["queued", "waiting"].includes(given.status);
+  const end: RunEnd = isCancelled ? { status: "cancelled", error: null } : given;
   settleOpenCalls(database, row, now, { kind: "not_sent" });
   // A tool that was cancelled, or whose outcome the store did not take, may have done its work or be at it still.
   const inDoubt = doubtRunningCalls(database, row, now, false);
   const waits = end.status === "waiting" ? openWaits(database, row, now, end.waits) : [];
-  if (end.status === "failed") supersedeCall(database, row, end.error);
+  const error = "error" in end ? end.error : null;
+  if (end.status === "failed") supersedeCall(database, row, error);
   if (end.status === "succeeded") withdrawWaits(database, row, now, null);
-  else markRunningSteps(database, row, now, end.status === "waiting" ? "blocked" : "failed", end.error);
+  else markRunningSteps(database, row, now, STEP_STATUS[end.status], error);
   database.run(
     "UPDATE attempts SET ended_at = ?, end_status = ? WHERE run_no = ? AND epoch = ?",
     now,
@@ -149,16 +181,66 @@ export function releaseRun(database: Database, now: number, fence: Fence, end: R
   row.leaseUntil = 0;
   row.output = end.status === "succeeded" ? canonicalJson(end.output) : null;
   row.context = end.status === "succeeded" ? canonicalJson(end.context) : null;
-  row.error = end.status === "succeeded" || end.error === null ? null : canonicalJson(end.error);
+  row.error = error === null ? null : canonicalJson(error);
+  if (end.status === "waiting") row.waitingSince = now;
+  row.cancelRequestedAt = null;
   // Every question may have been answered while the worker was on its way out.
-  if (end.status === "waiting" && end.waits.length > 0) queueIfAnswered(database, row);
-  const code = end.status === "succeeded" ? null : (end.error?.code ?? null);
+  if (end.status === "waiting" && end.waits.length > 0) queueIfAnswered(database, row, now);
+  const code = error?.code ?? null;
   saveRun(database, row, now, `run.${end.status}`, {
     ...(row.output === null ? {} : { output: digestOf(row.output, row.context) }),
     ...(code === null ? {} : { code }),
     ...(inDoubt.length === 0 ? {} : { inDoubt }),
     ...(waits.length === 0 ? {} : { waits }),
   });
+}
+
+/** What a step that was under way is, once its run is not. */
+const STEP_STATUS = {
+  queued: "ready",
+  waiting: "blocked",
+  failed: "failed",
+  cancelled: "failed",
+} as const satisfies Partial<Record<RunStatus, StepStatus>>;
+
+export function requestCancel(
+  database: Database,
+  lock: OwnerLock,
+  now: number,
+  runId: string,
+  { by = "somebody" }: Person,
+): CancelOutcome {
+  const row = findRun(database, runId);
+  if (row === null) throw runNotFound(runId);
+  const known = getRun(database, runId);
+  if (known === null || !["queued", "running", "waiting"].includes(row.status))
+    return { kind: "over", run: known as RunRecord };
+  database.run("UPDATE runs SET cancel_requested_by = ? WHERE run_no = ?", by, row.runNo);
+  if (isHeld(row, lock, now)) {
+    row.cancelRequestedAt = now;
+    saveRun(database, row, now, "run.cancel_requested", { by });
+    return { kind: "requested", owner: row.owner ?? "", underWay: callsUnderWay(database, row) };
+  }
+  const inDoubt = endAbandoned(database, lock, now, row, by);
+  return { kind: "ended", run: getRun(database, runId) as RunRecord, inDoubt };
+}
+
+/** Ends a run that nobody has, as a new owner would find it: what the last one had under way may have happened. */
+function endAbandoned(database: Database, lock: OwnerLock, now: number, row: RunRow, by: string): string[] {
+  const isDead = row.owner !== null && (row.leaseUntil === DEAD || lock.isDead(row.owner));
+  settleOpenCalls(database, row, now, { kind: "unanswered" });
+  const inDoubt = doubtRunningCalls(database, row, now, isDead);
+  withdrawWaits(database, row, now, null);
+  markRunningSteps(database, row, now, "failed", null);
+  row.epoch += 1;
+  row.owner = null;
+  row.leaseUntil = 0;
+  row.status = "cancelled";
+  row.error = null;
+  row.waitingSince = null;
+  row.cancelRequestedAt = null;
+  saveRun(database, row, now, "run.cancelled", { by, ...(inDoubt.length === 0 ? {} : { inDoubt }) });
+  return inDoubt.map(({ step, turn, call }) => toolCallId(row.runId, step, turn, call));
 }
 
 /**

@@ -2,8 +2,9 @@ import { hash } from "node:crypto";
 import { LeaseLostError, RunNotFoundError, type StoredError } from "../../core/errors.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import { type Limit, Quota } from "../../core/quota.ts";
+import type { Budgets, RunSpec } from "../../core/run-spec.ts";
 import type { Amount } from "../../core/usage.ts";
-import type { Fence, RunRecord, RunStatus } from "../store.ts";
+import type { Fence, ForkOrigin, RunRecord, RunStatus } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import type { RunHead, StepHead } from "./run-head.ts";
 
@@ -13,6 +14,9 @@ export type RunRow = RunHead & {
   currentStepNo: number | null;
   leaseUntil: number;
   deadline: number | null;
+  budgets: string | null;
+  waitingSince: number | null;
+  cancelRequestedAt: number | null;
   output: string | null;
   context: string | null;
   error: string | null;
@@ -25,8 +29,8 @@ const HEAD_COLUMNS = `run_no, run_id, owner, epoch, limit_tokens, limit_micro_do
 
 // Put together once: a text that is made anew at every call is hashed anew at every call, to find its statement.
 const HEAD = `SELECT ${HEAD_COLUMNS} FROM runs WHERE run_id = ?`;
-const WHOLE_ROW = `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until, deadline_at, output, context, error
-  FROM runs WHERE run_id = ?`;
+const WHOLE_ROW = `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until, deadline_at, budgets, waiting_since,
+  cancel_requested_at, output, context, error FROM runs WHERE run_id = ?`;
 
 /** The head for a worker's write to a step of its run; refused when another has taken the lease. */
 export function fencedStep(database: Database, fence: Fence, stepKey: number): RunHead {
@@ -89,6 +93,9 @@ export function findRun(database: Database, runId: string): RunRow | null {
     currentStepNo: row.optionalInt("current_step_no"),
     leaseUntil: row.int("lease_until"),
     deadline: row.optionalInt("deadline_at"),
+    budgets: row.optionalText("budgets"),
+    waitingSince: row.optionalInt("waiting_since"),
+    cancelRequestedAt: row.optionalInt("cancel_requested_at"),
     output: row.optionalText("output"),
     context: row.optionalText("context"),
     error: row.optionalText("error"),
@@ -152,7 +159,8 @@ export function saveRun(database: Database, run: RunRow, now: number, type: stri
   const { limit } = run.quota;
   database.run(
     `UPDATE runs SET status = ?, current_step_no = ?, owner = ?, epoch = ?, lease_until = ?, limit_tokens = ?,
-            limit_micro_dollars = ?, deadline_at = ?, output = ?, context = ?, error = ? WHERE run_no = ?`,
+            limit_micro_dollars = ?, deadline_at = ?, budgets = ?, waiting_since = ?, cancel_requested_at = ?,
+            output = ?, context = ?, error = ? WHERE run_no = ?`,
     run.status,
     run.currentStepNo,
     run.owner,
@@ -161,6 +169,9 @@ export function saveRun(database: Database, run: RunRow, now: number, type: stri
     limit.tokens,
     limit.microDollars,
     run.deadline,
+    run.budgets,
+    run.waitingSince,
+    run.cancelRequestedAt,
     run.output,
     run.context,
     run.error,
@@ -193,6 +204,10 @@ export function runRecord(row: Row): RunRecord {
     leaseUntil: row.int("lease_until"),
     limit: quota.limit,
     deadline: row.optionalInt("deadline_at"),
+    spec: parseJson(row.optionalText("spec")) as RunSpec | null,
+    budgets: parseJson(row.optionalText("budgets")) as Budgets | null,
+    cancelRequestedAt: row.optionalInt("cancel_requested_at"),
+    forkedFrom: parseJson(row.optionalText("forked_from")) as ForkOrigin | null,
     charged: quota.charged,
     reserved: quota.reserved,
     output: parseJson(row.optionalText("output")),
@@ -201,7 +216,8 @@ export function runRecord(row: Row): RunRecord {
   };
 }
 
-export const RUN_COLUMNS = `runs.*, (SELECT step_path FROM run_steps WHERE step_no = runs.current_step_no) AS current_step`;
+export const RUN_COLUMNS = `runs.*, (SELECT step_path FROM run_steps WHERE step_no = runs.current_step_no) AS current_step,
+  (SELECT spec FROM run_inputs WHERE run_no = runs.run_no) AS spec`;
 
 export function getRun(database: Database, runId: string): RunRecord | null {
   const row = database.get(`SELECT ${RUN_COLUMNS} FROM runs WHERE run_id = ?`, runId);

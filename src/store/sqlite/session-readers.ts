@@ -71,7 +71,7 @@ export function readCheckpoint(
   const row =
     checkpoint === undefined
       ? database.get(
-          `${CHECKPOINTS} WHERE checkpoints.run_no = ? AND superseded = 0 ORDER BY checkpoint_index DESC LIMIT 1`,
+          `${CHECKPOINTS} WHERE checkpoints.run_no = ? AND superseded = 0 AND checkpoint_type <> 'pre_side_effect' ORDER BY checkpoint_index DESC LIMIT 1`,
           runNo,
         )
       : database.get(

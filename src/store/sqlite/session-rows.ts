@@ -38,6 +38,18 @@ export function writeSession(
   };
 }
 
+/** A checkpoint that changes nothing of the session. */
+export function writeCheckpoint(
+  database: Database,
+  run: RunHead,
+  now: number,
+  place: CommitPlace,
+  checkpoint: NewCheckpoint | undefined,
+): ReturnType<typeof writeSession> {
+  const commit = checkpoint === undefined ? undefined : { slices: [], applied: [], checkpoint };
+  return writeSession(database, run, now, place, commit);
+}
+
 /** Only what changed. Gives, for the event, each slice with its length, the digests of the items written, and its own. */
 export function writeSlices(database: Database, run: RunHead, changes: readonly SliceChange[]): Json[] {
   return changes.map(({ name, kind, version, length, items }) => {

@@ -4,9 +4,12 @@ import type { Message } from "../../core/message.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type { Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
+import * as artifacts from "./artifact-intents.ts";
 import { collectBlobs, readBlob } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
 import { Database as SqliteDatabase } from "./database.ts";
+import { dropTurn } from "./drop-turn.ts";
+import { forkRun } from "./fork-intents.ts";
 import { type CommitObserver, closedError, GroupCommit } from "./group-commit.ts";
 import { beginLineage } from "./lineage-intents.ts";
 import { migrate } from "./migrate.ts";
@@ -22,7 +25,7 @@ import * as turns from "./turn-intents.ts";
 import * as turnReaders from "./turn-readers.ts";
 import { verify } from "./verify.ts";
 import * as waits from "./wait-intents.ts";
-import { listWaits } from "./wait-readers.ts";
+import { listOpenWaits, listWaits } from "./wait-readers.ts";
 import * as workers from "./worker-intents.ts";
 
 export type SqliteStoreOptions = {
@@ -100,6 +103,10 @@ export class SqliteStore implements contract.Store {
     return this.#write("finishStep", (now) => steps.finishStep(this.#database, now, fence, step));
   }
 
+  skipStep(fence: contract.Fence, step: contract.NewStep): Promise<void> {
+    return this.#write("skipStep", (now) => steps.skipStep(this.#database, now, fence, step));
+  }
+
   decideLoop(fence: contract.Fence, decision: contract.LoopDecision): Promise<void> {
     return this.#write("decideLoop", (now) => steps.decideLoop(this.#database, now, fence, decision));
   }
@@ -148,6 +155,20 @@ export class SqliteStore implements contract.Store {
     return this.#write("beginLineage", (now) => beginLineage(this.#database, now, fence, lineage));
   }
 
+  acceptDivergence(fence: contract.Fence, accepted: contract.AcceptedDivergence): Promise<void> {
+    return this.#write("acceptDivergence", (now) =>
+      turns.acceptDivergence(this.#database, now, fence, accepted),
+    );
+  }
+
+  dropTurn(fence: contract.Fence, dropped: contract.DroppedTurn): Promise<void> {
+    return this.#write("dropTurn", (now) => dropTurn(this.#database, now, fence, dropped));
+  }
+
+  forkRun(fork: contract.NewFork): Promise<contract.RunRecord> {
+    return this.#write("forkRun", (now) => forkRun(this.#database, this.#lock, now, fork));
+  }
+
   beginWork(worker: string, request: contract.WorkerRequest): Promise<contract.WorkerRequest> {
     return this.#write("beginWork", () => workers.beginWork(this.#database, worker, request));
   }
@@ -170,6 +191,16 @@ export class SqliteStore implements contract.Store {
 
   settle(toolCallId: string, settlement: Settlement, person: contract.Person = {}): Promise<void> {
     return this.#write("settle", (now) => waits.settle(this.#database, now, toolCallId, settlement, person));
+  }
+
+  keepArtifact(fence: contract.Fence, artifact: contract.NewArtifact): Promise<contract.ArtifactRecord> {
+    return this.#write("keepArtifact", (now) => artifacts.keepArtifact(this.#database, now, fence, artifact));
+  }
+
+  requestCancel(runId: string, person: contract.Person = {}): Promise<contract.CancelOutcome> {
+    return this.#write("requestCancel", (now) =>
+      runs.requestCancel(this.#database, this.#lock, now, runId, person),
+    );
   }
 
   collectBlobs(policy: contract.BlobRetention): Promise<contract.BlobCollection> {
@@ -316,6 +347,26 @@ export class SqliteStore implements contract.Store {
 
   listWaits(runId: string): Promise<readonly contract.WaitRecord[]> {
     return this.#read(() => listWaits(this.#database, runId));
+  }
+
+  listOpenWaits(): Promise<readonly contract.WaitRecord[]> {
+    return this.#read(() => listOpenWaits(this.#database));
+  }
+
+  isCancelRequested(runId: string): Promise<boolean> {
+    return this.#read(() => readers.isCancelRequested(this.#database, runId));
+  }
+
+  listArtifacts(runId: string): Promise<readonly contract.ArtifactRecord[]> {
+    return this.#read(() => artifacts.listArtifacts(this.#database, runId));
+  }
+
+  readArtifact(runId: string, name: string): Promise<Uint8Array | null> {
+    return this.#read(() => artifacts.readArtifact(this.#database, runId, name));
+  }
+
+  countWork(runId: string): ReturnType<contract.Store["countWork"]> {
+    return this.#read(() => readers.countWork(this.#database, runId));
   }
 
   verify(runId: string): Promise<contract.Verification> {

@@ -20,21 +20,8 @@ export function beginStep(database: Database, now: number, fence: Fence, step: N
   const known = findStepRow(database, run.runNo, step.path);
   if (known?.status === "succeeded")
     throw new Error(`Step ${step.path} is finished: it is never entered again.`);
-  if (known === null) {
-    database.run(
-      `INSERT INTO run_steps (run_no, step_path, step_index, step_name, kind, phase, status, created_at, updated_at, input)
-       VALUES (?, ?, (SELECT count(*) + 1 FROM run_steps WHERE run_no = ?), ?, ?, ?, 'running', ?, ?, ?)`,
-      run.runNo,
-      step.path,
-      run.runNo,
-      step.name,
-      step.kind,
-      step.phase,
-      now,
-      now,
-      canonicalJson(step.input),
-    );
-  } else {
+  if (known === null) insertStep(database, run.runNo, now, step, "running");
+  else {
     database.run(
       "UPDATE run_steps SET status = 'running', updated_at = ?, error_code = NULL, error_detail = NULL WHERE step_no = ?",
       now,
@@ -49,6 +36,35 @@ export function beginStep(database: Database, now: number, fence: Fence, step: N
     kind: step.kind,
   });
   return begun;
+}
+
+export function skipStep(database: Database, now: number, fence: Fence, step: NewStep): void {
+  const run = fencedRunRow(database, fence);
+  // One that was begun stays what it came to.
+  if (findStepRow(database, run.runNo, step.path) !== null) return;
+  insertStep(database, run.runNo, now, step, "skipped");
+  saveRun(database, run, now, "step.skipped", { step: step.path, kind: step.kind });
+}
+
+function insertStep(
+  database: Database,
+  runNo: number,
+  now: number,
+  step: NewStep,
+  status: "running" | "skipped",
+): void {
+  database.run(
+    `INSERT INTO run_steps (run_no, step_path, step_index, step_name, kind, phase, status, created_at, updated_at, input)
+     VALUES (?1, ?2, (SELECT count(*) + 1 FROM run_steps WHERE run_no = ?1), ?3, ?4, ?5, ?6, ?7, ?7, ?8)`,
+    runNo,
+    step.path,
+    step.name,
+    step.kind,
+    step.phase,
+    status,
+    now,
+    canonicalJson(step.input),
+  );
 }
 
 export function finishStep(

@@ -12,6 +12,7 @@ import { putBlob } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
 import type { RunHead } from "./run-head.ts";
 import { fencedStep, findRun, recordEvent, runNotFound, saveRun, stepHead } from "./run-row.ts";
+import { writeCheckpoint } from "./session-rows.ts";
 import {
   CODE_STEP_TURN,
   callNoAt,
@@ -30,10 +31,12 @@ import { queueIfAnswered } from "./wait-intents.ts";
 export function startToolCalls(database: Database, now: number, fence: Fence, start: ToolCallStart): void {
   const run = fencedStep(database, fence, start.stepKey);
   for (const call of start.calls) startToolCall(database, run, now, start, call);
+  const { facts } = writeCheckpoint(database, run, now, start, start.checkpoint);
   recordEvent(database, run, now, "calls.started", {
     step: stepHead(database, run, start.stepKey).path,
     turn: start.turnIndex,
     calls: start.calls.map(({ callIndex }) => callIndex),
+    ...facts,
   });
 }
 
@@ -47,11 +50,13 @@ export function openToolCall(database: Database, now: number, fence: Fence, call
   const request = canonicalJson(call.request);
   const row = { ...call, callIndex, turnIndex: CODE_STEP_TURN, request };
   insertToolCall(database, now, row);
+  const { facts } = writeCheckpoint(database, run, now, row, call.checkpoint);
   recordEvent(database, run, now, call.status === "running" ? "calls.started" : "calls.prepared", {
     step: stepHead(database, run, call.stepKey).path,
     turn: CODE_STEP_TURN,
     calls: [callIndex],
     digest: toolCallDigest(row, request),
+    ...facts,
   });
   return callIndex;
 }
@@ -114,7 +119,7 @@ export function offerLateReceipt(database: Database, now: number, late: LateRece
     const receipt: NewReceipt = { ...late.receipt, source: "late" };
     const wasAsked = withdrawWaits(database, run, now, callNo);
     const digest = writeAnyReceipt(database, run, now, late, receipt);
-    if (wasAsked) queueIfAnswered(database, run);
+    if (wasAsked) queueIfAnswered(database, run, now);
     saveRun(database, run, now, "call.receipt", receiptFacts(step, turnIndex, receipt, digest));
     return "settled";
   }

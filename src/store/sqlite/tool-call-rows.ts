@@ -143,8 +143,8 @@ export function withdrawWaits(database: Database, run: RunHead, now: number, cal
     null;
   if (!run.hasOpenWaits) return false;
   const changed = database.run(
-    `UPDATE waits SET status = 'withdrawn', answered_at = ?
-      WHERE run_no = ? AND status = 'open' AND call_no = coalesce(?, call_no)`,
+    `UPDATE waits SET status = 'withdrawn', answered_at = ?1
+      WHERE run_no = ?2 AND status = 'open' AND (?3 IS NULL OR call_no = ?3)`,
     now,
     run.runNo,
     callNo,

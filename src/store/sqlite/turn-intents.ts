@@ -1,6 +1,7 @@
 import { canonicalJson } from "../../core/canonical-json.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type {
+  AcceptedDivergence,
   Fence,
   ModelCallSettlement,
   TurnCommit,
@@ -10,11 +11,11 @@ import type {
 } from "../store.ts";
 import type { Database } from "./database.ts";
 import { digestOf } from "./digest.ts";
-import { assertNextTurn, granularState } from "./granular-state.ts";
+import { assertNextTurn, granularState, UNPINNED } from "./granular-state.ts";
 import { openModelCall, reclaim, reserve, settleFailedCall } from "./model-calls.ts";
 import type { RunHead } from "./run-head.ts";
 import { fencedStep, recordEvent, stepHead } from "./run-row.ts";
-import { writeSession } from "./session-rows.ts";
+import { writeCheckpoint, writeSession } from "./session-rows.ts";
 import { insertToolCall, toolCallDigest, turnCalls, writeTurnReceipt } from "./tool-call-rows.ts";
 import { turnNo } from "./turn-number.ts";
 
@@ -27,6 +28,13 @@ export function openTurn(database: Database, now: number, fence: Fence, opening:
     stepKey,
     Buffer.from(fingerprint.hash, "hex"),
   );
+  // A fork goes on with whatever agent it is given first.
+  const isUnpinned = database.get(
+    "SELECT 1 AS found FROM granular_states WHERE step_no = ? AND fingerprint = ?",
+    stepKey,
+    UNPINNED,
+  );
+  if (isUnpinned !== null) pin(database, stepKey, fingerprint);
   database.run(
     "INSERT OR IGNORE INTO fingerprints VALUES (?, 0, ?)",
     stepKey,
@@ -43,6 +51,36 @@ export function openTurn(database: Database, now: number, fence: Fence, opening:
   return opened;
 }
 
+export function acceptDivergence(
+  database: Database,
+  now: number,
+  fence: Fence,
+  { stepKey, fingerprint, why }: AcceptedDivergence,
+): void {
+  const run = fencedStep(database, fence, stepKey);
+  pin(database, stepKey, fingerprint);
+  recordEvent(database, run, now, "divergence.accepted", {
+    step: stepHead(database, run, stepKey).path,
+    why,
+    fingerprint: fingerprint.hash,
+  });
+}
+
+/** For the line of history that the step is in. */
+function pin(database: Database, stepKey: number, fingerprint: TurnOpening["fingerprint"]): void {
+  database.run(
+    "UPDATE granular_states SET fingerprint = ? WHERE step_no = ?",
+    Buffer.from(fingerprint.hash, "hex"),
+    stepKey,
+  );
+  database.run(
+    `INSERT INTO fingerprints SELECT step_no, lineage, ? FROM granular_states WHERE step_no = ?
+       ON CONFLICT DO UPDATE SET document = excluded.document`,
+    canonicalJson(fingerprint.document),
+    stepKey,
+  );
+}
+
 export function settleModelCall(
   database: Database,
   now: number,
@@ -57,10 +95,12 @@ export function settleModelCall(
 export function journalResponse(database: Database, now: number, fence: Fence, journal: TurnJournal): void {
   const run = fencedStep(database, fence, journal.stepKey);
   const digests = writeJournal(database, run, now, journal, null);
+  const { facts } = writeCheckpoint(database, run, now, journal, journal.checkpoint);
   recordEvent(database, run, now, "turn.journaled", {
     step: stepHead(database, run, journal.stepKey).path,
     ...chargeFacts(journal),
     ...digests,
+    ...facts,
   });
 }
 

@@ -22,6 +22,7 @@ import type {
   TurnRecord,
 } from "../store.ts";
 import type { Database, Row } from "./database.ts";
+import { UNPINNED } from "./granular-state.ts";
 import { findRun, parseJson, requireRunNo } from "./run-row.ts";
 import { callNoOfId } from "./session-rows.ts";
 import { listSteps } from "./step-intents.ts";
@@ -52,7 +53,9 @@ export function readConversation(database: Database, stepKey: number, tailTokens
   return {
     turnIndex,
     isComplete: state.int("is_complete") === 1,
-    fingerprint: { hash: state.hex("fingerprint"), document: parseJson(document?.text("document") ?? null) },
+    fingerprint: UNPINNED.equals(state.bytes("fingerprint"))
+      ? null
+      : { hash: state.hex("fingerprint"), document: parseJson(document?.text("document") ?? null) },
     lineages: lineage === 0 ? [] : readLineages(database, stepKey),
     messages: state.int("messages"),
     tokens: state.int("tokens"),

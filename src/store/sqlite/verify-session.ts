@@ -22,6 +22,11 @@ export class SessionHistory {
 
   take(seq: number, type: string, data: JsonObject): void {
     if (type === "lineage.begun") this.#rollBack(data);
+    // A run that begins with the rows of another says so in its first event, its lines of history among them.
+    if (type === "run.forked")
+      for (const [row, known] of list(data.rows).map(list))
+        if (typeof row === "string" && typeof known === "string" && row.startsWith("lineage "))
+          this.#digests.set(row, known);
     for (const change of list(data.slices)) this.#change(change);
     for (const id of list(data.applied)) if (typeof id === "string") this.#apply(id, seq);
     const [checkpoint, digest] = list(data.checkpoint);

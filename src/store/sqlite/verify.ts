@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { toolCallId } from "../../core/step-path.ts";
 import { waitId } from "../../core/wait.ts";
 import type { Verification, VerificationProblem } from "../store.ts";
+import { artifactRow, storedArtifactDigest } from "./artifact-intents.ts";
 import type { Database } from "./database.ts";
 import { digestOf } from "./digest.ts";
 import { chainHash, NO_EVENT_HASH, parseJson, requireRunNo } from "./run-row.ts";
@@ -91,6 +92,10 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
     if (typeof digest === "string") digests.set(row, digest);
   };
   if (type === "run.created") tell("run input", data.input);
+  if (type === "run.created") tell("run spec", data.spec);
+  if (type === "run.forked")
+    for (const [row, digest] of list(data.rows).map(list)) if (typeof row === "string") tell(row, digest);
+  if (type === "artifact.kept" && typeof data.name === "string") tell(artifactRow(data.name), data.artifact);
   if (type === "run.succeeded") tell("run output", data.output);
   for (const doubt of list(data.inDoubt)) {
     if (!isJsonObject(doubt) || typeof doubt.step !== "string") continue;
@@ -101,6 +106,11 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
   if (type === "step.finished") tell(`step ${step}`, data.output);
   if (typeof turn !== "number") return;
   const call = (index: Json | undefined) => toolCallId(runId, step, turn, Number(index));
+  if (type === "turn.dropped") {
+    digests.delete(`turn ${runId}/${step}#${turn}`);
+    for (let i = 1; i <= Number(data.calls); i++) digests.delete(`call ${call(i)}`);
+    return;
+  }
   tell(`turn ${runId}/${step}#${turn}`, data.response);
   tell(`follow-up ${runId}/${step}#${turn}`, data.followUp);
   if (type === "calls.started" || type === "calls.prepared")
@@ -120,10 +130,14 @@ function tryRow(id: string, attempt: number): string {
 }
 
 /** Every row that an event has to tell of, and its digest as it stands. */
-function readRows(database: Database, runNo: number, runId: string): Map<string, string> {
+export function readRows(database: Database, runNo: number, runId: string): Map<string, string> {
   const rows = new Map<string, string>();
-  const input = database.get("SELECT input FROM run_inputs WHERE run_no = ?", runNo);
+  const input = database.get("SELECT input, spec FROM run_inputs WHERE run_no = ?", runNo);
   if (input !== null) rows.set("run input", digestOf(input.text("input")));
+  const spec = input?.optionalText("spec") ?? null;
+  if (spec !== null) rows.set("run spec", digestOf(spec));
+  for (const row of database.iterate("SELECT * FROM artifacts WHERE run_no = ?", runNo))
+    rows.set(artifactRow(row.text("artifact_name")), storedArtifactDigest(row));
   const output = database.get(
     "SELECT output, context FROM runs WHERE run_no = ? AND output IS NOT NULL",
     runNo,
@@ -188,6 +202,12 @@ function checkBlobs(database: Database, runNo: number, runId: string, found: Fou
     if (blobReferenceOf(row.bytes("bytes")).blobId !== blobId)
       found(`blob ${blobId}`, "does not hold what its name says");
   }
+  for (const row of database.all("SELECT artifact_name, blob_hash FROM artifacts WHERE run_no = ?", runNo))
+    if (!kept.has(row.hex("blob_hash")))
+      found(
+        `blob ${row.hex("blob_hash")}`,
+        `is gone, collected or removed: artifact ${row.text("artifact_name")} refers to it`,
+      );
   for (const query of CALLS)
     for (const row of database.all(
       `SELECT c.*, blob_hash FROM (${query}) AS c JOIN receipts USING (call_no) WHERE blob_hash IS NOT NULL`,

@@ -1,32 +1,23 @@
 import { assertJson, canonicalJson } from "../../core/canonical-json.ts";
-import {
-  AlreadySettledError,
-  ConfigurationError,
-  ToolCallNotFoundError,
-  WaitNotFoundError,
-} from "../../core/errors.ts";
+import { AlreadySettledError, ConfigurationError } from "../../core/errors.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import type { ToolOutput } from "../../core/message.ts";
-import { parseToolCallId, type StepPath } from "../../core/step-path.ts";
 import { estimateResultTokens, estimateTokens } from "../../core/token-estimate.ts";
-import {
-  type NewWait,
-  parseWaitId,
-  type Settlement,
-  type WaitAnswer,
-  type WaitKind,
-} from "../../core/wait.ts";
+import { type NewCallWait, type NewWait, type Settlement, type WaitAnswer } from "../../core/wait.ts";
 import type { NewReceipt, Person } from "../store.ts";
 import type { Database, Row } from "./database.ts";
-import { findRun, type RunRow, saveRun } from "./run-row.ts";
 import {
-  callNoAt,
-  findCallNo,
-  hasReceipt,
-  receiptFacts,
-  withdrawWaits,
-  writeAnyReceipt,
-} from "./tool-call-rows.ts";
+  aboutDoubt,
+  callOf,
+  type FoundCall,
+  type FoundWait,
+  openWait,
+  openWaitOf,
+  runOfCall,
+} from "./found-wait.ts";
+import { endWaiting, raiseBudget } from "./run-budgets.ts";
+import { type RunRow, saveRun } from "./run-row.ts";
+import { callNoAt, hasReceipt, receiptFacts, withdrawWaits, writeAnyReceipt } from "./tool-call-rows.ts";
 import { argumentsHashOf, storedAnswerDigest } from "./wait-readers.ts";
 
 /**
@@ -35,6 +26,10 @@ import { argumentsHashOf, storedAnswerDigest } from "./wait-readers.ts";
  */
 export function openWaits(database: Database, run: RunRow, now: number, waits: readonly NewWait[]): number[] {
   return waits.flatMap((wait) => {
+    if (wait.kind === "budget") {
+      run.hasOpenWaits = true;
+      return [insertWait(database, run, now, null, { ...wait, argumentsHash: null })];
+    }
     const callNo = callNoAt(database, run, wait);
     if (hasReceipt(database, callNo)) return [];
     const newest = database.get(
@@ -53,7 +48,7 @@ export function openWaits(database: Database, run: RunRow, now: number, waits: r
 }
 
 /** About the same try, a doubt is a doubt, whether or not its tool asked for a person by itself. */
-function isSameQuestion(row: Row, { kind, argumentsHash }: NewWait): boolean {
+function isSameQuestion(row: Row, { kind, argumentsHash }: NewCallWait): boolean {
   if (row.text("status") === "withdrawn") return false;
   if (kind === "approval" || row.text("kind") === "approval")
     return row.text("kind") === kind && argumentsHashOf(row) === argumentsHash;
@@ -64,34 +59,36 @@ function insertWait(
   database: Database,
   run: RunRow,
   now: number,
-  callNo: number,
-  wait: Pick<NewWait, "kind" | "question" | "subject" | "argumentsHash">,
+  callNo: number | null,
+  wait: Pick<NewWait, "kind" | "question" | "subject"> & Pick<NewCallWait, "argumentsHash">,
 ): number {
   const last = database.get("SELECT max(wait_index) AS n FROM waits WHERE run_no = ?", run.runNo);
   const index = (last?.optionalInt("n") ?? 0) + 1;
   database.run(
     `INSERT INTO waits (run_no, wait_index, kind, call_no, attempt, question, subject, arguments_hash, status, created_at)
-     SELECT ?, ?, ?, call_no, attempt, ?, ?, ?, 'open', ? FROM tool_calls WHERE call_no = ?`,
+     VALUES (?1, ?2, ?3, ?4, coalesce((SELECT attempt FROM tool_calls WHERE call_no = ?4), 0), ?5, ?6, ?7, 'open', ?8)`,
     run.runNo,
     index,
     wait.kind,
+    callNo,
     wait.question,
     canonicalJson(wait.subject),
     wait.argumentsHash === null ? null : Buffer.from(wait.argumentsHash, "hex"),
     now,
-    callNo,
   );
   return index;
 }
 
 /** A run whose last question is answered waits for nobody: whoever works may go on with it. */
-export function queueIfAnswered(database: Database, run: RunRow): void {
+export function queueIfAnswered(database: Database, run: RunRow, now: number): void {
   if (run.status !== "waiting") return;
   const open = database.get(
     "SELECT 1 AS found FROM waits WHERE run_no = ? AND status = 'open' LIMIT 1",
     run.runNo,
   );
-  if (open === null) run.status = "queued";
+  if (open !== null) return;
+  run.status = "queued";
+  endWaiting(run, now);
 }
 
 export function approve(database: Database, now: number, id: string, person: Person): void {
@@ -100,23 +97,42 @@ export function approve(database: Database, now: number, id: string, person: Per
 }
 
 export function deny(database: Database, now: number, id: string, why: string, person: Person): void {
-  const { run, wait } = openWait(database, id, "approval");
+  const { run, wait } = openWait(database, id, "approval", "budget");
   closeWait(database, run, now, wait, { approved: false, why: assertReason(why) }, person);
 }
 
 export function answer(database: Database, now: number, id: string, value: Json, person: Person): void {
-  const { run, wait } = openWait(database, id, "escalation");
+  const { run, wait } = openWait(database, id, "escalation", "question", "budget");
   assertJson(value, "The answer");
+  const answered = { as: "answered", value } as const;
+  if (wait.kind === "budget") {
+    raiseBudget(run, now, wait.subject.budget, typeof value === "string" ? Number(value) : value);
+    closeWait(database, run, now, wait, answered, person);
+    return;
+  }
+  if (wait.kind === "question") {
+    // It was asked for an answer, so this is its result.
+    closeWait(database, run, now, wait, answered, person, (call) =>
+      settleCall(database, run, now, call, {
+        status: "succeeded",
+        output: resultOf(value),
+        errorCode: null,
+        uncertain: false,
+      }),
+    );
+    return;
+  }
   const said = typeof value === "string" ? value : canonicalJson(value);
   const output = { type: "error-text", value: `It needed a person, who answered: ${said}` } as const;
   const uncertain = mayHaveHappened(database, run, wait);
-  closeWait(database, run, now, wait, { as: "answered", value }, person, () =>
-    settleCall(database, run, now, wait, { status: "failed", output, errorCode: "answered", uncertain }),
+  closeWait(database, run, now, wait, answered, person, (call) =>
+    settleCall(database, run, now, call, { status: "failed", output, errorCode: "answered", uncertain }),
   );
 }
 
 /** An answer is no settlement. A tool that asked for a person by itself did so in place of its work. */
 function mayHaveHappened(database: Database, run: RunRow, { call }: FoundWait): boolean {
+  if (call === null) return false;
   const row = database.get("SELECT recovery FROM tool_calls WHERE call_no = ?", call.callNo);
   if (row?.text("recovery") === "repeat") return false;
   const other = database.get(
@@ -146,7 +162,7 @@ export function settle(
   const asked = openWaitOf(database, run, call);
   const wait = asked ?? recordWait(database, run, now, call);
   closeWait(database, run, now, wait, settlement, person, () =>
-    said === null ? {} : settleCall(database, run, now, wait, said),
+    said === null ? {} : settleCall(database, run, now, call, said),
   );
 }
 
@@ -185,21 +201,12 @@ function receiptOf(id: string, settlement: Settlement): SaidReceipt | null {
 }
 
 type SaidReceipt = Pick<NewReceipt, "status" | "output" | "errorCode" | "uncertain">;
-type FoundCall = {
-  readonly callNo: number;
-  readonly step: StepPath;
-  readonly stepKey: number;
-  readonly turnIndex: number;
-  readonly callIndex: number;
-};
-type FoundWait = { readonly index: number; readonly wasAsked: boolean; readonly call: FoundCall };
-
 /** Written at once, so that a late receipt does not come between what a person said and what is done about it. */
 function settleCall(
   database: Database,
   run: RunRow,
   now: number,
-  { call }: FoundWait,
+  call: FoundCall,
   said: SaidReceipt,
 ): JsonObject {
   const receipt: NewReceipt = {
@@ -215,51 +222,10 @@ function settleCall(
   return receiptFacts(call.step, call.turnIndex, receipt, digest);
 }
 
-function openWait(database: Database, id: string, kind: WaitKind): { run: RunRow; wait: FoundWait } {
-  const parsed = parseWaitId(id);
-  const run = parsed === null ? null : findRun(database, parsed.runId);
-  const row =
-    parsed === null || run === null
-      ? null
-      : database.get("SELECT * FROM waits WHERE run_no = ? AND wait_index = ?", run.runNo, parsed.index);
-  if (parsed === null || run === null || row === null)
-    throw new WaitNotFoundError(`There is no wait ${id} in this store: list the waits of the run.`, {
-      waitId: id,
-    });
-  const status = row.text("status");
-  if (status !== "open")
-    throw new AlreadySettledError(
-      `Wait ${id} is ${status}${status === "answered" ? ` by ${row.text("answered_by")}` : ""}: it stays as it is.`,
-      { id, status },
-    );
-  if (row.text("kind") !== kind) throw wrongKind(id, row.text("kind") as WaitKind);
-  const call = callAt(database, row.int("call_no"));
-  return { run, wait: { index: parsed.index, wasAsked: true, call } };
-}
-
-const WHAT_ANSWERS = {
-  approval: "approve or deny it",
-  in_doubt: "settle its call",
-  escalation: "answer it, or settle its call",
-} as const;
-
-function wrongKind(id: string, kind: WaitKind): ConfigurationError {
-  return new ConfigurationError(`Wait ${id} asks for something else (${kind}): ${WHAT_ANSWERS[kind]}.`);
-}
-
-function openWaitOf(database: Database, run: RunRow, call: FoundCall): FoundWait | null {
-  const open = database.get(
-    "SELECT wait_index FROM waits WHERE run_no = ? AND call_no = ? AND status = 'open'",
-    run.runNo,
-    call.callNo,
-  );
-  return open === null ? null : { index: open.int("wait_index"), wasAsked: true, call };
-}
-
 /** Nobody asked; who settled it, and why, is kept all the same. */
 function recordWait(database: Database, run: RunRow, now: number, call: FoundCall): FoundWait {
   const wait = { kind: "in_doubt", question: "", subject: {}, argumentsHash: null } as const;
-  return { index: insertWait(database, run, now, call.callNo, wait), wasAsked: false, call };
+  return aboutDoubt(insertWait(database, run, now, call.callNo, wait), false, call);
 }
 
 /** The answer, and the receipt that it may be, in this order: a settled call withdraws what is still open about it. */
@@ -270,7 +236,7 @@ function closeWait(
   { index, wasAsked, call }: FoundWait,
   said: WaitAnswer,
   { by = "somebody" }: Person,
-  settleIt: () => JsonObject = () => ({}),
+  settleIt: (call: FoundCall) => JsonObject = () => ({}),
 ): void {
   const text = canonicalJson(said);
   database.run(
@@ -282,16 +248,14 @@ function closeWait(
     run.runNo,
     index,
   );
-  const receipt = settleIt();
+  const receipt = call === null ? {} : settleIt(call);
   // A run that was paused was not asked about this, and goes on when whoever paused it says so.
-  if (wasAsked) queueIfAnswered(database, run);
+  if (wasAsked) queueIfAnswered(database, run, now);
   saveRun(database, run, now, "wait.answered", {
     wait: index,
     by,
     answer: answerDigest(database, run, index),
-    step: call.step,
-    turn: call.turnIndex,
-    call: call.callIndex,
+    ...(call === null ? {} : { step: call.step, turn: call.turnIndex, call: call.callIndex }),
     ...receipt,
   });
 }
@@ -306,56 +270,4 @@ function answerDigest(database: Database, run: RunRow, index: number): string {
 function assertReason(why: unknown): string {
   if (typeof why === "string" && why.trim() !== "") return why;
   throw new ConfigurationError("Say why, in a sentence: it is what the model, or whoever asked, is told.");
-}
-
-function runOfCall(database: Database, id: string): RunRow {
-  const place = parseToolCallId(id);
-  const run = place === null ? null : findRun(database, place.runId);
-  if (run === null) throw callNotFound(id);
-  return run;
-}
-
-function callOf(database: Database, run: RunRow, id: string): FoundCall & { readonly status: string } {
-  const place = parseToolCallId(id);
-  const step =
-    place === null
-      ? null
-      : database.get(
-          "SELECT step_no FROM run_steps WHERE run_no = ? AND step_path = ?",
-          run.runNo,
-          place.path,
-        );
-  if (place === null || step === null) throw callNotFound(id);
-  const callNo = findCallNo(database, run, { ...place, stepKey: step.int("step_no") });
-  const row =
-    callNo === null
-      ? null
-      : database.get(
-          `SELECT coalesce(receipts.status, tool_calls.status) AS status
-             FROM tool_calls LEFT JOIN receipts USING (call_no) WHERE call_no = ?`,
-          callNo,
-        );
-  if (callNo === null || row === null) throw callNotFound(id);
-  return { ...callAt(database, callNo), status: row.text("status") };
-}
-
-function callAt(database: Database, callNo: number): FoundCall {
-  const row = database.get(
-    "SELECT step_no, step_path, turn_index, call_index FROM tool_calls JOIN run_steps USING (step_no) WHERE call_no = ?",
-    callNo,
-  );
-  if (row === null) throw new Error(`There is no call ${callNo}.`);
-  return {
-    callNo,
-    step: row.text("step_path"),
-    stepKey: row.int("step_no"),
-    turnIndex: row.int("turn_index"),
-    callIndex: row.int("call_index"),
-  };
-}
-
-function callNotFound(id: string): ToolCallNotFoundError {
-  return new ToolCallNotFoundError(`There is no tool call ${id} in this store: list the calls of the run.`, {
-    toolCallId: id,
-  });
 }

@@ -6,22 +6,31 @@ import type { Database, Row } from "./database.ts";
 import { digestOf } from "./digest.ts";
 import { parseJson, requireRunNo } from "./run-row.ts";
 
+const WAITS = `SELECT waits.*, run_id, step_path, turn_index, call_index FROM waits JOIN runs USING (run_no)
+    LEFT JOIN tool_calls USING (call_no) LEFT JOIN run_steps USING (step_no)`;
+
 export function listWaits(database: Database, runId: string): WaitRecord[] {
   return database
-    .all(
-      `SELECT waits.*, step_path, turn_index, call_index FROM waits JOIN tool_calls USING (call_no)
-         JOIN run_steps USING (step_no) WHERE waits.run_no = ? ORDER BY wait_index`,
-      requireRunNo(database, runId),
-    )
-    .map((row) => waitRecord(runId, row));
+    .all(`${WAITS} WHERE waits.run_no = ? ORDER BY wait_index`, requireRunNo(database, runId))
+    .map(waitRecord);
 }
 
-function waitRecord(runId: string, row: Row): WaitRecord {
+export function listOpenWaits(database: Database): WaitRecord[] {
+  return database
+    .all(`${WAITS} WHERE waits.status = 'open' ORDER BY waits.created_at, waits.run_no, wait_index`)
+    .map(waitRecord);
+}
+
+function waitRecord(row: Row): WaitRecord {
+  const runId = row.text("run_id");
   return {
     waitId: waitId(runId, row.int("wait_index")),
     runId,
     kind: row.text("kind") as WaitKind,
-    toolCallId: toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
+    toolCallId:
+      row.optionalInt("call_no") === null
+        ? null
+        : toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
     attempt: row.int("attempt"),
     question: row.text("question"),
     subject: parseJson(row.text("subject")) as JsonObject,
@@ -46,7 +55,7 @@ export function storedAnswerDigest(row: Row): string {
     row.optionalText("answered_by"),
     row.optionalBytes("arguments_hash"),
     row.text("kind"),
-    row.int("call_no"),
+    row.optionalInt("call_no"),
     row.int("attempt"),
   );
 }

@@ -16,7 +16,11 @@ const ARGUMENTS = sha256("arguments").toString("hex");
 const ANN = { by: "Ann 🙂" };
 
 /** A run that waits for one answer of each kind given, about as many calls. */
-async function asked(store: Store, kinds: readonly WaitKind[], runId?: string): Promise<SampleRun> {
+async function asked(
+  store: Store,
+  kinds: readonly Exclude<WaitKind, "budget">[],
+  runId?: string,
+): Promise<SampleRun> {
   const run = await SampleRun.create(store, runId);
   await run.journaled(
     1,

@@ -50,6 +50,15 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
     perform: ({ store, stepKey }, fence) => store.finishStep(fence, { stepKey, output: 1, context: {} }),
     ofStep: true,
   },
+  skipStep: {
+    perform: ({ store }, fence) => store.skipStep(fence, newStep("notify")),
+    ofStep: false,
+  },
+  keepArtifact: {
+    perform: ({ store, stepKey }, fence) =>
+      store.keepArtifact(fence, { stepKey, name: "report.txt", bytes: Buffer.from("It works.") }),
+    ofStep: true,
+  },
   decideLoop: {
     perform: ({ store, stepKey }, fence) =>
       store.decideLoop(fence, { stepKey, iteration: 1, done: false, output: 1, context: null }),
@@ -57,6 +66,17 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
   },
   openTurn: {
     perform: (run, fence) => run.store.openTurn(fence, run.opening(1)),
+    ofStep: true,
+  },
+  acceptDivergence: {
+    prepare: (run) => run.open(1),
+    perform: (run, fence) =>
+      run.store.acceptDivergence(fence, { ...run.opening(1), why: "The new prompt is better." }),
+    ofStep: true,
+  },
+  dropTurn: {
+    prepare: (run) => run.journaled(1, ["prepared"]),
+    perform: ({ store, stepKey }, fence) => store.dropTurn(fence, { stepKey, turnIndex: 1 }),
     ofStep: true,
   },
   settleModelCall: {

@@ -46,6 +46,10 @@ export const runChecks: readonly Check[] = [
       leaseUntil: now() + LEASE_MS,
       limit: { tokens: 500, microDollars: null },
       deadline: null,
+      spec: null,
+      budgets: null,
+      cancelRequestedAt: null,
+      forkedFrom: null,
       charged: { tokens: 0, microDollars: 0 },
       reserved: { tokens: 0, microDollars: 0 },
       output: null,
@@ -114,7 +118,7 @@ export const runChecks: readonly Check[] = [
         await store.finishStep(run.fence, { stepKey: run.stepKey, output: "kept", context: null });
         await store.releaseRun(run.fence, end);
         const { status, output, context, owner, ...ended } = await run.record();
-        const error = end.status === "succeeded" ? null : end.error;
+        const error = "error" in end ? end.error : null;
         assert.deepEqual(
           { status, output, context, owner, error: ended.error },
           { status: end.status, output: null, context: null, owner: null, error },

@@ -5,7 +5,7 @@ import type { Json } from "../../core/json.ts";
 import { NO_LIMIT } from "../../core/quota.ts";
 import { toolCallId } from "../../core/step-path.ts";
 import type { Amount } from "../../core/usage.ts";
-import type { NewWait } from "../../core/wait.ts";
+import type { NewCallWait, NewWait } from "../../core/wait.ts";
 import type {
   CallStart,
   Charge,
@@ -299,7 +299,7 @@ export class SampleRun {
   }
 
   /** A question about a call, for a run that is left waiting. */
-  wait(turnIndex: number, callIndex: number, over: Partial<NewWait> = {}): NewWait {
+  wait(turnIndex: number, callIndex: number, over: Partial<NewCallWait> = {}): NewCallWait {
     return {
       kind: "in_doubt",
       stepKey: this.stepKey,
@@ -313,7 +313,7 @@ export class SampleRun {
   }
 
   /** May the call run with the arguments of this hash? */
-  approval(turnIndex: number, callIndex: number, argumentsHash: string): NewWait {
+  approval(turnIndex: number, callIndex: number, argumentsHash: string): NewCallWait {
     const question = "May it run?";
     return this.wait(turnIndex, callIndex, { kind: "approval", question, argumentsHash });
   }

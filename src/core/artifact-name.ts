@@ -1,0 +1,19 @@
+/** What Pawl writes into the workspace of a run itself, from the store: nobody else may. */
+export const TELEMETRY_FILES: readonly string[] = ["trace.json", "transcript.md", "run.log"];
+
+const MOST_BYTES = 1_024;
+
+/** Why this cannot name a file of a workspace; null where it can. Such a name leads to one place on every system. */
+export function artifactNameProblem(name: unknown): string | null {
+  if (typeof name !== "string" || name === "") return "give it a name";
+  if (/[\p{Cc}\\:*?"<>|]/u.test(name) || !name.isWellFormed())
+    return 'leave out control characters and \\ : * ? " < > |';
+  if (Buffer.byteLength(name, "utf8") > MOST_BYTES) return `use at most ${MOST_BYTES} bytes`;
+  if (name.startsWith("/")) return "use a path inside the workspace, without a leading /";
+  const parts = name.split("/");
+  if (parts.some((part) => part === "" || part === "." || part === ".."))
+    return 'use a path inside the workspace, without "..", "." or an empty part';
+  if (parts.some((part) => Buffer.byteLength(part, "utf8") > 255 || part.endsWith(" ") || part.endsWith(".")))
+    return "use parts of at most 255 bytes that end in neither a space nor a dot";
+  return null;
+}

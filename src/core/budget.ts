@@ -1,0 +1,64 @@
+import { ConfigurationError } from "./errors.ts";
+import type { Limit } from "./quota.ts";
+import type { Budgets } from "./run-spec.ts";
+
+/** A budget by its name, as a RunSpec has it and an error tells it. */
+export type BudgetName = Exclude<keyof Budgets, "countWaitingTime">;
+
+export const BUDGET_NAMES: readonly BudgetName[] = [
+  "maxWallclockMinutes",
+  "maxSteps",
+  "maxToolCalls",
+  "maxRetriesPerToolCall",
+  "maxSameErrorRepeats",
+  "maxTokens",
+  "maxCostUsd",
+];
+
+export const NO_BUDGETS: Budgets = {
+  maxWallclockMinutes: null,
+  maxSteps: null,
+  maxToolCalls: null,
+  maxRetriesPerToolCall: null,
+  maxSameErrorRepeats: null,
+  maxTokens: null,
+  maxCostUsd: null,
+  countWaitingTime: false,
+};
+
+const MINUTE_MS = 60_000;
+
+/** Rounded down: never more than was allowed. */
+const MICRO = 1_000_000;
+
+/** What model calls may use. */
+export function limitOfBudgets({ maxTokens, maxCostUsd }: Budgets): Limit {
+  return { tokens: maxTokens, microDollars: maxCostUsd === null ? null : Math.floor(maxCostUsd * MICRO) };
+}
+
+/** How long a run may take, in milliseconds; null: as long as it needs. */
+export function wallclockOf({ maxWallclockMinutes }: Budgets): number | null {
+  return maxWallclockMinutes === null ? null : Math.round(maxWallclockMinutes * MINUTE_MS);
+}
+
+/** Budgets that may be used up in part: a fraction of a minute, of a dollar. */
+const FRACTIONAL: readonly BudgetName[] = ["maxWallclockMinutes", "maxCostUsd"];
+
+/** The same budgets with one of them at another height. */
+export function withBudget(budgets: Budgets, name: unknown, value: unknown): Budgets {
+  const known = BUDGET_NAMES.find((each) => each === name);
+  if (known === undefined)
+    throw new ConfigurationError(
+      `There is no budget ${JSON.stringify(name)}: use ${BUDGET_NAMES.join(", ")}.`,
+    );
+  const isFraction = FRACTIONAL.includes(known);
+  const isRight =
+    typeof value === "number" &&
+    value > 0 &&
+    (isFraction ? Number.isFinite(value) : Number.isSafeInteger(value));
+  if (!isRight)
+    throw new ConfigurationError(
+      `${JSON.stringify(value) ?? String(value)} cannot be ${known}: give a ${isFraction ? "" : "whole "}number above 0.`,
+    );
+  return { ...budgets, [known]: value };
+}

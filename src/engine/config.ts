@@ -1,0 +1,134 @@
+import { ConfigurationError } from "../core/errors.ts";
+import { type Budgets, parseRunSpec } from "../core/run-spec.ts";
+import { nearestName } from "../core/run-spec-spelling.ts";
+import { assertPricing, type Pricing } from "../core/usage.ts";
+import { type Agent, isAgent } from "./agent.ts";
+import { type Constraints, makeRules, type Policy } from "./run-rules.ts";
+import type { StepNode } from "./step.ts";
+import type { StopCondition } from "./stop-conditions.ts";
+
+/** What `pawl.config.ts` says: which pipelines there are, where their runs are kept, and the rules for all of them. */
+export type PawlConfig = {
+  /** The address of the store, `file:./pawl.db` unless said; a relative one is meant from the file's folder. */
+  readonly store?: string;
+  /** What `pawl run <name>` can start. A run is found again by the name that its pipeline itself has. */
+  readonly pipelines?: { readonly [name: string]: Agent | StepNode };
+  readonly policy?: Policy;
+  readonly constraints?: Constraints;
+  /** For runs that do not set them themselves. */
+  readonly budgets?: Partial<Budgets>;
+  readonly pricing?: Pricing;
+  /** What the `stopConditions` of a job may name. */
+  readonly stopConditions?: { readonly [name: string]: StopCondition };
+  /** Where runs have their folders; the folder of the configuration unless said. */
+  readonly workspaceRoot?: string;
+};
+
+const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => void } = {
+  store: (value) => assertText("store", value, "file:./pawl.db"),
+  pipelines: assertPipelines,
+  policy: (value) => makeRules(value as Policy),
+  constraints: (value) => makeRules({}, value as Constraints),
+  budgets: (value) => void readBudgets(value),
+  pricing: assertPrices,
+  stopConditions: assertStopConditions,
+  workspaceRoot: (value) => assertText("workspaceRoot", value, "./work"),
+};
+
+/**
+ * A configuration, checked, for the default export of `pawl.config.ts`.
+ *
+ * @example
+ * export default defineConfig({ store: "file:./pawl.db", pipelines: { report } });
+ */
+export function defineConfig(config: PawlConfig): PawlConfig {
+  const given: unknown = config;
+  if (!isPlain(given))
+    throw new ConfigurationError(
+      `The configuration is ${kindOf(given)}: give an object, \`defineConfig({ pipelines: { … } })\`.`,
+    );
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(CHECKS, name)) throw unknownName(name);
+    if (value !== undefined) CHECKS[name as keyof PawlConfig](value);
+  }
+  return config.budgets === undefined ? config : { ...config, budgets: readBudgets(config.budgets) };
+}
+
+function unknownName(name: string): ConfigurationError {
+  const names = Object.keys(CHECKS);
+  const nearest = nearestName(name, names);
+  const meant = nearest === null ? `it knows ${names.join(", ")}.` : `did you mean ${nearest}?`;
+  return new ConfigurationError(`A configuration has no ${JSON.stringify(name)}: ${meant}`);
+}
+
+function assertText(name: string, value: unknown, example: string): void {
+  if (typeof value === "string" && value.trim() !== "" && !value.includes("\0")) return;
+  throw new ConfigurationError(
+    `${name} is ${typeof value === "string" ? JSON.stringify(value) : kindOf(value)}: give a text such as ${JSON.stringify(example)}.`,
+  );
+}
+
+/** A run is found again by the name of its pipeline, so a name means one of them, whether it is a key or its own. */
+function assertPipelines(pipelines: unknown): void {
+  const owners = new Map<string, string>();
+  for (const [key, pipeline] of entriesOf("pipelines", pipelines, "pipelines by name, `{ report }`")) {
+    if (!isAgent(pipeline) && !isStep(pipeline))
+      throw new ConfigurationError(
+        `pipelines.${key} is ${kindOf(pipeline)}, neither an agent nor a step: make it with agent({ … }), Step or Pipeline.of(…).`,
+      );
+    for (const name of new Set([key, pipeline.name])) {
+      const other = owners.get(name);
+      if (other !== undefined)
+        throw new ConfigurationError(
+          `pipelines.${other} and pipelines.${key} both go by the name ${JSON.stringify(name)}, and a run is found again by it: rename one of them.`,
+        );
+      owners.set(name, key);
+    }
+  }
+}
+
+function isStep(value: unknown): value is StepNode {
+  if (!isPlain(value) || typeof value.kind !== "string" || typeof value.name !== "string") return false;
+  return value.children === undefined || (Array.isArray(value.children) && value.children.every(isStep));
+}
+
+/** As those of a RunSpec are read: the same spellings, and the same words for the same mistakes. */
+function readBudgets(budgets: unknown): Budgets {
+  const parsed = parseRunSpec({ objective: "budgets", budgets });
+  if (parsed.ok) return parsed.spec.budgets;
+  const problems = parsed.problems.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  throw new ConfigurationError(problems.join("; "));
+}
+
+function assertPrices(pricing: unknown): void {
+  if (!isPlain(pricing) || typeof pricing.id !== "string" || !isPlain(pricing.models))
+    throw new ConfigurationError(
+      'pricing is no pricing plan: give one with an id and models, `{ id: "2026-11", models: { "gpt-5.2": { inputPerMillion: 1_750_000, outputPerMillion: 14_000_000 } } }`.',
+    );
+  assertPricing(pricing as Pricing);
+}
+
+function assertStopConditions(conditions: unknown): void {
+  const entries = entriesOf("stopConditions", conditions, "functions by name");
+  const wrong = entries.find(([, condition]) => typeof condition !== "function");
+  if (wrong === undefined) return;
+  throw new ConfigurationError(
+    `stopConditions.${wrong[0]} is ${kindOf(wrong[1])}: give a function of the run, \`({ calls }) => calls.some(…)\`.`,
+  );
+}
+
+function entriesOf(name: string, value: unknown, wanted: string): [string, unknown][] {
+  if (isPlain(value)) return Object.entries(value);
+  throw new ConfigurationError(`${name} is ${kindOf(value)}: give an object with ${wanted}.`);
+}
+
+function isPlain(value: unknown): value is { readonly [name: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Promise);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "a list";
+  if (value instanceof Promise) return "a promise";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

@@ -1,0 +1,124 @@
+import { checkCitations } from "../core/citations.ts";
+import { UnmetConditionsError } from "../core/errors.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
+import type { ToolCallRecord } from "../store/store.ts";
+import { readBlobValue } from "./hydrator.ts";
+import type { RunHandle } from "./run-handle.ts";
+import { type StopState, unmetConditions } from "./stop-conditions.ts";
+
+/** Whether the run has come to all that its spec asks for; a run that asks for nothing goes on to its last step. */
+export async function isDone(run: RunHandle, output: Json): Promise<boolean> {
+  if (Object.keys(run.conditions).length === 0) return false;
+  return (await unmetConditions(run.conditions, await stateOf(run, output))).length === 0;
+}
+
+/** The steps are through: the run is what its spec asks for, or it has failed. */
+export async function assertFinished(run: RunHandle, output: Json): Promise<void> {
+  if (run.spec === null) return;
+  const state = await stateOf(run, output);
+  const unmet = [
+    ...(await unmetConditions(run.conditions, state)).map((name) => `stop condition ${name} does not hold`),
+    ...(run.rules.noDuplicateExternalActions ? duplicates(state.calls) : []),
+    ...(run.spec.constraints.mustCiteSources ? await missingCitations(run, run.spec, state) : []),
+    ...(await missingOutputs(run, run.spec.artifacts.expectedOutputs)),
+  ];
+  if (unmet.length === 0) return;
+  throw new UnmetConditionsError(
+    `The steps of run ${run.runId} are through, and it is not done: ${unmet.join("; ")}. What is done is kept; mend what is missing, then resume it.`,
+    { unmet },
+  );
+}
+
+async function stateOf(run: RunHandle, output: Json): Promise<StopState> {
+  const { session } = run.keeper;
+  const { runId } = run;
+  const calls = await run.store.listToolCalls(runId);
+  return { runId, calls, artifacts: await run.artifacts.list(), session, output };
+}
+
+/** The ledger itself is looked at, not what was meant to keep it so. */
+function duplicates(calls: readonly ToolCallRecord[]): string[] {
+  const first = new Map<string, string>();
+  return calls
+    .filter(({ effect, status }) => effect === "external" && status === "succeeded")
+    .flatMap(({ identityHash, tool, toolCallId }) => {
+      const before = first.get(identityHash);
+      first.set(identityHash, before ?? toolCallId);
+      return before === undefined
+        ? []
+        : [
+            `no_duplicate_external_actions: ${tool} had the same effect twice, in ${before} and ${toolCallId}`,
+          ];
+    });
+}
+
+async function missingOutputs(run: RunHandle, names: readonly string[]): Promise<string[]> {
+  const missing: string[] = [];
+  for (const name of names)
+    if (!(await run.artifacts.hasOutput(name))) missing.push(`expected output ${name} is missing`);
+  return missing;
+}
+
+const TEXT = /\.(md|markdown|html?|txt)$/i;
+
+/** What people read of the run: the texts among its expected outputs, of its artifacts, or else its answer. */
+async function reportsOf(
+  run: RunHandle,
+  { artifacts: { expectedOutputs } }: NonNullable<RunHandle["spec"]>,
+  { artifacts, output }: StopState,
+): Promise<ReadonlyMap<string, string>> {
+  const texts = artifacts.map(({ name }) => name).filter((name) => TEXT.test(name));
+  const expected = texts.filter((name) => expectedOutputs.includes(name));
+  const reports = new Map<string, string>();
+  for (const name of expected.length > 0 ? expected : texts) {
+    const bytes = await run.artifacts.read(name);
+    if (bytes !== null) reports.set(name, Buffer.from(bytes).toString("utf8"));
+  }
+  if (reports.size === 0 && typeof output === "string") reports.set("the output", output);
+  return reports;
+}
+
+async function missingCitations(
+  run: RunHandle,
+  spec: NonNullable<RunHandle["spec"]>,
+  state: StopState,
+): Promise<string[]> {
+  const sources = await sourcesOf(run, state.calls);
+  const problems: string[] = [];
+  for (const [name, report] of await reportsOf(run, spec, state)) {
+    const { uncited, unfetched } = checkCitations(report, sources);
+    for (const url of uncited) problems.push(`must_cite_sources: ${name} uses ${url} and does not cite it`);
+    for (const url of unfetched)
+      problems.push(`must_cite_sources: ${name} cites ${url}, which was never fetched`);
+  }
+  return problems;
+}
+
+/** What the run has read from outside, and under which address. */
+async function sourcesOf(
+  run: RunHandle,
+  calls: readonly ToolCallRecord[],
+): Promise<{ readonly url: string; readonly text: string }[]> {
+  const sources: { url: string; text: string }[] = [];
+  for (const { effect, tool, request, receipt } of calls) {
+    if (effect !== "read_only" || receipt?.status !== "succeeded") continue;
+    const urls = addressesIn(request);
+    if (urls.length === 0) continue;
+    const value = receipt.blob === null ? receipt.output.value : await readBlobValue(run, receipt.blob, tool);
+    const text = typeof value === "string" ? value : textsIn(value).join("\n");
+    for (const url of urls) sources.push({ url, text });
+  }
+  return sources;
+}
+
+function addressesIn(value: Json): string[] {
+  return textsIn(value).filter((text) => /^https?:\/\//i.test(text) && URL.canParse(text));
+}
+
+function textsIn(value: Json): string[] {
+  if (typeof value === "string") return [value];
+  if (Array.isArray(value)) return value.flatMap(textsIn);
+  return isJsonObject(value)
+    ? Object.values(value).flatMap((each) => (each === undefined ? [] : textsIn(each)))
+    : [];
+}

@@ -1,0 +1,112 @@
+import type { CheckpointTrigger } from "../session/checkpoint-trigger.ts";
+import { Session, type Tags } from "../session/session.ts";
+import type { SliceSet } from "../session/slice-set.ts";
+import type { Claim, Store } from "../store/store.ts";
+import { type Failure, FailureStreaks } from "./failure-streaks.ts";
+import type { ClockReading } from "./lease-keeper.ts";
+import { type MilestoneFrom, MilestoneRequest } from "./milestone-request.ts";
+import { RunArtifacts } from "./run-artifacts.ts";
+import { RunBudget, type WorkDone } from "./run-budget.ts";
+import type { RunEventListener } from "./run-events.ts";
+import type { RunHandle } from "./run-handle.ts";
+import { RunSecrets } from "./run-secrets.ts";
+import { SessionKeeper, type SliceMismatch } from "./session-keeper.ts";
+import { Uncertainties } from "./uncertainties.ts";
+
+type TenureFields =
+  | "runId"
+  | "fence"
+  | "store"
+  | "lease"
+  | "limit"
+  | "owed"
+  | "signal"
+  | "onAbort"
+  | "secrets"
+  | "failures"
+  | "uncertainties"
+  | "keeper"
+  | "deadline"
+  | "spec"
+  | "budget"
+  | "artifacts"
+  | "releasing"
+  | "milestone";
+
+/** What a run is worked on with, beside what is known of the run itself. */
+export type RunTenureOptions = Omit<RunHandle, TenureFields> & {
+  readonly leaseMs: number;
+  /** Taken before the claim was written: the lease in the store ends no earlier than what is assumed from it. */
+  readonly claimedAt: ClockReading;
+  readonly maxSameErrorRepeats: number | null;
+  readonly session: RunSessionOptions;
+  /** Null: steps go on where they were left. */
+  readonly from: MilestoneFrom | null;
+  readonly cancel: AbortSignal | undefined;
+  readonly release: AbortSignal | undefined;
+  /** The folder of the run. */
+  readonly folder: string;
+  /** What the run has done before this worker took it. */
+  readonly workDone: WorkDone;
+  readonly streaks: readonly Failure[];
+};
+
+/** What the run's session is made with. */
+export type RunSessionOptions = {
+  readonly slices: SliceSet;
+  readonly trigger: CheckpointTrigger;
+  readonly mismatch: SliceMismatch;
+  readonly tags: Tags;
+  readonly onSession: (session: Session) => void;
+};
+
+/** What holds the run, and what stops the work on it. */
+export type Hold = Pick<RunHandle, "lease" | "releasing" | "signal" | "onAbort">;
+
+export function makeRunHandle(
+  store: Store,
+  { run, epoch }: Claim,
+  options: RunTenureOptions,
+  hold: Hold,
+): RunHandle {
+  const { runId } = run;
+  const fence = { runId, epoch };
+  const { slices, tags, trigger, mismatch } = options.session;
+  const secrets = new RunSecrets(options.rules.secretKeys);
+  const emit = harmless(options.emit, secrets);
+  const warn = (message: string) => emit({ type: "warning", runId, message });
+  const session = new Session({ id: runId, createdAt: run.createdAt, slices, tags });
+  return {
+    ...options,
+    ...hold,
+    emit,
+    keeper: new SessionKeeper(store, session, trigger, mismatch, warn),
+    deadline: run.deadline,
+    milestone: new MilestoneRequest(options.from),
+    runId,
+    fence,
+    store,
+    limit: run.limit,
+    owed: [],
+    secrets,
+    spec: run.spec,
+    budget: new RunBudget(runId, run.budgets, options.workDone),
+    artifacts: new RunArtifacts(store, fence, options.folder, warn),
+    failures: FailureStreaks.after(options.streaks, options.maxSameErrorRepeats),
+    uncertainties: new Uncertainties(store, runId),
+  };
+}
+
+/**
+ * Whoever listens is told and not asked: what a listener throws must not come between an effect and its receipt. What a
+ * run knows to be secret, nobody is told.
+ */
+function harmless(listener: RunEventListener, secrets: RunSecrets): RunEventListener {
+  return (event) => {
+    try {
+      listener(event.type === "run.finished" ? event : secrets.hide(event));
+    } catch {
+      // It is the listener's own.
+    }
+  };
+}

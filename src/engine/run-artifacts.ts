@@ -1,0 +1,122 @@
+import { createHash } from "node:crypto";
+import { artifactNameProblem, TELEMETRY_FILES } from "../core/artifact-name.ts";
+import { WorkspaceError } from "../core/errors.ts";
+import type { ArtifactRecord, Fence, Store } from "../store/store.ts";
+import { Workspace } from "./workspace.ts";
+
+/** What a step or a tool sees of the things that its run makes. */
+export interface ArtifactAccess {
+  /** The directory of the run, as an absolute path. It may not be there before the first artifact. */
+  readonly workspace: string;
+  /**
+   * Keeps something that the run has made: its bytes, size and hash in the store, and a copy as a file of that name in the
+   * workspace. The same name again replaces it, so a step that is entered again leaves one.
+   */
+  artifact(name: string, bytes: Uint8Array | string): Promise<ArtifactRecord>;
+  /** The bytes as they were kept, whatever became of the file; null where there is none of that name. */
+  readArtifact(name: string): Promise<Uint8Array | null>;
+}
+
+/** The artifacts of a run, while one worker has it. The store is what counts; the files are copies. */
+export class RunArtifacts {
+  readonly workspace: Workspace;
+  readonly #store: Store;
+  readonly #fence: Fence;
+  readonly #warn: (message: string) => void;
+  #known: readonly ArtifactRecord[] | null = null;
+
+  constructor(store: Store, fence: Fence, folder: string, warn: (message: string) => void) {
+    this.workspace = new Workspace(folder);
+    this.#store = store;
+    this.#fence = fence;
+    this.#warn = warn;
+  }
+
+  accessOf(stepKey: number): ArtifactAccess {
+    return {
+      workspace: this.workspace.folder,
+      artifact: (name, bytes) => this.keep(stepKey, name, bytes),
+      readArtifact: (name) => this.read(name),
+    };
+  }
+
+  /** The store first: a file that is not there is made from it, and never the other way round. */
+  async keep(stepKey: number | null, name: string, given: Uint8Array | string): Promise<ArtifactRecord> {
+    assertArtifactName(name);
+    const bytes = typeof given === "string" ? Buffer.from(given, "utf8") : Buffer.from(given);
+    const known = (await this.list()).find((each) => each.name === name);
+    const isSame = known !== undefined && known.hash === sha256(bytes);
+    const record = isSame ? known : await this.#store.keepArtifact(this.#fence, { stepKey, name, bytes });
+    this.#known = null;
+    await this.#copy(name, bytes);
+    return record;
+  }
+
+  read(name: string): Promise<Uint8Array | null> {
+    return this.#store.readArtifact(this.#fence.runId, name);
+  }
+
+  async list(): Promise<readonly ArtifactRecord[]> {
+    this.#known ??= await this.#store.listArtifacts(this.#fence.runId);
+    return this.#known;
+  }
+
+  /** Makes the files anew that are gone or changed: the workspace may be another machine's. */
+  async restore(): Promise<void> {
+    for (const { name, hash } of await this.list()) {
+      if ((await this.#hashOfFile(name)) === hash) continue;
+      const bytes = await this.read(name);
+      if (bytes === null)
+        this.#warn(`The bytes of artifact ${name} were collected: its file is not restored.`);
+      else await this.#copy(name, bytes);
+    }
+  }
+
+  /**
+   * Whether there is such an output, with its file as it was kept. One that a step wrote by itself is kept now. What Pawl
+   * writes from the store is there whenever somebody wants it.
+   */
+  async hasOutput(name: string): Promise<boolean> {
+    if (TELEMETRY_FILES.includes(name)) return true;
+    const known = (await this.list()).find((each) => each.name === name);
+    if (known === undefined) {
+      const written = await this.workspace.read(name).catch(() => null);
+      if (written !== null) await this.keep(null, name, written);
+      return written !== null;
+    }
+    if ((await this.#hashOfFile(name)) === known.hash) return true;
+    const bytes = await this.read(name);
+    if (bytes !== null) await this.#copy(name, bytes);
+    return bytes !== null;
+  }
+
+  async #hashOfFile(name: string): Promise<string | null> {
+    const bytes = await this.workspace.read(name).catch(() => null);
+    return bytes === null ? null : sha256(bytes);
+  }
+
+  /** A copy that cannot be written is said, and harms nothing: the store has it. */
+  async #copy(name: string, bytes: Uint8Array): Promise<void> {
+    try {
+      await this.workspace.write(name, bytes);
+    } catch (error) {
+      if (error instanceof WorkspaceError) throw error;
+      const why = error instanceof Error ? error.message : String(error);
+      this.#warn(`The file of artifact ${name} could not be written: ${why}. The store has it.`);
+    }
+  }
+}
+
+function assertArtifactName(name: string): void {
+  const problem = TELEMETRY_FILES.includes(name)
+    ? "Pawl writes a file of that name itself"
+    : artifactNameProblem(name);
+  if (problem === null) return;
+  throw new WorkspaceError(`${JSON.stringify(name)} cannot name an artifact: ${problem}.`, {
+    name: String(name),
+  });
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

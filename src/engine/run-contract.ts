@@ -1,0 +1,92 @@
+import { resolve } from "node:path";
+import { canonicalJson } from "../core/canonical-json.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import { describeSpecChanges, placeOfRun, type RunSpec } from "../core/run-spec.ts";
+import type { Pricing } from "../core/usage.ts";
+import type { RunRecord } from "../store/store.ts";
+import type { Constraints } from "./run-rules.ts";
+import { isAgentStep, type PipelineStep, type StepNode } from "./step.ts";
+import { chooseConditions, type StopConditions } from "./stop-conditions.ts";
+
+/** The constraints of the runner and of the run, together: what either forbids is forbidden. */
+export function bothConstraints(own: Constraints = {}, spec: RunSpec | null): Constraints {
+  if (spec === null) return own;
+  const { allowedDomains, forbiddenActions, noDuplicateExternalActions } = spec.constraints;
+  return {
+    forbiddenActions: [...(own.forbiddenActions ?? []), ...forbiddenActions],
+    allowedDomains: narrower(own.allowedDomains ?? [], allowedDomains),
+    noDuplicateExternalActions: own.noDuplicateExternalActions === true || noDuplicateExternalActions,
+  };
+}
+
+/** An empty list allows every public host, so the other one is the narrower. */
+function narrower(ours: readonly string[], theirs: readonly string[]): readonly string[] {
+  if (ours.length === 0) return theirs;
+  if (theirs.length === 0) return ours;
+  const both = theirs.filter((domain) => ours.includes(domain));
+  if (both.length > 0) return both;
+  throw new ConfigurationError(
+    `No domain is allowed by both the configuration (${ours.join(", ")}) and the RunSpec (${theirs.join(", ")}): let one of them allow what the other does.`,
+  );
+}
+
+/** Where the files of a run are: what its spec says, or a folder of its own under `pawl-runs`. */
+export function folderOf(runId: string, spec: RunSpec | null, root: string): string {
+  return resolve(root, placeOfRun(spec?.artifacts.workspaceDir ?? "pawl-runs/<run_id>", runId));
+}
+
+/** What the run has to come to. Those of the pipeline, and those of the configuration beside them. */
+export function conditionsOf(
+  spec: RunSpec | null,
+  root: PipelineStep,
+  configured: StopConditions = {},
+): StopConditions {
+  return chooseConditions(spec?.stopConditions ?? [], { ...configured, ...root.stopConditions });
+}
+
+/** Whether this pipeline can do what the spec asks for, before there is a run. */
+export function assertRunnable(
+  spec: RunSpec,
+  root: PipelineStep,
+  pricing: Pricing,
+  configured: StopConditions | undefined,
+): void {
+  if (spec.pipeline !== null && spec.pipeline !== root.name)
+    throw new ConfigurationError(
+      `The RunSpec is for pipeline ${spec.pipeline}, and this is ${root.name}: use a runner of that pipeline.`,
+    );
+  conditionsOf(spec, root, configured);
+  if (spec.budgets.maxCostUsd === null) return;
+  const unpriced = modelsOf(root).find((modelId) => pricing.models[modelId] === undefined);
+  if (unpriced !== undefined)
+    throw new ConfigurationError(
+      `The RunSpec has maxCostUsd, and model ${unpriced} has no price: give a \`pricing\` that knows it, or use maxTokens.`,
+    );
+}
+
+function modelsOf(step: StepNode): readonly string[] {
+  const own = isAgentStep(step) ? [step.agent.model.modelId] : [];
+  return [...own, ...(step.children ?? []).flatMap(modelsOf)];
+}
+
+/** A run keeps the contract that it was started with. */
+export function assertSameSpec({ runId, spec: was }: RunRecord, is: RunSpec): void {
+  if (isSameSpec(was, is)) return;
+  if (was === null)
+    throw new ConfigurationError(
+      `Run ${runId} was started without a RunSpec and keeps to that: use another run id.`,
+    );
+  const changes = describeSpecChanges(was, is);
+  const told = changes.map(
+    ({ path, was: before, is: after }) =>
+      `${path} was ${JSON.stringify(before)} and is ${JSON.stringify(after)}`,
+  );
+  throw new ConfigurationError(
+    `Run ${runId} was started with another RunSpec, which does not change: ${told.join("; ")}. Put it back, or use another run id.`,
+    { changes },
+  );
+}
+
+export function isSameSpec(was: RunSpec | null, is: RunSpec | null): boolean {
+  return canonicalJson(was) === canonicalJson(is);
+}

@@ -1,0 +1,34 @@
+import { ConfigurationError, RunBusyError } from "../core/errors.ts";
+import type { RunRecord } from "../store/store.ts";
+
+export function assertSamePipeline(run: RunRecord, pipeline: string): void {
+  if (run.pipeline === pipeline) return;
+  throw new ConfigurationError(
+    `Run ${run.runId} belongs to pipeline ${run.pipeline}, not ${pipeline}: use another run id, or a runner of that pipeline.`,
+  );
+}
+
+export function assertSameRun(run: RunRecord, pipeline: string, inputHash: Uint8Array): void {
+  assertSamePipeline(run, pipeline);
+  if (!Buffer.from(run.inputHash).equals(inputHash)) {
+    throw new ConfigurationError(
+      `Run ${run.runId} was started with other input: use another run id, or \`resume\` to go on with the input it has.`,
+    );
+  }
+}
+
+export function assertWhy(why: string | undefined): void {
+  if (why === undefined || (typeof why === "string" && why.trim() !== "")) return;
+  throw new ConfigurationError("acceptDivergence needs a sentence that says why: it is kept with the run.");
+}
+
+export function busy(
+  runId: string,
+  { owner, until }: { readonly owner: string; readonly until: number },
+): RunBusyError {
+  const end = new Date(until).toISOString();
+  return new RunBusyError(
+    `Run ${runId} is being worked on by ${owner}, whose lease runs until ${end}: wait for it (\`wait: true\`), or stop that process.`,
+    { runId, owner, until: end },
+  );
+}

@@ -1,0 +1,62 @@
+import type { Json } from "../core/json.ts";
+import { visibleLine, visibleText } from "./visible-text.ts";
+
+// Markdown around texts that anybody may have written: whatever is in them, they stay where they were put.
+
+const MOST_CHARACTERS = 4_000;
+const MOST_INLINE = 300;
+
+/** A text as it is, between fences that are longer than any in it. */
+export function fence(text: string, language: "text" | "json" = "text"): string {
+  const shown = visibleText(text);
+  const marks = "`".repeat(Math.max(3, longestRun(shown) + 1));
+  return `${marks}${language}\n${shown}${shown.endsWith("\n") ? "" : "\n"}${marks}`;
+}
+
+/** As a fence; what is too long for a reader is cut, and `whole` says where all of it is. */
+export function shortFence(text: string, whole: string, language: "text" | "json" = "text"): string {
+  const kept = beginningOf(text, MOST_CHARACTERS);
+  return kept === text ? fence(text, language) : `${fence(`${kept}…`, language)}\n\nShortened: ${whole}.`;
+}
+
+/** JSON as people write it. */
+export function jsonFence(value: Json, whole: string): string {
+  return typeof value === "string"
+    ? shortFence(value, whole)
+    : shortFence(JSON.stringify(value, null, 2), whole, "json");
+}
+
+/** No more than that many characters, and no half of one. */
+export function beginningOf(text: string, characters: number): string {
+  return text.length <= characters ? text : text.slice(0, characters).replace(/[\ud800-\udbff]$/, "");
+}
+
+/** On one line, with all that Markdown or HTML would make something else of escaped. */
+export function inline(text: string): string {
+  const line = visibleLine(text);
+  const kept = beginningOf(line, MOST_INLINE);
+  return (kept === line ? line : `${kept}…`).replaceAll(/[\\`*_[\]<>|~&$]/g, (mark) => `\\${mark}`);
+}
+
+/** An id or a name, as code. A bar is escaped only where a table would take it for the end of its cell. */
+export function code(text: string): string {
+  const line = visibleLine(text);
+  if (line === "") return "(empty)";
+  const marks = "`".repeat(longestRun(line) + 1);
+  const room = line.startsWith("`") || line.endsWith("`") ? " " : "";
+  return `${marks}${room}${line}${room}${marks}`;
+}
+
+/** Rows of two cells, each of them Markdown already. */
+export function table(rows: readonly (readonly [name: string, value: string])[]): string {
+  const cell = (text: string) => text.replaceAll(/(?<!\\)\|/g, "\\|");
+  return [
+    "| | |",
+    "| --- | --- |",
+    ...rows.map(([name, value]) => `| ${cell(name)} | ${cell(value)} |`),
+  ].join("\n");
+}
+
+function longestRun(text: string): number {
+  return (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);
+}

@@ -1,0 +1,101 @@
+import { RunNotFoundError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
+import type {
+  ArtifactRecord,
+  AttemptRecord,
+  CheckpointRecord,
+  EventRecord,
+  LineageRecord,
+  ModelCallRecord,
+  RunRecord,
+  RunUsage,
+  StepRecord,
+  StoreReader,
+  ToolCallRecord,
+  ToolCallTry,
+  TurnRecord,
+  WaitRecord,
+} from "../store/store.ts";
+
+/** All that a store tells of a run. */
+export type RunAccount = {
+  readonly run: RunRecord;
+  readonly input: Json;
+  readonly usage: RunUsage;
+  readonly attempts: readonly AttemptRecord[];
+  readonly steps: readonly StepRecord[];
+  readonly turns: readonly TurnRecord[];
+  readonly modelCalls: readonly ModelCallRecord[];
+  readonly calls: readonly ToolCallRecord[];
+  readonly tries: readonly ToolCallTry[];
+  readonly waits: readonly WaitRecord[];
+  readonly checkpoints: readonly CheckpointRecord[];
+  readonly lineages: readonly LineageRecord[];
+  readonly artifacts: readonly ArtifactRecord[];
+  readonly events: readonly EventRecord[];
+};
+
+/**
+ * The log is read first: of a run that is being worked on, what it tells of is then there. What came later than the log is
+ * in the lists, and in no event.
+ */
+export async function readRunAccount(reader: StoreReader, runId: string): Promise<RunAccount> {
+  const events = await readEvents(reader, runId);
+  const run = await requireRun(reader, runId);
+  const [{ input }, usage, attempts, steps, turns, modelCalls, calls] = await Promise.all([
+    reader.readRunInput(runId),
+    reader.readUsage(runId),
+    reader.listAttempts(runId),
+    reader.listSteps(runId),
+    reader.listTurns(runId),
+    reader.listModelCalls(runId),
+    reader.listToolCalls(runId),
+  ]);
+  const [tries, waits, checkpoints, lineages, artifacts] = await Promise.all([
+    reader.listToolCallTries(runId),
+    reader.listWaits(runId),
+    reader.listCheckpoints(runId),
+    reader.listLineages(runId),
+    reader.listArtifacts(runId),
+  ]);
+  return {
+    run,
+    input,
+    usage,
+    attempts,
+    steps,
+    turns,
+    modelCalls,
+    calls,
+    tries,
+    waits,
+    checkpoints,
+    lineages,
+    artifacts,
+    events,
+  };
+}
+
+async function requireRun(reader: StoreReader, runId: string): Promise<RunRecord> {
+  const run = await reader.getRun(runId);
+  if (run !== null) return run;
+  throw new RunNotFoundError(
+    `There is no run ${runId} in this store: list the runs to see which there are.`,
+    {
+      runId,
+    },
+  );
+}
+
+const EVENTS_A_PAGE = 5_000;
+
+/** All of them, however many; a store gives a part at a time. */
+async function readEvents(reader: StoreReader, runId: string): Promise<readonly EventRecord[]> {
+  const events: EventRecord[] = [];
+  for (;;) {
+    const after = events.at(-1)?.seq ?? 0;
+    const page = await reader.listEvents(runId, { after, limit: EVENTS_A_PAGE });
+    events.push(...page);
+    if (page.length < EVENTS_A_PAGE) return events;
+  }
+}

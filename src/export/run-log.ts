@@ -1,0 +1,148 @@
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
+import { toolCallId } from "../core/step-path.ts";
+import { waitId } from "../core/wait.ts";
+import type { StoreReader } from "../store/store.ts";
+import { callIndexesIn, leadingNumber, listIn, numberIn, numbersIn, textIn } from "./event-facts.ts";
+import { isoTime } from "./figures.ts";
+import { type RunAccount, readRunAccount } from "./run-account.ts";
+import { type Incident, tellStory } from "./run-story.ts";
+import { visibleText } from "./visible-text.ts";
+
+/** The longest types that are usual; a longer one moves its line. */
+const TYPE_WIDTH = 14;
+
+/**
+ * The run's log, one line an event: when, what, and its facts as `name=value`, with the ids of the calls that it is about.
+ * Digests are left out: they prove what the store has, and say nothing to a reader.
+ */
+export async function renderLog(reader: StoreReader, runId: string): Promise<string> {
+  return logOf(await readRunAccount(reader, runId));
+}
+
+export function logOf(account: RunAccount): string {
+  const { runId } = account.run;
+  const { prologue, chapters } = tellStory(account);
+  const incidents = [...prologue, ...chapters.flatMap((chapter) => chapter.incidents)];
+  return incidents.map((incident) => `${logLine(runId, incident)}\n`).join("");
+}
+
+function logLine(runId: string, incident: Incident): string {
+  const { event, facts, step, turnIndex } = incident;
+  const told: JsonObject = {
+    seq: event.seq,
+    // An event of a turn does not always say of which step: it is the one that is under way.
+    ...(turnIndex === null || step === null ? {} : { step: step.path }),
+    ...shownFacts(runId, facts),
+    ...toolsOf(incident),
+  };
+  const fields = Object.entries(told).flatMap(([name, value]) => field(name, value));
+  return [isoTime(event.at), event.type.padEnd(TYPE_WIDTH), fields.join(" ")].join("  ").trimEnd();
+}
+
+/** What is a digest wherever it stands. */
+const DIGESTS = [
+  "input",
+  "output",
+  "response",
+  "digest",
+  "try",
+  "answer",
+  "followUp",
+  "artifact",
+  "spec",
+  "rows",
+  "fingerprint",
+];
+
+function shownFacts(runId: string, facts: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.entries(facts).flatMap(([name, value]) => {
+      if (DIGESTS.includes(name)) return [];
+      return [[name, shown(runId, name, value, facts)]];
+    }),
+  );
+}
+
+function shown(runId: string, name: string, value: Json, facts: JsonObject): Json {
+  switch (name) {
+    case "calls":
+      return callIndexesIn(facts, name).join(",");
+    case "receipts":
+      return numbersIn(facts, name).join(",");
+    case "checkpoint":
+      return leadingNumber(value);
+    case "slices":
+      return listIn(facts, name).map(sliceName).join(",");
+    case "applied":
+      return listIn(facts, name).map(plainText).join(",");
+    case "wait":
+      return waitId(runId, leadingNumber(value) ?? 0);
+    case "waits":
+      return numbersIn(facts, name)
+        .map((index) => waitId(runId, index))
+        .join(",");
+    case "inDoubt":
+      return listIn(facts, name)
+        .map((item) => placeIn(runId, item))
+        .join(",");
+    case "chargedAsLost":
+      return listIn(facts, name)
+        .map((item) =>
+          isJsonObject(item) ? `${textIn(item, "stepPath")}#${numberIn(item, "turnIndex")}` : "",
+        )
+        .join(",");
+    default:
+      return value;
+  }
+}
+
+/** `words:3`: a slice, and how many values it has from then on. */
+function sliceName(item: Json): string {
+  const [name, length] = Array.isArray(item) ? (item as readonly Json[]) : [item];
+  return `${plainText(name ?? null)}:${plainText(length ?? null)}`;
+}
+
+function plainText(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function placeIn(runId: string, item: Json): string {
+  if (!isJsonObject(item)) return "";
+  return toolCallId(
+    runId,
+    textIn(item, "step") ?? "",
+    numberIn(item, "turn") ?? 0,
+    numberIn(item, "call") ?? 0,
+  );
+}
+
+/** The event has numbers; people look for names. */
+function toolsOf({ wanted, started, ended, settled, response }: Incident): JsonObject {
+  const calls = [
+    ...wanted,
+    ...started.map(({ call }) => call),
+    ...(ended === null ? [] : [ended.call]),
+    ...settled,
+    ...(response?.calls ?? []),
+  ];
+  const unique = [...new Map(calls.map((call) => [call.toolCallId, call])).values()];
+  if (unique.length === 0) return {};
+  return {
+    tool: unique.map(({ tool }) => tool).join(","),
+    tool_call: unique.map((call) => call.toolCallId).join(","),
+  };
+}
+
+/** `name=value`; amounts and other objects field by field, and nothing for what is empty. */
+function field(name: string, value: Json): readonly string[] {
+  if (value === null || value === "") return [];
+  if (isJsonObject(value))
+    return Object.entries(value).flatMap(([inner, each]) => field(`${name}.${inner}`, each));
+  return [`${name}=${valueText(value)}`];
+}
+
+function valueText(value: Exclude<Json, null | JsonObject>): string {
+  if (typeof value !== "string") return visibleText(JSON.stringify(value));
+  // The escapes are those of JSON, so that what is quoted can be read back.
+  return /^[\p{L}\p{N}_.,:;/#@~+*%()[\]-]+$/u.test(value) ? value : visibleText(JSON.stringify(value));
+}

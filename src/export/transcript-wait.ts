@@ -1,0 +1,40 @@
+import type { WaitAnswer } from "../core/wait.ts";
+import type { WaitRecord } from "../store/store.ts";
+import { isoTime } from "./figures.ts";
+import { code, fence, inline, jsonFence } from "./markdown.ts";
+
+// What a transcript says of people: what they were asked, and what they said.
+
+const WHOLE = "all of it is in the store";
+
+/** A question, with all that a person was shown. */
+export function askedPerson({ waitId, toolCallId, kind, question, subject }: WaitRecord): string {
+  const about = toolCallId === null ? "" : ` about call ${code(toolCallId)}`;
+  const asked = `A person is asked (${code(waitId)}, ${code(kind)}${about}):`;
+  const shown = Object.keys(subject).length === 0 ? "" : `\n\n${jsonFence(subject, WHOLE)}`;
+  return `${asked}\n\n${fence(question)}${shown}`;
+}
+
+/** Who said what. */
+export function answeredBy(wait: WaitRecord): string {
+  const who = `**${inline(wait.answeredBy ?? "Somebody")}**`;
+  const when = wait.answeredAt === null ? "" : ` at ${isoTime(wait.answeredAt)}`;
+  const about = wait.toolCallId === null ? "the run" : `call ${code(wait.toolCallId)}`;
+  if (wait.answer === null) return `${who} said nothing to ${code(wait.waitId)}.`;
+  return `${who} answered ${code(wait.waitId)}${when}: ${about} ${whatWasSaid(wait.answer)}`;
+}
+
+function whatWasSaid(answer: WaitAnswer): string {
+  if ("approved" in answer)
+    return answer.approved ? "may run." : `may not run, because: ${inline(answer.why)}`;
+  switch (answer.as) {
+    case "succeeded":
+      return `has happened, with this result:\n\n${jsonFence(answer.result, WHOLE)}`;
+    case "retry":
+      return `may run again${answer.why === undefined ? "" : `, because: ${inline(answer.why)}`}.`;
+    case "failed":
+      return `has not happened, and is not to: ${inline(answer.why)}`;
+    case "answered":
+      return `is told:\n\n${jsonFence(answer.value, WHOLE)}`;
+  }
+}

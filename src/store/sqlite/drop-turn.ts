@@ -1,0 +1,62 @@
+import { ConfigurationError } from "../../core/errors.ts";
+import { stepId } from "../../core/step-path.ts";
+import type { DroppedTurn, Fence } from "../store.ts";
+import type { Database } from "./database.ts";
+import { assertNextTurn, granularState } from "./granular-state.ts";
+import { fencedStep, recordEvent, stepHead } from "./run-row.ts";
+import { turnNo } from "./turn-number.ts";
+
+/** Gives up a response that was journaled and whose calls have not gone out. What it cost is kept with the other tries. */
+export function dropTurn(database: Database, now: number, fence: Fence, dropped: DroppedTurn): void {
+  const { stepKey, turnIndex } = dropped;
+  const run = fencedStep(database, fence, stepKey);
+  const { path } = stepHead(database, run, stepKey);
+  assertNextTurn(granularState(database, run, stepKey), turnIndex);
+  const turn = database.get("SELECT * FROM turns WHERE turn_no = ?", turnNo(stepKey, turnIndex));
+  const what = `Turn ${turnIndex} of ${stepId(run.runId, path)}`;
+  if (turn === null) throw new ConfigurationError(`${what} has no response: there is nothing to drop.`);
+  const [first, last] = [turn.int("first_call_no"), turn.int("first_call_no") + turn.int("calls") - 1];
+  const begun = database.get(
+    `SELECT 1 AS found FROM tool_calls LEFT JOIN receipts USING (call_no)
+      WHERE call_no BETWEEN ? AND ? AND (attempt > 0 OR receipts.call_no IS NOT NULL) LIMIT 1`,
+    first,
+    last,
+  );
+  if (begun !== null)
+    throw new ConfigurationError(
+      `${what} cannot be dropped: one of its calls was dispatched or is settled. Resume it as it is, or go on from a milestone.`,
+    );
+  database.run(
+    "UPDATE waits SET status = 'withdrawn', answered_at = ?, call_no = NULL WHERE run_no = ? AND call_no BETWEEN ? AND ? AND status = 'open'",
+    now,
+    run.runNo,
+    first,
+    last,
+  );
+  database.run(
+    "UPDATE waits SET call_no = NULL WHERE run_no = ? AND call_no BETWEEN ? AND ?",
+    run.runNo,
+    first,
+    last,
+  );
+  if (turn.int("calls") > 0)
+    database.run("DELETE FROM tool_calls WHERE call_no BETWEEN ? AND ?", first, last);
+  database.run(
+    `INSERT INTO failed_model_calls SELECT step_no, turn_index, attempt, opened_at, settled_at, reserved_tokens,
+            reserved_micro_dollars, basis, charged_tokens, charged_micro_dollars, input_tokens, output_tokens,
+            cached_input_tokens, reasoning_tokens FROM turns WHERE turn_no = ?`,
+    turnNo(stepKey, turnIndex),
+  );
+  database.run("DELETE FROM turns WHERE turn_no = ?", turnNo(stepKey, turnIndex));
+  database.run(
+    `UPDATE granular_states SET open_turn_index = ?, open_attempt = ?, opened_at = ?, reserved_tokens = NULL,
+            reserved_micro_dollars = NULL WHERE step_no = ?`,
+    turnIndex,
+    turn.int("attempt"),
+    turn.int("opened_at"),
+    stepKey,
+  );
+  // What is kept of the step in memory has that response.
+  run.steps.delete(stepKey);
+  recordEvent(database, run, now, "turn.dropped", { step: path, turn: turnIndex, calls: turn.int("calls") });
+}

@@ -1,0 +1,58 @@
+// The job of the demo, killed as a test wants it: what it came to, by the counts of the outside.
+
+import { join } from "node:path";
+import { expect } from "vitest";
+import { PHASES } from "../../src/demo/job-pipeline.ts";
+import { type Kill, killsOf } from "../../src/demo/kill-plan.ts";
+import { type Life, REPORT_FILES, runKilled } from "../../src/demo/killed-job.ts";
+import type { Outside } from "../../src/demo/outside.ts";
+import { seededRandom } from "../../src/demo/seeded-random.ts";
+import { type Ledger, readLedger, tallyOf } from "../../src/demo/tally.ts";
+import { RUN_ID } from "../../src/demo/worker-order.ts";
+import { openStore } from "../../src/store/open-store.ts";
+
+/** About how long a process works on the whole job: it is killed anywhere in that time, or not at all. */
+const LONGEST_MS = 700;
+
+export type KilledJobResult = { readonly lives: readonly Life[]; readonly ledger: Ledger };
+
+/** Four kills: at a time or at a place, the places in the order of their phases. The same seed gives the same. */
+export function randomKills(seed: number): readonly Kill[] {
+  const random = seededRandom(seed);
+  const first = Math.floor(random() * (PHASES.length - 1));
+  const last = first + 1 + Math.floor(random() * (PHASES.length - 1 - first));
+  const places = [first, last].flatMap((phase) => killsOf(seed)[phase] ?? []);
+  const time = (): Kill => ({ kind: "time", afterMs: Math.floor(random() * LONGEST_MS) });
+  return places.flatMap((place) => [time(), place]);
+}
+
+/** Kills the job as planned, lets it come to its end, and asserts that everything was once. */
+export async function killJob(
+  folder: string,
+  outside: Outside,
+  kills: readonly Kill[],
+  environment: NodeJS.ProcessEnv,
+): Promise<KilledJobResult> {
+  const lives = await runKilled({ folder, outside, kills, environment, patienceMs: 60_000 });
+  const store = await openStore(`file:${join(folder, "pawl.db")}`);
+  try {
+    expect(await store.getRun(RUN_ID)).toMatchObject({ status: "succeeded", error: null });
+    const ledger = await readLedger(store, RUN_ID);
+    assertOnce(outside, lives, ledger);
+    return { lives, ledger };
+  } finally {
+    await store.close();
+  }
+}
+
+/** Section 11 of the seed, by the servers' own counts. */
+function assertOnce(outside: Outside, lives: readonly Life[], ledger: Ledger): void {
+  expect(outside.mail.accepted.map(({ to }) => to)).toEqual([["reader@pawl.example"]]);
+  expect(outside.notifications.shown.size).toBe(1);
+  const uploaded = [...outside.uploads.objects.values()].map(({ name }) => name);
+  expect(uploaded.toSorted()).toEqual(REPORT_FILES);
+  expect(ledger.artifacts.map(({ name }) => name)).toEqual(REPORT_FILES);
+  const { rows, problems } = tallyOf(outside, lives, ledger);
+  expect({ wrong: rows.filter(({ isRight }) => !isRight), problems }).toEqual({ wrong: [], problems: [] });
+  expect(ledger.verification.events).toBeGreaterThan(0);
+}
