@@ -1,6 +1,6 @@
 import { ConfigurationError } from "./errors.ts";
 import type { Limit } from "./quota.ts";
-import type { Budgets } from "./run-spec.ts";
+import { type Budgets, parseRunSpec } from "./run-spec.ts";
 
 /** A budget by its name, as a RunSpec has it and an error tells it. */
 export type BudgetName = Exclude<keyof Budgets, "countWaitingTime">;
@@ -41,24 +41,16 @@ export function wallclockOf({ maxWallclockMinutes }: Budgets): number | null {
   return maxWallclockMinutes === null ? null : Math.round(maxWallclockMinutes * MINUTE_MS);
 }
 
-/** Budgets that may be used up in part: a fraction of a minute, of a dollar. */
-const FRACTIONAL: readonly BudgetName[] = ["maxWallclockMinutes", "maxCostUsd"];
-
-/** The same budgets with one of them at another height. */
+/** The same budgets with one of them at another height, by the rules of a RunSpec. */
 export function withBudget(budgets: Budgets, name: unknown, value: unknown): Budgets {
   const known = BUDGET_NAMES.find((each) => each === name);
-  if (known === undefined)
+  if (known === undefined || typeof value !== "number")
     throw new ConfigurationError(
-      `There is no budget ${JSON.stringify(name)}: use ${BUDGET_NAMES.join(", ")}.`,
+      `${JSON.stringify(value)} is no limit for ${JSON.stringify(name)}: give a number for one of ${BUDGET_NAMES.join(", ")}.`,
     );
-  const isFraction = FRACTIONAL.includes(known);
-  const isRight =
-    typeof value === "number" &&
-    value > 0 &&
-    (isFraction ? Number.isFinite(value) : Number.isSafeInteger(value));
-  if (!isRight)
-    throw new ConfigurationError(
-      `${JSON.stringify(value) ?? String(value)} cannot be ${known}: give a ${isFraction ? "" : "whole "}number above 0.`,
-    );
-  return { ...budgets, [known]: value };
+  const parsed = parseRunSpec({ objective: "-", budgets: { [known]: value } });
+  if (parsed.ok) return { ...budgets, [known]: value };
+  throw new ConfigurationError(
+    `${value} cannot be ${known}: ${parsed.problems.map(({ message }) => message).join(" ")}`,
+  );
 }

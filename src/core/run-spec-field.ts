@@ -260,7 +260,7 @@ function pathOf(text: string): SpecPath {
 const MOST_SHOWN = 60;
 
 /** A value as a message shows it: short, and in one line. */
-export function shown(value: unknown): string {
+function shown(value: unknown): string {
   if (typeof value === "string") {
     return value.length > MOST_SHOWN
       ? `a text of ${value.length} characters`

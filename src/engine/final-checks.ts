@@ -86,7 +86,8 @@ async function missingCitations(
   const sources = await sourcesOf(run, state.calls);
   const problems: string[] = [];
   for (const [name, report] of await reportsOf(run, spec, state)) {
-    const { uncited, unfetched } = checkCitations(report, sources);
+    const { uncited, unfetched, citesNothing } = checkCitations(report, sources);
+    if (citesNothing) problems.push(`must_cite_sources: ${name} cites none of the sources that were fetched`);
     for (const url of uncited) problems.push(`must_cite_sources: ${name} uses ${url} and does not cite it`);
     for (const url of unfetched)
       problems.push(`must_cite_sources: ${name} cites ${url}, which was never fetched`);

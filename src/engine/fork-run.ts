@@ -1,4 +1,4 @@
-import { ConfigurationError, RunNotFoundError } from "../core/errors.ts";
+import { ConfigurationError } from "../core/errors.ts";
 import type { StepPath } from "../core/step-path.ts";
 import { Session } from "../session/session.ts";
 import { sliceChanges } from "../session/slice-changes.ts";
@@ -6,6 +6,7 @@ import { EMPTY_STATE, type SessionState } from "../session/slice-set.ts";
 import { Snapshot } from "../session/snapshot.ts";
 import type { NewFork, RunRecord, StepRecord, Store, ToolCallRecord, TurnRecord } from "../store/store.ts";
 import type { RunSessionOptions } from "./make-run-handle.ts";
+import { runNotFound } from "./same-run.ts";
 
 export type ForkOptions = {
   /** The last turn that the fork takes over. */
@@ -30,13 +31,7 @@ export async function forkRun(
   { atTurn, step, runId }: ForkOptions & { readonly runId: string },
 ): Promise<Fork> {
   const run = await store.getRun(parent);
-  if (run === null)
-    throw new RunNotFoundError(
-      `There is no run ${parent} in this store: check the id and the store's address.`,
-      {
-        runId: parent,
-      },
-    );
+  if (run === null) throw runNotFound(parent);
   if (!Number.isSafeInteger(atTurn) || atTurn < 1)
     throw new ConfigurationError(`A run cannot be forked at turn ${atTurn}: turns are counted from 1.`);
   const turns = (await store.listTurns(parent)).filter(({ committed }) => committed);

@@ -1,10 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
 import { assertJson, canonicalHash } from "../core/canonical-json.ts";
-import { ResumeError, RunNotFoundError, reviveError } from "../core/errors.ts";
+import { ResumeError, reviveError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import { assertRunSpec, type RunSpec } from "../core/run-spec.ts";
 import { assertRunId } from "../core/step-path.ts";
-import { dependable, estimateTokens } from "../core/token-estimate.ts";
 import { assertPricing, UNPRICED } from "../core/usage.ts";
 import { withStore } from "../store/open-store.ts";
 import type {
@@ -21,26 +20,18 @@ import type { Agent } from "./agent.ts";
 import { codeStepExecutor } from "./code-step-executor.ts";
 import { NO_PROBE } from "./crash-points.ts";
 import { EventStream } from "./event-stream.ts";
-import { type Failure, failuresIn } from "./failure-streaks.ts";
+import { forecastRun, type ResumeForecast } from "./forecast.ts";
 import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
 import { granularExecutor, turnLoopExecutor } from "./granular-executor.ts";
 import { type ClockReading, readClock } from "./lease-keeper.ts";
 import { loopExecutor } from "./loop-executor.ts";
-import type { RunSessionOptions } from "./make-run-handle.ts";
-import type { MilestoneFrom, SavedCheckpoint } from "./milestone-request.ts";
-import { phasesOf } from "./phases.ts";
+import { makeRunHandle, type RunSessionOptions, type RunTenureOptions } from "./make-run-handle.ts";
+import type { MilestoneFrom } from "./milestone-request.ts";
 import { pipelineExecutor } from "./pipeline-executor.ts";
 import { rootOf } from "./pipeline-root.ts";
 import { shapeOf } from "./pipeline-shape.ts";
 import type { Clock } from "./ports.ts";
-import {
-  assertRunnable,
-  assertSameSpec,
-  bothConstraints,
-  conditionsOf,
-  folderOf,
-  isSameSpec,
-} from "./run-contract.ts";
+import { assertRunnable, assertSameSpec, bothConstraints, isSameSpec } from "./run-contract.ts";
 import type { RunEvent, RunEventListener } from "./run-events.ts";
 import type { RunResult } from "./run-result.ts";
 import { makeRules, type RunRules } from "./run-rules.ts";
@@ -56,10 +47,11 @@ import {
   type RunOptions,
   sessionOptions,
 } from "./runner-options.ts";
-import { assertSamePipeline, assertSameRun, assertWhy, busy } from "./same-run.ts";
+import { assertSamePipeline, assertSameRun, assertWhy, busy, runNotFound } from "./same-run.ts";
 import type { PipelineStep, StepNode } from "./step.ts";
 import { StepRegistry } from "./step-registry.ts";
 import { systemClock } from "./system-clock.ts";
+import { type TenureWork, tenureOptions } from "./tenure-options.ts";
 
 const BUILT_IN = {
   pipeline: pipelineExecutor,
@@ -132,6 +124,8 @@ export class Runner<O = unknown> {
       const from: RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
       const run = await store.getRun(runId);
       if (run !== null) assertSamePipeline(run, this.#root.name);
+      // Before it is claimed: what cannot be gone on with is left as it is.
+      if (run !== null && run.spec !== null) this.#assertRunnable(run.spec);
       const milestone = milestoneFrom(options.from);
       assertWhy(options.acceptDivergence);
       const attempt = {
@@ -241,6 +235,7 @@ export class Runner<O = unknown> {
     const run = await store.getRun(runId);
     if (run !== null) assertSameRun(run, this.#root.name, inputHash);
     if (run !== null && spec !== null) assertSameSpec(run, spec);
+    if (run !== null && run.spec !== null) this.#assertRunnable(run.spec);
     return this.#claim(store, runId, ["queued", "running"], options, GOING_ON);
   }
 
@@ -262,10 +257,7 @@ export class Runner<O = unknown> {
         case "refused":
           return { kind: "ended", run: outcome.run };
         case "not_found":
-          throw new RunNotFoundError(
-            `There is no run ${runId} in this store: check the id and the store's address.`,
-            { runId },
-          );
+          throw runNotFound(runId);
         case "busy":
           if (options.wait !== true) throw busy(runId, outcome);
           await this.#clock.sleep(BUSY_POLL_MS, options.signal);
@@ -303,55 +295,48 @@ export class Runner<O = unknown> {
       return result;
     }
     const { claim, claimedAt, resumed, lost } = begun;
-    const { runId, spec, budgets } = claim.run;
-    const { policy, constraints, stopConditions, workspaceRoot = "." } = this.#options;
-    const maxSameErrorRepeats = budgets?.maxSameErrorRepeats ?? this.#options.maxSameErrorRepeats ?? null;
-    const session = new RunTenure(store, this.#registry, this.#root, claim, {
-      leaseMs: this.#leaseMs,
-      claimedAt,
-      clock: this.#clock,
-      random: this.#options.random ?? Math.random,
-      pricing: this.#options.pricing ?? UNPRICED,
-      estimateTokens:
-        this.#options.estimateTokens === undefined
-          ? estimateTokens
-          : dependable(this.#options.estimateTokens),
-      modelTimeoutMs: this.#options.modelTimeoutMs ?? 600_000,
-      maxModelAttempts: this.#options.maxModelAttempts ?? 3,
-      maxParallelToolCalls: this.#options.maxParallelToolCalls ?? 8,
-      maxRetriesPerToolCall: budgets?.maxRetriesPerToolCall ?? this.#options.maxRetriesPerToolCall ?? 2,
-      maxSameErrorRepeats,
-      streaks: resumed && maxSameErrorRepeats !== null ? await readFailures(store, runId) : [],
-      rules: spec === null ? this.#rules : makeRules(policy, bothConstraints(constraints, spec)),
-      conditions: conditionsOf(spec, this.#root, stopConditions),
-      phases: phasesOf(this.#root),
-      folder: folderOf(runId, spec, workspaceRoot),
-      workDone: resumed ? await store.countWork(runId) : { steps: 0, toolCalls: 0 },
-      release: options.release,
-      probe: this.#options.probe ?? NO_PROBE,
-      emit: listener,
-      session: this.#session,
-      onCheckpoint: (checkpoint) => this.#tellCheckpoint(claim.run.runId, checkpoint, listener),
-      from,
-      acceptDivergence: options.acceptDivergence ?? null,
-      redoTurn: options.redoTurn ?? false,
-      cancel: options.signal,
-    });
-    return session.execute<O>(resumed, lost);
+    const tenure = await this.#tenure(store, claim, { claimedAt, resumed, going: options, listener, from });
+    return new RunTenure(store, this.#registry, this.#root, claim, tenure).execute<O>(resumed, lost);
   }
 
-  /** Whoever keeps it elsewhere may fail: the store has it. */
-  async #tellCheckpoint(
+  #tenure(store: Store, claim: Claim, work: TenureWork): Promise<RunTenureOptions> {
+    const made = {
+      clock: this.#clock,
+      leaseMs: this.#leaseMs,
+      rules: this.#rules,
+      session: this.#session,
+      root: this.#root,
+    };
+    return tenureOptions(this.#options, made, store, claim, work);
+  }
+
+  /** What `resume` would do, without doing any of it. */
+  forecast(
     runId: string,
-    checkpoint: SavedCheckpoint,
-    listener: RunEventListener,
-  ): Promise<void> {
-    try {
-      await this.#options.onCheckpoint?.(checkpoint);
-    } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      listener({ type: "warning", runId, message: `onCheckpoint failed: ${why}` });
-    }
+    options: Pick<ResumeOptions, "from" | "acceptDivergence" | "redoTurn"> = {},
+  ): Promise<ResumeForecast> {
+    return withStore(this.#options.store, async (store) => {
+      assertRunId(runId);
+      const run = await store.getRun(runId);
+      if (run === null) throw runNotFound(runId);
+      assertSamePipeline(run, this.#root.name);
+      const isAbandoned = (await store.findAbandonedRuns(run.pipeline, run.inputHash)).includes(runId);
+      const isHeld = (run.status === "running" || run.status === "queued") && !isAbandoned;
+      const claim = { epoch: run.epoch, run };
+      const quiet = () => undefined;
+      const tenure = await this.#tenure(store, claim, {
+        claimedAt: readClock(this.#clock),
+        resumed: true,
+        going: options,
+        listener: quiet,
+        from: milestoneFrom(options.from),
+      });
+      const { signal } = new AbortController();
+      const lease = { assertHeld: quiet };
+      const hold = { lease, releasing: signal, signal, onAbort: () => quiet };
+      const handle = makeRunHandle(store, claim, { ...tenure, probe: NO_PROBE }, hold);
+      return forecastRun(handle, this.#registry, this.#root, run, isHeld);
+    });
   }
 }
 
@@ -376,7 +361,3 @@ function both(first: RunEventListener | undefined, second: RunEventListener): Ru
 }
 
 const GOING_ON: AttemptReason = { resumedFrom: "turn", reason: null };
-
-async function readFailures(store: Store, runId: string): Promise<readonly Failure[]> {
-  return failuresIn(await store.listToolCalls(runId), await store.listToolCallTries(runId));
-}

@@ -1,4 +1,4 @@
-import { ConfigurationError, RunBusyError } from "../core/errors.ts";
+import { ConfigurationError, RunBusyError, RunNotFoundError } from "../core/errors.ts";
 import type { RunRecord } from "../store/store.ts";
 
 export function assertSamePipeline(run: RunRecord, pipeline: string): void {
@@ -30,5 +30,12 @@ export function busy(
   return new RunBusyError(
     `Run ${runId} is being worked on by ${owner}, whose lease runs until ${end}: wait for it (\`wait: true\`), or stop that process.`,
     { runId, owner, until: end },
+  );
+}
+
+export function runNotFound(runId: string): RunNotFoundError {
+  return new RunNotFoundError(
+    `There is no run ${runId} in this store: check the id and the store's address.`,
+    { runId },
   );
 }

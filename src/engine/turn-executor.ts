@@ -257,7 +257,7 @@ function turnGroup(
 }
 
 /** The reservation for a call: what goes in, and the most that may come out. */
-function openingOf(scope: TurnScope, turnIndex: number, viewTokens: number): TurnOpening {
+export function openingOf(scope: TurnScope, turnIndex: number, viewTokens: number): TurnOpening {
   const { agent } = scope.prepared;
   const usage = {
     inputTokens: viewTokens + scope.prepared.schemaTokens,
