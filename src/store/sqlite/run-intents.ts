@@ -39,7 +39,7 @@ import {
   saveRun,
 } from "./run-row.ts";
 import { CODE_STEP_TURN, withdrawWaits } from "./tool-call-rows.ts";
-import { openWaits, queueIfAnswered } from "./wait-intents.ts";
+import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.ts";
 
 export function createRun(
   database: Database,
@@ -120,6 +120,12 @@ export function claimRun(
   row.cancelRequestedAt = null;
   const raised = Object.entries(options.budgets ?? {});
   for (const [name, value] of raised) raiseBudget(row, now, name, value);
+  withdrawBudgetWaits(
+    database,
+    row,
+    now,
+    raised.map(([name]) => name),
+  );
   if (options.limit !== undefined)
     row.quota = new Quota(options.limit, row.quota.charged, row.quota.reserved);
   if (options.deadline !== undefined) row.deadline = options.deadline;

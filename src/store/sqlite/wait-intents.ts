@@ -1,6 +1,6 @@
 import { assertJson, canonicalJson } from "../../core/canonical-json.ts";
 import { AlreadySettledError, ConfigurationError } from "../../core/errors.ts";
-import type { Json, JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { ToolOutput } from "../../core/message.ts";
 import { estimateResultTokens, estimateTokens } from "../../core/token-estimate.ts";
 import { type NewCallWait, type NewWait, type Settlement, type WaitAnswer } from "../../core/wait.ts";
@@ -27,6 +27,7 @@ import { argumentsHashOf, storedAnswerDigest } from "./wait-readers.ts";
 export function openWaits(database: Database, run: RunRow, now: number, waits: readonly NewWait[]): number[] {
   return waits.flatMap((wait) => {
     if (wait.kind === "budget") {
+      if (isAskedAboutBudget(database, run, wait.subject.budget)) return [];
       run.hasOpenWaits = true;
       return [insertWait(database, run, now, null, { ...wait, argumentsHash: null })];
     }
@@ -45,6 +46,33 @@ export function openWaits(database: Database, run: RunRow, now: number, waits: r
     withdrawWaits(database, run, now, callNo);
     return [insertWait(database, run, now, callNo, wait)];
   });
+}
+
+function isAskedAboutBudget(database: Database, run: RunRow, budget: string): boolean {
+  const open = database.get(
+    `SELECT 1 AS found FROM waits WHERE run_no = ? AND kind = 'budget' AND status = 'open'
+        AND json_extract(subject, '$.budget') = ? LIMIT 1`,
+    run.runNo,
+    budget,
+  );
+  return open !== null;
+}
+
+/** Somebody has said by another way how much it may be. */
+export function withdrawBudgetWaits(
+  database: Database,
+  run: RunRow,
+  now: number,
+  budgets: readonly string[],
+): void {
+  for (const budget of budgets)
+    database.run(
+      `UPDATE waits SET status = 'withdrawn', answered_at = ? WHERE run_no = ? AND kind = 'budget' AND status = 'open'
+          AND json_extract(subject, '$.budget') = ?`,
+      now,
+      run.runNo,
+      budget,
+    );
 }
 
 /** About the same try, a doubt is a doubt, whether or not its tool asked for a person by itself. */
@@ -111,6 +139,7 @@ export function answer(database: Database, now: number, id: string, value: Json,
     return;
   }
   if (wait.kind === "question") {
+    assertChoice(id, wait.subject, value);
     // It was asked for an answer, so this is its result.
     closeWait(database, run, now, wait, answered, person, (call) =>
       settleCall(database, run, now, call, {
@@ -127,6 +156,15 @@ export function answer(database: Database, now: number, id: string, value: Json,
   const uncertain = mayHaveHappened(database, run, wait);
   closeWait(database, run, now, wait, answered, person, (call) =>
     settleCall(database, run, now, call, { status: "failed", output, errorCode: "answered", uncertain }),
+  );
+}
+
+/** Whoever asked with answers to choose from can do nothing with another one. */
+function assertChoice(id: string, { arguments: asked }: JsonObject, value: Json): void {
+  const choices = isJsonObject(asked) && Array.isArray(asked.choices) ? asked.choices : null;
+  if (choices === null || choices.some((choice) => choice === value)) return;
+  throw new ConfigurationError(
+    `${JSON.stringify(value)} is none of the answers to ${id}: use one of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}.`,
   );
 }
 
