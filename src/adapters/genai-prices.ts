@@ -1,5 +1,6 @@
 import { type ConditionalPrice, calcPrice, type MatchLogic, type ModelInfo } from "@pydantic/genai-prices";
-import { assertPricing, type ModelPrice, type Pricing } from "../core/usage.ts";
+import { canonicalHash } from "../core/canonical-json.ts";
+import { assertPricing, type ModelPrice, type Pricing, UNPRICED } from "../core/usage.ts";
 
 /** A model as the AI SDK names it. */
 export type PricedModel = { readonly provider: string; readonly modelId: string };
@@ -12,10 +13,7 @@ export type FoundPrices = {
   readonly unpriced: readonly string[];
 };
 
-/** The version of the catalogue. Part of every fingerprint, so the prices under this name never change. */
-const PRICING_ID = "genai-prices/0.1.8";
-
-/** The day that this version was taken up. A fixed one: the same id must not mean other prices tomorrow. */
+/** The day that the catalogue was taken up. A fixed one: the same version of Pawl must not have other prices tomorrow. */
 const AS_OF = "2026-11-16";
 
 /**
@@ -38,10 +36,8 @@ export function pricesFor(models: readonly PricedModel[]): FoundPrices {
     else found.set(model.modelId, [...(found.get(model.modelId) ?? []), price]);
   }
   const priced = [...found].filter(([modelId]) => !unpriced.has(modelId));
-  const pricing = {
-    id: PRICING_ID,
-    models: Object.fromEntries(priced.map(([modelId, all]) => [modelId, highest(all.map(priceOf))])),
-  };
+  const prices = Object.fromEntries(priced.map(([modelId, all]) => [modelId, highest(all.map(priceOf))]));
+  const pricing = priced.length === 0 ? UNPRICED : { id: idOf(prices), models: prices };
   assertPricing(pricing);
   return {
     pricing,
@@ -50,6 +46,11 @@ export function pricesFor(models: readonly PricedModel[]): FoundPrices {
     ),
     unpriced: [...unpriced],
   };
+}
+
+/** Part of every fingerprint: a newer catalogue stands in nobody's way, unless the price of one of these models has changed. */
+function idOf(prices: Pricing["models"]): string {
+  return `genai-prices/${canonicalHash(prices).toString("hex").slice(0, 12)}`;
 }
 
 type Found = { readonly entry: string; readonly price: ModelPrice };

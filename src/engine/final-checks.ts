@@ -1,26 +1,33 @@
 import { checkCitations } from "../core/citations.ts";
 import { UnmetConditionsError } from "../core/errors.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
-import type { ToolCallRecord } from "../store/store.ts";
+import type { NewStep, ToolCallRecord } from "../store/store.ts";
 import { readBlobValue } from "./hydrator.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { type StopState, unmetConditions } from "./stop-conditions.ts";
 
-/** Whether the run has come to all that its spec asks for; a run that asks for nothing goes on to its last step. */
-export async function isDone(run: RunHandle, output: Json): Promise<boolean> {
+/**
+ * Whether the run has come to all that its spec asks for; a run that asks for nothing goes on to its last step. It had not
+ * where the next step was begun: what holds now may be that step's doing, and it is finished like any other.
+ */
+export async function isDone(run: RunHandle, output: Json, next?: NewStep): Promise<boolean> {
   if (Object.keys(run.conditions).length === 0) return false;
+  const begun = next === undefined ? null : await run.store.findStep(run.runId, next.path);
+  if (begun !== null && begun.status !== "skipped") return false;
   return (await unmetConditions(run.conditions, await stateOf(run, output))).length === 0;
 }
 
 /** The steps are through: the run is what its spec asks for, or it has failed. */
 export async function assertFinished(run: RunHandle, output: Json): Promise<void> {
   if (run.spec === null) return;
+  // First: a file that a step wrote by itself is an artifact from then on, for the other checks too.
+  const missing = await missingOutputs(run, run.spec.artifacts.expectedOutputs);
   const state = await stateOf(run, output);
   const unmet = [
     ...(await unmetConditions(run.conditions, state)).map((name) => `stop condition ${name} does not hold`),
     ...(run.rules.noDuplicateExternalActions ? duplicates(state.calls) : []),
     ...(run.spec.constraints.mustCiteSources ? await missingCitations(run, run.spec, state) : []),
-    ...(await missingOutputs(run, run.spec.artifacts.expectedOutputs)),
+    ...missing,
   ];
   if (unmet.length === 0) return;
   throw new UnmetConditionsError(

@@ -105,7 +105,7 @@ async function stateAt(
       type !== "pre_side_effect" &&
       (stepPath === forked.path
         ? turnIndex > 0 && turnIndex <= atTurn
-        : (indexOf.get(stepPath) ?? 0) < forked.stepIndex),
+        : (indexOf.get(stepPath) ?? 0) < forked.stepIndex && !isAround(stepPath, forked.path)),
   );
   const last = before.at(-1);
   const saved = last === undefined ? null : await store.readCheckpoint(parent, last.checkpoint);
@@ -122,6 +122,11 @@ async function stateAt(
     }
   }
   return state;
+}
+
+/** A loop that the forked step is in began before it, and ended after it. */
+function isAround(path: StepPath, forked: StepPath): boolean {
+  return forked.startsWith(`${path}[`) || forked.startsWith(`${path}/`);
 }
 
 function isLaterEffect(

@@ -1,4 +1,5 @@
 import { backoffMs, LONGEST_BACKOFF_MS } from "../core/backoff.ts";
+import { limitOfBudgets } from "../core/budget.ts";
 import { type BudgetExceededError, ModelCallError, QuotaExceededError } from "../core/errors.ts";
 import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usage } from "../core/usage.ts";
 import type { Charge, ModelCallSettlement } from "../store/store.ts";
@@ -56,8 +57,17 @@ export async function askModel(
     });
     run.signal.throwIfAborted();
     if (retryInMs === null) throw error;
-    await run.clock.sleep(retryInMs, run.signal);
-    run.signal.throwIfAborted();
+    await pause(run, retryInMs);
+  }
+}
+
+/** Whoever lets go of the run, or cancels it, does not wait until the model may be asked again. */
+async function pause({ clock, signal, releasing }: RunHandle, ms: number): Promise<void> {
+  try {
+    await clock.sleep(ms, AbortSignal.any([signal, releasing]));
+  } finally {
+    signal.throwIfAborted();
+    releasing.throwIfAborted();
   }
 }
 
@@ -161,17 +171,18 @@ function backoff(run: RunHandle, tries: number, { details }: ModelCallError): nu
   return Math.max(asked, backoffMs(tries, run.random()));
 }
 
-/** Where the RunSpec set the limit, that is the budget which is used up. */
+/** Where the RunSpec set the limit, and not the caller a lower one, that is the budget which is used up. */
 export async function quotaExceeded(
-  { runId, budget, store }: RunHandle,
+  { runId, budget, store, limit }: RunHandle,
   denied: { readonly unit: keyof Amount; readonly wanted: number; readonly remaining: number },
 ): Promise<QuotaExceededError | BudgetExceededError> {
   const { unit, wanted, remaining } = denied;
   const { maxTokens, maxCostUsd } = budget.limits;
+  const ofSpec = limitOfBudgets(budget.limits);
   const { charged } = await store.readUsage(runId);
-  if (unit === "tokens" && maxTokens !== null)
+  if (unit === "tokens" && maxTokens !== null && limit.tokens === ofSpec.tokens)
     return budget.exceeded("maxTokens", maxTokens, charged.tokens + wanted);
-  if (unit === "microDollars" && maxCostUsd !== null)
+  if (unit === "microDollars" && maxCostUsd !== null && limit.microDollars === ofSpec.microDollars)
     return budget.exceeded("maxCostUsd", maxCostUsd, (charged.microDollars + wanted) / 1_000_000);
   return new QuotaExceededError(
     `Run ${runId}: the next model call may cost ${wanted} ${unit} and ${remaining} are left of the budget. Nothing was sent; resume with a higher budget, or let the agent answer in fewer tokens (settings.maxOutputTokens).`,

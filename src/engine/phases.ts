@@ -4,9 +4,18 @@ import type { StepNode } from "./step.ts";
 
 /** The phase of the first thing that a step does. A step without a phase is in that of the one it is inside of. */
 export function firstPhase(step: StepNode, inherited: string): string {
+  return phaseAt(step, inherited, 0);
+}
+
+/** The phase of the last thing that a step does. */
+export function lastPhase(step: StepNode, inherited: string): string {
+  return phaseAt(step, inherited, -1);
+}
+
+function phaseAt(step: StepNode, inherited: string, end: 0 | -1): string {
   const phase = step.phase ?? inherited;
-  const [first] = step.kind === "pipeline" ? (step.children ?? []) : [];
-  return first === undefined ? phase : firstPhase(first, phase);
+  const child = step.kind === "pipeline" ? step.children?.at(end) : undefined;
+  return child === undefined ? phase : phaseAt(child, phase, end);
 }
 
 /** All phases of a pipeline, in their order, each once. */

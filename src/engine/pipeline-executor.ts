@@ -1,6 +1,6 @@
 import { childPath } from "../core/step-path.ts";
 import { isDone } from "./final-checks.ts";
-import { firstPhase, instancesOf } from "./phases.ts";
+import { firstPhase, instancesOf, lastPhase } from "./phases.ts";
 import type { PipelineStep } from "./step.ts";
 import type { StepExecutor } from "./step-executor.ts";
 
@@ -15,11 +15,12 @@ export const pipelineExecutor: StepExecutor<PipelineStep> = {
     let input = frame.input;
     for (const [i, step] of pipeline.children.entries()) {
       const next = pipeline.children[i + 1];
-      const isLast = next === undefined ? endsPhase : firstPhase(next, phase) !== firstPhase(step, phase);
+      const isLast = next === undefined ? endsPhase : firstPhase(next, phase) !== lastPhase(step, phase);
       input = await enter(step, { run, path, input, context, phase, endsPhase: isLast });
-      if (next === undefined || !(await isDone(run, input))) continue;
-      for (const skipped of pipeline.children.slice(i + 1).flatMap((each) => instancesOf(each, path, phase)))
-        await run.store.skipStep(run.fence, skipped);
+      if (next === undefined) break;
+      const rest = pipeline.children.slice(i + 1).flatMap((each) => instancesOf(each, path, phase));
+      if (!(await isDone(run, input, rest[0]))) continue;
+      for (const skipped of rest) await run.store.skipStep(run.fence, skipped);
       break;
     }
     return input;

@@ -1,11 +1,12 @@
 import { resolve } from "node:path";
 import { canonicalJson } from "../core/canonical-json.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import { checkUrl } from "../core/network-policy.ts";
 import { describeSpecChanges, placeOfRun, type RunSpec } from "../core/run-spec.ts";
 import type { Pricing } from "../core/usage.ts";
 import type { RunRecord } from "../store/store.ts";
 import type { Constraints } from "./run-rules.ts";
-import { isAgentStep, type PipelineStep, type StepNode } from "./step.ts";
+import { modelsOf, type PipelineStep } from "./step.ts";
 import { chooseConditions, type StopConditions } from "./stop-conditions.ts";
 
 /** The constraints of the runner and of the run, together: what either forbids is forbidden. */
@@ -23,11 +24,22 @@ export function bothConstraints(own: Constraints = {}, spec: RunSpec | null): Co
 function narrower(ours: readonly string[], theirs: readonly string[]): readonly string[] {
   if (ours.length === 0) return theirs;
   if (theirs.length === 0) return ours;
-  const both = theirs.filter((domain) => ours.includes(domain));
+  const both = [
+    ...theirs.filter((domain) => isWithin(domain, ours)),
+    ...ours.filter((domain) => !theirs.includes(domain) && isWithin(domain, theirs)),
+  ];
   if (both.length > 0) return both;
   throw new ConfigurationError(
     `No domain is allowed by both the configuration (${ours.join(", ")}) and the RunSpec (${theirs.join(", ")}): let one of them allow what the other does.`,
   );
+}
+
+/** Whether every host that one entry allows is allowed by the others: any host below a wildcard stands for all of them. */
+function isWithin(domain: string, allowedDomains: readonly string[]): boolean {
+  const host = domain.replace(/^\*/, "any");
+  // An entry without a port allows every port, so it is within one without a port only: here, an unusual one.
+  const url = `https://${host}${/:\d+$/.test(host) ? "" : ":1"}`;
+  return checkUrl({ allowedDomains, allowPrivateAddresses: true }, url).ok;
 }
 
 /** Where the files of a run are: what its spec says, or a folder of its own under `pawl-runs`. */
@@ -57,16 +69,11 @@ export function assertRunnable(
     );
   conditionsOf(spec, root, configured);
   if (spec.budgets.maxCostUsd === null) return;
-  const unpriced = modelsOf(root).find((modelId) => pricing.models[modelId] === undefined);
+  const unpriced = modelsOf(root).find(({ modelId }) => pricing.models[modelId] === undefined);
   if (unpriced !== undefined)
     throw new ConfigurationError(
-      `The RunSpec has maxCostUsd, and model ${unpriced} has no price: give a \`pricing\` that knows it, or use maxTokens.`,
+      `The RunSpec has maxCostUsd, and model ${unpriced.modelId} has no price: give a \`pricing\` that knows it, or use maxTokens.`,
     );
-}
-
-function modelsOf(step: StepNode): readonly string[] {
-  const own = isAgentStep(step) ? [step.agent.model.modelId] : [];
-  return [...own, ...(step.children ?? []).flatMap(modelsOf)];
 }
 
 /** A run keeps the contract that it was started with. */

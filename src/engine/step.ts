@@ -57,6 +57,12 @@ export function isAgentStep(step: StepNode): step is GranularStep {
   return step.kind === "granular" && "agent" in step;
 }
 
+/** The models of all agents in a step. */
+export function modelsOf(step: StepNode): readonly Agent["model"][] {
+  const own = isAgentStep(step) ? [step.agent.model] : [];
+  return [...own, ...(step.children ?? []).flatMap(modelsOf)];
+}
+
 export interface CodeStep<O = unknown> extends StepNode<O> {
   readonly kind: "run";
   readonly code: (input: never, context: CodeStepContext) => Promise<O> | O;

@@ -1,7 +1,8 @@
-import { ConfigurationError } from "../core/errors.ts";
+import { ConfigurationError, PawlError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import type { SessionView } from "../session/session-view.ts";
 import type { ArtifactRecord, ToolCallRecord } from "../store/store.ts";
+import { errorText } from "./tool-outcome.ts";
 
 /** What a stop condition looks at: all of it is stored, so that whoever goes on with the run sees the same. */
 export type StopState = {
@@ -53,10 +54,20 @@ export function chooseConditions(names: readonly string[], registered: StopCondi
 export async function unmetConditions(conditions: StopConditions, state: StopState): Promise<string[]> {
   const unmet: string[] = [];
   for (const [name, condition] of Object.entries(conditions)) {
-    const holds: unknown = await condition(state);
+    const holds = await ask(name, condition, state);
     if (typeof holds !== "boolean")
       throw new TypeError(`Stop condition ${name} gave ${typeof holds}: return true or false.`);
     if (!holds) unmet.push(name);
   }
   return unmet;
+}
+
+/** Names the condition in whatever its code throws of its own; errors of ours say already what they are about. */
+async function ask(name: string, condition: StopCondition, state: StopState): Promise<unknown> {
+  try {
+    return await condition(state);
+  } catch (error) {
+    if (PawlError.isInstance(error)) throw error;
+    throw new Error(`Stop condition ${name} failed: ${errorText(error)}`, { cause: error });
+  }
 }

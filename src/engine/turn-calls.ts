@@ -64,7 +64,7 @@ class TurnCallRun {
     for (const item of items) this.#takeWhatIsKnown(item);
     try {
       await allOf(first.map((item) => this.#work(item)));
-      if (!queue.isDone) this.#scope.run.signal.throwIfAborted();
+      if (!queue.isDone) this.#assertMayGoOn();
     } catch (error) {
       await keepReceipts(this.#scope, [...this.#unstored.values()]);
       throw error;
@@ -103,10 +103,18 @@ class TurnCallRun {
       this.#isStopped = true;
       throw error;
     }
-    const next = this.#isStopped || run.signal.aborted ? [] : queue.take();
+    const isOver = this.#isStopped || run.signal.aborted || run.budget.reached !== null;
+    const next = isOver ? [] : queue.take();
     if (queue.isDone) return;
     // In one tick, and so in one commit: the receipt, and that others begin.
     await allOf([this.#store(item.callIndex), ...next.map((each) => this.#work(each))]);
+  }
+
+  /** The calls that are left wait as `prepared`, for whoever goes on with the turn. */
+  #assertMayGoOn(): void {
+    const { signal, budget } = this.#scope.run;
+    signal.throwIfAborted();
+    if (budget.reached !== null) throw budget.reached;
   }
 
   /** Null: it is left for when a person has decided about the call before it. */

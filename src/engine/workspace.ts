@@ -1,9 +1,8 @@
-import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { lstat, mkdir, open, realpath, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, open } from "node:fs/promises";
 import { artifactNameProblem } from "../core/artifact-name.ts";
 import { WorkspaceError } from "../core/errors.ts";
+import { codeOf, pathInside, replaceFile } from "../store/guarded-folder.ts";
 
 /**
  * The directory of a run. Nothing in it is the only copy: what counts is in the store. A name never leads out of it, not by
@@ -19,22 +18,7 @@ export class Workspace {
 
   /** Whole or not at all: whoever reads it meanwhile sees the old file or the new one. */
   async write(name: string, bytes: Uint8Array): Promise<void> {
-    const target = await this.#target(name);
-    const temporary = `${target}.${randomUUID()}.tmp`;
-    try {
-      const file = await open(temporary, "wx");
-      try {
-        await file.writeFile(bytes);
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      // It takes the place of a symbolic link, and does not follow it.
-      await rename(temporary, target);
-    } catch (error) {
-      await rm(temporary, { force: true });
-      throw error;
-    }
+    await replaceFile(await this.#target(name), bytes);
   }
 
   /** Null where there is no such file. */
@@ -62,16 +46,9 @@ export class Workspace {
         name: String(name),
       });
     await mkdir(this.folder, { recursive: true });
-    const parts = name.split("/");
-    let folder = await realpath(this.folder);
-    for (const part of parts.slice(0, -1)) {
-      folder = join(folder, part);
-      await mkdir(folder).catch((error: unknown) => {
-        if (codeOf(error) !== "EEXIST") throw error;
-      });
-      if (!(await lstat(folder)).isDirectory()) throw leadsOut(name);
-    }
-    return join(folder, parts.at(-1) ?? name);
+    const target = await pathInside(this.folder, name);
+    if (!target.ok) throw leadsOut(name);
+    return target.path;
   }
 }
 
@@ -80,8 +57,4 @@ function leadsOut(name: string): WorkspaceError {
     `${JSON.stringify(name)} leads out of the workspace, or is no file: a symbolic link or a folder is in its place. Remove that, and resume.`,
     { name },
   );
-}
-
-function codeOf(error: unknown): string | null {
-  return error instanceof Error && "code" in error ? String(error.code) : null;
 }

@@ -2,9 +2,7 @@ import type { StoreReader } from "../store/store.ts";
 import { ExportFolder } from "./export-folder.ts";
 import { receiptsOf } from "./receipts.ts";
 import { readRunAccount } from "./run-account.ts";
-import { logOf } from "./run-log.ts";
-import { traceOf } from "./trace.ts";
-import { transcriptOf } from "./transcript.ts";
+import { documentText, telemetryIn } from "./telemetry.ts";
 
 /** Told after each file, in their order. */
 export type ExportProgress = {
@@ -32,11 +30,12 @@ export async function exportRun(
 ): Promise<readonly string[]> {
   const account = await readRunAccount(reader, runId);
   const target = await ExportFolder.open(folder);
-  const contents: (readonly [name: string, content: () => Promise<string | Uint8Array | null>])[] = [
-    ["trace.json", async () => documentText(traceOf(account))],
-    ["transcript.md", () => transcriptOf(reader, account)],
-    ["run.log", async () => logOf(account)],
-    ["receipts.json", async () => documentText(receiptsOf(account))],
+  const texts = [
+    ...(await telemetryIn(reader, account)),
+    ["receipts.json", documentText(receiptsOf(account))] as const,
+  ];
+  const contents = [
+    ...texts.map(([name, text]) => [name, () => Promise.resolve(text)] as const),
     // One at a time: together they may be more than fits in memory.
     ...account.artifacts.map(
       ({ name }) => [`artifacts/${name}`, () => reader.readArtifact(runId, name)] as const,
@@ -56,8 +55,4 @@ export async function exportRun(
     });
   }
   return paths;
-}
-
-function documentText(document: unknown): string {
-  return `${JSON.stringify(document, null, 1)}\n`;
 }

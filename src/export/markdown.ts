@@ -38,6 +38,11 @@ export function inline(text: string): string {
   return (kept === line ? line : `${kept}…`).replaceAll(/[\\`*_[\]<>|~&$]/g, (mark) => `\\${mark}`);
 }
 
+/** The same as the end of a sentence: with one full stop. */
+export function sentence(text: string): string {
+  return `${inline(text).replace(/\.$/, "")}.`;
+}
+
 /** An id or a name, as code. A bar is escaped only where a table would take it for the end of its cell. */
 export function code(text: string): string {
   const line = visibleLine(text);

@@ -25,7 +25,7 @@ export type EndedTry = CallTry & { readonly outcome: ToolCallTry | null };
 export type Incident = {
   readonly event: EventRecord;
   readonly facts: JsonObject;
-  /** The step that it is about, or that was under way; null before the first one. */
+  /** The step that it is about, or that was entered last; null before the first one. */
   readonly step: StepRecord | null;
   /** The turn that it is about; 0: what the code of a step does; null: neither. */
   readonly turnIndex: number | null;
@@ -85,7 +85,6 @@ export function tellStory(account: RunAccount): Story {
     if (event.type === "run.created" || event.type === "run.claimed") {
       current = [];
       byEpoch.set(numberIn(facts, "epoch") ?? 0, current);
-      teller.forgetSteps();
     }
     current.push(teller.tell(event, facts));
   }
@@ -103,23 +102,17 @@ function chapterOf(
   incidents: readonly Incident[],
 ): Chapter {
   const isLast = attempts.at(-1)?.epoch === attempt.epoch;
-  const release = incidents.findLast(({ event }) => isRelease(event));
-  const byWorker = incidents.filter(({ event }) => !isByOthers(event));
-  const lastSign = attempt.endedAt ?? byWorker.at(-1)?.event.at ?? attempt.startedAt;
-  if (attempt.endedAt !== null)
-    return { attempt, end: "released", lastSign: release?.event.at ?? lastSign, incidents };
+  const lastSign = incidents.findLast(({ event }) => !isByOthers(event))?.event.at ?? attempt.startedAt;
+  if (attempt.endedAt !== null) return { attempt, end: "released", lastSign, incidents };
   return { attempt, end: isLast && run.status === "running" ? "open" : "died", lastSign, incidents };
 }
 
-const RELEASES = ["run.succeeded", "run.failed", "run.cancelled", "run.waiting", "run.queued"];
-
-export function isRelease({ type }: EventRecord): boolean {
-  return RELEASES.includes(type);
-}
-
 /** What a person says, and what comes from a worker that has lost the run, is no sign of life of its present worker. */
-function isByOthers({ type }: EventRecord): boolean {
-  return type.startsWith("wait.") || type === "call.late" || type === "run.cancel_requested";
+export function isByOthers(event: EventRecord): boolean {
+  if (event.type === "run.cancelled") return textIn(factsOf(event), "by") !== null;
+  return (
+    event.type.startsWith("wait.") || event.type === "call.late" || event.type === "run.cancel_requested"
+  );
 }
 
 class Teller {
@@ -136,8 +129,8 @@ class Teller {
   /** The events whose response was dropped since. */
   readonly #dropped: ReadonlySet<number>;
   readonly #started = new Map<string, number>();
-  /** The steps that are under way, innermost last. */
-  #underWay: StepPath[] = [];
+  /** The step that was entered last: events of its turns do not always say so. */
+  #entered: StepPath | null = null;
 
   constructor(account: RunAccount) {
     this.#runId = account.run.runId;
@@ -154,14 +147,9 @@ class Teller {
     this.#dropped = droppedResponses(account.events);
   }
 
-  /** A new worker enters the steps anew. */
-  forgetSteps(): void {
-    this.#underWay = [];
-  }
-
   tell(event: EventRecord, facts: JsonObject): Incident {
-    this.#enterOrLeave(event, facts);
-    const path = textIn(facts, "step") ?? this.#underWay.at(-1) ?? null;
+    if (event.type === "step.begun" || event.type === "step.resumed") this.#entered = textIn(facts, "step");
+    const path = textIn(facts, "step") ?? this.#entered;
     const turnIndex = numberIn(facts, "turn");
     const isDropped = this.#dropped.has(event.seq);
     return {
@@ -182,14 +170,6 @@ class Teller {
       opened: numbersIn(facts, "waits").flatMap((index) => this.#waits.get(waitId(this.#runId, index)) ?? []),
       answer: this.#waits.get(waitId(this.#runId, numberIn(facts, "wait") ?? 0)) ?? null,
     };
-  }
-
-  #enterOrLeave({ type }: EventRecord, facts: JsonObject): void {
-    const path = textIn(facts, "step");
-    if (path === null) return;
-    if (type === "step.begun" || type === "step.resumed") this.#underWay.push(path);
-    if (type === "step.finished" && this.#underWay.includes(path))
-      this.#underWay.splice(this.#underWay.lastIndexOf(path));
   }
 
   #responseIn(facts: JsonObject, path: StepPath | null, turnIndex: number | null): TurnRecord | null {

@@ -2,7 +2,7 @@ import type { JsonObject } from "../core/json.ts";
 import { stepId } from "../core/step-path.ts";
 import type { ModelCallRecord, StepRecord, ToolCallRecord } from "../store/store.ts";
 import type { CallTry, Chapter, Incident } from "./run-story.ts";
-import { isRelease } from "./run-story.ts";
+import { isByOthers } from "./run-story.ts";
 
 /** Something that took time, in milliseconds since 1970. Those on one lane lie in each other or beside each other. */
 export type Slice = {
@@ -50,11 +50,7 @@ export class ChapterSlices {
       reason: attempt.reason,
       end: attempt.endStatus ?? end,
     });
-    for (const incident of incidents) {
-      // A worker that has let go of the run does nothing more; what is told after that came from others.
-      if (this.#stack.length === 0) break;
-      this.#take(incident, lastSign);
-    }
+    for (const incident of incidents) if (!isByOthers(incident.event)) this.#take(incident);
     this.#closeAll(lastSign);
     if (end === "died") this.#mark("crash", "attempt", { last_sign: new Date(lastSign).toISOString() });
   }
@@ -64,11 +60,10 @@ export class ChapterSlices {
     return this.#done.toSorted((a, b) => a.order - b.order).map(({ slice }) => slice);
   }
 
-  #take(incident: Incident, lastSign: number): void {
+  #take(incident: Incident): void {
     const { event, step, turnIndex, asked, answered, started, ended, settled, checkpoint } = incident;
     // Clocks are set back at times, and slices still have to nest.
     this.#now = Math.max(this.#now, event.at);
-    if (isRelease(event)) return this.#closeAll(lastSign);
     if (step !== null && (event.type === "step.begun" || event.type === "step.resumed")) this.#openStep(step);
     const isTurn = /^(turn|calls?|model)\./.test(event.type) && event.type !== "call.late";
     if (isTurn && step !== null && turnIndex !== null && turnIndex > 0) this.#openTurn(step, turnIndex);

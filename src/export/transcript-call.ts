@@ -1,6 +1,6 @@
 import type { Receipt, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
 import { duration, timeOfDay } from "./figures.ts";
-import { code, inline, jsonFence } from "./markdown.ts";
+import { code, inline, jsonFence, sentence } from "./markdown.ts";
 import { IN_RECEIPTS, type LargeResults, resultText } from "./result-texts.ts";
 import type { CallTry, EndedTry } from "./run-story.ts";
 
@@ -53,8 +53,8 @@ export function endedTry({ call, attempt, outcome }: EndedTry, isInDoubt: boolea
   const doubt = isInDoubt ? " Whether it happened is in doubt." : "";
   if (outcome === null) return `${callName(call)}, try ${attempt} has ended.${doubt}`;
   const took = duration(outcome.endedAt - outcome.startedAt);
-  const why = outcome.errorDetail === null ? "" : `: ${inline(outcome.errorDetail).replace(/\.$/, "")}`;
-  return `${callName(call)}, try ${attempt} took ${took} and ${OUTCOMES[outcome.outcome]}${why}.${doubt}`;
+  const why = outcome.errorDetail === null ? "." : `: ${sentence(outcome.errorDetail)}`;
+  return `${callName(call)}, try ${attempt} took ${took} and ${OUTCOMES[outcome.outcome]}${why}${doubt}`;
 }
 
 /** What a worker that had lost the run said of a call that was settled by then. */

@@ -3,7 +3,7 @@ import type { RunRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
 import { timeOfDay } from "./figures.ts";
 import { code, fence } from "./markdown.ts";
 import type { LargeResults } from "./result-texts.ts";
-import type { Chapter, Incident } from "./run-story.ts";
+import { type Chapter, type Incident, isByOthers } from "./run-story.ts";
 import type { StepGround } from "./step-ground.ts";
 import { askedCall, endedTry, lateTry, settledCall, settledLine, startedTry } from "./transcript-call.ts";
 import * as ofRun from "./transcript-run.ts";
@@ -42,10 +42,16 @@ export class ChapterWriter {
 
   write(chapter: Chapter, number: number): readonly string[] {
     this.#turn = "";
+    const last = chapter.incidents.findLastIndex(({ event }) => !isByOthers(event)) + 1;
+    const paragraphs = (incidents: readonly Incident[]) =>
+      incidents.flatMap((incident) => this.#paragraphs(incident));
+    const [byWorker, byOthers] = [chapter.incidents.slice(0, last), chapter.incidents.slice(last)];
+    const end = ofRun.chapterEnd(chapter);
     return [
       ...ofRun.chapterHead(chapter, number),
-      ...chapter.incidents.flatMap((incident) => this.#paragraphs(incident)),
-      ...ofRun.chapterEnd(chapter),
+      ...paragraphs(byWorker),
+      // What people said after a worker has died, they said after it has died.
+      ...(chapter.end === "open" ? [...paragraphs(byOthers), ...end] : [...end, ...paragraphs(byOthers)]),
     ];
   }
 

@@ -2,7 +2,7 @@ import { isJsonObject } from "../core/json.ts";
 import type { RunRecord } from "../store/store.ts";
 import { listIn, numberIn, textIn } from "./event-facts.ts";
 import { amountText, counted, isoTime, timeOfDay, wholeNumber } from "./figures.ts";
-import { code, fence, inline } from "./markdown.ts";
+import { code, fence, inline, sentence } from "./markdown.ts";
 import type { Chapter, Incident } from "./run-story.ts";
 import { callName } from "./transcript-call.ts";
 import { askedPerson } from "./transcript-wait.ts";
@@ -11,7 +11,7 @@ import { askedPerson } from "./transcript-wait.ts";
 
 export function chapterHead({ attempt }: Chapter, number: number): readonly string[] {
   const { owner, startedAt, resumedFrom, reason } = attempt;
-  const why = reason === null ? "" : ` Why it was taken up: ${inline(reason)}.`;
+  const why = reason === null ? "" : ` Why it was taken up: ${sentence(reason)}`;
   return [
     `## Attempt ${number}${resumedFrom === null ? "" : `: the run goes on from the last ${resumedFrom === "turn" ? "commit" : "milestone"}`}`,
     `Worker ${code(owner)} has the run from ${isoTime(startedAt)}.${why}`,

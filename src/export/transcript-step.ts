@@ -1,7 +1,7 @@
 import type { StepRecord } from "../store/store.ts";
 import { numberIn, textIn } from "./event-facts.ts";
 import { timeOfDay } from "./figures.ts";
-import { code, inline, jsonFence } from "./markdown.ts";
+import { code, inline, jsonFence, sentence } from "./markdown.ts";
 import type { Incident } from "./run-story.ts";
 import type { StepGround } from "./step-ground.ts";
 
@@ -65,7 +65,7 @@ export function begunLineage({ facts, step }: Incident, ground: StepGround | nul
 
 export function acceptedDivergence({ event, facts }: Incident): readonly string[] {
   return [
-    `**Somebody let the step go on** at ${timeOfDay(event.at)}, although its prompt, model, tools or settings are not what they were: ${inline(textIn(facts, "why") ?? "")}`,
+    `**Somebody let the step go on** at ${timeOfDay(event.at)}, although its prompt, model, tools or settings are not what they were: ${sentence(textIn(facts, "why") ?? "")}`,
   ];
 }
 

@@ -1,7 +1,7 @@
 import type { WaitAnswer } from "../core/wait.ts";
 import type { WaitRecord } from "../store/store.ts";
 import { isoTime } from "./figures.ts";
-import { code, fence, inline, jsonFence } from "./markdown.ts";
+import { code, fence, inline, jsonFence, sentence } from "./markdown.ts";
 
 // What a transcript says of people: what they were asked, and what they said.
 
@@ -26,14 +26,14 @@ export function answeredBy(wait: WaitRecord): string {
 
 function whatWasSaid(answer: WaitAnswer): string {
   if ("approved" in answer)
-    return answer.approved ? "may run." : `may not run, because: ${inline(answer.why)}`;
+    return answer.approved ? "may run." : `may not run, because: ${sentence(answer.why)}`;
   switch (answer.as) {
     case "succeeded":
       return `has happened, with this result:\n\n${jsonFence(answer.result, WHOLE)}`;
     case "retry":
-      return `may run again${answer.why === undefined ? "" : `, because: ${inline(answer.why)}`}.`;
+      return answer.why === undefined ? "may run again." : `may run again, because: ${sentence(answer.why)}`;
     case "failed":
-      return `has not happened, and is not to: ${inline(answer.why)}`;
+      return `has not happened, and is not to: ${sentence(answer.why)}`;
     case "answered":
       return `is told:\n\n${jsonFence(answer.value, WHOLE)}`;
   }

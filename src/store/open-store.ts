@@ -29,7 +29,8 @@ export async function withStore<T>(given: Store | undefined, work: (store: Store
   }
 }
 
-function sqliteFile(url: string): string {
+/** The file that an address means, or ":memory:"; throws where it means none. */
+export function sqliteFile(url: string): string {
   if (url === ":memory:") return url;
   const path = url.startsWith("file://") ? pathOfUrl(url) : (/^file:(.+)$/.exec(url)?.[1] ?? null);
   if (path !== null && !/[?\0]|\/$/.test(path)) return path;

@@ -185,7 +185,7 @@ export type WaitRecord = {
   readonly waitId: string;
   readonly runId: string;
   readonly kind: WaitKind;
-  /** The call that it is about; null for a question about the run. */
+  /** The call that it is about; null for a question about the run, and where the call went with its dropped turn. */
   readonly toolCallId: string | null;
   /** Which try of the call it is about; 0 where it was not tried yet. */
   readonly attempt: number;
@@ -317,6 +317,9 @@ export type EventRecord = {
   /** Chains the run's events: the hash of this one covers the hash of the one before it. */
   readonly hash: string;
 };
+
+/** Which events of a run: those after one, at most so many. */
+export type EventRange = { readonly after?: number; readonly limit?: number };
 
 export type NewStep = {
   readonly path: StepPath;

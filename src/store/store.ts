@@ -37,6 +37,7 @@ import type {
   CheckpointRecord,
   CheckpointSnapshot,
   Conversation,
+  EventRange,
   EventRecord,
   GranularState,
   LineageRecord,
@@ -248,10 +249,7 @@ export interface StoreReader {
   readGranularState(runId: string, stepName: string): Promise<GranularState | null>;
   /** The bytes of a blob that this run refers to; null when it is gone or was never this run's. */
   readBlob(runId: string, blobId: string): Promise<Uint8Array | null>;
-  listEvents(
-    runId: string,
-    options?: { readonly after?: number; readonly limit?: number },
-  ): Promise<readonly EventRecord[]>;
+  listEvents(runId: string, options?: EventRange): Promise<readonly EventRecord[]>;
   /** The run's session: its slices by name, each with all of its values. */
   readSession(runId: string): Promise<readonly StoredSlice[]>;
   /** Whether the present session has what this call told it. */
@@ -278,6 +276,8 @@ export interface StoreReader {
   readArtifact(runId: string, name: string): Promise<Uint8Array | null>;
   /** How many step instances and tool calls the run has. */
   countWork(runId: string): Promise<{ readonly steps: number; readonly toolCalls: number }>;
+  /** What is wrong with the database itself, in sentences; nothing where all is well. It reads the whole of it. */
+  checkIntegrity(): Promise<readonly string[]>;
   /** Looks whether the run's events, receipts and blobs are what was written, and names each row that is not. */
   verify(runId: string): Promise<Verification>;
 }

@@ -26,7 +26,8 @@ export function keepArtifact(
     size,
     Buffer.from(hash, "hex"),
   );
-  recordEvent(database, run, now, "artifact.kept", { step, name, size, artifact: digestOf(hash, size) });
+  const artifact = digestOf(hash, size, stepKey, now);
+  recordEvent(database, run, now, "artifact.kept", { step, name, size, artifact });
   return { name, size, hash, stepPath: step, at: now };
 }
 
@@ -62,5 +63,5 @@ export function artifactRow(name: string): string {
 }
 
 export function storedArtifactDigest(row: Row): string {
-  return digestOf(row.hex("blob_hash"), row.int("size"));
+  return digestOf(row.hex("blob_hash"), row.int("size"), row.optionalInt("step_no"), row.int("created_at"));
 }

@@ -5,6 +5,7 @@ import type { Database } from "./database.ts";
 import { assertNextTurn, granularState } from "./granular-state.ts";
 import { fencedStep, recordEvent, stepHead } from "./run-row.ts";
 import { turnNo } from "./turn-number.ts";
+import { partWaitsFromCalls } from "./wait-intents.ts";
 
 /** Gives up a response that was journaled and whose calls have not gone out. What it cost is kept with the other tries. */
 export function dropTurn(database: Database, now: number, fence: Fence, dropped: DroppedTurn): void {
@@ -26,19 +27,7 @@ export function dropTurn(database: Database, now: number, fence: Fence, dropped:
     throw new ConfigurationError(
       `${what} cannot be dropped: one of its calls was dispatched or is settled. Resume it as it is, or go on from a milestone.`,
     );
-  database.run(
-    "UPDATE waits SET status = 'withdrawn', answered_at = ?, call_no = NULL WHERE run_no = ? AND call_no BETWEEN ? AND ? AND status = 'open'",
-    now,
-    run.runNo,
-    first,
-    last,
-  );
-  database.run(
-    "UPDATE waits SET call_no = NULL WHERE run_no = ? AND call_no BETWEEN ? AND ?",
-    run.runNo,
-    first,
-    last,
-  );
+  const waits = partWaitsFromCalls(database, run, now, first, last);
   if (turn.int("calls") > 0)
     database.run("DELETE FROM tool_calls WHERE call_no BETWEEN ? AND ?", first, last);
   database.run(
@@ -58,5 +47,10 @@ export function dropTurn(database: Database, now: number, fence: Fence, dropped:
   );
   // What is kept of the step in memory has that response.
   run.steps.delete(stepKey);
-  recordEvent(database, run, now, "turn.dropped", { step: path, turn: turnIndex, calls: turn.int("calls") });
+  recordEvent(database, run, now, "turn.dropped", {
+    step: path,
+    turn: turnIndex,
+    calls: turn.int("calls"),
+    ...(waits.length === 0 ? {} : { waits }),
+  });
 }

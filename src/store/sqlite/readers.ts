@@ -83,8 +83,18 @@ export function countWork(database: Database, runId: string): { steps: number; t
 }
 
 export function isCancelRequested(database: Database, runId: string): boolean {
-  const row = database.get("SELECT cancel_requested_at FROM runs WHERE run_id = ?", runId);
+  const runNo = requireRunNo(database, runId);
+  const row = database.get("SELECT cancel_requested_at FROM runs WHERE run_no = ?", runNo);
   return row !== null && row.optionalInt("cancel_requested_at") !== null;
+}
+
+/** By SQLite's own check, and by the references between rows. */
+export function checkIntegrity(database: Database): string[] {
+  const damage = database.all("PRAGMA integrity_check(20)").map((row) => row.text("integrity_check"));
+  const orphans = database
+    .all('SELECT DISTINCT "table" AS child, parent FROM pragma_foreign_key_check')
+    .map((row) => `A row of ${row.text("child")} refers to one of ${row.text("parent")} that is not there.`);
+  return [...damage.filter((line) => line !== "ok"), ...orphans];
 }
 
 export function listModelCalls(database: Database, runId: string): ModelCallRecord[] {

@@ -103,7 +103,7 @@ export function claimRun(
   if (isHeld(row, lock, now)) return { kind: "busy", owner: row.owner ?? "", until: row.leaseUntil };
   // Its worker died before it saw that somebody wanted it to end. Only who wants a cancelled run goes on with it.
   if (row.cancelRequestedAt !== null && !options.from.includes("cancelled"))
-    endAbandoned(database, lock, now, row, "somebody");
+    endAbandoned(database, lock, now, row, whoWantsItToEnd(database, row));
   const run = getRun(database, runId);
   if (run !== null && !options.from.includes(row.status)) return { kind: "refused", run };
 
@@ -229,6 +229,11 @@ export function requestCancel(
   }
   const inDoubt = endAbandoned(database, lock, now, row, by);
   return { kind: "ended", run: getRun(database, runId) as RunRecord, inDoubt };
+}
+
+function whoWantsItToEnd(database: Database, { runNo }: RunRow): string {
+  const row = database.get("SELECT cancel_requested_by FROM runs WHERE run_no = ?", runNo);
+  return row?.optionalText("cancel_requested_by") ?? "somebody";
 }
 
 /** Ends a run that nobody has, as a new owner would find it: what the last one had under way may have happened. */

@@ -304,13 +304,9 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => readBlob(this.#database, requireRunNo(this.#database, runId), blobId));
   }
 
-  listEvents(
-    runId: string,
-    options: { readonly after?: number; readonly limit?: number } = {},
-  ): Promise<readonly contract.EventRecord[]> {
-    return this.#read(() =>
-      readers.listEvents(this.#database, runId, options.after ?? 0, options.limit ?? 10_000),
-    );
+  listEvents(runId: string, range: contract.EventRange = {}): Promise<readonly contract.EventRecord[]> {
+    const { after = 0, limit = 10_000 } = range;
+    return this.#read(() => readers.listEvents(this.#database, runId, after, limit));
   }
 
   readSession(runId: string): Promise<readonly contract.StoredSlice[]> {
@@ -367,6 +363,10 @@ export class SqliteStore implements contract.Store {
 
   countWork(runId: string): ReturnType<contract.Store["countWork"]> {
     return this.#read(() => readers.countWork(this.#database, runId));
+  }
+
+  checkIntegrity(): Promise<readonly string[]> {
+    return this.#read(() => readers.checkIntegrity(this.#database));
   }
 
   verify(runId: string): Promise<contract.Verification> {

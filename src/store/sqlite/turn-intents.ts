@@ -43,10 +43,11 @@ export function openTurn(database: Database, now: number, fence: Fence, opening:
   const state = granularState(database, run, stepKey);
   assertNextTurn(state, turnIndex);
   const opened = openModelCall(database, run, now, opening, state);
+  const step = stepHead(database, run, stepKey).path;
   const facts: JsonObject =
     opened.kind === "denied"
-      ? { turn: turnIndex, unit: opened.unit, wanted: opened.wanted, remaining: opened.remaining }
-      : { turn: turnIndex, attempt: opened.attempt, reserved: opened.reserved };
+      ? { step, turn: turnIndex, unit: opened.unit, wanted: opened.wanted, remaining: opened.remaining }
+      : { step, turn: turnIndex, attempt: opened.attempt, reserved: opened.reserved };
   recordEvent(database, run, now, opened.kind === "denied" ? "turn.denied" : "turn.opened", facts);
   return opened;
 }
@@ -58,6 +59,8 @@ export function acceptDivergence(
   { stepKey, fingerprint, why }: AcceptedDivergence,
 ): void {
   const run = fencedStep(database, fence, stepKey);
+  // It refuses a step without turns, which has no fingerprint yet.
+  granularState(database, run, stepKey);
   pin(database, stepKey, fingerprint);
   recordEvent(database, run, now, "divergence.accepted", {
     step: stepHead(database, run, stepKey).path,
@@ -89,7 +92,8 @@ export function settleModelCall(
 ): void {
   const run = fencedStep(database, fence, settlement.stepKey);
   settleFailedCall(database, run, now, settlement);
-  recordEvent(database, run, now, "model.settled", chargeFacts(settlement));
+  const step = stepHead(database, run, settlement.stepKey).path;
+  recordEvent(database, run, now, "model.settled", { step, ...chargeFacts(settlement) });
 }
 
 export function journalResponse(database: Database, now: number, fence: Fence, journal: TurnJournal): void {

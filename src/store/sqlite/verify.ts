@@ -97,6 +97,7 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
     for (const [row, digest] of list(data.rows).map(list)) if (typeof row === "string") tell(row, digest);
   if (type === "artifact.kept" && typeof data.name === "string") tell(artifactRow(data.name), data.artifact);
   if (type === "run.succeeded") tell("run output", data.output);
+  if (type === "wait.answered") tell(waitRow(runId, data.wait), data.answer);
   for (const doubt of list(data.inDoubt)) {
     if (!isJsonObject(doubt) || typeof doubt.step !== "string") continue;
     const id = toolCallId(runId, doubt.step, Number(doubt.turn), Number(doubt.call));
@@ -109,6 +110,7 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
   if (type === "turn.dropped") {
     digests.delete(`turn ${runId}/${step}#${turn}`);
     for (let i = 1; i <= Number(data.calls); i++) digests.delete(`call ${call(i)}`);
+    for (const [wait, digest] of list(data.waits).map(list)) tell(waitRow(runId, wait), digest);
     return;
   }
   tell(`turn ${runId}/${step}#${turn}`, data.response);
@@ -122,11 +124,14 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
     const [index, digest] = list(receipt);
     tell(`receipt ${call(index)}`, digest);
   }
-  if (type === "wait.answered") tell(`wait ${waitId(runId, Number(data.wait))}`, data.answer);
 }
 
 function tryRow(id: string, attempt: number): string {
   return `try ${attempt} of ${id}`;
+}
+
+function waitRow(runId: string, index: Json | undefined): string {
+  return `wait ${waitId(runId, Number(index))}`;
 }
 
 /** Every row that an event has to tell of, and its digest as it stands. */
@@ -168,7 +173,7 @@ export function readRows(database: Database, runNo: number, runId: string): Map<
   readSessionRows(database, runNo, runId, rows);
   const waits = "SELECT * FROM waits WHERE run_no = ? AND answer IS NOT NULL";
   for (const row of database.iterate(waits, runNo))
-    rows.set(`wait ${waitId(runId, row.int("wait_index"))}`, storedAnswerDigest(row));
+    rows.set(waitRow(runId, row.int("wait_index")), storedAnswerDigest(row));
   return rows;
 }
 

@@ -16,6 +16,7 @@ import {
   runOfCall,
 } from "./found-wait.ts";
 import { endWaiting, raiseBudget } from "./run-budgets.ts";
+import type { RunHead } from "./run-head.ts";
 import { type RunRow, saveRun } from "./run-row.ts";
 import { callNoAt, hasReceipt, receiptFacts, withdrawWaits, writeAnyReceipt } from "./tool-call-rows.ts";
 import { argumentsHashOf, storedAnswerDigest } from "./wait-readers.ts";
@@ -134,7 +135,7 @@ export function answer(database: Database, now: number, id: string, value: Json,
   assertJson(value, "The answer");
   const answered = { as: "answered", value } as const;
   if (wait.kind === "budget") {
-    raiseBudget(run, now, wait.subject.budget, typeof value === "string" ? Number(value) : value);
+    raiseBudget(run, now, wait.subject.budget, numberOf(value));
     closeWait(database, run, now, wait, answered, person);
     return;
   }
@@ -157,6 +158,11 @@ export function answer(database: Database, now: number, id: string, value: Json,
   closeWait(database, run, now, wait, answered, person, (call) =>
     settleCall(database, run, now, call, { status: "failed", output, errorCode: "answered", uncertain }),
   );
+}
+
+/** People write numbers as texts. A text without a number in it is none. */
+function numberOf(value: Json): Json {
+  return typeof value === "string" && value.trim() !== "" ? Number(value) : value;
 }
 
 /** Whoever asked with answers to choose from can do nothing with another one. */
@@ -298,8 +304,31 @@ function closeWait(
   });
 }
 
+/**
+ * These calls are to be no more: what is still asked about them is withdrawn, and what was said of them is kept, about no
+ * call. Gives the numbers of those answers, each with its digest as it is from now on.
+ */
+export function partWaitsFromCalls(
+  database: Database,
+  run: RunHead,
+  now: number,
+  firstCallNo: number,
+  lastCallNo: number,
+): Json[] {
+  const calls = [run.runNo, firstCallNo, lastCallNo] as const;
+  const about = "WHERE run_no = ? AND call_no BETWEEN ? AND ?";
+  const answered = database.all(`SELECT wait_index FROM waits ${about} AND answer IS NOT NULL`, ...calls);
+  database.run(
+    `UPDATE waits SET status = 'withdrawn', answered_at = ? ${about} AND status = 'open'`,
+    now,
+    ...calls,
+  );
+  database.run(`UPDATE waits SET call_no = NULL ${about}`, ...calls);
+  return answered.map((row) => [row.int("wait_index"), answerDigest(database, run, row.int("wait_index"))]);
+}
+
 /** Who said what, and about which arguments. */
-function answerDigest(database: Database, run: RunRow, index: number): string {
+function answerDigest(database: Database, run: RunHead, index: number): string {
   const row = database.get("SELECT * FROM waits WHERE run_no = ? AND wait_index = ?", run.runNo, index);
   if (row === null) throw new Error(`Wait ${index} of run ${run.runId} is gone.`);
   return storedAnswerDigest(row);

@@ -1,0 +1,21 @@
+import { answered } from "../answered.ts";
+import type { Command } from "../command.ts";
+import { withExistingStore } from "../command-store.ts";
+import { findWait } from "../find-wait.ts";
+import { formatValue } from "../format.ts";
+import { BY_OPTION, personOf } from "../person.ts";
+
+export const approve: Command = {
+  name: "approve",
+  summary: "Let a tool call run, with just the arguments that were shown",
+  arguments: [{ name: "wait", summary: "its id; or its run, where that asks one question" }],
+  options: [BY_OPTION],
+  example: "pawl approve q-1~1",
+  execute: (context, input) =>
+    withExistingStore(context, input, async (store) => {
+      const { waitId, runId, subject } = await findWait(store, input.argument("wait"));
+      await store.approve(waitId, personOf(context, input));
+      const call = `${formatValue(subject.tool ?? null)} with ${formatValue(subject.arguments ?? null)}`;
+      return answered(context, input, store, runId, `Approved ${waitId}: ${call}.`);
+    }),
+};

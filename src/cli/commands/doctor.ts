@@ -1,0 +1,73 @@
+import { existsSync } from "node:fs";
+import { openStore } from "../../store/open-store.ts";
+import type { CliContext } from "../cli-context.ts";
+import type { Command, CommandInput } from "../command.ts";
+import { fileOfStore, storeAddress } from "../command-store.ts";
+import { paint, paintStatus } from "../format.ts";
+import { configHealth, diskHealth, failed, type Health, ok, problem, runHealth } from "../health-checks.ts";
+import { cleanLine, pad, wrap } from "../terminal-text.ts";
+
+export const doctor: Command = {
+  name: "doctor",
+  summary: "Look whether everything is in order, and say what to do where it is not",
+  arguments: [],
+  options: [],
+  example: "pawl doctor",
+  execute: async (context, input) => {
+    const checks = [
+      ok("node", process.versions.node),
+      await configHealth(context, input),
+      ...(await storeHealth(context, input)),
+    ];
+    return {
+      exitCode: checks.some(({ status }) => status === "fail") ? 1 : 0,
+      document: { checks },
+      text: checks.map((check) => checkText(context, check)).join(""),
+    };
+  },
+};
+
+/** The store, and what is in it, as far as it can be reached. */
+async function storeHealth(context: CliContext, input: CommandInput): Promise<readonly Health[]> {
+  let url: string;
+  try {
+    url = await storeAddress(context, input);
+  } catch {
+    return [
+      problem("store", "fail", "where it is, the configuration would say", "mend the configuration first"),
+    ];
+  }
+  const file = fileOfStore(url);
+  if (file !== null && !existsSync(file))
+    return [ok("store", `none at ${file} yet: the first run makes it`), await diskHealth(file)];
+  const disk = file === null ? [] : [await diskHealth(file)];
+  try {
+    const store = await openStore(url);
+    try {
+      // Opening it checks both, and refuses where one does not hold.
+      const durable = ok("durability", "journal_mode WAL and synchronous FULL hold");
+      const runs = await runHealth(store, input, context.clock.now());
+      return [ok("store", url), ...disk, ...(file === null ? [] : [durable]), ...runs];
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    return [failed("store", error), ...disk];
+  }
+}
+
+const NAME_COLUMNS = 10;
+const STATUS_COLUMNS = 4;
+
+function checkText(context: CliContext, { name, status, what, remedy }: Health): string {
+  const paints = paint(context);
+  const lead = STATUS_COLUMNS + NAME_COLUMNS + 4;
+  const room = Math.max(8, context.stdout.columns - lead);
+  const blank = " ".repeat(lead);
+  const lines = [
+    ...wrap(cleanLine(what), room),
+    ...(remedy === null ? [] : wrap(cleanLine(`→ ${remedy}`), room)),
+  ];
+  const head = `${paintStatus(paints, status, pad(status, STATUS_COLUMNS))}  ${pad(name, NAME_COLUMNS)}  `;
+  return lines.map((line, index) => `${index === 0 ? head : blank}${line}\n`).join("");
+}

@@ -1,0 +1,83 @@
+import type { Fork } from "../../engine/fork-run.ts";
+import { Runner } from "../../engine/runner.ts";
+import type { CliContext } from "../cli-context.ts";
+import type { Command, CommandEnd, CommandInput } from "../command.ts";
+import { commandHint } from "../command-hint.ts";
+import { withExistingStore } from "../command-store.ts";
+import { loadConfig } from "../config-file.ts";
+import { callDocument, runDocument } from "../documents.ts";
+import { findRun } from "../find-run.ts";
+import { counted } from "../format.ts";
+import { formatNextSteps } from "../next-steps.ts";
+import { callColumns } from "../run-report-text.ts";
+import { pipelineNamed } from "../run-target.ts";
+import { runnerOptions } from "../run-work.ts";
+import { formatTable } from "../table.ts";
+import { paragraph } from "../terminal-text.ts";
+import { WrongUseError } from "../wrong-use-error.ts";
+
+export const fork: Command = {
+  name: "fork",
+  summary: "Make a new run that goes on from a turn of another, with its receipts up to there",
+  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
+  options: [
+    { flags: "--at-turn <n>", summary: "the last turn that it takes over; needed" },
+    {
+      flags: "--step <path>",
+      summary: "the step whose turns are meant; the last one that has so many, unless said",
+    },
+    { flags: "--run-id <id>", summary: "names the new run" },
+  ],
+  example: "pawl fork q-1 --at-turn 3",
+  execute: async (context, input) => {
+    const atTurn = input.wholeNumber("atTurn", 1);
+    if (atTurn === null) throw new WrongUseError("Say where to fork it: add --at-turn <n>.");
+    const [step, runId] = [input.text("step"), input.text("runId")];
+    const loaded = await loadConfig(context, input.text("config") ?? undefined);
+    return withExistingStore(context, input, async (store) => {
+      const parent = await findRun(store, input.argument("run"));
+      const pipeline = pipelineNamed(loaded, parent.pipeline);
+      const runner = new Runner(pipeline, runnerOptions({ context, input, store, loaded, pipeline }));
+      const made = await runner.fork(parent.runId, {
+        atTurn,
+        ...(step === null ? {} : { step }),
+        ...(runId === null ? {} : { runId }),
+      });
+      return forkEnd(context, input, parent.runId, atTurn, made);
+    });
+  },
+};
+
+function forkEnd(
+  context: CliContext,
+  input: CommandInput,
+  parent: string,
+  atTurn: number,
+  { run, laterEffects }: Fork,
+): CommandEnd {
+  const { runId } = run;
+  const next = [{ what: "Start it", commands: [commandHint(input, "resume", runId)] }];
+  const { columns } = context.stdout;
+  const made = paragraph(
+    `Run ${runId} is a fork of ${parent} at turn ${atTurn}: it has the receipts up to there, and is not started.`,
+    columns,
+  );
+  const warning =
+    laterEffects.length === 0
+      ? paragraph(`After that turn ${parent} has changed nothing outside.`, columns)
+      : `${paragraph(
+          `After that turn ${parent} has had ${counted(laterEffects.length, "effect")} outside, which the fork may have again:`,
+          columns,
+        )}${formatTable(context, callColumns(), laterEffects)}`;
+  return {
+    exitCode: 0,
+    document: {
+      run: runDocument(run, context.clock.now()),
+      parent,
+      atTurn,
+      laterEffects: laterEffects.map(callDocument),
+      next,
+    },
+    text: `${made}${warning}${formatNextSteps(context, next)}`,
+  };
+}

@@ -1,0 +1,37 @@
+import type { Command } from "../command.ts";
+import { withExistingStore } from "../command-store.ts";
+import { counted, formatBytes } from "../format.ts";
+import { paragraph } from "../terminal-text.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const DEFAULT_DAYS = 30;
+
+export const gc: Command = {
+  name: "gc",
+  summary: "Delete large results and artifacts of runs that ended long ago",
+  arguments: [],
+  options: [
+    { flags: "--dry-run", summary: "say what would go, and delete nothing" },
+    { flags: "--older-than <days>", summary: `ended more days ago than this (${DEFAULT_DAYS} unless said)` },
+    { flags: "--max-bytes <n>", summary: "and the oldest of the rest, until no more than this is left" },
+  ],
+  example: "pawl gc --dry-run --older-than 7",
+  execute: (context, input) =>
+    withExistingStore(context, input, async (store) => {
+      const dryRun = input.flag("dryRun");
+      const days = input.wholeNumber("olderThan", 0) ?? DEFAULT_DAYS;
+      const maxBytes = input.wholeNumber("maxBytes", 0) ?? Number.MAX_SAFE_INTEGER;
+      const { blobs, bytes } = await store.collectBlobs({ olderThanMs: days * DAY_MS, maxBytes, dryRun });
+      const what = `${counted(blobs, "blob")} (${formatBytes(bytes)})`;
+      return {
+        exitCode: 0,
+        document: { dryRun, olderThanDays: days, blobs, bytes },
+        text: paragraph(
+          dryRun
+            ? `${what} would go. Nothing was deleted: leave out --dry-run to do it.`
+            : `Deleted ${what} of runs that have ended; their history and receipts stay.`,
+          context.stdout.columns,
+        ),
+      };
+    }),
+};

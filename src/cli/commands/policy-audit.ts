@@ -1,0 +1,92 @@
+import type { PawlConfig } from "../../engine/config.ts";
+import type { CliContext } from "../cli-context.ts";
+import type { Command } from "../command.ts";
+import { loadConfig } from "../config-file.ts";
+import { counted } from "../format.ts";
+import { formatFacts, formatTable } from "../table.ts";
+import { cleanLine, paragraph } from "../terminal-text.ts";
+import { betterLine, type KnownTool, toolsOf } from "../tool-advice.ts";
+
+export type ConfiguredTool = KnownTool & { readonly pipeline: string };
+
+/** Every tool of every configured pipeline. */
+export function configuredTools({ pipelines = {}, policy = {} }: PawlConfig): readonly ConfiguredTool[] {
+  return Object.entries(pipelines).flatMap(([pipeline, target]) =>
+    toolsOf(target, policy).map((tool) => ({ ...tool, pipeline })),
+  );
+}
+
+export const policyAudit: Command = {
+  name: "policy audit",
+  summary: "List the tools of every configured pipeline, each with its class and why",
+  arguments: [],
+  options: [],
+  example: "pawl policy audit",
+  execute: async (context, input) => {
+    const { config, path } = await loadConfig(context, input.text("config") ?? undefined);
+    const tools = configuredTools(config);
+    return {
+      exitCode: 0,
+      document: {
+        config: path,
+        tools: tools.map((each) => ({
+          pipeline: each.pipeline,
+          step: each.step,
+          tool: each.name,
+          ...each.classification,
+          advice: betterLine(each),
+        })),
+      },
+      text: tools.length === 0 ? paragraph(nothing(path), context.stdout.columns) : auditText(context, tools),
+    };
+  },
+};
+
+function auditText(context: CliContext, tools: readonly ConfiguredTool[]): string {
+  const table = formatTable(
+    context,
+    [
+      { title: "tool", value: ({ name }) => name, rank: 0, atLeast: 12 },
+      { title: "effect", value: ({ classification }) => classification.effect, rank: 0 },
+      {
+        title: "recovery",
+        value: ({ classification }) => classification.recovery,
+        rank: 0,
+        paint: (paints, text, { classification }) =>
+          classification.recovery === "opaque" ? paints.yellow(text) : text,
+      },
+      { title: "pipeline", value: ({ pipeline }) => pipeline, rank: 2, atLeast: 8 },
+      { title: "why", value: ({ classification }) => classification.reason, rank: 1, atLeast: 16 },
+    ],
+    tools,
+  );
+  return `${table}${adviceText(context, tools)}${paragraph(
+    "What the code of a step calls by itself is not listed: it is known only when it is called.",
+    context.stdout.columns,
+  )}`;
+}
+
+/** Each advice once, with the tools that it is for. */
+function adviceText(context: CliContext, tools: readonly ConfiguredTool[]): string {
+  const byAdvice = Map.groupBy(tools, betterLine);
+  const lines = [...byAdvice].flatMap(([advice, group]) => {
+    if (advice === null) return [];
+    const names = [...new Set(group.map(({ name }) => cleanLine(name)))];
+    return [
+      `\n${paragraph(
+        `A crash in the middle of ${counted(names.length, "tool")} would be a question to a person. Say in the definition what may be done instead:`,
+        context.stdout.columns,
+      )}${formatFacts(context, [
+        ["tools", names.join(", ")],
+        ["add", advice],
+      ])}`,
+    ];
+  });
+  return lines.length === 0 ? "" : `${lines.join("")}\n`;
+}
+
+function nothing(path: string | null): string {
+  return path === null
+    ? "There is no pawl.config.ts here or above: name one with --config."
+    : `No agent of a pipeline in ${cleanLine(path)} has a tool.`;
+}

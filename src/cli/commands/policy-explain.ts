@@ -1,0 +1,45 @@
+import { classifyTool } from "../../core/tool-classification.ts";
+import type { Command } from "../command.ts";
+import { loadConfig } from "../config-file.ts";
+import { formatFacts } from "../table.ts";
+import { cleanLine } from "../terminal-text.ts";
+import { betterLine } from "../tool-advice.ts";
+import { configuredTools } from "./policy-audit.ts";
+
+export const policyExplain: Command = {
+  name: "policy explain",
+  summary: "Say why a tool has its class, and what a crash in it would mean",
+  arguments: [{ name: "tool", summary: "its name: one that is configured, or any other" }],
+  options: [{ flags: "--namespace <server>", summary: "the MCP server that it comes from" }],
+  example: "pawl policy explain GMAIL_SEND_EMAIL",
+  execute: async (context, input) => {
+    const name = input.argument("tool");
+    const server = input.text("namespace");
+    const { config } = await loadConfig(context, input.text("config") ?? undefined);
+    const configured = configuredTools(config).find(
+      (each) => each.name === name && (server === null || each.tool.server === server),
+    );
+    const { effect, recovery, rule, reason } =
+      configured?.classification ??
+      classifyTool({ name, declaredEffect: null, declaredRecovery: null, server }, config.policy ?? {});
+    const advice = configured === undefined ? null : betterLine(configured);
+    const where = configured === undefined ? null : `${configured.pipeline}, step ${configured.step}`;
+    return {
+      exitCode: 0,
+      document: { tool: name, namespace: server, foundIn: where, effect, recovery, rule, reason, advice },
+      text: `${cleanLine(name)}\n${formatFacts(context, [
+        ["effect", `${effect}: ${cleanLine(reason)}`],
+        ["recovery", `${recovery}: ${RECOVERY[recovery]}`],
+        ["found in", where === null ? "no configured pipeline: judged by its name" : cleanLine(where)],
+        advice === null ? null : ["better", advice],
+      ])}`,
+    };
+  },
+};
+
+const RECOVERY = {
+  repeat: "after a crash it is run again",
+  keyed: "after a crash it is run again with the same key",
+  reconcile: "after a crash its service is asked whether it happened",
+  opaque: "after a crash in the middle of it, a person is asked whether it happened",
+} as const;

@@ -1,0 +1,43 @@
+import type { Command } from "../command.ts";
+import { withExistingStore } from "../command-store.ts";
+import { callDocument } from "../documents.ts";
+import { findRun } from "../find-run.ts";
+import { counted } from "../format.ts";
+import { doubtStep, formatNextSteps } from "../next-steps.ts";
+import { callColumns } from "../run-report-text.ts";
+import { formatTable } from "../table.ts";
+import { paragraph } from "../terminal-text.ts";
+
+export const receipts: Command = {
+  name: "receipts",
+  summary: "List the tool calls of a run, each with what became of it",
+  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
+  options: [
+    { flags: "--tool <name>", summary: "only calls of this tool" },
+    { flags: "--in-doubt", summary: "only calls that nobody knows the outcome of" },
+  ],
+  example: "pawl receipts q-1 --in-doubt",
+  execute: (context, input) =>
+    withExistingStore(context, input, async (store) => {
+      const { runId } = await findRun(store, input.argument("run"));
+      const tool = input.text("tool");
+      const all = await store.listToolCalls(runId);
+      const calls = all.filter(
+        (call) =>
+          (tool === null || call.tool === tool) && (!input.flag("inDoubt") || call.status === "in_doubt"),
+      );
+      const next = calls
+        .filter(({ status }) => status === "in_doubt")
+        .map(({ toolCallId }) => doubtStep(input, toolCallId));
+      const table = formatTable(context, callColumns(), calls);
+      const nothing = `Run ${runId} has no such call among its ${counted(all.length, "tool call")}.`;
+      return {
+        exitCode: 0,
+        document: { runId, calls: calls.map(callDocument), next },
+        text:
+          calls.length === 0
+            ? paragraph(nothing, context.stdout.columns)
+            : table + formatNextSteps(context, next),
+      };
+    }),
+};

@@ -1,0 +1,81 @@
+import { BUDGET_NAMES, type BudgetName } from "../../core/budget.ts";
+import { nearestName } from "../../core/run-spec-spelling.ts";
+import { Runner } from "../../engine/runner.ts";
+import type { ResumeOptions } from "../../engine/runner-options.ts";
+import type { Command, CommandInput } from "../command.ts";
+import { withExistingStore } from "../command-store.ts";
+import { loadConfig } from "../config-file.ts";
+import { driveRun } from "../drive-run.ts";
+import { findRun } from "../find-run.ts";
+import { endOfForecast } from "../forecast-text.ts";
+import { pipelineNamed } from "../run-target.ts";
+import { runnerOptions } from "../run-work.ts";
+import { WrongUseError } from "../wrong-use-error.ts";
+
+const BEGINNINGS = ["turn", "milestone", "beginning"] as const;
+
+export const resume: Command = {
+  name: "resume",
+  summary: "Go on with a run",
+  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
+  options: [
+    {
+      flags: "--from <where>",
+      summary: "the next turn (unless said), the last milestone, or the beginning of the step",
+      choices: BEGINNINGS,
+    },
+    { flags: "--dry-run", summary: "say what would be done, and what it may cost, and do nothing" },
+    { flags: "--budget <name=limit>", summary: "a new limit: maxToolCalls=300", isRepeatable: true },
+    { flags: "--redo-turn", summary: "drop the answer that the open turn has, and ask the model again" },
+    { flags: "--accept-divergence <why>", summary: "go on although prompt, model or tools have changed" },
+    { flags: "--reason <why>", summary: "why, for the record" },
+    { flags: "--wait", summary: "wait while another process works on the run" },
+  ],
+  example: "pawl resume q-1 --budget maxToolCalls=300",
+  execute: async (context, input) => {
+    const asked = resumeOptions(input);
+    const loaded = await loadConfig(context, input.text("config") ?? undefined);
+    return withExistingStore(context, input, async (store) => {
+      const { runId, pipeline: name } = await findRun(store, input.argument("run"));
+      const pipeline = pipelineNamed(loaded, name);
+      const work = { context, input, store, loaded, pipeline };
+      if (input.flag("dryRun")) {
+        const runner = new Runner(pipeline, runnerOptions(work));
+        return endOfForecast(context, input, await runner.forecast(runId, asked));
+      }
+      return driveRun(work, (runner, options) => runner.resume(runId, { ...asked, ...options }));
+    });
+  },
+};
+
+function resumeOptions(input: CommandInput): ResumeOptions {
+  const from = BEGINNINGS.find((each) => each === input.text("from"));
+  const reason = input.text("reason");
+  const acceptDivergence = input.text("acceptDivergence");
+  return {
+    wait: input.flag("wait"),
+    redoTurn: input.flag("redoTurn"),
+    budgets: Object.fromEntries(input.list("budget").map(budgetOf)),
+    ...(from === undefined ? {} : { from }),
+    ...(reason === null ? {} : { reason }),
+    ...(acceptDivergence === null ? {} : { acceptDivergence }),
+  };
+}
+
+/** `maxToolCalls=300`, or as a job file may write it: `max_tool_calls=300`. */
+function budgetOf(text: string): readonly [BudgetName, number] {
+  const [, written = "", limit = ""] = /^([^=]*)=(.*)$/.exec(text) ?? [];
+  const name = BUDGET_NAMES.find((each) => each.toLowerCase() === written.replaceAll("_", "").toLowerCase());
+  if (name === undefined) throw unknownBudget(text, written);
+  const value = limit.trim() === "" ? Number.NaN : Number(limit);
+  if (Number.isFinite(value) && value > 0) return [name, value];
+  throw new WrongUseError(`--budget ${text} has no limit above 0: write --budget ${name}=300.`);
+}
+
+function unknownBudget(text: string, written: string): WrongUseError {
+  if (written === "")
+    return new WrongUseError(`--budget ${text} names no budget: write --budget maxToolCalls=300.`);
+  const nearest = nearestName(written, BUDGET_NAMES);
+  const meant = nearest === null ? `use ${BUDGET_NAMES.join(", ")}.` : `did you mean ${nearest}?`;
+  return new WrongUseError(`There is no budget ${JSON.stringify(written)}: ${meant}`);
+}

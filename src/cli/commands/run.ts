@@ -1,0 +1,149 @@
+import { canonicalHash } from "../../core/canonical-json.ts";
+import { RunNotFoundError } from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
+import type { RunSpecInput } from "../../core/run-spec-input.ts";
+import { assertSameSpec } from "../../engine/run-contract.ts";
+import { openStore } from "../../store/open-store.ts";
+import type { RunRecord } from "../../store/store.ts";
+import type { Command, CommandEnd, CommandInput } from "../command.ts";
+import { loadConfig, resolveStore } from "../config-file.ts";
+import { driveRun } from "../drive-run.ts";
+import { formatAgo } from "../format.ts";
+import { readInput } from "../run-input.ts";
+import { findTarget, needsInput, type RunTarget } from "../run-target.ts";
+import type { RunWork } from "../run-work.ts";
+import { WrongUseError } from "../wrong-use-error.ts";
+
+export const run: Command = {
+  name: "run",
+  summary: "Start a run, or go on with it",
+  arguments: [{ name: "pipeline", summary: "a pipeline of pawl.config.ts, or a job file" }],
+  options: [
+    {
+      flags: "--input <text>",
+      summary: "what it is given; @file reads a file, as JSON where it is named so",
+    },
+    { flags: "--run-id <id>", summary: "the id of the run; where there is one, go on with it" },
+    { flags: "--resume", summary: "go on with the newest run that was interrupted, failed or waits" },
+    { flags: "--fresh", summary: "a new run, even where one with the same input was interrupted" },
+    { flags: "--wait", summary: "wait while another process works on the run" },
+  ],
+  example: "pawl run report --input 'Quantum computing'",
+  execute: async (context, input) => {
+    assertTogether(input);
+    const loaded = await loadConfig(context, input.text("config") ?? undefined);
+    const target = await findTarget(context.cwd, loaded, input.argument("pipeline"));
+    const store = await openStore(resolveStore(context, loaded, input.text("store") ?? undefined));
+    try {
+      const work = { context, input, store, loaded, pipeline: target.pipeline };
+      return await (input.flag("resume") ? goOn(work, target) : start(work, target));
+    } finally {
+      await store.close();
+    }
+  },
+};
+
+function assertTogether(input: CommandInput): void {
+  if (!input.flag("fresh")) return;
+  const other = input.flag("resume") ? "--resume" : input.text("runId") === null ? null : "--run-id";
+  if (other === null) return;
+  throw new WrongUseError(`--fresh starts a new run, and ${other} names one: leave one of them out.`);
+}
+
+/** A new run, or the one of that id; without an id, one of the same pipeline and input whose process died. */
+async function start(work: RunWork, target: RunTarget): Promise<CommandEnd> {
+  const { input, store } = work;
+  const runId = input.text("runId");
+  const existing = runId === null ? null : await store.getRun(runId);
+  const given = await givenInput(work, target, existing);
+  const spec = existing === null || target.spec !== null ? specOf(work, target, given) : null;
+  return driveRun(work, (runner, options) =>
+    runner.run(given, {
+      ...options,
+      wait: input.flag("wait"),
+      fresh: input.flag("fresh"),
+      ...(runId === null ? {} : { runId }),
+      ...(spec === null ? {} : { spec }),
+    }),
+  );
+}
+
+/** What a run was given, it keeps; a new one is given what the command line says, or else the job. */
+async function givenInput(
+  { context, input, store }: RunWork,
+  { spec, pipeline }: RunTarget,
+  existing: RunRecord | null,
+): Promise<Json> {
+  const text = input.text("input");
+  if (text !== null) return readInput(context.cwd, text);
+  if (existing !== null) return (await store.readRunInput(existing.runId)).input;
+  if (spec !== null) return spec.input ?? spec.objective;
+  if (!needsInput(pipeline)) return null;
+  throw new WrongUseError(
+    `${pipeline.name} begins with an agent, which needs something to work on: give it with --input TEXT or @file.`,
+  );
+}
+
+/** A run without a job has a contract all the same where the configuration limits what runs may use. */
+function specOf({ loaded }: RunWork, { spec, pipeline }: RunTarget, given: Json): RunSpecInput | null {
+  if (spec !== null || loaded.config.budgets === undefined) return spec;
+  const isText = typeof given === "string" && given.trim() !== "";
+  return {
+    objective: isText ? given : `Run ${pipeline.name}.`,
+    pipeline: pipeline.name,
+    budgets: loaded.config.budgets,
+  };
+}
+
+async function goOn(work: RunWork, target: RunTarget): Promise<CommandEnd> {
+  const { context, input, store } = work;
+  const named = input.text("runId");
+  const found = named === null ? await newestUnfinished(work, target) : await store.getRun(named);
+  if (found === null) throw nothingToGoOnWith(target, named);
+  if (target.spec !== null) assertSameSpec(found, target.spec);
+  if (!input.json)
+    context.stderr.write(
+      `going on with run ${found.runId}, which ${REASONS[found.status]} ${formatAgo(found.updatedAt, context.clock.now())}\n`,
+    );
+  return driveRun(work, (runner, options) =>
+    runner.resume(found.runId, { ...options, wait: input.flag("wait") }),
+  );
+}
+
+const REASONS: { readonly [S in RunRecord["status"]]: string } = {
+  queued: "was left",
+  running: "was interrupted",
+  waiting: "began to wait",
+  failed: "failed",
+  succeeded: "succeeded",
+  cancelled: "was cancelled",
+};
+
+/** Of this pipeline and this job; and of this input, where one was given. What a living process has is its own. */
+async function newestUnfinished(
+  { context, input, store }: RunWork,
+  target: RunTarget,
+): Promise<RunRecord | null> {
+  const text = input.text("input");
+  const hash = text === null ? null : canonicalHash(await readInput(context.cwd, text));
+  for (const each of await store.listRuns({ pipeline: target.pipeline.name })) {
+    if (target.spec !== null && each.spec?.objective !== target.spec.objective) continue;
+    if (hash !== null && !Buffer.from(each.inputHash).equals(hash)) continue;
+    if (each.status === "failed" || each.status === "waiting") return each;
+    if (each.status !== "running" && each.status !== "queued") continue;
+    if ((await store.findAbandonedRuns(each.pipeline, each.inputHash)).includes(each.runId)) return each;
+  }
+  return null;
+}
+
+function nothingToGoOnWith({ pipeline, spec }: RunTarget, named: string | null): RunNotFoundError {
+  if (named !== null)
+    return new RunNotFoundError(`There is no run ${named} in this store: \`pawl ls\` lists the runs.`, {
+      runId: named,
+    });
+  const what = spec !== null ? "this job" : `pipeline ${pipeline.name}`;
+  return new RunNotFoundError(
+    `No run of ${what} was interrupted, failed or waits: leave out --resume to start one; \`pawl ls\` lists the runs.`,
+    { runId: "" },
+  );
+}

@@ -1,0 +1,26 @@
+import type { Command } from "../command.ts";
+import { withExistingStore } from "../command-store.ts";
+import { findRun } from "../find-run.ts";
+import { nextSteps } from "../next-steps.ts";
+import { readRunReport, reportDocument } from "../run-report.ts";
+import { reportText } from "../run-report-text.ts";
+
+export const show: Command = {
+  name: "show",
+  summary: "Show one run: what it did, what it used, and what to do next",
+  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
+  options: [],
+  example: "pawl show q-1",
+  execute: (context, input) =>
+    withExistingStore(context, input, async (store) => {
+      const { runId } = await findRun(store, input.argument("run"));
+      const report = await readRunReport(store, runId);
+      const now = context.clock.now();
+      const next = nextSteps(input, report.run, report.waits, report.calls, now);
+      return {
+        exitCode: 0,
+        document: reportDocument(report, now, next),
+        text: reportText(context, report, next),
+      };
+    }),
+};

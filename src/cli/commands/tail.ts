@@ -1,0 +1,110 @@
+import type { EventRecord, StoreReader } from "../../store/store.ts";
+import type { CliContext } from "../cli-context.ts";
+import type { Command, CommandEnd, CommandInput } from "../command.ts";
+import { commandHint } from "../command-hint.ts";
+import { withExistingStore } from "../command-store.ts";
+import { eventDocument } from "../documents.ts";
+import { eventText, isHeartbeat } from "../event-text.ts";
+import { findRun } from "../find-run.ts";
+import { formatTimeOfDay, paint } from "../format.ts";
+import { formatNextSteps } from "../next-steps.ts";
+import { hasEnded } from "../run-status.ts";
+import { cut, pad } from "../terminal-text.ts";
+
+const POLL_MS = 200;
+const TYPE_COLUMNS = 16;
+
+export const tail: Command = {
+  name: "tail",
+  summary: "Print the events of a run; --follow goes on until it ends",
+  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
+  options: [{ flags: "-f, --follow", summary: "go on as they come; with --json, one document a line" }],
+  example: "pawl tail q-1 --follow",
+  execute: (context, input) =>
+    withExistingStore(context, input, async (store) => {
+      const { runId } = await findRun(store, input.argument("run"));
+      if (input.flag("follow")) return follow(context, input, store, runId);
+      const events = await eventsAfter(store, runId, 0);
+      const lines = await Promise.all(events.map((event) => eventLine(context, store, runId, event)));
+      return {
+        exitCode: 0,
+        document: { runId, events: events.map(eventDocument) },
+        text: lines.join(""),
+      };
+    }),
+};
+
+/** Until the run has ended, the reader has left, or somebody presses Ctrl-C. */
+async function follow(
+  context: CliContext,
+  input: CommandInput,
+  store: StoreReader,
+  runId: string,
+): Promise<CommandEnd> {
+  const stop = new AbortController();
+  const forget = context.onInterrupt(() => stop.abort());
+  try {
+    let seen = 0;
+    let isTold = false;
+    for (;;) {
+      // Read before the events: what is written in between is seen in the next round.
+      const run = await store.getRun(runId);
+      const events = await eventsAfter(store, runId, seen);
+      for (const event of events) {
+        const line = input.json
+          ? `${JSON.stringify(eventDocument(event))}\n`
+          : await eventLine(context, store, runId, event);
+        context.stdout.write(line);
+        seen = event.seq;
+      }
+      if (context.stdout.isClosed) return { exitCode: 0, text: "", document: undefined };
+      if (run === null || hasEnded(run)) return ended(context, input, runId, run?.status ?? "gone");
+      if (stop.signal.aborted) return { exitCode: 130, text: "", document: undefined };
+      if (run.status === "waiting" && !isTold) sayWaiting(context, input, runId);
+      isTold = run.status === "waiting";
+      await context.clock.sleep(POLL_MS, stop.signal).catch(() => undefined);
+    }
+  } finally {
+    forget();
+  }
+}
+
+function ended(context: CliContext, input: CommandInput, runId: string, status: string): CommandEnd {
+  const what = `Run ${runId} ${status === "cancelled" ? "was cancelled" : `has ${status}`}`;
+  const next = [{ what, commands: [commandHint(input, "show", runId)] }];
+  return { exitCode: 0, text: formatNextSteps(context, next), document: undefined };
+}
+
+/** On stderr: it is no event. */
+function sayWaiting(context: CliContext, input: CommandInput, runId: string): void {
+  const next = [{ what: `Run ${runId} waits for a person`, commands: [commandHint(input, "waits", runId)] }];
+  if (!input.json) context.stderr.write(formatNextSteps(context, next));
+}
+
+async function eventsAfter(
+  store: StoreReader,
+  runId: string,
+  after: number,
+): Promise<readonly EventRecord[]> {
+  const events: EventRecord[] = [];
+  for (;;) {
+    const page = await store.listEvents(runId, { after: events.at(-1)?.seq ?? after });
+    if (page.length === 0) return events;
+    events.push(...page);
+  }
+}
+
+/** Cut to the terminal; whole for a pipe, where somebody may look for what is at its end. */
+async function eventLine(
+  context: CliContext,
+  store: StoreReader,
+  runId: string,
+  event: EventRecord,
+): Promise<string> {
+  if (isHeartbeat(event)) return "";
+  const { dim } = paint(context);
+  const head = `${formatTimeOfDay(event.at)}  `;
+  const rest = `${pad(event.type, TYPE_COLUMNS)}  ${await eventText(store, runId, event)}`.trimEnd();
+  const room = context.stdout.isTerminal ? context.stdout.columns - head.length : Number.POSITIVE_INFINITY;
+  return `${dim(head)}${cut(rest, room)}\n`;
+}

@@ -1,0 +1,38 @@
+import type { Command } from "../command.ts";
+import { withExistingStore } from "../command-store.ts";
+import { findRun } from "../find-run.ts";
+import { counted } from "../format.ts";
+import { formatTable } from "../table.ts";
+import { paragraph } from "../terminal-text.ts";
+
+export const verify: Command = {
+  name: "verify",
+  summary: "Check that nothing stored of a run was changed, removed or re-ordered",
+  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
+  options: [],
+  example: "pawl verify q-1",
+  execute: (context, input) =>
+    withExistingStore(context, input, async (store) => {
+      const { runId } = await findRun(store, input.argument("run"));
+      const verification = await store.verify(runId);
+      const { events, receipts, blobs, problems } = verification;
+      const seen = `${counted(events, "event")}, ${counted(receipts, "receipt")} and ${counted(blobs, "blob")}`;
+      const list = formatTable(
+        context,
+        [
+          { title: "row", value: ({ row }) => row, rank: 0, atLeast: 16 },
+          { title: "what is wrong", value: ({ what }) => what, rank: 0, atLeast: 16 },
+        ],
+        problems,
+      );
+      const isIntact = problems.length === 0;
+      const text = isIntact
+        ? `Run ${runId} is as it was written: ${seen}.`
+        : `Run ${runId} is not as it was written: ${counted(problems.length, "problem")} in ${seen}. Restore the database from a backup before you resume this run.`;
+      return {
+        exitCode: isIntact ? 0 : 1,
+        document: verification,
+        text: paragraph(text, context.stdout.columns) + (isIntact ? "" : list),
+      };
+    }),
+};

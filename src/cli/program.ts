@@ -1,0 +1,161 @@
+import { readFileSync } from "node:fs";
+import { type Argument, CommanderError, Option, Command as Parser } from "commander";
+import type { CliContext } from "./cli-context.ts";
+import { type Command, type CommandArgument, CommandInput, type CommandOption } from "./command.ts";
+import { commands, groups } from "./commands.ts";
+import { reportError } from "./report-error.ts";
+import { WrongUseError } from "./wrong-use-error.ts";
+
+/** Understood by every command, before or after its name. */
+const GLOBAL_OPTIONS: readonly CommandOption[] = [
+  { flags: "--json", summary: "print one JSON document" },
+  { flags: "--store <url>", summary: "the store, such as file:./pawl.db" },
+  { flags: "--config <file>", summary: "the configuration (pawl.config.ts)" },
+  { flags: "--verbose", summary: "show the stack of an error" },
+  { flags: "--no-color", summary: "no colours" },
+];
+
+type Chosen = { readonly command: Command; readonly input: CommandInput };
+
+/** Runs one command line and resolves to its exit code; what went wrong has been said by then. */
+export async function runCommandLine(argv: readonly string[], context: CliContext): Promise<number> {
+  const flags = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
+  const given = flags.includes("--no-color") ? { ...context, useColour: false } : context;
+  try {
+    const chosen = choose(argv, given);
+    if (chosen === null) return 0;
+    const { command, input } = chosen;
+    const end = await command.execute(given, input);
+    if (!input.json) given.stdout.write(end.text);
+    else if (end.document !== undefined) writeDocument(given, end.document);
+    return end.exitCode;
+  } catch (error) {
+    return reportError(given, error, {
+      json: flags.includes("--json"),
+      verbose: flags.includes("--verbose"),
+    });
+  }
+}
+
+export function writeDocument(context: CliContext, document: unknown): void {
+  context.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
+}
+
+/** What the words ask for; null where they asked for help or the version, which has been shown. */
+function choose(argv: readonly string[], context: CliContext): Chosen | null {
+  const choice: { made: Chosen | null } = { made: null };
+  const program = buildProgram(context, (chosen) => {
+    choice.made = chosen;
+  });
+  try {
+    program.parse([...argv], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0 || error.code === "commander.help") return null;
+    throw wrongUse(error, argv);
+  }
+  return choice.made;
+}
+
+function buildProgram(context: CliContext, chosen: (choice: Chosen) => void): Parser {
+  const program = new Parser("pawl")
+    .description("Durable agents: every turn committed once, every tool call with a receipt.")
+    .version(packageVersion(), "-V, --version", "print the version")
+    .helpOption("-h, --help", "show help")
+    .helpCommand("help [command]", "show the help of a command")
+    .exitOverride()
+    .configureHelp({
+      showGlobalOptions: true,
+      // All of them have options, so saying so says nothing.
+      subcommandTerm: (each) => [each.name(), ...each.registeredArguments.map(argumentTerm)].join(" "),
+    })
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      // What comes here is help for whoever named no command; errors are told by `reportError`.
+      writeErr: (text) => context.stdout.write(text),
+      outputError: () => undefined,
+      getOutHelpWidth: () => context.stdout.columns,
+      getOutHasColors: () => context.useColour,
+    })
+    .addHelpText("after", exampleText("pawl run report --input 'Quantum computing'"));
+  for (const option of GLOBAL_OPTIONS) program.addOption(parserOption(option));
+  for (const command of commands) addCommand(program, command, chosen);
+  return program;
+}
+
+function addCommand(program: Parser, command: Command, chosen: (choice: Chosen) => void): void {
+  const words = command.name.split(" ");
+  const name = words.at(-1) ?? "";
+  const parent = words.length === 1 ? program : groupOf(program, words[0] ?? "");
+  const parser = parent
+    .command(name)
+    .summary(command.summary)
+    .description(`${command.summary}.`)
+    .addHelpText("after", exampleText(command.example));
+  for (const argument of command.arguments) parser.argument(placeholder(argument), argument.summary);
+  for (const option of command.options) parser.addOption(parserOption(option));
+  parser.action(() => {
+    chosen({ command, input: inputOf(command, parser) });
+  });
+}
+
+function groupOf(program: Parser, name: string): Parser {
+  const known = program.commands.find((each) => each.name() === name);
+  if (known !== undefined) return known;
+  const { summary, example } = groups[name] ?? { summary: name, example: `pawl ${name} --help` };
+  const group = program.command(name).summary(summary).description(`${summary}.`);
+  return group.addHelpText("after", exampleText(example));
+}
+
+function exampleText(example: string): string {
+  return `\nExample:\n  ${example}`;
+}
+
+function placeholder({ name, isOptional }: CommandArgument): string {
+  return isOptional ? `[${name}]` : `<${name}>`;
+}
+
+function argumentTerm(argument: Argument): string {
+  return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
+}
+
+function parserOption({ flags, summary, choices, isRepeatable }: CommandOption): Option {
+  const option = new Option(flags, summary);
+  if (choices !== undefined) option.choices(choices);
+  if (isRepeatable)
+    option.argParser((value: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), value]);
+  return option;
+}
+
+function inputOf(command: Command, parser: Parser): CommandInput {
+  const words = command.arguments.flatMap(({ name }, index) => {
+    const value = parser.args[index];
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const options: Record<string, unknown> = parser.optsWithGlobals();
+  return new CommandInput(new Map(words), new Map(Object.entries(options)));
+}
+
+/** Commander's own words, as one sentence that ends with where to look. */
+function wrongUse(error: CommanderError, argv: readonly string[]): WrongUseError {
+  const [first = "", suggestion] = error.message.replace(/^error: /, "").split("\n");
+  const what = first.replace(/\.$/, "");
+  const meant = suggestion === undefined ? "" : ` ${suggestion.replace("(Did", "(did")}`;
+  const help = ["pawl", ...commandWords(argv), "--help"].join(" ");
+  return new WrongUseError(`${what}${meant}: see \`${help}\`.`, { reason: error.code });
+}
+
+/** The words of the command, or of the group, that is meant, as far as there is one. */
+function commandWords(argv: readonly string[]): readonly string[] {
+  const words = argv.filter((word) => !word.startsWith("-"));
+  const names = [...commands.map(({ name }) => name), ...Object.keys(groups)];
+  const meant = names.find((name) => words.slice(0, name.split(" ").length).join(" ") === name);
+  return meant === undefined ? [] : meant.split(" ");
+}
+
+function packageVersion(): string {
+  const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+    readonly version: string;
+  };
+  return manifest.version;
+}

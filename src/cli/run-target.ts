@@ -1,0 +1,75 @@
+import { extname, resolve } from "node:path";
+import { ConfigurationError } from "../core/errors.ts";
+import type { Budgets, RunSpec } from "../core/run-spec.ts";
+import { nearestName } from "../core/run-spec-spelling.ts";
+import type { Agent } from "../engine/agent.ts";
+import { rootOf } from "../engine/pipeline-root.ts";
+import { isAgentStep, type StepNode } from "../engine/step.ts";
+import type { LoadedConfig } from "./config-file.ts";
+import { readJobFile } from "./job-file.ts";
+
+/** What is to be run: a pipeline of the configuration, with the contract of a job file where one was given. */
+export type RunTarget = {
+  readonly pipeline: Agent | StepNode;
+  /** Null where no job file was given. */
+  readonly spec: RunSpec | null;
+};
+
+const JOB_EXTENSIONS = [".yaml", ".yml", ".json"];
+
+/** A name from the configuration; or a job file, told by its ending or its slash. */
+export async function findTarget(cwd: string, loaded: LoadedConfig, word: string): Promise<RunTarget> {
+  const isFile = JOB_EXTENSIONS.includes(extname(word).toLowerCase()) || /[/\\]/.test(word);
+  if (!isFile) return { pipeline: pipelineNamed(loaded, word), spec: null };
+  const { spec } = await readJobFile(resolve(cwd, word));
+  const pipeline = spec.pipeline === null ? onlyPipeline(loaded, word) : pipelineNamed(loaded, spec.pipeline);
+  const budgets = withDefaults(spec.budgets, loaded.config.budgets ?? {});
+  // A run is found again by the name of its pipeline, whatever the configuration calls it.
+  return { pipeline, spec: { ...spec, pipeline: pipeline.name, budgets } };
+}
+
+/** By its key in the configuration, or by the name that it has itself, which is what a run keeps. */
+export function pipelineNamed({ path, config }: LoadedConfig, name: string): Agent | StepNode {
+  const pipelines = config.pipelines ?? {};
+  const byKey = Object.hasOwn(pipelines, name) ? pipelines[name] : undefined;
+  const found = byKey ?? Object.values(pipelines).find((pipeline) => pipeline.name === name);
+  if (found !== undefined) return found;
+  const names = Object.keys(pipelines);
+  const nearest = nearestName(name, names);
+  const meant = nearest === null ? whatThereIs(path, names) : `: did you mean ${nearest}?`;
+  throw new ConfigurationError(`There is no pipeline ${JSON.stringify(name)}${meant}`);
+}
+
+function whatThereIs(path: string | null, names: readonly string[]): string {
+  if (path === null)
+    return ", for there is no pawl.config.ts here or above: write one, name it with --config, or go to its folder.";
+  return names.length === 0
+    ? `: ${path} has no pipelines; add it there.`
+    : ` in ${path}: it has ${names.join(", ")}.`;
+}
+
+function onlyPipeline({ path, config }: LoadedConfig, job: string): Agent | StepNode {
+  const [only, second] = Object.entries(config.pipelines ?? {});
+  if (only !== undefined && second === undefined) return only[1];
+  const names = Object.keys(config.pipelines ?? {});
+  throw new ConfigurationError(
+    path === null || names.length === 0
+      ? `${job} needs a pipeline${whatThereIs(path, names)}`
+      : `${job} does not say which pipeline it is for: add \`pipeline:\` with one of ${names.join(", ")}.`,
+  );
+}
+
+/** The run's own budgets stand; the configuration's hold where it has none. */
+export function withDefaults(own: Budgets, defaults: Partial<Budgets>): Budgets {
+  const given = Object.fromEntries(
+    Object.entries(own).filter(([, value]) => value !== null && value !== false),
+  );
+  return { ...own, ...defaults, ...given };
+}
+
+/** Whether the first thing that the pipeline does is to ask a model about what it was given. */
+export function needsInput(target: Agent | StepNode): boolean {
+  let step: StepNode = rootOf(target);
+  for (let first = step.children?.[0]; first !== undefined; first = step.children?.[0]) step = first;
+  return isAgentStep(step) && step.options.input === undefined;
+}

@@ -1,0 +1,106 @@
+// `pawl` as people start it: a process of its own, in a folder of its own with a configuration.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+
+const repository = fileURLToPath(new URL("../../", import.meta.url));
+const main = join(repository, "src/cli/main.ts");
+
+export type Ended = { readonly exitCode: number | null; readonly stdout: string; readonly stderr: string };
+
+/** A started command. It does not outlive its test. */
+export class CliProcess {
+  readonly #process: ChildProcess;
+  readonly #exit: Promise<unknown>;
+  readonly #texts = { stdout: "", stderr: "" };
+
+  constructor(cwd: string, command: string, args: readonly string[]) {
+    this.#process = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
+    this.#exit = once(this.#process, "close");
+    for (const name of ["stdout", "stderr"] as const)
+      this.#process[name]?.setEncoding("utf8").on("data", (text: string) => {
+        this.#texts[name] += text;
+      });
+    onTestFinished(async () => {
+      this.signal("SIGKILL");
+      await this.#exit;
+    });
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#process.kill(signal);
+  }
+
+  /** Until it has said this on stderr. */
+  async said(text: string): Promise<void> {
+    while (!this.#texts.stderr.includes(text)) {
+      if (this.#process.exitCode !== null)
+        throw new Error(`It ended and did not say ${JSON.stringify(text)}: ${this.#texts.stderr}`);
+      await sleep(5);
+    }
+  }
+
+  /** Until it has ended of a signal that is sent again and again, as by somebody who keeps pressing Ctrl-C. */
+  async endedBy(signal: NodeJS.Signals): Promise<Ended> {
+    while (this.#process.exitCode === null) {
+      this.signal(signal);
+      await sleep(20);
+    }
+    return this.ended();
+  }
+
+  async ended(): Promise<Ended> {
+    await this.#exit;
+    return { exitCode: this.#process.exitCode, ...this.#texts };
+  }
+}
+
+/** A folder with a configuration, a log that its tools write, and files that hold them back. */
+export class CliFolder {
+  readonly path: string;
+
+  constructor(configuration: string) {
+    this.path = mkdtempSync(join(tmpdir(), "pawl-cli-"));
+    onTestFinished(() => rmSync(this.path, { recursive: true, force: true }));
+    this.write("package.json", '{ "type": "module" }');
+    this.write("pawl.config.ts", configuration.replaceAll("<pawl>", repository));
+  }
+
+  start(...args: readonly string[]): CliProcess {
+    return new CliProcess(this.path, process.execPath, [main, ...args]);
+  }
+
+  async pawl(...args: readonly string[]): Promise<Ended> {
+    return this.start(...args).ended();
+  }
+
+  /** A command as it was printed for people, typed into a shell: `pawl` there is this one. */
+  async type(command: string): Promise<Ended> {
+    const script = `pawl() { '${process.execPath}' '${main}' "$@"; }; ${command}`;
+    return new CliProcess(this.path, "sh", ["-c", script]).ended();
+  }
+
+  write(name: string, text = ""): void {
+    writeFileSync(join(this.path, name), text);
+  }
+
+  remove(name: string): void {
+    rmSync(join(this.path, name));
+  }
+
+  /** What the model and the tools have written, a line each time. */
+  get log(): readonly string[] {
+    const file = join(this.path, "log.txt");
+    return existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];
+  }
+
+  async logged(line: string): Promise<void> {
+    while (!this.log.includes(line)) await sleep(5);
+  }
+}

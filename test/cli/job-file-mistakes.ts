@@ -1,0 +1,581 @@
+/** What is in the file, its lines, and what is said about it: line, column and the whole message, in this order. */
+export type Mistaken = readonly [what: string, lines: readonly string[], problems: readonly string[]];
+
+const FIELDS = "objective, pipeline, input, constraints, budgets, stopConditions, escalation, artifacts";
+
+export const mistakenYaml: readonly Mistaken[] = [
+  ["nothing in it", [""], ["job.yaml is empty: write at least an objective."]],
+  ["only comments in it", ["# later", "", ""], ["job.yaml is empty: write at least an objective."]],
+  ["only the start of a document", ["---", ""], ["job.yaml is empty: write at least an objective."]],
+  [
+    "a byte order mark",
+    ["\ufeffobjective: Do it", ""],
+    ["job.yaml begins with a byte order mark: save it as UTF-8 without one."],
+  ],
+  [
+    "a list instead of fields",
+    ["- objective", ""],
+    [`1:1  The job must be an object, not a list: its fields are ${FIELDS}.`],
+  ],
+  [
+    "a text instead of fields",
+    ["# the job", "just do it", ""],
+    [`2:1  The job must be an object, not the text "just do it": its fields are ${FIELDS}.`],
+  ],
+  ["no objective", ["pipeline: report", ""], ["1:1  objective: is missing: a RunSpec cannot do without it."]],
+  [
+    "an objective without a value",
+    ["objective:", ""],
+    ["1:1  objective: must be a text of 1 to 100000 characters that says what is to be done, not null."],
+  ],
+  [
+    "a blank objective",
+    ["objective: '  '", ""],
+    [
+      '1:1  objective: must be a text of 1 to 100000 characters that says what is to be done, not the text "  ".',
+    ],
+  ],
+  [
+    "a number for an objective",
+    ["objective: 12", ""],
+    ["1:1  objective: must be a text of 1 to 100000 characters that says what is to be done, not 12."],
+  ],
+  [
+    "a control character in the objective",
+    ['objective: "a\\u0007b"', ""],
+    ['1:1  objective: cannot be the text "a\\u0007b": leave out control characters.'],
+  ],
+  [
+    "a misspelt field",
+    ["objective: Do it", "constrants: {}", ""],
+    ["2:1  constrants: is no field of a RunSpec: did you mean constraints?"],
+  ],
+  [
+    "a misspelt field in snake_case",
+    ["objective: Do it", "budgets:", "  max_stepz: 3", ""],
+    ["3:3  budgets.max_stepz: is no field of budgets: did you mean max_steps?"],
+  ],
+  [
+    "a field in kebab-case",
+    ["objective: Do it", "budgets:", "  max-steps: 3", ""],
+    ["3:3  budgets.max-steps: is no field of budgets: did you mean maxSteps?"],
+  ],
+  [
+    "a field cut short",
+    ["objective: Do it", "budgets:", "  retries: 3", ""],
+    ["3:3  budgets.retries: is no field of budgets: did you mean maxRetriesPerToolCall?"],
+  ],
+  [
+    "a field like no other",
+    ["objective: Do it", "escalation:", "  zzz: true", ""],
+    [
+      "3:3  escalation.zzz: is no field of escalation: it has askHumanOnAmbiguousRecipient, askHumanOnAuthFailure, askHumanOnRepeatedFailures, askHumanOnBudgetReached.",
+    ],
+  ],
+  [
+    "a field that belongs in a section",
+    ["objective: Do it", "max_steps: 3", ""],
+    ["2:1  max_steps: is no field of a RunSpec: did you mean budgets.max_steps?"],
+  ],
+  [
+    "a field that belongs at the top",
+    ["objective: Do it", "budgets:", "  stop_conditions: []", ""],
+    ["3:3  budgets.stop_conditions: is no field of budgets: did you mean stop_conditions at the top level?"],
+  ],
+  [
+    "a field in both spellings",
+    ["objective: Do it", "budgets:", "  max_steps: 5", "  maxSteps: 6", ""],
+    ["4:3  budgets.maxSteps: is the same field as max_steps: leave one of them out."],
+  ],
+  [
+    "a field twice",
+    ["objective: Do it", "pipeline: a", "objective: Again", ""],
+    ["3:1  objective: is written twice: leave one of them out."],
+  ],
+  [
+    "a field twice deep in the input",
+    ["objective: Do it", "input:", "  a: 1", "  b: {c: 1, c: 2}", ""],
+    ["4:13  input.b.c: is written twice: leave one of them out."],
+  ],
+  [
+    "counts below what makes sense",
+    [
+      "objective: Do it",
+      "budgets:",
+      "  max_steps: 0",
+      "  max_tool_calls: -1",
+      "  max_retries_per_tool_call: -1",
+      "  max_same_error_repeats: 0",
+      "  max_tokens: 0",
+      "",
+    ],
+    [
+      "3:3  budgets.max_steps: must be a whole number from 1 to 1000000, or null for no limit, not 0.",
+      "4:3  budgets.max_tool_calls: must be a whole number from 0 to 10000000, or null for no limit, not -1.",
+      "5:3  budgets.max_retries_per_tool_call: must be a whole number from 0 to 1000, or null for no limit, not -1.",
+      "6:3  budgets.max_same_error_repeats: must be a whole number from 1 to 1000, or null for no limit, not 0.",
+      "7:3  budgets.max_tokens: must be a whole number from 1 to 1000000000000, or null for no limit, not 0.",
+    ],
+  ],
+  [
+    "amounts below what makes sense",
+    ["objective: Do it", "budgets:", "  max_wallclock_minutes: 0", "  max_cost_usd: 0", ""],
+    [
+      "3:3  budgets.max_wallclock_minutes: must be a number of minutes from 0.001 to 5256000 (ten years), or null for no limit, not 0.",
+      "4:3  budgets.max_cost_usd: must be a number of US dollars from 0.000001 to 1000000, or null for no limit, not 0.",
+    ],
+  ],
+  [
+    "fractions of what is counted",
+    ["objective: Do it", "budgets:", "  max_steps: 2.5", "  max_tokens: 1.000001", ""],
+    [
+      "3:3  budgets.max_steps: must be a whole number from 1 to 1000000, or null for no limit, not 2.5.",
+      "4:3  budgets.max_tokens: must be a whole number from 1 to 1000000000000, or null for no limit, not 1.000001.",
+    ],
+  ],
+  [
+    "limits beyond all limits",
+    [
+      "objective: Do it",
+      "budgets:",
+      "  max_steps: 1e99",
+      "  max_wallclock_minutes: 99999999",
+      "  max_cost_usd: 1000001",
+      "",
+    ],
+    [
+      "3:3  budgets.max_steps: must be a whole number from 1 to 1000000, or null for no limit, not 1e+99.",
+      "4:3  budgets.max_wallclock_minutes: must be a number of minutes from 0.001 to 5256000 (ten years), or null for no limit, not 99999999.",
+      "5:3  budgets.max_cost_usd: must be a number of US dollars from 0.000001 to 1000000, or null for no limit, not 1000001.",
+    ],
+  ],
+  [
+    "no numbers and no end of numbers",
+    ["objective: Do it", "budgets:", "  max_cost_usd: .inf", "  max_wallclock_minutes: .nan", ""],
+    [
+      "3:3  budgets.max_cost_usd: is Infinity, which JSON does not know: write a number.",
+      "4:3  budgets.max_wallclock_minutes: is NaN, which JSON does not know: write a number.",
+    ],
+  ],
+  [
+    "a number in quotes",
+    ["objective: Do it", "budgets:", "  max_steps: '50'", ""],
+    [
+      '3:3  budgets.max_steps: must be a whole number from 1 to 1000000, or null for no limit, not the text "50".',
+    ],
+  ],
+  [
+    "a limit that was forgotten",
+    ["objective: Do it", "budgets:", "  max_steps:", "  max_tokens: 5", ""],
+    ["3:3  budgets.max_steps: has no value: write one, or leave the field out."],
+  ],
+  [
+    "a pipeline and a directory that were forgotten",
+    ["objective: Do it", "pipeline:", "artifacts:", "  workspace_dir:", ""],
+    [
+      "2:1  pipeline: has no value: write one, or leave the field out.",
+      "4:3  artifacts.workspace_dir: has no value: write one, or leave the field out.",
+    ],
+  ],
+  [
+    "a section without fields",
+    ["objective: Do it", "budgets:", ""],
+    [
+      "2:1  budgets: must be an object, not null: its fields are maxWallclockMinutes, maxSteps, maxToolCalls, maxRetriesPerToolCall, maxSameErrorRepeats, maxTokens, maxCostUsd, countWaitingTime.",
+    ],
+  ],
+  [
+    "a number for a section",
+    ["objective: Do it", "budgets: 5", ""],
+    [
+      "2:1  budgets: must be an object, not 5: its fields are maxWallclockMinutes, maxSteps, maxToolCalls, maxRetriesPerToolCall, maxSameErrorRepeats, maxTokens, maxCostUsd, countWaitingTime.",
+    ],
+  ],
+  [
+    "a list for a section",
+    ["objective: Do it", "constraints: []", ""],
+    [
+      "2:1  constraints: must be an object, not a list: its fields are mustCiteSources, noDuplicateExternalActions, allowedDomains, forbiddenActions.",
+    ],
+  ],
+  [
+    "yes for true",
+    [
+      "objective: Do it",
+      "constraints:",
+      "  must_cite_sources: yes",
+      "  no_duplicate_external_actions: 1",
+      "",
+    ],
+    [
+      '3:3  constraints.must_cite_sources: must be true or false, not the text "yes".',
+      "4:3  constraints.no_duplicate_external_actions: must be true or false, not 1.",
+    ],
+  ],
+  [
+    "domains that are none",
+    [
+      "objective: Do it",
+      "constraints:",
+      "  allowed_domains:",
+      "    - https://example.com",
+      "    - ftp://x",
+      "    - ''",
+      "    - 5",
+      "    - a b.com",
+      "",
+    ],
+    [
+      '4:7  constraints.allowed_domains[0]: must be a host such as "example.com", "*.example.com" or "example.com:8443", not the text "https://example.com".',
+      '5:7  constraints.allowed_domains[1]: must be a host such as "example.com", "*.example.com" or "example.com:8443", not the text "ftp://x".',
+      '6:7  constraints.allowed_domains[2]: must be a host such as "example.com", "*.example.com" or "example.com:8443", not the text "".',
+      '7:7  constraints.allowed_domains[3]: must be a host such as "example.com", "*.example.com" or "example.com:8443", not 5.',
+      '8:7  constraints.allowed_domains[4]: must be a host such as "example.com", "*.example.com" or "example.com:8443", not the text "a b.com".',
+    ],
+  ],
+  [
+    "a domain twice",
+    ["objective: Do it", "constraints:", "  allowed_domains: [example.com, b.com, Example.COM]", ""],
+    [
+      '3:41  constraints.allowed_domains[2]: is the text "Example.COM", as [0] is already: leave one of them out.',
+    ],
+  ],
+  [
+    "a text for a list",
+    ["objective: Do it", "constraints:", "  allowed_domains: example.com", ""],
+    [
+      '3:3  constraints.allowed_domains: must be a list of at most 1000 hosts such as "example.com", not the text "example.com".',
+    ],
+  ],
+  [
+    "actions that match nothing",
+    ["objective: Do it", "constraints:", "  forbidden_actions: ['', ' send', ok, null, ok]", ""],
+    [
+      '3:23  constraints.forbidden_actions[0]: must be the name of a tool or a pattern, such as "send_email" or "github:*", without spaces at its ends, not the text "".',
+      '3:27  constraints.forbidden_actions[1]: must be the name of a tool or a pattern, such as "send_email" or "github:*", without spaces at its ends, not the text " send".',
+      '3:40  constraints.forbidden_actions[3]: must be the name of a tool or a pattern, such as "send_email" or "github:*", without spaces at its ends, not null.',
+      '3:46  constraints.forbidden_actions[4]: is the text "ok", as [2] is already: leave one of them out.',
+    ],
+  ],
+  [
+    "unsafe names of conditions",
+    [
+      "objective: Do it",
+      "stop_conditions:",
+      "  - report created",
+      "  - __proto__",
+      "  - constructor",
+      "  - sent",
+      "  - sent",
+      "",
+    ],
+    [
+      '3:5  stop_conditions[0]: must be a name of 1 to 100 letters, digits, "_", "-" or ".", beginning with a letter, not the text "report created".',
+      '4:5  stop_conditions[1]: must be a name of 1 to 100 letters, digits, "_", "-" or ".", beginning with a letter, not the text "__proto__".',
+      '5:5  stop_conditions[2]: cannot be the text "constructor": every object has something of that name, so choose another.',
+      '7:5  stop_conditions[4]: is the text "sent", as [3] is already: leave one of them out.',
+    ],
+  ],
+  [
+    "outputs outside of the workspace",
+    [
+      "objective: Do it",
+      "artifacts:",
+      "  expected_outputs:",
+      "    - ../x",
+      "    - /x",
+      '    - "a\\0b"',
+      "    - a//b",
+      "    - C:\\x",
+      "    - ''",
+      "",
+    ],
+    [
+      '4:7  artifacts.expected_outputs[0]: cannot be the text "../x": use a path inside the workspace, without "..", "." or an empty part.',
+      '5:7  artifacts.expected_outputs[1]: cannot be the text "/x": use a path inside the workspace, without a leading /.',
+      '6:7  artifacts.expected_outputs[2]: cannot be the text "a\\u0000b": leave out control characters and \\ : * ? " < > |.',
+      '7:7  artifacts.expected_outputs[3]: cannot be the text "a//b": use a path inside the workspace, without "..", "." or an empty part.',
+      '8:7  artifacts.expected_outputs[4]: cannot be the text "C:\\\\x": leave out control characters and \\ : * ? " < > |.',
+      '9:7  artifacts.expected_outputs[5]: must be the path of a file in the workspace, such as "report.pdf", not the text "".',
+    ],
+  ],
+  [
+    "an output twice",
+    ["objective: Do it", "artifacts:", "  expected_outputs: [report.pdf, Report.PDF]", ""],
+    [
+      '3:34  artifacts.expected_outputs[1]: is the text "Report.PDF", as [0] is already: leave one of them out.',
+    ],
+  ],
+  [
+    "an empty directory",
+    ["objective: Do it", "artifacts:", "  workspace_dir: ''", ""],
+    [
+      '3:3  artifacts.workspace_dir: must be the path of a directory, or null for the usual one, not the text "".',
+    ],
+  ],
+  [
+    "a NUL in the directory",
+    ["objective: Do it", "artifacts:", '  workspace_dir: "a\\0b"', ""],
+    [
+      '3:3  artifacts.workspace_dir: cannot be the text "a\\u0000b": leave out control characters, and spaces at its ends.',
+    ],
+  ],
+  [
+    "a directory that only a shell knows",
+    ["objective: Do it", "artifacts:", "  workspace_dir: ~/runs", ""],
+    [
+      '3:3  artifacts.workspace_dir: cannot be the text "~/runs": only a shell knows what "~" is, so write the whole path.',
+    ],
+  ],
+  [
+    "a mark in the directory that is not replaced",
+    ["objective: Do it", "artifacts:", "  workspace_dir: runs/<date>/<id>", ""],
+    [
+      '3:3  artifacts.workspace_dir: cannot be the text "runs/<date>/<id>": only <id> and <run_id> are replaced, by the id of the run.',
+    ],
+  ],
+  [
+    "a pipeline that cannot be one",
+    ["objective: Do it", "pipeline: a/b", ""],
+    [
+      '2:1  pipeline: must be the name of a pipeline, 1 to 100 characters without "/", "#", "[", "]" or spaces at its ends, not the text "a/b".',
+    ],
+  ],
+  [
+    "something for yes or no that is neither",
+    ["objective: Do it", "escalation:", "  ask_human_on_auth_failure: maybe", ""],
+    ['3:3  escalation.ask_human_on_auth_failure: must be true or false, not the text "maybe".'],
+  ],
+  [
+    "values in the input that JSON does not know",
+    ["objective: Do it", "input:", "  x: .nan", "  y: [1, -.inf]", ""],
+    [
+      "3:3  input.x: is NaN, which JSON does not know: write a number.",
+      "4:10  input.y[1]: is -Infinity, which JSON does not know: write a number.",
+    ],
+  ],
+  [
+    "half a character in the input",
+    ["objective: Do it", "input:", '  a b: ["\\ud800"]', ""],
+    ['3:9  input["a b"][0]: is a string with a lone surrogate.'],
+  ],
+  [
+    "a tab for indentation",
+    ["objective: Do it", "budgets:", "\tmax_steps: 5", ""],
+    ["3:1  A tab cannot indent in YAML: use spaces."],
+  ],
+  [
+    "two documents",
+    ["objective: Do it", "---", "objective: Another", ""],
+    ["2:1  A second document begins here: a job file holds one, so leave out what follows."],
+  ],
+  [
+    "an alias of nothing",
+    ["objective: Do it", "input:", "  a: *nobody", ""],
+    ["3:3  input.a: refers to *nobody, and no &nobody stands complete before it: write out what is meant."],
+  ],
+  [
+    "an alias of what it is in",
+    ["objective: Do it", "input: &all [1, *all]", ""],
+    ["2:17  input[1]: refers to *all, and no &all stands complete before it: write out what is meant."],
+  ],
+  [
+    "aliases that grow tenfold and tenfold again",
+    [
+      "objective: Do it",
+      "input:",
+      "  a: &a [x, x, x, x, x, x, x, x, x, x]",
+      "  b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]",
+      "  c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]",
+      "  d: [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]",
+      "",
+    ],
+    ["1:1  The aliases of this file stand for too much: write out what is meant."],
+  ],
+  [
+    "a tag of its own",
+    ["objective: Do it", "input: !secret x", ""],
+    ["2:8  A tag stands here that a job does not know: leave it out, and use quotes to make a text."],
+  ],
+  [
+    "a date with its tag",
+    ["objective: Do it", "input:", "  due: !!timestamp 2026-01-01", ""],
+    ["3:8  A tag stands here that a job does not know: leave it out, and use quotes to make a text."],
+  ],
+  [
+    "bytes with their tag",
+    ["objective: Do it", "input: !!binary aGk=", ""],
+    ["2:8  A tag stands here that a job does not know: leave it out, and use quotes to make a text."],
+  ],
+  [
+    "a merge of another object",
+    ["objective: Do it", "input:", "  <<: {a: 1}", ""],
+    ['3:3  input["<<"]: merges another object, which is not supported: write out what is meant.'],
+  ],
+  [
+    "a list for a name",
+    ["objective: Do it", "input:", "  [a, b]: 1", ""],
+    ["3:3  The name of a field has to be a text."],
+  ],
+  [
+    "a colon in an unquoted text",
+    ["objective: Fetch: all pages", ""],
+    ["1:12  A value with a colon in it has to be in quotes, and an object begins on a line of its own."],
+  ],
+  [
+    "a quote that is never closed",
+    ["objective: Do it", 'pipeline: "report', ""],
+    ["3:1  A text that begins with a quote has no closing one up to here."],
+  ],
+  [
+    "a bracket that is never closed",
+    ["objective: Do it", "budgets: {max_steps: 5", ""],
+    [
+      "3:1  The indentation is wrong here, or a bracket above is not closed: fields of one object begin in the same column.",
+    ],
+  ],
+  [
+    "a field with the wrong indentation",
+    ["objective: Do it", "budgets:", "    max_steps: 5", "  max_tokens: 5", ""],
+    [
+      "4:1  The indentation is wrong here, or a bracket above is not closed: fields of one object begin in the same column.",
+    ],
+  ],
+  [
+    "a text that begins like nothing does",
+    ["objective: Do it", "pipeline: @report", ""],
+    ["2:11  A value cannot begin with this character: put it in quotes."],
+  ],
+  [
+    "an escape that is none",
+    ["objective: Do it", 'pipeline: "a\\qb"', ""],
+    ["2:13  This escape is unknown between double quotes: write \\\\ for a backslash."],
+  ],
+  [
+    "a control character",
+    ["objective: Do it", "pipeline: a\u0007b", ""],
+    ["2:12  A control character stands here: leave it out."],
+  ],
+  [
+    "a directive",
+    ["%FOO bar", "---", "objective: Do it", ""],
+    ["1:1  A line that begins with % says nothing to a job: leave it out."],
+  ],
+  [
+    "mistakes of every kind at once, by line",
+    [
+      "budgets:",
+      "  max_stepz: 1",
+      "  max_steps: -1",
+      "objective: ''",
+      "pipeline: a/b",
+      "pipeline: a/c",
+      "input: .nan",
+      "escalation:",
+      "",
+    ],
+    [
+      "2:3  budgets.max_stepz: is no field of budgets: did you mean max_steps?",
+      "3:3  budgets.max_steps: must be a whole number from 1 to 1000000, or null for no limit, not -1.",
+      '4:1  objective: must be a text of 1 to 100000 characters that says what is to be done, not the text "".',
+      "6:1  pipeline: is written twice: leave one of them out.",
+      "7:1  input: is NaN, which JSON does not know: write a number.",
+      "8:1  escalation: must be an object, not null: its fields are askHumanOnAmbiguousRecipient, askHumanOnAuthFailure, askHumanOnRepeatedFailures, askHumanOnBudgetReached.",
+    ],
+  ],
+];
+
+export const mistakenJson: readonly Mistaken[] = [
+  ["no objective", ["", "", "  {}"], ["3:3  objective: is missing: a RunSpec cannot do without it."]],
+  ["nothing in it", [" ", ""], ["job.json is empty: write at least an objective."]],
+  ["no object", ["null", ""], [`1:1  The job must be an object, not null: its fields are ${FIELDS}.`]],
+  [
+    "no end",
+    ["{", '  "objective": "x"'],
+    ["2:19  A comma or a closing } must stand here, not the end of the file."],
+  ],
+  [
+    "a comma too much",
+    ["{", '  "objective": "x",', "}", ""],
+    ["3:1  A name in double quotes must stand here, not `}`: leave out the comma before it."],
+  ],
+  [
+    "a comma too few",
+    ["{", '  "objective": "x"', '  "pipeline": "y"', "}", ""],
+    ['3:3  A comma or a closing } must stand here, not `"`.'],
+  ],
+  [
+    "single quotes",
+    ["{'objective': 'x'}", ""],
+    ["1:2  A name in double quotes must stand here, not `'`: JSON has double quotes only."],
+  ],
+  [
+    "names without quotes",
+    ['{ objective: "x" }', ""],
+    ["1:3  A name in double quotes must stand here, not `o`."],
+  ],
+  [
+    "a comment",
+    ["{", "  // what", '  "objective": "x"', "}", ""],
+    ["2:3  A name in double quotes must stand here, not `/`: JSON has no comments."],
+  ],
+  ["YAML in it", ["objective: Do it", ""], ["1:1  A value must stand here, not `o`."]],
+  [
+    "something behind the end",
+    ['{"objective": "x"}', "{}", ""],
+    ["2:1  The end of the file must stand here, not `{`."],
+  ],
+  [
+    "a line break in a text",
+    ['{"objective": "x', 'y"}', ""],
+    [
+      "1:15  The text that begins here is no JSON: look for a missing quote, a line break or a wrong escape in it.",
+    ],
+  ],
+  [
+    "a number as JavaScript has it",
+    ["{", '  "objective": "Do it",', '  "budgets": { "maxSteps": NaN }', "}", ""],
+    ["3:28  A value must stand here, not `N`."],
+  ],
+  [
+    "a number with a leading zero",
+    ["{", '  "objective": "Do it",', '  "budgets": { "maxSteps": 05 }', "}", ""],
+    ["3:29  A comma or a closing } must stand here, not `5`."],
+  ],
+  [
+    "a field twice",
+    ["{", '  "objective": "Do it",', '  "pipeline": "a", "pipeline": "b"', "}", ""],
+    ["3:20  pipeline: is written twice: leave one of them out."],
+  ],
+  [
+    "wrong values",
+    [
+      "{",
+      '  "objective": "Do it",',
+      '  "budgets": { "maxSteps": 0 },',
+      '  "stopConditions": [',
+      '    "ok",',
+      '    "not ok"',
+      "  ]",
+      "}",
+      "",
+    ],
+    [
+      "3:16  budgets.maxSteps: must be a whole number from 1 to 1000000, or null for no limit, not 0.",
+      '6:5  stopConditions[1]: must be a name of 1 to 100 letters, digits, "_", "-" or ".", beginning with a letter, not the text "not ok".',
+    ],
+  ],
+  [
+    "names that every object has",
+    ["{", '  "objective": "Do it",', '  "__proto__": {}, "toString": 1', "}", ""],
+    [
+      `3:3  __proto__: is no field of a RunSpec: it has ${FIELDS}.`,
+      `3:20  toString: is no field of a RunSpec: it has ${FIELDS}.`,
+    ],
+  ],
+  [
+    "half a character",
+    ["{", '  "objective": "Do it",', '  "input": { "a": ["\\ud800"] }', "}", ""],
+    ["3:20  input.a[0]: is a string with a lone surrogate."],
+  ],
+];

@@ -1,0 +1,120 @@
+// Why a tool has its class, and whether everything is in order.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { pawl, pawlJson } from "./recording-context.ts";
+import { cliFolder, runSamples, SEARCHING, TRANSFERRING } from "./sample-runs.ts";
+
+describe("policy", () => {
+  const configured = () => {
+    const folder = cliFolder();
+    const source = new URL("./sample-runs.ts", import.meta.url).href;
+    writeFileSync(
+      join(folder.cwd, "pawl.config.ts"),
+      `import { samplePipeline } from ${JSON.stringify(source)};
+       export default { pipelines: { report: samplePipeline("report") }, policy: { readOnlyAllowlist: ["ask_*", "sign_in"] } };`,
+    );
+    return folder;
+  };
+
+  it("explains a configured tool, one that a list names, and one by its name alone", async () => {
+    const folder = configured();
+    const explain = async (...argv: readonly string[]) =>
+      (await pawlJson(["policy", "explain", ...argv], folder)).document;
+    expect(await explain("search")).toMatchObject({
+      effect: "read_only",
+      rule: "declared",
+      foundIn: "report, step research",
+    });
+    expect(await explain("ask_anything")).toMatchObject({
+      effect: "read_only",
+      rule: "allowlist",
+      foundIn: null,
+    });
+    expect(await explain("create_file")).toMatchObject({ effect: "local", rule: "side_effect_word" });
+    // What a file is on another machine is not a file here.
+    expect(await explain("create_file", "--namespace", "github")).toMatchObject({ effect: "external" });
+    const { stdout } = await pawl(["policy", "explain", "send_email"], folder);
+    expect(stdout).toMatch(/effect +external: The word SEND/);
+    expect(stdout).toMatch(/recovery +opaque: .*person/);
+    expect(stdout).toContain('recovery: "keyed"');
+  });
+
+  it("audits every tool of every pipeline, and says what would make it better", async () => {
+    const folder = configured();
+    const { document } = await pawlJson<{ tools: readonly { tool: string; advice: string | null }[] }>(
+      ["policy", "audit"],
+      folder,
+    );
+    expect(document.tools.map(({ tool, advice }) => [tool, advice === null])).toEqual([
+      ["search", true],
+      ["send_email", false],
+      ["transfer_money", false],
+      ["sign_in", true],
+    ]);
+    const { stdout } = await pawl(["policy", "audit"], folder);
+    expect(stdout).toMatch(/^tool +effect +recovery +pipeline +why\nsearch +read_only +repeat +report /);
+  });
+
+  it("says that there is nothing to audit", async () => {
+    const { stdout } = await pawl(["policy", "audit"], { cwd: "/nowhere" });
+    expect(stdout).toContain("There is no pawl.config.ts here or above");
+  });
+});
+
+describe("doctor", () => {
+  type Document = { checks: readonly { name: string; status: string; remedy: string | null }[] };
+
+  it("finds everything in order", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [SEARCHING] });
+    const { exitCode, document } = await pawlJson<Document>(["doctor"], folder);
+    expect(exitCode).toBe(0);
+    expect(document.checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
+      "node ok",
+      "config ok",
+      "store ok",
+      "disk ok",
+      "durability ok",
+      "integrity ok",
+      "leases ok",
+      "waits ok",
+      "in doubt ok",
+    ]);
+  });
+
+  it("makes no database where there is none", async () => {
+    const folder = cliFolder();
+    const { exitCode, stdout } = await pawl(["doctor"], folder);
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`none at ${folder.file} yet`)]);
+    expect((await pawl(["ls"], folder)).stderr).toContain("There is no database at");
+  });
+
+  it("warns of questions and of calls in doubt, each with what to do", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "t-1": [TRANSFERRING] });
+    const { exitCode, stdout } = await pawl(["doctor"], folder);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^warn +waits +1 question open\n +→ see pawl waits$/m);
+    expect(stdout).toMatch(
+      /^warn +in doubt +nobody knows whether 1 call happened\n +→ see pawl receipts t-1 --in-doubt$/m,
+    );
+  });
+
+  it("fails where the configuration or the store does, and goes on looking", async () => {
+    const folder = cliFolder();
+    writeFileSync(folder.file, "Dear diary, ".repeat(500));
+    writeFileSync(join(folder.cwd, "pawl.config.ts"), "export const x = 1;");
+    const named = await pawlJson<Document>(["doctor", "--store", `file:${folder.file}`], folder);
+    expect(named.exitCode).toBe(1);
+    expect(named.document.checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
+      "node ok",
+      "config fail",
+      "store fail",
+      "disk ok",
+    ]);
+    const unnamed = await pawl(["doctor"], folder);
+    expect(unnamed.stdout).toContain("mend the configuration first");
+  });
+});

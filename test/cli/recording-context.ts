@@ -1,0 +1,87 @@
+import { PassThrough } from "node:stream";
+import type { CliContext, InterruptSignal, TextOutput } from "../../src/cli/cli-context.ts";
+import { runCommandLine } from "../../src/cli/program.ts";
+import { systemClock } from "../../src/engine/system-clock.ts";
+
+/** A context that keeps what a command writes, and whose signals a test sends. */
+export type Recording = {
+  readonly context: CliContext;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  readonly interrupt: (signal?: InterruptSignal) => void;
+  /** The reader of stdout has had enough. */
+  readonly closeStdout: () => void;
+};
+
+export type Surroundings = {
+  readonly cwd?: string;
+  readonly env?: CliContext["env"];
+  readonly columns?: number;
+  readonly isTerminal?: boolean;
+  readonly useColour?: boolean;
+  readonly userName?: string | null;
+  readonly clock?: CliContext["clock"];
+};
+
+export function recordingContext(surroundings: Surroundings = {}): Recording {
+  const { columns = 80, isTerminal = false, cwd = "/nowhere", userName = "tester" } = surroundings;
+  const texts = { stdout: "", stderr: "" };
+  const listeners = new Set<(signal: InterruptSignal) => void>();
+  let isClosed = false;
+  const output = (name: keyof typeof texts): TextOutput => ({
+    write: (text) => {
+      if (name === "stderr" || !isClosed) texts[name] += text;
+    },
+    isTerminal,
+    columns,
+    get isClosed() {
+      return name === "stdout" && isClosed;
+    },
+    stream: new PassThrough(),
+  });
+  return {
+    context: {
+      stdout: output("stdout"),
+      stderr: output("stderr"),
+      stdin: { isTerminal, stream: new PassThrough() },
+      env: surroundings.env ?? {},
+      cwd,
+      clock: surroundings.clock ?? systemClock,
+      userName,
+      onInterrupt: (listener) => {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+      useColour: surroundings.useColour ?? false,
+      quit: (exitCode) => {
+        throw new Error(`quit with ${exitCode}`);
+      },
+    },
+    stdout: () => texts.stdout,
+    stderr: () => texts.stderr,
+    interrupt: (signal = "SIGINT") => {
+      for (const listener of listeners) listener(signal);
+    },
+    closeStdout: () => {
+      isClosed = true;
+    },
+  };
+}
+
+export type Finished = { readonly exitCode: number; readonly stdout: string; readonly stderr: string };
+
+/** Runs one command line in this process. */
+export async function pawl(argv: readonly string[], surroundings: Surroundings = {}): Promise<Finished> {
+  const recording = recordingContext(surroundings);
+  const exitCode = await runCommandLine(argv, recording.context);
+  return { exitCode, stdout: recording.stdout(), stderr: recording.stderr() };
+}
+
+/** Runs it with `--json`: stdout has to be one document, and nothing else. */
+export async function pawlJson<D>(
+  argv: readonly string[],
+  surroundings: Surroundings = {},
+): Promise<{ readonly exitCode: number; readonly document: D }> {
+  const { exitCode, stdout } = await pawl([...argv, "--json"], surroundings);
+  return { exitCode, document: JSON.parse(stdout) as D };
+}

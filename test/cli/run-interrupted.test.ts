@@ -1,0 +1,125 @@
+// `pawl run` killed, interrupted once and twice, and gone on with in every way that people have.
+
+import { describe, expect, it } from "vitest";
+import { CliFolder } from "./cli-process.ts";
+import { pawl } from "./recording-context.ts";
+import { WHOLE_LOG, WORKING_CONFIG } from "./working-config.ts";
+
+const START = ["run", "worker", "--input", "Go", "--run-id", "r-1"] as const;
+
+/** A run whose tool is under way in its first turn, and does not end before the test lets it. */
+async function underWay() {
+  const folder = new CliFolder(WORKING_CONFIG);
+  folder.write("hold-one");
+  const command = folder.start(...START);
+  await folder.logged("one begins");
+  return { folder, command };
+}
+
+describe("a run that is killed", () => {
+  it.each([
+    ["run with its id", ["run", "worker", "--run-id", "r-1"], "› run r-1 goes on"],
+    ["run with the same input", ["run", "worker", "--input", "Go"], "› run r-1 goes on"],
+    ["run --resume", ["run", "worker", "--resume"], "going on with run r-1, which was interrupted"],
+    ["resume", ["resume", "r-1"], "› run r-1 goes on"],
+  ])("goes on with %s, without asking the model again", async (_way, args, said) => {
+    const { folder, command } = await underWay();
+    command.signal("SIGKILL");
+    await command.ended();
+    folder.remove("hold-one");
+
+    const { exitCode, stdout, stderr } = await pawl(args, { cwd: folder.path });
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "All is done.\n" });
+    expect(stderr).toContain(said);
+    expect(stderr).toContain("  · turn 1 was answered before: not asked again\n");
+    expect(folder.log).toEqual(WHOLE_LOG.toSpliced(1, 0, "one begins"));
+  });
+});
+
+describe("a run that is interrupted once", () => {
+  it.each(["SIGINT", "SIGTERM"] as const)(
+    "by %s finishes its turn, lets go, and says how to go on",
+    async (signal) => {
+      const { folder, command } = await underWay();
+      command.signal(signal);
+      await command.said("! finishing turn 1 of worker; Ctrl-C again stops at once\n");
+      expect(folder.log).toEqual(["model 1", "one begins"]);
+      folder.remove("hold-one");
+
+      const { exitCode, stdout, stderr } = await command.ended();
+      expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
+      expect(stderr).toContain(
+        "! run r-1 is paused; kept: 1 model call, 1 receipt, 15 tokens\ngo on with: pawl resume r-1\n",
+      );
+      expect(folder.log).toEqual(["model 1", "one begins", "one ends"]);
+
+      expect(await pawl(["resume", "r-1"], { cwd: folder.path })).toMatchObject({
+        exitCode: 0,
+        stdout: "All is done.\n",
+      });
+      expect(folder.log).toEqual(WHOLE_LOG);
+    },
+  );
+
+  it("says so in one document with --json", async () => {
+    const folder = new CliFolder(WORKING_CONFIG);
+    folder.write("hold-one");
+    const command = folder.start(...START, "--json");
+    await folder.logged("one begins");
+    command.signal("SIGINT");
+    folder.remove("hold-one");
+    const { exitCode, stdout, stderr } = await command.ended();
+    expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({ runId: "r-1", status: "queued", output: null });
+  });
+});
+
+describe("a run that is interrupted twice", () => {
+  it("stops at once, says that this is safe, and goes on where it was", async () => {
+    const { folder, command } = await underWay();
+    command.signal("SIGINT");
+    await command.said("Ctrl-C again stops at once");
+    const { exitCode, stdout, stderr } = await command.endedBy("SIGINT");
+    expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
+    expect(stderr.split("\n").slice(-3)).toEqual([
+      "! stopped at once, which is safe: nothing is silently lost, and nothing is silently done twice",
+      "› go on with: pawl resume r-1",
+      "",
+    ]);
+    expect(folder.log).toEqual(["model 1", "one begins"]);
+
+    folder.remove("hold-one");
+    expect(await pawl(["resume", "r-1"], { cwd: folder.path })).toMatchObject({
+      exitCode: 0,
+      stdout: "All is done.\n",
+    });
+    expect(folder.log.filter((line) => line === "one ends")).toHaveLength(1);
+    expect(folder.log.filter((line) => line === "model 1")).toHaveLength(1);
+  });
+});
+
+describe("a run that another process works on", () => {
+  it("is left to it, or waited for", async () => {
+    const { folder, command } = await underWay();
+    const refused = await pawl(["resume", "r-1"], { cwd: folder.path });
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toMatch(
+      /^error: Run r-1 is being worked on by \S+, whose lease runs until \S+: wait for it with --wait, or stop that process\.\n$/,
+    );
+    expect((await pawl(["run", "worker", "--resume"], { cwd: folder.path })).stderr).toBe(
+      "error: No run of pipeline worker was interrupted, failed or waits: leave out --resume to start one; `pawl ls` lists the runs.\n",
+    );
+
+    const impatient = folder.start("resume", "r-1", "--wait");
+    await impatient.said("waiting for another process that works on the run");
+    impatient.signal("SIGINT");
+    expect(await impatient.ended()).toMatchObject({ exitCode: 130, stdout: "" });
+
+    const waiting = folder.start("resume", "r-1", "--wait");
+    await waiting.said("waiting for another process that works on the run");
+    folder.remove("hold-one");
+    expect(await command.ended()).toMatchObject({ exitCode: 0 });
+    expect(await waiting.ended()).toMatchObject({ exitCode: 0, stdout: "All is done.\n" });
+    expect(folder.log.filter((line) => line.startsWith("model"))).toEqual(["model 1", "model 2", "model 3"]);
+  });
+});

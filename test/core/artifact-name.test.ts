@@ -1,0 +1,68 @@
+import { posix } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { artifactNameProblem, TELEMETRY_FILES } from "../../src/core/artifact-name.ts";
+
+describe("the name of an artifact", () => {
+  it.each([
+    "report.pdf",
+    "pages/1/index.html",
+    "Bericht für Jürgen.md",
+    "報告.md",
+    "..report",
+    "a..b/c...d",
+    ".hidden",
+    "-rf",
+    "a b/c",
+    "x".repeat(255),
+    TELEMETRY_FILES.join("/"),
+  ])("may be %j", (name) => {
+    expect(artifactNameProblem(name)).toBeNull();
+  });
+
+  it.each([
+    ["nothing", ""],
+    ["no text", 7],
+    ["no value", null],
+    ["a path to the folder above", "../report.pdf"],
+    ["a path that comes out of the folder further in", "a/../../report.pdf"],
+    ["the folder above", ".."],
+    ["the folder itself", "."],
+    ["a part that says nothing", "a/./b"],
+    ["an absolute path", "/etc/passwd"],
+    ["an empty part", "a//b"],
+    ["a folder", "a/"],
+    ["a path of another system", "..\\report.pdf"],
+    ["a drive", "C:report.pdf"],
+    ["a stream of a file", "report.pdf:hidden"],
+    ["a NUL", "report.pdf\0.txt"],
+    ["a line break", "report\n.pdf"],
+    ["a control character of the second kind", "report\u0085.pdf"],
+    ["a wildcard", "*.pdf"],
+    ["half of a character", "report\ud83d.pdf"],
+    ["a part that ends in a dot", "a./b"],
+    ["a part that ends in a space", "report.pdf "],
+    ["a part that no file system takes", "x".repeat(256)],
+    ["a part that no file system takes in UTF-8", "ü".repeat(128)],
+    ["a path that is too long", `${"a/".repeat(512)}b`],
+  ])("may not be %s", (_what, name) => {
+    expect(artifactNameProblem(name)).toMatch(/^[a-z].*[^.]$/);
+  });
+
+  it("never leads out of its folder, whatever it is", () => {
+    const part = fc.constantFrom("..", ".", "", "a", "b.", "c ", "...", "~", "\\", "\0", "é");
+    const name = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join("/"));
+    fc.assert(
+      fc.property(name, (given) => {
+        const isRefused = artifactNameProblem(given) !== null;
+        const resolved = posix.resolve("/work", given);
+        return isRefused || resolved.startsWith("/work/");
+      }),
+    );
+  });
+
+  it("that Pawl writes itself is one that a workspace can have", () => {
+    expect(TELEMETRY_FILES.map(artifactNameProblem)).toEqual(TELEMETRY_FILES.map(() => null));
+    expect(TELEMETRY_FILES).toHaveLength(3);
+  });
+});

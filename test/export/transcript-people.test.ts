@@ -1,0 +1,194 @@
+// transcript.md: what a reader is told of workers that come and go, and of people who are asked.
+
+import { describe, expect, it } from "vitest";
+import { FAILED, FINGERPRINT, LEASE_MS, newReceipt } from "../../src/testing/store-conformance/sample-run.ts";
+import { beginLine, milestoneTurn } from "../../src/testing/store-conformance/sample-session.ts";
+import { begun, expectInOrder, takenOver, told } from "./transcript-fixture.ts";
+
+describe("an attempt", () => {
+  it("that died is followed by what the next one found", async () => {
+    const { store, clock, run } = await begun();
+    await run.journaled(1, ["running"]);
+    await takenOver(run, clock);
+    expectInOrder(await told(store), [
+      "| attempts | 2, of which 1 worker died |",
+      "## Attempt 1",
+      "> **Here the worker died, or lost the run.** The last that was heard of it was at 2026-11-16T06:00:00.400Z.",
+      "## Attempt 2",
+      "Call 1, `search` (`run-1/draft#1.1`), was under way, try 1: whether it happened is in doubt.",
+      "> **This is where the run stands.**",
+    ]);
+  });
+
+  it("that died was last heard of when it did something, whatever people said since", async () => {
+    const { store, clock, run } = await begun();
+    await run.journaled(1, ["running"]);
+    clock.at += LEASE_MS / 2;
+    await store.requestCancel("run-1", { by: "ann" });
+    await takenOver(run, clock);
+    expectInOrder(await told(store), [
+      "> **Here the worker died, or lost the run.** The last that was heard of it was at 2026-11-16T06:00:00.400Z.",
+      "**ann** wants the run to end, at 2026-11-16T06:00:15.500Z.",
+      "## Attempt 2",
+    ]);
+  });
+
+  it("that died while the model was asked has paid for what nobody knows", async () => {
+    const { store, clock, run } = await begun();
+    await run.open(1);
+    await takenOver(run, clock);
+    expectInOrder(await told(store), [
+      "## Attempt 2",
+      "The model had been asked for turn 1 of `draft`, and nobody knows what it answered: 100 tokens, $0.001 stay charged.",
+    ]);
+  });
+
+  it("is told from where it goes on, why, and with which budgets", async () => {
+    const { store, run } = await begun();
+    await store.releaseRun(run.fence, FAILED);
+    await run.takenOver(store, {
+      attempt: { resumedFrom: "milestone", reason: "the prompt was no good" },
+      budgets: { maxToolCalls: 300 },
+    });
+    expectInOrder(await told(store), [
+      "## Attempt 2: the run goes on from the last milestone",
+      "Why it was taken up: the prompt was no good.",
+      "What the run may use was changed: `maxToolCalls` is 300 from here on.",
+    ]);
+  });
+
+  it("that failed says why, and only the last one has a message", async () => {
+    const { store, run } = await begun();
+    await store.releaseRun(run.fence, FAILED);
+    const next = await run.takenOver();
+    await store.releaseRun(next.fence, FAILED);
+    const transcript = await told(store);
+    expectInOrder(transcript, [
+      "**The run has failed** at 2026-11-16T06:00:00.300Z, with error `step_failed`.",
+      "## Attempt 2",
+      "**The run has failed** at 2026-11-16T06:00:00.500Z, with error `step_failed`.\n\n```text\nIt broke.\n```",
+    ]);
+    expect(transcript.split("It broke.")).toHaveLength(2);
+  });
+
+  it("that let go of the run in good order did not die", async () => {
+    const { store, run } = await begun();
+    await store.releaseRun(run.fence, { status: "queued" });
+    const transcript = await told(store);
+    expect(transcript).toContain("**The worker let go of the run in good order**");
+    expect(transcript).not.toContain("died");
+  });
+
+  it("leaves a history where a new line begins, with what it is told from then on", async () => {
+    const { store, run } = await begun();
+    await milestoneTurn(run, 1);
+    await run.journaled(2, ["running", "prepared"]);
+    await run.receipt(2, 1);
+    const output = { type: "error-text", value: "It was left." } as const;
+    const receipts = [newReceipt(2, { status: "cancelled", source: "pawl", output })];
+    await beginLine(run, 1, { receipts });
+    expectInOrder(await told(store), [
+      "The prompt that it began with is not shown here",
+      "keeps the session as it is now: a milestone is reached.",
+      "Call 2, `search`, **cancelled**",
+      "it was not run.\n\n```text\nIt was left.\n```",
+      "**A new line of history begins in step `draft`**: the session is as it was at checkpoint 1, the history is empty, and turns are numbered on from 3.",
+      "Turn 2, which was open, is left and was never committed.",
+      "You are bold.",
+    ]);
+  });
+
+  it("goes on with another configuration where somebody said so", async () => {
+    const { store, run } = await begun();
+    await run.committed(1);
+    const fingerprint = { hash: FINGERPRINT, document: { prompt: "Other.", input: "ratchets" } };
+    await store.acceptDivergence(run.fence, { stepKey: run.stepKey, fingerprint, why: "A typo was mended." });
+    expect(await told(store)).toContain("are not what they were: A typo was mended.");
+  });
+});
+
+describe("people", () => {
+  it("are asked with what they were shown, and what they said is told", async () => {
+    const { store, run } = await begun();
+    await run.journaled(1, ["prepared", "prepared", "running", "running"]);
+    await run.waiting(
+      run.approval(1, 1, "aa"),
+      run.approval(1, 2, "bb"),
+      run.wait(1, 3),
+      run.wait(1, 4, { question: "Sent,\nor not?" }),
+    );
+    await store.approve("run-1~1", { by: "ann" });
+    await store.deny("run-1~2", "Too dear.", { by: "ben" });
+    await store.settle("run-1/draft#1.3", { as: "retry", why: "The bank says no." }, { by: "cy" });
+    await store.settle("run-1/draft#1.4", { as: "failed", why: "It bounced." }, { by: "dee" });
+    expectInOrder(await told(store), [
+      "| questions to people | 4 |",
+      "**The run waits for a person** from 2026-11-16T06:00:00.500Z. 4 questions to answer.",
+      "A person is asked (`run-1~1`, `approval` about call `run-1/draft#1.1`):",
+      "May it run?",
+      "A person is asked (`run-1~4`, `in_doubt` about call `run-1/draft#1.4`):\n\n```text\nSent,\nor not?\n```",
+      "**ann** answered `run-1~1` at 2026-11-16T06:00:00.600Z: call `run-1/draft#1.1` may run.",
+      "**ben** answered `run-1~2` at 2026-11-16T06:00:00.700Z: call `run-1/draft#1.2` may not run, because: Too dear.",
+      "**cy** answered `run-1~3` at 2026-11-16T06:00:00.800Z: call `run-1/draft#1.3` may run again, because: The bank says no.",
+      "**dee** answered `run-1~4` at 2026-11-16T06:00:00.900Z: call `run-1/draft#1.4` has not happened, and is not to: It bounced.",
+      "Call 4, `search`, **failed** at 06:00:00.900: dee settled it (error `settled_failed`).",
+    ]);
+  });
+
+  it("answer questions, and those about a budget", async () => {
+    const { store, run } = await begun();
+    await run.journaled(1, ["running"]);
+    const subject = { budget: "maxToolCalls", limit: 5, used: 5 } as const;
+    await run.waiting(run.wait(1, 1, { kind: "question", question: "Which?" }), {
+      kind: "budget",
+      question: "May it make more calls?",
+      subject,
+    });
+    await store.answer("run-1~1", { which: "both" }, { by: "ann" });
+    await store.answer("run-1~2", 50, { by: "ben" });
+    expectInOrder(await told(store), [
+      "A person is asked (`run-1~2`, `budget`):",
+      '"limit": 5',
+      "call `run-1/draft#1.1` is told:",
+      '"which": "both"',
+      "**ben** answered `run-1~2` at",
+      "the run is told:\n\n```json\n50\n```",
+    ]);
+  });
+
+  it("end a run", async () => {
+    const { store, run } = await begun();
+    await run.waiting();
+    await store.requestCancel("run-1", { by: "ann" });
+    expectInOrder(await told(store), ["| status | **cancelled** |", "**The run was cancelled** by ann at"]);
+  });
+
+  it("end a run whose worker has died, and are told what is in doubt", async () => {
+    const { store, clock, run } = await begun();
+    await run.journaled(1, ["running"]);
+    clock.at += 2 * LEASE_MS;
+    await store.requestCancel("run-1", { by: "ann" });
+    expectInOrder(await told(store), [
+      "> **Here the worker died, or lost the run.**",
+      "Call 1, `search` (`run-1/draft#1.1`), was under way, try 1: whether it happened is in doubt.",
+      "**The run was cancelled** by ann at",
+    ]);
+  });
+
+  it("want a run to end that somebody works on", async () => {
+    const { store } = await begun();
+    await store.requestCancel("run-1", { by: "ann" });
+    expect(await told(store)).toContain("**ann** wants the run to end, at 2026-11-16T06:00:00.300Z.");
+  });
+
+  it("are waited for still where they have not answered", async () => {
+    const { store, run } = await begun();
+    await run.journaled(1, ["running"]);
+    await run.waiting(run.wait(1, 1));
+    expectInOrder(await told(store), [
+      "| status | **waiting** |",
+      "| questions to people | 1, of which 1 open |",
+      "The run has the status **waiting**.",
+    ]);
+  });
+});
