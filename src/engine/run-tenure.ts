@@ -24,8 +24,8 @@ import type {
 import { assertMayBegin } from "./deadline.ts";
 import { executeStep, stepFailed } from "./execute-step.ts";
 import { assertFinished } from "./final-checks.ts";
-import { LeaseKeeper } from "./lease-keeper.ts";
-import { makeRunHandle, type RunTenureOptions } from "./make-run-handle.ts";
+import { type Lease, LeaseKeeper } from "./lease-keeper.ts";
+import { type Hold, makeRunHandle, type RunTenureOptions } from "./make-run-handle.ts";
 import { askAboutBudget, personNeeded } from "./person-question.ts";
 import { assertSameShape, shapeOf } from "./pipeline-shape.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
@@ -74,7 +74,23 @@ export class RunTenure {
     release?.addEventListener("abort", onRelease, { once: true });
     if (release?.aborted === true) onRelease();
     const stopLooking = clock.every(CANCEL_POLL_MS, () => void this.#lookForCancel());
-    const run = makeRunHandle(this.#store, this.#claim, this.#options, {
+    try {
+      const run = makeRunHandle(this.#store, this.#claim, this.#options, this.#holdBy(lease));
+      try {
+        return await this.#work<O>(run, resumed, lost);
+      } finally {
+        run.keeper.session.close();
+      }
+    } finally {
+      lease.stop();
+      stopLooking();
+      cancel?.removeEventListener("abort", onCancel);
+      release?.removeEventListener("abort", onRelease);
+    }
+  }
+
+  #holdBy(lease: Lease): Hold {
+    return {
       lease,
       releasing: this.#releasing.signal,
       signal: this.#stop.signal,
@@ -83,16 +99,7 @@ export class RunTenure {
         this.#listeners.add(listener);
         return () => void this.#listeners.delete(listener);
       },
-    });
-    try {
-      return await this.#work<O>(run, resumed, lost);
-    } finally {
-      run.keeper.session.close();
-      lease.stop();
-      stopLooking();
-      cancel?.removeEventListener("abort", onCancel);
-      release?.removeEventListener("abort", onRelease);
-    }
+    };
   }
 
   /** Whoever wants the run to end need not be in this process. */

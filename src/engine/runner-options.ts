@@ -7,7 +7,7 @@ import type { RunSpecInput } from "../core/run-spec-input.ts";
 import type { TokenEstimator } from "../core/token-estimate.ts";
 import type { Pricing } from "../core/usage.ts";
 import { CheckpointTrigger } from "../session/checkpoint-trigger.ts";
-import type { Session, Tags } from "../session/session.ts";
+import { Session, type Tags } from "../session/session.ts";
 import type { Slice } from "../session/slice.ts";
 import { SliceSet } from "../session/slice-set.ts";
 import type { Store } from "../store/store.ts";
@@ -161,11 +161,15 @@ export function sessionOptions(root: StepNode, options: RunnerOptions): RunSessi
     throw new ConfigurationError(
       `onSliceMismatch is ${JSON.stringify(mismatch)}: use "stop", "fresh", or a function that migrates the slices.`,
     );
+  const slices = new SliceSet([...agentSlices(root), ...(options.slices ?? [])], trigger.eventTypes);
+  const tags = options.tags ?? {};
+  // What a session refuses is refused here, before there is a run.
+  new Session({ id: "-", createdAt: 0, slices, tags }).close();
   return {
-    slices: new SliceSet([...agentSlices(root), ...(options.slices ?? [])], trigger.eventTypes),
+    slices,
     trigger,
     mismatch,
-    tags: options.tags ?? {},
+    tags,
     onSession: options.onSession ?? (() => undefined),
   };
 }

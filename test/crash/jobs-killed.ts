@@ -12,18 +12,19 @@ import { RUN_ID } from "../../src/demo/worker-order.ts";
 import { openStore } from "../../src/store/open-store.ts";
 
 /** About how long a process works on the whole job: it is killed anywhere in that time, or not at all. */
-const LONGEST_MS = 700;
+const LONGEST_MS = 400;
 
 export type KilledJobResult = { readonly lives: readonly Life[]; readonly ledger: Ledger };
 
-/** Four kills: at a time or at a place, the places in the order of their phases. The same seed gives the same. */
+/**
+ * Three kills: at a place in some phase, which every process reaches, and then twice at some time, by which a fast one may
+ * have come to the end. The same seed gives the same.
+ */
 export function randomKills(seed: number): readonly Kill[] {
   const random = seededRandom(seed);
-  const first = Math.floor(random() * (PHASES.length - 1));
-  const last = first + 1 + Math.floor(random() * (PHASES.length - 1 - first));
-  const places = [first, last].flatMap((phase) => killsOf(seed)[phase] ?? []);
   const time = (): Kill => ({ kind: "time", afterMs: Math.floor(random() * LONGEST_MS) });
-  return places.flatMap((place) => [time(), place]);
+  const place = killsOf(seed)[Math.floor(random() * PHASES.length)] ?? time();
+  return [place, time(), time()];
 }
 
 /** Kills the job as planned, lets it come to its end, and asserts that everything was once. */
@@ -36,7 +37,9 @@ export async function killJob(
   const lives = await runKilled({ folder, outside, kills, environment, patienceMs: 60_000 });
   const store = await openStore(`file:${join(folder, "pawl.db")}`);
   try {
-    expect(await store.getRun(RUN_ID)).toMatchObject({ status: "succeeded", error: null });
+    // What the last phase gives, whichever process it was in.
+    const output = expect.stringContaining("was written, uploaded, mailed and announced.");
+    expect(await store.getRun(RUN_ID)).toMatchObject({ status: "succeeded", output, error: null });
     const ledger = await readLedger(store, RUN_ID);
     assertOnce(outside, lives, ledger);
     return { lives, ledger };

@@ -25,7 +25,7 @@ describe("a job that is killed once in every phase does everything once", () => 
   test("at the points where something has happened and is not stored", PATIENCE, async () => {
     const { deaths } = await killedJob([
       point("plan", 5),
-      point("crawl", 12),
+      point("crawl", 11),
       point("synthesise", 7),
       point("render", 2),
       point("upload", 4),
@@ -90,6 +90,15 @@ test(
     ]);
     expect(outside.mail.accepted).toHaveLength(1);
     expect(outside.mail.lookUps.length).toBeGreaterThan(1);
+  },
+);
+
+test(
+  "a job that is killed when all of its conditions hold goes on with the phase that it was in",
+  PATIENCE,
+  async () => {
+    const { deaths } = await killedJob([point("notify", 6)]);
+    expect(deaths.map(placeOf)).toEqual(["notify step:before-finish"]);
   },
 );
 

@@ -1,0 +1,172 @@
+import { z } from "zod";
+import { guardedFetch } from "../adapters/guarded-fetch.ts";
+import { checkCitations } from "../core/citations.ts";
+import { NeedsHuman, NotApplied } from "../core/errors.ts";
+import { type ToolCallContext, tool } from "../engine/tool.ts";
+import type { OutsideAddresses } from "./outside.ts";
+import { type ReadPage, readPage } from "./read-page.ts";
+import { pageRead, report, reportText, sourcesSlice } from "./research.ts";
+
+// Each tool says three things about itself that no runtime can find out: what it changes (`effect`), what may be done
+// when a crash leaves open whether it happened (`recovery`), and what makes two calls the same effect (`identity`).
+
+/** Reading changes nothing, so a read that was cut off is simply made again. */
+export const fetchPage = tool({
+  name: "fetch_page",
+  description: "Read a web page: its title, its text and the pages that it links to.",
+  inputSchema: z.object({ url: z.string().describe("An absolute URL.") }),
+  effect: "read_only",
+  recovery: "repeat",
+  timeoutMs: 10_000,
+  urls: ({ url }) => [url],
+  execute: async ({ url }, call): Promise<ReadPage> => {
+    const { href } = new URL(url);
+    const response = await guardedFetch(call)(href);
+    if (response.status === 404) return { url: href, title: "Not found", text: "", links: [] };
+    if (!response.ok) throw new Error(`${href} answered ${response.status}.`);
+    const page = readPage(await response.text(), href);
+    // Kept with the receipt, and true from the commit of this turn on: a page counts as read once, or not at all.
+    call.session.dispatch(pageRead(page));
+    return page;
+  },
+});
+
+/** It looks at nothing outside: only at the session, which is the same for whoever goes on with the run. */
+export const checkReport = tool({
+  name: "check_citations",
+  description:
+    "Check a report before it is given: `uncited` are pages that it draws on without naming them, `unfetched` are addresses that it names and nobody has read. Both have to be empty.",
+  inputSchema: z.object({ report }),
+  effect: "local",
+  recovery: "repeat",
+  execute: ({ report: written }, call) =>
+    checkCitations(reportText(written), call.session.query(sourcesSlice).all()),
+});
+
+/** The store of files takes a key, and stores what comes twice with the same key once: it can be sent again. */
+export function uploadTool({ uploads }: OutsideAddresses) {
+  return tool({
+    name: "upload_file",
+    description: "Upload an artifact of the run.",
+    inputSchema: z.object({ name: z.string(), hash: z.string() }),
+    effect: "external",
+    recovery: "keyed",
+    identity: ({ name, hash }) => ({ name, hash }),
+    timeoutMs: 15_000,
+    keyValidForMs: 24 * 60 * 60_000,
+    urls: () => [uploads],
+    execute: async ({ name }, call) => {
+      const response = await guardedFetch(call)(`${uploads}/${encodeURIComponent(name)}`, {
+        method: "PUT",
+        headers: { "idempotency-key": call.idempotencyKey },
+        body: await artifactOf(call, name),
+      });
+      assertTaken(response, "upload service");
+      const { location } = z.object({ location: z.string() }).parse(await response.json());
+      call.correlate(location);
+      return { location };
+    },
+  });
+}
+
+/**
+ * Mail has no keys: what is sent twice arrives twice. But it carries its Message-ID, which is made from the call's key, and
+ * the provider can be asked for it. So after a crash the mail is looked for first, and sent only where it is not there.
+ */
+export function emailTool({ smtpPort, sentMail }: OutsideAddresses) {
+  return tool({
+    name: "send_email",
+    description: "Send one email with an artifact of the run attached.",
+    inputSchema: z.object({
+      to: z.string(),
+      subject: z.string(),
+      text: z.string(),
+      attachment: z.object({ name: z.string(), hash: z.string() }),
+    }),
+    effect: "external",
+    recovery: "reconcile",
+    // Not the text: the same report to the same reader is the same mail, however it is worded.
+    identity: ({ to, subject, attachment }) => ({ to, subject, attachment: attachment.hash }),
+    timeoutMs: 15_000,
+    // What a process has sent before it died is with the server within this time, or never.
+    landsWithinMs: 500,
+    execute: async ({ to, subject, text, attachment }, call) => {
+      if (!/^[^\s@,;]+@[^\s@,;]+$/.test(to))
+        throw new NeedsHuman(
+          "ambiguous_recipient",
+          `"${to}" is not one address: say who is to get the mail.`,
+        );
+      const content = Buffer.from(await artifactOf(call, attachment.name));
+      const messageId = messageIdOf(call);
+      call.correlate(messageId);
+      const { createTransport } = await import("nodemailer");
+      const transport = createTransport({ host: "127.0.0.1", port: smtpPort, ignoreTLS: true });
+      const stop = () => transport.close();
+      call.signal.addEventListener("abort", stop, { once: true });
+      try {
+        await transport.sendMail({
+          from: "Pawl <reports@pawl.example>",
+          to,
+          subject,
+          text,
+          messageId: `<${messageId}>`,
+          attachments: [{ filename: attachment.name, content }],
+        });
+      } finally {
+        call.signal.removeEventListener("abort", stop);
+        transport.close();
+      }
+      return { messageId };
+    },
+    reconcile: async (_, call) => {
+      const messageId = messageIdOf(call);
+      const response = await guardedFetch(call)(`${sentMail}/${encodeURIComponent(messageId)}`);
+      await response.body?.cancel();
+      if (response.status === 404) return { status: "absent" };
+      if (!response.ok) return { status: "unknown" };
+      call.correlate(messageId);
+      return { status: "done", result: { messageId } };
+    },
+  });
+}
+
+/** The same key for every try of the call makes the same id, in whichever process it is made. */
+function messageIdOf({ idempotencyKey }: ToolCallContext): string {
+  return `${idempotencyKey}@pawl.example`;
+}
+
+export function notificationTool({ notifications }: OutsideAddresses) {
+  return tool({
+    name: "send_notification",
+    description: "Tell people that the report is there.",
+    inputSchema: z.object({ text: z.string() }),
+    effect: "external",
+    recovery: "keyed",
+    timeoutMs: 10_000,
+    urls: () => [notifications],
+    execute: async ({ text }, call) => {
+      const response = await guardedFetch(call)(notifications, {
+        method: "POST",
+        headers: { "idempotency-key": call.idempotencyKey },
+        body: text,
+      });
+      assertTaken(response, "notification service");
+      const { id } = z.object({ id: z.string() }).parse(await response.json());
+      call.correlate(id);
+      return { id };
+    },
+  });
+}
+
+async function artifactOf(call: ToolCallContext, name: string): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = await call.readArtifact(name);
+  if (bytes === null) throw new NotApplied(`The run has no artifact ${name}: nothing was sent.`);
+  return new Uint8Array(bytes);
+}
+
+/** A password that is not taken will not be taken the next time either: a person has to see to it. */
+function assertTaken({ ok, status }: Response, service: string): void {
+  if (status === 401 || status === 403)
+    throw new NeedsHuman("auth_failure", `The ${service} answered ${status}: check its credentials.`);
+  if (!ok) throw new Error(`The ${service} answered ${status}.`);
+}

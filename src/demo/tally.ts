@@ -1,0 +1,239 @@
+import { createHash } from "node:crypto";
+import type { Json } from "../core/json.ts";
+import { isJsonObject } from "../core/json.ts";
+import type {
+  ArtifactRecord,
+  EventRecord,
+  ModelCallRecord,
+  StepRecord,
+  StoreReader,
+  ToolCallRecord,
+  ToolCallTry,
+  TurnRecord,
+  Verification,
+} from "../store/store.ts";
+import { PHASES } from "./job-pipeline.ts";
+import { type EffectCounts, type Life, REPORT_FILES } from "./killed-job.ts";
+import type { Outside } from "./outside.ts";
+import type { WorkerMessage } from "./worker-order.ts";
+
+/** What the run says of itself. */
+export type Ledger = {
+  readonly steps: readonly StepRecord[];
+  readonly calls: readonly ToolCallRecord[];
+  readonly tries: readonly ToolCallTry[];
+  readonly turns: readonly TurnRecord[];
+  readonly modelCalls: readonly ModelCallRecord[];
+  readonly artifacts: readonly ArtifactRecord[];
+  readonly events: readonly EventRecord[];
+  readonly verification: Verification;
+};
+
+export async function readLedger(reader: StoreReader, runId: string): Promise<Ledger> {
+  return {
+    steps: await reader.listSteps(runId),
+    calls: await reader.listToolCalls(runId),
+    tries: await reader.listToolCallTries(runId),
+    turns: await reader.listTurns(runId),
+    modelCalls: await reader.listModelCalls(runId),
+    artifacts: await reader.listArtifacts(runId),
+    events: await reader.listEvents(runId),
+    verification: await reader.verify(runId),
+  };
+}
+
+/** One kind of effect: how often it was wanted, how often the outside saw it, and what starting over would have made of it. */
+export type TallyRow = {
+  readonly what: string;
+  readonly wanted: number;
+  readonly seen: number;
+  readonly startingOver: number;
+  /** What a difference, or a request without an effect, comes from. */
+  readonly note: string | null;
+  readonly isRight: boolean;
+};
+
+/** What came out of the kills. Everything in it has to be right. */
+export type Tally = {
+  readonly rows: readonly TallyRow[];
+  /** What else must not be. */
+  readonly problems: readonly string[];
+};
+
+export function tallyOf(outside: Outside, lives: readonly Life[], ledger: Ledger): Tally {
+  const { uploads, mail, notifications } = outside;
+  const [files, stored] = [REPORT_FILES.length, REPORT_FILES.length];
+  const kept = ledger.events.filter(({ type }) => type === "artifact.kept").length;
+  const once = (what: string, key: keyof EffectCounts, wanted: number, seen: number, dropped: number) => ({
+    what,
+    wanted,
+    seen,
+    startingOver: startingOver(lives, key),
+    note: dropped > 0 ? `sent ${times(dropped)} more, and dropped by the key` : null,
+    isRight: seen === wanted,
+  });
+  const looked = mail.lookUps.length;
+  return {
+    rows: [
+      pagesRow(outside.site.requests, lives, ledger),
+      modelCallsRow(lives, ledger),
+      once("report files", "files", files, kept, 0),
+      once(
+        "uploads",
+        "uploads",
+        stored,
+        uploads.objects.size,
+        uploads.requests.length - uploads.objects.size,
+      ),
+      {
+        ...once("mails", "mails", 1, mail.accepted.length, 0),
+        note: looked > 0 ? `looked up ${times(looked)} by the Message-ID` : null,
+      },
+      once(
+        "notifications",
+        "notifications",
+        1,
+        notifications.shown.size,
+        notifications.requests.length - notifications.shown.size,
+      ),
+    ],
+    problems: [
+      ...unfinished(ledger),
+      ...doneAgain(lives),
+      ...fetchedAgain(outside.site.requests, ledger),
+      ...changed(outside, ledger),
+    ],
+  };
+}
+
+/** Each process would begin at the beginning, and do what had been done by the time that it was killed at. */
+function startingOver(lives: readonly Life[], key: keyof EffectCounts): number {
+  return lives.reduce((sum, { done }) => sum + done[key], 0);
+}
+
+/** A read that was cut off before its receipt is made again, and nothing else is. */
+function pagesRow(requests: readonly string[], lives: readonly Life[], { calls, tries }: Ledger): TallyRow {
+  const receipts = calls.filter(({ tool, status }) => tool === "fetch_page" && status === "succeeded");
+  const ids = new Set(receipts.map(({ toolCallId }) => toolCallId));
+  const lost = tries.filter(({ toolCallId }) => ids.has(toolCallId)).length;
+  return repeatable("pages read", "pages", receipts.length, requests.length, lost, lives);
+}
+
+/** A model that was asked and whose answer was not stored has to be asked again. */
+function modelCallsRow(lives: readonly Life[], { turns, modelCalls }: Ledger): TallyRow {
+  const lost = modelCalls.filter(({ charge }) => charge?.basis === "baseline").length;
+  const committed = turns.filter((turn) => turn.committed).length;
+  return repeatable("model calls", "modelCalls", committed, askedIn(lives).length, lost, lives);
+}
+
+function repeatable(
+  what: string,
+  key: keyof EffectCounts,
+  wanted: number,
+  seen: number,
+  lost: number,
+  lives: readonly Life[],
+): TallyRow {
+  const again = seen - wanted;
+  return {
+    what,
+    wanted,
+    seen,
+    startingOver: startingOver(lives, key),
+    note:
+      again > 0
+        ? `${again} more, since a kill cut ${again === 1 ? "it" : "them"} off before anything was stored`
+        : null,
+    isRight: again >= 0 && again <= lost,
+  };
+}
+
+function times(count: number): string {
+  return ["never", "once", "twice"][count] ?? `${count} times`;
+}
+
+function messagesOf<K extends WorkerMessage["kind"]>(
+  lives: readonly Pick<Life, "messages">[],
+  kind: K,
+): Extract<WorkerMessage, { kind: K }>[] {
+  return lives.flatMap(({ messages }) =>
+    messages.filter((message): message is Extract<WorkerMessage, { kind: K }> => message.kind === kind),
+  );
+}
+
+export function askedIn(
+  lives: readonly Pick<Life, "messages">[],
+): Extract<WorkerMessage, { kind: "asked" }>[] {
+  return messagesOf(lives, "asked");
+}
+
+/** A run that has succeeded has been through all of its phases. */
+function unfinished({ steps }: Ledger): string[] {
+  return PHASES.flatMap((phase) => {
+    const status = steps.find(({ path }) => path === phase)?.status ?? "not there";
+    return status === "succeeded" ? [] : [`${phase} is ${status} at the end, and not succeeded`];
+  });
+}
+
+/** What is finished and what is committed stays so: nobody enters it, and nobody asks for it, ever again. */
+function doneAgain(lives: readonly Life[]): string[] {
+  const problems: string[] = [];
+  const [finished, committed] = [new Set<string>(), new Set<string>()];
+  for (const message of lives.flatMap(({ messages }) => messages)) {
+    if (message.kind === "event") {
+      const { event } = message;
+      if (event.type === "step.finished" || event.type === "step.skipped") finished.add(event.step);
+      if (event.type === "turn.committed") committed.add(`turn ${event.turn} of ${event.step}`);
+    } else if (message.kind === "stands") {
+      if (message.point === "step:finished") finished.add(message.phase);
+      if (message.point === "turn:committed") committed.add(`turn ${message.turn} of ${message.phase}`);
+    } else if (message.kind === "asked" || message.kind === "entered") {
+      if (finished.has(message.phase))
+        problems.push(`${message.phase} was entered again after it was finished`);
+      const turn = message.kind === "asked" ? `turn ${message.turn} of ${message.phase}` : "";
+      if (committed.has(turn)) problems.push(`the model was asked for ${turn} after that was committed`);
+    }
+  }
+  return problems;
+}
+
+/** No page more often than there were tries without a receipt, and one. */
+function fetchedAgain(requests: readonly string[], { calls, tries }: Ledger): string[] {
+  return [...new Set(requests)].flatMap((path) => {
+    const ids = calls
+      .filter(({ tool, request }) => tool === "fetch_page" && pathOf(request) === path)
+      .map(({ toolCallId }) => toolCallId);
+    const lost = tries.filter(({ toolCallId }) => ids.includes(toolCallId)).length;
+    const seen = requests.filter((each) => each === path).length;
+    return ids.length === 1 && seen <= 1 + lost
+      ? []
+      : [`${path} was read ${seen} times, with ${ids.length} calls and ${lost} lost tries`];
+  });
+}
+
+function pathOf(request: Json): string {
+  const url = isJsonObject(request) && typeof request.url === "string" ? URL.parse(request.url) : null;
+  return url?.pathname ?? "";
+}
+
+/** What arrived is what was made, and what is stored is what was written. */
+function changed({ uploads, mail }: Outside, { artifacts, verification }: Ledger): string[] {
+  const problems = verification.problems.map(({ row, what }) => `${row}: ${what}`);
+  const hashes = new Map(artifacts.map(({ name, hash }) => [name, hash]));
+  for (const { name, bytes } of uploads.objects.values())
+    if (sha256(bytes) !== hashes.get(name)) problems.push(`the upload of ${name} is not what was made`);
+  for (const { raw } of mail.accepted)
+    if (sha256(attachmentOf(raw)) !== hashes.get("report.pdf")) problems.push("the mail carries another PDF");
+  return problems;
+}
+
+/** The last part of a mail, which is its one attachment. */
+function attachmentOf(raw: string): Uint8Array {
+  const parts = raw.split(/\r\n--[^\r\n]*(?:\r\n|$)/);
+  const attachment = parts.find((part) => /^Content-Disposition: attachment/im.test(part)) ?? "";
+  return Buffer.from(attachment.split("\r\n\r\n")[1] ?? "", "base64");
+}
+
+function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

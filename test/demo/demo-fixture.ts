@@ -1,0 +1,44 @@
+// What the tests of the demo have in common: an outside, a folder with a job file, and an environment without keys.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { writeJobFile } from "../../src/demo/demo.ts";
+import { type Outside, openOutside } from "../../src/demo/outside.ts";
+
+/** Compiled sources are kept from one worker to the next: it halves what starting one costs. */
+const COMPILE_CACHE = fileURLToPath(new URL("../../node_modules/.cache/demo-tests", import.meta.url));
+
+/** Nobody's key is used, and nobody is charged. */
+export const ENVIRONMENT: NodeJS.ProcessEnv = {
+  ...process.env,
+  NODE_COMPILE_CACHE: COMPILE_CACHE,
+  NODE_OPTIONS: "",
+  NO_COLOR: "1",
+  OPENAI_API_KEY: undefined,
+  ANTHROPIC_API_KEY: undefined,
+  PAWL_DEMO_MODEL: undefined,
+};
+
+/** Servers of its own for one test. */
+export async function testOutside(): Promise<Outside> {
+  const outside = await openOutside();
+  onTestFinished(() => outside.close());
+  return outside;
+}
+
+/** An empty folder that is gone after the test. */
+export function testFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "pawl-demo-test-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A folder with the job in it. */
+export function jobFolder(outside: Outside): string {
+  const folder = testFolder();
+  writeJobFile(folder, outside);
+  return folder;
+}

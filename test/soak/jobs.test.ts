@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { writeJobFile } from "../../src/demo/demo.ts";
+import { openOutside } from "../../src/demo/outside.ts";
+import { killJob, randomKills } from "../crash/jobs-killed.ts";
+import { ENVIRONMENT } from "../demo/demo-fixture.ts";
+
+const RUNS = 50;
+const FIRST_SEED = Number(process.env.PAWL_SOAK_SEED ?? Math.floor(Math.random() * 1_000_000));
+
+test(`${RUNS} jobs that are killed at random times and places do everything once`, async () => {
+  console.log(`PAWL_SOAK_SEED=${FIRST_SEED}`);
+  let kills = 0;
+  for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
+    const folder = mkdtempSync(join(tmpdir(), "pawl-soak-"));
+    const outside = await openOutside();
+    try {
+      writeJobFile(folder, outside);
+      const { lives } = await killJob(folder, outside, randomKills(seed), ENVIRONMENT);
+      kills += lives.length - 1;
+    } catch (error) {
+      console.log(`Seed ${seed} is wrong: PAWL_SOAK_SEED=${seed} begins with it.`);
+      throw error;
+    } finally {
+      await outside.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }
+  console.log(`${RUNS} jobs, ${kills} kills`);
+  expect(kills).toBeGreaterThan(RUNS);
+});
