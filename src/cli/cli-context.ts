@@ -32,6 +32,8 @@ export type CliContext = {
   /** Calls back on Ctrl-C and SIGTERM until the returned function is called; without a listener they end the process. */
   onInterrupt(listener: (signal: InterruptSignal) => void): () => void;
   readonly useColour: boolean;
+  /** What anybody else writes to stdout goes to stderr from now on: a program reads one document there. */
+  keepStdoutForDocuments(): void;
   /** Ends the process without waiting for anything: for a second Ctrl-C only. */
   quit(exitCode: number): never;
 };
@@ -52,6 +54,9 @@ export function processContext(): CliContext {
     userName: currentUser(),
     onInterrupt,
     useColour: wantsColour(stdout.isTerminal, process.env),
+    keepStdoutForDocuments: () => {
+      process.stdout.write = process.stderr.write.bind(process.stderr);
+    },
     quit: (exitCode) => process.exit(exitCode),
   };
 }
@@ -67,9 +72,10 @@ function processOutput(stream: NodeJS.WriteStream): TextOutput {
   stream.on("error", () => {
     isClosed = true;
   });
+  const write = stream.write.bind(stream);
   return {
     write: (text) => {
-      if (!isClosed) stream.write(text);
+      if (!isClosed) write(text);
     },
     isTerminal: Boolean(stream.isTTY),
     get columns() {

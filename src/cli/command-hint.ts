@@ -8,7 +8,8 @@ export function commandHint(input: CommandInput, ...words: readonly string[]): s
     const value = input.text(name);
     return value === null ? [] : [`--${name}`, value];
   });
-  return ["pawl", ...words, ...given].map(quoted).join(" ");
+  // Words may come from a model: none of them reaches a terminal raw, wherever the hint is printed.
+  return ["pawl", ...words, ...given].map((word) => quoted(cleanLine(word))).join(" ");
 }
 
 /** For a POSIX shell, and only where it needs it. */

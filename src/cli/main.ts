@@ -21,8 +21,11 @@ async function main(): Promise<void> {
   const { enableCompileCache } = await import("node:module");
   enableCompileCache();
   const { processContext } = await import("./cli-context.ts");
-  const { runCommandLine } = await import("./program.ts");
-  process.exitCode = await runCommandLine(process.argv.slice(2), processContext());
+  const { reportFloating, runCommandLine } = await import("./program.ts");
+  const [words, context] = [process.argv.slice(2), processContext()];
+  // A promise that somebody's code forgot: nothing is known about it, and going on would be a guess. The run is resumable.
+  process.once("uncaughtException", (error) => process.exit(reportFloating(words, context, error)));
+  process.exitCode = await runCommandLine(words, context);
   for (const stream of [process.stdout, process.stderr]) await flushed(stream);
   setTimeout(() => process.exit(), GRACE_MS).unref();
 }

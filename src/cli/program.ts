@@ -19,8 +19,9 @@ type Chosen = { readonly command: Command; readonly input: CommandInput };
 
 /** Runs one command line and resolves to its exit code; what went wrong has been said by then. */
 export async function runCommandLine(argv: readonly string[], context: CliContext): Promise<number> {
-  const flags = argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
+  const flags = flagsOf(argv);
   const given = flags.includes("--no-color") ? { ...context, useColour: false } : context;
+  if (flags.includes("--json")) given.keepStdoutForDocuments();
   try {
     const chosen = choose(argv, given);
     if (chosen === null) return 0;
@@ -30,11 +31,23 @@ export async function runCommandLine(argv: readonly string[], context: CliContex
     else if (end.document !== undefined) writeDocument(given, end.document);
     return end.exitCode;
   } catch (error) {
-    return reportError(given, error, {
-      json: flags.includes("--json"),
-      verbose: flags.includes("--verbose"),
-    });
+    return reportError(given, error, reportingOf(flags));
   }
+}
+
+/** Something failed that no command was waiting for: it is said like any other error, and the process is to end. */
+export function reportFloating(argv: readonly string[], context: CliContext, error: unknown): number {
+  const message = error instanceof Error ? error.message : String(error);
+  const cause = new Error(`Code that nobody waited for has failed: ${message}`, { cause: error });
+  return reportError(context, cause, reportingOf(flagsOf(argv)));
+}
+
+function flagsOf(argv: readonly string[]): readonly string[] {
+  return argv.slice(0, argv.includes("--") ? argv.indexOf("--") : argv.length);
+}
+
+function reportingOf(flags: readonly string[]): { readonly json: boolean; readonly verbose: boolean } {
+  return { json: flags.includes("--json"), verbose: flags.includes("--verbose") };
 }
 
 export function writeDocument(context: CliContext, document: unknown): void {

@@ -2,6 +2,7 @@ import { ConfigurationError, PawlError } from "../core/errors.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { ExitCode } from "./command.ts";
 import { paint } from "./format.ts";
+import { JobFileError } from "./job-file.ts";
 import { cleanText, paragraph } from "./terminal-text.ts";
 import { WrongUseError } from "./wrong-use-error.ts";
 
@@ -29,7 +30,7 @@ function errorText(context: CliContext, message: string): string {
 
 /** A run that failed over its configuration has failed; without a run, nothing was begun. */
 export function exitCodeOf(error: unknown): ExitCode {
-  if (error instanceof WrongUseError) return 2;
+  if (error instanceof WrongUseError || error instanceof JobFileError) return 2;
   return ConfigurationError.isInstance(error) && error.runId === undefined ? 2 : 1;
 }
 

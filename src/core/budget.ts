@@ -28,12 +28,15 @@ export const NO_BUDGETS: Budgets = {
 
 const MINUTE_MS = 60_000;
 
-/** Rounded down: never more than was allowed. */
+/** Rounded down, never more than was allowed; but a decimal that a float only comes close to is meant as it was written. */
 const MICRO = 1_000_000;
 
 /** What model calls may use. */
 export function limitOfBudgets({ maxTokens, maxCostUsd }: Budgets): Limit {
-  return { tokens: maxTokens, microDollars: maxCostUsd === null ? null : Math.floor(maxCostUsd * MICRO) };
+  return {
+    tokens: maxTokens,
+    microDollars: maxCostUsd === null ? null : Math.floor(maxCostUsd * MICRO + 1e-6),
+  };
 }
 
 /** How long a run may take, in milliseconds; null: as long as it needs. */

@@ -288,9 +288,9 @@ export type DedupedTool = {
  * A tool that merely counts as external is not held to once: its second call may be a wanted look at something.
  */
 export function dedupeOf(tool: DedupedTool, noDuplicateExternalActions: boolean): "effect" | "call" {
-  if (tool.declared !== null) return tool.declared;
-  if (tool.hasIdentity || tool.scope !== null) return "effect";
-  return noDuplicateExternalActions && tool.effect === "external" && tool.known ? "effect" : "call";
+  // The contract of the run says so, whatever the tool would allow elsewhere.
+  if (noDuplicateExternalActions && tool.effect === "external" && tool.known) return "effect";
+  return tool.declared ?? (tool.hasIdentity || tool.scope !== null ? "effect" : "call");
 }
 
 function hashOf(value: Json): string {

@@ -34,6 +34,11 @@ export const askHuman: Tool<z.input<typeof input>, Json> = tool({
   },
 });
 
+/** The same for a step, which asks one thing: its answer holds however the question is worded by then. */
+export function askAt(step: string): typeof askHuman {
+  return { ...askHuman, identity: () => ({ step }), dedupe: "call" };
+}
+
 /** A step's question, as text. */
 export function questionOf<I>(question: string | ((input: I) => string), given: I, step: string): string {
   const text: unknown = typeof question === "function" ? question(given) : question;

@@ -53,7 +53,12 @@ export function whyTooLate({
   const minutes = budget?.limits.maxWallclockMinutes ?? null;
   if (minutes !== null) {
     const over = (clock.now() - deadline) / 60_000;
-    return budgetExceeded(runId, "maxWallclockMinutes", minutes, Math.round((minutes + over) * 10) / 10);
+    return budgetExceeded(
+      runId,
+      "maxWallclockMinutes",
+      minutes,
+      Math.round((minutes + over) * 1_000) / 1_000,
+    );
   }
   const at = new Date(deadline).toISOString();
   return new DeadlineExceededError(

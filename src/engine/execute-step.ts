@@ -40,7 +40,9 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
   const output = await attempt(run, path, async () => {
     const value: unknown = (await executor.execute(step, frame)) ?? null;
     assertJson(value, `The output of step ${path}`);
-    return value;
+    // What is secret is not stored, and the next step is given what whoever resumes would give it.
+    isolated.value = run.secrets.hide(isolated.value);
+    return run.secrets.hide(value);
   });
   const type = phase !== "" && place.endsPhase !== false ? "phase_boundary" : "step_boundary";
   await finish(run, instance, output, context, isolated, session, type);

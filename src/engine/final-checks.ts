@@ -1,6 +1,7 @@
 import { checkCitations } from "../core/citations.ts";
 import { UnmetConditionsError } from "../core/errors.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
+import { toolCallKey } from "../core/tool-call-key.ts";
 import type { NewStep, ToolCallRecord } from "../store/store.ts";
 import { readBlobValue } from "./hydrator.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -14,7 +15,9 @@ export async function isDone(run: RunHandle, output: Json, next?: NewStep): Prom
   if (Object.keys(run.conditions).length === 0) return false;
   const begun = next === undefined ? null : await run.store.findStep(run.runId, next.path);
   if (begun !== null && begun.status !== "skipped") return false;
-  return (await unmetConditions(run.conditions, await stateOf(run, output))).length === 0;
+  if ((await unmetConditions(run.conditions, await stateOf(run, output))).length > 0) return false;
+  // What it has to leave behind belongs to what was asked of it.
+  return (await missingOutputs(run, run.spec?.artifacts.expectedOutputs ?? [])).length === 0;
 }
 
 /** The steps are through: the run is what its spec asks for, or it has failed. */
@@ -25,13 +28,13 @@ export async function assertFinished(run: RunHandle, output: Json): Promise<void
   const state = await stateOf(run, output);
   const unmet = [
     ...(await unmetConditions(run.conditions, state)).map((name) => `stop condition ${name} does not hold`),
-    ...(run.rules.noDuplicateExternalActions ? duplicates(state.calls) : []),
+    ...(run.rules.noDuplicateExternalActions ? duplicates(run.runId, state.calls) : []),
     ...(run.spec.constraints.mustCiteSources ? await missingCitations(run, run.spec, state) : []),
     ...missing,
   ];
   if (unmet.length === 0) return;
   throw new UnmetConditionsError(
-    `The steps of run ${run.runId} are through, and it is not done: ${unmet.join("; ")}. What is done is kept; mend what is missing, then resume it.`,
+    `The steps of run ${run.runId} are through, and it is not done: ${unmet.join("; ")}. What is done is kept; resume it once that is mended, or fork it at an earlier turn.`,
     { unmet },
   );
 }
@@ -44,10 +47,10 @@ async function stateOf(run: RunHandle, output: Json): Promise<StopState> {
 }
 
 /** The ledger itself is looked at, not what was meant to keep it so. */
-function duplicates(calls: readonly ToolCallRecord[]): string[] {
+function duplicates(runId: string, calls: readonly ToolCallRecord[]): string[] {
   const first = new Map<string, string>();
   return calls
-    .filter(({ effect, status }) => effect === "external" && status === "succeeded")
+    .filter((call) => call.effect === "external" && call.status === "succeeded" && isOncePerRun(runId, call))
     .flatMap(({ identityHash, tool, toolCallId }) => {
       const before = first.get(identityHash);
       first.set(identityHash, before ?? toolCallId);
@@ -57,6 +60,17 @@ function duplicates(calls: readonly ToolCallRecord[]): string[] {
             `no_duplicate_external_actions: ${tool} had the same effect twice, in ${before} and ${toolCallId}`,
           ];
     });
+}
+
+/** Its key says so. A tool whose every call is wanted (`dedupe: "call"`), or that nobody knows to be external, has others. */
+function isOncePerRun(runId: string, call: ToolCallRecord): boolean {
+  const { namespace, tool, occurrence, idempotencyKey } = call;
+  const identityHash = Buffer.from(call.identityHash, "hex");
+  const scope = { kind: "effect" } as const;
+  return (
+    toolCallKey({ runId, namespace, tool, identityHash, scope, occurrence }).toString("hex") ===
+    idempotencyKey
+  );
 }
 
 async function missingOutputs(run: RunHandle, names: readonly string[]): Promise<string[]> {
@@ -113,10 +127,23 @@ async function sourcesOf(
     const urls = addressesIn(request);
     if (urls.length === 0) continue;
     const value = receipt.blob === null ? receipt.output.value : await readBlobValue(run, receipt.blob, tool);
-    const text = typeof value === "string" ? value : textsIn(value).join("\n");
-    for (const url of urls) sources.push({ url, text });
+    for (const url of urls) {
+      const parts = urls.length === 1 ? [value] : partsOf(value, url);
+      sources.push({ url, text: parts.flatMap(textsIn).join("\n") });
+    }
   }
   return sources;
+}
+
+/** Where several pages were read at once, what belongs to one of them: the objects that name it, or have it as a key. */
+function partsOf(value: Json, url: string): readonly Json[] {
+  if (Array.isArray(value)) return value.flatMap((each: Json) => partsOf(each, url));
+  if (!isJsonObject(value)) return [];
+  const own = value[url];
+  if (own !== undefined) return [own];
+  const members = Object.values(value);
+  if (members.includes(url)) return [value];
+  return members.flatMap((each) => (each === undefined ? [] : partsOf(each, url)));
 }
 
 function addressesIn(value: Json): string[] {

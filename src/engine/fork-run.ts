@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../core/errors.ts";
+import { isKept } from "../core/lineage.ts";
 import type { StepPath } from "../core/step-path.ts";
 import { Session } from "../session/session.ts";
 import { sliceChanges } from "../session/slice-changes.ts";
@@ -111,9 +112,12 @@ async function stateAt(
   const saved = last === undefined ? null : await store.readCheckpoint(parent, last.checkpoint);
   let state = saved === null ? session.state : session.restored(Snapshot.fromJSON(saved.snapshot));
   const since = last?.stepPath === forked.path ? last.turnIndex : 0;
+  const lines = (await store.listLineages(parent)).filter(({ stepPath }) => stepPath === forked.path);
   const told = new Set<string>();
   for (const { stepPath, turnIndex, calls } of turns) {
     if (stepPath !== forked.path || turnIndex <= since || turnIndex > atTurn) continue;
+    // A turn that was left behind for an earlier milestone tells the session nothing.
+    if (!isKept(lines, turnIndex)) continue;
     for (const { toolCallId, receipt } of calls) {
       const origin = receipt?.duplicateOf ?? toolCallId;
       if (told.has(origin)) continue;

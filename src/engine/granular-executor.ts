@@ -71,8 +71,11 @@ async function asWanted(scope: TurnScope, reopen: () => Promise<TurnScope>): Pro
   const { storedFingerprint, journaled, isComplete } = conversation;
   const why = run.acceptDivergence;
   const isOther = storedFingerprint !== null && storedFingerprint.hash !== hash;
-  const isRedone = run.redoTurn && journaled !== null && !isComplete;
-  if (isRedone) await run.store.dropTurn(run.fence, { stepKey, turnIndex: journaled.turnIndex });
+  const isRedone = run.redoTurn && journaled !== null && !isComplete && (!isOther || why !== null);
+  if (isRedone) {
+    await run.store.dropTurn(run.fence, { stepKey, turnIndex: journaled.turnIndex });
+    run.budget.giveBackToolCalls(journaled.calls.length);
+  }
   if (isOther && why !== null)
     await run.store.acceptDivergence(run.fence, { stepKey, fingerprint: { hash, document }, why });
   return isRedone || (isOther && why !== null) ? reopen() : scope;

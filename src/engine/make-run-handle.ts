@@ -15,6 +15,7 @@ import { Uncertainties } from "./uncertainties.ts";
 
 type TenureFields =
   | "runId"
+  | "firstRunId"
   | "fence"
   | "store"
   | "lease"
@@ -84,6 +85,7 @@ export function makeRunHandle(
     deadline: run.deadline,
     milestone: new MilestoneRequest(options.from),
     runId,
+    firstRunId: run.forkedFrom?.firstRunId ?? runId,
     fence,
     store,
     limit: run.limit,

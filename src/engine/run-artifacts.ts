@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { artifactNameProblem, TELEMETRY_FILES } from "../core/artifact-name.ts";
 import { WorkspaceError } from "../core/errors.ts";
 import type { ArtifactRecord, Fence, Store } from "../store/store.ts";
+import { ownFolder } from "./run-folder.ts";
 import { Workspace } from "./workspace.ts";
 
 /** What a step or a tool sees of the things that its run makes. */
@@ -24,6 +25,8 @@ export class RunArtifacts {
   readonly #fence: Fence;
   readonly #warn: (message: string) => void;
   #known: readonly ArtifactRecord[] | null = null;
+  #keeping: Promise<unknown> = Promise.resolve();
+  #isOwned = false;
 
   constructor(store: Store, fence: Fence, folder: string, warn: (message: string) => void) {
     this.workspace = new Workspace(folder);
@@ -40,16 +43,32 @@ export class RunArtifacts {
     };
   }
 
+  /** One after the other, so that what is kept last is what both the store and the file have. */
+  keep(stepKey: number | null, name: string, given: Uint8Array | string): Promise<ArtifactRecord> {
+    const kept = this.#keeping.then(() => this.#keep(stepKey, name, given));
+    this.#keeping = kept.catch(() => undefined);
+    return kept;
+  }
+
   /** The store first: a file that is not there is made from it, and never the other way round. */
-  async keep(stepKey: number | null, name: string, given: Uint8Array | string): Promise<ArtifactRecord> {
+  async #keep(stepKey: number | null, name: string, given: Uint8Array | string): Promise<ArtifactRecord> {
     assertArtifactName(name);
     const bytes = typeof given === "string" ? Buffer.from(given, "utf8") : Buffer.from(given);
-    const known = (await this.list()).find((each) => each.name === name);
-    const isSame = known !== undefined && known.hash === sha256(bytes);
+    assertSize(name, bytes);
+    const all = await this.list();
+    assertNoFolder(name, all);
+    const known = all.find((each) => each.name === name);
+    const isSame = known !== undefined && known.hash === sha256(bytes) && (await this.read(name)) !== null;
     const record = isSame ? known : await this.#store.keepArtifact(this.#fence, { stepKey, name, bytes });
     this.#known = null;
     await this.#copy(name, bytes);
     return record;
+  }
+
+  /** Writes a file that is no artifact: what Pawl tells of the run. */
+  async writeTelemetry(name: string, text: string): Promise<void> {
+    await this.#own();
+    await this.workspace.write(name, Buffer.from(text, "utf8"));
   }
 
   read(name: string): Promise<Uint8Array | null> {
@@ -96,15 +115,44 @@ export class RunArtifacts {
   }
 
   /** A copy that cannot be written is said, and harms nothing: the store has it. */
-  async #copy(name: string, bytes: Uint8Array): Promise<void> {
+  async #copy(name: string, bytes: Uint8Array, how: "written" | "restored" = "written"): Promise<void> {
     try {
+      await this.#own();
       await this.workspace.write(name, bytes);
     } catch (error) {
-      if (error instanceof WorkspaceError) throw error;
+      // Whoever keeps something where it cannot go is to know; whoever only goes on need not be stopped by it.
+      if (error instanceof WorkspaceError && how === "written") throw error;
       const why = error instanceof Error ? error.message : String(error);
-      this.#warn(`The file of artifact ${name} could not be written: ${why}. The store has it.`);
+      this.#warn(`The file of artifact ${name} could not be ${how}: ${why} The store has it.`);
     }
   }
+
+  /** Marks the folder as this run's, so that no other run takes its files for its own. */
+  async #own(): Promise<void> {
+    if (!this.#isOwned) await ownFolder(this.workspace.folder, this.#fence.runId);
+    this.#isOwned = true;
+  }
+}
+
+/** SQLite takes no larger value, and others are no better. */
+const MOST_BYTES = 900_000_000;
+
+function assertSize(name: string, { byteLength }: Uint8Array): void {
+  if (byteLength <= MOST_BYTES) return;
+  throw new WorkspaceError(
+    `Artifact ${name} has ${byteLength} bytes, and ${MOST_BYTES} is the most that is kept: keep it in parts, or elsewhere, and only its address here.`,
+    { name },
+  );
+}
+
+/** A name that is the folder of another could not be a file beside it. */
+function assertNoFolder(name: string, all: readonly ArtifactRecord[]): void {
+  const other = all.find((each) => each.name.startsWith(`${name}/`) || name.startsWith(`${each.name}/`));
+  if (other === undefined) return;
+  throw new WorkspaceError(
+    `Artifact ${name} cannot be kept beside ${other.name}: one of them would be a folder and a file. Rename one.`,
+    { name },
+  );
 }
 
 function assertArtifactName(name: string): void {

@@ -44,6 +44,11 @@ export class RunBudget {
     this.#toolCalls += count;
   }
 
+  /** A response was dropped before any of its calls ran: they are not in the ledger any more. */
+  giveBackToolCalls(count: number): void {
+    this.#toolCalls -= count;
+  }
+
   allowsToolCalls(more: number): boolean {
     const { maxToolCalls } = this.limits;
     return maxToolCalls === null || this.#toolCalls + more <= maxToolCalls;

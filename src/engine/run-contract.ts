@@ -1,8 +1,7 @@
-import { resolve } from "node:path";
 import { canonicalJson } from "../core/canonical-json.ts";
-import { ConfigurationError } from "../core/errors.ts";
+import { ConfigurationError, reviveError } from "../core/errors.ts";
 import { checkUrl } from "../core/network-policy.ts";
-import { describeSpecChanges, placeOfRun, type RunSpec } from "../core/run-spec.ts";
+import { describeSpecChanges, type RunSpec } from "../core/run-spec.ts";
 import type { Pricing } from "../core/usage.ts";
 import type { RunRecord } from "../store/store.ts";
 import type { Constraints } from "./run-rules.ts";
@@ -42,11 +41,6 @@ function isWithin(domain: string, allowedDomains: readonly string[]): boolean {
   return checkUrl({ allowedDomains, allowPrivateAddresses: true }, url).ok;
 }
 
-/** Where the files of a run are: what its spec says, or a folder of its own under `pawl-runs`. */
-export function folderOf(runId: string, spec: RunSpec | null, root: string): string {
-  return resolve(root, placeOfRun(spec?.artifacts.workspaceDir ?? "pawl-runs/<run_id>", runId));
-}
-
 /** What the run has to come to. Those of the pipeline, and those of the configuration beside them. */
 export function conditionsOf(
   spec: RunSpec | null,
@@ -74,6 +68,21 @@ export function assertRunnable(
     throw new ConfigurationError(
       `The RunSpec has maxCostUsd, and model ${unpriced.modelId} has no price: give a \`pricing\` that knows it, or use maxTokens.`,
     );
+}
+
+/** Budgets whose use cannot be told from what is stored once the failures that used them up are settled. */
+const OF_FAILURES: readonly string[] = ["maxRetriesPerToolCall", "maxSameErrorRepeats"];
+
+/** A run that failed often enough goes on only with more of what it has used up. */
+export function assertBudgetRaised(
+  { error }: RunRecord,
+  raised: { readonly [budget: string]: number | undefined } = {},
+): void {
+  if (error?.code !== "budget_exceeded") return;
+  const { budget, limit } = error.details;
+  if (typeof budget !== "string" || !OF_FAILURES.includes(budget)) return;
+  if ((raised[budget] ?? 0) > Number(limit)) return;
+  throw reviveError(error);
 }
 
 /** A run keeps the contract that it was started with. */

@@ -20,6 +20,8 @@ import type { Uncertainties } from "./uncertainties.ts";
 /** What the parts of the engine share while one worker has one run. */
 export type RunHandle = {
   readonly runId: string;
+  /** The run that this one was forked from in the end; itself where it was not. */
+  readonly firstRunId: string;
   readonly fence: Fence;
   readonly store: Store;
   readonly lease: Lease;

@@ -1,3 +1,4 @@
+import { BUDGET_NAMES } from "../core/budget.ts";
 import { canonicalJson } from "../core/canonical-json.ts";
 import {
   BudgetExceededError,
@@ -127,9 +128,11 @@ export class RunTenure {
     try {
       if (!resumed) reach(run, "run:created", ROOT_PATH, 0);
       assertMayBegin(run);
+      if (resumed) await this.#assertNotDenied(run);
       await this.#openSession(run);
       if (resumed) await run.artifacts.restore();
       const { output, context } = await this.#runSteps(run);
+      if (run.budget.reached !== null) throw run.budget.reached;
       await assertFinished(run, output);
       if (isTelemetryExpected(run)) await writeTelemetry(run);
       reach(run, "run:before-finish", ROOT_PATH, 0);
@@ -196,6 +199,18 @@ export class RunTenure {
     }
     await writeTelemetry(run);
     if (end.thrown !== null) throw ofRun(run.runId, end.thrown);
+  }
+
+  /** A person was asked for more, and has said no: that is how the run ends, whatever would come next. */
+  async #assertNotDenied({ spec, budget, store, runId }: RunHandle): Promise<void> {
+    if (spec?.escalation.askHumanOnBudgetReached !== true) return;
+    const asked = (await store.listWaits(runId)).filter(({ kind }) => kind === "budget");
+    for (const { subject, answer } of asked) {
+      const name = BUDGET_NAMES.find((each) => each === subject.budget);
+      if (name === undefined || answer === null || !("approved" in answer)) continue;
+      const limit = budget.limits[name];
+      if (limit !== null && limit === subject.limit) throw budget.exceeded(name, limit, Number(subject.used));
+    }
   }
 
   /** A budget that is used up is a question, where the spec says so and nobody has said no. */

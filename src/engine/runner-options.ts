@@ -180,9 +180,13 @@ function agentSlices(step: StepNode): Slice[] {
 }
 
 /** The input is stored, and has to be: whoever goes on with the run needs it. */
-export function assertNoSecrets(input: Json, { secretKeys }: RunRules): void {
+export function assertNoSecrets(
+  input: Json,
+  { secretKeys }: RunRules,
+  what: "input" | "RunSpec" = "input",
+): void {
   if (secretKeys.size === 0 || redact(input, secretKeys, []) === input) return;
   throw new ConfigurationError(
-    "The input of the run holds a value under one of policy.secretKeys, and the input is stored: leave it out, and give tools their secrets where they are made, or from code with secret(…).",
+    `The ${what} of the run holds a value under one of policy.secretKeys, and it is stored: leave it out, and give tools their secrets where they are made, or from code with secret(…).`,
   );
 }

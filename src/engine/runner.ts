@@ -31,8 +31,15 @@ import { pipelineExecutor } from "./pipeline-executor.ts";
 import { rootOf } from "./pipeline-root.ts";
 import { shapeOf } from "./pipeline-shape.ts";
 import type { Clock } from "./ports.ts";
-import { assertRunnable, assertSameSpec, bothConstraints, isSameSpec } from "./run-contract.ts";
+import {
+  assertBudgetRaised,
+  assertRunnable,
+  assertSameSpec,
+  bothConstraints,
+  isSameSpec,
+} from "./run-contract.ts";
 import type { RunEvent, RunEventListener } from "./run-events.ts";
+import { assertFolderIsFree, folderOf } from "./run-folder.ts";
 import type { RunResult } from "./run-result.ts";
 import { makeRules, type RunRules } from "./run-rules.ts";
 import { ofRun, RunTenure, resultOf } from "./run-tenure.ts";
@@ -126,6 +133,7 @@ export class Runner<O = unknown> {
       if (run !== null) assertSamePipeline(run, this.#root.name);
       // Before it is claimed: what cannot be gone on with is left as it is.
       if (run !== null && run.spec !== null) this.#assertRunnable(run.spec);
+      if (run !== null) assertBudgetRaised(run, options.budgets);
       const milestone = milestoneFrom(options.from);
       assertWhy(options.acceptDivergence);
       const attempt = {
@@ -158,6 +166,7 @@ export class Runner<O = unknown> {
       if (options.runId !== undefined) assertRunId(options.runId);
       const spec = options.spec === undefined ? null : assertRunSpec(options.spec);
       if (spec !== null) this.#assertRunnable(spec);
+      if (spec !== null) assertNoSecrets(spec, this.#rules, "RunSpec");
       const begun =
         options.runId === undefined
           ? await this.#begin(store, input, spec, options)
@@ -217,6 +226,8 @@ export class Runner<O = unknown> {
     options: RunOptions,
   ): Promise<Begun> {
     const inputHash = canonicalHash(input);
+    if (spec !== null)
+      await assertFolderIsFree(folderOf(runId, spec, this.#options.workspaceRoot ?? "."), runId);
     const claimedAt = readClock(this.#clock);
     const created = await store.createRun({
       runId,
@@ -320,8 +331,7 @@ export class Runner<O = unknown> {
       const run = await store.getRun(runId);
       if (run === null) throw runNotFound(runId);
       assertSamePipeline(run, this.#root.name);
-      const isAbandoned = (await store.findAbandonedRuns(run.pipeline, run.inputHash)).includes(runId);
-      const isHeld = (run.status === "running" || run.status === "queued") && !isAbandoned;
+      const isHeld = await store.isHeld(runId);
       const claim = { epoch: run.epoch, run };
       const quiet = () => undefined;
       const tenure = await this.#tenure(store, claim, {

@@ -7,6 +7,8 @@ import {
   type ToolCallFacts,
 } from "../core/tool-call-decision.ts";
 import type { NewCallWait } from "../core/wait.ts";
+import type { NewCheckpoint } from "../store/store.ts";
+import { beforeSideEffect } from "./checkpoint-cursor.ts";
 import { assertInTime } from "./deadline.ts";
 import { asksAbout, asksAboutFailures } from "./escalation.ts";
 import { askAbout, escalate } from "./person-question.ts";
@@ -128,6 +130,9 @@ class CallWork {
       return;
     }
     const { stepKey, stepPath, turnIndex, callIndex, tool, approvedArguments } = this.#call;
+    // Where there is none it is begun in this very tick, and so in one commit with the receipt of the call before it.
+    const hasCheckpoint = this.#progress.attempt === 0 && this.#run.phases.length > 0;
+    const checkpoint = hasCheckpoint ? await this.#checkpoint() : null;
     this.#run.signal.throwIfAborted();
     assertInTime(this.#run);
     const begunAt = this.#run.clock.monotonic();
@@ -136,6 +141,7 @@ class CallWork {
       stepKey,
       turnIndex,
       calls: [{ callIndex, timeoutMs: tool.timeoutMs, approvedArguments }],
+      ...(checkpoint === null ? {} : { checkpoint }),
     });
     reach(this.#run, "tool:started", stepPath, turnIndex);
     const now = this.#run.clock.now();
@@ -150,6 +156,13 @@ class CallWork {
     };
   }
 
+  /** Of a call that waited for its turn, or for a person: one, before its first try. */
+  async #checkpoint(): Promise<NewCheckpoint | null> {
+    const { stepPath, turnIndex, tool } = this.#call;
+    const step = await this.#run.store.findStep(this.#run.runId, stepPath);
+    return step === null ? null : beforeSideEffect(this.#run, step, turnIndex, [tool.effect]);
+  }
+
   async #afterFailure(failure: FailedTry): Promise<Step> {
     const { tool } = this.#call;
     const run = this.#run;
@@ -162,17 +175,15 @@ class CallWork {
       decideFailedTry(outcome, tool.recovery, retries, isSame, mayHaveHappened);
     // A tool that asked for a person where its run asks none did so in place of its work.
     if (outcome === "needs_human" && !asksAbout(run.spec, failure.errorCode))
-      return this.#fail(failure, false);
+      return this.#fail(failure, mayHaveHappened);
     const isAsking = asksAboutFailures(run.spec);
     const decision = decide(same && !isAsking ? 0 : this.#retriesLeft, same && isAsking);
     if (same) this.#reach("maxSameErrorRepeats", run.failures.limit);
     const isWornOut = decision.kind === "fail" && decide(1, false).kind === "retry" && !tool.isOfSession;
-    if (isWornOut && run.budget.limits.maxRetriesPerToolCall !== null) {
-      if (isAsking) {
-        await this.#endTry(failure, true);
-        return { kind: "person", wait: escalate(run, this.#call, failure) };
-      }
-      this.#reach("maxRetriesPerToolCall", run.maxRetriesPerToolCall);
+    const wornOut = isWornOut ? this.#wornOut(failure) : null;
+    if (wornOut !== null) {
+      await this.#endTry(failure, true);
+      return wornOut;
     }
     if (outcome !== "not_applied") this.#progress = { ...this.#progress, mayHaveHappened: true };
     switch (decision.kind) {
@@ -189,6 +200,15 @@ class CallWork {
         await this.#endTry(failure, true);
         return { kind: "person", wait: escalate(run, this.#call, failure) };
     }
+  }
+
+  /** No retry is left. Where the contract counts them, that is a question, or the end of the run; else null. */
+  #wornOut(failure: FailedTry): CallEnd | null {
+    const run = this.#run;
+    if (run.budget.limits.maxRetriesPerToolCall === null) return null;
+    if (asksAboutFailures(run.spec)) return { kind: "person", wait: escalate(run, this.#call, failure) };
+    this.#reach("maxRetriesPerToolCall", run.maxRetriesPerToolCall);
+    return null;
   }
 
   /** Where nobody is asked about failures, their budget ends the run: after this call has come to its end. */
@@ -287,7 +307,7 @@ class CallWork {
     this.#progress = { ...this.#progress, mayHaveHappened: false };
     const failure = this.#lastFailure;
     if (failure === null) return { next: { kind: "retry" } };
-    if (this.#retriesLeft <= 0) return this.#fail(failure, false);
+    if (this.#retriesLeft <= 0) return this.#wornOut(failure) ?? this.#fail(failure, false);
     await this.#pause(failure);
     return { next: { kind: "retry" } };
   }

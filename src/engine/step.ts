@@ -3,7 +3,7 @@ import { ConfigurationError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import { assertStepName } from "../core/step-path.ts";
 import type { Agent } from "./agent.ts";
-import { askHuman, questionOf } from "./ask-human.ts";
+import { askAt, questionOf } from "./ask-human.ts";
 import type { CodeStepContext } from "./code-step-context.ts";
 import { classify } from "./prepared-tool.ts";
 import type { StopConditions } from "./stop-conditions.ts";
@@ -159,7 +159,7 @@ export const Step = {
     return Step.run<I, Json>(
       name,
       (input, context) =>
-        context.call(askHuman, {
+        context.call(askAt(name), {
           question: questionOf(question, input, name),
           ...(choices === undefined ? {} : { choices: [...choices] }),
         }),

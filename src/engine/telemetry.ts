@@ -14,8 +14,7 @@ export function isTelemetryExpected({ spec }: RunHandle): boolean {
 export async function writeTelemetry({ spec, store, runId, artifacts, emit }: RunHandle): Promise<void> {
   try {
     if (spec === null && (await artifacts.list()).length === 0) return;
-    for (const [name, text] of await telemetryOf(store, runId))
-      await artifacts.workspace.write(name, Buffer.from(text, "utf8"));
+    for (const [name, text] of await telemetryOf(store, runId)) await artifacts.writeTelemetry(name, text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     emit({ type: "warning", runId, message: `The telemetry of the run could not be written: ${why}` });

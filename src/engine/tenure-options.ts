@@ -8,8 +8,9 @@ import type { RunSessionOptions, RunTenureOptions } from "./make-run-handle.ts";
 import type { MilestoneFrom, SavedCheckpoint } from "./milestone-request.ts";
 import { phasesOf } from "./phases.ts";
 import type { Clock } from "./ports.ts";
-import { bothConstraints, conditionsOf, folderOf } from "./run-contract.ts";
+import { bothConstraints, conditionsOf } from "./run-contract.ts";
 import type { RunEventListener } from "./run-events.ts";
+import { folderOf } from "./run-folder.ts";
 import { makeRules, type RunRules } from "./run-rules.ts";
 import type { ResumeOptions, RunnerOptions } from "./runner-options.ts";
 import type { PipelineStep } from "./step.ts";
@@ -37,7 +38,7 @@ export async function tenureOptions(
   options: RunnerOptions,
   { clock, leaseMs, rules, session, root }: RunnerParts,
   store: Store,
-  { run: { runId, spec, budgets } }: Claim,
+  { run: { runId, spec, budgets, forkedFrom } }: Claim,
   { claimedAt, resumed, going, listener, from }: TenureWork,
 ): Promise<RunTenureOptions> {
   const { policy, constraints, stopConditions, workspaceRoot = "." } = options;
@@ -59,7 +60,7 @@ export async function tenureOptions(
     rules: spec === null ? rules : makeRules(policy, bothConstraints(constraints, spec)),
     conditions: conditionsOf(spec, root, stopConditions),
     phases: phasesOf(root),
-    folder: folderOf(runId, spec, workspaceRoot),
+    folder: folderOf(runId, spec, workspaceRoot, forkedFrom),
     workDone: resumed ? await store.countWork(runId) : { steps: 0, toolCalls: 0 },
     probe: options.probe ?? NO_PROBE,
     emit: listener,

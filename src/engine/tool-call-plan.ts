@@ -66,7 +66,7 @@ function callIdentity(
   // A hash of a secret is kept, so one that can be guessed takes long to try.
   const isSecret = run.secrets.hide(value) !== value;
   const hash = isSecret
-    ? secretIdentityHash(run.runId, namespace, name, value)
+    ? secretIdentityHash(run.firstRunId, namespace, name, value)
     : toolCallIdentityHash(namespace, name, value);
   return identityBy(run, namespace, name, stepPath, hash, dedupe, problem);
 }

@@ -49,6 +49,7 @@ const DIGESTS = [
   "answer",
   "followUp",
   "artifact",
+  "hash",
   "spec",
   "rows",
   "fingerprint",

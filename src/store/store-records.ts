@@ -55,7 +55,16 @@ export type RunRecord = {
 };
 
 /** The turn that a fork goes on from. */
-export type ForkOrigin = { readonly runId: string; readonly stepPath: StepPath; readonly turnIndex: number };
+export type ForkOrigin = {
+  readonly runId: string;
+  readonly stepPath: StepPath;
+  readonly turnIndex: number;
+  /** The run that its line of forks began with: what is salted by a run is salted by that one. */
+  readonly firstRunId: string;
+  /** How much it began with, which it has not done itself. */
+  readonly steps: number;
+  readonly toolCalls: number;
+};
 
 /** Something that a run has made. */
 export type ArtifactRecord = {
@@ -248,6 +257,7 @@ export type GranularState = {
   readonly history: readonly Message[];
   readonly isComplete: boolean;
   readonly finalOutput: Json;
+  /** Empty where a fork has not been opened by any agent yet. */
   readonly fingerprint: string;
 };
 

@@ -214,9 +214,11 @@ export interface Store extends StoreReader {
 export interface StoreReader {
   getRun(runId: string): Promise<RunRecord | null>;
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
-  /** The newest run of this pipeline and input, whatever became of it. */
+  /** Whether a living process has the run. */
+  isHeld(runId: string): Promise<boolean>;
+  /** The newest run of this pipeline and input, whatever became of it. A fork is gone on with by its id alone. */
   findLatestRun(pipeline: string, inputHash: Uint8Array): Promise<RunRecord | null>;
-  /** Runs of this pipeline and input that are under way while no living process holds them, newest first. */
+  /** Runs of this pipeline and input that are under way while no living process holds them, newest first; no forks. */
   findAbandonedRuns(pipeline: string, inputHash: Uint8Array): Promise<readonly string[]>;
   /** The run's input and pinned shape, as they were given. */
   readRunInput(runId: string): Promise<{ readonly input: Json; readonly shape: Json }>;

@@ -1,19 +1,29 @@
 import { answerChecks } from "./store-conformance/answers.ts";
 import { approvalChecks } from "./store-conformance/approvals.ts";
+import { artifactChecks } from "./store-conformance/artifacts.ts";
 import { blobCollectionChecks } from "./store-conformance/blob-collection.ts";
 import { blobChecks } from "./store-conformance/blobs.ts";
+import { budgetWaitChecks } from "./store-conformance/budget-waits.ts";
+import { budgetChecks } from "./store-conformance/budgets.ts";
+import { cancelChecks } from "./store-conformance/cancel.ts";
 import type { Check, OpenConformanceDatabase } from "./store-conformance/check.ts";
 import { runCheck } from "./store-conformance/check.ts";
 import { checkpointChecks } from "./store-conformance/checkpoints.ts";
 import { claimQuotaChecks } from "./store-conformance/claim-quota.ts";
+import { divergenceChecks } from "./store-conformance/divergence.ts";
+import { droppedTurnChecks } from "./store-conformance/dropped-turns.ts";
 import { eventChecks } from "./store-conformance/events.ts";
 import { fencingChecks } from "./store-conformance/fencing.ts";
+import { forkLedgerChecks } from "./store-conformance/fork-ledger.ts";
+import { forkLifeChecks } from "./store-conformance/fork-life.ts";
+import { forkChecks } from "./store-conformance/forks.ts";
 import { historyChecks } from "./store-conformance/history.ts";
 import { inDoubtChecks } from "./store-conformance/in-doubt.ts";
 import { lateReceiptChecks } from "./store-conformance/late-receipts.ts";
 import { leaseChecks } from "./store-conformance/leases.ts";
 import { ledgerEventChecks } from "./store-conformance/ledger-events.ts";
 import { lineageChecks } from "./store-conformance/lineages.ts";
+import { questionChecks } from "./store-conformance/questions.ts";
 import { quotaChecks } from "./store-conformance/quota.ts";
 import { receiptChecks } from "./store-conformance/receipts.ts";
 import { runChecks } from "./store-conformance/runs.ts";
@@ -26,6 +36,7 @@ import { toolCallChecks } from "./store-conformance/tool-calls.ts";
 import { tryChecks } from "./store-conformance/tries.ts";
 import { turnChecks } from "./store-conformance/turns.ts";
 import { verificationChecks } from "./store-conformance/verification.ts";
+import { waitingTimeChecks } from "./store-conformance/waiting-time.ts";
 import { waitChecks } from "./store-conformance/waits.ts";
 import { workerChecks } from "./store-conformance/workers.ts";
 
@@ -47,7 +58,11 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   steps: stepChecks,
   quota: quotaChecks,
   "quota across claims": claimQuotaChecks,
+  budgets: budgetChecks,
+  "questions about budgets": budgetWaitChecks,
+  "waiting time": waitingTimeChecks,
   turns: turnChecks,
+  "dropped turns": droppedTurnChecks,
   "tool calls": toolCallChecks,
   tries: tryChecks,
   receipts: receiptChecks,
@@ -55,6 +70,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   approvals: approvalChecks,
   waits: waitChecks,
   answers: answerChecks,
+  questions: questionChecks,
   settlements: settlementChecks,
   "late receipts": lateReceiptChecks,
   history: historyChecks,
@@ -62,8 +78,14 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "session events": sessionEventChecks,
   checkpoints: checkpointChecks,
   lineages: lineageChecks,
+  divergence: divergenceChecks,
+  forks: forkChecks,
+  "the ledger of a fork": forkLedgerChecks,
+  "the life of a fork": forkLifeChecks,
+  cancel: cancelChecks,
   workers: workerChecks,
   blobs: blobChecks,
+  artifacts: artifactChecks,
   "blob collection": blobCollectionChecks,
   events: eventChecks,
   "events of the ledger": ledgerEventChecks,

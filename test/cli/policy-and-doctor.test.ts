@@ -77,6 +77,7 @@ describe("doctor", () => {
       "store ok",
       "disk ok",
       "durability ok",
+      "database ok",
       "integrity ok",
       "leases ok",
       "waits ok",

@@ -53,6 +53,7 @@ export function recordingContext(surroundings: Surroundings = {}): Recording {
         return () => void listeners.delete(listener);
       },
       useColour: surroundings.useColour ?? false,
+      keepStdoutForDocuments: () => undefined,
       quit: (exitCode) => {
         throw new Error(`quit with ${exitCode}`);
       },

@@ -28,6 +28,10 @@ describe("the budgets of a run", () => {
     expect(limitOfBudgets({ ...NO_BUDGETS, maxCostUsd })).toEqual({ tokens: null, microDollars });
   });
 
+  it("in money are what was written, where a float only comes close to it", () => {
+    expect(limitOfBudgets({ ...NO_BUDGETS, maxCostUsd: 1.005 }).microDollars).toBe(1_005_000);
+  });
+
   it("in money are never more than was allowed", () => {
     expect(limitOfBudgets({ ...NO_BUDGETS, maxCostUsd: 0.000_001_9 }).microDollars).toBe(1);
   });

@@ -44,7 +44,7 @@ test(
     expect(stdout).not.toContain("\u001b");
     expect(stdout.split("\n").filter((line) => line.length > 80 && !line.includes(folder))).toEqual([]);
 
-    const left = readdirSync(folder).filter((name) => !name.startsWith("pawl.db"));
+    const left = readdirSync(folder).filter((name) => !name.startsWith(".") && !name.startsWith("pawl.db"));
     expect(left.toSorted()).toEqual([
       "job.yaml",
       "report.html",

@@ -166,8 +166,8 @@ describe("calls that differ in their secret alone", () => {
     keys = keys.toReversed();
     const { output } = await new Runner(step, { store }).resume("r-1");
     expect(output).toEqual([
-      ["key-bbbbb", "welcome 2"],
-      ["key-aaaaa", "welcome 1"],
+      ["[secret]", "welcome 2"],
+      ["[secret]", "welcome 1"],
     ]);
   });
 });

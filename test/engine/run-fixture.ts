@@ -189,6 +189,7 @@ export async function beginRun(
   const keeper = new SessionKeeper(store, session, new CheckpointTrigger(), "stop", () => undefined);
   const run: RunHandle = {
     runId,
+    firstRunId: runId,
     fence,
     store,
     lease,

@@ -31,35 +31,84 @@ describe("the conformance suite", () => {
   const checks = storeConformance(onFile);
 
   it("has checks, each with a name of its own", () => {
-    expect(checks.length).toBeGreaterThan(250);
+    expect(checks.length).toBeGreaterThan(500);
     expect(new Set(checks.map(({ name }) => name)).size).toBe(checks.length);
     expect(checks.filter(({ stores }) => stores === "several").length).toBeGreaterThan(8);
   });
 
-  it.each(["journalResponse", "recordReceipt", "commitTurn", "endToolCallTry", "settle"] as const)(
-    "finds out a store whose %s says done and does nothing",
-    async (intent) => {
-      const idle: OpenConformanceDatabase = ({ now }) =>
-        Promise.resolve({
-          open: async () => without(intent, await openStore(":memory:", { now })),
-          dispose: () => Promise.resolve(),
-        });
-      const checks = storeConformance(idle).filter(({ stores }) => stores === "one");
-      const outcomes = await Promise.allSettled(checks.map((check) => check.run()));
-      const found = outcomes.filter(({ status }) => status === "rejected");
-      expect(found.length).toBeGreaterThan(10);
-      expect(found.length).toBeLessThan((checks.length * 2) / 3);
+  it.for([
+    ["journalResponse", "tool calls"],
+    ["recordReceipt", "receipts"],
+    ["commitTurn", "turns"],
+    ["endToolCallTry", "tries"],
+    ["settle", "settlements"],
+    ["answer", "questions about budgets"],
+    ["skipStep", "steps"],
+    ["keepArtifact", "artifacts"],
+    ["requestCancel", "cancel"],
+    ["acceptDivergence", "divergence"],
+    ["dropTurn", "dropped turns"],
+    ["forkRun", "forks"],
+  ] as const)(
+    "finds out a store whose %s says done and does nothing, by its %s",
+    async ([intent, subject]) => {
+      const idle = (store: Store) =>
+        withIntent(store, intent, () => Promise.resolve({ stepKey: 1, next: null }));
+      expect(await found(subject, idle)).toBeGreaterThan(2);
+      expect(await found("leases", idle)).toBe(0);
     },
   );
+
+  it.for([
+    ["createRun", "spec", "budgets"],
+    ["claimRun", "budgets", "budgets"],
+    ["journalResponse", "checkpoint", "checkpoints"],
+    ["startToolCalls", "checkpoint", "checkpoints"],
+    ["openToolCall", "checkpoint", "checkpoints"],
+    ["forkRun", "slices", "forks"],
+  ] as const)("finds out a store whose %s forgets the %s", async ([intent, field, subject]) => {
+    const forgetful = (store: Store) =>
+      withIntent(store, intent, (...given) => {
+        const method = store[intent].bind(store) as (...args: readonly unknown[]) => unknown;
+        return method(...given.map((each) => without(field, each)));
+      });
+    expect(await found(subject, forgetful)).toBeGreaterThan(0);
+  });
 });
 
-/** The store, but for one intent, which resolves and changes nothing. */
-function without(intent: keyof Store, store: Store): Store {
+/** How many checks of a subject fail on stores that are not quite right. */
+async function found(subject: string, spoil: (store: Store) => Store): Promise<number> {
+  const spoilt: OpenConformanceDatabase = ({ now }) =>
+    Promise.resolve({
+      open: async () => spoil(await openStore(":memory:", { now })),
+      dispose: () => Promise.resolve(),
+    });
+  const checks = storeConformance(spoilt).filter(
+    ({ name, stores }) => stores === "one" && name.startsWith(`${subject}: `),
+  );
+  expect(checks.length).toBeGreaterThan(0);
+  const outcomes = await Promise.allSettled(checks.map((check) => check.run()));
+  return outcomes.filter(({ status }) => status === "rejected").length;
+}
+
+/** The store, but for one intent. */
+function withIntent(
+  store: Store,
+  intent: keyof Store,
+  instead: (...given: readonly unknown[]) => unknown,
+): Store {
   return new Proxy(store, {
     get(target, name) {
-      if (name === intent) return () => Promise.resolve({ stepKey: 1, next: null });
+      if (name === intent) return instead;
       const value: unknown = Reflect.get(target, name);
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
+}
+
+/** What is given to an intent, with one of its fields empty. */
+function without(field: string, given: unknown): unknown {
+  if (typeof given !== "object" || given === null || !(field in given)) return given;
+  const { [field]: value, ...rest } = given as Record<string, unknown>;
+  return Array.isArray(value) ? { ...rest, [field]: [] } : rest;
 }

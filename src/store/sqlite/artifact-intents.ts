@@ -27,7 +27,7 @@ export function keepArtifact(
     Buffer.from(hash, "hex"),
   );
   const artifact = digestOf(hash, size, stepKey, now);
-  recordEvent(database, run, now, "artifact.kept", { step, name, size, artifact });
+  recordEvent(database, run, now, "artifact.kept", { step, name, size, hash, artifact });
   return { name, size, hash, stepPath: step, at: now };
 }
 

@@ -4,7 +4,7 @@ import { toolCallKey } from "../../core/tool-call-key.ts";
 import type { NewFork } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import { UNPINNED } from "./granular-state.ts";
-import type { RunRow } from "./run-row.ts";
+import { parseJson, type RunRow } from "./run-row.ts";
 import { TURNS_PER_STEP } from "./turn-number.ts";
 
 /** What a copied call came to, and when. */
@@ -292,22 +292,65 @@ export class ForkCopy {
   /** What the copied steps have made; of the forked one, what it had made when its turn ended. */
   #artifacts(): void {
     const at = this.#forkedAt();
-    const artifacts = this.#database.all("SELECT * FROM artifacts WHERE run_no = ?", this.#parent.runNo);
-    for (const artifact of artifacts) {
-      const maker = artifact.optionalInt("step_no");
-      const stepNo = maker === null ? undefined : this.#steps.get(maker);
-      if (stepNo === undefined || artifact.int("created_at") > at) continue;
+    const kept = this.#database.all(
+      `SELECT created_at, data FROM events WHERE run_no = ? AND type = 'artifact.kept' AND created_at <= ? ORDER BY seq`,
+      this.#parent.runNo,
+      at,
+    );
+    // The log has every version, and the blob of each is kept for as long as the run's others are.
+    const versions = new Map(this.#inherited().map((each) => [each.name, each]));
+    for (const event of kept) {
+      const { step, name, size, hash } = parseJson(event.text("data")) as { [key: string]: string };
+      if (step !== undefined && name !== undefined && hash !== undefined)
+        versions.set(name, { name, step, size: Number(size), hash, at: event.int("created_at") });
+    }
+    for (const { name, step, size, hash, at: keptAt } of versions.values()) {
+      const stepNo = this.#stepAt(step);
+      if (stepNo === null) continue;
+      const blob = Buffer.from(hash, "hex");
       this.#database.run(
         "INSERT INTO artifacts VALUES (?, ?, ?, ?, ?, ?)",
         this.#run.runNo,
-        artifact.text("artifact_name"),
+        name,
         stepNo,
-        artifact.int("created_at"),
-        artifact.int("size"),
-        artifact.bytes("blob_hash"),
+        keptAt,
+        size,
+        blob,
       );
-      this.#refer(artifact.bytes("blob_hash"));
+      this.#refer(blob);
     }
+  }
+
+  /** What the first run is itself forked with: its log tells of that as rows, so they are read as they are. */
+  #inherited(): Version[] {
+    const first = this.#database.get(
+      "SELECT created_at FROM events WHERE run_no = ? AND seq = 1 AND type = 'run.forked'",
+      this.#parent.runNo,
+    );
+    if (first === null) return [];
+    return this.#database
+      .all(
+        `SELECT artifacts.*, step_path FROM artifacts JOIN run_steps USING (step_no)
+          WHERE artifacts.run_no = ? AND artifacts.created_at <= ?`,
+        this.#parent.runNo,
+        first.int("created_at"),
+      )
+      .map((row) => ({
+        name: row.text("artifact_name"),
+        step: row.text("step_path"),
+        size: row.int("size"),
+        hash: row.hex("blob_hash"),
+        at: row.int("created_at"),
+      }));
+  }
+
+  #stepAt(path: string): number | null {
+    const row = this.#database.get(
+      "SELECT step_no FROM run_steps WHERE run_no = ? AND step_path = ?",
+      this.#run.runNo,
+      path,
+    );
+    return row?.int("step_no") ?? null;
   }
 
   #forkedAt(): number {
@@ -320,3 +363,11 @@ export class ForkCopy {
     return row?.int("at") ?? 0;
   }
 }
+
+type Version = {
+  readonly name: string;
+  readonly step: string;
+  readonly size: number;
+  readonly hash: string;
+  readonly at: number;
+};

@@ -6,6 +6,7 @@ import type { ForkOrigin, NewFork, RunRecord } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import { ForkCopy } from "./fork-copy.ts";
 import type { OwnerLock } from "./owner-lock.ts";
+import { workOf } from "./readers.ts";
 import { budgetsOf } from "./run-budgets.ts";
 import { isHeld } from "./run-intents.ts";
 import { findRun, getRun, NO_EVENT_HASH, type RunRow, recordEvent, runNotFound } from "./run-row.ts";
@@ -26,6 +27,15 @@ export function forkRun(database: Database, lock: OwnerLock, now: number, fork: 
   const run = insertRun(database, now, parent, fork);
   const copy = new ForkCopy(database, parent, run, fork, step);
   copy.everything();
+  const known = getRun(database, fork.parent)?.forkedFrom ?? null;
+  const origin: ForkOrigin = {
+    runId: fork.parent,
+    stepPath: fork.stepPath,
+    turnIndex: fork.turnIndex,
+    firstRunId: known?.firstRunId ?? fork.parent,
+    ...workOf(database, run.runNo),
+  };
+  database.run("UPDATE runs SET forked_from = ? WHERE run_no = ?", canonicalJson(origin), run.runNo);
   const session = writeSession(
     database,
     run,
@@ -78,18 +88,17 @@ function requireStep(database: Database, parent: RunRow, fork: NewFork): Row {
 }
 
 function insertRun(database: Database, now: number, parent: RunRow, fork: NewFork): RunRow {
-  const origin: ForkOrigin = { runId: fork.parent, stepPath: fork.stepPath, turnIndex: fork.turnIndex };
   const wallclock = wallclockOf(budgetsOf(parent));
   database.run(
     `INSERT INTO runs (run_id, created_at, updated_at, status, pipeline, entrypoint, input_hash, epoch, lease_until,
-                       limit_tokens, limit_micro_dollars, deadline_at, budgets, forked_from, event_hash)
-     SELECT ?, ?, ?, 'queued', pipeline, 'fork', input_hash, 0, 0, limit_tokens, limit_micro_dollars, ?, budgets, ?, ?
-       FROM runs WHERE run_no = ?`,
+                       limit_tokens, limit_micro_dollars, deadline_at, waiting_since, budgets, forked_from, event_hash)
+     SELECT ?1, ?2, ?2, 'queued', pipeline, 'fork', input_hash, 0, 0, limit_tokens, limit_micro_dollars, ?3, ?2, budgets,
+            '{}', ?4
+       FROM runs WHERE run_no = ?5`,
     fork.runId,
     now,
-    now,
+    // It waits for somebody to start it, and that time is not its own.
     wallclock === null ? null : now + wallclock,
-    canonicalJson(origin),
     NO_EVENT_HASH,
     parent.runNo,
   );

@@ -1,5 +1,5 @@
 import type { Json } from "../../core/json.ts";
-import type { EventRecord, ModelCallRecord, RunFilter, RunRecord, RunUsage } from "../store.ts";
+import type { EventRecord, ForkOrigin, ModelCallRecord, RunFilter, RunRecord, RunUsage } from "../store.ts";
 import type { Database } from "./database.ts";
 import { openModelCalls, SETTLED_CALLS, settledModelCalls } from "./model-calls.ts";
 import { chargedAmount, parseJson, RUN_COLUMNS, requireRunNo, runRecord } from "./run-row.ts";
@@ -23,7 +23,8 @@ export function listRuns(database: Database, filter: RunFilter): RunRecord[] {
 
 export function findLatestRun(database: Database, pipeline: string, inputHash: Uint8Array): RunRecord | null {
   const row = database.get(
-    `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? AND input_hash = ? ORDER BY run_no DESC LIMIT 1`,
+    `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? AND input_hash = ? AND forked_from IS NULL
+        ORDER BY run_no DESC LIMIT 1`,
     pipeline,
     inputHash,
   );
@@ -34,7 +35,7 @@ export function startedRuns(database: Database, pipeline: string, inputHash: Uin
   return database
     .all(
       `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? AND input_hash = ? AND status IN ('queued', 'running')
-        ORDER BY run_no DESC`,
+          AND forked_from IS NULL ORDER BY run_no DESC`,
       pipeline,
       inputHash,
     )
@@ -70,14 +71,23 @@ export function readUsage(database: Database, runId: string): RunUsage {
   };
 }
 
-/** Step instances and rows of the ledger. The calls of turns are counted in their turns, which an index finds. */
+/** What the run has done itself: what a fork began with is its parent's. */
 export function countWork(database: Database, runId: string): { steps: number; toolCalls: number } {
+  const runNo = requireRunNo(database, runId);
+  const { steps, toolCalls } = workOf(database, runNo);
+  const row = database.get("SELECT forked_from FROM runs WHERE run_no = ?", runNo);
+  const copied = parseJson(row?.optionalText("forked_from") ?? null) as ForkOrigin | null;
+  return { steps: steps - (copied?.steps ?? 0), toolCalls: toolCalls - (copied?.toolCalls ?? 0) };
+}
+
+/** Step instances that were begun, and rows of the ledger. The calls of turns are counted in their turns, which an index finds. */
+export function workOf(database: Database, runNo: number): { steps: number; toolCalls: number } {
   const row = database.get(
-    `SELECT (SELECT count(*) FROM run_steps WHERE run_no = ?1) AS steps,
+    `SELECT (SELECT count(*) FROM run_steps WHERE run_no = ?1 AND status <> 'skipped') AS steps,
             (SELECT coalesce(sum(turns.calls), 0) FROM run_steps JOIN turns ON ${TURNS_OF_STEP} WHERE run_no = ?1)
             + (SELECT count(*) FROM run_steps JOIN tool_calls USING (step_no)
                 WHERE run_no = ?1 AND tool_calls.turn_index = 0) AS calls`,
-    requireRunNo(database, runId),
+    runNo,
   );
   return { steps: row?.int("steps") ?? 0, toolCalls: row?.int("calls") ?? 0 };
 }

@@ -16,6 +16,16 @@ export function endWaiting(row: RunRow, now: number): void {
   row.deadline += Math.max(0, now - since);
 }
 
+/** The earlier of two times; null is never. */
+export function earlier(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.min(a, b);
+}
+
+/** A deadline that a caller sets moves the run's, but not past the time that its budgets give it. */
+export function deadlineWithin(row: RunRow, wanted: number | null): number | null {
+  return wallclockOf(budgetsOf(row)) === null ? wanted : earlier(row.deadline, wanted);
+}
+
 /** Lets the run use more, or less; what it has used stays used. */
 export function raiseBudget(row: RunRow, now: number, name: unknown, value: unknown): void {
   const before = budgetsOf(row);

@@ -25,7 +25,7 @@ import { digestOf } from "./digest.ts";
 import { callsUnderWay, doubtRunningCalls } from "./in-doubt.ts";
 import { openModelCalls, settleFailedCall } from "./model-calls.ts";
 import type { OwnerLock } from "./owner-lock.ts";
-import { endWaiting, raiseBudget } from "./run-budgets.ts";
+import { budgetsOf, deadlineWithin, earlier, endWaiting, raiseBudget } from "./run-budgets.ts";
 import {
   fencedRun,
   fencedRunRow,
@@ -67,7 +67,7 @@ export function createRun(
     now + run.leaseMs,
     limit.tokens,
     limit.microDollars,
-    run.deadline ?? (wallclock === null ? null : now + wallclock),
+    earlier(run.deadline ?? null, wallclock === null ? null : now + wallclock),
     spec === null ? null : canonicalJson(budgets),
     NO_EVENT_HASH,
   );
@@ -127,8 +127,12 @@ export function claimRun(
     raised.map(([name]) => name),
   );
   if (options.limit !== undefined)
-    row.quota = new Quota(options.limit, row.quota.charged, row.quota.reserved);
-  if (options.deadline !== undefined) row.deadline = options.deadline;
+    row.quota = new Quota(
+      stricter(options.limit, limitOfBudgets(budgetsOf(row))),
+      row.quota.charged,
+      row.quota.reserved,
+    );
+  if (options.deadline !== undefined) row.deadline = deadlineWithin(row, options.deadline);
   // What the earlier owner had under way may have reached the provider: nobody here knows, so it is paid for.
   const chargedAsLost = settleOpenCalls(database, row, now, { kind: "unanswered" });
   const inDoubt = doubtRunningCalls(database, row, now, isDead);
@@ -173,8 +177,10 @@ export function releaseRun(database: Database, now: number, fence: Fence, given:
   const waits = end.status === "waiting" ? openWaits(database, row, now, end.waits) : [];
   const error = "error" in end ? end.error : null;
   if (end.status === "failed") supersedeCall(database, row, error);
-  if (end.status === "succeeded") withdrawWaits(database, row, now, null);
-  else markRunningSteps(database, row, now, STEP_STATUS[end.status], error);
+  // Whoever wanted the run to end wants no answers; one that was only interrupted may still get them.
+  const isOver = end.status === "succeeded" || (end.status === "cancelled" && row.cancelRequestedAt !== null);
+  if (isOver) withdrawWaits(database, row, now, null);
+  if (end.status !== "succeeded") markRunningSteps(database, row, now, STEP_STATUS[end.status], error);
   database.run(
     "UPDATE attempts SET ended_at = ?, end_status = ? WHERE run_no = ? AND epoch = ?",
     now,
@@ -243,12 +249,17 @@ function endAbandoned(database: Database, lock: OwnerLock, now: number, row: Run
   const inDoubt = doubtRunningCalls(database, row, now, isDead);
   withdrawWaits(database, row, now, null);
   markRunningSteps(database, row, now, "failed", null);
+  database.run(
+    "UPDATE run_steps SET status = 'failed', updated_at = ? WHERE run_no = ? AND status = 'blocked'",
+    now,
+    row.runNo,
+  );
   row.epoch += 1;
   row.owner = null;
   row.leaseUntil = 0;
   row.status = "cancelled";
   row.error = null;
-  row.waitingSince = null;
+  endWaiting(row, now);
   row.cancelRequestedAt = null;
   saveRun(database, row, now, "run.cancelled", { by, ...(inDoubt.length === 0 ? {} : { inDoubt }) });
   return inDoubt.map(({ step, turn, call }) => toolCallId(row.runId, step, turn, call));
@@ -293,6 +304,11 @@ export function isHeld(
   now: number,
 ): boolean {
   return row.owner !== null && row.leaseUntil > now && !lock.isDead(row.owner);
+}
+
+export function isRunHeld(database: Database, lock: OwnerLock, now: number, runId: string): boolean {
+  const run = getRun(database, runId);
+  return run !== null && isHeld(run, lock, now);
 }
 
 function settleOpenCalls(database: Database, row: RunRow, now: number, end: ModelCallEnd): ModelCallRecord[] {

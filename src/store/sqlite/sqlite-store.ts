@@ -115,16 +115,12 @@ export class SqliteStore implements contract.Store {
     return this.#write("openTurn", (now) => turns.openTurn(this.#database, now, fence, opening));
   }
 
-  settleModelCall(fence: contract.Fence, settlement: contract.ModelCallSettlement): Promise<void> {
-    return this.#write("settleModelCall", (now) =>
-      turns.settleModelCall(this.#database, now, fence, settlement),
-    );
+  settleModelCall(fence: contract.Fence, settled: contract.ModelCallSettlement): Promise<void> {
+    return this.#write("settleModelCall", (at) => turns.settleModelCall(this.#database, at, fence, settled));
   }
 
   journalResponse(fence: contract.Fence, journal: contract.TurnJournal): Promise<void> {
-    return this.#write("journalResponse", (now) =>
-      turns.journalResponse(this.#database, now, fence, journal),
-    );
+    return this.#write("journalResponse", (at) => turns.journalResponse(this.#database, at, fence, journal));
   }
 
   startToolCalls(fence: contract.Fence, start: contract.ToolCallStart): Promise<void> {
@@ -156,8 +152,8 @@ export class SqliteStore implements contract.Store {
   }
 
   acceptDivergence(fence: contract.Fence, accepted: contract.AcceptedDivergence): Promise<void> {
-    return this.#write("acceptDivergence", (now) =>
-      turns.acceptDivergence(this.#database, now, fence, accepted),
+    return this.#write("acceptDivergence", (at) =>
+      turns.acceptDivergence(this.#database, at, fence, accepted),
     );
   }
 
@@ -197,9 +193,9 @@ export class SqliteStore implements contract.Store {
     return this.#write("keepArtifact", (now) => artifacts.keepArtifact(this.#database, now, fence, artifact));
   }
 
-  requestCancel(runId: string, person: contract.Person = {}): Promise<contract.CancelOutcome> {
-    return this.#write("requestCancel", (now) =>
-      runs.requestCancel(this.#database, this.#lock, now, runId, person),
+  requestCancel(runId: string, by: contract.Person = {}): Promise<contract.CancelOutcome> {
+    return this.#write("requestCancel", (at) =>
+      runs.requestCancel(this.#database, this.#lock, at, runId, by),
     );
   }
 
@@ -213,6 +209,10 @@ export class SqliteStore implements contract.Store {
 
   listRuns(filter: contract.RunFilter = {}): Promise<readonly contract.RunRecord[]> {
     return this.#read(() => readers.listRuns(this.#database, filter));
+  }
+
+  isHeld(runId: string): Promise<boolean> {
+    return this.#read(() => runs.isRunHeld(this.#database, this.#lock, this.#now(), runId));
   }
 
   findLatestRun(pipeline: string, inputHash: Uint8Array): Promise<contract.RunRecord | null> {
@@ -280,8 +280,8 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => turnReaders.findUncertainCall(this.#database, runId, identityHash));
   }
 
-  findToolCall(idempotencyKey: Uint8Array): Promise<contract.ToolCallRecord | null> {
-    return this.#read(() => turnReaders.findToolCall(this.#database, idempotencyKey));
+  findToolCall(key: Uint8Array): Promise<contract.ToolCallRecord | null> {
+    return this.#read(() => turnReaders.findToolCall(this.#database, key));
   }
 
   getToolCall(toolCallId: string): Promise<contract.ToolCallRecord | null> {

@@ -23,8 +23,10 @@ export function beginStep(database: Database, now: number, fence: Fence, step: N
   if (known === null) insertStep(database, run.runNo, now, step, "running");
   else {
     database.run(
-      "UPDATE run_steps SET status = 'running', updated_at = ?, error_code = NULL, error_detail = NULL WHERE step_no = ?",
+      `UPDATE run_steps SET status = 'running', updated_at = ?, error_code = NULL, error_detail = NULL,
+              input = CASE status WHEN 'skipped' THEN ? ELSE input END WHERE step_no = ?`,
       now,
+      canonicalJson(step.input),
       known.stepKey,
     );
   }

@@ -248,7 +248,7 @@ export function hasToolCall(database: Database, idempotencyKey: Uint8Array): boo
 function findGranularStep(database: Database, runId: string, stepName: string): Row | null {
   return database.get(
     `SELECT step_no, step_path, input, output, run_steps.status, document, first_turn, turn_index FROM run_steps
-       JOIN granular_states USING (step_no) JOIN fingerprints USING (step_no, lineage)
+       JOIN granular_states USING (step_no) LEFT JOIN fingerprints USING (step_no, lineage)
       WHERE run_no = ? AND (step_path = ? OR step_name = ?)
       ORDER BY step_path = ? DESC, step_index DESC LIMIT 1`,
     requireRunNo(database, runId),
@@ -263,13 +263,19 @@ export function readHistory(database: Database, runId: string, stepName: string)
   return step === null ? [] : historyOf(database, step);
 }
 
+/** What the agent was told first. A fork whose turns nobody has opened has none yet. */
+function headOf(document: string | null): Message[] {
+  if (document === null) return [];
+  const { prompt, input } = parseJson(document) as { prompt: Json; input: Json };
+  // What a template rendered to was different in every turn, and is not part of the history.
+  return headMessages(typeof prompt === "string" ? prompt : "", input);
+}
+
 /** In one query, and only what the messages are made from: a result is read at the end of every run. */
 function historyOf(database: Database, step: Row): Message[] {
-  const { prompt, input } = parseJson(step.text("document")) as { prompt: Json; input: Json };
   const stepNo = step.int("step_no");
   const [first, committed] = [step.int("first_turn"), step.int("turn_index")];
-  // What a template rendered to was different in every turn, and is not part of the history.
-  const messages = headMessages(typeof prompt === "string" ? prompt : "", input);
+  const messages = headOf(step.optionalText("document"));
   if (committed < first) return messages;
   const rows = database.iterate(
     `SELECT turn_no, response, follow_up, calls, output
@@ -301,7 +307,7 @@ export function readGranularState(database: Database, runId: string, stepName: s
     history: historyOf(database, step),
     isComplete: state.int("is_complete") === 1,
     finalOutput: parseJson(step.optionalText("output")),
-    fingerprint: state.hex("fingerprint"),
+    fingerprint: UNPINNED.equals(state.bytes("fingerprint")) ? "" : state.hex("fingerprint"),
   };
 }
 

@@ -71,6 +71,7 @@ export async function runCheck({ stores, body }: Check, open: OpenConformanceDat
 /** Whatever a check has done: what is stored is what was written. Only a collection may have taken blobs away. */
 async function assertVerified(store: Store): Promise<void> {
   try {
+    assert.deepEqual(await store.checkIntegrity(), [], "the database itself is sound");
     for (const { runId } of await store.listRuns()) {
       const { problems } = await store.verify(runId);
       assert.deepEqual(

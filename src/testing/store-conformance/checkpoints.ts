@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { canonicalJson } from "../../core/canonical-json.ts";
 import type { JsonObject } from "../../core/json.ts";
+import type { NewCheckpoint } from "../../store/store.ts";
 import { assertRefused, type Check, check } from "./check.ts";
-import { FAILED, SampleRun, SUCCEEDED, sha256 } from "./sample-run.ts";
+import { FAILED, newStart, SampleRun, SUCCEEDED, sha256 } from "./sample-run.ts";
 import {
   beginLine,
   milestone,
@@ -175,6 +176,68 @@ export const checkpointChecks: readonly Check[] = [
       (await store.listCheckpoints(run.runId)).map(({ type, stepPath }) => `${type} of ${stepPath}`),
       ["milestone of draft", "step_boundary of draft", "step_boundary of code"],
     );
+  }),
+
+  check("before something outside is changed it is said where the run stood", async ({ store, now }) => {
+    const run = await SampleRun.create(store);
+    await milestoneTurn(run, 1);
+    const before = (n: number): NewCheckpoint => ({
+      type: "pre_side_effect",
+      snapshot: { before: n },
+      cursor: { phase: "send", stepIndex: n },
+    });
+    await run.open(2);
+    const journal = run.journal(2, ["running", "prepared"], { checkpoint: before(2) });
+    await store.journalResponse(run.fence, journal);
+    const start = { stepKey: run.stepKey, turnIndex: 2, calls: [newStart(2)], checkpoint: before(3) };
+    await store.startToolCalls(run.fence, start);
+    const code = await run.at("send", { kind: "run" });
+    const call = code.codeCall(1, { checkpoint: before(4) });
+    assert.equal(await store.openToolCall(code.fence, call), 1);
+    const checkpoints = await store.listCheckpoints(run.runId);
+    assert.deepEqual(
+      checkpoints.map(({ checkpoint, type, stepPath, turnIndex, at }) => [
+        checkpoint,
+        type,
+        stepPath,
+        turnIndex,
+        at,
+      ]),
+      [
+        [1, "milestone", "draft", 1, now()],
+        [2, "pre_side_effect", "draft", 2, now()],
+        [3, "pre_side_effect", "draft", 2, now()],
+        [4, "pre_side_effect", "send", 0, now()],
+      ],
+    );
+    assert.deepEqual(checkpoints[1]?.cursor, { phase: "send", stepIndex: 2 });
+    assert.deepEqual((await store.readCheckpoint(run.runId, 4))?.snapshot, { before: 4 });
+    assert.deepEqual(await lastOf(run), [1, { turn: 1 }], "nobody goes back to one of these");
+  }),
+
+  check("a call that does not go out leaves no checkpoint", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running"]);
+    const checkpoint: NewCheckpoint = { type: "pre_side_effect", snapshot: {}, cursor: {} };
+    const start = { stepKey: run.stepKey, turnIndex: 1, calls: [newStart(1)], checkpoint };
+    await assertRefused(store, run.runId, () => store.startToolCalls(run.fence, start));
+    const again = run.journal(1, ["running"], { checkpoint });
+    await assertRefused(store, run.runId, () => store.journalResponse(run.fence, again));
+    const { idempotencyKey } = run.call(1, 1);
+    const taken = run.codeCall(1, { idempotencyKey, checkpoint });
+    await assertRefused(store, run.runId, () => store.openToolCall(run.fence, taken));
+  }),
+
+  check("the end of a phase is a checkpoint that one can go back to", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.committed(1, { isComplete: true });
+    const checkpoint: NewCheckpoint = { type: "phase_boundary", snapshot: { phase: "plan" }, cursor: {} };
+    const end = { stepKey: run.stepKey, output: 1, context: null, session: sessionCommit({ checkpoint }) };
+    assert.deepEqual(await store.finishStep(run.fence, end), { checkpoint: 1 });
+    assert.deepEqual(await lastOf(run), [1, { phase: "plan" }]);
+    const polish = await run.at("polish");
+    await polish.committed(1);
+    assert.equal(await beginLine(polish, 1), 2);
   }),
 
   check("what was saved stays as it was, whatever becomes of the session", async ({ store }) => {

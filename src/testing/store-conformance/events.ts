@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { EventRecord } from "../../store/store.ts";
 import { assertRefused, type Check, check, rejection } from "./check.ts";
 import { claimOptions, FAILED, LEASE_MS, SampleRun } from "./sample-run.ts";
-import { wholeLife } from "./whole-life.ts";
+import { jobLife, wholeLife } from "./whole-life.ts";
 
 /** What everybody can recompute: each hash covers the one before it and all that the event says. */
 export function assertChained(events: readonly EventRecord[]): void {
@@ -28,6 +28,25 @@ export const eventChecks: readonly Check[] = [
         expected,
       );
       assertChained(events);
+    },
+  ),
+
+  check(
+    "each intent of a job appends one event, without a gap, chained to the one before it",
+    async ({ store, advance }) => {
+      const expected = await jobLife(store, advance);
+      const events = await store.listEvents("job");
+      assert.deepEqual(
+        events.map(({ type }) => type),
+        expected,
+      );
+      assertChained(events);
+      const fork = await store.listEvents("job-fork");
+      assert.deepEqual(
+        fork.map(({ type }) => type),
+        ["run.forked", "run.claimed", "step.resumed", "turn.opened", "turn.committed", "artifact.kept"],
+      );
+      assertChained(fork);
     },
   ),
 

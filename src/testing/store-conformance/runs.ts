@@ -3,13 +3,14 @@ import { RunNotFoundError } from "../../core/errors.ts";
 import type { RunEnd, StepStatus, Store } from "../../store/store.ts";
 import { assertRefused, type Check, check, rejection } from "./check.ts";
 import { readEverything } from "./everything.ts";
-import { FAILED, LEASE_MS, newRun, RESERVE, SampleRun, SUCCEEDED, sha256 } from "./sample-run.ts";
+import { FAILED, LEASE_MS, newRun, newStep, RESERVE, SampleRun, SUCCEEDED, sha256 } from "./sample-run.ts";
 
 /** How a run can end, and what becomes of a step that was running. */
 const ENDS: readonly { readonly end: RunEnd; readonly step: StepStatus }[] = [
   { end: FAILED, step: "failed" },
   { end: { ...FAILED, status: "waiting", waits: [] }, step: "blocked" },
   { end: { status: "cancelled", error: null }, step: "failed" },
+  { end: { status: "queued" }, step: "ready" },
 ];
 
 const READERS: readonly ((store: Store) => Promise<unknown>)[] = [
@@ -24,6 +25,10 @@ const READERS: readonly ((store: Store) => Promise<unknown>)[] = [
   (store) => store.readGranularState("nobody", "draft"),
   (store) => store.readBlob("nobody", sha256("blob").toString("hex")),
   (store) => store.listEvents("nobody"),
+  (store) => store.isCancelRequested("nobody"),
+  (store) => store.listArtifacts("nobody"),
+  (store) => store.readArtifact("nobody", "report.txt"),
+  (store) => store.countWork("nobody"),
 ];
 
 export const runChecks: readonly Check[] = [
@@ -143,6 +148,23 @@ export const runChecks: readonly Check[] = [
     const [call, ...others] = await store.listModelCalls(run.runId);
     assert.deepEqual(others, []);
     assert.deepEqual([call?.charge?.basis, call?.charge?.amount.tokens, call?.settledAt], ["none", 0, now()]);
+  }),
+
+  check("a run that is let go of is there for whoever works, with what it has", async ({ store, now }) => {
+    const run = await SampleRun.create(store);
+    await run.committed(1);
+    await run.journaled(2, ["running", "prepared"]);
+    const { pipeline, inputHash, charged } = await run.record();
+    await store.releaseRun(run.fence, { status: "queued" });
+    const left = await run.record();
+    assert.deepEqual([left.status, left.owner, left.error, left.charged], ["queued", null, null, charged]);
+    assert.deepEqual(await store.findAbandonedRuns(pipeline, inputHash), [run.runId]);
+    const [attempt] = await store.listAttempts(run.runId);
+    assert.deepEqual([attempt?.endStatus, attempt?.endedAt], ["queued", now()]);
+    const later = await run.takenOver(store, { from: ["queued"] });
+    assert.equal((await later.callAt(2, 1)).status, "in_doubt", "what was under way is asked about");
+    assert.deepEqual(await store.beginStep(later.fence, newStep("draft")), run.step);
+    await later.start(2, 2);
   }),
 
   check("claiming a failed run clears its error and leaves the rest", async ({ store }) => {

@@ -146,6 +146,58 @@ export const stepChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => store.decideLoop(run.fence, { ...decision, done: true }));
   }),
 
+  check("a step that was not needed is kept as skipped, and was never entered", async ({ store, now }) => {
+    const run = await SampleRun.create(store);
+    const input = { list: [1, { ü: null }] };
+    const step = newStep("send", { path: "polish[2]/send", kind: "run", phase: "deliver", input });
+    await store.skipStep(run.fence, step);
+    const skipped = await store.findStep(run.runId, "polish[2]/send");
+    assert.deepEqual(skipped, {
+      ...step,
+      stepKey: skipped?.stepKey,
+      stepIndex: 2,
+      status: "skipped",
+      output: null,
+      context: null,
+      errorCode: null,
+      errorDetail: null,
+      createdAt: now(),
+      updatedAt: now(),
+    });
+    assert.equal((await run.record()).currentStep, "draft", "the run is not there");
+    const [event] = (await store.listEvents(run.runId)).slice(-1);
+    assert.deepEqual([event?.type, event?.data], ["step.skipped", { step: "polish[2]/send", kind: "run" }]);
+    const finish = { stepKey: skipped?.stepKey ?? 0, output: 1, context: null };
+    await assertRefused(store, run.runId, () => store.finishStep(run.fence, finish));
+    await store.releaseRun(run.fence, FAILED);
+    assert.deepEqual(await store.findStep(run.runId, "polish[2]/send"), skipped);
+  }),
+
+  check("a step that was begun stays what it came to, and is not skipped", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await store.skipStep(run.fence, newStep("draft"));
+    assert.deepEqual(await store.findStep(run.runId, "draft"), run.step);
+    await store.finishStep(run.fence, { stepKey: run.stepKey, output: 1, context: null });
+    await store.skipStep(run.fence, newStep("draft"));
+    assert.equal((await store.findStep(run.runId, "draft"))?.status, "succeeded");
+    await store.skipStep(run.fence, newStep("send"));
+    await store.skipStep(run.fence, newStep("send"));
+    assert.deepEqual(
+      (await store.listSteps(run.runId)).map(({ path, status }) => [path, status]),
+      [
+        ["draft", "succeeded"],
+        ["send", "skipped"],
+      ],
+    );
+  }),
+
+  check("a step that was skipped is entered by whoever needs it after all", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await store.skipStep(run.fence, newStep("send"));
+    const skipped = await store.findStep(run.runId, "send");
+    assert.deepEqual(await store.beginStep(run.fence, newStep("send")), { ...skipped, status: "running" });
+  }),
+
   check("what is not JSON is refused before anything is stored", async ({ store }) => {
     const run = await SampleRun.create(store);
     const given: unknown = { when: new Date(0) };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Store } from "../../store/store.ts";
 import { type Check, check, checkSeveral } from "./check.ts";
 import { blobReceipt, FAILED, LEASE_MS, SampleRun, sha256 } from "./sample-run.ts";
-import { EVIDENCE, LARGE, ledgerLife, wholeLife } from "./whole-life.ts";
+import { EVIDENCE, jobLife, LARGE, ledgerLife, wholeLife } from "./whole-life.ts";
 
 /** Nothing is found, and everything was looked at. */
 async function assertSound(store: Store, runId: string, blobs: number): Promise<void> {
@@ -32,6 +32,18 @@ export const verificationChecks: readonly Check[] = [
     assert.notDeepEqual(LARGE, EVIDENCE);
     await assertSound(store, "ledger", 2);
     assert.ok((await store.verify("ledger")).receipts === 7);
+  }),
+
+  check("a job, and a run that goes on from one of its turns, are what was written", async (scene) => {
+    const { store, advance } = scene;
+    await jobLife(store, advance);
+    await assertSound(store, "job", 4);
+    await assertSound(store, "job-fork", 3);
+    assert.deepEqual(
+      (await store.verify("job-fork")).receipts,
+      4,
+      "those that it began with are looked at too",
+    );
   }),
 
   check("a run is what was written wherever it stands", async ({ store, advance }) => {

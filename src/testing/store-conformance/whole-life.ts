@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import type { Store } from "../../store/store.ts";
+import { budgetWait, newSpec } from "./sample-contract.ts";
+import { keyedCall, keyedCodeCall, keyedTurn, newFork, takenUp } from "./sample-fork.ts";
 import {
   blobReceipt,
   CHARGE,
@@ -10,7 +12,7 @@ import {
   SUCCEEDED,
   sha256,
 } from "./sample-run.ts";
-import { beginLine, milestone, sessionCommit, told, wholeSlice } from "./sample-session.ts";
+import { beginLine, milestone, NEW_FINGERPRINT, sessionCommit, told, wholeSlice } from "./sample-session.ts";
 
 type Life = (store: Store, advance: (ms: number) => void) => Promise<readonly string[]>;
 
@@ -241,3 +243,125 @@ export const sessionLife: Life = async (store, advance) => {
     "run.succeeded",
   ];
 };
+
+export const JOB_RESULT = Buffer.alloc(10_000, "result");
+
+/**
+ * The same for a job: a contract, budgets that are raised and asked about, a question, artifacts, a response that is given
+ * up, another agent than before, a step that is not needed, and a wish to end it that is taken back. Its run is "job";
+ * "job-fork" goes on from its second turn, which is the first of its second line.
+ */
+export const jobLife: Life = async (store, advance) => {
+  const approved = sha256("approved").toString("hex");
+  const budgets = { maxToolCalls: 2, maxTokens: 1_000, maxWallclockMinutes: 10 };
+  const first = await SampleRun.create(store, "job", { spec: newSpec(budgets) });
+  const fetching = await first.at("fetch", { kind: "run" });
+  await store.openToolCall(first.fence, keyedCodeCall(fetching, 1));
+  await fetching.endTry(0, 1, { outcome: "failed", inDoubt: false });
+  await fetching.start(0, 1);
+  await fetching.receipt(0, 1, blobReceipt(1, JOB_RESULT));
+  await keep(fetching, "pages.txt", "Seiten");
+  await store.finishStep(first.fence, { stepKey: fetching.stepKey, output: "fetched", context: { n: 1 } });
+  const early = await first.at("write");
+  await keyedTurn(early, 1);
+  await beginLine(early);
+  const duplicate = { status: "deduplicated", source: "pawl", duplicateOf: "job/write#1.1" } as const;
+  const session = sessionCommit({
+    slices: [wholeSlice("plan", ["read"])],
+    applied: ["job/write#2.1"],
+    checkpoint: milestone({ plan: "read" }),
+  });
+  const second = { followUp: "Weiter.", messages: 4, session };
+  await keyedTurn(early, 2, [newReceipt(1), newReceipt(2, duplicate)], second);
+  await early.open(3);
+  const calls = [1, 2].map((n) => keyedCall(early, 3, n, { status: "prepared" }));
+  const checkpoint = {
+    type: "pre_side_effect",
+    snapshot: { plan: "read" },
+    cursor: { phase: "send" },
+  } as const;
+  await store.journalResponse(early.fence, early.journal(3, ["prepared", "prepared"], { calls, checkpoint }));
+  await early.waiting(early.approval(3, 1, approved), budgetWait("maxToolCalls", 2, 3));
+  await store.approve("job~1", { by: "Ann" });
+  advance(5);
+  await store.answer("job~2", 9, { by: "Bob" });
+  let run = await early.takenOver(store, { budgets: { maxSteps: 9 } });
+  await store.beginStep(run.fence, newStep("write"));
+  const { stepKey } = run;
+  await store.dropTurn(run.fence, { stepKey, turnIndex: 3 });
+  await store.acceptDivergence(run.fence, { stepKey, fingerprint: NEW_FINGERPRINT, why: "It is bolder." });
+  await run.open(3);
+  await store.journalResponse(
+    run.fence,
+    run.journal(3, ["running"], { attempt: 2, calls: [keyedCall(run, 3, 1)] }),
+  );
+  await run.waiting(run.wait(3, 1, { kind: "question", question: "Which colour?" }));
+  await store.answer("job~3", { colour: "grün" });
+  run = await early.takenOver();
+  await store.beginStep(run.fence, newStep("write"));
+  await store.requestCancel("job", { by: "Ann" });
+  await store.commitTurn(run.fence, run.commit(3, { isComplete: true }));
+  await store.releaseRun(run.fence, { status: "queued" });
+  run = await early.takenOver();
+  await store.beginStep(run.fence, newStep("write"));
+  await keep(run, "report.txt", "Größe");
+  await keep(run, "report.txt", "Größe 7");
+  await store.finishStep(run.fence, { stepKey, output: "written", context: null });
+  await store.skipStep(run.fence, newStep("notify"));
+  await store.releaseRun(run.fence, SUCCEEDED);
+  const slices = [wholeSlice("plan", ["read"])];
+  await store.forkRun(
+    newFork(run, 2, { runId: "job-fork", slices, checkpoint: milestone({ plan: "read" }) }),
+  );
+  const fork = await takenUp(store, "job-fork", "write");
+  await fork.committed(3);
+  await keep(fork, "fork.txt", "fork");
+  return [
+    "run.created",
+    "step.begun",
+    "step.begun",
+    "calls.started",
+    "call.tried",
+    "calls.started",
+    "call.receipt",
+    "artifact.kept",
+    "step.finished",
+    "step.begun",
+    "turn.opened",
+    "turn.journaled",
+    "turn.committed",
+    "lineage.begun",
+    "turn.opened",
+    "turn.journaled",
+    "turn.committed",
+    "turn.opened",
+    "turn.journaled",
+    "run.waiting",
+    "wait.answered",
+    "wait.answered",
+    "run.claimed",
+    "step.resumed",
+    "turn.dropped",
+    "divergence.accepted",
+    "turn.opened",
+    "turn.journaled",
+    "run.waiting",
+    "wait.answered",
+    "run.claimed",
+    "step.resumed",
+    "run.cancel_requested",
+    "turn.committed",
+    "run.cancelled",
+    "run.claimed",
+    "step.resumed",
+    "artifact.kept",
+    "artifact.kept",
+    "step.finished",
+    "step.skipped",
+    "run.succeeded",
+  ];
+};
+
+function keep({ store, fence, stepKey }: SampleRun, name: string, text: string): Promise<unknown> {
+  return store.keepArtifact(fence, { stepKey, name, bytes: Buffer.from(text) });
+}

@@ -58,6 +58,34 @@ describe("what a process had under way", () => {
     expect([calls[0]?.endsBy, calls[2]?.endsBy]).toEqual([clock.now, clock.now]);
   });
 
+  it("is let be while the process lives, and in doubt once it is dead, where the run is to end", async () => {
+    const { file, child } = await holdCalls(HOUR_MS);
+    const { store, clock } = await opened(file);
+    const underWay = ["r/draft#1.1", "r/draft#1.2", "r/draft#0.1"];
+    expect(await store.requestCancel("r")).toMatchObject({ kind: "requested", underWay });
+    expect((await store.listToolCalls("r")).map(({ status }) => status)).toEqual(
+      Array<string>(3).fill("running"),
+    );
+    await child.kill();
+    expect(await store.requestCancel("r")).toMatchObject({ kind: "ended", inDoubt: underWay });
+    const calls = await store.listToolCalls("r");
+    expect(calls.map(({ status }) => status)).toEqual(Array<string>(3).fill("in_doubt"));
+    expect([calls[0]?.endsBy, calls[2]?.endsBy]).toEqual([clock.now, clock.now]);
+  });
+
+  it("ends with a claim that wants no cancelled run, where the process was to end it and is dead", async () => {
+    const { file, child } = await holdCalls(HOUR_MS);
+    const { store } = await opened(file);
+    await store.requestCancel("r", { by: "Ann" });
+    await child.kill();
+    const outcome = await store.claimRun("r", claimOptions({ from: ["running", "queued"] }));
+    expect(outcome).toMatchObject({ kind: "refused", run: { status: "cancelled", owner: null } });
+    expect((await store.listEvents("r")).at(-1)).toMatchObject({
+      type: "run.cancelled",
+      data: { by: "Ann" },
+    });
+  });
+
   it("may be at work for as long as it was given where the process only stands still", async () => {
     const { file, child } = await holdCalls(1);
     const { store } = await opened(file);

@@ -33,6 +33,8 @@ const TABLES = [
   "receipts",
   "tool_call_tries",
   "waits",
+  "artifacts",
+  "fingerprints",
   "events",
 ];
 
@@ -106,6 +108,13 @@ function assertEventful(file: string): void {
         "call.in_doubt",
         "run.waiting",
         "wait.answered",
+        "turn.dropped",
+        "artifact.kept",
+        "step.skipped",
+        "divergence.accepted",
+        "run.queued",
+        "run.cancel_requested",
+        "run.cancelled",
       ]),
     );
   } finally {
@@ -121,10 +130,10 @@ async function eventsByEpoch(store: Store, runId: string): Promise<Record<string
   const counts: Record<string, number> = {};
   let epoch = 1;
   for (const { type, data } of await store.listEvents(runId)) {
-    const { epoch: claimed, source } = data as { epoch?: number; source?: string };
+    const { epoch: claimed, source, by } = data as { epoch?: number; source?: string; by?: string };
     if (type === "run.claimed") epoch = claimed ?? epoch;
     else {
-      const isOutsider = type === "wait.answered" || type === "call.late" || source === "late";
+      const isOutsider = by !== undefined || type === "call.late" || source === "late";
       const who = isOutsider ? OUTSIDERS : epoch;
       counts[who] = (counts[who] ?? 0) + 1;
     }

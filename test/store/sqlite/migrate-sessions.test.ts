@@ -1,6 +1,5 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
-import { migrations } from "../../../src/store/sqlite/migrate.ts";
 import type { Store } from "../../../src/store/store.ts";
 import {
   claimOptions,
@@ -23,7 +22,7 @@ import {
   toldTurn,
   wholeSlice,
 } from "../../../src/testing/store-conformance/sample-session.ts";
-import { databaseOfVersion, valuesOf, withRows } from "./old-database.ts";
+import { databaseOfVersion, expectIntact, valuesOf, verified } from "./old-database.ts";
 import { editor } from "./tampered-store.ts";
 
 const RUNS = ["done", "waiting", "under-way"] as const;
@@ -52,22 +51,13 @@ describe("a database of the second version", () => {
     expect(Object.values(before).every((rows) => rows.length > 0)).toBe(true);
     await (await openStore(`file:${file}`, { now: () => LATER })).close();
     expect(valuesOf(file, before)).toEqual(before);
-    withRows(file, (database) => {
-      expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: migrations().length });
-      expect(database.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
-      expect(database.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
-    });
+    expectIntact(file);
   });
 
   it("has no problem, and each changed receipt is still found", async () => {
     const file = databaseOfVersion(2);
     const store = await migrated(file);
-    const counts: Record<string, unknown> = {};
-    for (const runId of RUNS) {
-      const { events, receipts, blobs, problems } = await store.verify(runId);
-      counts[runId] = { events, receipts, blobs, problems };
-    }
-    expect(counts).toEqual({
+    expect(await verified(store, RUNS)).toEqual({
       done: { events: 21, receipts: 4, blobs: 1, problems: [] },
       waiting: { events: 9, receipts: 1, blobs: 0, problems: [] },
       "under-way": { events: 10, receipts: 2, blobs: 1, problems: [] },

@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { Database } from "../../../src/store/sqlite/database.ts";
 import { migrate, migrations } from "../../../src/store/sqlite/migrate.ts";
+import type { Store } from "../../../src/store/store.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** A file as an earlier version left it, with the rows of `version-….sql`. */
@@ -24,6 +25,25 @@ export function withRows<T>(file: string, work: (database: DatabaseSync) => T): 
   } finally {
     database.close();
   }
+}
+
+/** It is of the newest version, and SQLite finds nothing wrong with it. */
+export function expectIntact(file: string): void {
+  withRows(file, (database) => {
+    expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: migrations().length });
+    expect(database.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
+    expect(database.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
+  });
+}
+
+/** What `verify` has looked at in each run, and found. */
+export async function verified(store: Store, runIds: readonly string[]): Promise<Record<string, unknown>> {
+  const found: Record<string, unknown> = {};
+  for (const id of runIds) {
+    const { runId: _, ...looked } = await store.verify(id);
+    found[id] = looked;
+  }
+  return found;
 }
 
 export type TableValues = Readonly<Record<string, readonly unknown[]>>;

@@ -48,9 +48,18 @@ type Guess = {
   /** How often the two calls of the turn were dispatched. */
   tries: [number, number];
   tried: boolean;
+  /** Neither of its calls has gone out, and neither is to. */
+  isUnwanted: boolean;
 };
 
-const NOTHING_YET = { turn: 1, attempt: 0, journaled: false, receipts: 0, tried: false } as const;
+const NOTHING_YET = {
+  turn: 1,
+  attempt: 0,
+  journaled: false,
+  receipts: 0,
+  tried: false,
+  isUnwanted: false,
+} as const;
 
 /** Thinks up intents for two runs of two steps: mostly the next one in the life of a turn, now and then a wrong one. */
 export class Workers {
@@ -84,7 +93,8 @@ export class Workers {
     const name = this.#pick(STEPS);
     if (this.#chance(6))
       return intent(`begin ${name}`, fence, (store) => store.beginStep(fence, newStep(name)));
-    return this.#chance(8) ? this.#codeCall(fence, name) : this.#turnIntent(fence, name);
+    if (this.#chance(8)) return this.#codeCall(fence, name);
+    return this.#chance(8) ? this.#jobIntent(fence, name) : this.#turnIntent(fence, name);
   }
 
   #claim(who: number, runId: string): Intent {
@@ -102,6 +112,8 @@ export class Workers {
 
   /** Some of them leave a question behind: about the first call of a turn, or whether the second may run. */
   #release(fence: Fence): Intent {
+    if (this.#chance(20))
+      return intent("let go", fence, (store) => store.releaseRun(fence, { status: "queued" }));
     if (this.#chance(40)) return intent("release", fence, (store) => store.releaseRun(fence, FAILED));
     const name = this.#pick(STEPS);
     const run = sample(fence, name);
@@ -121,7 +133,7 @@ export class Workers {
     const callIndex = this.#chance(80) ? Math.min(2, receipts + 1) : 1 + this.#random(2);
     const wait = this.#pick([...(this.#open.get(runId) ?? []), `${runId}~${1 + this.#random(3)}`]);
     const id = `${runId}/${name}#${turn}.${callIndex}`;
-    const what = this.#pick(["succeeded", "failed", "retry", "late", "approve", "deny", "answer"] as const);
+    const what = this.#pick(WORDS);
     const words = `${what} ${what === "approve" || what === "deny" || what === "answer" ? wait : id}`;
     return { words, fence: null, about: runId, apply: this.#word(what, run, turn, callIndex, wait) };
   }
@@ -142,8 +154,34 @@ export class Workers {
         return (store) => store.approve(wait);
       case "deny":
         return (store) => store.deny(wait, "No.");
+      case "cancel":
+        return async (store) => {
+          const outcome = await store.requestCancel(run.runId);
+          // That changes nothing, as a refusal does.
+          if (outcome.kind === "over") throw new Error("It is over.");
+          return outcome;
+        };
       default:
         return (store) => store.answer(wait, "yes");
+    }
+  }
+
+  /** Something is made, a step is not needed, or another agent goes on. */
+  #jobIntent(fence: Fence, name: string): Intent {
+    const { stepKey } = sample(fence, name);
+    const n = ++this.#minted;
+    switch (this.#pick(["artifact", "skip", "accept"] as const)) {
+      case "artifact": {
+        const artifact = { stepKey, name: `${n % 3}.txt`, bytes: Buffer.from(`bytes ${n}`) };
+        return intent("artifact", fence, (store) => store.keepArtifact(fence, artifact));
+      }
+      case "skip":
+        return intent("skip", fence, (store) => store.skipStep(fence, newStep(`extra-${n}`)));
+      case "accept": {
+        const fingerprint = { hash: sha256(`agent ${n}`).toString("hex"), document: { prompt: `${n}` } };
+        const accepted = { stepKey, fingerprint, why: "It is better." };
+        return intent("accept", fence, (store) => store.acceptDivergence(fence, accepted));
+      }
     }
   }
 
@@ -159,7 +197,7 @@ export class Workers {
     const turn = this.#chance(5) ? guess.turn + 1 : guess.turn;
     const attempt = Math.max(1, guess.attempt);
     const what = this.#chance(20)
-      ? this.#pick(["open", "settle", "journal", "start", "end try", "receipt", "commit"] as const)
+      ? this.#pick(["open", "settle", "journal", "drop", "start", "end try", "receipt", "commit"] as const)
       : this.#due(guess);
     const words = `${what} ${turn}`;
     const pending = Math.min(2, guess.receipts + 1) as 1 | 2;
@@ -176,11 +214,17 @@ export class Workers {
           store.settleModelCall(fence, { stepKey: run.stepKey, turnIndex: turn, attempt, charge: CHARGE }),
         );
       case "journal": {
-        Object.assign(guess, { journaled: true, tries: [1, 0], tried: false });
-        const statuses: NewToolCall["status"][] = ["running", "prepared"];
+        const isUnwanted = this.#chance(30);
+        Object.assign(guess, { journaled: true, tries: [1, 0], tried: false, isUnwanted });
+        const statuses: NewToolCall["status"][] = [isUnwanted ? "prepared" : "running", "prepared"];
         const journal = run.journal(turn, statuses, { attempt });
         return intent(words, fence, (store) => store.journalResponse(fence, journal));
       }
+      case "drop":
+        if (guess.isUnwanted) Object.assign(guess, { journaled: false, isUnwanted: false });
+        return intent(words, fence, (store) =>
+          store.dropTurn(fence, { stepKey: run.stepKey, turnIndex: turn }),
+        );
       case "start": {
         guess.tries[pending - 1] = (guess.tries[pending - 1] ?? 0) + 1;
         guess.tried = false;
@@ -222,8 +266,9 @@ export class Workers {
   }
 
   /** Of two calls the first is under way from the beginning, and the second begins when that has its receipt. */
-  #due({ journaled, attempt, receipts, tries, tried }: Guess) {
+  #due({ journaled, attempt, receipts, tries, tried, isUnwanted }: Guess) {
     if (!journaled) return attempt === 0 ? "open" : "journal";
+    if (isUnwanted) return "drop";
     if (receipts >= 2 || this.#chance(10)) return "commit";
     if (receipts === 1 && tries[1] === 0) return "start";
     if (!tried && this.#chance(60)) return "end try";
@@ -259,6 +304,7 @@ export class Workers {
           tries: [journaled?.calls[0]?.attempt ?? 1, journaled?.calls[1]?.attempt ?? 0],
           tried: false,
           receipts: journaled?.calls.filter((call) => call.receipt !== null).length ?? 0,
+          isUnwanted: journaled?.calls.every(({ status }) => status === "prepared") ?? false,
         });
       }
     }
@@ -279,6 +325,9 @@ export class Workers {
     return from[this.#random(from.length)] as T;
   }
 }
+
+/** What outsiders have to say. */
+const WORDS = ["succeeded", "failed", "retry", "late", "approve", "deny", "answer", "cancel"] as const;
 
 function intent(words: string, fence: Fence | null, apply: Apply): Intent {
   return {

@@ -5,16 +5,21 @@ import { openStore } from "../../../src/store/open-store.ts";
 import { chainHash } from "../../../src/store/sqlite/run-row.ts";
 import type { Verification } from "../../../src/store/store.ts";
 import { SampleRun, sha256 } from "../../../src/testing/store-conformance/sample-run.ts";
-import { ledgerLife, sessionLife, wholeLife } from "../../../src/testing/store-conformance/whole-life.ts";
+import {
+  jobLife,
+  ledgerLife,
+  sessionLife,
+  wholeLife,
+} from "../../../src/testing/store-conformance/whole-life.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** The runs of `writeRuns`, each found to be sound before somebody lays hand on it. */
-export const RUNS = ["ledger", "run-1", "session", "open"] as const;
+export const RUNS = ["ledger", "run-1", "session", "job", "job-fork", "open"] as const;
 
 /**
- * A file with four runs: "ledger", which did all that a ledger can hold and has the calls 1 to 5 (of a turn) and 6 and 7
- * (of code); "run-1", a neighbour; "session", which did all that a session can hold; and "open", which waits for an
- * approval and a word about a doubt.
+ * A file with six runs: "ledger", which did all that a ledger can hold and has the calls 1 to 5 (of a turn) and 6 and 7
+ * (of code); "run-1", a neighbour; "session", which did all that a session can hold; "job", which did all that a contract
+ * can ask for, with its fork; and "open", which waits for an approval and a word about a doubt.
  */
 export async function writeRuns(file: string): Promise<void> {
   let now = Date.UTC(2026, 0, 1);
@@ -25,6 +30,7 @@ export async function writeRuns(file: string): Promise<void> {
   await ledgerLife(store, advance);
   await wholeLife(store, advance);
   await sessionLife(store, advance);
+  await jobLife(store, advance);
   const open = await SampleRun.create(store, "open");
   await open.journaled(1, ["running", "prepared"]);
   await open.waiting(open.wait(1, 1), open.approval(1, 2, sha256("arguments").toString("hex")));
