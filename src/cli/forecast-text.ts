@@ -1,11 +1,18 @@
-import type { CallAction, ForecastCall, ForecastTurn, ResumeForecast } from "../engine/forecast.ts";
+import type {
+  CallAction,
+  ForecastCall,
+  ForecastRefusal,
+  ForecastTurn,
+  ResumeForecast,
+} from "../engine/forecast.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandEnd, CommandInput } from "./command.ts";
 import { commandHint } from "./command-hint.ts";
 import { waitDocument } from "./documents.ts";
-import { counted, formatMoney } from "./format.ts";
+import { counted, formatMoney, formatValue } from "./format.ts";
+import { formatNextSteps } from "./next-steps.ts";
 import { formatFacts } from "./table.ts";
-import { cleanLine, cleanText, wrap } from "./terminal-text.ts";
+import { cleanLine, paragraph } from "./terminal-text.ts";
 import { waitHints } from "./wait-hints.ts";
 
 /** What `resume --dry-run` says. Code 1 where the run cannot go on, 3 where it would come to a person. */
@@ -15,33 +22,83 @@ export function endOfForecast(
   forecast: ResumeForecast,
 ): CommandEnd {
   const { refusal, waits, calls } = forecast;
-  const needsPerson = waits.length > 0 || calls.some(({ action }) => action === "ask");
+  const needsPerson = refusal?.isQuestion === true || calls.some(({ action }) => action === "ask");
   const document = {
     ...forecast,
     waits: waits.map((wait) => ({ ...waitDocument(wait), commands: waitHints(input, wait) })),
   };
-  const text =
-    refusal === null ? forecastText(context, input, forecast) : refusalText(context, refusal.message);
-  return { exitCode: refusal !== null ? 1 : needsPerson ? 3 : 0, text, document };
-}
-
-function refusalText({ stdout }: CliContext, message: string): string {
-  return `${wrap(cleanText(message), stdout.columns - 1).join("\n")}\n`;
+  return {
+    exitCode: needsPerson ? 3 : refusal === null ? 0 : 1,
+    text: forecastText(context, input, forecast),
+    document,
+  };
 }
 
 function forecastText(context: CliContext, input: CommandInput, forecast: ResumeForecast): string {
-  const { runId, status, next, skipped, turn, calls, waits, later } = forecast;
-  if (status === "succeeded") return `run ${runId} has succeeded: there is nothing left to do\n`;
-  const facts = formatFacts(context, [
+  const { runId, status, refusal, waits } = forecast;
+  const { columns } = context.stdout;
+  if (status === "succeeded")
+    return paragraph(`Run ${runId} has succeeded: there is nothing left to do.`, columns);
+  const questions = waits.map((wait) => ({
+    what: `Answer ${wait.waitId}, in one of these ways`,
+    commands: waitHints(input, wait),
+  }));
+  if (refusal !== null)
+    return [
+      paragraph(`Run ${runId} ${refusal.isQuestion ? "would ask a person" : "would not go on"}:`, columns),
+      paragraph(refusalText(refusal), columns),
+      formatNextSteps(context, questions),
+    ].join("");
+  const goOn = {
+    what: questions.length === 0 ? "Go on with it" : "Then go on with it",
+    commands: [resumeHint(input, runId)],
+  };
+  return [
+    paragraph(`Nothing was done. Run ${runId} would go on like this:`, columns),
+    formatFacts(context, factsOf(forecast)),
+    formatNextSteps(context, [...questions, goOn]),
+  ].join("");
+}
+
+/** In the words of the command line, where the library's are others. */
+function refusalText({ code, message, details }: ForecastRefusal): string {
+  if (code !== "run_busy") return message;
+  return `Another process works on it (${formatValue(details.owner ?? null)}). Wait for that with --wait, or stop it.`;
+}
+
+function factsOf({
+  next,
+  skipped,
+  turn,
+  calls,
+  waits,
+  later,
+}: ResumeForecast): readonly (readonly [string, string] | null)[] {
+  const model = turn === null ? null : (["the model", turnText(turn)] as const);
+  const ofCalls = calls.map((call) => ["a call", cleanLine(callText(call))] as const);
+  return [
     skipped.length === 0 ? null : ["done before", skipped.map(cleanLine).join(", ")],
     ["goes on with", next === null ? "its end: every step is done" : cleanLine(nextText(next))],
-    turn === null ? null : ["the model", turnText(turn)],
-    ...calls.map((call) => ["a call", cleanLine(callText(call))] as const),
+    // What was asked for by an answer that is left behind comes to its end before the model is asked again.
+    ...(turn?.response === "asked" ? [...ofCalls, model] : [model, ...ofCalls]),
     ...waits.map((wait) => ["waits for", cleanLine(`${wait.waitId}: ${wait.question}`)] as const),
     later.length === 0 ? null : ["after that", later.map(cleanLine).join(", ")],
-  ]);
-  const hints = waits.flatMap((wait) => waitHints(input, wait)).map((hint) => `  ${hint}\n`);
-  return `run ${runId} would go on so:\n${facts}${hints.join("")}nothing was done; go on with: ${commandHint(input, "resume", runId)}\n`;
+  ];
+}
+
+/** The same in earnest: with all that was said about how. */
+function resumeHint(input: CommandInput, runId: string): string {
+  const from = input.text("from");
+  const why = input.text("acceptDivergence");
+  return commandHint(
+    input,
+    "resume",
+    runId,
+    ...(from === null ? [] : ["--from", from]),
+    ...(input.flag("redoTurn") ? ["--redo-turn"] : []),
+    ...(why === null ? [] : ["--accept-divergence", why]),
+    ...input.list("budget").flatMap((budget) => ["--budget", budget]),
+  );
 }
 
 function nextText({ step, phase, isBegun }: NonNullable<ResumeForecast["next"]>): string {
@@ -71,13 +128,14 @@ function costText({ tokens, microDollars }: NonNullable<ForecastTurn["mayCost"]>
 const ACTIONS: { readonly [A in CallAction]: string } = {
   answered: "is answered from its receipt",
   run: "runs for the first time",
-  run_again: "may have happened, and runs again, which is harmless",
+  run_again: "was interrupted, and runs again, which is safe",
   look_up: "may have happened, and is looked up",
   ask: "needs a person",
   deduplicated: "is not run: the same was had before",
   refused: "is not run, and whoever asked is told",
   later: "waits for the call before it",
   dropped: "is dropped with the answer that asked for it",
+  anew: "has failed, and is asked for anew",
 };
 
 function callText({ tool, toolCallId, action }: ForecastCall): string {

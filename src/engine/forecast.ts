@@ -1,78 +1,69 @@
 import { PawlError } from "../core/errors.ts";
-import { childPath, iterationPath, ROOT_PATH, type StepPath } from "../core/step-path.ts";
-import { decideToolCall } from "../core/tool-call-decision.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import { childPath, ROOT_PATH, type StepPath } from "../core/step-path.ts";
 import { decideTurn } from "../core/turn-decision.ts";
 import type { Amount } from "../core/usage.ts";
-import type { RunRecord, RunStatus, StepRecord, ToolCallRecord, WaitRecord } from "../store/store.ts";
-import { assertInTime } from "./deadline.ts";
-import { diverged } from "./divergence.ts";
-import { isDone } from "./final-checks.ts";
-import { openScope } from "./granular-executor.ts";
+import type { RunRecord, RunStatus, WaitRecord } from "../store/store.ts";
+import { codeStepExecutor } from "./code-step-executor.ts";
+import { stepFailed } from "./execute-step.ts";
+import { ForecastArtifacts } from "./forecast-artifacts.ts";
+import { codeStepActions, type ForecastCall, turnActions } from "./forecast-calls.ts";
+import { type AsClaimed, asClaimed } from "./forecast-claim.ts";
+import { ForecastEnd, ForecastStore } from "./forecast-store.ts";
+import { granularExecutor, openScope, turnLoopExecutor } from "./granular-executor.ts";
+import { loopExecutor } from "./loop-executor.ts";
 import { instancesOf } from "./phases.ts";
-import { assertSameShape } from "./pipeline-shape.ts";
+import { pipelineExecutor } from "./pipeline-executor.ts";
+import { RunBudget } from "./run-budget.ts";
+import { assertBudgetRaised } from "./run-contract.ts";
+import { goThrough, questionAbout } from "./run-course.ts";
 import type { RunHandle } from "./run-handle.ts";
-import type { LoopStep, PipelineStep, StepNode, TurnLoopStep } from "./step.ts";
-import type { StepRegistry } from "./step-registry.ts";
-import { StepSession } from "./step-session.ts";
-import { type CallItem, planTurnCalls } from "./turn-call-plan.ts";
-import { openingOf } from "./turn-executor.ts";
-import type { TurnScope } from "./turn-scope.ts";
+import type { ResumeOptions } from "./runner-options.ts";
+import { busy } from "./same-run.ts";
+import type { GranularStep, LoopStep, PipelineStep, StepNode, TurnLoopStep } from "./step.ts";
+import type { Frame, StepExecutor } from "./step-executor.ts";
+import { StepRegistry } from "./step-registry.ts";
+import { executeTurn } from "./turn-executor.ts";
+
+export type { CallAction, ForecastCall } from "./forecast-calls.ts";
 
 /** What `resume` would do now. Nothing was claimed, written or sent to find out. */
 export type ResumeForecast = {
   readonly runId: string;
   readonly status: RunStatus;
-  /** What keeps it from going on; null where nothing does. */
-  readonly refusal: { readonly code: string; readonly message: string } | null;
+  /** What keeps it from going on, in `next` or before it; null where nothing does. */
+  readonly refusal: ForecastRefusal | null;
   /** Steps that are finished: they give their stored outputs and are not entered. */
   readonly skipped: readonly StepPath[];
-  /** The step that is gone on with, or begun; null where none is left. */
+  /**
+   * The step that is gone on with, or begun; null where none is left. A loop where its own code has to say first whether
+   * another iteration follows.
+   */
   readonly next: { readonly step: StepPath; readonly phase: string; readonly isBegun: boolean } | null;
-  /** What comes first in it, where it is an agent's. */
+  /** What comes first in it, where it is an agent's; null too where a person has to be asked before that. */
   readonly turn: ForecastTurn | null;
   /** What becomes of each call of the turn or code step that was interrupted. */
   readonly calls: readonly ForecastCall[];
-  /** Questions that nobody has answered: the run waits again, unless what they are about is settled otherwise. */
+  /** Questions that nobody has answered: they are still asked when the run comes back, unless looking outside answers them. */
   readonly waits: readonly WaitRecord[];
-  /** Steps that were not begun and come after it. */
+  /** Steps that were not begun and come after it, unless the run has come to all that was asked of it before. */
   readonly later: readonly StepPath[];
+};
+
+export type ForecastRefusal = {
+  readonly code: string;
+  readonly message: string;
+  readonly details: JsonObject;
+  /** Whether a person is asked about it; the run fails where nobody is. */
+  readonly isQuestion: boolean;
 };
 
 export type ForecastTurn = {
   readonly index: number;
   /** `replayed`: the model has answered already, and is not asked or paid again. `none`: all turns are there. */
   readonly response: "asked" | "replayed" | "none";
-  /** The most that asking may cost; null where nothing is asked, or that cannot be told before the step has begun. */
+  /** The most that asking may cost; null where nothing is asked. */
   readonly mayCost: Amount | null;
-};
-
-export type ForecastCall = {
-  readonly toolCallId: string;
-  readonly tool: string;
-  readonly action: CallAction;
-};
-
-/**
- * `answered`: from its receipt. `run`: for the first time. `run_again`: it may have happened, and that is harmless. `look_up`:
- * the outside is asked. `ask`: a person is. `deduplicated`: the same effect was had. `refused`: it is not run, and whoever
- * asked is told. `later`: when the call before it has come to its end. `dropped`: with the response that asked for it.
- */
-export type CallAction =
-  | "answered"
-  | "run"
-  | "run_again"
-  | "look_up"
-  | "ask"
-  | "deduplicated"
-  | "refused"
-  | "later"
-  | "dropped";
-
-type Found = {
-  readonly step: StepNode;
-  readonly path: StepPath;
-  readonly phase: string;
-  readonly instance: StepRecord | null;
 };
 
 export async function forecastRun(
@@ -81,205 +72,212 @@ export async function forecastRun(
   root: PipelineStep,
   record: RunRecord,
   isHeld: boolean,
+  options: ResumeOptions = {},
 ): Promise<ResumeForecast> {
-  const { runId, status } = record;
-  const waits = (await run.store.listWaits(runId)).filter((wait) => wait.status === "open");
+  const { runId, status, owner, leaseUntil } = record;
+  const waits = (await run.store.listWaits(runId)).filter(
+    (wait) => wait.status === "open" && !isAnsweredBy(wait, options),
+  );
   const nothing = { runId, status, skipped: [], next: null, turn: null, calls: [], waits, later: [] };
   if (status === "succeeded") return { ...nothing, refusal: null };
-  if (isHeld)
-    return {
-      ...nothing,
-      refusal: {
-        code: "run_busy",
-        message: `Run ${runId} is being worked on by ${record.owner ?? "another process"}.`,
-      },
-    };
-  const walk = new Walk(run, registry);
+  if (isHeld) {
+    const { code, message, details } = busy(runId, { owner: owner ?? "another process", until: leaseUntil });
+    return { ...nothing, refusal: { code, message, details, isQuestion: false } };
+  }
+  const trial = new Trial(run, registry, await asClaimed(run, record, options));
   try {
-    const { shape } = await run.store.readRunInput(runId);
-    const begun = (await run.store.listSteps(runId)).filter((step) => step.status !== "skipped");
-    assertSameShape(runId, shape, root, begun);
-    if (status !== "waiting") assertInTime(run);
-    await run.keeper.load(run.milestone.isOpen);
-    const found = await walk.first(root, ROOT_PATH, "");
-    const next =
-      found === null ? null : { step: found.path, phase: found.phase, isBegun: found.instance !== null };
-    const later = found === null ? [] : walk.after(root, found.path);
-    const { turn, calls } = found === null ? { turn: null, calls: [] } : await insideOf(run, found);
-    return { ...nothing, refusal: null, skipped: walk.skipped, next, later, turn, calls };
-  } catch (error) {
-    if (!PawlError.isInstance(error)) throw error;
-    return { ...nothing, skipped: walk.skipped, refusal: { code: error.code, message: error.message } };
+    const error = await trial.go(root, options);
+    const refusal = error === null ? null : await refusalOf(run, root, error);
+    const forecast = { ...nothing, refusal, skipped: trial.skipped, next: trial.next };
+    if (refusal !== null) return forecast;
+    const { next, turn, calls } = trial;
+    const later = next === null ? [] : (laterThan(next.step, root, ROOT_PATH) ?? []);
+    return { ...forecast, later, turn, calls, waits: stillAsked(waits, calls) };
   } finally {
     run.keeper.session.close();
   }
 }
 
-/** Goes through the steps as the executors would, up to the first one that is not finished. */
-class Walk {
+/** Somebody says by another way how much it may be. */
+function isAnsweredBy({ kind, subject }: WaitRecord, { budgets = {} }: ResumeOptions): boolean {
+  const { budget } = subject;
+  return kind === "budget" && typeof budget === "string" && Object.hasOwn(budgets, budget);
+}
+
+/** As the run would end with it. */
+async function refusalOf(run: RunHandle, root: PipelineStep, error: unknown): Promise<ForecastRefusal> {
+  const thrown = PawlError.isInstance(error) ? error : stepFailed(error, root.name);
+  run.secrets.hideInError(thrown);
+  const { code, message, details } = thrown;
+  return { code, message, details, isQuestion: (await questionAbout(run, thrown)) !== null };
+}
+
+/** What is settled in another way is not asked any more. */
+function stillAsked(waits: readonly WaitRecord[], calls: readonly ForecastCall[]): readonly WaitRecord[] {
+  const unsettled = calls.filter(({ action }) => ["ask", "later", "look_up"].includes(action));
+  return waits.filter(
+    ({ toolCallId }) => toolCallId === null || unsettled.some((call) => call.toolCallId === toolCallId),
+  );
+}
+
+/**
+ * Goes through the steps with the very executors that would execute them, up to the first thing that would be done: a model
+ * asked, a tool run, a step's code entered, something stored that later code looks at. So whatever would keep the run from
+ * going on is met here too.
+ */
+class Trial {
   readonly skipped: StepPath[] = [];
+  turn: ForecastTurn | null = null;
+  calls: readonly ForecastCall[] = [];
   readonly #run: RunHandle;
+  readonly #record: RunRecord;
   readonly #registry: StepRegistry;
+  readonly #store: ForecastStore;
 
-  constructor(run: RunHandle, registry: StepRegistry) {
-    this.#run = run;
-    this.#registry = registry;
+  constructor(run: RunHandle, registry: StepRegistry, { record, work }: AsClaimed) {
+    this.#store = new ForecastStore(run.store, record);
+    const { store } = this.#store;
+    const { runId, limit, deadline, budgets } = record;
+    this.#run = {
+      ...run,
+      store,
+      limit,
+      deadline,
+      budget: new RunBudget(runId, budgets, work),
+      artifacts: new ForecastArtifacts(store, run.fence, run.artifacts.workspace.folder),
+      emit: (event) => {
+        if (event.type === "step.skipped") this.skipped.push(event.step);
+      },
+    };
+    this.#record = record;
+    this.#registry = new TrialRegistry(registry, this);
   }
 
-  async first(step: StepNode, parent: StepPath, inherited: string): Promise<Found | null> {
-    const phase = step.phase ?? inherited;
-    if (step.kind === "pipeline") return this.#firstInside(step as PipelineStep, parent, phase);
-    if (this.#registry.executorOf(step).storage === "none") return null;
-    const path = childPath(parent, step.name);
-    const instance = await this.#run.store.findStep(this.#run.runId, path);
-    if (instance?.status === "succeeded") {
-      this.skipped.push(path);
+  get next(): ResumeForecast["next"] {
+    const entered = this.#store.entered.at(-1);
+    return entered === undefined
+      ? null
+      : { step: entered.path, phase: entered.phase, isBegun: entered.isBegun };
+  }
+
+  /** Resolves to what the run would fail with; null where it goes on. */
+  async go(root: PipelineStep, { budgets }: ResumeOptions): Promise<unknown> {
+    const { currentStep } = this.#record;
+    const onSession = () => undefined;
+    try {
+      assertBudgetRaised(this.#record, budgets);
+      await goThrough(this.#run, { registry: this.#registry, root, resumed: true, currentStep, onSession });
       return null;
+    } catch (error) {
+      if (!(error instanceof ForecastEnd)) return error;
     }
-    const found = { step, path, phase, instance };
-    if (step.kind !== "loop" || instance === null) return found;
-    const last = (await this.#run.store.listLoopDecisions(instance.stepKey)).at(-1);
-    if (last?.done === true) return found;
-    const inside = iterationPath(path, (last?.iteration ?? 0) + 1);
-    return (await this.first((step as LoopStep).children[0], inside, phase)) ?? found;
-  }
-
-  async #firstInside(pipeline: PipelineStep, parent: StepPath, phase: string): Promise<Found | null> {
-    const path = pipeline.inline ? parent : childPath(parent, pipeline.name);
-    for (const [i, child] of pipeline.children.entries()) {
-      const found = await this.first(child, path, phase);
-      if (found !== null) return found;
-      const finished = await this.#run.store.findStep(this.#run.runId, childPath(path, child.name));
-      const isLast = i === pipeline.children.length - 1;
-      // Where the run has come to all that was asked of it, the rest is not needed.
-      if (!isLast && (await isDone(this.#run, finished?.output ?? null))) return null;
-    }
+    const { opening, dropped } = this.#store;
+    if (opening !== null)
+      this.turn = { index: opening.turnIndex, response: "asked", mayCost: opening.reserve };
+    if (dropped.length > 0)
+      this.calls = dropped.map(({ toolCallId, tool }) => ({ toolCallId, tool, action: "dropped" }));
     return null;
   }
 
-  after(root: PipelineStep, path: StepPath): readonly StepPath[] {
-    const all = instancesOf(root, ROOT_PATH, "").map((step) => step.path);
-    const at = all.findIndex((each) => path === each || path.startsWith(`${each}[`));
-    return all.slice(at + 1);
+  /** One turn: its response is there, or the model would be asked for it, or it is committed already. */
+  async takeTurn(step: GranularStep, frame: Frame): Promise<Json> {
+    if (frame.turn === undefined) return granularExecutor.execute(step, frame);
+    const { scope, expected: index } = frame.turn;
+    const { conversation, fingerprint } = scope;
+    const { kind } = decideTurn(conversation.stored(), index, fingerprint);
+    if (kind === "replay" && conversation.journaled !== null) {
+      this.turn = { index, response: "replayed", mayCost: null };
+      this.calls = await turnActions(scope, conversation.journaled);
+      throw new ForecastEnd();
+    }
+    await executeTurn(scope, index);
+    this.turn = { index, response: "none", mayCost: null };
+    return null;
+  }
+
+  async takeTurns(loop: TurnLoopStep, frame: Frame): Promise<Json> {
+    if (frame.run.milestone.isOpen) await this.#leaveTurn(loop, frame);
+    return turnLoopExecutor.execute(loop, frame);
+  }
+
+  /** Calls of a turn that is to be left for a milestone are brought to their end first. */
+  async #leaveTurn(loop: TurnLoopStep, frame: Frame): Promise<void> {
+    const scope = await openScope(loop.children[0], loop.maxTurns, frame, true);
+    const { journaled, isComplete } = scope.conversation;
+    if (journaled === null || isComplete) return;
+    this.calls = await turnActions(scope, journaled, true);
+    if (this.calls.some(({ action }) => action === "ask")) throw new ForecastEnd();
+    await this.#store.settleOpenTurn(scope.stepKey);
+  }
+
+  async enterCode({ run, instance }: Frame): Promise<never> {
+    if (instance !== null) this.calls = await codeStepActions(run, instance);
+    throw new ForecastEnd();
+  }
+
+  /** What an executor of somebody else's would do is not known before it does it. */
+  async enterUnknown(step: StepNode, { path, phase = "", instance }: Frame): Promise<never> {
+    if (instance === null)
+      this.#store.entered.push({ path: childPath(path, step.name), phase, isBegun: false });
+    throw new ForecastEnd();
   }
 }
 
-async function insideOf(
-  run: RunHandle,
-  { step, path, instance }: Found,
-): Promise<Pick<ResumeForecast, "turn" | "calls">> {
-  if (step.kind === "turn-loop") {
-    if (instance === null) return { turn: { index: 1, response: "asked", mayCost: null }, calls: [] };
-    return insideAgent(run, step as TurnLoopStep, path, instance);
+/** The executors of a runner, as far as they do nothing; in place of the others, what is to be said of them. */
+class TrialRegistry extends StepRegistry {
+  readonly #registry: StepRegistry;
+  readonly #trial: Trial;
+
+  constructor(registry: StepRegistry, trial: Trial) {
+    super({});
+    this.#registry = registry;
+    this.#trial = trial;
   }
-  if (instance === null) return { turn: null, calls: [] };
-  const calls = await run.store.listCodeStepCalls(instance.stepKey);
-  const waits = await run.store.listWaits(run.runId);
-  return { turn: null, calls: calls.map((call) => codeCall(run, call, waits)) };
-}
 
-async function insideAgent(
-  run: RunHandle,
-  step: TurnLoopStep,
-  path: StepPath,
-  instance: StepRecord,
-): Promise<Pick<ResumeForecast, "turn" | "calls">> {
-  const session = new StepSession(run.keeper, run.secrets);
-  const frame = { run, path, input: instance.input, context: { value: {} }, instance, session };
-  const enter = () => Promise.reject(new Error("A forecast enters nothing."));
-  const isLeft = run.milestone.isOpen;
-  const scope = await openScope(step.children[0], step.maxTurns, { ...frame, enter }, isLeft);
-  const { conversation } = scope;
-  if (conversation.isComplete)
-    return { turn: { index: conversation.committed, response: "none", mayCost: null }, calls: [] };
-  const { journaled } = conversation;
-  const index = conversation.committed + 1;
-  const isAccepted = isLeft || run.acceptDivergence !== null;
-  const decision = decideTurn(conversation.stored(), index, scope.fingerprint);
-  if (decision.kind === "diverged" && !isAccepted)
-    throw diverged(run.runId, path, conversation.storedFingerprint?.document ?? null, scope.document);
-  const calls = journaled === null ? [] : await turnCalls(scope, journaled, isLeft);
-  if (journaled !== null && !isLeft && !run.redoTurn)
-    return { turn: { index, response: "replayed", mayCost: null }, calls };
-  // A line of history that is begun anew numbers its turns on from the one that it leaves.
-  const asked = journaled !== null && isLeft ? index + 1 : index;
-  const { reserve } = openingOf(scope, asked, isLeft ? 0 : conversation.viewTokens());
-  return {
-    turn: { index: asked, response: "asked", mayCost: isLeft ? null : reserve },
-    calls: run.redoTurn ? calls.map((call) => ({ ...call, action: "dropped" })) : calls,
-  };
-}
-
-async function turnCalls(
-  scope: TurnScope,
-  {
-    turnIndex,
-    response,
-    calls,
-  }: { turnIndex: number; response: Parameters<typeof planTurnCalls>[2]; calls: readonly ToolCallRecord[] },
-  isLeft: boolean,
-): Promise<readonly ForecastCall[]> {
-  const { items } = await planTurnCalls(scope, turnIndex, response, { known: calls, isLeft });
-  return calls.map(({ toolCallId, tool, callIndex }) => {
-    const item = items.find((each) => each.callIndex === callIndex);
-    return { toolCallId, tool, action: item === undefined ? "dropped" : actionOf(item) };
-  });
-}
-
-function actionOf({ judgement }: CallItem): CallAction {
-  switch (judgement.kind) {
-    case "replay":
-      return "answered";
-    case "settled":
-      return judgement.outcome.status === "deduplicated" ? "deduplicated" : "refused";
-    case "person":
-    case "held":
-      return "ask";
-    case "pending":
-      return "later";
-    case "misconfigured":
-      throw judgement.error;
-    case "work":
-      return WORK[judgement.decision.kind];
+  override executorOf(step: StepNode): StepExecutor {
+    const executor = this.#registry.executorOf(step);
+    const { storage } = executor;
+    const trial = this.#trial;
+    switch (executor) {
+      case pipelineExecutor:
+        return executor;
+      case loopExecutor:
+        return UNDECIDED_LOOP;
+      case turnLoopExecutor:
+        return { storage, execute: (loop: TurnLoopStep, frame) => trial.takeTurns(loop, frame) };
+      case granularExecutor:
+        return { storage, execute: (granular: GranularStep, frame) => trial.takeTurn(granular, frame) };
+      case codeStepExecutor:
+        return { storage, execute: (_code, frame) => trial.enterCode(frame) };
+      default:
+        return { storage, execute: (other, frame) => trial.enterUnknown(other, frame) };
+    }
   }
 }
 
-const WORK = { execute: "run", retry: "run_again", reconcile: "look_up" } as const;
+/** Whether another iteration follows is for the loop's own code to say. */
+const UNDECIDED_LOOP: StepExecutor<LoopStep> = {
+  storage: "instance",
+  execute: (loop, frame) =>
+    loopExecutor.execute({ ...loop, until: () => Promise.reject(new ForecastEnd()) }, frame),
+};
 
-/** By what the ledger says of it: the tool itself is in the step's code, which is not run to find out. */
-function codeCall(run: RunHandle, call: ToolCallRecord, waits: readonly WaitRecord[]): ForecastCall {
-  const { toolCallId, tool, status, recovery, attempt } = call;
-  if (call.receipt !== null) return { toolCallId, tool, action: "answered" };
-  const asked = waits.filter((wait) => wait.toolCallId === toolCallId);
-  const isOpen = asked.some((wait) => wait.kind === "question" && wait.status === "open");
-  const approval = asked.findLast(({ kind }) => kind === "approval")?.answer ?? null;
-  const decision = decideToolCall({
-    status,
-    recovery,
-    inDoubt: "ask",
-    canReconcile: recovery === "reconcile",
-    keyIsValid: call.startedAt === null || run.clock.now() < call.startedAt + DAY_MS,
-    wasNotApplied: false,
-    isToRetry: asked.some(
-      ({ attempt: about, answer }) =>
-        about === attempt && answer !== null && "as" in answer && answer.as === "retry",
-    ),
-    approval:
-      asked.some(({ kind }) => kind === "approval") === false
-        ? "not_needed"
-        : approval === null || !("approved" in approval)
-          ? "needed"
-          : approval.approved
-            ? "given"
-            : "denied",
-    earlier: "none",
-  });
-  if (isOpen || decision.kind === "ask") return { toolCallId, tool, action: "ask" };
-  if (decision.kind === "refuse") return { toolCallId, tool, action: "refused" };
-  if (decision.kind === "replay" || decision.kind === "deduplicate")
-    return { toolCallId, tool, action: "answered" };
-  return { toolCallId, tool, action: WORK[decision.kind] };
+/** The steps after this one, as far as that can be told before they are entered; null where it is not inside. */
+function laterThan(path: StepPath, step: StepNode, parent: StepPath): readonly StepPath[] | null {
+  if (step.kind !== "pipeline") {
+    const own = childPath(parent, step.name);
+    if (own === path) return [];
+    if (!path.startsWith(`${own}[`)) return null;
+    const iteration = path.slice(0, path.indexOf("]", own.length) + 1);
+    return step.children?.[0] === undefined ? [] : laterThan(path, step.children[0], iteration);
+  }
+  const { children, inline, name } = step as PipelineStep;
+  const own = inline ? parent : childPath(parent, name);
+  for (const [i, child] of children.entries()) {
+    const inside = laterThan(path, child, own);
+    if (inside === null) continue;
+    const after = children.slice(i + 1).flatMap((each) => instancesOf(each, own, ""));
+    return [...inside, ...after.map((each) => each.path)];
+  }
+  return null;
 }
-
-/** How long a key is good for, unless its tool says otherwise. */
-const DAY_MS = 24 * 60 * 60_000;

@@ -10,7 +10,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -138,6 +138,55 @@ describe("an artifact", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
+  it("that is made again after its bytes were collected is kept again", async () => {
+    let broken = true;
+    const { store, folder, make } = await stepDoing(async (ctx) => {
+      await ctx.artifact("report.md", "One");
+      if (broken) throw new Error("The lights went out.");
+    });
+    await failureAs(StepFailedError, make().run("Go", { runId: "r-1" }));
+    await store.collectBlobs({ olderThanMs: -1, maxBytes: 0 });
+    expect(await store.readArtifact("r-1", "report.md")).toBeNull();
+    broken = false;
+    rmSync(folder, { recursive: true });
+    await make().resume("r-1");
+    expect(await stored(store, "report.md")).toBe("One");
+    expect(readFileSync(join(folder, "report.md"), "utf8")).toBe("One");
+    expect((await store.verify("r-1")).problems).toEqual([]);
+  });
+
+  it("that is kept several times at once is in the store and in its file what was kept last", async () => {
+    const { store, folder, make } = await stepDoing(async (ctx) => {
+      await ctx.artifact("back.md", "A");
+      const texts = Array.from({ length: 12 }, (_, i) => `${i} ${"x".repeat(i % 3 === 0 ? 50_000 : 1)}`);
+      await Promise.all([
+        ...texts.map((text) => ctx.artifact("report.md", text)),
+        ctx.artifact("back.md", "B"),
+        ctx.artifact("back.md", "A"),
+      ]);
+    });
+    await make().run("Go", { runId: "r-1" });
+    for (const [name, text] of [
+      ["report.md", "11 x"],
+      ["back.md", "A"],
+    ] as const) {
+      expect(await stored(store, name)).toBe(text);
+      expect(readFileSync(join(folder, name), "utf8")).toBe(text);
+    }
+  });
+
+  it("that could not be kept is not in the way of the next one", async () => {
+    const { store, make } = await stepDoing(async (ctx) => {
+      const kept = await Promise.allSettled([
+        ctx.artifact("../out.md", "x"),
+        ctx.artifact("report.md", "One"),
+      ]);
+      return kept.map(({ status }) => status).join();
+    });
+    expect((await make().run("Go", { runId: "r-1" })).output).toBe("rejected,fulfilled");
+    expect(await stored(store, "report.md")).toBe("One");
+  });
+
   it("is read from the store, whatever became of its file", async () => {
     const { store, make } = await stepDoing(async (ctx) => {
       await ctx.artifact("report.md", "One");
@@ -206,6 +255,38 @@ describe("the file of an artifact", () => {
     expect(seen.at(-1)).toEqual(["One", "Two"]);
     expect(readFileSync(elsewhere, "utf8")).toBe("untouched");
   });
+
+  it.each<[string, (file: string, outside: string) => void]>([
+    ["a folder", (file) => mkdirSync(join(file, "in-the-way"), { recursive: true })],
+    ["a link in the place of its folder", (file, outside) => symlinkSync(outside, dirname(file))],
+  ])("that cannot be made anew because of %s is a warning, and the run goes on", async (_what, block) => {
+    const store = await memoryStore();
+    const [root, outside] = [temporaryFolder(), temporaryFolder()];
+    let broken = true;
+    const pipeline = Pipeline.of(
+      "p",
+      Step.run("make", (_input, ctx) => ctx.artifact("pages/one.md", "One")),
+      Step.run("end", () => {
+        if (broken) throw new Error("The lights went out.");
+        return "End.";
+      }),
+    );
+    const { messages, onEvent } = warnings();
+    const runner = jobRunner(pipeline, store, { workspaceRoot: root, onEvent });
+    await failureAs(StepFailedError, runner.run("Go", { runId: "r-1" }));
+    const pages = join(root, "pawl-runs", "r-1", "pages");
+    rmSync(pages, { recursive: true });
+    block(join(pages, "one.md"), outside);
+    broken = false;
+    expect((await runner.resume("r-1")).output).toBe("End.");
+    expect(messages).toEqual([
+      expect.stringMatching(
+        /^The file of artifact pages\/one\.md could not be restored: .* The store has it\.$/,
+      ),
+    ]);
+    expect(await stored(store, "pages/one.md")).toBe("One");
+    expect(readdirSync(outside)).toEqual([]);
+  });
 });
 
 describe("the name of an artifact", () => {
@@ -233,6 +314,41 @@ describe("the name of an artifact", () => {
     expect((await make().resume("r-1")).status).toBe("succeeded");
     expect(readFileSync(join(folder, "pages", "one.md"), "utf8")).toBe("One");
     expect(await store.listArtifacts("r-1")).toHaveLength(1);
+  });
+});
+
+describe("an artifact in the place of a folder of another", () => {
+  it.each([
+    ["out", "out/a.txt"],
+    ["out/a.txt", "out"],
+    ["a/b/c.txt", "a/b"],
+  ])("is refused, and the run goes on once its code is mended: %s beside %s", async (first, second) => {
+    const store = await memoryStore();
+    const root = temporaryFolder();
+    let name = second;
+    const pipeline = Pipeline.of(
+      "p",
+      Step.run("one", (_input, ctx) => ctx.artifact(first, "One")),
+      Step.run("two", (_input, ctx) => ctx.artifact(name, "Two").then(() => "End.")),
+    );
+    const runner = jobRunner(pipeline, store, { workspaceRoot: root });
+    const error = await failureAs(WorkspaceError, runner.run("Go", { runId: "r-1" }));
+    expect(error.message).toContain(`Artifact ${second} cannot be kept beside ${first}`);
+    expect((await store.listArtifacts("r-1")).map((each) => each.name)).toEqual([first]);
+
+    name = "other.txt";
+    expect((await runner.resume("r-1")).output).toBe("End.");
+    expect(readFileSync(join(root, "pawl-runs", "r-1", first), "utf8")).toBe("One");
+  });
+
+  it("is none where only the letters are the same", async () => {
+    const { store, make } = await stepDoing(async (ctx) => {
+      await ctx.artifact("out", "1");
+      await ctx.artifact("out.txt", "2");
+      await ctx.artifact("output/a.txt", "3");
+    });
+    await make().run("Go", { runId: "r-1" });
+    expect(await store.listArtifacts("r-1")).toHaveLength(3);
   });
 });
 

@@ -200,3 +200,38 @@ describe("the question is asked for", () => {
     expect((await runner.resume("r-1")).output).toBe("End.");
   });
 });
+
+describe("a budget of failures that a person has denied", () => {
+  it("ends the run, and nothing is tried again, however often somebody resumes it", async () => {
+    const store = await memoryStore();
+    const { act, whats } = actTool(
+      () => {
+        throw new NotApplied("503");
+      },
+      { recovery: "keyed" },
+    );
+    const entered: string[] = [];
+    const step = (name: string) =>
+      Step.run(name, (_input, ctx) => {
+        entered.push(name);
+        return ctx.call(act, { what: name }).catch(() => "could not send");
+      });
+    const pipeline = Pipeline.of("p", step("a"), step("b"), step("c"));
+    const runner = jobRunner(pipeline, store, { clock: jumpingClock() });
+    const spec = asking({ maxSameErrorRepeats: 2 }, { askHumanOnRepeatedFailures: false });
+    expect((await runner.run("Go", { runId: "r-1", spec })).status).toBe("waiting");
+    await store.deny((await openWait(store)).waitId, "That is enough.");
+
+    for (let times = 1; times <= 3; times++) {
+      const error = await failureAs(BudgetExceededError, runner.resume("r-1"));
+      expect(budgetOf(error)).toEqual(["maxSameErrorRepeats", 2, 2]);
+      expect((await store.getRun("r-1"))?.status).toBe("failed");
+      expect(await openWaits(store)).toEqual([]);
+    }
+    expect([whats, entered]).toEqual([["a", "a"], ["a"]]);
+
+    // Whoever raises it is above that no.
+    expect((await runner.resume("r-1", { budgets: { maxSameErrorRepeats: 4 } })).status).toBe("waiting");
+    expect(entered).toEqual(["a", "b"]);
+  });
+});

@@ -222,4 +222,20 @@ describe("a deadline of the caller", () => {
     await failureAs(DeadlineExceededError, run);
     expect((await runner.resume("r-1", { deadline: Deadline.in(MINUTE, clock) })).output).toBe(1);
   });
+
+  it("that is later than the contract's does not take its place, when the run begins or goes on", async () => {
+    const { clock, store } = await timed();
+    const pipeline = Pipeline.of(
+      "p",
+      Step.run("a", () => clock.advance(2 * MINUTE)),
+      Step.run("b", () => 1),
+    );
+    const runner = jobRunner(pipeline, store, { clock });
+    const deadline = Deadline.in(HOUR, clock);
+    const run = () => runner.run("Go", { runId: "r-1", spec: minutes(1), deadline });
+    expect(budgetOf(await failureAs(BudgetExceededError, run()))).toEqual(["maxWallclockMinutes", 1, 2]);
+    await failureAs(BudgetExceededError, runner.resume("r-1", { deadline }));
+    expect(await stepsOf(store)).toEqual(["a succeeded"]);
+    expect((await runner.resume("r-1", { budgets: { maxWallclockMinutes: 5 }, deadline })).output).toBe(1);
+  });
 });

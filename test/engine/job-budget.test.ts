@@ -266,6 +266,38 @@ describe("a budget of tokens or money", () => {
       remaining: 50,
     });
   });
+
+  it("of the caller that is higher than the contract's does not take its place, now or in a later process", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool();
+    const usage = { inputTokens: 300, outputTokens: 50 };
+    const script = ["one", "two", "three", "four"].map((text) => ({ ...noting(text), usage }));
+    const { agent } = scriptedAgent([...script, { text: "Hello" }], { settings, tools: { note } });
+    const options = {
+      runId: "r-1",
+      spec: jobSpec({ budgets: { maxTokens: 900 } }),
+      budget: { tokens: 9_000 },
+    };
+    const letGo = new AbortController();
+    const first = jobRunner(agent, store, {
+      onEvent: (event) => {
+        if (event.type === "turn.committed") letGo.abort();
+      },
+    });
+    expect((await first.run("Go", { ...options, release: letGo.signal })).status).toBe("queued");
+    expect((await store.getRun("r-1"))?.limit.tokens).toBe(900);
+
+    // The same again, as whoever restarts the process does.
+    const error = await failureAs(BudgetExceededError, jobRunner(agent, store).run("Go", options));
+
+    expect(error.details).toMatchObject({ budget: "maxTokens", limit: 900 });
+    expect([done, (await store.getRun("r-1"))?.limit.tokens]).toEqual([["one", "two"], 900]);
+    await failureAs(
+      BudgetExceededError,
+      jobRunner(agent, store).resume("r-1", { budget: { tokens: 9_000 } }),
+    );
+    expect(done).toEqual(["one", "two"]);
+  });
 });
 
 describe("budgets in a resume", () => {

@@ -3,6 +3,8 @@
 import { describe, expect, it } from "vitest";
 import {
   AlreadySettledError,
+  askHuman,
+  NeedsHuman,
   Pipeline,
   RunNotFoundError,
   Runner,
@@ -13,7 +15,7 @@ import {
   type ToolCallContext,
 } from "../../src/index.ts";
 import { Child } from "../store/sqlite/child.ts";
-import { acting, actTool, jumpingClock, lightsOut, openWait, timedStore } from "./call-fixture.ts";
+import { acting, actTool, asking, jumpingClock, lightsOut, openWait, timedStore } from "./call-fixture.ts";
 import { callsOf, jobRunner, jobSpec, stepsOf } from "./job-fixture.ts";
 import {
   databaseFile,
@@ -94,6 +96,22 @@ describe("a run that nobody has is ended by the request itself", () => {
     expect((await runner.resume("r-1")).status).toBe("waiting");
     await theirs.answer((await openWait(ours)).waitId, "yes");
     expect((await runner.resume("r-1")).output).toBe("yes");
+  });
+
+  it("when it waits: none of its steps stays blocked", async () => {
+    const { ours, theirs, make } = await twoHandles();
+    const steps = Pipeline.of(
+      "p",
+      Step.run("draft", () => 1),
+      Step.human("check", { question: "Go on?" }),
+    );
+    const runner = make(steps);
+    await runner.run("Go", { runId: "r-1" });
+    expect(await stepsOf(ours)).toEqual(["draft succeeded", "check blocked"]);
+    await theirs.requestCancel("r-1");
+    expect(await stepsOf(ours)).toEqual(["draft succeeded", "check failed"]);
+    expect((await ours.verify("r-1")).problems).toEqual([]);
+    expect((await runner.resume("r-1")).status).toBe("waiting");
   });
 
   it("when its process is dead: what that had under way is in doubt, and is said", async () => {
@@ -268,6 +286,30 @@ describe("a run that a worker has is ended by that worker", () => {
     expect(run).toMatchObject({ status: "cancelled", waits: [] });
     await cancelled(theirs);
     expect(await theirs.listOpenWaits()).toEqual([]);
+  });
+
+  it("with a question that is still open: it is withdrawn, and nobody is asked for a run that is over", async () => {
+    const { clock, ours, theirs, make } = await twoHandles();
+    const begun = Promise.withResolvers<unknown>();
+    const { act } = actTool(async (n, call) => {
+      if (n === 1) throw new NeedsHuman("auth_failure", "Sign in.");
+      begun.resolve(n);
+      await stopped(call);
+      throw new Error("Stopped.");
+    });
+    const both = asking(["ask_human", { question: "Which?" }], ["act", { what: "a" }]);
+    const { agent } = scriptedAgent([both, { text: "End." }], { tools: { ask_human: askHuman, act } });
+    await make(agent).run("Go", { runId: "r-1" });
+    expect(await theirs.listOpenWaits()).toHaveLength(2);
+    await theirs.settle("r-1/worker#1.2", { as: "retry" });
+    const resumed = make(agent).resume("r-1");
+    await begun.promise;
+    expect(await theirs.requestCancel("r-1")).toMatchObject({ kind: "requested" });
+    await clock.advance(POLL_MS);
+    expect((await resumed).status).toBe("cancelled");
+    expect(await ours.listOpenWaits()).toEqual([]);
+    await failureAs(AlreadySettledError, theirs.answer("r-1~1", "this"));
+    await cancelled(ours);
   });
 
   it("unless it comes to its end before it looks", async () => {

@@ -5,6 +5,7 @@ import {
   BudgetExceededError,
   NeedsHuman,
   NotApplied,
+  Pipeline,
   type RunnerOptions,
   Step,
   type ToolCallContext,
@@ -201,6 +202,61 @@ describe("a tool that fails in the same way again and again", () => {
   });
 });
 
+describe("a budget of failures that is used up", () => {
+  const spec = { budgets: { maxSameErrorRepeats: 2, maxRetriesPerToolCall: 9 }, escalation: NOT_ASKING };
+
+  it.each([
+    ["maxSameErrorRepeats", 2, { maxSameErrorRepeats: 2 }],
+    ["maxRetriesPerToolCall", 1, { maxRetriesPerToolCall: 1 }],
+  ] as const)(
+    "refuses a plain resume and leaves the run as it is; more of it goes on: %s",
+    async (name, limit, budgets) => {
+      const { store, calls, run, make } = await job((n) => (n <= 2 ? failing() : "done"), [["a"], ["b"]], {
+        budgets,
+        escalation: NOT_ASKING,
+      });
+      await failureAs(BudgetExceededError, run());
+      const before = await store.getRun("r-1");
+      const events = (await store.listEvents("r-1")).length;
+      for (const given of [{}, { budgets: { [name]: limit } }, { budgets: { maxSteps: 99 } }])
+        expect(budgetOf(await failureAs(BudgetExceededError, make().resume("r-1", given)))[0]).toBe(name);
+      expect(await store.getRun("r-1")).toEqual(before);
+      expect([before?.status, before?.epoch]).toEqual(["failed", 1]);
+      expect([(await store.listEvents("r-1")).length, calls.length]).toEqual([events, 2]);
+
+      expect((await make().resume("r-1", { budgets: { [name]: limit + 1 } })).output).toBe("End.");
+      expect(await callsOf(store)).toEqual(["r-1/worker#1.1 act failed", "r-1/worker#2.1 act succeeded"]);
+    },
+  );
+
+  it("ends the run in its last step too, though that has caught the failure and given an output", async () => {
+    const store = await memoryStore();
+    const { act, calls } = actTool(failing);
+    const last = Step.run("send", (_input, ctx) =>
+      ctx.call(act, { what: "a" }).then(
+        () => "sent",
+        () => "could not send",
+      ),
+    );
+    const runner = jobRunner(Pipeline.of("p", last), store, { clock: jumpingClock() });
+    const run = runner.run("Go", { runId: "r-1", spec: jobSpec(spec) });
+    expect(budgetOf(await failureAs(BudgetExceededError, run))).toEqual(["maxSameErrorRepeats", 2, 2]);
+    expect([(await store.getRun("r-1"))?.status, calls.length]).toEqual(["failed", 2]);
+  });
+
+  it("ends the run in the last turn of an agent too", async () => {
+    const store = await memoryStore();
+    const { act } = actTool(failing);
+    const { agent } = scriptedAgent([{ text: "DONE", ...acting("a") }], {
+      tools: { act },
+      instructions: "Say DONE at the end.",
+    });
+    const runner = jobRunner(agent, store, { clock: jumpingClock() });
+    await failureAs(BudgetExceededError, runner.run("Go", { runId: "r-1", spec: jobSpec(spec) }));
+    expect((await store.getRun("r-1"))?.status).toBe("failed");
+  });
+});
+
 describe("a tool that says that it needs a person", () => {
   const needing = (reason: string) => (n: number) => {
     if (n === 1) throw new NeedsHuman(reason, `It is about ${reason}.`);
@@ -239,5 +295,25 @@ describe("a tool that says that it needs a person", () => {
     expect(toolResults(prompts[1])).toEqual([{ type: "error-text", value: `It is about ${reason}.` }]);
     const [call] = await store.listToolCalls("r-1");
     expect(call?.receipt).toMatchObject({ status: "failed", errorCode: reason, uncertain: false });
+  });
+
+  it("after a try that may have happened leaves a doubt, where nobody is asked: the same is not done again unasked", async () => {
+    const store = await memoryStore();
+    const { act, calls } = actTool(
+      (n) => {
+        if (n === 1) throw new Error("The line went dead.");
+        if (n === 2) throw new NeedsHuman("auth_failure", "The session has expired.");
+        return "done";
+      },
+      { recovery: "keyed" },
+    );
+    const { agent } = scriptedAgent([acting("a"), acting("a"), { text: "End." }], { tools: { act } });
+    const spec = jobSpec({ escalation: { askHumanOnAuthFailure: false } });
+    const runner = jobRunner(agent, store, { clock: jumpingClock() });
+    expect((await runner.run("Go", { runId: "r-1", spec })).status).toBe("waiting");
+    const [first] = await store.listToolCalls("r-1");
+    expect(first?.receipt).toMatchObject({ status: "failed", errorCode: "auth_failure", uncertain: true });
+    expect(await openWait(store)).toMatchObject({ kind: "approval", toolCallId: "r-1/worker#2.1" });
+    expect(calls).toHaveLength(2);
   });
 });

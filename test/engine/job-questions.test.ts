@@ -239,6 +239,57 @@ describe("a step that asks a person", () => {
     },
   );
 
+  it.each(["after", "before"])("is the same question in other words, %s the answer", async (when) => {
+    const store = await memoryStore();
+    const asking = (question: string) =>
+      jobRunner(
+        Pipeline.of(
+          "p",
+          Step.human("check", { question }),
+          Step.run("end", (said: string) => `It said ${said}.`),
+        ),
+        store,
+      );
+    await asking("Send teh report?").run("Go", { runId: "r-1" });
+    const reworded = asking("Send the report?");
+    if (when === "before") expect((await reworded.resume("r-1")).status).toBe("waiting");
+    expect(await waitIds(store)).toEqual(["r-1~1 open"]);
+    await store.answer("r-1~1", "yes");
+    expect((await reworded.resume("r-1")).output).toBe("It said yes.");
+    expect(await callsOf(store)).toEqual(["r-1/check#0.1 ask_human succeeded"]);
+  });
+
+  it("asks in two steps of the same question twice", async () => {
+    const store = await memoryStore();
+    const check = (name: string) => Step.human(name, { question: "Go on?" });
+    const runner = jobRunner(Pipeline.of("p", check("first"), check("second")), store);
+    await runner.run("Go", { runId: "r-1" });
+    await store.answer("r-1~1", "yes");
+    expect((await runner.resume("r-1")).status).toBe("waiting");
+    await store.answer("r-1~2", "no");
+    expect((await runner.resume("r-1")).output).toBe("no");
+  });
+
+  it("asks once in each iteration of a loop, in other words each time it is gone on with", async () => {
+    const store = await memoryStore();
+    let words = 0;
+    const ask = Step.human("check", { question: () => `Enough? ${++words}` });
+    const loop = Step.loop("again", ask, { until: (said) => said === "yes", maxIterations: 5 });
+    const runner = jobRunner(loop, store);
+    await runner.run("Go", { runId: "r-1" });
+    for (const said of ["no", "no", "yes"]) {
+      await runner.resume("r-1");
+      await store.answer((await openWait(store)).waitId, said);
+      await runner.resume("r-1");
+    }
+    expect(await store.getRun("r-1")).toMatchObject({ status: "succeeded", output: "yes" });
+    expect((await callsOf(store)).map((call) => call.split(" ")[0])).toEqual([
+      "r-1/again[1]/check#0.1",
+      "r-1/again[2]/check#0.1",
+      "r-1/again[3]/check#0.1",
+    ]);
+  });
+
   it("asks anew in each iteration of a loop", async () => {
     const store = await memoryStore();
     const loop = Step.loop("again", Step.human("check", { question: "Enough?" }), {

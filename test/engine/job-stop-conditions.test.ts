@@ -99,6 +99,23 @@ describe("a job whose conditions all hold", () => {
     expect(entered).toHaveLength(3);
   });
 
+  it("goes on while it has not left behind what is expected of it: the step that makes it is entered", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool();
+    const { step, entered } = entering();
+    const pipeline = Pipeline.of(
+      "p",
+      Step.run("send", (_input, ctx) => ctx.call(note, { text: "sent" }).then(() => "Go")),
+      Step.run("report", (input: string, ctx) => ctx.artifact("report.md", "Sent.").then(() => input)),
+      step("extra"),
+    );
+    const runner = jobRunner(pipeline, store, { stopConditions: { sent: succeededOnce("note") } });
+    const spec = jobSpec({ stopConditions: ["sent"], artifacts: { expectedOutputs: ["report.md"] } });
+    expect((await runner.run("Go", { runId: "r-1", spec })).status).toBe("succeeded");
+    expect(await stepsOf(store)).toEqual(["send succeeded", "report succeeded", "extra skipped"]);
+    expect([done, entered]).toEqual([["sent"], []]);
+  });
+
   it("goes on to its last step where it asks for none, whatever is registered", async () => {
     const store = await memoryStore();
     const { step, entered } = entering();

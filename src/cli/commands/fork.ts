@@ -1,5 +1,7 @@
+import { asFound } from "../../engine/forecast-store.ts";
 import type { Fork } from "../../engine/fork-run.ts";
 import { Runner } from "../../engine/runner.ts";
+import type { ToolCallRecord } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { Command, CommandEnd, CommandInput } from "../command.ts";
 import { commandHint } from "../command-hint.ts";
@@ -53,9 +55,11 @@ function forkEnd(
   input: CommandInput,
   parent: string,
   atTurn: number,
-  { run, laterEffects }: Fork,
+  { run, ...fork }: Fork,
 ): CommandEnd {
   const { runId } = run;
+  // Nobody works on the first run: it would not have been forked.
+  const laterEffects = fork.laterEffects.map(asFound);
   const next = [{ what: "Start it", commands: [commandHint(input, "resume", runId)] }];
   const { columns } = context.stdout;
   const made = paragraph(
@@ -66,7 +70,7 @@ function forkEnd(
     laterEffects.length === 0
       ? paragraph(`After that turn ${parent} has changed nothing outside.`, columns)
       : `${paragraph(
-          `After that turn ${parent} has had ${counted(laterEffects.length, "effect")} outside, which the fork may have again:`,
+          `After that turn ${parent} ${laterEffects.every(isKnown) ? "has had" : "has had, or may have had,"} ${counted(laterEffects.length, "effect")} outside, which the fork may have again:`,
           columns,
         )}${formatTable(context, callColumns(), laterEffects)}`;
   return {
@@ -80,4 +84,8 @@ function forkEnd(
     },
     text: `${made}${warning}${formatNextSteps(context, next)}`,
   };
+}
+
+function isKnown({ status }: ToolCallRecord): boolean {
+  return status === "succeeded";
 }

@@ -73,12 +73,14 @@ export const budgetChecks: readonly Check[] = [
     assert.deepEqual((await open.record()).limit, { tokens: 500, microDollars: null });
   }),
 
-  check("the budget of time sets the deadline, unless one is given", async ({ store, now }) => {
+  check("the budget of time sets the deadline, unless an earlier one is given", async ({ store, now }) => {
     const spec = newSpec({ maxWallclockMinutes: 1.5 });
     const run = await SampleRun.create(store, "run-1", { spec });
     assert.equal((await run.record()).deadline, now() + 90_000);
     const given = await SampleRun.create(store, "run-2", { spec, deadline: now() + 7 });
     assert.equal((await given.record()).deadline, now() + 7);
+    const late = await SampleRun.create(store, "run-4", { spec, deadline: now() + 90_001 });
+    assert.equal((await late.record()).deadline, now() + 90_000, "no later than the budget allows");
     const free = await SampleRun.create(store, "run-3", { spec: newSpec({ maxSteps: 1 }) });
     assert.equal((await free.record()).deadline, null);
   }),
@@ -150,6 +152,29 @@ export const budgetChecks: readonly Check[] = [
     const later = await run.takenOver(store, { budgets, ...limited(7), deadline: now() + 7 });
     const { limit, deadline } = await later.record();
     assert.deepEqual([limit.tokens, deadline], [7, now() + 7]);
+  }),
+
+  check("a limit and a deadline of a claim do not exceed the budgets", async ({ store, now, advance }) => {
+    const run = await runWithBudgets(store, { maxTokens: 150, maxCostUsd: 1, maxWallclockMinutes: 10 });
+    const end = now() + 10 * MINUTE_MS;
+    await store.releaseRun(run.fence, FAILED);
+    advance(MINUTE_MS);
+    const more = { ...limited(1_000, 70), deadline: now() + 60 * MINUTE_MS };
+    const later = await run.takenOver(store, more);
+    const { limit, deadline } = await later.record();
+    assert.deepEqual([limit, deadline], [{ tokens: 150, microDollars: 70 }, end]);
+    await store.releaseRun(later.fence, FAILED);
+    const never = await run.takenOver(store, { ...limited(null), deadline: null });
+    assert.deepEqual((await never.record()).limit, { tokens: 150, microDollars: 1_000_000 });
+    assert.equal((await never.record()).deadline, end);
+  }),
+
+  check("a limit and a deadline of a claim are those of a run without budgets", async ({ store, now }) => {
+    const run = await runWithBudgets(store, { maxSteps: 5 });
+    await store.releaseRun(run.fence, FAILED);
+    const later = await run.takenOver(store, { ...limited(1_000), deadline: now() + MINUTE_MS });
+    const { limit, deadline } = await later.record();
+    assert.deepEqual([limit.tokens, deadline], [1_000, now() + MINUTE_MS]);
   }),
 
   check("a claim with what is no budget is refused, and nobody has the run", async ({ store }) => {

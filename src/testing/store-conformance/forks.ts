@@ -4,7 +4,7 @@ import type { Store, ToolCallRecord } from "../../store/store.ts";
 import { type Check, check } from "./check.ts";
 import { newSpec } from "./sample-contract.ts";
 import { finishedCode, forked, keyedCall, keyedTurn, newFork, takenUp } from "./sample-fork.ts";
-import { FAILED, newReceipt, SampleRun, SUCCEEDED } from "./sample-run.ts";
+import { FAILED, LEASE_MS, newReceipt, SampleRun, SUCCEEDED } from "./sample-run.ts";
 import {
   appliedIn,
   beginLine,
@@ -320,5 +320,79 @@ export const forkChecks: readonly Check[] = [
     const fork = await takenUp(store, "fork");
     await fork.committed(5);
     assert.equal((await store.readHistory("fork", "draft")).length, 5);
+  }),
+
+  check("a fork is gone on with by its id alone: no input finds it", async ({ store, advance }) => {
+    const run = await SampleRun.create(store);
+    await keyedTurn(run, 1);
+    await store.releaseRun(run.fence, { status: "queued" });
+    await forked(store, newFork(run, 1));
+    const { pipeline, inputHash } = await run.record();
+    const found = async () => [
+      (await store.findLatestRun(pipeline, inputHash))?.runId,
+      await store.findAbandonedRuns(pipeline, inputHash),
+    ];
+    assert.deepEqual(await found(), ["run-1", ["run-1"]], "nobody has started it");
+    await takenUp(store, "fork");
+    advance(LEASE_MS);
+    assert.deepEqual(await found(), ["run-1", ["run-1"]], "its worker fell silent");
+  }),
+
+  check("a run is held while a worker that lives has it", async ({ store, advance }) => {
+    const run = await SampleRun.create(store);
+    await keyedTurn(run, 1);
+    assert.equal(await store.isHeld("run-1"), true);
+    advance(LEASE_MS);
+    assert.equal(await store.isHeld("run-1"), false, "its worker fell silent");
+    await forked(store, newFork(run, 1));
+    assert.equal(await store.isHeld("fork"), false, "nobody has started it");
+    const { fence } = await takenUp(store, "fork");
+    assert.deepEqual([await store.isHeld("fork"), await store.isHeld("run-1")], [true, false]);
+    await store.releaseRun(fence, SUCCEEDED);
+    assert.equal(await store.isHeld("fork"), false, "it has ended");
+    assert.equal(await store.isHeld("nobody"), false);
+  }),
+
+  check("what a fork began with is not its own work", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await finishedCode(run, "render", "rendered");
+    await keyedTurn(run, 1, [newReceipt(1), newReceipt(2)]);
+    await keyedTurn(run, 2);
+    await store.releaseRun(run.fence, FAILED);
+    await forked(store, newFork(run, 1));
+    assert.deepEqual(await store.countWork("fork"), { steps: 0, toolCalls: 0 });
+    const fork = await takenUp(store, "fork");
+    await keyedTurn(fork, 2);
+    await fork.at("send", { kind: "run" });
+    assert.deepEqual(await store.countWork("fork"), { steps: 1, toolCalls: 1 });
+    await store.releaseRun(fork.fence, FAILED);
+    await forked(store, newFork(fork, 2, { runId: "fork-2" }));
+    assert.deepEqual(await store.countWork("fork-2"), { steps: 0, toolCalls: 0 });
+    assert.equal((await store.getRun("fork-2"))?.forkedFrom?.firstRunId, "run-1");
+  }),
+
+  check("it has of an artifact the version of its turn, whoever made another since", async (scene) => {
+    const { store, advance } = scene;
+    const run = await SampleRun.create(store);
+    const keep = async (step: SampleRun, text: string) => {
+      advance(5);
+      const artifact = { stepKey: step.stepKey, name: "plan.md", bytes: Buffer.from(text) };
+      await store.keepArtifact(step.fence, artifact);
+    };
+    await keep(run, "first");
+    await keyedTurn(run, 1);
+    await keep(run, "second");
+    await keyedTurn(run, 2);
+    await keep(await run.at("send", { kind: "run" }), "third");
+    await store.releaseRun(run.fence, SUCCEEDED);
+    for (const [turnIndex, text] of [
+      [1, "first"],
+      [2, "second"],
+    ] as const) {
+      const runId = `fork-${turnIndex}`;
+      await forked(store, newFork(run, turnIndex, { runId }));
+      const bytes = await store.readArtifact(runId, "plan.md");
+      assert.equal(bytes === null ? null : Buffer.from(bytes).toString(), text);
+    }
   }),
 ];

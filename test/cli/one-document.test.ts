@@ -1,0 +1,124 @@
+// What a program reads from `pawl … --json`: one document on stdout, whatever the code of the configuration does.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { CliFolder } from "./cli-process.ts";
+import { pawlJson } from "./recording-context.ts";
+import { WORKING_CONFIG } from "./working-config.ts";
+
+/** A configuration, a tool and a step that write to stdout in every way they have, and a promise that nobody waits for. */
+const LOUD_CONFIG = `
+import { appendFileSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { z } from "<pawl>node_modules/zod/index.js";
+import { Pipeline, Step, agent, tool } from "<pawl>src/index.ts";
+import { defineConfig } from "<pawl>src/engine/config.ts";
+import { scriptedModel } from "<pawl>src/testing/index.ts";
+
+const here = import.meta.dirname;
+console.log("the configuration speaks");
+
+const act = tool({
+  description: "Act.",
+  inputSchema: z.object({}),
+  effect: "external",
+  recovery: "keyed",
+  execute: () => {
+    console.log("the tool speaks");
+    process.stdout.write("the tool writes\\n");
+    return "done";
+  },
+});
+const worker = agent({
+  name: "worker",
+  model: scriptedModel([{ toolCalls: [{ name: "act", input: {} }] }, { text: "All is done." }]),
+  instructions: "Work.",
+  tools: { act },
+});
+const loud = Pipeline.of("loud", Step.granular("work", worker), Step.run("end", (said: string) => {
+  console.info("the step speaks");
+  return said;
+}));
+const forgetful = Pipeline.of(
+  "forgetful",
+  Step.run("first", () => { appendFileSync(join(here, "log.txt"), "first\\n"); return 1; }),
+  Step.run("second", async (_input: unknown, ctx) => {
+    if (existsSync(join(here, "forget"))) {
+      void Promise.reject(new Error("The press is gone."));
+      await sleep(60_000, undefined, { signal: ctx.signal });
+    }
+    return "printed";
+  }),
+);
+export default defineConfig({ pipelines: { loud, forgetful } });
+`;
+
+const SPOKEN = ["the configuration speaks", "the tool speaks", "the tool writes", "the step speaks"];
+
+describe("stdout with --json", () => {
+  it("has one document, and what others write there is on stderr", async () => {
+    const folder = new CliFolder(LOUD_CONFIG);
+    const { exitCode, stdout, stderr } = await folder.pawl(
+      "run",
+      "loud",
+      "--input",
+      "Go",
+      "--run-id",
+      "r-1",
+      "--json",
+    );
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ runId: "r-1", status: "succeeded", output: "All is done." });
+    for (const line of SPOKEN) expect(stderr).toContain(`${line}\n`);
+  });
+
+  it("has what they write where nobody asked for a document", async () => {
+    const folder = new CliFolder(LOUD_CONFIG);
+    const { exitCode, stdout } = await folder.pawl("run", "loud", "--input", "Go");
+    expect(exitCode).toBe(0);
+    expect(stdout.split("\n")).toEqual([...SPOKEN, "All is done.", ""]);
+  });
+});
+
+describe("code of the configuration that fails where nobody waits for it", () => {
+  it("ends the command with one error and code 1, and the run can be gone on with", async () => {
+    const folder = new CliFolder(LOUD_CONFIG);
+    folder.write("forget");
+    const failed = await folder.pawl("run", "forgetful", "--run-id", "f-1", "--json");
+    expect(failed.exitCode).toBe(1);
+    expect(JSON.parse(failed.stdout)).toMatchObject({
+      error: {
+        message: expect.stringContaining("Code that nobody waited for has failed: The press is gone."),
+      },
+    });
+    const again = await folder.pawl("resume", "f-1");
+    expect([again.exitCode, again.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^error: Code that nobody waited for has failed: The press is gone\./m),
+    ]);
+    expect(again.stderr).not.toMatch(/^ +at /m);
+
+    folder.remove("forget");
+    const mended = await folder.pawl("resume", "f-1", "--json");
+    expect(mended.exitCode).toBe(0);
+    expect(JSON.parse(mended.stdout)).toMatchObject({ status: "succeeded", output: "printed" });
+    expect(folder.log).toEqual(["first"]);
+  });
+});
+
+describe("a job file with mistakes", () => {
+  it.each([
+    ["no YAML at all", "objective: [\n"],
+    ["a field that there is not", "objective: Try\npipeline: loud\nbudgetz: {}\n"],
+    ["no objective", "pipeline: loud\n"],
+  ])("is wrong use: code 2, one document, and no run: %s", async (_what, text) => {
+    const folder = new CliFolder(WORKING_CONFIG);
+    folder.write("job.yaml", text);
+    const { exitCode, document } = await pawlJson(["run", "job.yaml"], { cwd: folder.path });
+    expect(exitCode).toBe(2);
+    expect(document).toMatchObject({ error: { message: expect.stringContaining("job.yaml") } });
+    expect(existsSync(join(folder.path, "pawl.db"))).toBe(false);
+  });
+});
