@@ -14,7 +14,8 @@ execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit"
 const migrations = globSync("store/*/migrations/*.sql", { cwd: join(root, "src") });
 if (migrations.length === 0)
   throw new Error("No migrations found under src/store/*/migrations: nothing could open a database.");
-for (const file of [...migrations, "demo/job.yaml"]) cpSync(join(root, "src", file), join(root, "dist", file));
+for (const file of [...migrations, "demo/job.yaml"])
+  cpSync(join(root, "src", file), join(root, "dist", file));
 writeFileSync(join(root, "dist/run-spec.schema.json"), `${JSON.stringify(runSpecJsonSchema(), null, 2)}\n`);
 chmodSync(join(root, "dist/cli/main.js"), 0o755);
 

@@ -87,7 +87,7 @@ export class RunArtifacts {
       const bytes = await this.read(name);
       if (bytes === null)
         this.#warn(`The bytes of artifact ${name} were collected: its file is not restored.`);
-      else await this.#copy(name, bytes);
+      else await this.#copy(name, bytes, "restored");
     }
   }
 
@@ -105,7 +105,7 @@ export class RunArtifacts {
     }
     if ((await this.#hashOfFile(name)) === known.hash) return true;
     const bytes = await this.read(name);
-    if (bytes !== null) await this.#copy(name, bytes);
+    if (bytes !== null) await this.#copy(name, bytes, "restored");
     return bytes !== null;
   }
 

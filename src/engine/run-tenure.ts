@@ -1,7 +1,4 @@
-import { BUDGET_NAMES } from "../core/budget.ts";
-import { canonicalJson } from "../core/canonical-json.ts";
 import {
-  BudgetExceededError,
   LeaseLostError,
   PausedError,
   PawlError,
@@ -10,7 +7,7 @@ import {
   type StoredError,
   StoreUnavailableError,
 } from "../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject, throughJson } from "../core/json.ts";
+import { isJsonObject, type JsonObject, throughJson } from "../core/json.ts";
 import { ROOT_PATH } from "../core/step-path.ts";
 import type {
   Claim,
@@ -22,13 +19,11 @@ import type {
   RunRecord,
   Store,
 } from "../store/store.ts";
-import { assertMayBegin } from "./deadline.ts";
-import { executeStep, stepFailed } from "./execute-step.ts";
-import { assertFinished } from "./final-checks.ts";
+import { stepFailed } from "./execute-step.ts";
 import { type Lease, LeaseKeeper } from "./lease-keeper.ts";
 import { type Hold, makeRunHandle, type RunTenureOptions } from "./make-run-handle.ts";
-import { askAboutBudget, personNeeded } from "./person-question.ts";
-import { assertSameShape, shapeOf } from "./pipeline-shape.ts";
+import { personNeeded } from "./person-question.ts";
+import { goThrough, questionAbout } from "./run-course.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { RunResult } from "./run-result.ts";
 import type { RunSecrets } from "./run-secrets.ts";
@@ -127,13 +122,13 @@ export class RunTenure {
     }
     try {
       if (!resumed) reach(run, "run:created", ROOT_PATH, 0);
-      assertMayBegin(run);
-      if (resumed) await this.#assertNotDenied(run);
-      await this.#openSession(run);
-      if (resumed) await run.artifacts.restore();
-      const { output, context } = await this.#runSteps(run);
-      if (run.budget.reached !== null) throw run.budget.reached;
-      await assertFinished(run, output);
+      const { output, context } = await goThrough(run, {
+        registry: this.#registry,
+        root: this.#root,
+        resumed,
+        currentStep: this.#claim.run.currentStep,
+        onSession: this.#options.session.onSession,
+      });
       if (isTelemetryExpected(run)) await writeTelemetry(run);
       reach(run, "run:before-finish", ROOT_PATH, 0);
       await this.#store.releaseRun(this.#fence, { status: "succeeded", output, context });
@@ -154,35 +149,17 @@ export class RunTenure {
     return result;
   }
 
-  /** Where what is stored does not fit, and the caller chose so, the work begins anew; the ledger is kept. */
-  async #openSession({ keeper, milestone }: RunHandle): Promise<void> {
-    const fits = await keeper.load(milestone.isOpen);
-    if (!fits) milestone.orElse({ kind: "beginning" });
-    this.#options.session.onSession(keeper.session);
-  }
-
-  async #runSteps(run: RunHandle): Promise<{ output: Json; context: JsonObject }> {
-    const { input, shape } = await this.#store.readRunInput(run.runId);
-    const begun = this.#claim.run.currentStep === null ? [] : await this.#store.listSteps(run.runId);
-    assertSameShape(
-      run.runId,
-      shape,
-      this.#root,
-      begun.filter(({ status }) => status !== "skipped"),
-    );
-    const present = shapeOf(this.#root);
-    if (canonicalJson(present) !== canonicalJson(shape)) await this.#store.pinShape(this.#fence, present);
-    const context = { value: {} as JsonObject };
-    const output = await executeStep(this.#registry, this.#root, { run, path: ROOT_PATH, input, context });
-    return { output, context: context.value };
-  }
-
   /** Leaves the run as the error says it is, and throws it on; only a cancelled run is a result like others. */
   async #fail(run: RunHandle, error: unknown): Promise<void> {
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
     if (reason instanceof LeaseLostError || error instanceof LeaseLostError)
       throw ofRun(run.runId, reason instanceof LeaseLostError ? reason : error);
-    const end = endOf(await this.#asQuestion(run, reason), this.#root.name, run.secrets);
+    const question = await questionAbout(run, reason);
+    const end = endOf(
+      question === null ? reason : personNeeded(run, [question]),
+      this.#root.name,
+      run.secrets,
+    );
     try {
       for (const settlement of run.owed) await this.#pay(settlement);
       if (end.run.status === "waiting") reach(run, "run:before-wait", ROOT_PATH, 0);
@@ -199,30 +176,6 @@ export class RunTenure {
     }
     await writeTelemetry(run);
     if (end.thrown !== null) throw ofRun(run.runId, end.thrown);
-  }
-
-  /** A person was asked for more, and has said no: that is how the run ends, whatever would come next. */
-  async #assertNotDenied({ spec, budget, store, runId }: RunHandle): Promise<void> {
-    if (spec?.escalation.askHumanOnBudgetReached !== true) return;
-    const asked = (await store.listWaits(runId)).filter(({ kind }) => kind === "budget");
-    for (const { subject, answer } of asked) {
-      const name = BUDGET_NAMES.find((each) => each === subject.budget);
-      if (name === undefined || answer === null || !("approved" in answer)) continue;
-      const limit = budget.limits[name];
-      if (limit !== null && limit === subject.limit) throw budget.exceeded(name, limit, Number(subject.used));
-    }
-  }
-
-  /** A budget that is used up is a question, where the spec says so and nobody has said no. */
-  async #asQuestion(run: RunHandle, error: unknown): Promise<unknown> {
-    if (!(error instanceof BudgetExceededError) || run.spec?.escalation.askHumanOnBudgetReached !== true)
-      return error;
-    const asked = askAboutBudget(error);
-    const waits = await this.#store.listWaits(run.runId);
-    const last = waits.findLast(({ subject }) => subject.budget === asked.subject.budget);
-    const said = last?.answer ?? null;
-    const isDenied = said !== null && "approved" in said && last?.subject.limit === asked.subject.limit;
-    return isDenied ? error : personNeeded(run, [asked]);
   }
 
   /** A store that still cannot take it keeps the run from being released: whoever takes it over then pays. */

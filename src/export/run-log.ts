@@ -49,6 +49,7 @@ const DIGESTS = [
   "answer",
   "followUp",
   "artifact",
+  "artifacts",
   "hash",
   "spec",
   "rows",

@@ -77,9 +77,7 @@ describe("the log", () => {
     clock.at += 2 * LEASE_MS;
     await run.takenOver();
     const lines = await logLines(store);
-    expect(lines[2]).toMatch(
-      / {2}artifact\.kept {3}seq=3 step=draft name="a b\.txt" size=1$/,
-    );
+    expect(lines[2]).toMatch(/ {2}artifact\.kept {3}seq=3 step=draft name="a b\.txt" size=1$/);
     expect(lines[5]).toMatch(
       / {2}turn\.committed {2}seq=6 step=draft turn=1 receipts=1 reserved\.tokens=100 reserved\.microDollars=1000 slices=words:1 checkpoint=1 tool=search tool_call=run-1\/draft#1\.1$/,
     );

@@ -27,6 +27,7 @@ export class ForkCopy {
   readonly #outcomes: Outcome[] = [];
   /** The ids of the calls whose events the session has. */
   readonly applied: string[] = [];
+  readonly artifacts: ArtifactVersion[] = [];
 
   constructor(database: Database, parent: RunRow, run: RunRow, fork: NewFork, last: Row) {
     this.#database = database;
@@ -291,20 +292,8 @@ export class ForkCopy {
 
   /** What the copied steps have made; of the forked one, what it had made when its turn ended. */
   #artifacts(): void {
-    const at = this.#forkedAt();
-    const kept = this.#database.all(
-      `SELECT created_at, data FROM events WHERE run_no = ? AND type = 'artifact.kept' AND created_at <= ? ORDER BY seq`,
-      this.#parent.runNo,
-      at,
-    );
-    // The log has every version, and the blob of each is kept for as long as the run's others are.
-    const versions = new Map(this.#inherited().map((each) => [each.name, each]));
-    for (const event of kept) {
-      const { step, name, size, hash } = parseJson(event.text("data")) as { [key: string]: string };
-      if (step !== undefined && name !== undefined && hash !== undefined)
-        versions.set(name, { name, step, size: Number(size), hash, at: event.int("created_at") });
-    }
-    for (const { name, step, size, hash, at: keptAt } of versions.values()) {
+    for (const version of this.#versions().values()) {
+      const { name, step, size, hash, at } = version;
       const stepNo = this.#stepAt(step);
       if (stepNo === null) continue;
       const blob = Buffer.from(hash, "hex");
@@ -313,35 +302,45 @@ export class ForkCopy {
         this.#run.runNo,
         name,
         stepNo,
-        keptAt,
+        at,
         size,
         blob,
       );
       this.#refer(blob);
+      this.artifacts.push(version);
     }
   }
 
-  /** What the first run is itself forked with: its log tells of that as rows, so they are read as they are. */
-  #inherited(): Version[] {
-    const first = this.#database.get(
-      "SELECT created_at FROM events WHERE run_no = ? AND seq = 1 AND type = 'run.forked'",
+  /**
+   * The last version of each artifact that a copied step had kept when the turn was committed. The log has every one, a fork's
+   * those that it began with too, and their blobs are kept for as long as the run's others are.
+   */
+  #versions(): ReadonlyMap<string, ArtifactVersion> {
+    const versions = new Map<string, ArtifactVersion>();
+    const take = (version: ArtifactVersion) => {
+      if (this.#stepAt(version.step) !== null) versions.set(version.name, version);
+    };
+    const events = this.#database.all(
+      `SELECT created_at, type, data FROM events
+        WHERE run_no = ? AND seq <= ? AND type IN ('run.forked', 'artifact.kept') ORDER BY seq`,
       this.#parent.runNo,
+      this.#forkedAt(),
     );
-    if (first === null) return [];
-    return this.#database
-      .all(
-        `SELECT artifacts.*, step_path FROM artifacts JOIN run_steps USING (step_no)
-          WHERE artifacts.run_no = ? AND artifacts.created_at <= ?`,
-        this.#parent.runNo,
-        first.int("created_at"),
-      )
-      .map((row) => ({
-        name: row.text("artifact_name"),
-        step: row.text("step_path"),
-        size: row.int("size"),
-        hash: row.hex("blob_hash"),
-        at: row.int("created_at"),
-      }));
+    for (const event of events) {
+      const data = parseJson(event.text("data")) as unknown as ArtifactVersion & {
+        readonly artifacts?: readonly ArtifactVersion[];
+      };
+      if (event.text("type") === "run.forked") for (const version of data.artifacts ?? []) take(version);
+      else
+        take({
+          name: data.name,
+          step: data.step,
+          size: data.size,
+          hash: data.hash,
+          at: event.int("created_at"),
+        });
+    }
+    return versions;
   }
 
   #stepAt(path: string): number | null {
@@ -353,18 +352,21 @@ export class ForkCopy {
     return row?.int("step_no") ?? null;
   }
 
+  /** The event that tells of the turn's commit; the first one, where the run itself was forked with it. */
   #forkedAt(): number {
     const row = this.#database.get(
-      `SELECT max(settled_at, coalesce((SELECT max(created_at) FROM receipts
-                WHERE call_no BETWEEN first_call_no AND first_call_no + calls - 1), 0)) AS at
-         FROM turns WHERE turn_no = ?`,
-      this.#last.int("step_no") * TURNS_PER_STEP + this.#fork.turnIndex,
+      `SELECT seq FROM events WHERE run_no = ? AND type = 'turn.committed' AND json_extract(data, '$.step') = ?
+          AND json_extract(data, '$.turn') = ? LIMIT 1`,
+      this.#parent.runNo,
+      this.#fork.stepPath,
+      this.#fork.turnIndex,
     );
-    return row?.int("at") ?? 0;
+    return row?.int("seq") ?? 1;
   }
 }
 
-type Version = {
+/** What the log says of an artifact that was kept. */
+export type ArtifactVersion = {
   readonly name: string;
   readonly step: string;
   readonly size: number;

@@ -49,6 +49,7 @@ export function forkRun(database: Database, lock: OwnerLock, now: number, fork: 
     parent: fork.parent,
     step: fork.stepPath,
     turn: fork.turnIndex,
+    ...(copy.artifacts.length === 0 ? {} : { artifacts: copy.artifacts }),
     rows,
     ...session.facts,
   });
