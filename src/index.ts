@@ -92,7 +92,13 @@ export {
   type ExecuteOptions,
   type ExecuteResult,
 } from "./engine/durable-main-loop.ts";
-export type { CallAction, ForecastCall, ForecastTurn, ResumeForecast } from "./engine/forecast.ts";
+export type {
+  CallAction,
+  ForecastCall,
+  ForecastRefusal,
+  ForecastTurn,
+  ResumeForecast,
+} from "./engine/forecast.ts";
 export type { Fork, ForkOptions } from "./engine/fork-run.ts";
 export type { SavedCheckpoint } from "./engine/milestone-request.ts";
 export type {

@@ -1,3 +1,4 @@
+import { reviveError } from "../core/errors.ts";
 import type {
   CallAction,
   ForecastCall,
@@ -10,7 +11,8 @@ import type { CommandEnd, CommandInput } from "./command.ts";
 import { commandHint } from "./command-hint.ts";
 import { waitDocument } from "./documents.ts";
 import { counted, formatMoney, formatValue } from "./format.ts";
-import { formatNextSteps } from "./next-steps.ts";
+import { formatNextSteps, type NextStep } from "./next-steps.ts";
+import { waysOn } from "./run-end.ts";
 import { formatFacts } from "./table.ts";
 import { cleanLine, paragraph } from "./terminal-text.ts";
 import { waitHints } from "./wait-hints.ts";
@@ -47,7 +49,7 @@ function forecastText(context: CliContext, input: CommandInput, forecast: Resume
     return [
       paragraph(`Run ${runId} ${refusal.isQuestion ? "would ask a person" : "would not go on"}:`, columns),
       paragraph(refusalText(refusal), columns),
-      formatNextSteps(context, questions),
+      formatNextSteps(context, [...questions, ...waysPast(input, runId, refusal)]),
     ].join("");
   const goOn = {
     what: questions.length === 0 ? "Go on with it" : "Then go on with it",
@@ -58,6 +60,15 @@ function forecastText(context: CliContext, input: CommandInput, forecast: Resume
     formatFacts(context, factsOf(forecast)),
     formatNextSteps(context, [...questions, goOn]),
   ].join("");
+}
+
+function waysPast(
+  input: CommandInput,
+  runId: string,
+  { isQuestion, ...error }: ForecastRefusal,
+): readonly NextStep[] {
+  if (isQuestion || error.code === "run_busy") return [];
+  return [{ what: "Go on with it", commands: waysOn({ input }, reviveError(error), runId) }];
 }
 
 /** In the words of the command line, where the library's are others. */

@@ -72,7 +72,11 @@ function goOn({ input }: RunWork, runId: string): string {
 }
 
 /** The commands that go on with a run that has failed like this. */
-function waysOn({ input }: RunWork, error: PawlError, runId: string): readonly string[] {
+export function waysOn(
+  { input }: Pick<RunWork, "input">,
+  error: PawlError,
+  runId: string,
+): readonly string[] {
   const resume = (...words: readonly string[]) => commandHint(input, "resume", runId, ...words);
   if (BudgetExceededError.isInstance(error)) {
     const { budget, limit, used } = error.details;

@@ -247,7 +247,8 @@ export class CodeStepCalls {
     if ((known !== null && known.receipt !== null) || tool === null) return NO_EARLIER_CALL;
     const isHarmless = tool.recovery === "repeat" && identity.dedupe === "call";
     const earlier = isHarmless ? NO_EARLIER_CALL : await earlierCall(this.#run, identity, occurrence);
-    if (earlier.kind !== "none" || known !== null) return earlier;
+    // One that never went out may be so because a person was about to be asked, and was not.
+    if (earlier.kind !== "none" || (known !== null && known.status !== "prepared")) return earlier;
     const left = await leftovers.of(tool);
     return left === null ? NO_EARLIER_CALL : { kind: "left_over", toolCallId: left.toolCallId };
   }

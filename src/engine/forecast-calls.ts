@@ -113,7 +113,6 @@ async function codeStepAction(
     problem: null,
     enforceKeys: false,
   };
-  const occurrence = isSuperseded ? call.occurrence + 1 : call.occurrence;
   const identity = await reidentify(run, request, call);
   const isHarmless = tool.recovery === "repeat" && identity.dedupe === "call";
   const judgement = judgeToolCall(run, {
@@ -122,7 +121,7 @@ async function codeStepAction(
     payload: await payloadOf(run, request, call, past),
     idempotencyKey,
     identityHash,
-    earlier: isHarmless ? NO_EARLIER_CALL : await earlierCall(run, identity, occurrence),
+    earlier: isHarmless ? NO_EARLIER_CALL : await earlierCall(run, identity, call.occurrence),
     sessionBase: () => run.keeper.session.state,
     blobThresholdBytes: 0,
     known,

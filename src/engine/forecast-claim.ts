@@ -1,4 +1,5 @@
 import { limitOfBudgets, NO_BUDGETS, wallclockOf, withBudget } from "../core/budget.ts";
+import { stricter } from "../core/quota.ts";
 import type { RunRecord } from "../store/store.ts";
 import type { WorkDone } from "./run-budget.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -19,7 +20,9 @@ export async function asClaimed(
   return {
     record: {
       ...claimed,
-      ...(budget === undefined ? {} : { limit: limitOf(budget) }),
+      ...(budget === undefined
+        ? {}
+        : { limit: stricter(limitOf(budget), limitOfBudgets(claimed.budgets ?? NO_BUDGETS)) }),
       ...(deadline === undefined ? {} : { deadline: deadline.at }),
     },
     work: await store.countWork(runId),

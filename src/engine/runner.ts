@@ -322,15 +322,14 @@ export class Runner<O = unknown> {
   }
 
   /** What `resume` would do, without doing any of it. */
-  forecast(
-    runId: string,
-    options: Pick<ResumeOptions, "from" | "acceptDivergence" | "redoTurn"> = {},
-  ): Promise<ResumeForecast> {
+  forecast(runId: string, options: ResumeOptions = {}): Promise<ResumeForecast> {
     return withStore(this.#options.store, async (store) => {
       assertRunId(runId);
       const run = await store.getRun(runId);
       if (run === null) throw runNotFound(runId);
       assertSamePipeline(run, this.#root.name);
+      if (run.spec !== null) this.#assertRunnable(run.spec);
+      assertWhy(options.acceptDivergence);
       const isHeld = await store.isHeld(runId);
       const claim = { epoch: run.epoch, run };
       const quiet = () => undefined;
@@ -345,7 +344,7 @@ export class Runner<O = unknown> {
       const lease = { assertHeld: quiet };
       const hold = { lease, releasing: signal, signal, onAbort: () => quiet };
       const handle = makeRunHandle(store, claim, { ...tenure, probe: NO_PROBE }, hold);
-      return forecastRun(handle, this.#registry, this.#root, run, isHeld);
+      return forecastRun(handle, this.#registry, this.#root, run, isHeld, options);
     });
   }
 }

@@ -23,6 +23,11 @@ async function underWay() {
   return { folder, command };
 }
 
+/** The same command line in this process, which is another one than that of the run. */
+function here(folder: CliFolder, ...argv: readonly string[]) {
+  return pawl(argv, { cwd: folder.path });
+}
+
 async function statusOf(folder: CliFolder, runId: string): Promise<unknown> {
   const { document } = await pawlJson<{ run: { status: string } }>(["show", runId], { cwd: folder.path });
   return document.run.status;
@@ -37,23 +42,23 @@ describe("cancel ends at once", () => {
     expect(await command.ended()).toMatchObject({ exitCode: 130 });
     expect(await statusOf(folder, "r-1")).toBe("queued");
 
-    expect(await folder.pawl("cancel", "r-1")).toEqual({
+    expect(await here(folder, "cancel", "r-1")).toEqual({
       exitCode: 0,
       stdout:
         "Run r-1 is cancelled. No tool call was under way.\nIt can be taken up again:\n  pawl resume r-1\n",
       stderr: "",
     });
     expect(await statusOf(folder, "r-1")).toBe("cancelled");
-    expect(await pawl(["resume", "r-1"], { cwd: folder.path })).toMatchObject({ exitCode: 0 });
+    expect(await here(folder, "resume", "r-1")).toMatchObject({ exitCode: 0 });
     expect(folder.log.filter((line) => line === "one begins")).toHaveLength(1);
   });
 
   it("a run that waits, whose questions nobody can answer any more", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
-    expect((await folder.pawl("run", "asks", "--input", "Go", "--run-id", "w-1")).exitCode).toBe(3);
-    expect(await folder.pawl("cancel", "w-1", "--json")).toMatchObject({ exitCode: 0 });
+    expect((await here(folder, "run", "asks", "--input", "Go", "--run-id", "w-1")).exitCode).toBe(3);
+    expect(await here(folder, "cancel", "w-1", "--json")).toMatchObject({ exitCode: 0 });
     expect(await statusOf(folder, "w-1")).toBe("cancelled");
-    expect((await folder.pawl("approve", "w-1~1")).exitCode).toBe(1);
+    expect((await here(folder, "approve", "w-1~1")).exitCode).toBe(1);
     // Whoever takes it up again is asked anew.
     const { exitCode, document } = await pawlJson(["resume", "w-1"], { cwd: folder.path });
     expect({ exitCode, document }).toMatchObject({ exitCode: 3, document: { waits: [{ waitId: "w-1~2" }] } });
@@ -64,7 +69,7 @@ describe("cancel ends at once", () => {
     const { folder, command } = await underWay();
     command.signal("SIGKILL");
     await command.ended();
-    const { exitCode, stdout } = await folder.pawl("cancel", "r-1");
+    const { exitCode, stdout } = await here(folder, "cancel", "r-1");
     expect(exitCode).toBe(0);
     const [first, ...rest] = stdout.split(/\n(?=Find)/);
     expect(first?.replaceAll("\n", " ")).toMatch(
@@ -82,8 +87,8 @@ describe("cancel ends at once", () => {
     expect(await statusOf(folder, "r-1")).toBe("cancelled");
 
     // What a person says of it is what the run goes on with.
-    expect((await folder.type(`pawl settle r-1/worker#1.1 --succeeded '"by hand"'`)).exitCode).toBe(0);
-    expect(await folder.pawl("resume", "r-1")).toMatchObject({ exitCode: 0, stdout: "All is done.\n" });
+    expect((await here(folder, "settle", "r-1/worker#1.1", "--succeeded", '"by hand"')).exitCode).toBe(0);
+    expect(await here(folder, "resume", "r-1")).toMatchObject({ exitCode: 0, stdout: "All is done.\n" });
     expect(folder.log).toEqual(["model 1", "one begins", "model 2", "two begins", "two ends", "model 3"]);
   });
 });
@@ -113,9 +118,9 @@ describe("cancel of a run that a process works on", () => {
     expect(folder.log).toEqual(["model 1", "one begins", "one is told to stop", "one ends"]);
     expect(await statusOf(folder, "r-1")).toBe("cancelled");
 
-    const again = await folder.pawl("cancel", "r-1");
+    const again = await here(folder, "cancel", "r-1");
     expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("was cancelled before") });
-    expect(await folder.pawl("resume", "r-1")).toMatchObject({ exitCode: 0, stdout: "All is done.\n" });
+    expect(await here(folder, "resume", "r-1")).toMatchObject({ exitCode: 0, stdout: "All is done.\n" });
     expect(folder.log.filter((line) => line === "one begins")).toHaveLength(1);
   });
 });

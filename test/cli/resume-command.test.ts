@@ -153,6 +153,8 @@ describe("resume --dry-run", () => {
     await pawl(["run", "asks.json", "--run-id", "a-1"], { cwd: folder.path });
     const stopped = await dryRun(folder, 80, "s-1");
     expect([stopped.exitCode, stopped.lines[0]]).toEqual([1, "Run s-1 would not go on:"]);
+    expect(stopped.lines.slice(-2)).toEqual(["Go on with it:", "  pawl resume s-1 --budget maxToolCalls=2"]);
+    expect((await dryRun(folder, 80, "s-1", "--budget", "maxToolCalls=2")).exitCode).toBe(0);
     const asked = await dryRun(folder, 80, "a-1");
     expect([asked.exitCode, asked.lines[0]]).toEqual([3, "Run a-1 would ask a person:"]);
     expect(asked.lines.slice(-3)).toEqual([

@@ -33,7 +33,7 @@ export type Sight =
 /** All that the store has of a run, as text. */
 async function everything(store: Store, runId: string): Promise<string> {
   const { inputHash: _, ...run } = must(await store.getRun(runId));
-  return canonicalJson([
+  return JSON.stringify([
     run,
     await store.listEvents(runId),
     await store.listSteps(runId),
@@ -47,13 +47,13 @@ async function everything(store: Store, runId: string): Promise<string> {
     await store.listAttempts(runId),
     await store.listArtifacts(runId),
     await store.readSession(runId),
-  ] as never);
+  ]);
 }
 
 /** What a run has come to, as text, whenever it did: in equal states the same is forecast. */
 export async function stateOf(store: Store, runId: string): Promise<string> {
   const { status, error, charged, reserved, currentStep } = must(await store.getRun(runId));
-  const state = canonicalJson([
+  const state = JSON.stringify([
     [status, error?.code ?? null, charged, reserved, currentStep],
     (await store.listSteps(runId)).map((step) => [step.path, step.status]),
     (await store.listTurns(runId)).map(({ stepPath, turnIndex, committed }) => [

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { Deadline, Pipeline, Step } from "../../src/index.ts";
 import { asking } from "./call-fixture.ts";
 import type { Sight } from "./forecast-fixture.ts";
-import { everyInterruption, type Scenario, type World } from "./forecast-world.ts";
-import { jobSpec, temporaryFolder } from "./job-fixture.ts";
+import { everyInterruption, NOWHERE, type Scenario, type World } from "./forecast-world.ts";
+import { jobSpec } from "./job-fixture.ts";
 
 const counted = (world: World, name: string) =>
   Step.run(name, () => {
@@ -103,7 +103,46 @@ describe("a forecast is exact", () => {
   for (const [name, { sights, ...scenario }] of Object.entries(LIMITS))
     it(`for ${name}`, async () => {
       const seen = new Set<Sight>();
-      const options = { ...scenario.options, workspaceRoot: temporaryFolder() };
+      const options = { ...scenario.options, workspaceRoot: NOWHERE };
+      const problems = await everyInterruption({ ...scenario, options }, (sight) => seen.add(sight));
+      expect(problems.slice(0, 10)).toEqual([]);
+      expect([...seen]).toEqual(expect.arrayContaining([...sights]));
+    });
+});
+
+/** What whoever goes on with it lets it use from then on. */
+const RAISED: { readonly [name: string]: Scenario & { readonly sights: readonly Sight[] } } = {
+  "tool calls": {
+    target: worker(5),
+    start: { spec: jobSpec({ budgets: { maxToolCalls: 2 }, escalation: asks }) },
+    resume: { budgets: { maxToolCalls: 50 } },
+    sights: ["run", "run_again", "nothing left"],
+  },
+  tokens: {
+    target: worker(5),
+    start: { spec: jobSpec({ budgets: { maxTokens: 6_000 } }) },
+    resume: { budgets: { maxTokens: 50_000 } },
+    sights: ["model asked", "model replayed"],
+  },
+  minutes: {
+    target: worker(5),
+    start: { spec: jobSpec({ budgets: { maxWallclockMinutes: 0.1 } }) },
+    resume: { budgets: { maxWallclockMinutes: 30 } },
+    sights: ["model asked"],
+  },
+  "a limit that is not the job's": {
+    target: worker(5),
+    start: { budget: { tokens: 6_000 } },
+    resume: { budget: { tokens: 50_000 } },
+    sights: ["model asked"],
+  },
+};
+
+describe("a forecast is exact for a run that may use more of", () => {
+  for (const [name, { sights, ...scenario }] of Object.entries(RAISED))
+    it(name, async () => {
+      const seen = new Set<Sight>();
+      const options = { ...scenario.options, workspaceRoot: NOWHERE };
       const problems = await everyInterruption({ ...scenario, options }, (sight) => seen.add(sight));
       expect(problems.slice(0, 10)).toEqual([]);
       expect([...seen]).toEqual(expect.arrayContaining([...sights]));

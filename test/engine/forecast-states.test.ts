@@ -142,7 +142,7 @@ describe("a run that", () => {
   it("was left inside a tool for longer than the other side keeps its key needs a person", async () => {
     const ofAgent = (world: World) => world.agent([asking(["keyed", { what: "a" }]), { text: "End." }]);
     const ofCode = (world: World) =>
-      Step.run("acts", (_input, ctx) => ctx.call(world.tools.keyed, { what: "a" }));
+      Step.run("acts", (_input, ctx) => ctx.call(world.tool("keyed"), { what: "a" }));
     for (const target of [ofAgent, ofCode]) {
       const story = (await Stage.open()).story({ target });
       await story.start(lightsOut("tool:executed"));
@@ -188,10 +188,10 @@ it("is left to the worker that has it; when that is gone, its call in doubt need
   const step = Pipeline.of(
     "p",
     counted(world, "first"),
-    Step.run("acts", (_input, ctx) => ctx.call(world.tools.blind, { what: "a" })),
+    Step.run("acts", (_input, ctx) => ctx.call(world.tool("blind"), { what: "a" })),
   );
   const stuck = {
-    ...world.tools.blind,
+    ...world.tool("blind"),
     execute: () => {
       begun.resolve();
       return new Promise<never>(() => undefined);

@@ -17,7 +17,13 @@ import {
   type ToolDefinition,
   tool,
 } from "../../src/index.ts";
-import type { CrashPoint, CrashPointSite, CrashProbe, Script } from "../../src/testing/index.ts";
+import type {
+  CrashPoint,
+  CrashPointSite,
+  CrashProbe,
+  ScriptedResponse,
+  ScriptedTurn,
+} from "../../src/testing/index.ts";
 import { jumpingClock } from "./call-fixture.ts";
 import { check, type Sight, stateOf } from "./forecast-fixture.ts";
 import { storeOf } from "./fuzz-world.ts";
@@ -28,7 +34,11 @@ const LEASE_MS = 30_000;
 /** Far more than any of them needs. */
 const MOST_RESUMES = 20;
 
-type Input = { readonly what: string };
+/** No job can have its files there, and none of them is looked at: writing them takes longer than the runs. */
+export const NOWHERE = "/dev/null";
+
+const INPUT = z.object({ what: z.string() });
+type Input = z.infer<typeof INPUT>;
 type Rules = Partial<Omit<ToolDefinition<Input, unknown>, "execute" | "inputSchema" | "name">>;
 
 const KINDS = {
@@ -68,17 +78,12 @@ export class World {
     this.touched++;
   }
 
-  get tools(): { readonly [K in Kind]: Tool } & { readonly ask_human: Tool } {
-    const made = Object.keys(KINDS).map((name) => [name, this.tool(name as Kind)]);
-    return { ...(Object.fromEntries(made) as { [K in Kind]: Tool }), ask_human: askHuman };
-  }
-
   tool(name: Kind): Tool {
     const { reconcile, ...rules }: Rules = KINDS[name];
     return tool({
       name,
       description: "Acts.",
-      inputSchema: z.object({ what: z.string() }),
+      inputSchema: INPUT,
       effect: "external",
       dedupe: "call",
       ...rules,
@@ -103,16 +108,15 @@ export class World {
     });
   }
 
-  /** An agent that gives these answers and has all tools; its model is counted. */
-  agent(script: Script, more: Parameters<typeof scriptedAgent>[1] = {}): Agent<string> {
-    const made = scriptedAgent(
-      (turn) => {
-        this.touch();
-        return typeof script === "function" ? script(turn) : must(script[turn.turn - 1]);
-      },
-      { tools: this.tools, ...more },
-    );
-    return made.agent as Agent<string>;
+  /** An agent that gives these answers, and has the tools that they ask for; its model is counted. */
+  agent(answers: readonly ScriptedResponse[], more: Parameters<typeof scriptedAgent>[1] = {}): Agent<string> {
+    const asked = new Set(answers.flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => name)));
+    const tools = [...asked].map((name) => [name, name === "ask_human" ? askHuman : this.tool(name as Kind)]);
+    const answer = ({ turn }: ScriptedTurn) => {
+      this.touch();
+      return must(answers[turn - 1]);
+    };
+    return scriptedAgent(answer, { tools: Object.fromEntries(tools), ...more }).agent as Agent<string>;
   }
 
   /** A person who answers all that is asked; doubts are settled one way and the other. */

@@ -1,19 +1,12 @@
 // A forecast says what going on with a run would do. Each of these runs is interrupted wherever it comes to; then the
 // forecast is taken, the run is gone on with, and the two are compared.
 
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { type CodeStepContext, type JsonObject, Pipeline, Step, succeededOnce } from "../../src/index.ts";
 import { asking } from "./call-fixture.ts";
 import type { Sight } from "./forecast-fixture.ts";
-import { everyInterruption, type Kind, type Scenario, type World } from "./forecast-world.ts";
+import { everyInterruption, type Kind, NOWHERE, type Scenario, type World } from "./forecast-world.ts";
 import { jobSpec } from "./job-fixture.ts";
-
-/** Where jobs have their folders. */
-const NOWHERE = mkdtempSync(join(tmpdir(), "pawl-forecast-"));
-afterAll(() => rmSync(NOWHERE, { recursive: true, force: true }));
 
 /** A step whose code is counted. */
 function code(
@@ -94,7 +87,7 @@ const ITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sig
       Pipeline.of(
         "p",
         Step.granular("work", world.agent([every("a", "weary", "look"), { text: "End." }])),
-        code(world, "calls", (ctx) => ctx.call(world.tools.weary, { what: "a" })),
+        code(world, "calls", (ctx) => ctx.call(world.tool("weary"), { what: "a" })),
       ),
     options: { maxSameErrorRepeats: 2, maxRetriesPerToolCall: 5 },
     sights: ["run_again", "answered"],
@@ -104,38 +97,27 @@ const ITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sig
       Pipeline.of(
         "p",
         code(world, "calls", async (ctx) => {
-          const { look, keyed, found, absent, once, blind, allowed, shy } = world.tools;
-          await Promise.all([
-            ctx.call(look, { what: "a" }),
-            ctx.call(keyed, { what: "a" }),
-            ctx.call(found, { what: "a" }),
-            ctx.call(absent, { what: "a" }),
-          ]);
-          await ctx.call(once, { what: "a" });
-          await ctx.call(once, { what: "a" });
-          await ctx.call(blind, { what: "a" });
-          await ctx.call(allowed, { what: "a" });
-          await ctx.call(shy, { what: "a" });
+          const call = (kind: Kind) => ctx.call(world.tool(kind), { what: "a" });
+          await Promise.all([call("look"), call("keyed"), call("found"), call("absent")]);
+          for (const kind of ["once", "once", "blind", "allowed", "shy"] as const) await call(kind);
         }),
       ),
     sights: ["answered", "run", "run_again", "look_up", "ask", "deduplicated"],
   },
   "a code step whose calls are unknown, refused and failed": {
-    target: (world) =>
-      Pipeline.of(
+    target: (world) => {
+      const calling = (ctx: CodeStepContext) => (kind: Kind) => ctx.call(world.tool(kind), { what: "a" });
+      return Pipeline.of(
         "p",
         code(world, "calls", async (ctx) => {
-          const { unknown, blind_allowed, banned, blind_once } = world.tools;
-          await Promise.allSettled([
-            ctx.call(unknown, { what: "a" }),
-            ctx.call(blind_allowed, { what: "a" }),
-            ctx.call(banned, { what: "a" }),
-          ]);
-          await Promise.all([ctx.call(blind_once, { what: "a" }), ctx.call(blind_once, { what: "a" })]);
+          const call = calling(ctx);
+          await Promise.allSettled([call("unknown"), call("blind_allowed"), call("banned")]);
+          await Promise.all([call("blind_once"), call("blind_once")]);
         }),
-        code(world, "breaks", (ctx) => ctx.call(world.tools.broken, { what: "a" })),
-        code(world, "fails", (ctx) => ctx.call(world.tools.frail, { what: "a" })),
-      ),
+        code(world, "breaks", (ctx) => calling(ctx)("broken")),
+        code(world, "fails", (ctx) => calling(ctx)("frail")),
+      );
+    },
     options: { constraints: { forbiddenActions: ["banned"] }, maxRetriesPerToolCall: 0 },
     sights: ["answered", "look_up", "ask", "refused", "anew"],
   },
@@ -182,7 +164,7 @@ const ITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sig
         Pipeline.of(
           "inner",
           code(world, "first"),
-          code(world, "acts", (ctx) => ctx.call(world.tools.keyed, { what: "a" })),
+          code(world, "acts", (ctx) => ctx.call(world.tool("keyed"), { what: "a" })),
           code(world, "rests"),
         ),
         Step.granular("talk", world.agent([{ text: "End." }])),

@@ -42,7 +42,7 @@ function cancelEnd(
       const unknown =
         inDoubt.length === 0
           ? "No tool call was under way."
-          : `Its worker died in ${counted(inDoubt.length, "tool call")}, and nobody here knows whether what they do has happened.`;
+          : `Its worker died in ${counted(inDoubt.length, "tool call")}, and nobody here knows whether it happened.`;
       const doubts = inDoubt.map((id) => doubtStep(input, id));
       return end(0, `Run ${runId} is cancelled. ${unknown}`, { run: runDocument(run, now), inDoubt }, [
         ...doubts,
