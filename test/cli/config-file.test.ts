@@ -302,15 +302,15 @@ describe("the file that is found", () => {
 });
 
 describe("the store", () => {
-  const context = { cwd: "/work", env: {} };
+  const context = { cwd: "/here", env: {} };
   const configured = { path: "/project/pawl.config.ts", config: { store: "file:./runs.db" } };
 
   it("is what the flag says, or the environment, or the configuration, or the default", () => {
     const env = { PAWL_STORE: "file:./env.db" };
-    expect(resolveStore({ ...context, env }, configured, "file:./flag.db")).toBe("file:/work/flag.db");
-    expect(resolveStore({ ...context, env }, configured)).toBe("file:/work/env.db");
+    expect(resolveStore({ ...context, env }, configured, "file:./flag.db")).toBe("file:/here/flag.db");
+    expect(resolveStore({ ...context, env }, configured)).toBe("file:/here/env.db");
     expect(resolveStore({ ...context, env: { PAWL_STORE: "" } }, configured)).toBe("file:/project/runs.db");
-    expect(resolveStore(context, { path: null, config: {} })).toBe("file:/work/pawl.db");
+    expect(resolveStore(context, { path: null, config: {} })).toBe("file:/here/pawl.db");
   });
 
   it("is beside the configuration where that says nothing, so that every folder below finds the same runs", () => {
