@@ -7,6 +7,7 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, "test/soak/**"],
     // Real processes, since tests kill their children and open real databases. Two of them, so that tests
     // which start more processes do not starve each other on a small machine.
+    globalSetup: ["test/crash/bundle-worker.ts"],
     pool: "forks",
     maxWorkers: 2,
     // Tests start hundreds of processes: compiled once and kept, the sources load in less than half of the time.

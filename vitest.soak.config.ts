@@ -4,6 +4,7 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     include: ["test/soak/**/*.test.ts"],
+    globalSetup: ["test/crash/bundle-worker.ts"],
     pool: "forks",
     maxWorkers: 1,
     testTimeout: 30 * 60_000,

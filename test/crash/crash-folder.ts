@@ -6,16 +6,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { expect, onTestFinished } from "vitest";
+import { expect, inject, onTestFinished } from "vitest";
 import { openStore, type Store } from "../../src/index.ts";
 import { readOutside, readWitness, type WitnessKind, type WitnessLine, type WitnessOf } from "./witness.ts";
 import type { ReportedError, ReportedResult, WorkerOrder, WorkerReport } from "./worker-order.ts";
 
-const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
+/** `worker.ts` and all that it loads, in one file. */
+const WORKER = join(inject("crashWorker"), "worker.js");
 
-/** Compiled sources are kept from one worker to the next: it halves what starting one costs. */
-const COMPILE_CACHE = fileURLToPath(new URL("../../node_modules/.cache/crash-tests", import.meta.url));
+/** What was compiled is kept from one worker to the next: it halves what starting one costs. */
+const COMPILE_CACHE = join(inject("crashWorker"), "compiled");
 
 /** A worker that is not done after this long hangs: it is killed, and the test fails. */
 const LONGEST_MS = 20_000;
