@@ -1,5 +1,5 @@
-import { limitOfBudgets, NO_BUDGETS, wallclockOf, withBudget } from "../core/budget.ts";
-import { stricter } from "../core/quota.ts";
+import { allowanceAfter, deadlineAfterWaiting } from "../core/allowance.ts";
+import { NO_BUDGETS } from "../core/budget.ts";
 import type { RunRecord } from "../store/store.ts";
 import type { WorkDone } from "./run-budget.ts";
 import type { RunHandle } from "./run-handle.ts";
@@ -12,50 +12,17 @@ export type AsClaimed = { readonly record: RunRecord; readonly work: WorkDone };
 export async function asClaimed(
   { store, clock, runId }: Pick<RunHandle, "store" | "clock" | "runId">,
   record: RunRecord,
-  { budgets = {}, budget, deadline }: ResumeOptions,
+  { budgets: raised = {}, budget, deadline }: ResumeOptions,
 ): Promise<AsClaimed> {
   const now = clock.now();
-  let claimed = { ...record, deadline: await deadlineAfterWaiting(store, record, now) };
-  for (const [name, value] of Object.entries(budgets)) claimed = withRaised(claimed, now, name, value);
-  return {
-    record: {
-      ...claimed,
-      ...(budget === undefined
-        ? {}
-        : { limit: stricter(limitOf(budget), limitOfBudgets(claimed.budgets ?? NO_BUDGETS)) }),
-      ...(deadline === undefined ? {} : { deadline: deadline.at }),
-    },
-    work: await store.countWork(runId),
-  };
-}
-
-/** The time that a run waited for a person is given back to it, unless its budgets say that it counts. */
-async function deadlineAfterWaiting(
-  store: RunHandle["store"],
-  { runId, deadline, status, budgets }: RunRecord,
-  now: number,
-): Promise<number | null> {
-  if (deadline === null || status !== "waiting" || budgets?.countWaitingTime === true) return deadline;
-  const since = (await store.listAttempts(runId)).at(-1)?.endedAt ?? null;
-  return since === null ? deadline : deadline + Math.max(0, now - since);
-}
-
-function withRaised(record: RunRecord, now: number, name: string, value: number): RunRecord {
-  const before = record.budgets ?? NO_BUDGETS;
-  const budgets = withBudget(before, name, value);
-  const { tokens, microDollars } = limitOfBudgets(budgets);
-  switch (name) {
-    case "maxTokens":
-      return { ...record, budgets, limit: { ...record.limit, tokens } };
-    case "maxCostUsd":
-      return { ...record, budgets, limit: { ...record.limit, microDollars } };
-    case "maxWallclockMinutes": {
-      const [was, is] = [wallclockOf(before), wallclockOf(budgets)];
-      if (is === null) return { ...record, budgets };
-      const deadline = record.deadline === null || was === null ? now + is : record.deadline + is - was;
-      return { ...record, budgets, deadline };
-    }
-    default:
-      return { ...record, budgets };
-  }
+  const budgets = record.budgets ?? NO_BUDGETS;
+  const since =
+    record.status === "waiting" ? ((await store.listAttempts(runId)).at(-1)?.endedAt ?? null) : null;
+  const found = { ...record, budgets, deadline: deadlineAfterWaiting({ ...record, budgets }, since, now) };
+  const allowed = allowanceAfter(found, now, {
+    budgets: raised,
+    limit: budget === undefined ? undefined : limitOf(budget),
+    deadline: deadline?.at,
+  });
+  return { record: { ...record, ...allowed }, work: await store.countWork(runId) };
 }

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { ConfigurationError, PawlError } from "../core/errors.ts";
+import { PawlError } from "../core/errors.ts";
 import { Quota } from "../core/quota.ts";
-import { ROOT_PATH, type StepPath, stepId } from "../core/step-path.ts";
+import { ROOT_PATH, type StepPath } from "../core/step-path.ts";
+import { assertDroppable } from "../core/turn-drop.ts";
 import { addAmount } from "../core/usage.ts";
 import type {
   ArtifactRecord,
@@ -111,10 +112,8 @@ export class ForecastStore {
       dropTurn: async (_fence, { stepKey, turnIndex }) => {
         const { journaled } = await this.store.readConversation(stepKey, 0);
         this.dropped = journaled?.calls ?? [];
-        if (this.dropped.some(({ attempt, receipt }) => attempt > 0 || receipt !== null))
-          throw new ConfigurationError(
-            `Turn ${turnIndex} of ${stepId(runId, journaled?.stepPath ?? "")} cannot be dropped: one of its calls was dispatched or is settled. Resume it as it is, or go on from a milestone.`,
-          );
+        const isBegun = this.dropped.some(({ attempt, receipt }) => attempt > 0 || receipt !== null);
+        assertDroppable({ runId, stepPath: journaled?.stepPath ?? "", turnIndex }, isBegun);
         this.#change(stepKey, { journaled: null });
       },
       acceptDivergence: (_fence, { stepKey, fingerprint }) => {

@@ -68,6 +68,12 @@ const LIMITS: { readonly [name: string]: Scenario & { readonly sights: readonly 
     start: { spec: jobSpec({ budgets: { maxWallclockMinutes: 0.1 } }) },
     sights: ["refused budget_exceeded"],
   },
+  "a time that the job was given, and a deadline past it": {
+    target: worker(5),
+    start: { spec: jobSpec({ budgets: { maxWallclockMinutes: 0.1 } }) },
+    resume: { deadline: new Deadline(Number.MAX_SAFE_INTEGER) },
+    sights: ["refused budget_exceeded"],
+  },
   "a budget of dollars": {
     target: worker(5),
     options: {

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import { stepId } from "../../core/step-path.ts";
+import { assertDroppable } from "../../core/turn-drop.ts";
 import type { DroppedTurn, Fence } from "../store.ts";
 import type { Database } from "./database.ts";
 import { assertNextTurn, granularState } from "./granular-state.ts";
@@ -14,8 +15,10 @@ export function dropTurn(database: Database, now: number, fence: Fence, dropped:
   const { path } = stepHead(database, run, stepKey);
   assertNextTurn(granularState(database, run, stepKey), turnIndex);
   const turn = database.get("SELECT * FROM turns WHERE turn_no = ?", turnNo(stepKey, turnIndex));
-  const what = `Turn ${turnIndex} of ${stepId(run.runId, path)}`;
-  if (turn === null) throw new ConfigurationError(`${what} has no response: there is nothing to drop.`);
+  if (turn === null)
+    throw new ConfigurationError(
+      `Turn ${turnIndex} of ${stepId(run.runId, path)} has no response: there is nothing to drop.`,
+    );
   const [first, last] = [turn.int("first_call_no"), turn.int("first_call_no") + turn.int("calls") - 1];
   const begun = database.get(
     `SELECT 1 AS found FROM tool_calls LEFT JOIN receipts USING (call_no)
@@ -23,10 +26,7 @@ export function dropTurn(database: Database, now: number, fence: Fence, dropped:
     first,
     last,
   );
-  if (begun !== null)
-    throw new ConfigurationError(
-      `${what} cannot be dropped: one of its calls was dispatched or is settled. Resume it as it is, or go on from a milestone.`,
-    );
+  assertDroppable({ runId: run.runId, stepPath: path, turnIndex }, begun !== null);
   const waits = partWaitsFromCalls(database, run, now, first, last);
   if (turn.int("calls") > 0)
     database.run("DELETE FROM tool_calls WHERE call_no BETWEEN ? AND ?", first, last);

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../../core/errors.ts";
+import { isJsonObject, type Json } from "../../core/json.ts";
 import { stepId, toolCallId } from "../../core/step-path.ts";
 import { toolCallKey } from "../../core/tool-call-key.ts";
 import type { NewFork } from "../store.ts";
@@ -327,18 +328,11 @@ export class ForkCopy {
       this.#forkedAt(),
     );
     for (const event of events) {
-      const data = parseJson(event.text("data")) as unknown as ArtifactVersion & {
-        readonly artifacts?: readonly ArtifactVersion[];
-      };
-      if (event.text("type") === "run.forked") for (const version of data.artifacts ?? []) take(version);
-      else
-        take({
-          name: data.name,
-          step: data.step,
-          size: data.size,
-          hash: data.hash,
-          at: event.int("created_at"),
-        });
+      const data = parseJson(event.text("data"));
+      if (!isJsonObject(data)) continue;
+      const told =
+        event.text("type") === "run.forked" ? data.artifacts : [{ ...data, at: event.int("created_at") }];
+      for (const version of Array.isArray(told) ? told : []) if (isArtifactVersion(version)) take(version);
     }
     return versions;
   }
@@ -373,3 +367,12 @@ export type ArtifactVersion = {
   readonly hash: string;
   readonly at: number;
 };
+
+function isArtifactVersion(value: Json): value is ArtifactVersion {
+  if (!isJsonObject(value)) return false;
+  const { name, step, size, hash, at } = value;
+  return (
+    [name, step, hash].every((text) => typeof text === "string") &&
+    [size, at].every((figure) => typeof figure === "number")
+  );
+}

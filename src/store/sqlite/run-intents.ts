@@ -1,3 +1,4 @@
+import { allowanceAfter, earlier } from "../../core/allowance.ts";
 import { limitOfBudgets, NO_BUDGETS, wallclockOf } from "../../core/budget.ts";
 import { canonicalJson } from "../../core/canonical-json.ts";
 import type { StoredError } from "../../core/errors.ts";
@@ -25,7 +26,7 @@ import { digestOf } from "./digest.ts";
 import { callsUnderWay, doubtRunningCalls } from "./in-doubt.ts";
 import { openModelCalls, settleFailedCall } from "./model-calls.ts";
 import type { OwnerLock } from "./owner-lock.ts";
-import { budgetsOf, deadlineWithin, earlier, endWaiting, raiseBudget } from "./run-budgets.ts";
+import { allow, allowanceOf, endWaiting } from "./run-budgets.ts";
 import {
   fencedRun,
   fencedRunRow,
@@ -118,21 +119,14 @@ export function claimRun(
   row.error = null;
   // Whoever goes on with it wants it to go on.
   row.cancelRequestedAt = null;
+  allow(row, allowanceAfter(allowanceOf(row), now, options));
   const raised = Object.entries(options.budgets ?? {});
-  for (const [name, value] of raised) raiseBudget(row, now, name, value);
   withdrawBudgetWaits(
     database,
     row,
     now,
     raised.map(([name]) => name),
   );
-  if (options.limit !== undefined)
-    row.quota = new Quota(
-      stricter(options.limit, limitOfBudgets(budgetsOf(row))),
-      row.quota.charged,
-      row.quota.reserved,
-    );
-  if (options.deadline !== undefined) row.deadline = deadlineWithin(row, options.deadline);
   // What the earlier owner had under way may have reached the provider: nobody here knows, so it is paid for.
   const chargedAsLost = settleOpenCalls(database, row, now, { kind: "unanswered" });
   const inDoubt = doubtRunningCalls(database, row, now, isDead);
