@@ -4,12 +4,13 @@ import { aiSdkTool } from "./adapters/ai-sdk-tool.ts";
 import { type Agent, type AgentDefinition, defineAgent } from "./engine/agent.ts";
 import type { ModelPort } from "./engine/ports.ts";
 import { isTool, type Tool } from "./engine/tool.ts";
+import { isToolSource, type ToolSource } from "./engine/tool-source.ts";
 
 export type AgentOptions<O> = Omit<AgentDefinition<O>, "model" | "tools"> & {
   /** Any AI SDK `LanguageModel`, or a port of your own. */
   readonly model: LanguageModel | ModelPort;
-  /** Tools made with `tool({ … })`; a plain AI SDK tool works as it is. */
-  readonly tools?: { readonly [name: string]: Tool | AiSdkTool };
+  /** Tools made with `tool({ … })`, or `mcpTools({ … })` for all those of a server; a plain AI SDK tool works as it is. */
+  readonly tools?: { readonly [name: string]: Tool | AiSdkTool | ToolSource };
 };
 
 /**
@@ -20,7 +21,7 @@ export type AgentOptions<O> = Omit<AgentDefinition<O>, "model" | "tools"> & {
  */
 export function agent<O = string>({ model, tools = {}, ...rest }: AgentOptions<O>): Agent<O> {
   const ours = Object.entries(tools).map(
-    ([name, tool]) => [name, isTool(tool) ? tool : aiSdkTool(name, tool)] as const,
+    ([name, tool]) => [name, isTool(tool) || isToolSource(tool) ? tool : aiSdkTool(name, tool)] as const,
   );
   return defineAgent<O>({
     ...rest,
@@ -33,6 +34,7 @@ function isModelPort(model: LanguageModel | ModelPort): model is ModelPort {
   return typeof model === "object" && "respond" in model;
 }
 
+export { type EventLogger, logEvents } from "./adapters/event-log.ts";
 export { guardedFetch, NetworkRefusedError } from "./adapters/guarded-fetch.ts";
 export type { CompletedTurn, Completion } from "./core/completion.ts";
 export {
@@ -42,6 +44,7 @@ export {
   CheckpointStoreError,
   ConfigurationError,
   DeadlineExceededError,
+  FinalFailure,
   InfiniteRedirectError,
   LeaseLostError,
   MaxIterationsExceededError,
@@ -92,6 +95,7 @@ export {
   type ExecuteOptions,
   type ExecuteResult,
 } from "./engine/durable-main-loop.ts";
+export type { EarlierSteps } from "./engine/earlier-steps.ts";
 export type {
   CallAction,
   ForecastCall,
@@ -125,13 +129,23 @@ export type { SliceMismatch } from "./engine/session-keeper.ts";
 export { type GranularOptions, Pipeline, Step, type StepNode } from "./engine/step.ts";
 export type { Frame, Place, StepExecutor } from "./engine/step-executor.ts";
 export { artifactKept, type StopCondition, type StopState, succeededOnce } from "./engine/stop-conditions.ts";
+export type {
+  OpenSpan,
+  RunTelemetry,
+  SpanFacts,
+  SpanStart,
+  Telemetry,
+  TracedRun,
+} from "./engine/telemetry-port.ts";
 export {
+  type ApprovalVerdict,
   type Reconciliation,
   type Tool,
   type ToolCallContext,
   type ToolDefinition,
   tool,
 } from "./engine/tool.ts";
+export type { OpenTools, ToolSource } from "./engine/tool-source.ts";
 export { CheckpointTrigger, type CheckpointTriggerOptions } from "./session/checkpoint-trigger.ts";
 export type { BusEvents, EventBus } from "./session/event-bus.ts";
 export {

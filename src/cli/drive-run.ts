@@ -8,12 +8,14 @@ import type { CommandEnd } from "./command.ts";
 import { commandHint } from "./command-hint.ts";
 import { paint } from "./format.ts";
 import { Interruption } from "./interruption.ts";
+import { logWish } from "./log-options.ts";
+import { LogScreen } from "./log-screen.ts";
 import { placeOf } from "./progress-block.ts";
 import { phaseAt } from "./progress-phase.ts";
-import { ProgressScreen } from "./progress-screen.ts";
+import { ProgressScreen, type RunScreen } from "./progress-screen.ts";
 import { endOfFailure, endOfResult } from "./run-end.ts";
 import { type RunWork, runnerOptions } from "./run-work.ts";
-import { betterLine, toolsOf } from "./tool-advice.ts";
+import { betterLine, sourceNamesOf, toolsOf } from "./tool-advice.ts";
 
 type Result = RunResult<unknown>;
 
@@ -28,7 +30,7 @@ export type Begin = (
  * asks whoever sits at the terminal right there.
  */
 export async function driveRun(work: RunWork, begin: Begin): Promise<CommandEnd> {
-  const driver = new RunDriver(work);
+  const driver = new RunDriver(work, await screenFor(work));
   try {
     return await driver.drive(begin);
   } finally {
@@ -47,17 +49,17 @@ const NOTHING_BEGUN: CommandEnd = {
 
 class RunDriver {
   readonly #work: RunWork;
-  readonly #screen: ProgressScreen;
+  readonly #screen: RunScreen;
   readonly #runner: Runner;
   readonly #interruption: Interruption;
   readonly #giveUpWaiting = new AbortController();
   #stopWaiting: () => void = () => undefined;
   #runId: string | null = null;
 
-  constructor(work: RunWork) {
+  constructor(work: RunWork, screen: RunScreen) {
     const { context, pipeline } = work;
     this.#work = work;
-    this.#screen = screenFor(work);
+    this.#screen = screen;
     this.#runner = new Runner(pipeline, {
       ...runnerOptions(work),
       onEvent: (event) => this.#tell(event),
@@ -133,6 +135,11 @@ class RunDriver {
       if (better === null) continue;
       this.#screen.say("warning", `${known.name}: a crash inside of it needs a person. Better: ${better}`);
     }
+    for (const name of sourceNamesOf(pipeline))
+      this.#screen.say(
+        "quiet",
+        `the tools of ${name} are known once it is open: \`pawl policy audit\` tells of them`,
+      );
   }
 
   #sayThatItWaits(): void {
@@ -164,8 +171,14 @@ class RunDriver {
   }
 }
 
+/** A log where one was asked for, else the progress. */
+async function screenFor(work: RunWork): Promise<RunScreen> {
+  const wish = logWish(work.context, work.input);
+  return wish === null ? progressFor(work) : LogScreen.open(work.context, wish);
+}
+
 /** Progress is for people: a program that reads one document hears of it only where a person looks on. */
-function screenFor({ context, input, pipeline }: RunWork): ProgressScreen {
+function progressFor({ context, input, pipeline }: RunWork): ProgressScreen {
   const { stderr, clock, useColour } = context;
   const output = input.json && !stderr.isTerminal ? { ...stderr, write: () => undefined } : stderr;
   const { green, red, yellow, dim } = paint({ useColour: useColour && stderr.isTerminal });

@@ -64,6 +64,10 @@ export function progressLines(
       return [inside("quiet", `${event.tool} was looked up: ${RECONCILED[event.status]}`)];
     case "tool.waiting":
       return [inside("quiet", `${event.tool}: a lost try may still land, so the next one waits for it`)];
+    case "tool.in_doubt":
+      return [inside("warning", `nobody knows whether ${event.toolCallId} happened`)];
+    case "lease.lost":
+      return [outside("warning", "another process has the run: this one stops")];
     case "tool.deduplicated":
       return [inside("quiet", `${event.tool} is not run again: it has the receipt of ${event.duplicateOf}`)];
     case "lineage.begun":

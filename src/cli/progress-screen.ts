@@ -23,6 +23,12 @@ const SHOW_CURSOR = "\u001b[?25h";
 const CLEAR_LINE = "\u001b[K";
 const CLEAR_BELOW = "\u001b[J";
 
+/** What shows a run while it works. */
+export type RunScreen = Pick<
+  ProgressScreen,
+  "start" | "stop" | "goOn" | "tell" | "say" | "countFrom" | "hint" | "progress"
+>;
+
 /**
  * Shows a run while it works. On a terminal, a block of a few lines is redrawn in place and what ends scrolls above it;
  * elsewhere every line that matters is written once.
@@ -98,6 +104,10 @@ export class ProgressScreen {
   /** What a person can do, said where there is room. */
   set hint(hint: string) {
     this.#hint = hint;
+  }
+
+  get hint(): string {
+    return this.#hint;
   }
 
   get progress(): Progress {

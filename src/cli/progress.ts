@@ -82,6 +82,8 @@ export function progressAfter(
     case "usage.baseline":
     case "checkpoint.saved":
     case "lineage.begun":
+    case "tool.in_doubt":
+    case "lease.lost":
     case "warning":
       return progress;
   }

@@ -20,7 +20,7 @@ export type RunWork = {
 
 /** The runner that the configuration asks for. */
 export function runnerOptions({ context, store, loaded, pipeline }: RunWork): RunnerOptions {
-  const { policy, constraints, stopConditions, workspaceRoot = "." } = loaded.config;
+  const { policy, constraints, stopConditions, telemetry, workspaceRoot = "." } = loaded.config;
   // What a model costs is known for the usual ones; one that is not known has no price, and none is made up.
   const { pricing = pricesFor(modelsOf(rootOf(pipeline))).pricing } = loaded.config;
   const folder = loaded.path === null ? context.cwd : dirname(loaded.path);
@@ -33,5 +33,6 @@ export function runnerOptions({ context, store, loaded, pipeline }: RunWork): Ru
     ...(constraints === undefined ? {} : { constraints }),
     pricing,
     ...(stopConditions === undefined ? {} : { stopConditions }),
+    ...(telemetry === undefined ? {} : { telemetry }),
   };
 }

@@ -207,6 +207,20 @@ export class NotApplied extends PawlError {
 }
 
 /**
+ * Thrown by a tool whose other side has answered, with an error: asking again would bring the same, so nobody does. The model
+ * sees what it says; unless the tool may be repeated, its effect counts as uncertain.
+ *
+ * @example
+ * if (response.status === 404) throw new FinalFailure("There is no page at this address.");
+ */
+export class FinalFailure extends PawlError {
+  readonly code = "final_failure";
+  constructor(message: string, details: JsonObject = {}, options?: ErrorOptions) {
+    super(message, details, options);
+  }
+}
+
+/**
  * Thrown by a tool that cannot go on without a person; the run waits.
  *
  * @example

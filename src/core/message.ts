@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 
 /**
  * The conversation, in the shape of the AI SDK's `ModelMessage` restricted to JSON, so that what is stored is what
@@ -28,6 +28,8 @@ export type ToolResultPart = {
 export type ToolOutput =
   | { readonly type: "json"; readonly value: Json }
   | { readonly type: "text"; readonly value: string }
+  /** Several parts, such as a text and a picture, in the shape that the AI SDK has for them. */
+  | { readonly type: "content"; readonly value: Json }
   | { readonly type: "error-text"; readonly value: string };
 
 export function isTextPart(part: AssistantPart): part is TextPart {
@@ -37,6 +39,49 @@ export function isTextPart(part: AssistantPart): part is TextPart {
 /** A call that Pawl has to run; one that the provider runs itself is only a part of the response. */
 export function isToolCallPart(part: AssistantPart): part is ToolCallPart {
   return part.type === "tool-call" && part.providerExecuted !== true;
+}
+
+/** A call that the provider ran itself, and what it says came of it: null where that is not in the same response. */
+export type ProviderCall = { readonly part: ToolCallPart; readonly output: JsonObject | null };
+
+/**
+ * The calls of a response that the provider ran, in their order. A result whose call stands in an earlier response is one
+ * of its own, without arguments.
+ */
+export function providerCallsOf(content: readonly AssistantPart[]): ProviderCall[] {
+  const outputs = new Map(
+    content.filter(isProviderResult).map((part) => [part.toolCallId, part.output] as const),
+  );
+  const calls = content.filter(isProviderCallPart);
+  const here = new Set(calls.map(({ toolCallId }) => toolCallId));
+  const deferred = content.filter(isProviderResult).filter(({ toolCallId }) => !here.has(toolCallId));
+  return [
+    ...calls.map((part) => ({ part, output: outputs.get(part.toolCallId) ?? null })),
+    ...deferred.map(({ toolCallId, toolName, output }) => ({
+      part: { type: "tool-call", toolCallId, toolName, input: null, providerExecuted: true } as const,
+      output,
+    })),
+  ];
+}
+
+/** All calls of a response in the order of the ledger: those that Pawl runs, then those that the provider ran. */
+export function ledgerCallsOf(content: readonly AssistantPart[]): ToolCallPart[] {
+  return [...toolCallsOf(content), ...providerCallsOf(content).map(({ part }) => part)];
+}
+
+function isProviderCallPart(part: AssistantPart): part is ToolCallPart {
+  return part.type === "tool-call" && part.providerExecuted === true;
+}
+
+type ProviderResultPart = AssistantPart & {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly output: JsonObject;
+};
+
+/** In a response, only results of the provider's own calls can stand. */
+function isProviderResult(part: AssistantPart): part is ProviderResultPart {
+  return part.type === "tool-result" && isJsonObject(part.output);
 }
 
 export function textOf(content: readonly AssistantPart[]): string {

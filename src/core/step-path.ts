@@ -9,6 +9,11 @@ export function childPath(parent: StepPath, name: string): StepPath {
   return parent === ROOT_PATH ? name : `${parent}/${name}`;
 }
 
+/** Where the step at a path stands. */
+export function parentPath(path: StepPath): StepPath {
+  return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
 export function iterationPath(loop: StepPath, iteration: number): StepPath {
   return `${loop}[${iteration}]`;
 }

@@ -15,6 +15,7 @@ import type { ModelPort, ModelSettings, ModelTool } from "./ports.ts";
 import { KEY_STAND_IN, type PreparedTool, prepareTool, withKey } from "./prepared-tool.ts";
 import { sessionTools } from "./session-tools.ts";
 import { isTool, type Tool } from "./tool.ts";
+import { isToolSource, type ToolSource } from "./tool-source.ts";
 
 const AGENT = Symbol.for("pawl.agent");
 
@@ -26,6 +27,8 @@ export type Agent<O = unknown> = {
   readonly prompt: AgentPrompt;
   /** Its own, and those that its prompt brings. */
   readonly tools: { readonly [name: string]: Tool };
+  /** Where it has more tools from, by what their names begin with. */
+  readonly sources: { readonly [name: string]: ToolSource };
   readonly slices: readonly Slice[];
   readonly output: z.ZodType<O> | null;
   readonly settings: ModelSettings;
@@ -36,7 +39,8 @@ export type AgentDefinition<O> = {
   readonly model: ModelPort;
   /** A text, or a prompt template that is rendered from the session in every turn. */
   readonly instructions?: Instructions;
-  readonly tools?: { readonly [name: string]: Tool };
+  /** Tools by name, and sources of tools, whose tools then have names that begin with the key. */
+  readonly tools?: { readonly [name: string]: Tool | ToolSource };
   /** What its tools change in the session, beside what its prompt brings. */
   readonly slices?: readonly Slice[];
   readonly output?: z.ZodType<O>;
@@ -58,14 +62,9 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
       `maxOutputTokens of agent ${definition.name} is ${settings.maxOutputTokens}: give a whole number of at least 1.`,
     );
   }
-  for (const [name, tool] of Object.entries(definition.tools ?? {})) {
-    if (!isTool(tool))
-      throw new ConfigurationError(
-        `Tool ${name} of agent ${definition.name} is not a tool: make it with tool({ … }).`,
-      );
-  }
+  const { tools, sources } = sorted(definition);
   const prompt = agentPrompt(definition.name, definition.instructions ?? "");
-  const { tools = {}, slices = [] } = definition;
+  const { slices = [] } = definition;
   const taken = prompt.tools.find(({ name }) => Object.hasOwn(tools, name));
   if (taken !== undefined)
     throw new ConfigurationError(
@@ -77,10 +76,25 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
     model: definition.model,
     prompt,
     tools: { ...tools, ...sessionTools(prompt.tools) },
+    sources,
     slices: [...new SliceSet([...prompt.slices, ...slices])],
     output: definition.output ?? null,
     settings,
   };
+}
+
+function sorted({ name: agent, tools: given = {} }: Pick<AgentDefinition<unknown>, "name" | "tools">) {
+  const tools: { [name: string]: Tool } = {};
+  const sources: { [name: string]: ToolSource } = {};
+  for (const [name, tool] of Object.entries(given)) {
+    if (isToolSource(tool)) sources[name] = tool;
+    else if (isTool(tool)) tools[name] = tool;
+    else
+      throw new ConfigurationError(
+        `Tool ${name} of agent ${agent} is not a tool: make it with tool({ … }) or mcpTools({ … }).`,
+      );
+  }
+  return { tools, sources };
 }
 
 export function isAgent(value: unknown): value is Agent {
@@ -99,14 +113,16 @@ export type PreparedAgent = {
   readonly schemaTokens: number;
 };
 
+/** `more` are the tools of its sources. */
 export async function prepareAgent(
   agent: Agent,
+  more: Agent["tools"],
   completion: Completion,
   estimate: TokenEstimator,
   policy: ToolPolicy,
 ): Promise<PreparedAgent> {
   const prepared = await Promise.all(
-    Object.entries(agent.tools).map(([key, tool]) => prepareTool(key, tool, policy)),
+    Object.entries({ ...more, ...agent.tools }).map(([key, tool]) => prepareTool(key, tool, policy)),
   );
   const tools = new Map(prepared.map((tool) => [tool.name, tool]));
   if (tools.size < prepared.length) {

@@ -2,11 +2,13 @@ import type { Json, Jsonified, JsonObject } from "../core/json.ts";
 import type { Secret } from "../core/secret.ts";
 import type { SessionView } from "../session/session-view.ts";
 import type { GranularState } from "../store/store.ts";
+import type { EarlierSteps } from "./earlier-steps.ts";
 import type { ArtifactAccess } from "./run-artifacts.ts";
 import type { Tool } from "./tool.ts";
+import type { ToolSource } from "./tool-source.ts";
 
 /** What the code of `Step.run` works with. */
-export interface CodeStepContext extends ArtifactAccess {
+export interface CodeStepContext extends ArtifactAccess, EarlierSteps {
   readonly runId: string;
   readonly stepPath: string;
   /** A copy of the run's context; what is changed here is merged when the step succeeds. */
@@ -20,6 +22,8 @@ export interface CodeStepContext extends ArtifactAccess {
    * stored nowhere.
    */
   call<A, O>(tool: Tool<A, O>, input: CallInput<A>): Promise<Jsonified<O>>;
+  /** The tools of a source, such as `mcpTools({ name: "files", … })`, by their full names. It is open until the run ends. */
+  tools(source: ToolSource): Promise<{ readonly [name: string]: Tool }>;
   /** What the granular step of that name came to. */
   granularState(stepName: string): Promise<GranularState | null>;
 }

@@ -6,6 +6,7 @@ import { type Agent, isAgent } from "./agent.ts";
 import { type Constraints, makeRules, type Policy } from "./run-rules.ts";
 import type { StepNode } from "./step.ts";
 import type { StopCondition } from "./stop-conditions.ts";
+import type { Telemetry } from "./telemetry-port.ts";
 
 /** What `pawl.config.ts` says: which pipelines there are, where their runs are kept, and the rules for all of them. */
 export type PawlConfig = {
@@ -20,6 +21,8 @@ export type PawlConfig = {
   readonly pricing?: Pricing;
   /** What the `stopConditions` of a job may name. */
   readonly stopConditions?: { readonly [name: string]: StopCondition };
+  /** Where traces and figures go: `otel()` of `pawl/otel`. */
+  readonly telemetry?: Telemetry;
   /** Where runs have their folders; the folder of the configuration unless said. */
   readonly workspaceRoot?: string;
 };
@@ -32,6 +35,7 @@ const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => 
   budgets: (value) => void readBudgets(value),
   pricing: assertPrices,
   stopConditions: assertStopConditions,
+  telemetry: assertTelemetry,
   workspaceRoot: (value) => assertText("workspaceRoot", value, "./work"),
 };
 
@@ -114,6 +118,13 @@ function assertStopConditions(conditions: unknown): void {
   if (wrong === undefined) return;
   throw new ConfigurationError(
     `stopConditions.${wrong[0]} is ${kindOf(wrong[1])}: give a function of the run, \`({ calls }) => calls.some(…)\`.`,
+  );
+}
+
+function assertTelemetry(telemetry: unknown): void {
+  if (isPlain(telemetry) && typeof telemetry.begin === "function") return;
+  throw new ConfigurationError(
+    `telemetry is ${kindOf(telemetry)}: give what \`otel()\` of "pawl/otel" makes.`,
   );
 }
 

@@ -95,6 +95,7 @@ export async function forecastRun(
     return { ...forecast, later, turn, calls, waits: stillAsked(waits, calls) };
   } finally {
     run.keeper.session.close();
+    await run.sources.close();
   }
 }
 

@@ -1,12 +1,15 @@
+import { assertJson } from "../core/canonical-json.ts";
 import { ConfigurationError, MaxTurnsExceededError, ResumeError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
+import { stepId } from "../core/step-path.ts";
 import { fingerprintOf } from "../core/turn-fingerprint.ts";
 import { fingerprintDocument, prepareAgent } from "./agent.ts";
 import { answerOf } from "./agent-output.ts";
 import { Conversation } from "./conversation.ts";
 import { assertSameAsEarlierIteration } from "./divergence.ts";
+import { earlierSteps } from "./earlier-steps.ts";
 import { beginFromMilestone } from "./milestone.ts";
-import type { GranularStep, TurnLoopStep } from "./step.ts";
+import { assertKeysEnforced, type GranularStep, type TurnLoopStep } from "./step.ts";
 import type { Frame, Place, StepExecutor } from "./step-executor.ts";
 import { executeTurn } from "./turn-executor.ts";
 import { renderPrompt } from "./turn-prompt.ts";
@@ -15,32 +18,47 @@ import type { TurnScope } from "./turn-scope.ts";
 /** The turns of an agent, one after the other, until it is done. It exits by completion alone. */
 export const turnLoopExecutor: StepExecutor<TurnLoopStep> = {
   storage: "instance",
-  async execute(loop, frame) {
-    const [granular] = loop.children;
-    let scope = await openStep(granular, loop.maxTurns, frame);
-    // All turns are there and only the end is missing: the last one is skipped, its fingerprint checked like any other.
-    if (scope.conversation.isComplete)
-      await frame.enter(granular, {
-        ...place(frame),
-        turn: { scope, expected: scope.conversation.committed },
-      });
-    for (let reloads = 0; !scope.conversation.isComplete; ) {
-      const expected = scope.conversation.committed + 1;
-      if (expected > scope.lastTurn) throw tooManyTurns(loop, frame);
-      try {
-        await frame.enter(granular, { ...place(frame), turn: { scope, expected } });
-      } catch (error) {
-        // The store knows better: read it again and go on from there, and never more often than there are turns.
-        if (!(error instanceof ResumeError) || error.irrecoverable || ++reloads > loop.maxTurns) throw error;
-        scope = await openScope(granular, loop.maxTurns, frame);
-      }
-    }
-    const output = await finalOutput(scope);
-    const { runId, keeper } = frame.run;
-    keeper.session.bus.publish("PromptExecuted", { runId, step: frame.path, output });
-    return output;
+  execute(loop, frame) {
+    const [{ agent }] = loop.children;
+    const { provider, modelId: model } = agent.model;
+    const { path: step, run } = frame;
+    const span = {
+      kind: "agent",
+      agent: agent.name,
+      step,
+      stepId: stepId(run.runId, step),
+      provider,
+      model,
+    } as const;
+    return run.telemetry.within(span, () => takeTurns(loop, frame));
   },
 };
+
+async function takeTurns(loop: TurnLoopStep, frame: Frame): Promise<Json> {
+  const [granular] = loop.children;
+  let scope = await openStep(granular, loop.maxTurns, frame);
+  // All turns are there and only the end is missing: the last one is skipped, its fingerprint checked like any other.
+  if (scope.conversation.isComplete)
+    await frame.enter(granular, {
+      ...place(frame),
+      turn: { scope, expected: scope.conversation.committed },
+    });
+  for (let reloads = 0; !scope.conversation.isComplete; ) {
+    const expected = scope.conversation.committed + 1;
+    if (expected > scope.lastTurn) throw tooManyTurns(loop, frame);
+    try {
+      await frame.enter(granular, { ...place(frame), turn: { scope, expected } });
+    } catch (error) {
+      // The store knows better: read it again and go on from there, and never more often than there are turns.
+      if (!(error instanceof ResumeError) || error.irrecoverable || ++reloads > loop.maxTurns) throw error;
+      scope = await openScope(granular, loop.maxTurns, frame);
+    }
+  }
+  const output = await finalOutput(scope);
+  const { runId, keeper } = frame.run;
+  keeper.session.bus.publish("PromptExecuted", { runId, step: frame.path, output });
+  return output;
+}
 
 /**
  * Where the step was left; or from a milestone, where that was asked for and the step has begun. Whoever asks for that lets
@@ -106,12 +124,14 @@ export async function openScope(
   const { run, path, instance } = frame;
   if (instance === null) throw new Error("The turns of an agent need their stored instance.");
   const { options, agent, name } = step;
-  const input = options.input ?? frame.input;
+  const input = await inputOf(step, frame);
   if (run.limit.microDollars !== null && run.pricing.models[agent.model.modelId] === undefined)
     throw new ConfigurationError(
       `Run ${run.runId} has a budget in micro-dollars, and model ${agent.model.modelId} has no price: give the runner a \`pricing\` that knows it, or a budget in tokens.`,
     );
-  const prepared = await prepareAgent(agent, options.completion, run.estimateTokens, run.rules.tools);
+  const more = await run.sources.toolsOf(agent.sources);
+  if (options.enforceIdempotency) assertKeysEnforced(name, more);
+  const prepared = await prepareAgent(agent, more, options.completion, run.estimateTokens, run.rules.tools);
   const { enforceIdempotency, blobThresholdBytes, historyMaxTokens } = options;
   const switches = { mode: "granular", enforceIdempotency, blobThresholdBytes, historyMaxTokens };
   const document = { input, ...fingerprintDocument(prepared, switches, run.pricing.id) };
@@ -121,6 +141,16 @@ export async function openScope(
   const prompt = isLeft ? null : renderPrompt(scope, run.keeper.session.state);
   const conversation = await Conversation.load(run, stepKey, prepared, input, prompt, options);
   return { ...scope, conversation, lastTurn: conversation.firstTurn - 1 + maxTurns };
+}
+
+async function inputOf(
+  { name, options: { input } }: GranularStep,
+  { run, path, input: given }: Frame,
+): Promise<Json> {
+  if (typeof input !== "function") return input ?? given;
+  const made: unknown = await input(given, earlierSteps(run, path));
+  assertJson(made, `The input of step ${name}`);
+  return made;
 }
 
 /** What the agent said last: its text, or what its schema makes of it. */

@@ -7,9 +7,10 @@ import type { ClockReading } from "./lease-keeper.ts";
 import { type MilestoneFrom, MilestoneRequest } from "./milestone-request.ts";
 import { RunArtifacts } from "./run-artifacts.ts";
 import { RunBudget, type WorkDone } from "./run-budget.ts";
-import type { RunEventListener } from "./run-events.ts";
+import type { RunEvent, RunEventListener } from "./run-events.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { RunSecrets } from "./run-secrets.ts";
+import { RunToolSources } from "./run-tool-sources.ts";
 import { SessionKeeper, type SliceMismatch } from "./session-keeper.ts";
 import { Uncertainties } from "./uncertainties.ts";
 
@@ -31,6 +32,7 @@ type TenureFields =
   | "spec"
   | "budget"
   | "artifacts"
+  | "sources"
   | "releasing"
   | "milestone";
 
@@ -74,7 +76,7 @@ export function makeRunHandle(
   const fence = { runId, epoch };
   const { slices, tags, trigger, mismatch } = options.session;
   const secrets = new RunSecrets(options.rules.secretKeys);
-  const emit = harmless(options.emit, secrets);
+  const emit = harmless((event) => tellBoth(options, event), secrets);
   const warn = (message: string) => emit({ type: "warning", runId, message });
   const session = new Session({ id: runId, createdAt: run.createdAt, slices, tags });
   return {
@@ -94,9 +96,19 @@ export function makeRunHandle(
     spec: run.spec,
     budget: new RunBudget(runId, run.budgets, options.workDone),
     artifacts: new RunArtifacts(store, fence, options.folder, warn),
+    sources: new RunToolSources({ signal: hold.signal, warn }),
     failures: FailureStreaks.after(options.streaks, options.maxSameErrorRepeats),
     uncertainties: new Uncertainties(store, runId),
   };
+}
+
+/** What telemetry makes of it must not keep whoever listens from hearing. */
+function tellBoth({ telemetry, emit }: RunTenureOptions, event: RunEvent): void {
+  try {
+    telemetry.onEvent(event);
+  } finally {
+    emit(event);
+  }
 }
 
 /**

@@ -1,12 +1,14 @@
 import { backoffMs, LONGEST_BACKOFF_MS } from "../core/backoff.ts";
 import { limitOfBudgets } from "../core/budget.ts";
 import { type BudgetExceededError, ModelCallError, QuotaExceededError } from "../core/errors.ts";
+import { stepId } from "../core/step-path.ts";
 import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usage } from "../core/usage.ts";
 import type { Charge, ModelCallSettlement } from "../store/store.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { assertMayBegin } from "./deadline.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
 import { ABORT_GRACE_MS, type RunHandle, reach } from "./run-handle.ts";
+import type { SpanFacts } from "./telemetry-port.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 export type Answer = {
@@ -33,7 +35,7 @@ export async function askModel(
     run.lease.assertHeld();
     // Cancelled while the call was being reserved for: nothing is sent, and the release gives the reservation back.
     run.signal.throwIfAborted();
-    const outcome = await attempt(scope, request);
+    const outcome = await traced(scope, call, request);
     if (outcome.kind === "answered") {
       const charge = chargeOf(scope, call, { kind: "answered", usage: figures(outcome.response.usage) });
       tellCharge(scope, call, charge);
@@ -81,10 +83,51 @@ export async function settle(run: RunHandle, settlement: ModelCallSettlement): P
   }
 }
 
+type AttemptOutcome =
+  | { readonly kind: "answered"; readonly response: ModelResponse }
+  | { readonly kind: "failed"; readonly error: ModelCallError };
+
+function traced(
+  scope: TurnScope,
+  { turnIndex: turn, attempt: number }: OpenModelCall,
+  request: Omit<ModelRequest, "signal">,
+): Promise<AttemptOutcome> {
+  const { run, path: step, prepared } = scope;
+  const { provider, modelId: model } = prepared.agent.model;
+  const { settings, instructions, messages } = request;
+  const span = {
+    kind: "chat",
+    step,
+    stepId: stepId(run.runId, step),
+    turn,
+    attempt: number,
+    provider,
+    model,
+    settings,
+    instructions,
+    messages,
+  } as const;
+  return run.telemetry.within(span, async ({ tell }) => {
+    const outcome = await attempt(scope, request);
+    if (outcome.kind === "failed") tell({ problem: outcome.error.message });
+    else tell(toldOf(outcome.response));
+    return outcome;
+  });
+}
+
+function toldOf({ usage, finishReason, responseId, content }: ModelResponse): SpanFacts {
+  return {
+    finishReason,
+    output: content,
+    ...(usage === null ? {} : { usage }),
+    ...(responseId === null ? {} : { responseId }),
+  };
+}
+
 async function attempt(
   { run, prepared }: TurnScope,
   request: Omit<ModelRequest, "signal">,
-): Promise<{ kind: "answered"; response: ModelResponse } | { kind: "failed"; error: ModelCallError }> {
+): Promise<AttemptOutcome> {
   const stop = new AbortController();
   const deaf = Promise.withResolvers<never>();
   const timers: (() => void)[] = [];

@@ -89,6 +89,12 @@ export type RunEvent =
       readonly tool: string;
       readonly until: number;
     }
+  /** Nobody here knows whether it happened: it was running when its worker stopped, or was given up on. */
+  | {
+      readonly type: "tool.in_doubt";
+      readonly runId: string;
+      readonly toolCallId: string;
+    }
   /** It was not run: the same effect was had before. */
   | {
       readonly type: "tool.deduplicated";
@@ -121,6 +127,8 @@ export type RunEvent =
       readonly turn: number;
       readonly checkpoint: number | null;
     }
+  /** Another worker has the run: what this one still does is refused. */
+  | { readonly type: "lease.lost"; readonly runId: string; readonly epoch: number }
   | { readonly type: "warning"; readonly runId: string; readonly message: string }
   | { readonly type: "run.finished"; readonly runId: string; readonly result: RunResult<unknown> };
 

@@ -13,8 +13,10 @@ import type { RunBudget } from "./run-budget.ts";
 import type { RunEventListener } from "./run-events.ts";
 import type { RunRules } from "./run-rules.ts";
 import type { RunSecrets } from "./run-secrets.ts";
+import type { RunToolSources } from "./run-tool-sources.ts";
 import type { SessionKeeper } from "./session-keeper.ts";
 import type { StopConditions } from "./stop-conditions.ts";
+import type { RunTelemetry } from "./telemetry-port.ts";
 import type { Uncertainties } from "./uncertainties.ts";
 
 /** What the parts of the engine share while one worker has one run. */
@@ -49,6 +51,9 @@ export type RunHandle = {
   /** All phases of its pipeline, in order. */
   readonly phases: readonly string[];
   readonly artifacts: RunArtifacts;
+  /** The tool sources that it has open. */
+  readonly sources: RunToolSources;
+  readonly telemetry: RunTelemetry;
   /** Aborts when the caller wants to let the run go: what is under way is finished, and nothing else begins. */
   readonly releasing: AbortSignal;
   /** When the run's time is over; null: never. */

@@ -31,6 +31,16 @@ import type { PipelineStep } from "./step.ts";
 import type { StepRegistry } from "./step-registry.ts";
 import { isTelemetryExpected, writeTelemetry } from "./telemetry.ts";
 
+/** How a worker found the run that it took. */
+export type Found = {
+  /** False where it has just begun. */
+  readonly resumed: boolean;
+  /** Model calls that the worker before had under way, and that are charged without an answer. */
+  readonly lost: readonly ModelCallRecord[];
+  /** Tool calls that it had under way. */
+  readonly foundInDoubt: readonly string[];
+};
+
 /** One worker's time with one run: from the claim to the release, with the lease kept in between. */
 export class RunTenure {
   readonly #store: Store;
@@ -58,7 +68,7 @@ export class RunTenure {
     this.#options = options;
   }
 
-  async execute<O>(resumed: boolean, lost: readonly ModelCallRecord[]): Promise<RunResult<O>> {
+  async execute<O>(found: Found): Promise<RunResult<O>> {
     const { clock, leaseMs, claimedAt, cancel, release } = this.#options;
     const onCancel = () => this.#abort(new Cancelled());
     const onRelease = () => this.#releasing.abort(new Released());
@@ -73,15 +83,31 @@ export class RunTenure {
     try {
       const run = makeRunHandle(this.#store, this.#claim, this.#options, this.#holdBy(lease));
       try {
-        return await this.#work<O>(run, resumed, lost);
+        return await this.#traced(run, () => this.#work<O>(run, found));
       } finally {
         run.keeper.session.close();
+        await run.sources.close();
       }
     } finally {
       lease.stop();
       stopLooking();
       cancel?.removeEventListener("abort", onCancel);
       release?.removeEventListener("abort", onRelease);
+    }
+  }
+
+  /** What cannot be kept of its trace takes nothing from the run. */
+  async #traced<T>(run: RunHandle, work: () => Promise<T>): Promise<T> {
+    const { telemetry } = run;
+    const { traceParent } = telemetry;
+    if (traceParent !== null) await this.#store.keepTrace(this.#fence, traceParent).catch(() => undefined);
+    try {
+      const result = await telemetry.during(work);
+      telemetry.end(null);
+      return result;
+    } catch (error) {
+      telemetry.end(error);
+      throw error;
     }
   }
 
@@ -114,9 +140,10 @@ export class RunTenure {
     for (const listener of this.#listeners) listener(reason);
   }
 
-  async #work<O>(run: RunHandle, resumed: boolean, lost: readonly ModelCallRecord[]): Promise<RunResult<O>> {
+  async #work<O>(run: RunHandle, { resumed, lost, foundInDoubt }: Found): Promise<RunResult<O>> {
     const { runId } = run;
     run.emit({ type: "run.started", runId, resumed });
+    for (const toolCallId of foundInDoubt) run.emit({ type: "tool.in_doubt", runId, toolCallId });
     for (const { stepPath: step, turnIndex: turn, attempt, reserved: charged } of lost) {
       run.emit({ type: "usage.baseline", runId, step, turn, attempt, charged });
     }
@@ -152,8 +179,10 @@ export class RunTenure {
   /** Leaves the run as the error says it is, and throws it on; only a cancelled run is a result like others. */
   async #fail(run: RunHandle, error: unknown): Promise<void> {
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
-    if (reason instanceof LeaseLostError || error instanceof LeaseLostError)
+    if (reason instanceof LeaseLostError || error instanceof LeaseLostError) {
+      run.emit({ type: "lease.lost", runId: run.runId, epoch: this.#fence.epoch });
       throw ofRun(run.runId, reason instanceof LeaseLostError ? reason : error);
+    }
     const question = await questionAbout(run, reason);
     const end = endOf(
       question === null ? reason : personNeeded(run, [question]),

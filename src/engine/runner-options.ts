@@ -22,6 +22,7 @@ import type { SliceMismatch } from "./session-keeper.ts";
 import { isAgentStep, type StepNode } from "./step.ts";
 import type { StepExecutor } from "./step-executor.ts";
 import type { StopConditions } from "./stop-conditions.ts";
+import type { Telemetry } from "./telemetry-port.ts";
 
 export type RunnerOptions = {
   /** `./pawl.db` unless given; then it is opened for each run and closed after it. */
@@ -60,6 +61,8 @@ export type RunnerOptions = {
   readonly onSession?: (session: Session) => void;
   /** Told of everything that `stream` tells, of every run; what it throws harms nobody. */
   readonly onEvent?: RunEventListener;
+  /** Where its traces and figures go: `otel()` of `pawl/otel`. */
+  readonly telemetry?: Telemetry;
   /** Told of every checkpoint once it is durable, and waited for; what it throws is told as a warning. */
   readonly onCheckpoint?: (checkpoint: SavedCheckpoint) => Promise<void> | void;
   readonly entrypoint?: string;

@@ -11,12 +11,12 @@ import type {
   Claim,
   ClaimOptions,
   ClaimOutcome,
-  ModelCallRecord,
   RunRecord,
   RunStatus,
   Store,
 } from "../store/store.ts";
 import type { Agent } from "./agent.ts";
+import { beginTelemetry } from "./begin-telemetry.ts";
 import { codeStepExecutor } from "./code-step-executor.ts";
 import { NO_PROBE } from "./crash-points.ts";
 import { EventStream } from "./event-stream.ts";
@@ -42,7 +42,7 @@ import type { RunEvent, RunEventListener } from "./run-events.ts";
 import { assertFolderIsFree, folderOf } from "./run-folder.ts";
 import type { RunResult } from "./run-result.ts";
 import { makeRules, type RunRules } from "./run-rules.ts";
-import { ofRun, RunTenure, resultOf } from "./run-tenure.ts";
+import { type Found, ofRun, RunTenure, resultOf } from "./run-tenure.ts";
 import {
   assertLimits,
   assertNoSecrets,
@@ -58,6 +58,7 @@ import { assertSamePipeline, assertSameRun, assertWhy, busy, runNotFound } from 
 import type { PipelineStep, StepNode } from "./step.ts";
 import { StepRegistry } from "./step-registry.ts";
 import { systemClock } from "./system-clock.ts";
+import { NO_RUN_TELEMETRY } from "./telemetry-port.ts";
 import { type TenureWork, tenureOptions } from "./tenure-options.ts";
 
 const BUILT_IN = {
@@ -75,8 +76,7 @@ type Begun =
       readonly kind: "work";
       readonly claim: Claim;
       readonly claimedAt: ClockReading;
-      readonly resumed: boolean;
-      readonly lost: readonly ModelCallRecord[];
+      readonly found: Found;
     }
   | { readonly kind: "ended"; readonly run: RunRecord };
 
@@ -242,7 +242,7 @@ export class Runner<O = unknown> {
       leaseMs: this.#leaseMs,
     });
     if (created.kind === "created")
-      return { kind: "work", claim: created.claim, claimedAt, resumed: false, lost: [] };
+      return { kind: "work", claim: created.claim, claimedAt, found: JUST_BEGUN };
     const run = await store.getRun(runId);
     if (run !== null) assertSameRun(run, this.#root.name, inputHash);
     if (run !== null && spec !== null) assertSameSpec(run, spec);
@@ -305,9 +305,12 @@ export class Runner<O = unknown> {
       listener({ type: "run.finished", runId: run.runId, result });
       return result;
     }
-    const { claim, claimedAt, resumed, lost } = begun;
-    const tenure = await this.#tenure(store, claim, { claimedAt, resumed, going: options, listener, from });
-    return new RunTenure(store, this.#registry, this.#root, claim, tenure).execute<O>(resumed, lost);
+    const { claim, claimedAt, found } = begun;
+    const { resumed } = found;
+    const telemetry = await beginTelemetry(this.#options.telemetry, store, claim.run, resumed);
+    const work = { claimedAt, resumed, going: options, listener, from, telemetry };
+    const tenure = await this.#tenure(store, claim, work);
+    return new RunTenure(store, this.#registry, this.#root, claim, tenure).execute<O>(found);
   }
 
   #tenure(store: Store, claim: Claim, work: TenureWork): Promise<RunTenureOptions> {
@@ -339,6 +342,7 @@ export class Runner<O = unknown> {
         going: options,
         listener: quiet,
         from: milestoneFrom(options.from),
+        telemetry: NO_RUN_TELEMETRY,
       });
       const { signal } = new AbortController();
       const lease = { assertHeld: quiet };
@@ -350,10 +354,10 @@ export class Runner<O = unknown> {
 }
 
 function goingOn(
-  { claim, chargedAsLost }: Extract<ClaimOutcome, { kind: "claimed" }>,
+  { claim, chargedAsLost, foundInDoubt }: Extract<ClaimOutcome, { kind: "claimed" }>,
   claimedAt: ClockReading,
 ): Begun {
-  return { kind: "work", claim, claimedAt, resumed: true, lost: chargedAsLost };
+  return { kind: "work", claim, claimedAt, found: { resumed: true, lost: chargedAsLost, foundInDoubt } };
 }
 
 /** The runner's own listener first; what it throws keeps nobody else from hearing. */
@@ -368,5 +372,7 @@ function both(first: RunEventListener | undefined, second: RunEventListener): Ru
     second(event);
   };
 }
+
+const JUST_BEGUN: Found = { resumed: false, lost: [], foundInDoubt: [] };
 
 const GOING_ON: AttemptReason = { resumedFrom: "turn", reason: null };

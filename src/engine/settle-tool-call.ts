@@ -177,9 +177,11 @@ class CallWork {
     if (outcome === "needs_human" && !asksAbout(run.spec, failure.errorCode))
       return this.#fail(failure, mayHaveHappened);
     const isAsking = asksAboutFailures(run.spec);
-    const decision = decide(same && !isAsking ? 0 : this.#retriesLeft, same && isAsking);
+    const retriesLeft = failure.isFinal || (same && !isAsking) ? 0 : this.#retriesLeft;
+    const decision = decide(retriesLeft, same && isAsking);
     if (same) this.#reach("maxSameErrorRepeats", run.failures.limit);
-    const isWornOut = decision.kind === "fail" && decide(1, false).kind === "retry" && !tool.isOfSession;
+    const isWornOut =
+      decision.kind === "fail" && !failure.isFinal && decide(1, false).kind === "retry" && !tool.isOfSession;
     const wornOut = isWornOut ? this.#wornOut(failure) : null;
     if (wornOut !== null) {
       await this.#endTry(failure, true);
@@ -307,6 +309,7 @@ class CallWork {
     this.#progress = { ...this.#progress, mayHaveHappened: false };
     const failure = this.#lastFailure;
     if (failure === null) return { next: { kind: "retry" } };
+    if (failure.isFinal) return this.#fail(failure, false);
     if (this.#retriesLeft <= 0) return this.#wornOut(failure) ?? this.#fail(failure, false);
     await this.#pause(failure);
     return { next: { kind: "retry" } };
@@ -345,6 +348,12 @@ class CallWork {
       hasEnded,
     });
     reach(this.#run, "tool:try-ended", stepPath, turnIndex);
+    if (inDoubt)
+      this.#run.emit({
+        type: "tool.in_doubt",
+        runId: this.#run.runId,
+        toolCallId: callId(this.#run, this.#call),
+      });
     if (hasEnded) this.#progress = { ...this.#progress, endsBy: this.#run.clock.now() };
   }
 
@@ -383,4 +392,5 @@ const NOT_SENT = {
   outcome: "not_applied",
   correlationId: null,
   hasEnded: true,
+  isFinal: false,
 } as const;

@@ -5,6 +5,7 @@ import { assertStepName } from "../core/step-path.ts";
 import type { Agent } from "./agent.ts";
 import { askAt, questionOf } from "./ask-human.ts";
 import type { CodeStepContext } from "./code-step-context.ts";
+import type { EarlierSteps } from "./earlier-steps.ts";
 import { classify } from "./prepared-tool.ts";
 import type { StopConditions } from "./stop-conditions.ts";
 
@@ -69,8 +70,8 @@ export interface CodeStep<O = unknown> extends StepNode<O> {
 }
 
 export type GranularOptions = {
-  /** Replaces what the step before gives. */
-  readonly input?: Json;
+  /** Replaces what the step before gives: by a value, or by what a function makes of what was before, always the same. */
+  readonly input?: Json | ((given: Json, earlier: EarlierSteps) => Json | Promise<Json>);
   readonly historyMaxTokens: number;
   readonly blobThresholdBytes: number;
   readonly enforceIdempotency: boolean;
@@ -113,7 +114,7 @@ export const Step = {
     assertPositive(`maxTurns of step ${name}`, maxTurns);
     assertPositive(`historyMaxTokens of step ${name}`, granular.options.historyMaxTokens);
     assertPositive(`blobThresholdBytes of step ${name}`, granular.options.blobThresholdBytes);
-    if (granular.options.enforceIdempotency) assertKeysEnforced(name, agent);
+    if (granular.options.enforceIdempotency) assertKeysEnforced(name, agent.tools);
     const loop: TurnLoopStep<O> = { kind: "turn-loop", name, children: [granular], maxTurns };
     return {
       kind: "pipeline",
@@ -232,8 +233,8 @@ function assertPhase(step: string, phase: unknown): void {
 }
 
 /** With enforcement, a tool that may do something twice has to take the key that prevents it. */
-function assertKeysEnforced(step: string, agent: Agent): void {
-  for (const [key, tool] of Object.entries(agent.tools)) {
+export function assertKeysEnforced(step: string, tools: Agent["tools"]): void {
+  for (const [key, tool] of Object.entries(tools)) {
     const name = tool.name ?? key;
     const { effect, recovery } = classify(name, tool, {});
     if (effect === "read_only" || recovery === "repeat" || tool.requiresIdempotencyKey) continue;

@@ -14,6 +14,7 @@ import { folderOf } from "./run-folder.ts";
 import { makeRules, type RunRules } from "./run-rules.ts";
 import type { ResumeOptions, RunnerOptions } from "./runner-options.ts";
 import type { PipelineStep } from "./step.ts";
+import type { RunTelemetry } from "./telemetry-port.ts";
 
 /** What a runner has made of its options once, for all of its runs. */
 type RunnerParts = {
@@ -31,6 +32,7 @@ export type TenureWork = {
   readonly going: ResumeOptions;
   readonly listener: RunEventListener;
   readonly from: MilestoneFrom | null;
+  readonly telemetry: RunTelemetry;
 };
 
 /** How a run is worked on: by the runner's options, and where the run's own contract says something, by that. */
@@ -39,7 +41,7 @@ export async function tenureOptions(
   { clock, leaseMs, rules, session, root }: RunnerParts,
   store: Store,
   { run: { runId, spec, budgets, forkedFrom } }: Claim,
-  { claimedAt, resumed, going, listener, from }: TenureWork,
+  { claimedAt, resumed, going, listener, from, telemetry }: TenureWork,
 ): Promise<RunTenureOptions> {
   const { policy, constraints, stopConditions, workspaceRoot = "." } = options;
   const maxSameErrorRepeats = budgets?.maxSameErrorRepeats ?? options.maxSameErrorRepeats ?? null;
@@ -64,6 +66,7 @@ export async function tenureOptions(
     workDone: resumed ? await store.countWork(runId) : { steps: 0, toolCalls: 0 },
     probe: options.probe ?? NO_PROBE,
     emit: listener,
+    telemetry,
     session,
     onCheckpoint: (checkpoint) => tellCheckpoint(options, runId, checkpoint, listener),
     from,

@@ -9,6 +9,7 @@ import type { ToolCallRecord } from "../store/store.ts";
 import { KEY_STAND_IN, keyProblem, type PreparedTool, withKey } from "./prepared-tool.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunRules } from "./run-rules.ts";
+import type { ApprovalVerdict } from "./tool.ts";
 import { errorText } from "./tool-outcome.ts";
 
 /** What a call is for, before anything about it is written. */
@@ -182,11 +183,13 @@ export async function makePayload(
   if (badKey !== null) return { kind: "misconfigured", error: new ConfigurationError(badKey) };
   const badUrl = urlProblem(rules, tool, parsed.value);
   if (badUrl !== null) return refused("network_refused", badUrl);
+  const verdict = await approvalVerdict(tool, parsed.value);
+  if (typeof verdict !== "boolean") return refused("denied", `${name} may not run: ${verdict.denied}`);
   return {
     kind: "ready",
     tool,
     input: parsed.value,
-    needsApproval: rules.approve.has(tool.effect) || wantsApproval(tool, parsed.value),
+    needsApproval: rules.approve.has(tool.effect) || verdict,
   };
 }
 
@@ -208,11 +211,21 @@ function urlProblem({ network }: RunRules, tool: PreparedTool, input: unknown): 
 }
 
 /** Who cannot say whether a person is needed needs one. */
-function wantsApproval({ approval }: PreparedTool, input: unknown): boolean {
+async function approvalVerdict({ approval }: PreparedTool, input: unknown): Promise<ApprovalVerdict> {
   if (typeof approval === "boolean") return approval;
   try {
-    return approval(input as never);
+    const verdict: unknown = await approval(input as never);
+    return isDenial(verdict) ? verdict : verdict !== false;
   } catch {
     return true;
   }
+}
+
+function isDenial(verdict: unknown): verdict is { readonly denied: string } {
+  return (
+    typeof verdict === "object" &&
+    verdict !== null &&
+    "denied" in verdict &&
+    typeof verdict.denied === "string"
+  );
 }

@@ -2,6 +2,7 @@ import { matchesAction } from "../core/action-pattern.ts";
 import { canonicalHash, isJson } from "../core/canonical-json.ts";
 import {
   ConfigurationError,
+  FinalFailure,
   isControlFlow,
   LeaseLostError,
   NeedsHuman,
@@ -10,7 +11,7 @@ import {
 } from "../core/errors.ts";
 import { type Json, throughJson } from "../core/json.ts";
 import { stepId, toolCallId } from "../core/step-path.ts";
-import type { TryOutcome } from "../core/tool-call-decision.ts";
+import type { ReceiptStatus, TryOutcome } from "../core/tool-call-decision.ts";
 import { turnKey } from "../core/turn-key.ts";
 import type { DraftSession } from "../session/draft-session.ts";
 import type { SessionState } from "../session/slice-set.ts";
@@ -18,8 +19,9 @@ import { BoundedAttempt } from "./bounded-attempt.ts";
 import { whyTooLate } from "./deadline.ts";
 import { keyProblem, type PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
+import type { OpenSpan, SpanFacts, SpanStart } from "./telemetry-port.ts";
 import type { Reconciliation, ToolCallContext } from "./tool.ts";
-import { errorText, succeeded, type ToolOutcome } from "./tool-outcome.ts";
+import { errorText, type Presentation, succeeded, type ToolOutcome } from "./tool-outcome.ts";
 
 /** A call as the gateway needs it. */
 export type LedgerCall = {
@@ -50,6 +52,8 @@ export type FailedTry = {
   readonly correlationId: string | null;
   /** False where the tool was given up on and may still be at work. */
   readonly hasEnded: boolean;
+  /** The other side has answered: another try would bring the same. */
+  readonly isFinal: boolean;
 };
 
 export type DispatchEnd =
@@ -96,11 +100,46 @@ export async function dispatchTool(
   if (run.signal.aborted) return { kind: "stopped", reason: run.signal.reason as Error };
   const late = whyTooLate(run);
   if (late !== null) return { kind: "stopped", reason: late };
-  const end = await execute(run, call, dispatch);
+  const end = await run.telemetry.within(spanOf(run, call, attempt), async (span) => {
+    const tried = await execute(run, call, dispatch, span.headers);
+    span.tell(toldOf(tried));
+    return tried;
+  });
   reach(run, "tool:executed", stepPath, turnIndex);
-  const status = end.kind === "returned" ? end.outcome.status : end.failure.outcome;
+  const status = statusOf(end);
   run.emit({ type: "tool.finished", runId: run.runId, toolCallId: id, tool: tool.name, attempt, status });
   return end;
+}
+
+type Tried = Extract<DispatchEnd, { kind: "returned" | "failed" }>;
+
+function statusOf(end: Tried): ReceiptStatus | TryOutcome {
+  return end.kind === "returned" ? end.outcome.status : end.failure.outcome;
+}
+
+function spanOf(run: RunHandle, call: LedgerCall, attempt: number): SpanStart {
+  const { name, namespace, description, effect } = call.tool;
+  return {
+    kind: "tool",
+    step: call.stepPath,
+    stepId: stepId(run.runId, call.stepPath),
+    turn: call.turnIndex,
+    toolCallId: callId(run, call),
+    attempt,
+    tool: name,
+    namespace,
+    description,
+    effect,
+    idempotencyKey: call.idempotencyKey,
+    input: call.request,
+  };
+}
+
+function toldOf(end: Tried): SpanFacts {
+  const status = statusOf(end);
+  if (end.kind === "failed") return { status, problem: end.failure.message };
+  const { output, errorCode } = end.outcome;
+  return { status, output: output.value, ...(errorCode === null ? {} : { problem: errorCode }) };
 }
 
 /** What was planned for is looked at once more: the payload may have been changed since. */
@@ -130,7 +169,8 @@ async function execute(
   run: RunHandle,
   call: LedgerCall,
   dispatch: Dispatch,
-): Promise<Extract<DispatchEnd, { kind: "returned" | "failed" }>> {
+  traceHeaders: OpenSpan["headers"],
+): Promise<Tried> {
   const { tool, input } = call;
   const correlation: Correlation = { id: null };
   const limit = dispatch.deadline - run.clock.monotonic();
@@ -138,7 +178,10 @@ async function execute(
     return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
   const attempt = new BoundedAttempt(run, limit);
   const session = run.keeper.draft(call.sessionBase);
-  const context = callContext(run, call, dispatch.attempt, attempt.signal, correlation, session);
+  const context = {
+    ...callContext(run, call, dispatch.attempt, attempt.signal, correlation, session),
+    traceHeaders,
+  };
   const end = await attempt.settle(() => {
     // The last thing before the tool: whoever is stopped before this sends nothing when it wakes.
     run.lease.assertHeld();
@@ -146,13 +189,13 @@ async function execute(
   });
   switch (end.kind) {
     case "returned":
-      return { kind: "returned", outcome: await outcomeOf(run, tool, end.value, correlation, session) };
+      return { kind: "returned", outcome: await outcomeOf(run, call, end.value, correlation, session) };
     case "threw":
       session.end();
       return thrown(run, end.error, attempt.signal, correlation);
     case "given_up":
       void end.late.then(
-        async (value) => dispatch.onLate(await outcomeOf(run, tool, value, correlation, session)),
+        async (value) => dispatch.onLate(await outcomeOf(run, call, value, correlation, session)),
         () => undefined,
       );
       return failedTry("timed_out", "timeout", tookTooLong(tool), correlation, false);
@@ -162,15 +205,22 @@ async function execute(
 /** What a tool returned, with what it told the session until then. */
 async function outcomeOf(
   run: RunHandle,
-  tool: PreparedTool,
+  call: LedgerCall,
   value: unknown,
   { id }: Correlation,
   session: DraftSession,
 ): Promise<ToolOutcome> {
   session.end();
-  const outcome = await succeeded(run.secrets, tool, value, id);
+  const outcome = await succeeded(run.secrets, call.tool, value, id, presentationOf(run, call));
   if (session.events.length === 0 || outcome.status !== "succeeded") return outcome;
   return { ...outcome, sessionEvents: run.secrets.hide(session.events) };
+}
+
+/** Only a model is shown results; code gets them as they are. Its calls belong to no turn. */
+function presentationOf(run: RunHandle, call: LedgerCall): Presentation {
+  const { present } = call.tool;
+  if (present === null || call.turnIndex === 0) return null;
+  return (result) => present({ toolCallId: callId(run, call), input: call.input, result });
 }
 
 function thrown(
@@ -185,6 +235,10 @@ function thrown(
   const message = run.secrets.hideText(errorText(error));
   if (NotApplied.isInstance(error))
     return failedTry("not_applied", "not_applied", message, correlation, true);
+  if (FinalFailure.isInstance(error)) {
+    const { failure } = failedTry("failed", "tool_error", message, correlation, true);
+    return { kind: "failed", failure: { ...failure, isFinal: true } };
+  }
   if (NeedsHuman.isInstance(error))
     return failedTry("needs_human", run.secrets.hideText(reasonOf(error)), message, correlation, true);
   // An aborted tool may or may not have done its work.
@@ -235,7 +289,8 @@ function failedTry(
   { id }: Correlation,
   hasEnded: boolean,
 ): { readonly kind: "failed"; readonly failure: FailedTry } {
-  return { kind: "failed", failure: { outcome, errorCode, message, correlationId: id, hasEnded } };
+  const failure = { outcome, errorCode, message, correlationId: id, hasEnded, isFinal: false };
+  return { kind: "failed", failure };
 }
 
 function tookTooLong({ name, timeoutMs }: PreparedTool): string {
@@ -269,7 +324,7 @@ export async function lookUp(
   if (!isReconciliation(end.value))
     return { status: "unknown", problem: `reconcile of ${tool.name} gave no done, absent or unknown.` };
   if (end.value.status !== "done") return { status: end.value.status, problem: null };
-  const outcome = await outcomeOf(run, tool, end.value.result, correlation, session);
+  const outcome = await outcomeOf(run, call, end.value.result, correlation, session);
   return { status: "done", outcome: { ...outcome, source: "reconciled" } };
 }
 
@@ -313,6 +368,7 @@ function callContext(
     signal,
     session,
     network: run.rules.network,
+    traceHeaders: {},
     ...run.artifacts.accessOf(call.stepKey),
     correlate: (id) => {
       correlation.id = run.secrets.hideText(String(id).toWellFormed());

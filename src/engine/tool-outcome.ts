@@ -33,6 +33,13 @@ export function failed(
   return { ...NOTHING_MORE, status: "failed", output, errorCode, uncertain, ...more };
 }
 
+/** A call that the provider ran, with what it says came of it. */
+export function provided(output: ToolOutput, hasFailed: boolean): ToolOutcome {
+  const status = hasFailed ? "failed" : "succeeded";
+  const errorCode = hasFailed ? "tool_error" : null;
+  return { ...NOTHING_MORE, source: "tool", status, output, errorCode, uncertain: false };
+}
+
 /** A call in doubt that the model is told of, so that it can look for itself. */
 export function unknownOutcome({ name, recovery }: PreparedTool, problem: string | null): ToolOutcome {
   const what =
@@ -55,12 +62,13 @@ export function succeeded(
   tool: PreparedTool,
   result: unknown,
   correlationId: string | null,
+  present: Presentation,
 ): ToolOutcome | Promise<ToolOutcome> {
-  if (tool.output === null) return resultOf(secrets, tool, result, correlationId);
+  if (tool.output === null) return presented(secrets, tool, result, correlationId, present);
   return tool.output.safeParseAsync(result).then(
     (parsed) =>
       parsed.success
-        ? resultOf(secrets, tool, parsed.data, correlationId)
+        ? presented(secrets, tool, parsed.data, correlationId, present)
         : unusable(
             tool,
             "invalid_output",
@@ -75,6 +83,39 @@ export function succeeded(
         correlationId,
       ),
   );
+}
+
+/** How a result is to be shown; null: as it is. */
+export type Presentation = ((result: unknown) => ToolOutput | Promise<ToolOutput>) | null;
+
+/** As the tool itself shows it to the model. The effect was had by then, so whatever goes wrong here is told, and not thrown. */
+function presented(
+  secrets: RunSecrets,
+  tool: PreparedTool,
+  result: unknown,
+  correlationId: string | null,
+  present: Presentation,
+): ToolOutcome | Promise<ToolOutcome> {
+  const plain = () => resultOf(secrets, tool, result, correlationId);
+  if (present === null) return plain();
+  return shown(secrets, present, result).then(
+    (output) => ({ ...plain(), status: "succeeded", errorCode: null, uncertain: false, output }),
+    (error: unknown) => {
+      const why = `cannot be shown (${secrets.hideText(errorText(error))})`;
+      return unusable(tool, "result_not_shown", why, correlationId);
+    },
+  );
+}
+
+async function shown(
+  secrets: RunSecrets,
+  present: NonNullable<Presentation>,
+  result: unknown,
+): Promise<ToolOutput> {
+  const { type, value } = await present(result);
+  const json = secrets.hide(throughJson(value));
+  if (type === "json" || type === "content") return { type, value: json };
+  return { type, value: typeof json === "string" ? json : JSON.stringify(json) };
 }
 
 function resultOf(

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { ConfigurationError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
+import type { ToolOutput } from "../core/message.ts";
 import type { NetworkPolicy } from "../core/network-policy.ts";
 import type { ReconcileStatus, RecoveryClass, SideEffectClass } from "../core/tool-call-decision.ts";
 import type { ToolAnnotations } from "../core/tool-classification.ts";
@@ -29,6 +30,8 @@ export interface ToolCallContext extends ArtifactAccess {
    * call has succeeded and its turn is committed.
    */
   readonly session: SessionView;
+  /** The W3C trace headers of this try, for the other side; empty where nothing is traced. */
+  readonly traceHeaders: { readonly [name: string]: string };
   /** Where the run may connect to; `guardedFetch(call)` keeps to it. */
   readonly network: NetworkPolicy;
   /** Keeps what the outside system calls this effect (a message id, a request id) with the receipt. */
@@ -65,7 +68,7 @@ export interface ToolDefinition<I, O, A = unknown> {
   /** `effect`: once in a run, whoever asks. `call`: each call is one of its own. */
   readonly dedupe?: "effect" | "call";
   /** Whether a person has to let it run. */
-  readonly approval?: boolean | ((input: I) => boolean);
+  readonly approval?: boolean | ((input: I) => ApprovalVerdict | Promise<ApprovalVerdict>);
   /** Runs while no other call of its turn does. */
   readonly exclusive?: boolean;
   /** The longest that a try may take; ten minutes unless said otherwise. */
@@ -80,6 +83,16 @@ export interface ToolDefinition<I, O, A = unknown> {
   /** Asks the outside world whether a call happened. It must not change anything. */
   reconcile?(input: I, call: ToolCallContext): Promise<Reconciliation<O>> | Reconciliation<O>;
 }
+
+/** Whether a person has to let a call run, or why nobody may. */
+export type ApprovalVerdict = boolean | { readonly denied: string };
+
+/** A result, and the call that it came from. */
+export type ShownResult = {
+  readonly toolCallId: string;
+  readonly input: unknown;
+  readonly result: unknown;
+};
 
 const TOOL = Symbol.for("pawl.tool");
 
@@ -102,7 +115,7 @@ export type Tool<A = never, O = unknown> = {
   readonly inDoubt: "ask" | "tell";
   readonly identity: ((input: never) => Json) | null;
   readonly dedupe: "effect" | "call" | null;
-  readonly approval: boolean | ((input: never) => boolean);
+  readonly approval: boolean | ((input: never) => ApprovalVerdict | Promise<ApprovalVerdict>);
   readonly exclusive: boolean;
   /** It reads and changes the session, and nothing else. */
   readonly isOfSession: boolean;
@@ -112,6 +125,8 @@ export type Tool<A = never, O = unknown> = {
   readonly urls: ((input: never) => readonly string[]) | null;
   readonly execute: (input: never, call: ToolCallContext) => unknown;
   readonly reconcile: ((input: never, call: ToolCallContext) => unknown) | null;
+  /** How the model is shown a result; null: as it is. Whoever calls the tool from code gets the result itself. */
+  readonly present: ((shown: ShownResult) => ToolOutput | Promise<ToolOutput>) | null;
   /** They carry types, and no value. */
   readonly argumentsType?: (args: A) => void;
   readonly resultType?: O;
@@ -139,6 +154,7 @@ const DEFAULTS = {
   keyValidForMs: 24 * 60 * MINUTE_MS,
   urls: null,
   reconcile: null,
+  present: null,
 } as const satisfies Partial<Tool>;
 
 /** A tool from its parts; for adapters that bring tools of another make. */

@@ -87,6 +87,7 @@ export class ChapterWriter {
     const ground = step === null ? null : (this.#source.grounds.get(step.path) ?? null);
     switch (event.type) {
       case "run.created":
+      case "run.traced":
       case "lease.renewed":
       // The model's answer tells of it, or that there will be none.
       case "turn.opened":

@@ -64,7 +64,13 @@ export type AttemptReason = { readonly resumedFrom: "turn" | "milestone"; readon
 export type Claim = { readonly epoch: number; readonly run: RunRecord };
 
 export type ClaimOutcome =
-  | { readonly kind: "claimed"; readonly claim: Claim; readonly chargedAsLost: readonly ModelCallRecord[] }
+  | {
+      readonly kind: "claimed";
+      readonly claim: Claim;
+      readonly chargedAsLost: readonly ModelCallRecord[];
+      /** The calls that were running when the worker before stopped, by their ids. */
+      readonly foundInDoubt: readonly string[];
+    }
   | { readonly kind: "busy"; readonly owner: string; readonly until: number }
   | { readonly kind: "refused"; readonly run: RunRecord }
   | { readonly kind: "not_found" };

@@ -315,6 +315,8 @@ export type AttemptRecord = {
   /** Null for the first one. */
   readonly resumedFrom: "turn" | "milestone" | null;
   readonly reason: string | null;
+  /** The W3C `traceparent` of its span; null where nothing was traced. */
+  readonly traceParent: string | null;
 };
 
 export type RunUsage = Usage & { readonly charged: Amount; readonly modelCalls: number };

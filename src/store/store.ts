@@ -159,6 +159,9 @@ export interface Store extends StoreReader {
   /** Pins another fingerprint to a step that has begun, and keeps why: its history goes on. */
   acceptDivergence(fence: Fence, accepted: AcceptedDivergence): Promise<void>;
 
+  /** Keeps the W3C `traceparent` of this worker's span with its attempt, so that the next one goes on with its trace. */
+  keepTrace(fence: Fence, traceParent: string): Promise<void>;
+
   /**
    * Drops the journaled response of a turn, so that the model is asked again; what it cost stays charged. Refused once one
    * of its calls was dispatched, or has a receipt.

@@ -15,10 +15,12 @@ import { RunBudget } from "../../src/engine/run-budget.ts";
 import type { RunHandle } from "../../src/engine/run-handle.ts";
 import { makeRules } from "../../src/engine/run-rules.ts";
 import { RunSecrets } from "../../src/engine/run-secrets.ts";
+import { RunToolSources } from "../../src/engine/run-tool-sources.ts";
 import { SessionKeeper } from "../../src/engine/session-keeper.ts";
 import type { TurnLoopStep } from "../../src/engine/step.ts";
 import { StepSession } from "../../src/engine/step-session.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
+import { NO_RUN_TELEMETRY } from "../../src/engine/telemetry-port.ts";
 import type { TurnScope } from "../../src/engine/turn-scope.ts";
 import { Uncertainties } from "../../src/engine/uncertainties.ts";
 import {
@@ -188,6 +190,8 @@ export async function beginRun(
   const session = new Session({ id: runId, createdAt: 0, slices: [] });
   const keeper = new SessionKeeper(store, session, new CheckpointTrigger(), "stop", () => undefined);
   const run: RunHandle = {
+    sources: new RunToolSources({ signal: new AbortController().signal, warn: () => undefined }),
+    telemetry: NO_RUN_TELEMETRY,
     runId,
     firstRunId: runId,
     fence,

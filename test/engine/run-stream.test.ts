@@ -10,6 +10,7 @@ import { makeRules } from "../../src/engine/run-rules.ts";
 import { RunTenure } from "../../src/engine/run-tenure.ts";
 import { StepRegistry } from "../../src/engine/step-registry.ts";
 import { systemClock } from "../../src/engine/system-clock.ts";
+import { NO_RUN_TELEMETRY } from "../../src/engine/telemetry-port.ts";
 import { Pipeline, type RunEvent, Runner, Step, StepFailedError } from "../../src/index.ts";
 import { CheckpointTrigger } from "../../src/session/checkpoint-trigger.ts";
 import { SliceSet } from "../../src/session/slice-set.ts";
@@ -258,13 +259,14 @@ describe("a listener that throws", () => {
       rules: makeRules(),
       probe: () => undefined,
       cancel: undefined,
+      telemetry: NO_RUN_TELEMETRY,
       emit: () => {
         told++;
         throw new Error("The listener stumbled.");
       },
     });
 
-    expect((await tenure.execute(false, [])).output).toBe("Hello");
+    expect((await tenure.execute({ resumed: false, lost: [], foundInDoubt: [] })).output).toBe("Hello");
 
     expect(told).toBeGreaterThan(10);
     expect(done).toEqual(["one"]);

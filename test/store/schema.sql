@@ -22,7 +22,7 @@ CREATE TABLE attempts (
   owner TEXT NOT NULL,
   started_at INTEGER NOT NULL,
   ended_at INTEGER,
-  end_status TEXT, resumed_from TEXT, reason TEXT,
+  end_status TEXT, resumed_from TEXT, reason TEXT, trace_parent TEXT,
   PRIMARY KEY (run_no, epoch)
 ) STRICT, WITHOUT ROWID;
 

@@ -5,15 +5,20 @@ import { loadConfig } from "../config-file.ts";
 import { counted } from "../format.ts";
 import { formatFacts, formatTable } from "../table.ts";
 import { cleanLine, paragraph } from "../terminal-text.ts";
-import { betterLine, type KnownTool, toolsOf } from "../tool-advice.ts";
+import { allToolsOf, betterLine, type KnownTool } from "../tool-advice.ts";
 
 export type ConfiguredTool = KnownTool & { readonly pipeline: string };
 
-/** Every tool of every configured pipeline. */
-export function configuredTools({ pipelines = {}, policy = {} }: PawlConfig): readonly ConfiguredTool[] {
-  return Object.entries(pipelines).flatMap(([pipeline, target]) =>
-    toolsOf(target, policy).map((tool) => ({ ...tool, pipeline })),
-  );
+/** Every tool of every configured pipeline, those of their servers too. */
+export async function configuredTools(
+  { stderr }: CliContext,
+  { pipelines = {}, policy = {} }: PawlConfig,
+): Promise<readonly ConfiguredTool[]> {
+  const warn = (message: string) => stderr.write(`${cleanLine(message)}\n`);
+  const found: ConfiguredTool[] = [];
+  for (const [pipeline, target] of Object.entries(pipelines))
+    for (const tool of await allToolsOf(target, policy, warn)) found.push({ ...tool, pipeline });
+  return found;
 }
 
 export const policyAudit: Command = {
@@ -24,7 +29,7 @@ export const policyAudit: Command = {
   example: "pawl policy audit",
   execute: async (context, input) => {
     const { config, path } = await loadConfig(context, input.text("config") ?? undefined);
-    const tools = configuredTools(config);
+    const tools = await configuredTools(context, config);
     return {
       exitCode: 0,
       document: {

@@ -16,7 +16,7 @@ export const policyExplain: Command = {
     const name = input.argument("tool");
     const server = input.text("namespace");
     const { config } = await loadConfig(context, input.text("config") ?? undefined);
-    const configured = configuredTools(config).find(
+    const configured = (await configuredTools(context, config)).find(
       (each) => each.name === name && (server === null || each.tool.server === server),
     );
     const { effect, recovery, rule, reason } =

@@ -144,7 +144,20 @@ export function claimRun(
       reserved,
     })),
   });
-  return { kind: "claimed", claim: claimOf(database, row), chargedAsLost };
+  const foundInDoubt = inDoubt.map(({ step, turn, call }) => toolCallId(runId, step, turn, call));
+  return { kind: "claimed", claim: claimOf(database, row), chargedAsLost, foundInDoubt };
+}
+
+export function keepTrace(database: Database, now: number, fence: Fence, traceParent: string): void {
+  const run = fencedRun(database, fence);
+  const { epoch } = fence;
+  recordEvent(database, run, now, "run.traced", { epoch, traceParent });
+  database.run(
+    "UPDATE attempts SET trace_parent = ? WHERE run_no = ? AND epoch = ?",
+    traceParent,
+    run.runNo,
+    epoch,
+  );
 }
 
 export function renewLease(database: Database, now: number, fence: Fence, leaseMs: number): void {

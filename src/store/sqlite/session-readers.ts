@@ -124,5 +124,6 @@ export function listAttempts(database: Database, runId: string): AttemptRecord[]
       endStatus: row.optionalText("end_status") as RunStatus | null,
       resumedFrom: row.optionalText("resumed_from") as AttemptRecord["resumedFrom"],
       reason: row.optionalText("reason"),
+      traceParent: row.optionalText("trace_parent"),
     }));
 }

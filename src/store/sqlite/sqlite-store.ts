@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Json } from "../../core/json.ts";
 import type { Message } from "../../core/message.ts";
 import type { StepPath } from "../../core/step-path.ts";
@@ -18,7 +17,6 @@ import * as readers from "./readers.ts";
 import * as runs from "./run-intents.ts";
 import { getRun, requireRunNo } from "./run-row.ts";
 import * as sessions from "./session-readers.ts";
-import { isBusy, storeError } from "./sqlite-error.ts";
 import * as steps from "./step-intents.ts";
 import * as calls from "./tool-call-intents.ts";
 import * as turns from "./turn-intents.ts";
@@ -26,6 +24,7 @@ import * as turnReaders from "./turn-readers.ts";
 import { verify } from "./verify.ts";
 import * as waits from "./wait-intents.ts";
 import { listOpenWaits, listWaits } from "./wait-readers.ts";
+import { whileBusy } from "./while-busy.ts";
 import * as workers from "./worker-intents.ts";
 
 export type SqliteStoreOptions = {
@@ -33,8 +32,6 @@ export type SqliteStoreOptions = {
   readonly now?: () => number;
   readonly onCommit?: CommitObserver;
 };
-
-const OPEN_DEADLINE_MS = 10_000;
 
 /** The store on one SQLite file: the default. Processes on the same machine may share the file. */
 export class SqliteStore implements contract.Store {
@@ -155,6 +152,10 @@ export class SqliteStore implements contract.Store {
     return this.#write("acceptDivergence", (at) =>
       turns.acceptDivergence(this.#database, at, fence, accepted),
     );
+  }
+
+  keepTrace(fence: contract.Fence, traceParent: string): Promise<void> {
+    return this.#write("keepTrace", (now) => runs.keepTrace(this.#database, now, fence, traceParent));
   }
 
   dropTurn(fence: contract.Fence, dropped: contract.DroppedTurn): Promise<void> {
@@ -380,19 +381,5 @@ export class SqliteStore implements contract.Store {
   #read<T>(work: () => T): Promise<T> {
     if (this.#closed) return Promise.reject(closedError(this.#database.file));
     return whileBusy(this.#database.file, () => this.#database.snapshot(work));
-  }
-}
-
-/** Tries again, without blocking the thread, while another process has the file locked. */
-async function whileBusy<T>(file: string, work: () => T): Promise<T> {
-  const deadline = performance.now() + OPEN_DEADLINE_MS;
-  for (;;) {
-    try {
-      return work();
-    } catch (error) {
-      const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
-      if (!isBusy(cause) || performance.now() > deadline) throw storeError(error, file);
-    }
-    await sleep(10);
   }
 }

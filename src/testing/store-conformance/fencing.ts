@@ -29,6 +29,8 @@ type Sample = {
   readonly ofStep: boolean;
 };
 
+const TRACE_PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
 const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
   renewLease: {
     perform: ({ store }, fence) => store.renewLease(fence, LEASE_MS),
@@ -36,6 +38,10 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
   },
   releaseRun: {
     perform: ({ store }, fence) => store.releaseRun(fence, SUCCEEDED),
+    ofStep: false,
+  },
+  keepTrace: {
+    perform: ({ store }, fence) => store.keepTrace(fence, TRACE_PARENT),
     ofStep: false,
   },
   pinShape: {

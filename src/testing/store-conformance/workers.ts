@@ -129,8 +129,9 @@ export const workerChecks: readonly Check[] = [
         endStatus: "failed",
         resumedFrom: null,
         reason: null,
+        traceParent: null,
       },
-      { epoch: 2, owner, startedAt: resumed, ...killed, ...milestone },
+      { epoch: 2, owner, startedAt: resumed, ...killed, ...milestone, traceParent: null },
       {
         epoch: 3,
         owner,
@@ -139,8 +140,48 @@ export const workerChecks: readonly Check[] = [
         endStatus: "succeeded",
         resumedFrom: "turn",
         reason: "",
+        traceParent: null,
       },
     ]);
+  }),
+
+  check("the trace of a worker is kept with its own attempt, and told in the log", async ({ store }) => {
+    let run = await SampleRun.create(store);
+    const traces = ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-another"] as const;
+    await store.keepTrace(run.fence, traces[0]);
+    await store.releaseRun(run.fence, FAILED);
+    run = await run.takenOver(store);
+    await store.keepTrace(run.fence, traces[1]);
+    const attempts = await store.listAttempts(run.runId);
+    assert.deepEqual(
+      attempts.map(({ epoch, traceParent }) => [epoch, traceParent]),
+      [
+        [1, traces[0]],
+        [2, traces[1]],
+      ],
+    );
+    const told = (await store.listEvents(run.runId)).filter(({ type }) => type === "run.traced");
+    assert.deepEqual(
+      told.map(({ data }) => data),
+      [
+        { epoch: 1, traceParent: traces[0] },
+        { epoch: 2, traceParent: traces[1] },
+      ],
+    );
+  }),
+
+  check("whoever takes a run is told which of its calls were running", async ({ store, advance }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "prepared"]);
+    advance(LEASE_MS);
+    const claimed = await store.claimRun(run.runId, claimOptions());
+    assert.ok(claimed.kind === "claimed");
+    const [first, second] = await store.listToolCalls(run.runId);
+    assert.deepEqual([first?.status, second?.status], ["in_doubt", "prepared"]);
+    assert.deepEqual(claimed.foundInDoubt, [first?.toolCallId]);
+    advance(LEASE_MS);
+    const again = await store.claimRun(run.runId, claimOptions());
+    assert.deepEqual(again.kind === "claimed" && again.foundInDoubt, []);
   }),
 
   check("a claim that is not granted, or gives no reason, leaves none", async ({ store, advance }) => {

@@ -1,0 +1,38 @@
+import type { Tool } from "./tool.ts";
+
+const TOOL_SOURCE = Symbol.for("pawl.tool-source");
+
+/**
+ * Tools that nobody knows before they are asked for, such as those of an MCP server. It stands among an agent's `tools`
+ * under the name that its tools begin with, and is opened by a run that comes to that agent.
+ */
+export type ToolSource = {
+  readonly [TOOL_SOURCE]: true;
+  /** What its tools' names begin with; null: the key that it stands under. */
+  readonly name: string | null;
+  /** Opens it for one run, under this name. Rejects with one sentence when it cannot be had. */
+  open(name: string, opening: SourceOpening): Promise<OpenTools>;
+};
+
+export type SourceOpening = {
+  /** Aborts when the run is cancelled or taken over. */
+  readonly signal: AbortSignal;
+  /** Says something to whoever watches the run. */
+  readonly warn: (message: string) => void;
+};
+
+/** What a source has, as it was when it was opened: it stays so until it is closed. */
+export type OpenTools = {
+  readonly tools: { readonly [name: string]: Tool };
+  /** Lets go of it; resolves when nothing of it is left. It never rejects, and does not take longer than a few seconds. */
+  close(): Promise<void>;
+};
+
+/** A source from its parts; for adapters. */
+export function makeToolSource(parts: Pick<ToolSource, "name" | "open">): ToolSource {
+  return { ...parts, [TOOL_SOURCE]: true };
+}
+
+export function isToolSource(value: unknown): value is ToolSource {
+  return typeof value === "object" && value !== null && TOOL_SOURCE in value;
+}
