@@ -2,6 +2,7 @@ import type { CheckpointTrigger } from "../session/checkpoint-trigger.ts";
 import { Session, type Tags } from "../session/session.ts";
 import type { SliceSet } from "../session/slice-set.ts";
 import type { Claim, Store } from "../store/store.ts";
+import { harmless } from "./begin-telemetry.ts";
 import { type Failure, FailureStreaks } from "./failure-streaks.ts";
 import type { ClockReading } from "./lease-keeper.ts";
 import { type MilestoneFrom, MilestoneRequest } from "./milestone-request.ts";
@@ -12,6 +13,7 @@ import type { RunHandle } from "./run-handle.ts";
 import { RunSecrets } from "./run-secrets.ts";
 import { RunToolSources } from "./run-tool-sources.ts";
 import { SessionKeeper, type SliceMismatch } from "./session-keeper.ts";
+import type { RunTelemetry } from "./telemetry-port.ts";
 import { Uncertainties } from "./uncertainties.ts";
 
 type TenureFields =
@@ -76,13 +78,15 @@ export function makeRunHandle(
   const fence = { runId, epoch };
   const { slices, tags, trigger, mismatch } = options.session;
   const secrets = new RunSecrets(options.rules.secretKeys);
-  const emit = harmless((event) => tellBoth(options, event), secrets);
+  const telemetry = harmless(options.telemetry, secrets);
+  const emit = toldWithoutSecrets((event) => tellBoth(telemetry, options.emit, event), secrets);
   const warn = (message: string) => emit({ type: "warning", runId, message });
   const session = new Session({ id: runId, createdAt: run.createdAt, slices, tags });
   return {
     ...options,
     ...hold,
     emit,
+    telemetry,
     keeper: new SessionKeeper(store, session, trigger, mismatch, warn),
     deadline: run.deadline,
     milestone: new MilestoneRequest(options.from),
@@ -103,7 +107,7 @@ export function makeRunHandle(
 }
 
 /** What telemetry makes of it must not keep whoever listens from hearing. */
-function tellBoth({ telemetry, emit }: RunTenureOptions, event: RunEvent): void {
+function tellBoth(telemetry: RunTelemetry, emit: RunEventListener, event: RunEvent): void {
   try {
     telemetry.onEvent(event);
   } finally {
@@ -115,7 +119,7 @@ function tellBoth({ telemetry, emit }: RunTenureOptions, event: RunEvent): void 
  * Whoever listens is told and not asked: what a listener throws must not come between an effect and its receipt. What a
  * run knows to be secret, nobody is told.
  */
-function harmless(listener: RunEventListener, secrets: RunSecrets): RunEventListener {
+function toldWithoutSecrets(listener: RunEventListener, secrets: RunSecrets): RunEventListener {
   return (event) => {
     try {
       listener(event.type === "run.finished" ? event : secrets.hide(event));

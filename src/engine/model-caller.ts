@@ -8,7 +8,7 @@ import type { OpenModelCall } from "./conversation.ts";
 import { assertMayBegin } from "./deadline.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
 import { ABORT_GRACE_MS, type RunHandle, reach } from "./run-handle.ts";
-import type { SpanFacts } from "./telemetry-port.ts";
+import { NO_RUN_TELEMETRY, type SpanFacts } from "./telemetry-port.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 export type Answer = {
@@ -93,6 +93,7 @@ function traced(
   request: Omit<ModelRequest, "signal">,
 ): Promise<AttemptOutcome> {
   const { run, path: step, prepared } = scope;
+  if (run.telemetry === NO_RUN_TELEMETRY) return attempt(scope, request);
   const { provider, modelId: model } = prepared.agent.model;
   const { settings, instructions, messages } = request;
   const span = {
@@ -109,10 +110,15 @@ function traced(
   } as const;
   return run.telemetry.within(span, async ({ tell }) => {
     const outcome = await attempt(scope, request);
-    if (outcome.kind === "failed") tell({ problem: outcome.error.message });
+    if (outcome.kind === "failed") tell(toldOfFailure(outcome.error));
     else tell(toldOf(outcome.response));
     return outcome;
   });
+}
+
+/** One that failed after it had answered is paid for. */
+function toldOfFailure({ message, details: { usage } }: ModelCallError): SpanFacts {
+  return { problem: message, ...(usage === undefined ? {} : { usage }) };
 }
 
 function toldOf({ usage, finishReason, responseId, content }: ModelResponse): SpanFacts {

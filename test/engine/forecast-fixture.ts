@@ -301,7 +301,10 @@ type Became = {
 };
 
 function whatBecame(id: string, { events, before, after }: Observed): Became {
-  const about = events.filter((event) => "toolCallId" in event && event.toolCallId === id);
+  // That it is in doubt is how it was found, and no part of what becomes of it.
+  const about = events.filter(
+    (event) => "toolCallId" in event && event.toolCallId === id && event.type !== "tool.in_doubt",
+  );
   const started = about.find(({ type }) => type === "tool.started");
   return {
     events: about.map(({ type }) => type),
