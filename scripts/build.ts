@@ -1,22 +1,22 @@
-// Builds dist/ from src/: the compiler's output, what tsc leaves where it is (the SQL migrations, the demo's job), and the JSON
+// Builds dist/, or the folder that is given, from src/: the compiler's output, what tsc leaves where it is (the SQL migrations, the demo's job), and the JSON
 // Schema of job files, for editors.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, globSync, rmSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { runSpecJsonSchema } from "../src/core/run-spec.ts";
 
 const root = resolve(import.meta.dirname, "..");
+const target = resolve(process.argv[2] ?? join(root, "dist"));
 
-rmSync(join(root, "dist"), { recursive: true, force: true });
-execFileSync("tsc", ["-p", "tsconfig.build.json"], { cwd: root, stdio: "inherit" });
+rmSync(target, { recursive: true, force: true });
+execFileSync("tsc", ["-p", "tsconfig.build.json", "--outDir", target], { cwd: root, stdio: "inherit" });
 
 const migrations = globSync("store/*/migrations/*.sql", { cwd: join(root, "src") });
 if (migrations.length === 0)
   throw new Error("No migrations found under src/store/*/migrations: nothing could open a database.");
-for (const file of [...migrations, "demo/job.yaml"])
-  cpSync(join(root, "src", file), join(root, "dist", file));
-writeFileSync(join(root, "dist/run-spec.schema.json"), `${JSON.stringify(runSpecJsonSchema(), null, 2)}\n`);
-chmodSync(join(root, "dist/cli/main.js"), 0o755);
+for (const file of [...migrations, "demo/job.yaml"]) cpSync(join(root, "src", file), join(target, file));
+writeFileSync(join(target, "run-spec.schema.json"), `${JSON.stringify(runSpecJsonSchema(), null, 2)}\n`);
+chmodSync(join(target, "cli/main.js"), 0o755);
 
-console.log(`Built dist/, with ${migrations.length} migration(s).`);
+console.log(`Built ${relative(root, target)}/, with ${migrations.length} migration(s).`);

@@ -56,7 +56,12 @@ export class LogScreen implements RunScreen {
 async function makeLogger({ stderr, useColour }: CliContext, { level, format }: LogWish) {
   const { pino } = await import("pino");
   const destination = { write: (line: string) => stderr.write(line) };
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
   if (format === "json") return pino(options, destination);
   const { prettyFactory } = await import("pino-pretty");
   const pretty = prettyFactory({

@@ -208,10 +208,11 @@ export class NotApplied extends PawlError {
 
 /**
  * Thrown by a tool whose other side has answered, with an error: asking again would bring the same, so nobody does. The model
- * sees what it says; unless the tool may be repeated, its effect counts as uncertain.
+ * sees what it says; unless the tool may be repeated, or says that nothing was `applied`, its effect counts as uncertain.
  *
  * @example
  * if (response.status === 404) throw new FinalFailure("There is no page at this address.");
+ * if (response.status === 422) throw new FinalFailure("It did not take the order.", { applied: false });
  */
 export class FinalFailure extends PawlError {
   readonly code = "final_failure";

@@ -236,7 +236,8 @@ function thrown(
   if (NotApplied.isInstance(error))
     return failedTry("not_applied", "not_applied", message, correlation, true);
   if (FinalFailure.isInstance(error)) {
-    const { failure } = failedTry("failed", "tool_error", message, correlation, true);
+    const outcome = error.details.applied === false ? "not_applied" : "failed";
+    const { failure } = failedTry(outcome, "tool_error", message, correlation, true);
     return { kind: "failed", failure: { ...failure, isFinal: true } };
   }
   if (NeedsHuman.isInstance(error))

@@ -35,6 +35,23 @@ describe("a tool whose other side answered with an error", () => {
     });
   });
 
+  it("may say that nothing happened: then nothing is uncertain", async () => {
+    const store = await memoryStore();
+    const { act, calls } = actTool((n) => {
+      if (n === 1) throw new FinalFailure("Refused.", { applied: false });
+      return "done";
+    });
+    const { runner } = runnerOf(store, { act }, [acting("a"), acting("a")]);
+    expect(await runner.run("Go", GO)).toMatchObject({ status: "succeeded" });
+    expect(calls).toHaveLength(2);
+    expect(
+      (await store.listToolCalls("r-1")).map(({ receipt }) => [receipt?.status, receipt?.uncertain]),
+    ).toEqual([
+      ["failed", false],
+      ["succeeded", false],
+    ]);
+  });
+
   it("is looked up first where it can be, and then not tried again either", async () => {
     const store = await memoryStore();
     const clock = jumpingClock();

@@ -1,0 +1,212 @@
+import type { Client, Tool as ListedTool, Transport } from "@modelcontextprotocol/client";
+import { canonicalHash } from "../core/canonical-json.ts";
+import { causesOf, messageOf } from "./error-causes.ts";
+import { Deliveries } from "./mcp-deliveries.ts";
+import type { McpPackage } from "./mcp-package.ts";
+import type { McpServer } from "./mcp-server.ts";
+import { StdioTransport } from "./mcp-stdio.ts";
+import { plainJson } from "./plain-json.ts";
+
+/** A tool as a server lists it, and what tells whether it is still the same. */
+export type McpTool = { readonly listed: ListedTool; readonly fingerprint: string };
+export type McpTools = ReadonlyMap<string, McpTool>;
+
+export type LinkOptions = {
+  readonly server: McpServer;
+  /** The longest that a handshake may take, and a list of tools. */
+  readonly handshakeMs: number;
+  readonly onRubbish: (line: string) => void;
+};
+
+/** Why a server could not be had, as the end of a sentence that begins with it. */
+export class NoLinkError extends Error {
+  /** Trying again would bring the same. */
+  readonly isFinal: boolean;
+  constructor(message: string, isFinal: boolean, options: ErrorOptions) {
+    super(message, options);
+    this.isFinal = isFinal;
+  }
+}
+
+/** One connection to a server that has shaken hands and listed its tools. */
+export class McpLink {
+  readonly mcp: McpPackage;
+  readonly client: Client;
+  readonly deliveries: Deliveries;
+  readonly #transport: Transport;
+  readonly #handshakeMs: number;
+  #tools: Promise<McpTools> | null = null;
+  #isLost = false;
+  #whyLost: string | null = null;
+
+  private constructor(mcp: McpPackage, transport: Transport, mode: "legacy" | "auto", options: LinkOptions) {
+    this.mcp = mcp;
+    this.#transport = transport;
+    this.#handshakeMs = options.handshakeMs;
+    this.deliveries = new Deliveries(transport);
+    transport.onclose = () => this.lose(transport instanceof StdioTransport ? transport.whyClosed : null);
+    this.client = new mcp.Client(
+      { name: "pawl", version: "1" },
+      {
+        versionNegotiation: { mode },
+        listChanged: {
+          tools: { autoRefresh: false, debounceMs: 0, onChanged: () => this.#forgetTools() },
+        },
+      },
+    );
+  }
+
+  /**
+   * Rejects with a `NoLinkError`, and leaves nothing behind then. The handshake that all servers know is tried first: it
+   * needs no second process, and a server that only speaks the later revision says so.
+   */
+  static async open(mcp: McpPackage, options: LinkOptions, signal: AbortSignal): Promise<McpLink> {
+    try {
+      return await McpLink.#tryOpen(mcp, "legacy", options, signal);
+    } catch (error) {
+      if (signal.aborted || !speaksLaterRevision(mcp, error)) throw error;
+      return McpLink.#tryOpen(mcp, "auto", options, signal);
+    }
+  }
+
+  static async #tryOpen(
+    mcp: McpPackage,
+    mode: "legacy" | "auto",
+    options: LinkOptions,
+    signal: AbortSignal,
+  ): Promise<McpLink> {
+    const { server, handshakeMs } = options;
+    const transport = transportTo(mcp, options);
+    const link = new McpLink(mcp, transport, mode, options);
+    try {
+      await link.client.connect(transport, { timeout: handshakeMs, signal });
+      await link.tools(signal);
+      return link;
+    } catch (error) {
+      await link.close();
+      signal.throwIfAborted();
+      throw noLink(mcp, error, server, link, handshakeMs);
+    }
+  }
+
+  /** Whether it is of no use any more. */
+  get isLost(): boolean {
+    return this.#isLost;
+  }
+
+  /** Why it is lost, as the end of a sentence; null where nothing more is known. */
+  get whyLost(): string | null {
+    return this.#whyLost;
+  }
+
+  /** What a process at the other end said last. */
+  get saying(): string {
+    return this.#transport instanceof StdioTransport ? this.#transport.saying : "";
+  }
+
+  get hasSession(): boolean {
+    return this.#transport.sessionId !== undefined;
+  }
+
+  lose(why: string | null): void {
+    if (this.#isLost) return;
+    this.#isLost = true;
+    this.#whyLost = why;
+  }
+
+  /** The tools as the server lists them now: listed again after it said that they changed. */
+  tools(signal: AbortSignal): Promise<McpTools> {
+    const listing = this.#tools ?? this.#list();
+    this.#tools = listing;
+    listing.catch(() => {
+      if (this.#tools === listing) this.#tools = null;
+    });
+    return untilAborted(listing, signal);
+  }
+
+  /** For all who ask meanwhile, so none of them stops it. */
+  async #list(): Promise<McpTools> {
+    if (this.client.getServerCapabilities()?.tools === undefined) return new Map();
+    const { tools } = await this.client.listTools(undefined, {
+      cacheMode: "refresh",
+      timeout: this.#handshakeMs,
+    });
+    return new Map(tools.map((listed) => [listed.name, { listed, fingerprint: fingerprintOf(listed) }]));
+  }
+
+  #forgetTools(): void {
+    this.#tools = null;
+  }
+
+  /** Resolves when nothing is left of it; never rejects. */
+  async close(): Promise<void> {
+    try {
+      await this.#endSession();
+      await this.client.close();
+      await this.#transport.close();
+    } catch {
+      // What cannot be closed is gone.
+    }
+    this.lose(null);
+  }
+
+  /** Servers keep sessions until they are told, or for ever. One that does not listen is not waited for. */
+  async #endSession(): Promise<void> {
+    const transport = this.#transport;
+    if (this.#isLost || !(transport instanceof this.mcp.StreamableHTTPClientTransport)) return;
+    const ended = transport.terminateSession().catch(() => undefined);
+    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, SESSION_GRACE_MS).unref())]);
+  }
+}
+
+const SESSION_GRACE_MS = 1_000;
+
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason as Error);
+    if (signal.aborted) onAbort();
+    signal.addEventListener("abort", onAbort, { once: true });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+/** What the model was told of a tool: a tool for which that is the same is the same. */
+function fingerprintOf({ description, inputSchema }: ListedTool): string {
+  return canonicalHash([description ?? null, plainJson(inputSchema) ?? null]).toString("hex");
+}
+
+function transportTo(mcp: McpPackage, { server, onRubbish }: LinkOptions): Transport {
+  if ("command" in server) return new StdioTransport(mcp, server, onRubbish);
+  const { url, headers = {} } = server;
+  return new mcp.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+}
+
+function speaksLaterRevision(mcp: McpPackage, error: unknown): boolean {
+  const cause = error instanceof NoLinkError ? error.cause : null;
+  return mcp.ProtocolError.isInstance(cause) || (mcp.SdkHttpError.isInstance(cause) && cause.status === 400);
+}
+
+function noLink(
+  mcp: McpPackage,
+  error: unknown,
+  server: McpServer,
+  link: McpLink,
+  handshakeMs: number,
+): NoLinkError {
+  const because = (why: string, isFinal = false) => new NoLinkError(why, isFinal, { cause: error });
+  const codes = [...causesOf(error)].map(({ code }) => code);
+  if ("command" in server && codes.some((code) => code === "ENOENT" || code === "EACCES"))
+    return because(`cannot be started (${messageOf(error)}): check the command and its cwd`, true);
+  if (link.whyLost !== null) return because(link.whyLost);
+  if (mcp.SdkHttpError.isInstance(error)) {
+    const isRefused = error.status === 401 || error.status === 403;
+    return because(`answered with HTTP ${error.status}${isRefused ? ": check the headers" : ""}`, isRefused);
+  }
+  if (mcp.UnauthorizedError.isInstance(error))
+    return because("answered with HTTP 401: check the headers", true);
+  if (mcp.SdkError.isInstance(error) && error.code === mcp.SdkErrorCode.RequestTimeout)
+    return because(`did not answer within ${handshakeMs} ms${link.saying}`);
+  const code = codes.find((each): each is string => typeof each === "string" && /^E[A-Z]+$/.test(each));
+  if (code !== undefined) return because(`cannot be reached (${code})`);
+  return because(`could not be talked to (${messageOf(error).replace(/\.$/, "")})`);
+}

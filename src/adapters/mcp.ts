@@ -1,0 +1,218 @@
+import { z } from "zod";
+import { ConfigurationError, FinalFailure } from "../core/errors.ts";
+import type { JsonObject } from "../core/json.ts";
+import { checkUrl, type NetworkPolicy } from "../core/network-policy.ts";
+import type { ToolAnnotations } from "../core/tool-classification.ts";
+import { makeTool, type Tool, type ToolCallContext, type ToolDefinition, tool } from "../engine/tool.ts";
+import {
+  makeToolSource,
+  type OpenTools,
+  type SourceOpening,
+  type ToolSource,
+} from "../engine/tool-source.ts";
+import { callMcpTool, type PinnedTool } from "./mcp-call.ts";
+import { type ConnectionUser, McpConnection } from "./mcp-connection.ts";
+import { type McpTool, type McpTools, NoLinkError } from "./mcp-link.ts";
+import { shownResult } from "./mcp-result.ts";
+import { type McpServer, type ServerAddress, shownServer } from "./mcp-server.ts";
+import { mcpToolInput } from "./mcp-tool-input.ts";
+import { modelNames } from "./mcp-tool-names.ts";
+
+export type { McpServer } from "./mcp-server.ts";
+
+/** What is known of a tool and its server does not say; as in `tool({ … })`. */
+export type McpToolOptions = Pick<
+  ToolDefinition<JsonObject, unknown>,
+  | "effect"
+  | "recovery"
+  | "requiresIdempotencyKey"
+  | "inDoubt"
+  | "identity"
+  | "dedupe"
+  | "approval"
+  | "exclusive"
+  | "timeoutMs"
+  | "landsWithinMs"
+  | "keyValidForMs"
+  | "reconcile"
+>;
+
+export type McpOptions = {
+  /** What its tools' names begin with; unless said, the key that it stands under. */
+  readonly name?: string;
+  /** Only these of its tools, by the server's own names; `*` stands for anything. */
+  readonly only?: readonly string[];
+  /** The longest that a call may take; ten minutes unless said otherwise. */
+  readonly timeoutMs?: number;
+  /** What is known better than its hints say, by the server's own name of the tool. */
+  readonly tools?: { readonly [tool: string]: McpToolOptions };
+};
+
+/** The longest that a server may take to shake hands: `npx` may have to fetch it first. */
+const HANDSHAKE_MS = 60_000;
+
+/**
+ * The tools of an MCP server, for an agent. Nothing is started before a run comes to that agent; all that use the same
+ * source at the same time share one connection, and the server is gone when the last of them is done.
+ *
+ * @example
+ * const files = mcpTools({ command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "."] });
+ * agent({ name: "clerk", model, tools: { files } }); // files__read_text_file, files__write_file, …
+ */
+export function mcpTools(server: McpServer & McpOptions): ToolSource {
+  assertServer(server);
+  const connection = new McpConnection(server, HANDSHAKE_MS);
+  return makeToolSource({
+    name: server.name ?? null,
+    open: (name, opening) => openTools(name, server, connection, opening),
+  });
+}
+
+async function openTools(
+  name: string,
+  server: McpServer & McpOptions,
+  connection: McpConnection,
+  { signal, warn }: SourceOpening,
+): Promise<OpenTools> {
+  const serverName = `MCP server ${name} (${shownServer(server)})`;
+  const user = connectionUser(serverName, warn);
+  connection.join(user);
+  try {
+    const link = await connection.link(signal);
+    const listed = await link.tools(signal);
+    assertNamed(serverName, server, listed);
+    const onChanged = once(warn);
+    const chosen = [...listed.values()].filter(({ listed: { name: each } }) => isChosen(server.only, each));
+    const names = modelNames(name, [...listed.keys()]);
+    const tools = chosen.map((each) => {
+      const pinned: PinnedTool = { ...each, connection, serverName, onChanged };
+      return [names.get(each.listed.name) ?? each.listed.name, toolOf(name, server, pinned)] as const;
+    });
+    return { tools: Object.fromEntries(tools), close: () => connection.leave(user) };
+  } catch (error) {
+    await connection.leave(user);
+    if (!(error instanceof NoLinkError)) throw error;
+    throw new ConfigurationError(`The ${serverName} ${error.message}.`, {}, { cause: error });
+  }
+}
+
+function connectionUser(serverName: string, warn: SourceOpening["warn"]): ConnectionUser {
+  const say = once(warn);
+  return {
+    onRubbish: (line) =>
+      say(
+        `The ${serverName} writes what is no message to its output, and it is passed over: ${excerpt(line)}`,
+      ),
+  };
+}
+
+function excerpt(line: string): string {
+  return JSON.stringify(line.length <= LONGEST_EXCERPT ? line : `${line.slice(0, LONGEST_EXCERPT)}…`);
+}
+
+const LONGEST_EXCERPT = 100;
+
+function once(warn: SourceOpening["warn"]): SourceOpening["warn"] {
+  let isSaid = false;
+  return (message) => {
+    if (isSaid) return;
+    isSaid = true;
+    warn(message);
+  };
+}
+
+function toolOf(name: string, server: McpServer & McpOptions, pinned: PinnedTool): Tool {
+  const { listed } = pinned;
+  const execute: Execute = (input, call) => {
+    assertAllowed(server, pinned, call);
+    return callMcpTool(pinned, input, call);
+  };
+  return makeTool({
+    ...declaredTool(listed.name, listed.description ?? listed.title ?? "", server, execute),
+    name: null,
+    namespace: "mcp",
+    server: name,
+    input: mcpToolInput(listed.inputSchema),
+    annotations: annotationsOf(pinned),
+    urls: hasPublicAddress(server) ? () => [String(server.url)] : null,
+    present: shownResult,
+  });
+}
+
+const ANY_PUBLIC_HOST: NetworkPolicy = { allowedDomains: [], allowPrivateAddresses: false };
+
+function hasPublicAddress(server: McpServer): server is ServerAddress {
+  return "url" in server && checkUrl(ANY_PUBLIC_HOST, server.url).ok;
+}
+
+/** A private address was written down by whoever made the agent, and is meant; but the run may have a say in it too. */
+function assertAllowed(server: McpServer, { serverName }: PinnedTool, { network }: ToolCallContext): void {
+  if (!("url" in server)) return;
+  const verdict = checkUrl({ ...network, allowPrivateAddresses: true }, server.url);
+  if (!verdict.ok)
+    throw new FinalFailure(`Nothing was sent to the ${serverName}. ${verdict.why}`, { applied: false });
+}
+
+type Execute = ToolDefinition<JsonObject, unknown>["execute"];
+
+/** With what was said of it, which is looked at as any tool's definition is. */
+function declaredTool(
+  name: string,
+  description: string,
+  { timeoutMs, tools = {} }: McpOptions,
+  execute: Execute,
+): Tool {
+  return tool<JsonObject, unknown>({
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    ...(Object.hasOwn(tools, name) ? tools[name] : {}),
+    name,
+    description,
+    inputSchema: z.any(),
+    execute,
+  });
+}
+
+/** Hints: what they count for is not decided here. */
+function annotationsOf({ listed: { annotations = {} } }: McpTool): ToolAnnotations {
+  const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = annotations;
+  const hints = { readOnlyHint, destructiveHint, idempotentHint, openWorldHint };
+  return Object.fromEntries(Object.entries(hints).filter(([, hint]) => typeof hint === "boolean"));
+}
+
+function isChosen(only: McpOptions["only"], name: string): boolean {
+  return only === undefined || only.some((pattern) => fits(pattern, name));
+}
+
+function fits(pattern: string, name: string): boolean {
+  const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
+  return new RegExp(`^${parts.join(".*")}$`, "s").test(name);
+}
+
+/** A tool that was misspelled would lose what was said of it, its approval included, and nobody would notice. */
+function assertNamed(serverName: string, { only = [], tools = {} }: McpOptions, listed: McpTools): void {
+  const names = [...listed.keys()];
+  const missing =
+    Object.keys(tools).find((name) => !listed.has(name)) ??
+    only.find((pattern) => !names.some((name) => fits(pattern, name)));
+  if (missing === undefined) return;
+  throw new ConfigurationError(
+    `The ${serverName} has no tool ${JSON.stringify(missing)}: it has ${names.join(", ") || "none"}.`,
+  );
+}
+
+/** What the types say, for those who came without them. */
+function assertServer(server: McpServer & McpOptions): void {
+  const given: { readonly [option: string]: unknown } = { ...server };
+  const hasCommand = typeof given.command === "string" && given.command !== "";
+  if (hasCommand === (given.url !== undefined))
+    throw new ConfigurationError(
+      "mcpTools needs the server's command, or its url, and not both: mcpTools({ command: … }).",
+    );
+  if ("url" in server && !/^https?:$/.test(URL.parse(String(server.url))?.protocol ?? ""))
+    throw new ConfigurationError("mcpTools needs a url that begins with http:// or https://.");
+  if ("url" in server && /\S/.test(new URL(server.url).username + new URL(server.url).password))
+    throw new ConfigurationError("mcpTools takes no url with a user name or password: give them in headers.");
+  const nothing = () => undefined;
+  for (const name of ["any of its tools", ...Object.keys(server.tools ?? {})])
+    declaredTool(name, "", server, nothing);
+}

@@ -1,0 +1,38 @@
+import { expect, it } from "vitest";
+import { mcpToolInput } from "../../src/adapters/mcp-tool-input.ts";
+
+const SCHEMA = {
+  $schema: "http://json-schema.org/draft-07/schema#",
+  type: "object",
+  properties: { city: { type: "string" }, days: { type: "integer", minimum: 1, default: 3 } },
+  required: ["city"],
+};
+
+it("Arguments are checked by the server's schema, and go out as they were written", async () => {
+  const input = mcpToolInput(SCHEMA);
+  expect(await input.jsonSchema()).toEqual(SCHEMA);
+  const given = { city: "Paris", note: "not in the schema" };
+  expect(await input.parse(given)).toEqual({ ok: true, value: given });
+  expect(await input.parse({ days: 0 })).toMatchObject({
+    ok: false,
+    error: expect.stringMatching(/city[^]*days|days[^]*city/),
+  });
+  expect(await input.parse("Paris")).toMatchObject({ ok: false });
+});
+
+it.each([
+  { type: "object", if: { required: ["a"] }, else: { required: ["b"] } },
+  { type: "object", properties: { a: { not: { type: "string" } } } },
+  { type: "object", properties: { a: { type: "string", pattern: "(" } } },
+  { type: "object", unevaluatedProperties: false },
+])("What cannot be read here is left to the server: %j", async (schema) => {
+  const input = mcpToolInput(schema);
+  expect(await input.jsonSchema()).toEqual(schema);
+  expect(await input.parse({ a: "x" })).toEqual({ ok: true, value: { a: "x" } });
+});
+
+it("A server that gives no schema gets any object", async () => {
+  const input = mcpToolInput(undefined);
+  expect(await input.jsonSchema()).toEqual({ type: "object" });
+  expect(await input.parse({ a: 1 })).toMatchObject({ ok: true });
+});

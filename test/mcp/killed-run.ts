@@ -1,0 +1,42 @@
+// A process to be killed: works on a run whose tools are those of two official servers, and writes what became of it as its
+// last line. Started with a folder, and "dies" where it is to kill itself between the first turn and the second.
+
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { mcpTools } from "../../src/adapters/mcp.ts";
+import { agent, openStore, Runner } from "../../src/index.ts";
+import { scriptedModel } from "../../src/testing/index.ts";
+import { officialServer, relayed } from "./official-servers.ts";
+
+const [folder = "", how = ""] = process.argv.slice(2);
+const note = join(folder, "note.txt");
+
+const model = scriptedModel(({ turn }) => {
+  if (turn === 2 && how === "dies") process.kill(process.pid, "SIGKILL");
+  const calls = [
+    { name: "files__write_file", input: { path: note, content: "Water boils at 100 °C." } },
+    { name: "memory__create_entities", input: { entities: [BOILING] } },
+    { name: "files__read_text_file", input: { path: note } },
+  ];
+  const call = calls[turn - 1];
+  return call === undefined ? { text: "All is written down." } : { toolCalls: [call] };
+});
+const BOILING = { name: "boiling", entityType: "fact", observations: ["100 °C"] };
+
+const clerk = agent({
+  name: "clerk",
+  instructions: "You write down what you are told.",
+  model,
+  tools: {
+    files: mcpTools(relayed(folder, officialServer("filesystem", folder))),
+    memory: mcpTools({
+      ...officialServer("memory"),
+      env: { MEMORY_FILE_PATH: join(folder, "memory.jsonl") },
+    }),
+  },
+});
+
+const store = await openStore(`file:${join(folder, "pawl.db")}`);
+const { status, output, waits } = await new Runner(clerk, { store }).run("Note this.", { runId: "r-1" });
+await store.close();
+process.stdout.write(`${JSON.stringify({ status, output, waits, isWritten: existsSync(note) })}\n`);
