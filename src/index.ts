@@ -1,40 +1,4 @@
-import type { Tool as AiSdkTool, LanguageModel } from "ai";
-import { aiSdkModel } from "./adapters/ai-sdk.ts";
-import { aiSdkTool } from "./adapters/ai-sdk-tool.ts";
-import { type Agent, type AgentDefinition, defineAgent } from "./engine/agent.ts";
-import type { ModelPort } from "./engine/ports.ts";
-import { isTool, type Tool } from "./engine/tool.ts";
-import { isToolSource, type ToolSource } from "./engine/tool-source.ts";
-
-export type AgentOptions<O> = Omit<AgentDefinition<O>, "model" | "tools"> & {
-  /** Any AI SDK `LanguageModel`, or a port of your own. */
-  readonly model: LanguageModel | ModelPort;
-  /** Tools made with `tool({ … })`, or `mcpTools({ … })` for all those of a server; a plain AI SDK tool works as it is. */
-  readonly tools?: { readonly [name: string]: Tool | AiSdkTool | ToolSource };
-};
-
-/**
- * A model with its instructions, tools and settings.
- *
- * @example
- * const researcher = agent({ name: "researcher", model: openai("gpt-5.2"), instructions: "You research.", tools: { search } });
- */
-export function agent<O = string>({ model, tools = {}, ...rest }: AgentOptions<O>): Agent<O> {
-  const ours = Object.entries(tools).map(
-    ([name, tool]) => [name, isTool(tool) || isToolSource(tool) ? tool : aiSdkTool(name, tool)] as const,
-  );
-  return defineAgent<O>({
-    ...rest,
-    model: isModelPort(model) ? model : aiSdkModel(model),
-    tools: Object.fromEntries(ours),
-  });
-}
-
-function isModelPort(model: LanguageModel | ModelPort): model is ModelPort {
-  return typeof model === "object" && "respond" in model;
-}
-
-export { type EventLogger, logEvents } from "./adapters/event-log.ts";
+export { type AgentOptions, agent } from "./adapters/agent.ts";
 export { guardedFetch, NetworkRefusedError } from "./adapters/guarded-fetch.ts";
 export type { CompletedTurn, Completion } from "./core/completion.ts";
 export {

@@ -1,5 +1,6 @@
 import type { LanguageModelMiddleware } from "ai";
 import { sha256Hex } from "../core/canonical-json.ts";
+import type { AiSdkSettings } from "./ai-sdk-settings.ts";
 
 /** What one call of the provider came to, seen from between the AI SDK and the provider. */
 export type Exchange = {
@@ -19,13 +20,24 @@ export function newExchange(): Exchange {
 }
 
 /**
- * Records the exchange and hands the signal to the provider. The SDK itself does not get it: it would throw away
- * an answer that has arrived, and is paid for, when the abort comes a moment later.
+ * Records the exchange and hands the signal and the tool choice to the provider. The SDK itself gets neither: it would
+ * throw away an answer that has arrived, and is paid for, when the abort comes a moment later, or when the model chose
+ * otherwise.
  */
-export function exchangeMiddleware(exchange: Exchange, signal: AbortSignal): LanguageModelMiddleware {
+export function exchangeMiddleware(
+  exchange: Exchange,
+  signal: AbortSignal,
+  toolChoice: AiSdkSettings["toolChoice"],
+): LanguageModelMiddleware {
+  const chosen = typeof toolChoice === "string" ? { type: toolChoice } : toolChoice;
   return {
     specificationVersion: "v4",
-    transformParams: async ({ params }) => ({ ...params, abortSignal: signal }),
+    transformParams: async ({ params }) => ({
+      ...params,
+      abortSignal: signal,
+      // A choice among no tools is one that providers refuse.
+      ...(chosen === undefined || params.tools === undefined ? {} : { toolChoice: chosen }),
+    }),
     wrapGenerate: async ({ doGenerate }) => {
       signal.throwIfAborted();
       exchange.began = true;

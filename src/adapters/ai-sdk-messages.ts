@@ -2,6 +2,7 @@ import type { ModelMessage } from "ai";
 import { isJsonObject, type Json } from "../core/json.ts";
 import { type AssistantPart, isToolCallPart, type Message } from "../core/message.ts";
 import type { AiSdkPackage } from "./ai-sdk-package.ts";
+import { sendableOutput } from "./ai-sdk-tool-output.ts";
 
 /**
  * The conversation as the AI SDK wants it. Since version 7 the SDK converts messages without looking at them, so a
@@ -35,6 +36,7 @@ function sendableMessage(message: Message, toolNames: ReadonlySet<string>): unkn
         content: message.content.map((part) => ({
           ...part,
           toolName: sendableName(part.toolName, toolNames),
+          output: sendableOutput(part.output),
         })),
       };
   }

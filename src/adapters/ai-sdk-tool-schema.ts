@@ -32,9 +32,22 @@ export async function aiSdkToolSchema(tool: {
       const result = (await schema.validate?.(input)) ?? { success: true, value: input };
       return result.success
         ? { ok: true, value: storable(result.value) }
-        : { ok: false, error: `The arguments do not fit the schema: ${describe(result.error)}` };
+        : { ok: false, error: `The arguments do not fit the schema: ${describeSchemaError(result.error)}` };
     },
   };
+}
+
+/** What a schema of any make reads from a value, or what it finds wrong with it. */
+export async function schemaProblem(
+  flexible: FlexibleSchema<unknown>,
+  value: unknown,
+): Promise<{ readonly value: unknown; readonly problem: string | null }> {
+  const { asSchema } = await loadAiSdk();
+  const result = await asSchema(flexible).validate?.(value);
+  if (result === undefined) return { value, problem: null };
+  return result.success
+    ? { value: result.value, problem: null }
+    : { value, problem: describeSchemaError(result.error) };
 }
 
 /** A schema that turns its input into dates or instances makes something that no receipt can keep. */
@@ -43,7 +56,7 @@ function storable(value: unknown): Json {
   return value;
 }
 
-function describe(error: unknown): string {
+export function describeSchemaError(error: unknown): string {
   for (const cause of causesOf(error)) {
     if (Array.isArray(cause.issues)) return cause.issues.map(describeIssue).join("; ");
   }

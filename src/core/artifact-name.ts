@@ -1,6 +1,9 @@
 /** What Pawl writes into the workspace of a run itself, from the store: nobody else may. */
 export const TELEMETRY_FILES: readonly string[] = ["trace.json", "transcript.md", "run.log"];
 
+/** The file that says whose folder it is; nobody but Pawl is to see or change it. */
+export const RUN_MARK = ".pawl-run";
+
 const MOST_BYTES = 1_024;
 
 /** Why this cannot name a file of a workspace; null where it can. Such a name leads to one place on every system. */
@@ -10,6 +13,7 @@ export function artifactNameProblem(name: unknown): string | null {
     return 'leave out control characters and \\ : * ? " < > |';
   if (Buffer.byteLength(name, "utf8") > MOST_BYTES) return `use at most ${MOST_BYTES} bytes`;
   if (name.startsWith("/")) return "use a path inside the workspace, without a leading /";
+  if (name.toLowerCase() === RUN_MARK) return "a note of Pawl's own is there";
   const parts = name.split("/");
   if (parts.some((part) => part === "" || part === "." || part === ".."))
     return 'use a path inside the workspace, without "..", "." or an empty part';

@@ -32,6 +32,8 @@ export type Agent<O = unknown> = {
   readonly slices: readonly Slice[];
   readonly output: z.ZodType<O> | null;
   readonly settings: ModelSettings;
+  /** How many turns it may take where its step does not say; null: as many as any. */
+  readonly maxTurns: number | null;
 };
 
 export type AgentDefinition<O> = {
@@ -45,6 +47,8 @@ export type AgentDefinition<O> = {
   readonly slices?: readonly Slice[];
   readonly output?: z.ZodType<O>;
   readonly settings?: Partial<ModelSettings>;
+  /** How many turns it may take, unless its step says. */
+  readonly maxTurns?: number;
 };
 
 /** A request always carries a cap, or nobody could say beforehand what it may cost. */
@@ -80,6 +84,7 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
     slices: [...new SliceSet([...prompt.slices, ...slices])],
     output: definition.output ?? null,
     settings,
+    maxTurns: definition.maxTurns ?? null,
   };
 }
 

@@ -1,7 +1,7 @@
 import { type BlobReference, renderMissingBlob } from "../core/blob-reference.ts";
 import { BlobMissingError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
-import { type ToolOutput, toolCallsOf } from "../core/message.ts";
+import { ledgerCallsOf, type ToolOutput } from "../core/message.ts";
 import type { TurnRecord } from "../store/store.ts";
 import type { RunHandle } from "./run-handle.ts";
 
@@ -19,7 +19,7 @@ export class Hydrator {
 
   async turn(turn: TurnRecord): Promise<TurnRecord> {
     if (turn.calls.every((call) => (call.receipt?.blob ?? null) === null)) return turn;
-    const parts = toolCallsOf(turn.response.content);
+    const parts = ledgerCallsOf(turn.response.content);
     const calls = await Promise.all(
       turn.calls.map(async (call) => {
         const { receipt } = call;

@@ -1,12 +1,10 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { RUN_MARK } from "../core/artifact-name.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { placeOfRun, type RunSpec } from "../core/run-spec.ts";
 import { codeOf, replaceFile } from "../store/guarded-folder.ts";
 import type { ForkOrigin } from "../store/store.ts";
-
-/** Says whose folder it is. */
-const MARK = ".pawl-run";
 
 /**
  * Where the files of a run are: what its spec says, or a folder of its own under `pawl-runs`. A fork has its parent's spec, and
@@ -38,12 +36,12 @@ export async function assertFolderIsFree(folder: string, runId: string): Promise
 export async function ownFolder(folder: string, runId: string): Promise<void> {
   await assertFolderIsFree(folder, runId);
   await mkdir(folder, { recursive: true });
-  if ((await ownerOf(folder)) === null) await replaceFile(join(folder, MARK), `${runId}\n`);
+  if ((await ownerOf(folder)) === null) await replaceFile(join(folder, RUN_MARK), `${runId}\n`);
 }
 
 async function ownerOf(folder: string): Promise<string | null> {
   try {
-    return (await readFile(join(folder, MARK), "utf8")).trim();
+    return (await readFile(join(folder, RUN_MARK), "utf8")).trim();
   } catch (error) {
     if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return null;
     throw error;

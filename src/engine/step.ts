@@ -102,7 +102,7 @@ export const Step = {
     agent: Agent<O>,
     options: Partial<GranularOptions> & { readonly maxTurns?: number; readonly phase?: string } = {},
   ): PipelineStep<O> {
-    const { maxTurns = DEFAULT_MAX_TURNS, phase, ...rest } = options;
+    const { maxTurns = agent.maxTurns ?? DEFAULT_MAX_TURNS, phase, ...rest } = options;
     assertPhase(name, phase);
     assertStepName("step", name);
     const granular: GranularStep<O> = {

@@ -1,8 +1,10 @@
 import { type ToolCallPart, toolCallsOf } from "../core/message.ts";
-import type { NewToolCall, StoredResponse, ToolCallRecord } from "../store/store.ts";
-import { CallQueue, type Queued } from "./call-queue.ts";
+import type { NewReceipt, NewToolCall, StoredResponse, ToolCallRecord } from "../store/store.ts";
+import type { CallItem } from "./call-item.ts";
+import { CallQueue } from "./call-queue.ts";
 import { type EarlierCall, earlierCall, earlierOf, NO_EARLIER_CALL, succeededCall } from "./earlier-call.ts";
-import { type CallCase, type Judgement, judgeToolCall, NO_PAST, readPast } from "./judge-tool-call.ts";
+import { type CallCase, judgeToolCall, NO_PAST, readPast } from "./judge-tool-call.ts";
+import { type ProvidedCall, planProvidedCalls } from "./provider-calls.ts";
 import { begunProgress } from "./settle-tool-call.ts";
 import { ToldSession } from "./told-session.ts";
 import {
@@ -20,23 +22,15 @@ export type TurnCalls = {
   readonly items: readonly CallItem[];
   /** Ledger rows for the journal; those of a replayed turn are there already. */
   readonly rows: readonly NewToolCall[];
+  /** Of the calls that the provider ran: they are written with the rows. */
+  readonly receipts: readonly NewReceipt[];
   readonly queue: CallQueue<CallItem>;
   /** What begins as soon as the journal is written. */
   readonly first: readonly CallItem[];
   readonly told: ToldSession;
 };
 
-export type CallItem = Queued & {
-  readonly part: ToolCallPart;
-  readonly subject: CallCase;
-  readonly judgement:
-    | Judgement
-    | { readonly kind: "misconfigured"; readonly error: Error }
-    /** It follows a call that has something to do: what that comes to decides. */
-    | { readonly kind: "pending" }
-    /** It follows a call that waits for a person. */
-    | { readonly kind: "held" };
-};
+export type { CallItem };
 
 type PlannedCall = { readonly item: CallItem; readonly row: NewToolCall };
 
@@ -79,22 +73,38 @@ export async function planTurnCalls(
     if (effect !== null) effects.set(effect, item);
     planned.push({ item, row: rowOf(subject, identity, occurrence) });
   }
-  const items = planned.map(({ item }) => item);
+  const before = toolCallsOf(stored.content).length;
+  const provided = await planProvidedCalls(scope, stored, { turnIndex, before, known });
+  const items = [...planned, ...provided].map(({ item }) => item);
   const queue = new CallQueue(
     items.filter(({ judgement: { kind } }) => kind === "work" || kind === "pending"),
     run.maxParallelToolCalls,
   );
   const isMisconfigured = items.some(({ judgement }) => judgement.kind === "misconfigured");
-  const isAllowed = run.budget.allowsToolCalls(known === undefined ? planned.length : 0);
+  const isAllowed = run.budget.allowsToolCalls(known === undefined ? items.length : 0);
   const first = isMisconfigured || !isAllowed || run.signal.aborted ? [] : queue.take();
-  if (known !== undefined) return { items, rows: [], queue, first, told };
+  if (known !== undefined) return { items, rows: [], receipts: [], queue, first, told };
   // Those dispatched at once are `running` from the start; the rest wait as `prepared`. In a run that is cancelled, or may
   // call no more tools, all do.
   const begins = new Set(first.map(({ callIndex }) => callIndex));
   const rows = planned.map(({ row }) =>
     begins.has(row.callIndex) ? ({ ...row, status: "running" } as const) : row,
   );
-  return { items, rows, queue, first: first.map((item) => begun(scope, item, begunAt)), told };
+  return {
+    items,
+    rows: [...rows, ...writtenOf(provided, ({ row }) => row)],
+    receipts: writtenOf(provided, ({ receipt }) => receipt),
+    queue,
+    first: first.map((item) => begun(scope, item, begunAt)),
+    told,
+  };
+}
+
+function writtenOf<T>(
+  provided: readonly ProvidedCall[],
+  partOf: (call: ProvidedCall) => T | null,
+): readonly T[] {
+  return provided.map(partOf).filter((part) => part !== null);
 }
 
 function requestOf(

@@ -3,7 +3,7 @@ import { isTurnComplete } from "../core/completion.ts";
 import { ResumeError } from "../core/errors.ts";
 import type { MessageGroup } from "../core/history-truncation.ts";
 import { throughJson } from "../core/json.ts";
-import { type AssistantPart, type Message, textOf, toolCallsOf } from "../core/message.ts";
+import { type AssistantPart, isToolCallPart, type Message, textOf, toolCallsOf } from "../core/message.ts";
 import { estimateMessageTokens } from "../core/token-estimate.ts";
 import { decideTurn } from "../core/turn-decision.ts";
 import { type Amount, amountOf } from "../core/usage.ts";
@@ -14,6 +14,8 @@ import type { OpenModelCall } from "./conversation.ts";
 import { diverged } from "./divergence.ts";
 import { askModel, quotaExceeded, settle } from "./model-caller.ts";
 import type { ModelResponse } from "./ports.ts";
+import { effectsOf } from "./provider-calls.ts";
+import { offeredTools } from "./provider-tool.ts";
 import { reach } from "./run-handle.ts";
 import type { PlannedSession } from "./session-keeper.ts";
 import { type PendingReceipt, resultMessage, storeReceipt } from "./tool-receipt.ts";
@@ -74,7 +76,7 @@ async function askTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTur
     {
       instructions: conversation.prompt,
       messages: conversation.view(),
-      tools: prepared.modelTools,
+      tools: offeredTools(prepared, scope.run.rules),
       outputSchema: prepared.outputSchema,
       settings: prepared.agent.settings,
     },
@@ -110,10 +112,15 @@ async function journalTurn(
   const calls = await planTurnCalls(scope, turnIndex, stored, { asked });
   const journal: TurnJournal = { ...answered, response: stored, tokens, calls: calls.rows };
   if (calls.rows.length === 0) return { turnIndex, response: stored, tokens, calls, journal };
-  const effects = calls.rows.filter(({ status }) => status === "running").map(({ effect }) => effect);
-  const checkpoint = await beforeSideEffect(run, scope.instance, turnIndex, effects);
+  const checkpoint = await beforeSideEffect(run, scope.instance, turnIndex, effectsOf(calls.rows));
   reach(run, "turn:before-journal", scope.path, turnIndex);
-  await run.store.journalResponse(run.fence, { ...journal, ...(checkpoint === null ? {} : { checkpoint }) });
+  // In one tick, and so in one commit: what the provider ran is over, and never to be found in doubt.
+  await Promise.all([
+    run.store.journalResponse(run.fence, { ...journal, ...(checkpoint === null ? {} : { checkpoint }) }),
+    ...calls.receipts.map((receipt) =>
+      run.store.recordReceipt(run.fence, { stepKey: scope.stepKey, turnIndex, receipt }),
+    ),
+  ]);
   run.budget.addToolCalls(calls.rows.length);
   conversation.openCall = null;
   reach(run, "turn:journaled", scope.path, turnIndex);
@@ -145,7 +152,8 @@ async function replayTurn(scope: TurnScope, turnIndex: number): Promise<Answered
 
 /** Runs the tools and commits the turn. Resolves to whether the agent is done. */
 async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean> {
-  if (turn.calls.items.length > 0) scope.run.budget.assertToolCalls();
+  // What the provider ran is counted, and cannot be kept from happening any more.
+  if (turn.calls.items.some(({ part }) => isToolCallPart(part))) scope.run.budget.assertToolCalls();
   const called = await runTurnCalls(scope, turn.turnIndex, turn.calls);
   return scope.run.keeper.whileHeld(() => commitTurn(scope, turn, called));
 }
@@ -224,7 +232,8 @@ async function judge(
       toolCalls: toolCallsOf(response.content).map(({ toolName, input }) => ({ name: toolName, input })),
     });
     const unfinished = !isComplete || answer.problem !== null;
-    const followUp = calls.items.length === 0 && unfinished ? (answer.problem ?? "Continue.") : null;
+    const isAsked = calls.items.some(({ part }) => isToolCallPart(part));
+    const followUp = !isAsked && unfinished ? (answer.problem ?? "Continue.") : null;
     const planned = calls.told.plan();
     const nextPrompt = unfinished && turnIndex < scope.lastTurn ? renderPrompt(scope, planned.state) : null;
     return { isComplete: !unfinished, followUp, planned, nextPrompt };
@@ -245,6 +254,8 @@ function turnGroup(
   const messages: Message[] = [{ role: "assistant", content: turn.response.content }];
   let tokens = turn.tokens;
   for (const { part, output, tokens: resultTokens } of results) {
+    // The result of a provider's own call stands in the response already.
+    if (!isToolCallPart(part)) continue;
     messages.push(resultMessage(part.toolCallId, part.toolName, output));
     tokens += resultTokens;
   }

@@ -35,6 +35,8 @@ describe("the name of an artifact", () => {
     ["a path of another system", "..\\report.pdf"],
     ["a drive", "C:report.pdf"],
     ["a stream of a file", "report.pdf:hidden"],
+    ["the note by which the folder is known", ".pawl-run"],
+    ["the same where case says nothing", ".Pawl-Run"],
     ["a NUL", "report.pdf\0.txt"],
     ["a line break", "report\n.pdf"],
     ["a control character of the second kind", "report\u0085.pdf"],

@@ -1,6 +1,6 @@
 import type { Json } from "../../core/json.ts";
 import type { Lineage } from "../../core/lineage.ts";
-import { type Message, type ToolOutput, toolCallsOf } from "../../core/message.ts";
+import { ledgerCallsOf, type Message, type ToolOutput } from "../../core/message.ts";
 import type { SessionEvent } from "../../core/session-event.ts";
 import { parseToolCallId, toolCallId } from "../../core/step-path.ts";
 import type {
@@ -204,7 +204,7 @@ function wholeCall(database: Database, row: Row | null): ToolCallRecord | null {
 
 /** The arguments of a turn's call stand in its response, and nowhere else. */
 function withRequest(call: ToolCallRecord, { content }: StoredResponse): ToolCallRecord {
-  return { ...call, request: toolCallsOf(content)[call.callIndex - 1]?.input ?? null };
+  return { ...call, request: ledgerCallsOf(content)[call.callIndex - 1]?.input ?? null };
 }
 
 export function listToolCallTries(database: Database, runId: string): ToolCallTry[] {

@@ -1,0 +1,61 @@
+import type { Output } from "ai";
+import { z } from "zod";
+import { isJsonObject } from "../core/json.ts";
+import { describeSchemaError } from "./ai-sdk-tool-schema.ts";
+import { plainJson } from "./plain-json.ts";
+
+type AnyOutput = Output.Output<unknown, unknown, unknown>;
+
+/** What its errors would say of the response; they are read for their cause alone. */
+const NO_RESPONSE: Parameters<AnyOutput["parseCompleteOutput"]>[1] = {
+  response: { id: "", modelId: "", timestamp: new Date(0) },
+  usage: {
+    inputTokens: undefined,
+    inputTokenDetails: { noCacheTokens: undefined, cacheReadTokens: undefined, cacheWriteTokens: undefined },
+    outputTokens: undefined,
+    outputTokenDetails: { textTokens: undefined, reasoningTokens: undefined },
+    totalTokens: undefined,
+  },
+  finishReason: "stop",
+};
+
+/** `Output.object({ … })` and its kind, and not a schema. */
+export function isAiSdkOutput(output: unknown): output is AnyOutput {
+  return typeof output === "object" && output !== null && "parseCompleteOutput" in output;
+}
+
+/**
+ * An output of the AI SDK as a schema; undefined for plain text. It keeps its schema to itself and only promises the JSON
+ * Schema, which is there a tick later: long before a run comes to its first turn.
+ */
+export function outputSchemaOf(output: AnyOutput): z.ZodType | undefined {
+  if (output.name === "text") return undefined;
+  const told: { [word: string]: unknown } = {};
+  void output.responseFormat.then(
+    (format) => {
+      const json = plainJson(format);
+      if (!isJsonObject(json)) return;
+      const { name, description, schema = {} } = json;
+      const { $schema: _, ...known } = isJsonObject(schema) ? schema : {};
+      if (name !== undefined) told.title = name;
+      if (description !== undefined) told.description = description;
+      Object.assign(told, known);
+    },
+    () => undefined,
+  );
+  return z
+    .unknown()
+    .register(z.globalRegistry, told)
+    .transform(async (value, context) => {
+      try {
+        return await output.parseCompleteOutput({ text: JSON.stringify(value) }, NO_RESPONSE);
+      } catch (error) {
+        context.addIssue({ code: "custom", message: describeSchemaError(causeOf(error)) });
+        return z.NEVER;
+      }
+    });
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Error ? (error.cause ?? error) : error;
+}

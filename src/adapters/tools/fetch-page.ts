@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { FinalFailure } from "../../core/errors.ts";
+import { type ToolCallContext, tool } from "../../engine/tool.ts";
+import { guardedFetch, NetworkRefusedError } from "../guarded-fetch.ts";
+import type { PageText } from "./page-text.ts";
+import { failureText, hostOf } from "./request-outcome.ts";
+import { beginningOf, contentTypeOf, decoded, isTextType, readAtMost } from "./response-text.ts";
+
+const MOST_BYTES = 2_000_000;
+const USUAL_CHARACTERS = 20_000;
+const MOST_CHARACTERS = 100_000;
+
+export type FetchedPage = {
+  readonly url: string;
+  /** Where a redirect led to, if one did. */
+  readonly redirectedTo?: string;
+  readonly title: string | null;
+  readonly text: string;
+  readonly note?: string;
+};
+
+/** Reading changes nothing, so a read that was cut off is simply made again. */
+export const fetchPage = tool({
+  name: "fetch_page",
+  description:
+    "Read a web page as text: headings begin with #, links are written as text [address]. JSON and plain text are given as they are. Long pages are cut; `note` says how to read on.",
+  inputSchema: z.object({
+    url: z.url({ protocol: /^https?$/ }).describe("An absolute http or https URL."),
+    maxCharacters: z
+      .int()
+      .min(1)
+      .max(MOST_CHARACTERS)
+      .optional()
+      .describe(`How much of the text to give at most; ${USUAL_CHARACTERS} unless said otherwise.`),
+    from: z.int().min(0).optional().describe("At which character of the text to begin, to read on."),
+  }),
+  effect: "read_only",
+  recovery: "repeat",
+  timeoutMs: 60_000,
+  urls: ({ url }) => [url],
+  execute: async ({ url, maxCharacters = USUAL_CHARACTERS, from = 0 }, call): Promise<FetchedPage> => {
+    const response = await get(url, call);
+    const { title, text, isWhole } = await contentOf(response, url);
+    const given = beginningOf(text, from, maxCharacters);
+    const notes = [
+      ...(isWhole ? [] : ["The page is too large: the rest of it was not read."]),
+      ...(given.rest > 0
+        ? [`${given.rest} more characters follow: read on with from ${text.length - given.rest}.`]
+        : []),
+    ];
+    return {
+      url,
+      ...(response.redirected ? { redirectedTo: response.url } : {}),
+      title,
+      text: given.text,
+      ...(notes.length > 0 ? { note: notes.join(" ") } : {}),
+    };
+  },
+});
+
+async function get(url: string, call: ToolCallContext): Promise<Response> {
+  const headers = { accept: "text/html, application/xhtml+xml, text/*, application/json, */*;q=0.1" };
+  let response: Response;
+  try {
+    response = await guardedFetch(call)(url, { headers });
+  } catch (error) {
+    if (NetworkRefusedError.isInstance(error)) throw new FinalFailure(error.message, {}, { cause: error });
+    throw new Error(`${hostOf(url)} gave no answer: ${failureText(error)}.`, { cause: error });
+  }
+  const { status } = response;
+  if (response.ok) return response;
+  await response.body?.cancel().catch(() => undefined);
+  const answer = `${hostOf(url)} answered ${status} for this page.`;
+  if (status >= 500 || status === 429 || status === 408) throw new Error(answer);
+  throw new FinalFailure(answer);
+}
+
+async function contentOf(response: Response, url: string): Promise<PageText & { readonly isWhole: boolean }> {
+  const { type, charset } = contentTypeOf(response);
+  const isHtml = type === "text/html" || type === "application/xhtml+xml";
+  if (!isHtml && type !== "" && !isTextType(type)) {
+    await response.body?.cancel().catch(() => undefined);
+    throw new FinalFailure(`What is at this address is ${type}, which is no text: it cannot be read.`);
+  }
+  const { bytes, isWhole, isBroken } = await readAtMost(response, MOST_BYTES);
+  if (isBroken) throw new Error(`The connection to ${hostOf(url)} broke in the middle of the page.`);
+  if (!isHtml) {
+    if (type === "" && bytes.includes(0))
+      throw new FinalFailure("What is at this address does not say what it is, and is no text.");
+    return { title: null, text: decoded(bytes, charset), isWhole };
+  }
+  // Loaded when it is needed: few processes read pages.
+  const { charsetIn, pageText } = await import("./page-text.ts");
+  const named = charset ?? charsetIn(decoded(bytes.subarray(0, 2_048), "latin1"));
+  const page = pageText(decoded(bytes, named), response.url === "" ? url : response.url);
+  return { ...page, isWhole: isWhole && page.isWhole };
+}

@@ -1,0 +1,206 @@
+import { z } from "zod";
+import { FinalFailure, WorkspaceError } from "../../core/errors.ts";
+import { type ToolCallContext, tool } from "../../engine/tool.ts";
+import type { ArtifactRecord } from "../../store/store.ts";
+import { globMatcher } from "./glob.ts";
+import {
+  listWorkspace,
+  MOST_FILE_BYTES,
+  readWorkspaceFile,
+  readWorkspaceText,
+  textOf,
+  workspaceName,
+} from "./workspace-files.ts";
+
+const MOST_READ_CHARACTERS = 50_000;
+const MOST_LISTED = 500;
+const MOST_MATCHES = 100;
+const MOST_LINE_CHARACTERS = 300;
+
+const path = z.string().min(1).describe("The path of the file inside the workspace, such as notes/plan.md.");
+const folder = z
+  .string()
+  .optional()
+  .describe("Only what is below this folder; the whole workspace unless said.");
+const pattern = z
+  .string()
+  .min(1)
+  .optional()
+  .describe('Only files whose path fits: "*.md" in any folder, "notes/**" all below notes, ? one character.');
+
+/** Reading changes nothing, so a read that was cut off is simply made again. */
+export const readFile = tool({
+  name: "read_file",
+  description: `Read a text file of the workspace, or some lines of it. At most ${MOST_READ_CHARACTERS} characters are given at once; \`next\` then says which line to go on from.`,
+  inputSchema: z.object({
+    path,
+    fromLine: z.int().min(1).optional().describe("The first line to read, counted from 1."),
+    toLine: z.int().min(1).optional().describe("The last line to read."),
+  }),
+  effect: "read_only",
+  recovery: "repeat",
+  execute: async ({ path: name, fromLine = 1, toLine }, call) => {
+    const lines = linesOf(await readWorkspaceText(call, name));
+    if (fromLine > Math.max(lines.length, 1) || (toLine !== undefined && toLine < fromLine))
+      throw new FinalFailure(
+        `There are no lines ${fromLine} to ${toLine ?? "the end"} in ${JSON.stringify(name)}: it has ${lines.length}.`,
+      );
+    const wanted = lines.slice(fromLine - 1, toLine);
+    const given = fitting(wanted);
+    const lastLine = fromLine - 1 + given.count;
+    return {
+      path: workspaceName(name),
+      text: given.text,
+      fromLine,
+      toLine: lastLine,
+      totalLines: lines.length,
+      ...(given.count < wanted.length ? { next: lastLine + 1 } : {}),
+      ...(given.cut > 0
+        ? { note: `Line ${lastLine} is longer: ${given.cut} characters of it were left out.` }
+        : {}),
+    };
+  },
+});
+
+/** A final line end ends the last line, and begins none. */
+function linesOf(text: string): readonly string[] {
+  if (text === "") return [];
+  return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
+}
+
+/** As many whole lines as may be given at once; of a line that is too long by itself, its beginning. */
+function fitting(lines: readonly string[]): {
+  readonly text: string;
+  readonly count: number;
+  readonly cut: number;
+} {
+  let length = 0;
+  const excess = lines.findIndex((line) => (length += line.length + 1) > MOST_READ_CHARACTERS + 1);
+  if (excess === 0) {
+    const text = (lines[0] ?? "").slice(0, MOST_READ_CHARACTERS).toWellFormed();
+    return { text, count: 1, cut: (lines[0] ?? "").length - text.length };
+  }
+  const count = excess === -1 ? lines.length : excess;
+  return { text: lines.slice(0, count).join("\n"), count, cut: 0 };
+}
+
+/**
+ * The bytes are kept in the store, and the file is a copy of them. Written again with the same bytes it is the same file, so a
+ * write that was cut off is made again. One after the other: of two writes to one file in a turn the second counts.
+ */
+export const writeFile = tool({
+  name: "write_file",
+  description:
+    "Write a text file into the workspace: all of it, in place of what was there. It is kept with the run. The result has its hash.",
+  inputSchema: z.object({ path, text: z.string().max(MOST_FILE_BYTES).describe("The whole content.") }),
+  effect: "local",
+  recovery: "repeat",
+  exclusive: true,
+  execute: async ({ path: name, text }, call) => keptFile(await keep(call, name, text.toWellFormed())),
+});
+
+/** Keeps an artifact under a name that a model has chosen: what is wrong with it is for the model to hear. */
+export async function keep(
+  call: ToolCallContext,
+  name: string,
+  content: Uint8Array | string,
+): Promise<ArtifactRecord> {
+  try {
+    return await call.artifact(workspaceName(name), content);
+  } catch (error) {
+    if (WorkspaceError.isInstance(error)) throw new FinalFailure(error.message, {}, { cause: error });
+    throw error;
+  }
+}
+
+export function keptFile({ name, size, hash }: ArtifactRecord) {
+  return { path: name, bytes: size, hash };
+}
+
+export const listFiles = tool({
+  name: "list_files",
+  description: `List the files of the workspace with their sizes in bytes, at most ${MOST_LISTED} at once.`,
+  inputSchema: z.object({ folder, pattern }),
+  effect: "read_only",
+  recovery: "repeat",
+  execute: async (wanted, call) => {
+    const { files, isWhole } = await filesFor(wanted, call);
+    const given = files.slice(0, MOST_LISTED).map(({ name, size }) => ({ path: name, bytes: size }));
+    const notes = [
+      ...(files.length > given.length ? [`${files.length - given.length} more files are not listed`] : []),
+      ...(isWhole ? [] : ["the workspace has too many files to look at all of them"]),
+    ];
+    return { files: given, ...noteOf(notes, "name a folder or a pattern") };
+  },
+});
+
+async function filesFor(
+  wanted: { readonly folder?: string | undefined; readonly pattern?: string | undefined },
+  call: ToolCallContext,
+) {
+  const { files, isWhole } = await listWorkspace(call, wanted.folder);
+  const fits = wanted.pattern === undefined ? () => true : globMatcher(wanted.pattern);
+  return { files: files.filter(({ name }) => fits(name)), isWhole };
+}
+
+function noteOf(notes: readonly string[], advice: string): { readonly note?: string } {
+  if (notes.length === 0) return {};
+  const said = notes.join("; ");
+  return { note: `${said.charAt(0).toUpperCase()}${said.slice(1)}: ${advice}.` };
+}
+
+/** A text and no regular expression: one that a model came up with could keep the whole process busy for hours. */
+export const searchFiles = tool({
+  name: "search_files",
+  description: `Look for a text in the files of the workspace, line by line. Each match is "path:line: the line", at most ${MOST_MATCHES}. The text is taken literally; it is no regular expression.`,
+  inputSchema: z.object({
+    text: z.string().min(1).describe("What to look for, within one line."),
+    matchCase: z.boolean().optional().describe("Whether A and a are different; not unless said."),
+    folder,
+    pattern,
+  }),
+  effect: "read_only",
+  recovery: "repeat",
+  execute: async ({ text, matchCase = false, ...wanted }, call) => {
+    const { files, isWhole } = await filesFor(wanted, call);
+    const searched = (line: string) => (matchCase ? line : line.toLowerCase());
+    const needle = searched(text);
+    const matches: string[] = [];
+    const skipped: string[] = [];
+    for (const { name, size } of files) {
+      call.signal.throwIfAborted();
+      const content = size > MOST_FILE_BYTES ? null : await textIn(call, name);
+      if (content === null) skipped.push(name);
+      linesOf(content ?? "").forEach((line, i) => {
+        if (searched(line).includes(needle)) matches.push(`${name}:${i + 1}: ${shortened(line)}`);
+      });
+      if (matches.length > MOST_MATCHES) break;
+    }
+    const notes = [
+      ...(matches.length > MOST_MATCHES ? [`there are more than ${MOST_MATCHES} matches`] : []),
+      ...(isWhole ? [] : ["not all files were searched"]),
+    ];
+    return {
+      matches: matches.slice(0, MOST_MATCHES),
+      ...noteOf(notes, "narrow it down with a longer text, a folder or a pattern"),
+      ...(skipped.length > 0 ? { notSearched: skipped.slice(0, 20) } : {}),
+    };
+  },
+});
+
+/** Null for what is no text, and for what is gone or locked by now: it is named among those not searched. */
+async function textIn(call: ToolCallContext, name: string): Promise<string | null> {
+  try {
+    return textOf(await readWorkspaceFile(call, name));
+  } catch (error) {
+    if (FinalFailure.isInstance(error)) return null;
+    throw error;
+  }
+}
+
+function shortened(line: string): string {
+  const plain = line.trim();
+  return plain.length > MOST_LINE_CHARACTERS
+    ? `${plain.slice(0, MOST_LINE_CHARACTERS)}…`.toWellFormed()
+    : plain;
+}

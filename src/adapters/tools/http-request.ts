@@ -1,0 +1,149 @@
+import { z } from "zod";
+import { NotApplied } from "../../core/errors.ts";
+import { redact } from "../../core/redaction.ts";
+import { type Tool, type ToolCallContext, tool } from "../../engine/tool.ts";
+import { guardedFetch } from "../guarded-fetch.ts";
+import { hidingSecrets, secretTexts } from "./hiding-secrets.ts";
+import { assertTaken, hostOf, requestOnce } from "./request-outcome.ts";
+import { beginningOf, contentTypeOf, decoded, isTextType, readAtMost } from "./response-text.ts";
+import { checkSettings, type SettingsOf } from "./settings.ts";
+
+const MOST_BYTES = 2_000_000;
+const MOST_CHARACTERS = 30_000;
+const MOST_SAID = 2_000;
+
+/** They belong to the connection, or say to which host it goes: a model has no say in that. */
+const NOT_TO_BE_SET =
+  /^(?:host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|proxy-.*)$/i;
+
+const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
+
+/** Nothing is changed by these, so whatever becomes of one, asking again is harmless. */
+function isSafe(method: (typeof METHODS)[number]): boolean {
+  return method === "GET" || method === "HEAD";
+}
+
+const input = z
+  .object({
+    method: z.enum(METHODS),
+    url: z.url({ protocol: /^https?$/ }).describe("An absolute http or https URL."),
+    headers: z
+      .record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "is no name of a header"), z.string())
+      .optional()
+      .describe("Headers to send. Credentials and the idempotency key are added where they are set up."),
+    body: z
+      .string()
+      .optional()
+      .describe("The body as text. It is sent as JSON if it is JSON, unless a content-type says otherwise."),
+  })
+  .refine(({ method, body }) => body === undefined || !isSafe(method), "GET and HEAD have no body")
+  .refine(
+    ({ headers = {} }) => !Object.keys(headers).some((name) => NOT_TO_BE_SET.test(name)),
+    "leave out headers of the connection, such as Host and Content-Length",
+  );
+
+type HttpInput = z.output<typeof input>;
+
+export type HttpAnswer = {
+  readonly status: number;
+  readonly headers: { readonly [name: string]: string };
+  readonly body: string;
+  readonly note?: string;
+};
+
+/**
+ * Any HTTP request. It counts as external whatever its method; a page is better read with `fetch_page`. Redirects are not
+ * followed: what a request that changes something would do at another address is for whoever asked to decide.
+ */
+export function httpRequest(given: SettingsOf<"http_request"> = {}): Tool<z.input<typeof input>, HttpAnswer> {
+  const { settings, secrets } = checkSettings("http_request", given);
+  const { keyed = false, idempotencyHeader = "Idempotency-Key" } = settings;
+  const credentials = byOrigin(settings.credentials ?? {});
+  const hidden = secretTexts([
+    ...secrets,
+    ...[...credentials.values()].flatMap((headers) => Object.values(headers)),
+  ]);
+  return tool({
+    name: "http_request",
+    description: `Make one HTTP request. Redirects are not followed: the answer then has a location. At most ${MOST_CHARACTERS} characters of the body are given. To read a web page, use fetch_page instead.`,
+    inputSchema: input,
+    effect: "external",
+    recovery: keyed ? "keyed" : "opaque",
+    timeoutMs: 60_000,
+    urls: ({ url }) => [url],
+    execute: hidingSecrets(hidden, async (wanted: HttpInput, call) => {
+      const known = credentials.get(new URL(wanted.url).origin);
+      const headers = headersOf(wanted, known, isSafe(wanted.method) ? null : idempotencyHeader, call);
+      const { method, url, body = null } = wanted;
+      const request = () => guardedFetch(call)(url, { method, headers, body, redirect: "manual" });
+      const response = await (isSafe(method) ? readOnce(url, request) : requestOnce(url, request));
+      const answer = await answerOf(response);
+      if (!isSafe(method)) assertTaken(url, response, answer.body.slice(0, MOST_SAID), keyed);
+      return redact(answer, new Set(), hidden) as HttpAnswer;
+    }),
+  });
+}
+
+async function readOnce(url: string, request: () => Promise<Response>): Promise<Response> {
+  try {
+    const response = await requestOnce(url, request);
+    if (response.status < 500 && response.status !== 429) return response;
+    await response.body?.cancel().catch(() => undefined);
+    throw new Error(`${hostOf(url)} answered ${response.status}.`);
+  } catch (error) {
+    throw new NotApplied(error instanceof Error ? error.message : String(error), {}, { cause: error });
+  }
+}
+
+function byOrigin(credentials: { readonly [url: string]: { readonly [name: string]: string } }) {
+  return new Map(Object.entries(credentials).map(([url, headers]) => [new URL(url).origin, headers]));
+}
+
+function headersOf(
+  { headers: wanted = {}, body }: HttpInput,
+  credentials: { readonly [name: string]: string } | undefined,
+  keyHeader: string | null,
+  call: ToolCallContext,
+): Headers {
+  const headers = new Headers(wanted);
+  if (body !== undefined && !headers.has("content-type"))
+    headers.set("content-type", isJsonText(body) ? "application/json" : "text/plain; charset=utf-8");
+  // Ids of the run go to services that whoever set the tool up knows, and to nobody else.
+  const known = credentials === undefined ? {} : { ...call.traceHeaders, ...credentials };
+  for (const [name, value] of Object.entries(known)) headers.set(name, value);
+  if (keyHeader !== null) headers.set(keyHeader, call.idempotencyKey);
+  return headers;
+}
+
+function isJsonText(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Of the headers of an answer, those that say something about it: the others are the connection's. */
+const TOLD_HEADERS =
+  /^(?:content-type|location|etag|last-modified|link|retry-after|x-request-id|x-ratelimit-.*)$/;
+
+async function answerOf(response: Response): Promise<HttpAnswer> {
+  const { bytes, isWhole, isBroken } = await readAtMost(response, MOST_BYTES);
+  const { type, charset } = contentTypeOf(response);
+  const headers = Object.fromEntries([...response.headers].filter(([name]) => TOLD_HEADERS.test(name)));
+  const isText = type === "" || isTextType(type);
+  const { text, rest } = beginningOf(isText ? decoded(bytes, charset) : "", 0, MOST_CHARACTERS);
+  const notes = [
+    ...(isText || bytes.length === 0 ? [] : [`The body is ${type}, which is no text: it is left out.`]),
+    ...(isBroken ? [`The connection broke after ${bytes.length} bytes of the body.`] : []),
+    ...(isWhole || isBroken ? [] : [`Only the first ${MOST_BYTES} bytes were read.`]),
+    ...(rest > 0 ? [`${rest} more characters of the body were left out.`] : []),
+  ];
+  return {
+    status: response.status,
+    headers,
+    body: text,
+    ...(notes.length > 0 ? { note: notes.join(" ") } : {}),
+  };
+}

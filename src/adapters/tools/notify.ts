@@ -1,0 +1,62 @@
+import { z } from "zod";
+import { FinalFailure, NeedsHuman } from "../../core/errors.ts";
+import { type Tool, tool } from "../../engine/tool.ts";
+import { guardedFetch } from "../guarded-fetch.ts";
+import { hidingSecrets, secretTexts } from "./hiding-secrets.ts";
+import { assertTaken, hostOf, requestOnce } from "./request-outcome.ts";
+import { decoded, readAtMost } from "./response-text.ts";
+import { checkSettings, type SettingsOf } from "./settings.ts";
+
+const MOST_SAID = 2_000;
+
+const input = z.object({ text: z.string().min(1).describe("What to tell, in a sentence or two.") });
+
+/**
+ * Tells a webhook, once for each text. It gets `{ "text": …, "runId": …, "idempotencyKey": … }`, and the key in the header
+ * `Idempotency-Key` as well, so that it can drop what comes twice.
+ */
+export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>, { delivered: true }> {
+  const { settings } = checkSettings("notify", given);
+  const { url, keyed = false, headers = {} } = settings;
+  // Whoever has the address of a webhook can write to it.
+  const hidden = secretTexts([url, new URL(url).pathname, ...Object.values(headers)]);
+  return tool({
+    name: "notify",
+    description:
+      "Tell people something through the webhook that is set up for it. The same text is sent once.",
+    inputSchema: input,
+    effect: "external",
+    recovery: keyed ? "keyed" : "opaque",
+    identity: ({ text }) => ({ text }),
+    dedupe: "effect",
+    timeoutMs: 30_000,
+    urls: () => [url],
+    execute: hidingSecrets(hidden, async ({ text }: z.output<typeof input>, call) => {
+      const { runId, idempotencyKey, traceHeaders } = call;
+      const response = await requestOnce(url, () =>
+        guardedFetch(call)(url, {
+          method: "POST",
+          headers: {
+            ...traceHeaders,
+            ...headers,
+            "content-type": "application/json",
+            "idempotency-key": idempotencyKey,
+          },
+          body: JSON.stringify({ text, runId, idempotencyKey }),
+          redirect: "manual",
+        }),
+      );
+      const { bytes } = await readAtMost(response, MOST_SAID);
+      const { status } = response;
+      if (status === 401 || status === 403)
+        throw new NeedsHuman(
+          "auth_failure",
+          `${hostOf(url)} answered ${status}: check the settings of notify.`,
+        );
+      if (status >= 300 && status < 400)
+        throw new FinalFailure(`${hostOf(url)} answered ${status}: the webhook has moved, change its url.`);
+      assertTaken(url, response, decoded(bytes, null), keyed);
+      return { delivered: true } as const;
+    }),
+  });
+}

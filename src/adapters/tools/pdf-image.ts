@@ -1,0 +1,104 @@
+import { inflateSync } from "node:zlib";
+
+const MOST_PIXEL_BYTES = 200_000_000;
+const PNG_SIGNATURE = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
+const INDEXED = 3;
+
+/** How many values a pixel has, and how many bits each may have, by the colour type of a PNG. */
+const COLOUR_TYPES: {
+  readonly [type: number]: { readonly channels: number; readonly bits: readonly number[] };
+} = {
+  0: { channels: 1, bits: [1, 2, 4, 8, 16] },
+  2: { channels: 3, bits: [8, 16] },
+  [INDEXED]: { channels: 1, bits: [1, 2, 4, 8] },
+  4: { channels: 2, bits: [8, 16] },
+  6: { channels: 4, bits: [8, 16] },
+};
+
+/** The bytes of a picture as a PDF can take them, or why it cannot. */
+export type PdfImage = { readonly bytes: Buffer } | { readonly problem: string };
+
+/**
+ * Looks at a picture before pdfkit does. That reads the pixels of a PNG later, in a callback, where anything unexpected would
+ * take the whole process down: so each row is looked at here, and only the parts that were are handed on.
+ */
+export function pdfImage(bytes: Buffer): PdfImage {
+  if (bytes[0] === 0xff && bytes[1] === 0xd8) return { bytes };
+  if (!bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return { problem: "it is neither PNG nor JPEG" };
+  const parts = pngParts(bytes);
+  const header = parts?.get("IHDR");
+  const data = parts?.get("IDAT");
+  if (parts === null || header?.length !== 13 || data === undefined)
+    return { problem: "its PNG cannot be read" };
+  const problem = headerProblem(header) ?? transparencyProblem(header, parts) ?? pixelProblem(header, data);
+  return problem === null ? { bytes: cleanPng(header, data, parts) } : { problem };
+}
+
+/** The parts by their names; those of one name in a row, as they belong together. Null where one is cut off. */
+function pngParts(bytes: Buffer): ReadonlyMap<string, Buffer> | null {
+  const parts = new Map<string, Buffer>();
+  for (let at = 8; at + 12 <= bytes.length; ) {
+    const length = bytes.readUInt32BE(at);
+    const name = bytes.toString("latin1", at + 4, at + 8);
+    if (at + 12 + length > bytes.length) return null;
+    if (name === "IEND") return parts;
+    const data = bytes.subarray(at + 8, at + 8 + length);
+    parts.set(name, Buffer.concat([parts.get(name) ?? Buffer.alloc(0), data]));
+    at += 12 + length;
+  }
+  return null;
+}
+
+function headerProblem(header: Buffer): string | null {
+  const colours = COLOUR_TYPES[header.readUInt8(9)];
+  if (colours === undefined || !colours.bits.includes(header.readUInt8(8))) return "its PNG cannot be read";
+  return header.readUInt8(12) === 0 ? null : "it is an interlaced PNG: save it without interlacing";
+}
+
+function transparencyProblem(header: Buffer, parts: ReadonlyMap<string, Buffer>): string | null {
+  if (header.readUInt8(9) !== INDEXED) return null;
+  const colours = parts.get("PLTE")?.length ?? 0;
+  if (colours === 0 || colours % 3 !== 0 || colours > 768) return "its PNG has no palette";
+  if (!parts.has("tRNS") || header.readUInt8(8) === 8) return null;
+  return "it is a PNG with a small palette and transparency: save it in full colour";
+}
+
+function pixelProblem(header: Buffer, data: Buffer): string | null {
+  const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)];
+  const channels = COLOUR_TYPES[header.readUInt8(9)]?.channels ?? 0;
+  const rowBytes = 1 + Math.ceil((width * channels * header.readUInt8(8)) / 8);
+  const expected = height * rowBytes;
+  if (expected === 0 || expected > MOST_PIXEL_BYTES) return `it has ${width} x ${height} pixels`;
+  try {
+    const rows = inflateSync(data, { maxOutputLength: expected + 1 });
+    if (rows.length !== expected) return "its PNG data does not fit its size";
+    // The first byte of a row says how it is written; there are five ways.
+    for (let at = 0; at < expected; at += rowBytes) if ((rows[at] ?? 5) > 4) return "its PNG data is broken";
+    return null;
+  } catch {
+    return "its PNG data is broken";
+  }
+}
+
+/** With what was looked at, and nothing else. The check sums are left out, since nobody reads them. */
+function cleanPng(header: Buffer, data: Buffer, parts: ReadonlyMap<string, Buffer>): Buffer {
+  const isIndexed = header.readUInt8(9) === INDEXED;
+  const kept = isIndexed ? ["PLTE", "tRNS"] : [];
+  const named = kept.flatMap((name) => {
+    const part = parts.get(name);
+    return part === undefined ? [] : [pngPart(name, part)];
+  });
+  return Buffer.concat([
+    PNG_SIGNATURE,
+    pngPart("IHDR", header),
+    ...named,
+    pngPart("IDAT", data),
+    pngPart("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+function pngPart(name: string, data: Buffer): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(data.length);
+  return Buffer.concat([length, Buffer.from(name, "latin1"), data, Buffer.alloc(4)]);
+}

@@ -1,0 +1,50 @@
+import { FinalFailure, NotApplied } from "../../core/errors.ts";
+import { causesOf, messageOf } from "../error-causes.ts";
+import { NetworkRefusedError } from "../guarded-fetch.ts";
+import { watchNetwork } from "../network-attempt.ts";
+import { readableText } from "../readable-text.ts";
+import { retryAfterMs } from "../retry-after.ts";
+
+/** Only the host: the rest of a URL may be a secret, and errors are stored. */
+export function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? "the server";
+}
+
+/**
+ * Makes a request that may change something. What failed before its headers went out has not happened and says so; of
+ * anything later nobody knows.
+ */
+export async function requestOnce(url: string, request: () => Promise<Response>): Promise<Response> {
+  return watchNetwork(async (attempt) => {
+    try {
+      return await request();
+    } catch (error) {
+      const why = failureText(error);
+      if (attempt.progress !== "sent")
+        throw new NotApplied(`Nothing was sent to ${hostOf(url)}: ${why}.`, {}, { cause: error });
+      throw new Error(`${hostOf(url)} gave no answer: ${why}.`, { cause: error });
+    }
+  });
+}
+
+/** What went wrong with a request, in a few words: `fetch failed` alone says nothing. */
+export function failureText(error: unknown): string {
+  if (NetworkRefusedError.isInstance(error)) return readableText(error.message);
+  const texts = [...causesOf(error)].map(messageOf).filter((text) => text !== "" && text !== "fetch failed");
+  return readableText(texts[0] ?? messageOf(error));
+}
+
+/**
+ * Throws for an answer that is a failure of a request that would have changed something. `said` is the beginning of what came
+ * with it.
+ */
+export function assertTaken(url: string, { status, headers }: Response, said: string, keyed: boolean): void {
+  if (status < 400) return;
+  const answer = `${hostOf(url)} answered ${status}${said.trim() === "" ? "" : `: ${readableText(said)}`}.`;
+  const asksToWait = retryAfterMs(Object.fromEntries(headers)) !== null;
+  if (status === 429 || (status === 503 && asksToWait)) throw new NotApplied(answer);
+  // Another try with the same key is still under way there: asked again, its outcome is the answer.
+  if (status === 409 && keyed) throw new Error(answer);
+  if (status < 500) throw new FinalFailure(answer, { applied: false });
+  throw new Error(`${answer} It may have happened all the same.`);
+}

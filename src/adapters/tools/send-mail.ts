@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import { z } from "zod";
+import { artifactNameProblem } from "../../core/artifact-name.ts";
+import { ConfigurationError, FinalFailure, NeedsHuman, NotApplied } from "../../core/errors.ts";
+import { type Tool, type ToolCallContext, tool } from "../../engine/tool.ts";
+import { readableText } from "../readable-text.ts";
+import { hidingSecrets, secretTexts } from "./hiding-secrets.ts";
+import { checkSettings, type SettingsOf } from "./settings.ts";
+import { DeliveryFailure, deliver, type SmtpServer } from "./smtp-delivery.ts";
+
+const addresses = z.union([z.email(), z.array(z.email()).min(1).max(100)]);
+
+const input = z.object({
+  to: addresses.describe("One address, or several."),
+  cc: addresses.optional(),
+  subject: z
+    .string()
+    .min(1)
+    .max(998)
+    .regex(/^[^\r\n]*$/, "use one line"),
+  text: z.string().min(1).describe("The mail as plain text."),
+  html: z.string().min(1).optional().describe("The same as HTML, where it is to look like something."),
+  attachments: z
+    .array(
+      z.object({
+        path: z
+          .string()
+          .min(1)
+          .describe("A file that the run has kept, by the path that write_file or render_pdf gave."),
+        hash: z
+          .string()
+          .regex(/^[0-9a-f]{64}$/)
+          .optional()
+          .describe(
+            "The hash that came with it: then exactly this content is sent, and a changed file is another mail.",
+          ),
+      }),
+    )
+    .max(20)
+    .optional(),
+});
+
+type MailInput = z.output<typeof input>;
+
+export type SentMail = { readonly messageId: string; readonly rejected?: readonly string[] };
+
+/** Says whether a mail with this Message-ID was sent: `null` where nobody can tell. */
+export type FindSent = (messageId: string, call: ToolCallContext) => Promise<boolean | null>;
+
+export type SendMailOptions = SettingsOf<"send_mail"> & { readonly findSent?: FindSent };
+
+/**
+ * Sends mail over SMTP. Mail has no keys: what is sent twice arrives twice. But each carries a Message-ID that is made from the
+ * call's key, so whoever can look into the sent mail gives a `findSent`, and a mail in doubt is looked for before a person is
+ * asked. The mail server is a matter of the settings: `allowedDomains` do not bind it.
+ *
+ * @example
+ * const send_mail = sendMail({ url: secret("smtps://me:password@mail.example.com"), from: "reports@example.com" });
+ */
+export function sendMail(options: SendMailOptions): Tool<z.input<typeof input>, SentMail> {
+  const { findSent, ...plain } = options;
+  const { settings, secrets } = checkSettings("send_mail", plain);
+  const server = serverOf(settings);
+  const hidden = secretTexts([...secrets, ...(server.auth === null ? [] : [server.auth.pass])]);
+  return tool({
+    name: "send_mail",
+    description: "Send one email, with files of the run attached. The same mail is sent once.",
+    inputSchema: input,
+    effect: "external",
+    recovery: findSent === undefined ? "opaque" : "reconcile",
+    // Not the text: the same to the same people is the same mail, however it is worded.
+    identity: ({ to, cc, subject, attachments = [] }) => ({
+      recipients: [...new Set([...listOf(to), ...listOf(cc)].map((each) => each.toLowerCase()))].sort(),
+      subject: subject.trim(),
+      attachments: attachments.map(({ path, hash }) => [path, hash ?? null]),
+    }),
+    timeoutMs: 120_000,
+    execute: hidingSecrets(hidden, (mail: MailInput, call) => send(mail, server, settings.from, call)),
+    ...(findSent === undefined
+      ? {}
+      : { reconcile: (_: MailInput, call: ToolCallContext) => lookUp(findSent, call) }),
+  });
+}
+
+function listOf(given: string | readonly string[] | undefined): readonly string[] {
+  if (given === undefined) return [];
+  return typeof given === "string" ? [given] : given;
+}
+
+async function send(
+  mail: MailInput,
+  server: SmtpServer,
+  from: string,
+  call: ToolCallContext,
+): Promise<SentMail> {
+  const attachments = await Promise.all((mail.attachments ?? []).map((each) => attachmentOf(each, call)));
+  const messageId = messageIdOf(call);
+  call.correlate(messageId);
+  const { to, cc, subject, text, html } = mail;
+  const composed = {
+    from,
+    to: [...listOf(to)],
+    cc: [...listOf(cc)],
+    subject,
+    text,
+    ...(html === undefined ? {} : { html }),
+    messageId: `<${messageId}>`,
+    attachments,
+    // What a model writes is never read as the name of a file or an address to fetch from.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+  try {
+    const { rejected } = await deliver(server, composed, call.signal);
+    return { messageId, ...(rejected.length > 0 ? { rejected } : {}) };
+  } catch (error) {
+    throw error instanceof DeliveryFailure ? meaningOf(error, server) : error;
+  }
+}
+
+/** The same key for every try of the call makes the same id, in whichever process it is made. */
+function messageIdOf({ idempotencyKey }: ToolCallContext): string {
+  return `${idempotencyKey}@pawl.invalid`;
+}
+
+async function attachmentOf(
+  { path, hash }: NonNullable<MailInput["attachments"]>[number],
+  call: ToolCallContext,
+): Promise<{ readonly filename: string; readonly content: Buffer }> {
+  const name = path.replace(/^(?:\.\/+)+/, "");
+  const bytes = artifactNameProblem(name) === null ? await call.readArtifact(name) : null;
+  if (bytes === null) throw unsent(`The run has kept no file ${JSON.stringify(path)}`);
+  const content = Buffer.from(bytes);
+  const actual = createHash("sha256").update(content).digest("hex");
+  if (hash !== undefined && hash !== actual)
+    throw unsent(`${JSON.stringify(path)} has another content by now (${actual})`);
+  return { filename: path.split("/").at(-1) ?? path, content };
+}
+
+function unsent(why: string): FinalFailure {
+  return new FinalFailure(`${why}: nothing was sent.`, { applied: false });
+}
+
+/** What a failure says about the mail: that it was not sent, that it will not be, or nothing. */
+function meaningOf(failure: DeliveryFailure, { host }: SmtpServer): Error {
+  const { answer, isAboutLogin, hasBegun } = failure;
+  const why = readableText(failure.message);
+  const cause = { cause: failure };
+  if (isAboutLogin && (answer === null || answer >= 500))
+    return new NeedsHuman(
+      "auth_failure",
+      `The mail server ${host} refuses the login: check its settings.`,
+      cause,
+    );
+  if (answer !== null && answer >= 500)
+    return new FinalFailure(`The mail server ${host} refused the mail: ${why}.`, { applied: false }, cause);
+  if (answer !== null && answer >= 400)
+    return new NotApplied(`The mail server ${host} did not take the mail for now: ${why}.`, {}, cause);
+  if (!hasBegun) return new NotApplied(`Nothing was sent to the mail server ${host}: ${why}.`, {}, cause);
+  return new Error(`The mail server ${host} did not say whether it took the mail: ${why}.`, cause);
+}
+
+async function lookUp(findSent: FindSent, call: ToolCallContext) {
+  const messageId = messageIdOf(call);
+  const found = await findSent(messageId, call);
+  if (found === null) return { status: "unknown" } as const;
+  if (!found) return { status: "absent" } as const;
+  call.correlate(messageId);
+  return { status: "done", result: { messageId } } as const;
+}
+
+function serverOf({
+  url,
+  host,
+  port,
+  secure = false,
+  user,
+  password,
+}: ReturnType<typeof checkSettings<"send_mail">>["settings"]): SmtpServer {
+  if (url !== undefined) return serverAt(url);
+  const auth = user === undefined || password === undefined ? null : { user, pass: password };
+  return { host: host ?? "", port, secure, ignoreTls: false, auth };
+}
+
+function serverAt(address: string): SmtpServer {
+  const url = URL.parse(address);
+  const login = url === null ? null : loginIn(url);
+  if (url === null || url.hostname === "" || login === null)
+    throw new ConfigurationError(
+      "The settings of send_mail cannot be used: its url cannot be read: write smtp://user:password@host:587, with %25 for %.",
+    );
+  return {
+    host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
+    port: url.port === "" ? undefined : Number(url.port),
+    secure: url.protocol === "smtps:",
+    // For a server on the same machine, whose certificate nobody has signed.
+    ignoreTls: url.searchParams.get("ignoreTLS") === "true",
+    auth: login.user === "" ? null : login,
+  };
+}
+
+/** Null where it is not well written. */
+function loginIn({ username, password }: URL): { readonly user: string; readonly pass: string } | null {
+  try {
+    return { user: decodeURIComponent(username), pass: decodeURIComponent(password) };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,151 @@
+import { constants } from "node:fs";
+import { lstat, open, opendir, realpath } from "node:fs/promises";
+import { join, relative, sep } from "node:path";
+import { artifactNameProblem, RUN_MARK } from "../../core/artifact-name.ts";
+import { FinalFailure } from "../../core/errors.ts";
+import type { ToolCallContext } from "../../engine/tool.ts";
+import { codeOf } from "../../store/guarded-folder.ts";
+
+// Reading in the folder of a run, for names that a model has chosen: none leads out of it, not by `..` and not by a symbolic
+// link, and no folder is made on the way.
+
+type InWorkspace = Pick<ToolCallContext, "workspace" | "readArtifact">;
+
+export const MOST_FILE_BYTES = 20_000_000;
+
+/** A name as people and models write it, in the one spelling that is kept: `./notes/a.txt` is `notes/a.txt`. */
+export function workspaceName(given: string): string {
+  const name = given.replace(/^(?:\.\/+)+/, "");
+  const problem = artifactNameProblem(name);
+  if (problem === null) return name;
+  throw new FinalFailure(`${shown(given)} cannot name a file of the workspace: ${problem}.`);
+}
+
+/** The bytes of a file; what was kept as an artifact is there even where its file is not. */
+export async function readWorkspaceFile(call: InWorkspace, given: string): Promise<Uint8Array> {
+  const name = workspaceName(given);
+  const bytes = (await bytesOfFile(call.workspace, name)) ?? (await call.readArtifact(name));
+  if (bytes === null)
+    throw new FinalFailure(
+      `There is no file ${shown(name)} in the workspace: list_files shows which there are.`,
+    );
+  return bytes;
+}
+
+async function bytesOfFile(workspace: string, name: string): Promise<Uint8Array | null> {
+  const place = await placeInside(workspace, name);
+  if (place === null) return null;
+  // Without waiting for a writer: something else than a file may stand there, a pipe for instance.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const file = await open(place, flags).catch((error: unknown) => {
+    if (codeOf(error) === "ENOENT") return null;
+    throw new FinalFailure(
+      `${shown(name)} cannot be read (${codeOf(error) ?? "unknown"}).`,
+      {},
+      { cause: error },
+    );
+  });
+  if (file === null) return null;
+  try {
+    const stats = await file.stat();
+    if (stats.isDirectory())
+      throw new FinalFailure(`${shown(name)} is a folder: list_files shows what is in it.`);
+    if (!stats.isFile()) throw new FinalFailure(`${shown(name)} is no ordinary file: it is not read.`);
+    const { size } = stats;
+    if (size > MOST_FILE_BYTES)
+      throw new FinalFailure(
+        `${shown(name)} has ${size} bytes, and ${MOST_FILE_BYTES} is the most that is read.`,
+      );
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Where it really is, links followed; null where there is nothing. What is outside of the workspace is refused. */
+async function placeInside(workspace: string, name: string): Promise<string | null> {
+  try {
+    const root = await realpath(workspace);
+    const place = await realpath(join(root, name));
+    const way = relative(root, place);
+    if (way !== ".." && !way.startsWith(`..${sep}`)) return place;
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
+    throw new FinalFailure(`${shown(name)} cannot be read (${code ?? "unknown"}).`, {}, { cause: error });
+  }
+  throw new FinalFailure(`${shown(name)} leads out of the workspace by a symbolic link: it is not read.`);
+}
+
+/** The text of a file. A BOM is no part of it. */
+export async function readWorkspaceText(call: InWorkspace, given: string): Promise<string> {
+  const text = textOf(await readWorkspaceFile(call, given));
+  if (text === null) throw new FinalFailure(`${shown(given)} is no text in UTF-8: only texts can be read.`);
+  return text;
+}
+
+/** Null where the bytes are no text. */
+export function textOf(bytes: Uint8Array): string | null {
+  if (bytes.includes(0)) return null;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+export type WorkspaceEntry = { readonly name: string; readonly size: number };
+
+/** More than anybody lists; a folder that holds more is looked at in parts. */
+const MOST_ENTRIES = 20_000;
+
+/** The files below a folder of the workspace, in the order of their names. Links are not followed, and not listed. */
+export async function listWorkspace(
+  { workspace }: Pick<ToolCallContext, "workspace">,
+  folder: string | undefined,
+): Promise<{ readonly files: readonly WorkspaceEntry[]; readonly isWhole: boolean }> {
+  const start = folderName(folder);
+  const place = await placeInside(workspace, start);
+  if (place === null) {
+    if (start === "") return { files: [], isWhole: true };
+    throw new FinalFailure(`There is no folder ${shown(start)} in the workspace.`);
+  }
+  if (!(await lstat(place)).isDirectory()) throw new FinalFailure(`${shown(start)} is no folder.`);
+  const files: WorkspaceEntry[] = [];
+  const waiting = [start];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (const entry of await entriesOf(join(workspace, next))) {
+      const name = next === "" ? entry.name : `${next}/${entry.name}`;
+      if (name === RUN_MARK) continue;
+      if (files.length + waiting.length >= MOST_ENTRIES) return { files: sorted(files), isWhole: false };
+      if (entry.isDirectory()) waiting.push(name);
+      else if (entry.isFile()) files.push({ name, size: (await lstat(join(workspace, name))).size });
+    }
+  }
+  return { files: sorted(files), isWhole: true };
+}
+
+function folderName(given: string | undefined): string {
+  const plain = (given ?? "").replace(/\/+$/, "");
+  return plain === "" || plain === "." ? "" : workspaceName(plain);
+}
+
+async function entriesOf(folder: string) {
+  const entries = [];
+  for await (const entry of await opendir(folder)) {
+    entries.push(entry);
+    if (entries.length > MOST_ENTRIES) break;
+  }
+  return entries;
+}
+
+function sorted(files: readonly WorkspaceEntry[]): readonly WorkspaceEntry[] {
+  return files.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+const MOST_SHOWN = 120;
+
+/** A name in a message: it may be anything that a model came up with. */
+function shown(name: string): string {
+  return JSON.stringify(name.length > MOST_SHOWN ? `${name.slice(0, MOST_SHOWN)}…` : name);
+}

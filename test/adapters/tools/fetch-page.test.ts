@@ -1,0 +1,185 @@
+import type { ServerResponse } from "node:http";
+import { describe, expect, it } from "vitest";
+import { fetchPage } from "../../../src/adapters/tools/index.ts";
+import { callTool, LOOPBACK, openService } from "./tool-fixture.ts";
+
+const html =
+  (body: string, head = "", type = "text/html; charset=utf-8") =>
+  (response: ServerResponse) =>
+    void response
+      .writeHead(200, { "content-type": type })
+      .end(`<!doctype html><html><head>${head}</head><body>${body}</body></html>`);
+
+const PAGE = `
+  <nav><a href="/">Home</a> <a href="/about">About</a></nav>
+  <script>alert("no")</script><style>p { color: red }</style>
+  <h1>Pawls</h1>
+  <p>A <b>pawl</b> is a catch; see <a href="/ratchet?x=1&amp;y=2">ratchets</a> &amp; <a href="https://example.com/gear">gears</a>.</p>
+  <h2>Kinds</h2>
+  <ul><li>hinged</li><li>sliding</li></ul>
+  <table><tr><th>Part</th><th>Count</th></tr><tr><td>tooth</td><td>12</td></tr></table>
+  <img src="/big.png" alt="a picture">
+`;
+
+describe("fetch_page", () => {
+  it("gives the text of a page with its headings and links, and without what is not read", async () => {
+    const service = await openService(html(PAGE, "<title>All about\n pawls &amp; more</title>"));
+    const { result, call } = await callTool(fetchPage, { url: `${service.url}/pawls` }, LOOPBACK);
+    const { title, text } = result as { title: string; text: string };
+    expect(title).toBe("All about pawls & more");
+    expect(text).toContain("# Pawls\n");
+    expect(text).toContain("## Kinds\n");
+    expect(text).toContain(
+      `A pawl is a catch; see ratchets [${service.url}/ratchet?x=1&y=2] & gears [https://example.com/gear].`,
+    );
+    expect(text).toMatch(/- hinged\n\s*- sliding/);
+    expect(text).toContain("Part | Count\ntooth | 12");
+    for (const unread of ["alert", "color", "About", "big.png"]) expect(text).not.toContain(unread);
+    expect([call.effect, call.recovery]).toEqual(["read_only", "repeat"]);
+    expect(service.seen[0]?.method).toBe("GET");
+  });
+
+  it("says where a redirect led to", async () => {
+    const service = await openService((response, { path }) =>
+      path === "/old"
+        ? void response.writeHead(302, { location: "/new" }).end()
+        : html('<p><a href="next">on</a></p>')(response),
+    );
+    const { result } = await callTool(fetchPage, { url: `${service.url}/old` }, LOOPBACK);
+    expect(result).toMatchObject({
+      url: `${service.url}/old`,
+      redirectedTo: `${service.url}/new`,
+      text: `on [${service.url}/next]`,
+    });
+  });
+
+  it("gives a long page in parts that together are the whole", async () => {
+    const words = Array.from({ length: 9_000 }, (_, i) => `wörd${i}`).join(" ");
+    const service = await openService(html(`<p>${words}</p>`));
+    const got: string[] = [];
+    for (let from: number | null = 0; from !== null && got.length < 10; ) {
+      const { result } = await callTool(fetchPage, { url: service.url, from }, LOOPBACK);
+      const { text, note = "" } = result as { text: string; note?: string };
+      expect(text.length).toBeLessThanOrEqual(20_000);
+      got.push(text);
+      const next = /read on with from (\d+)\.$/.exec(note)?.[1];
+      from = next === undefined ? null : Number(next);
+    }
+    expect(got.length).toBeGreaterThan(2);
+    expect(got.join("")).toBe(words);
+  });
+
+  it("reads no more than two megabytes, and says so", async () => {
+    const service = await openService((response) => {
+      response.writeHead(200, { "content-type": "text/plain" });
+      const more = () => {
+        while (!response.destroyed && response.write("e".repeat(65_536)));
+        if (!response.destroyed) response.once("drain", more);
+      };
+      more();
+    });
+    const { result } = await callTool(fetchPage, { url: service.url, maxCharacters: 10 }, LOOPBACK);
+    expect(result).toMatchObject({ text: "eeeeeeeeee" });
+    expect((result as { note: string }).note).toMatch(
+      /^The page is too large: the rest of it was not read\. 1999990 more characters follow/,
+    );
+  });
+
+  it.each([
+    ["application/json", '{"a":[1,2]}'],
+    ["application/ld+json; charset=utf-8", '{"@id":"x"}'],
+    ["text/plain", "<b>as it is</b>"],
+    ["text/markdown", "# as it is"],
+  ])("gives %s as it is", async (type, body) => {
+    const service = await openService(
+      (response) => void response.writeHead(200, { "content-type": type }).end(body),
+    );
+    const { result } = await callTool(fetchPage, { url: service.url }, LOOPBACK);
+    expect(result).toEqual({ url: service.url, title: null, text: body });
+  });
+
+  it.each([
+    ["by the server", "text/html; charset=iso-8859-1", ""],
+    ["by the page", "text/html", '<meta charset="iso-8859-1">'],
+    [
+      "by an older page",
+      "text/html",
+      '<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1">',
+    ],
+  ])("reads the encoding that is named %s", async (_who, type, head) => {
+    const page = Buffer.from(
+      `<html><head>${head}</head><body><p>Gr\u00fc\u00dfe</p></body></html>`,
+      "latin1",
+    );
+    const service = await openService(
+      (response) => void response.writeHead(200, { "content-type": type }).end(page),
+    );
+    const { result } = await callTool(fetchPage, { url: service.url }, LOOPBACK);
+    expect(result).toMatchObject({ text: "Grüße" });
+  });
+
+  it("refuses what is no text", async () => {
+    const service = await openService(
+      (response) => void response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-1.7"),
+    );
+    const { result, call } = await callTool(fetchPage, { url: service.url }, LOOPBACK);
+    expect(result).toBe("What is at this address is application/pdf, which is no text: it cannot be read.");
+    expect(call.attempt).toBe(1);
+  });
+
+  it("reads no more tags than it can in good time, and says so", async () => {
+    const service = await openService(html("<b>x</b>".repeat(50_000)));
+    const { result } = await callTool(fetchPage, { url: service.url, maxCharacters: 1 }, LOOPBACK);
+    expect((result as { note: string }).note).toMatch(
+      /^The page is too large: the rest of it was not read\./,
+    );
+  });
+
+  it("is not brought down by a page that is nested without end", async () => {
+    const service = await openService(html(`${"<div>".repeat(50_000)}deep`));
+    const { call } = await callTool(fetchPage, { url: service.url }, LOOPBACK);
+    expect(call.status).toBe("succeeded");
+  });
+
+  it.each([404, 403, 410])("does not ask again after %i", async (status) => {
+    const service = await openService((response) => void response.writeHead(status).end());
+    const { call, result } = await callTool(fetchPage, { url: service.url }, LOOPBACK);
+    expect([call.status, call.attempt, service.seen.length]).toEqual(["failed", 1, 1]);
+    expect(result).toBe(`${service.host} answered ${status} for this page.`);
+  });
+
+  it.each([
+    ["500", (response: ServerResponse) => void response.writeHead(500).end()],
+    ["429", (response: ServerResponse) => void response.writeHead(429).end()],
+    ["a connection that breaks", (response: ServerResponse) => void response.destroy()],
+    [
+      "a page that breaks off",
+      (response: ServerResponse) => {
+        response.writeHead(200, { "content-type": "text/plain", "content-length": "99" });
+        response.write("half", () => response.destroy());
+      },
+    ],
+  ])("asks again after %s", async (_what, fail) => {
+    const service = await openService((response, _request, n) =>
+      n === 1 ? fail(response) : html("<p>there</p>")(response),
+    );
+    const { call, result } = await callTool(fetchPage, { url: service.url }, LOOPBACK);
+    expect([call.status, call.attempt]).toEqual(["succeeded", 2]);
+    expect(result).toMatchObject({ text: "there" });
+  });
+
+  it("keeps to where the run may connect to, by a redirect too", async () => {
+    const inner = await openService(html("<p>private</p>"));
+    const outer = await openService(
+      (response) => void response.writeHead(302, { location: inner.url }).end(),
+    );
+    const only = { constraints: { allowedDomains: [outer.host] } };
+    const { result, call } = await callTool(fetchPage, { url: outer.url }, only);
+    expect([call.status, call.attempt]).toEqual(["failed", 1]);
+    expect(result).toMatch(/^Refused to follow a redirect to/);
+    expect(inner.seen).toHaveLength(0);
+    const refused = await callTool(fetchPage, { url: inner.url });
+    expect(refused.call.status).not.toBe("succeeded");
+    expect(inner.seen).toHaveLength(0);
+  });
+});

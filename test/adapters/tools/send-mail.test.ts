@@ -1,0 +1,230 @@
+import { createHash } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { type SendMailOptions, sendMail, writeFile } from "../../../src/adapters/tools/index.ts";
+import { secret } from "../../../src/index.ts";
+import { asking, jumpingClock, lightsOut, runnerOf, timedStore } from "../../engine/call-fixture.ts";
+import { closedPort, type MailServer, openMailServer } from "./mail-server.ts";
+import { callTool, callTools, temporaryFolder } from "./tool-fixture.ts";
+
+const MAIL = { to: "ann@example.org", subject: "Report", text: "Here it is." };
+const FROM = "Reports <reports@example.com>";
+
+const mailTool = (server: Pick<MailServer, "port">, more: Partial<SendMailOptions> = {}) =>
+  sendMail({ url: `smtp://127.0.0.1:${server.port}`, from: FROM, ...more });
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
+
+describe("send_mail", () => {
+  it("sends one mail whose Message-ID is made of the key", async () => {
+    const server = await openMailServer();
+    const { result, call } = await callTool(mailTool(server), { ...MAIL, cc: ["bob@example.org"] });
+
+    const id = `${call.idempotencyKey}@pawl.invalid`;
+    expect(result).toEqual({ messageId: id });
+    expect([call.effect, call.recovery, call.receipt?.correlationId]).toEqual(["external", "opaque", id]);
+    expect(server.accepted).toHaveLength(1);
+    const [mail = ""] = server.accepted;
+    for (const line of [
+      `Message-ID: <${id}>`,
+      "From: Reports <reports@example.com>",
+      "To: ann@example.org",
+      "Cc: bob@example.org",
+      "Subject: Report",
+    ])
+      expect(mail.replace(/\r\n[ \t]+/g, " ")).toContain(line);
+    expect(mail).toContain("Here it is.");
+  });
+
+  it("attaches what the run has kept, and takes a changed file for another mail", async () => {
+    const server = await openMailServer();
+    const attached = (text: string) => ({
+      ...MAIL,
+      attachments: [{ path: "out/report.md", hash: sha256(text) }],
+    });
+    const { results, calls } = await callTools({ write_file: writeFile, send_mail: mailTool(server) }, [
+      [["write_file", { path: "out/report.md", text: "first" }]],
+      [["send_mail", attached("first")]],
+      [["send_mail", { ...attached("first"), text: "The same in other words." }]],
+      [["write_file", { path: "out/report.md", text: "second" }]],
+      [["send_mail", attached("second")]],
+    ]);
+    expect(calls.map(({ status }) => status)).toEqual([
+      "succeeded",
+      "succeeded",
+      "deduplicated",
+      "succeeded",
+      "succeeded",
+    ]);
+    expect(results[2]).toEqual(results[1]);
+    expect(server.accepted).toHaveLength(2);
+    expect(server.accepted[1]).toContain(Buffer.from("second").toString("base64"));
+    expect(server.accepted[1]).toMatch(/filename="?report\.md/);
+  });
+
+  it("sends nothing where the file is not there, or is another by now", async () => {
+    const server = await openMailServer();
+    const { results, calls } = await callTools({ write_file: writeFile, send_mail: mailTool(server) }, [
+      [["write_file", { path: "a.txt", text: "now" }]],
+      [["send_mail", { ...MAIL, attachments: [{ path: "none.pdf" }] }]],
+      [["send_mail", { ...MAIL, attachments: [{ path: "a.txt", hash: sha256("then") }] }]],
+    ]);
+    expect(results[1]).toBe('The run has kept no file "none.pdf": nothing was sent.');
+    expect(results[2]).toMatch(/^"a.txt" has another content by now/);
+    expect(calls.map(({ receipt }) => receipt?.uncertain)).toEqual([false, false, false]);
+    expect(server.visits()).toBe(0);
+  });
+
+  it.each([
+    ["two lines in the subject", { ...MAIL, subject: "A\r\nBcc: eve@example.org" }],
+    ["what is no address", { ...MAIL, to: "ann@example.org, eve@example.org" }],
+    ["a name with a line end in it", { ...MAIL, to: ["x\r\nBcc: eve@example.org <a@b.org>"] }],
+  ])("refuses %s before anything is sent", async (_what, input) => {
+    const server = await openMailServer();
+    const { calls } = await callTool(mailTool(server), input);
+    expect(calls[0]?.receipt?.errorCode).toBe("invalid_input");
+    expect(server.visits()).toBe(0);
+  });
+
+  it("names the recipients that were refused while others were not", async () => {
+    const server = await openMailServer({ refuse: { to: 550 }, times: 1 });
+    const { result } = await callTool(mailTool(server), {
+      ...MAIL,
+      to: ["gone@example.org", "ann@example.org"],
+    });
+    expect(result).toMatchObject({ rejected: ["gone@example.org"] });
+    expect(server.accepted).toHaveLength(1);
+  });
+});
+
+describe("a mail that fails", () => {
+  it("because nobody listens has not happened, and is tried again", async () => {
+    const port = await closedPort();
+    const { call, result } = await callTool(mailTool({ port }), MAIL);
+    expect([call.status, call.receipt?.uncertain, call.receipt?.errorCode]).toEqual([
+      "failed",
+      false,
+      "not_applied",
+    ]);
+    expect(call.attempt).toBeGreaterThan(1);
+    expect(result).toMatch(/^Nothing was sent to the mail server 127\.0\.0\.1: /);
+  });
+
+  it.each([
+    ["refused at the greeting for now", { refuse: { connect: 421 }, times: 1 }],
+    ["cut off at the greeting", { cut: "greeting", times: 1 }],
+    ["cut off before the mail", { cut: "from", times: 1 }],
+    ["asked to wait at the sender", { refuse: { from: 451 }, times: 1 }],
+    ["asked to wait at the recipient", { refuse: { to: 450 }, times: 1 }],
+    ["asked to wait after the mail", { refuse: { data: 452 }, times: 1 }],
+  ] as const)("%s is tried again, and arrives once", async (_what, trouble) => {
+    const server = await openMailServer(trouble);
+    const { call } = await callTool(mailTool(server), MAIL);
+    expect([call.status, call.attempt]).toEqual(["succeeded", 2]);
+    expect(server.accepted).toHaveLength(1);
+    expect(server.visits()).toBe(2);
+  });
+
+  it.each([
+    ["at the greeting", { refuse: { connect: 554 } }],
+    ["at the recipient", { refuse: { to: 550 } }],
+    ["after the mail", { refuse: { data: 554 } }],
+  ] as const)("refused for good %s is not tried again", async (_what, trouble) => {
+    const server = await openMailServer(trouble);
+    const { call, result } = await callTool(mailTool(server), MAIL);
+    expect([call.status, call.attempt, server.visits()]).toEqual(["failed", 1, 1]);
+    expect(result).toMatch(/^The mail server 127\.0\.0\.1 refused the mail: .*no (connect|to|data)/);
+    expect(server.accepted).toHaveLength(0);
+  });
+
+  it("cut off after the server took it is not sent again: it may have arrived, and it has", async () => {
+    const server = await openMailServer({ cut: "accepted", times: 1 });
+    const { call, result } = await callTool(mailTool(server), MAIL);
+    expect([call.status, call.attempt, call.receipt?.uncertain]).toEqual(["failed", 1, true]);
+    expect(result).toMatch(/^The mail server 127\.0\.0\.1 did not say whether it took the mail/);
+    expect([server.accepted.length, server.visits()]).toEqual([1, 1]);
+  });
+
+  it("for its password waits for a person, who is not told the password", async () => {
+    const server = await openMailServer({ password: "right-password" });
+    const url = `smtp://robot:wrong-password@127.0.0.1:${server.port}`;
+    const { store, status } = await callTool(sendMail({ url: secret(url), from: FROM }), MAIL);
+    expect(status).toBe("waiting");
+    const [wait] = await store.listWaits("r-1");
+    expect(wait).toMatchObject({ kind: "escalation", status: "open" });
+    expect(JSON.stringify([wait, await store.listToolCallTries("r-1")])).toContain("refuses the login");
+    expect(JSON.stringify([wait, await store.listToolCallTries("r-1")])).not.toContain("wrong-password");
+    expect(server.accepted).toHaveLength(0);
+  });
+
+  it("because the server wants a login and there is none waits for a person", async () => {
+    const server = await openMailServer({ password: "right-password" });
+    const { status } = await callTool(mailTool(server), MAIL);
+    expect(status).toBe("waiting");
+  });
+
+  it("for a login that cannot be checked just now is tried again", async () => {
+    const server = await openMailServer({ password: "right-password", refuse: { auth: 454 }, times: 1 });
+    const login = {
+      host: "127.0.0.1",
+      port: server.port,
+      user: "robot",
+      password: "right-password",
+      from: FROM,
+    };
+    const { call } = await callTool(sendMail(login), MAIL);
+    expect([call.status, call.attempt, server.accepted.length]).toEqual(["succeeded", 2, 1]);
+  });
+});
+
+describe("a mail in doubt", () => {
+  /** A run that dies right after the mail was sent, and the one that goes on with it. */
+  async function crashAfterSending(more: Partial<SendMailOptions>, server: MailServer) {
+    const clock = jumpingClock();
+    const store = await timedStore(clock);
+    const options = { clock, workspaceRoot: temporaryFolder() };
+    const runner = (probe = {}) =>
+      runnerOf(store, { send_mail: mailTool(server, more) }, [asking(["send_mail", MAIL])], {
+        ...options,
+        ...probe,
+      }).runner;
+    await runner({ probe: lightsOut("tool:executed") })
+      .run("Go", { runId: "r-1" })
+      .catch(() => undefined);
+    expect(server.accepted).toHaveLength(1);
+    const { status } = await runner().resume("r-1");
+    return { status, calls: await store.listToolCalls("r-1") };
+  }
+
+  it("is put before a person where nobody can look for it", async () => {
+    const server = await openMailServer();
+    const { status, calls } = await crashAfterSending({}, server);
+    expect([status, calls[0]?.status]).toEqual(["waiting", "in_doubt"]);
+    expect(server.accepted).toHaveLength(1);
+  });
+
+  it("is looked for by its Message-ID where somebody can, and not sent again", async () => {
+    const server = await openMailServer();
+    const asked: string[] = [];
+    const findSent = async (messageId: string) => {
+      asked.push(messageId);
+      return server.accepted.some((mail) => mail.includes(`<${messageId}>`));
+    };
+    const { status, calls } = await crashAfterSending({ findSent }, server);
+    expect([status, calls[0]?.status, calls[0]?.recovery]).toEqual(["succeeded", "succeeded", "reconcile"]);
+    expect(asked).toEqual([`${calls[0]?.idempotencyKey}@pawl.invalid`]);
+    expect(server.accepted).toHaveLength(1);
+  });
+
+  it("is put before a person where looking tells nothing", async () => {
+    const server = await openMailServer();
+    const { status } = await crashAfterSending({ findSent: async () => null }, server);
+    expect([status, server.accepted.length]).toEqual(["waiting", 1]);
+  });
+
+  it("cut off after the server took it is looked for at once", async () => {
+    const server = await openMailServer({ cut: "accepted", times: 1 });
+    const findSent = async (messageId: string) => server.accepted.some((mail) => mail.includes(messageId));
+    const { call } = await callTool(mailTool(server, { findSent }), MAIL);
+    expect([call.status, server.accepted.length, server.visits()]).toEqual(["succeeded", 1, 1]);
+  });
+});
