@@ -1,5 +1,6 @@
 export { type AgentOptions, agent } from "./adapters/agent.ts";
 export { guardedFetch, NetworkRefusedError } from "./adapters/guarded-fetch.ts";
+export type { Blueprint } from "./core/blueprint.ts";
 export type { CompletedTurn, Completion } from "./core/completion.ts";
 export {
   AlreadySettledError,

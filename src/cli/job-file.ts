@@ -2,7 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { LineCounter } from "yaml";
 import { PawlError } from "../core/errors.ts";
-import { parseRunSpec, type RunSpec } from "../core/run-spec.ts";
+import { type KnownTools, parseRunSpec, type RunSpec } from "../core/run-spec.ts";
 import { pathText, type SpecPath } from "../core/run-spec-field.ts";
 import { readJson } from "./job-file-json.ts";
 import { type JobText, offsetOf, type Place, type TextMistake } from "./job-file-text.ts";
@@ -36,11 +36,12 @@ const FORMATS: ReadonlyMap<string, JobFormat> = new Map([
 const MOST_BYTES = 1024 * 1024;
 
 /**
- * Reads a job file, YAML or JSON by its name.
+ * Reads a job file, YAML or JSON by its name. The tools that its blueprint names are checked where `tools` says which ones
+ * there are.
  *
  * @throws JobFileError that lists every mistake, `job.yaml:12:5  budgets.max_steps: …`.
  */
-export async function readJobFile(path: string): Promise<JobFile> {
+export async function readJobFile(path: string, tools: KnownTools | null = null): Promise<JobFile> {
   const format = FORMATS.get(extname(path).toLowerCase());
   if (format === undefined) {
     throw wholeFile(path, `${path} is no job file: give one whose name ends in .yaml, .yml or .json.`);
@@ -52,11 +53,16 @@ export async function readJobFile(path: string): Promise<JobFile> {
   } catch {
     throw wholeFile(path, `${path} is not UTF-8 text: save it as UTF-8.`);
   }
-  return parseJob(text, format, path);
+  return parseJob(text, format, path, tools);
 }
 
 /** Reads the text of a job file; `fileName` is what its mistakes are told with. */
-export function parseJob(text: string, format: JobFormat, fileName: string): JobFile {
+export function parseJob(
+  text: string,
+  format: JobFormat,
+  fileName: string,
+  tools: KnownTools | null = null,
+): JobFile {
   if (text.startsWith("\ufeff")) {
     throw wholeFile(fileName, `${fileName} begins with a byte order mark: save it as UTF-8 without one.`);
   }
@@ -65,7 +71,7 @@ export function parseJob(text: string, format: JobFormat, fileName: string): Job
   if (job === null || (job.readable && format === "yaml" && job.value === null)) {
     throw wholeFile(fileName, `${fileName} is empty: write at least an objective.`);
   }
-  const { spec, mistakes } = specOf(job);
+  const { spec, mistakes } = specOf(job, tools);
   if (spec === null || mistakes.length > 0) throw withMistakes(fileName, text, mistakes);
   return { path: fileName, spec };
 }
@@ -77,9 +83,12 @@ function isBlank(text: string, format: JobFormat): boolean {
 }
 
 /** Mistakes of the text and of what it says, together; a text that cannot be read says nothing. */
-function specOf(job: JobText): { readonly spec: RunSpec | null; readonly mistakes: readonly TextMistake[] } {
+function specOf(
+  job: JobText,
+  tools: KnownTools | null,
+): { readonly spec: RunSpec | null; readonly mistakes: readonly TextMistake[] } {
   if (!job.readable) return { spec: null, mistakes: job.mistakes };
-  const parsed = parseRunSpec(job.value);
+  const parsed = parseRunSpec(job.value, tools);
   const told = new Set(job.mistakes.map(({ path }) => pathText(path)));
   const wrong = (parsed.ok ? [] : parsed.problems)
     .filter(({ path }) => !told.has(pathText(path)))

@@ -5,6 +5,8 @@ import { nearestName } from "../core/run-spec-spelling.ts";
 import type { Agent } from "../engine/agent.ts";
 import { rootOf } from "../engine/pipeline-root.ts";
 import { isAgentStep, type StepNode } from "../engine/step.ts";
+import type { RunRecord } from "../store/store.ts";
+import type { CliContext } from "./cli-context.ts";
 import type { LoadedConfig } from "./config-file.ts";
 import { readJobFile } from "./job-file.ts";
 
@@ -17,15 +19,42 @@ export type RunTarget = {
 
 const JOB_EXTENSIONS = [".yaml", ".yml", ".json"];
 
+type Surroundings = Pick<CliContext, "cwd" | "env">;
+
 /** A name from the configuration; or a job file, told by its ending or its slash. */
-export async function findTarget(cwd: string, loaded: LoadedConfig, word: string): Promise<RunTarget> {
+export async function findTarget(
+  surroundings: Surroundings,
+  loaded: LoadedConfig,
+  word: string,
+): Promise<RunTarget> {
   const isFile = JOB_EXTENSIONS.includes(extname(word).toLowerCase()) || /[/\\]/.test(word);
   if (!isFile) return { pipeline: pipelineNamed(loaded, word), spec: null };
-  const { spec } = await readJobFile(resolve(cwd, word));
+  // Loaded when they are needed: every command would take longer to start otherwise.
+  const { knownTools } = await import("./blueprint-tools.ts");
+  const tools = knownTools(loaded.config, surroundings.env);
+  const { spec: written, path } = await readJobFile(resolve(surroundings.cwd, word), tools);
+  const spec = { ...written, budgets: withDefaults(written.budgets, loaded.config.budgets ?? {}) };
+  if (typeof spec.pipeline === "object" && spec.pipeline !== null) {
+    const { keepFolders, pipelineOf } = await import("./blueprint-parts.ts");
+    const blueprint = keepFolders(surroundings, loaded, path, spec.pipeline);
+    const pipeline = await pipelineOf(surroundings, loaded, blueprint);
+    return { pipeline, spec: { ...spec, pipeline: blueprint } };
+  }
   const pipeline = spec.pipeline === null ? onlyPipeline(loaded, word) : pipelineNamed(loaded, spec.pipeline);
-  const budgets = withDefaults(spec.budgets, loaded.config.budgets ?? {});
   // A run is found again by the name of its pipeline, whatever the configuration calls it.
-  return { pipeline, spec: { ...spec, pipeline: pipeline.name, budgets } };
+  return { pipeline, spec: { ...spec, pipeline: pipeline.name } };
+}
+
+/** The pipeline that a run is of: the one that is written down in its contract, or else one of the configuration. */
+export async function pipelineOfRun(
+  surroundings: Surroundings,
+  loaded: LoadedConfig,
+  { spec, pipeline: name }: Pick<RunRecord, "spec" | "pipeline">,
+): Promise<Agent | StepNode> {
+  const written = spec?.pipeline ?? null;
+  if (typeof written !== "object" || written === null) return pipelineNamed(loaded, name);
+  const { pipelineOf } = await import("./blueprint-parts.ts");
+  return pipelineOf(surroundings, loaded, written);
 }
 
 /** By its key in the configuration, or by the name that it has itself, which is what a run keeps. */

@@ -15,6 +15,16 @@ export type SpecProblem = { readonly path: SpecPath; readonly message: string };
 export type Reading = {
   readonly report: (path: SpecPath, message: string) => void;
   readonly placeOf: (name: string) => string | null;
+  /** What the whole RunSpec was read from. */
+  readonly whole: unknown;
+  /** The tools that there are beside those of MCP servers; null where nobody knows. */
+  readonly tools: KnownTools | null;
+};
+
+/** The tools that a blueprint may name, and what is wrong with the settings that it gives one of them. */
+export type KnownTools = {
+  readonly names: readonly string[];
+  readonly settingsProblems: (tool: string, settings: JsonObject) => readonly SpecProblem[];
 };
 
 /** One field of a RunSpec: its help, its JSON Schema and how it is read, from one place. */
@@ -130,11 +140,12 @@ function check<T>({ schema, must, why }: Rule<T>, value: unknown): Checked<T> {
     : { ok: false, message: `cannot be ${shown(value)}: ${reason}.` };
 }
 
-/** An object of fields, each in camelCase or snake_case. `ignored` names may be there and say nothing. */
+/** An object of fields, each in camelCase or snake_case. `ignored` names may be there and say nothing; `what` it is, for people. */
 export function objectOf<T extends object>(
   fields: Fields<T>,
   description: string,
   ignored: { readonly [name: string]: JsonObject } = {},
+  what = "a RunSpec",
 ): Field<T> {
   const all = Object.entries<Field<unknown>>(fields);
   const spellings = new Map(all.flatMap(([name]) => [name, snakeCase(name)].map((each) => [each, name])));
@@ -168,7 +179,7 @@ export function objectOf<T extends object>(
         const key = written.get(name);
         if (key !== undefined) return field.read(value[key], [...path, key], reading);
         if (field.absent === null) {
-          reading.report([...path, name], "is missing: a RunSpec cannot do without it.");
+          reading.report([...path, name], `is missing: ${what} cannot do without it.`);
         }
         return field.absent?.value;
       });
@@ -233,7 +244,11 @@ export function placesOf(fields: Field<unknown>["fields"], prefix = ""): Readonl
   );
 }
 
-function described(schema: JsonObject, description: string, absent: Field<unknown>["absent"]): JsonObject {
+export function described(
+  schema: JsonObject,
+  description: string,
+  absent: Field<unknown>["absent"],
+): JsonObject {
   // What is absent is JSON here: it is the value of a field of a RunSpec.
   return { description, ...schema, ...(absent === null ? {} : { default: absent.value as Json }) };
 }
@@ -260,7 +275,7 @@ function pathOf(text: string): SpecPath {
 const MOST_SHOWN = 60;
 
 /** A value as a message shows it: short, and in one line. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (typeof value === "string") {
     return value.length > MOST_SHOWN
       ? `a text of ${value.length} characters`

@@ -1,4 +1,5 @@
-import type { Json } from "./json.ts";
+import type { Blueprint } from "./blueprint.ts";
+import type { Json, JsonObject } from "./json.ts";
 import type { RunSpec } from "./run-spec.ts";
 
 type Parts<T> = { readonly [K in keyof T]?: T[K] };
@@ -7,7 +8,7 @@ type Parts<T> = { readonly [K in keyof T]?: T[K] };
 export type RunSpecInput =
   | {
       readonly objective: string;
-      readonly pipeline?: string | null;
+      readonly pipeline?: string | Blueprint | JsonObject | null;
       readonly input?: Json;
       readonly constraints?: Parts<RunSpec["constraints"]>;
       readonly budgets?: Parts<RunSpec["budgets"]>;

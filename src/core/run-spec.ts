@@ -1,3 +1,5 @@
+import { BLUEPRINT, BLUEPRINT_DEFINITIONS, type Blueprint } from "./blueprint.ts";
+import { checkReferences } from "./blueprint-references.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import { ConfigurationError } from "./errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
@@ -6,10 +8,12 @@ import {
   anything,
   type Field,
   findNotJson,
+  type KnownTools,
   listOf,
   objectOf,
   pathText,
   placesOf,
+  type Reading,
   type SpecPath,
   type SpecProblem,
   single,
@@ -29,7 +33,7 @@ import {
   YES_OR_NO,
 } from "./run-spec-rules.ts";
 
-export type { SpecProblem } from "./run-spec-field.ts";
+export type { KnownTools, SpecProblem } from "./run-spec-field.ts";
 
 /**
  * The contract of a run: what is to be done, within which limits, and when a person is asked. It never changes for as
@@ -37,8 +41,8 @@ export type { SpecProblem } from "./run-spec-field.ts";
  */
 export type RunSpec = {
   readonly objective: string;
-  /** The name of the pipeline that does it; null where whoever starts the run says so. */
-  readonly pipeline: string | null;
+  /** The pipeline that does it, by its name or written down here; null where whoever starts the run says so. */
+  readonly pipeline: string | Blueprint | null;
   /** What the pipeline is given; null when absent. */
   readonly input: Json;
   readonly constraints: {
@@ -72,9 +76,43 @@ export type Budgets = {
   readonly countWaitingTime: boolean;
 };
 
+/** The name that a run of it has for its pipeline. */
+export function pipelineName({ pipeline }: Pick<RunSpec, "pipeline">): string | null {
+  return typeof pipeline === "string" || pipeline === null ? pipeline : pipeline.name;
+}
+
 const NO_VALUE = { value: null };
 const NO = { value: false };
 const YES = { value: true };
+
+/** A pipeline of the configuration by its name, or one that is written down. */
+function nameOrBlueprint(): Field<RunSpec["pipeline"]> {
+  const description = "The pipeline that does it: its name in pawl.config.ts, or agents and steps.";
+  const name = single(PIPELINE, NO_VALUE, "A pipeline by its name in pawl.config.ts.");
+  return {
+    schema: { description, anyOf: [name.schema, BLUEPRINT.schema], default: null },
+    absent: NO_VALUE,
+    fields: BLUEPRINT.fields,
+    read(value, path, reading) {
+      if (!isJsonObject(value)) return name.read(value, path, reading);
+      const notJson = findNotJson(value);
+      if (notJson !== null) {
+        reading.report([...path, ...notJson.path], notJson.message);
+        return undefined;
+      }
+      let isSound = true;
+      const report: Reading["report"] = (...problem) => {
+        isSound = false;
+        reading.report(...problem);
+      };
+      // What is misplaced inside of it does not belong outside of it.
+      const inside = { ...reading, report, placeOf: () => null };
+      const blueprint = BLUEPRINT.read(value, path, inside);
+      checkReferences(value, path, inside, () => isSound);
+      return blueprint;
+    },
+  };
+}
 
 /** The one table of what a RunSpec has: it is read by it, and its JSON Schema and the help in editors come from it. */
 const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
@@ -84,7 +122,7 @@ const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
       null,
       "What the run is to achieve, in words that the model and people read.",
     ),
-    pipeline: single(PIPELINE, NO_VALUE, "The pipeline that does it, by its name in pawl.config.ts."),
+    pipeline: nameOrBlueprint(),
     input: anything(null, "What the pipeline is given: any JSON."),
     constraints: objectOf<RunSpec["constraints"]>(
       {
@@ -190,16 +228,19 @@ export type ParsedRunSpec =
 
 /**
  * Reads a RunSpec as a person writes it: in camelCase, in snake_case or in both, with only the objective required. All
- * mistakes are found at once. What it returns it reads again as the same.
+ * mistakes are found at once. What it returns it reads again as the same. The tools that a blueprint names are checked
+ * where `tools` says which ones there are.
  *
  * @example
  * parseRunSpec({ objective: "Write the report", budgets: { max_steps: 50 } });
  */
-export function parseRunSpec(value: unknown): ParsedRunSpec {
+export function parseRunSpec(value: unknown, tools: KnownTools | null = null): ParsedRunSpec {
   const problems: SpecProblem[] = [];
   const spec = RUN_SPEC.read(value, [], {
     report: (path, message) => problems.push({ path, message }),
     placeOf: (name) => PLACES.get(normaliseKeyName(name)) ?? null,
+    whole: value,
+    tools,
   });
   const notJson = findNotJson(value);
   if (notJson !== null && !isTold(notJson, problems)) problems.push(notJson);
@@ -235,11 +276,18 @@ export function describeSpecChanges(was: RunSpec, is: RunSpec): readonly SpecCha
   return changesBetween(was, is, []);
 }
 
-/** Objects with the same fields are compared field by field, everything else as a whole. */
+/** Objects with the same fields are compared field by field, everything else as a whole. A blueprint is taken apart further. */
 function changesBetween(was: Json, is: Json, path: SpecPath): readonly SpecChange[] {
-  if (isJsonObject(was) && isJsonObject(is) && haveSameFields(was, is)) {
-    return Object.keys(was).flatMap((key) =>
+  const isInBlueprint = path[0] === "pipeline";
+  if (isJsonObject(was) && isJsonObject(is) && (isInBlueprint || haveSameFields(was, is))) {
+    return [...new Set([...Object.keys(was), ...Object.keys(is)])].flatMap((key) =>
       changesBetween(was[key] ?? null, is[key] ?? null, [...path, key]),
+    );
+  }
+  if (isInBlueprint && Array.isArray(was) && Array.isArray(is) && was.length === is.length) {
+    const now = is as readonly Json[];
+    return (was as readonly Json[]).flatMap((each, index) =>
+      changesBetween(each, now[index] ?? null, [...path, index]),
     );
   }
   return canonicalJson(was) === canonicalJson(is) ? [] : [{ path: pathText(path), was, is }];
@@ -262,5 +310,6 @@ export function runSpecJsonSchema(): JsonObject {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Pawl RunSpec",
     ...RUN_SPEC.schema,
+    $defs: BLUEPRINT_DEFINITIONS,
   };
 }

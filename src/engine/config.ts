@@ -3,9 +3,18 @@ import { type Budgets, parseRunSpec } from "../core/run-spec.ts";
 import { nearestName } from "../core/run-spec-spelling.ts";
 import { assertPricing, type Pricing } from "../core/usage.ts";
 import { type Agent, isAgent } from "./agent.ts";
+import type { ModelPort } from "./ports.ts";
 import { type Constraints, makeRules, type Policy } from "./run-rules.ts";
 import type { StepNode } from "./step.ts";
 import type { StopCondition } from "./stop-conditions.ts";
+import { isTool, type Tool } from "./tool.ts";
+
+/** A model for blueprints: one of the AI SDK, or a port of your own. */
+export type ConfiguredModel = ModelPort | { readonly provider: string; readonly modelId: string };
+
+/** A tool for blueprints: one made with `tool({ … })`, or one of the AI SDK. */
+export type ConfiguredTool = Tool | { readonly inputSchema: unknown };
+
 import type { Telemetry } from "./telemetry-port.ts";
 
 /** What `pawl.config.ts` says: which pipelines there are, where their runs are kept, and the rules for all of them. */
@@ -19,6 +28,10 @@ export type PawlConfig = {
   /** For runs that do not set them themselves. */
   readonly budgets?: Partial<Budgets>;
   readonly pricing?: Pricing;
+  /** What a blueprint may name as an agent's `model`, before the packages of providers are asked. */
+  readonly models?: { readonly [name: string]: ConfiguredModel };
+  /** What a blueprint may name among an agent's `tools`, and as the `tool` of a step. */
+  readonly tools?: { readonly [name: string]: ConfiguredTool };
   /** What the `stopConditions` of a job may name. */
   readonly stopConditions?: { readonly [name: string]: StopCondition };
   /** Where traces and figures go: `otel()` of `pawl/otel`. */
@@ -34,6 +47,8 @@ const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => 
   constraints: (value) => makeRules({}, value as Constraints),
   budgets: (value) => void readBudgets(value),
   pricing: assertPrices,
+  models: assertModels,
+  tools: assertTools,
   stopConditions: assertStopConditions,
   telemetry: assertTelemetry,
   workspaceRoot: (value) => assertText("workspaceRoot", value, "./work"),
@@ -110,6 +125,29 @@ function assertPrices(pricing: unknown): void {
       'pricing is no pricing plan: give one with an id and models, `{ id: "2026-11", models: { "gpt-5.2": { inputPerMillion: 1_750_000, outputPerMillion: 14_000_000 } } }`.',
     );
   assertPricing(pricing as Pricing);
+}
+
+function assertModels(models: unknown): void {
+  const entries = entriesOf("models", models, 'models by name, `{ "openai/gpt-5.2": openai("gpt-5.2") }`');
+  const wrong = entries.find(
+    ([, model]) => !isPlain(model) || typeof model.provider !== "string" || typeof model.modelId !== "string",
+  );
+  if (wrong === undefined) return;
+  throw new ConfigurationError(
+    `models.${wrong[0]} is ${kindOf(wrong[1])}, and no model: give one of the AI SDK, \`openai("gpt-5.2")\`.`,
+  );
+}
+
+/** A name with a slash is one of an MCP server's tools. */
+function assertTools(tools: unknown): void {
+  for (const [name, tool] of entriesOf("tools", tools, "tools by name, `{ search }`")) {
+    if (!/^[A-Za-z][\w.:-]*$/.test(name))
+      throw new ConfigurationError(
+        `tools has ${JSON.stringify(name)}, which no blueprint can name: use letters, digits, "_" or "-", beginning with a letter.`,
+      );
+    if (isTool(tool) || (isPlain(tool) && "inputSchema" in tool)) continue;
+    throw new ConfigurationError(`tools.${name} is ${kindOf(tool)}, and no tool: make it with tool({ … }).`);
+  }
 }
 
 function assertStopConditions(conditions: unknown): void {

@@ -4,6 +4,7 @@ import { childPath, ROOT_PATH, type StepPath } from "../core/step-path.ts";
 import { decideTurn } from "../core/turn-decision.ts";
 import type { Amount } from "../core/usage.ts";
 import type { RunRecord, RunStatus, WaitRecord } from "../store/store.ts";
+import { whenExecutor } from "./blueprint-when.ts";
 import { codeStepExecutor } from "./code-step-executor.ts";
 import { stepFailed } from "./execute-step.ts";
 import { ForecastArtifacts } from "./forecast-artifacts.ts";
@@ -241,6 +242,7 @@ class TrialRegistry extends StepRegistry {
     const trial = this.#trial;
     switch (executor) {
       case pipelineExecutor:
+      case whenExecutor:
         return executor;
       case loopExecutor:
         return UNDECIDED_LOOP;

@@ -1,7 +1,7 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import { ConfigurationError, reviveError } from "../core/errors.ts";
 import { checkUrl } from "../core/network-policy.ts";
-import { describeSpecChanges, type RunSpec } from "../core/run-spec.ts";
+import { describeSpecChanges, pipelineName, type RunSpec } from "../core/run-spec.ts";
 import type { Pricing } from "../core/usage.ts";
 import type { RunRecord } from "../store/store.ts";
 import type { Constraints } from "./run-rules.ts";
@@ -57,9 +57,10 @@ export function assertRunnable(
   pricing: Pricing,
   configured: StopConditions | undefined,
 ): void {
-  if (spec.pipeline !== null && spec.pipeline !== root.name)
+  const wanted = pipelineName(spec);
+  if (wanted !== null && wanted !== root.name)
     throw new ConfigurationError(
-      `The RunSpec is for pipeline ${spec.pipeline}, and this is ${root.name}: use a runner of that pipeline.`,
+      `The RunSpec is for pipeline ${wanted}, and this is ${root.name}: use a runner of that pipeline.`,
     );
   conditionsOf(spec, root, configured);
   if (spec.budgets.maxCostUsd === null) return;

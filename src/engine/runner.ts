@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
+import { withoutVariables } from "../core/blueprint-environment.ts";
 import { assertJson, canonicalHash } from "../core/canonical-json.ts";
 import { ResumeError, reviveError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
@@ -17,6 +18,7 @@ import type {
 } from "../store/store.ts";
 import type { Agent } from "./agent.ts";
 import { beginTelemetry } from "./begin-telemetry.ts";
+import { whenExecutor } from "./blueprint-when.ts";
 import { codeStepExecutor } from "./code-step-executor.ts";
 import { NO_PROBE } from "./crash-points.ts";
 import { EventStream } from "./event-stream.ts";
@@ -67,6 +69,7 @@ const BUILT_IN = {
   "turn-loop": turnLoopExecutor,
   granular: granularExecutor,
   run: codeStepExecutor,
+  when: whenExecutor,
 };
 
 const BUSY_POLL_MS = 100;
@@ -166,7 +169,7 @@ export class Runner<O = unknown> {
       if (options.runId !== undefined) assertRunId(options.runId);
       const spec = options.spec === undefined ? null : assertRunSpec(options.spec);
       if (spec !== null) this.#assertRunnable(spec);
-      if (spec !== null) assertNoSecrets(spec, this.#rules, "RunSpec");
+      if (spec !== null) assertNoSecrets(withoutVariables(spec), this.#rules, "RunSpec");
       const begun =
         options.runId === undefined
           ? await this.#begin(store, input, spec, options)

@@ -221,6 +221,8 @@ class CallWork {
 
   async #doubt(failure: FailedTry): Promise<Step> {
     await this.#endTry(failure, true);
+    const { runId } = this.#run;
+    this.#run.emit({ type: "tool.in_doubt", runId, toolCallId: callId(this.#run, this.#call) });
     this.#run.signal.throwIfAborted();
     return this.#inDoubt(failure.message);
   }
@@ -348,12 +350,6 @@ class CallWork {
       hasEnded,
     });
     reach(this.#run, "tool:try-ended", stepPath, turnIndex);
-    if (inDoubt)
-      this.#run.emit({
-        type: "tool.in_doubt",
-        runId: this.#run.runId,
-        toolCallId: callId(this.#run, this.#call),
-      });
     if (hasEnded) this.#progress = { ...this.#progress, endsBy: this.#run.clock.now() };
   }
 

@@ -1,5 +1,5 @@
-import { type AssistantPart, isTextPart, isToolCallPart } from "../core/message.ts";
-import type { ModelCallRecord, TurnRecord } from "../store/store.ts";
+import { type AssistantPart, isTextPart, ledgerCallsOf } from "../core/message.ts";
+import type { ModelCallRecord, ToolCallRecord, TurnRecord } from "../store/store.ts";
 import { amountText, duration, timeOfDay, usageText } from "./figures.ts";
 import { code, jsonFence, shortFence } from "./markdown.ts";
 import { askedCall } from "./transcript-call.ts";
@@ -28,12 +28,17 @@ export function answeredModel(call: ModelCallRecord): string {
 
 /** What the model said, part by part. */
 export function responseText({ response, calls }: TurnRecord): readonly string[] {
-  let asked = 0;
-  const parts = response.content.map((part) => {
-    if (!isToolCallPart(part)) return partText(part);
-    const call = calls[asked++];
-    return call === undefined ? partText(part) : askedCall(call);
-  });
+  const { content } = response;
+  const rows = new Map<AssistantPart, ToolCallRecord | undefined>(
+    ledgerCallsOf(content).map((part, index) => [part, calls[index]]),
+  );
+  const parts = content
+    // The receipts of the calls that the provider ran tell of their results.
+    .filter((part) => part.type !== "tool-result" || calls.length === 0)
+    .map((part) => {
+      const call = rows.get(part);
+      return call === undefined ? partText(part) : askedCall(call);
+    });
   return parts.length === 0 ? ["The answer is empty."] : parts;
 }
 

@@ -136,7 +136,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a name that is like no other",
     config('{ colour: "red" }'),
-    'pawl.config.ts:4: A configuration has no "colour": it knows store, pipelines, policy, constraints, budgets, pricing, stopConditions, workspaceRoot.',
+    'pawl.config.ts:4: A configuration has no "colour": it knows store, pipelines, policy, constraints, budgets, pricing, models, tools, stopConditions, telemetry, workspaceRoot.',
   ],
   [
     "a store that is no text",
@@ -222,6 +222,26 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
     "a stop condition that is no function",
     config("{ stopConditions: { done: true } }"),
     "pawl.config.ts:4: stopConditions.done is a boolean: give a function of the run, `({ calls }) => calls.some(…)`.",
+  ],
+  [
+    "a model by its name alone",
+    config('{ models: { fast: "gpt-5.2" } }'),
+    'pawl.config.ts:4: models.fast is a string, and no model: give one of the AI SDK, `openai("gpt-5.2")`.',
+  ],
+  [
+    "models in a list",
+    config("{ models: [] }"),
+    'pawl.config.ts:4: models is a list: give an object with models by name, `{ "openai/gpt-5.2": openai("gpt-5.2") }`.',
+  ],
+  [
+    "a tool that is a function",
+    config("{ tools: { search: () => 1 } }"),
+    "pawl.config.ts:4: tools.search is a function, and no tool: make it with tool({ … }).",
+  ],
+  [
+    "a tool that no blueprint can name",
+    config('{ tools: { "my/tool": {} } }'),
+    'pawl.config.ts:4: tools has "my/tool", which no blueprint can name: use letters, digits, "_" or "-", beginning with a letter.',
   ],
   [
     "an empty workspace root",

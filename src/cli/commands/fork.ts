@@ -12,7 +12,7 @@ import { findRun } from "../find-run.ts";
 import { counted } from "../format.ts";
 import { formatNextSteps } from "../next-steps.ts";
 import { callColumns } from "../run-report-text.ts";
-import { pipelineNamed } from "../run-target.ts";
+import { pipelineOfRun } from "../run-target.ts";
 import { runnerOptions } from "../run-work.ts";
 import { formatTable } from "../table.ts";
 import { paragraph } from "../terminal-text.ts";
@@ -38,7 +38,7 @@ export const fork: Command = {
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
     return withExistingStore(context, input, async (store) => {
       const parent = await findRun(store, input.argument("run"));
-      const pipeline = pipelineNamed(loaded, parent.pipeline);
+      const pipeline = await pipelineOfRun(context, loaded, parent);
       const runner = new Runner(pipeline, runnerOptions({ context, input, store, loaded, pipeline }));
       const made = await runner.fork(parent.runId, {
         atTurn,

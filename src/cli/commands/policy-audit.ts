@@ -1,8 +1,12 @@
+import type { ToolPolicy } from "../../core/tool-classification.ts";
+import type { Agent } from "../../engine/agent.ts";
 import type { PawlConfig } from "../../engine/config.ts";
+import type { StepNode } from "../../engine/step.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { Command } from "../command.ts";
 import { loadConfig } from "../config-file.ts";
 import { counted } from "../format.ts";
+import { findTarget } from "../run-target.ts";
 import { formatFacts, formatTable } from "../table.ts";
 import { cleanLine, paragraph } from "../terminal-text.ts";
 import { allToolsOf, betterLine, type KnownTool } from "../tool-advice.ts";
@@ -10,26 +14,43 @@ import { allToolsOf, betterLine, type KnownTool } from "../tool-advice.ts";
 export type ConfiguredTool = KnownTool & { readonly pipeline: string };
 
 /** Every tool of every configured pipeline, those of their servers too. */
-export async function configuredTools(
-  { stderr }: CliContext,
+export function configuredTools(
+  context: CliContext,
   { pipelines = {}, policy = {} }: PawlConfig,
+): Promise<readonly ConfiguredTool[]> {
+  return toolsOfAll(context, Object.entries(pipelines), policy);
+}
+
+async function toolsOfAll(
+  { stderr }: CliContext,
+  pipelines: readonly (readonly [name: string, target: Agent | StepNode])[],
+  policy: ToolPolicy,
 ): Promise<readonly ConfiguredTool[]> {
   const warn = (message: string) => stderr.write(`${cleanLine(message)}\n`);
   const found: ConfiguredTool[] = [];
-  for (const [pipeline, target] of Object.entries(pipelines))
+  for (const [pipeline, target] of pipelines)
     for (const tool of await allToolsOf(target, policy, warn)) found.push({ ...tool, pipeline });
   return found;
 }
 
 export const policyAudit: Command = {
   name: "policy audit",
-  summary: "List the tools of every configured pipeline, each with its class and why",
-  arguments: [],
+  summary: "List the tools of every configured pipeline, or of one, each with its class and why",
+  arguments: [{ name: "pipeline", summary: "a pipeline of pawl.config.ts, or a job file", isOptional: true }],
   options: [],
   example: "pawl policy audit",
   execute: async (context, input) => {
-    const { config, path } = await loadConfig(context, input.text("config") ?? undefined);
-    const tools = await configuredTools(context, config);
+    const loaded = await loadConfig(context, input.text("config") ?? undefined);
+    const { config, path } = loaded;
+    const one = input.optionalArgument("pipeline");
+    const tools =
+      one === null
+        ? await configuredTools(context, config)
+        : await toolsOfAll(
+            context,
+            [[one, (await findTarget(context, loaded, one)).pipeline]],
+            config.policy ?? {},
+          );
     return {
       exitCode: 0,
       document: {
@@ -42,7 +63,10 @@ export const policyAudit: Command = {
           advice: betterLine(each),
         })),
       },
-      text: tools.length === 0 ? paragraph(nothing(path), context.stdout.columns) : auditText(context, tools),
+      text:
+        tools.length === 0
+          ? paragraph(nothing(one ?? path), context.stdout.columns)
+          : auditText(context, tools),
     };
   },
 };
@@ -92,6 +116,6 @@ function adviceText(context: CliContext, tools: readonly ConfiguredTool[]): stri
 
 function nothing(path: string | null): string {
   return path === null
-    ? "There is no pawl.config.ts here or above: name one with --config."
+    ? "There is no pawl.config.ts here or above: name one with --config, or give a job file."
     : `No agent of a pipeline in ${cleanLine(path)} has a tool.`;
 }

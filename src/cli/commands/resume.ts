@@ -8,7 +8,8 @@ import { loadConfig } from "../config-file.ts";
 import { driveRun } from "../drive-run.ts";
 import { findRun } from "../find-run.ts";
 import { endOfForecast } from "../forecast-text.ts";
-import { pipelineNamed } from "../run-target.ts";
+import { LOG_OPTIONS } from "../log-options.ts";
+import { pipelineOfRun } from "../run-target.ts";
 import { runnerOptions } from "../run-work.ts";
 import { WrongUseError } from "../wrong-use-error.ts";
 
@@ -30,14 +31,16 @@ export const resume: Command = {
     { flags: "--accept-divergence <why>", summary: "go on although prompt, model or tools have changed" },
     { flags: "--reason <why>", summary: "why, for the record" },
     { flags: "--wait", summary: "wait while another process works on the run" },
+    ...LOG_OPTIONS,
   ],
   example: "pawl resume q-1 --budget maxToolCalls=300",
   execute: async (context, input) => {
     const asked = resumeOptions(input);
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
     return withExistingStore(context, input, async (store) => {
-      const { runId, pipeline: name } = await findRun(store, input.argument("run"));
-      const pipeline = pipelineNamed(loaded, name);
+      const run = await findRun(store, input.argument("run"));
+      const { runId } = run;
+      const pipeline = await pipelineOfRun(context, loaded, run);
       const work = { context, input, store, loaded, pipeline };
       if (input.flag("dryRun")) {
         const runner = new Runner(pipeline, runnerOptions(work));

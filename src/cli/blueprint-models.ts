@@ -1,0 +1,102 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { aiSdkModel } from "../adapters/ai-sdk.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import { nearestName } from "../core/run-spec-spelling.ts";
+import type { ConfiguredModel } from "../engine/config.ts";
+import type { ModelPort } from "../engine/ports.ts";
+import { importQuietly } from "./config-import.ts";
+
+/** What the AI SDK's providers make. */
+type LanguageModel = Parameters<typeof aiSdkModel>[0];
+
+type Models = { readonly [name: string]: ConfiguredModel };
+
+/** What a provider's package calls the function that makes its models, where that is not the provider's name. */
+const MAKERS: { readonly [provider: string]: string } = {
+  "amazon-bedrock": "bedrock",
+  "google-vertex": "vertex",
+};
+
+const PROVIDERS =
+  "openai anthropic google google-vertex amazon-bedrock azure mistral xai groq deepseek cohere perplexity togetherai fireworks cerebras deepinfra vercel gateway".split(
+    " ",
+  );
+
+/**
+ * The models that a job names, by those names: of the configuration, or else of the provider's package, which is looked for
+ * beside the job first. All that cannot be had are told at once.
+ */
+export async function findModels(
+  names: readonly string[],
+  configured: Models,
+  folders: readonly string[],
+): Promise<ReadonlyMap<string, ModelPort>> {
+  const found = await Promise.allSettled(
+    [...new Set(names)].map(async (name) => [name, await findModel(name, configured, folders)] as const),
+  );
+  const problems = found.flatMap((each) => (each.status === "rejected" ? [messageOf(each.reason)] : []));
+  if (problems.length > 0) throw new ConfigurationError(problems.join(" "));
+  return new Map(found.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])));
+}
+
+/** What nobody expected is not made a sentence of. */
+function messageOf(problem: unknown): string {
+  if (ConfigurationError.isInstance(problem)) return problem.message;
+  throw problem instanceof Error ? problem : new Error(String(problem));
+}
+
+async function findModel(name: string, configured: Models, folders: readonly string[]): Promise<ModelPort> {
+  const own = Object.hasOwn(configured, name) ? configured[name] : undefined;
+  if (own !== undefined) return "respond" in own ? (own as ModelPort) : aiSdkModel(own as LanguageModel);
+  const [, provider, modelId] = /^([a-z][a-z0-9-]*)\/(.+)$/.exec(name) ?? [];
+  if (provider === undefined || modelId === undefined) throw noSuchModel(name, Object.keys(configured));
+  const make = await makerOf(name, provider, folders);
+  return aiSdkModel(make(modelId));
+}
+
+function noSuchModel(name: string, names: readonly string[]): ConfigurationError {
+  const near = nearestName(name, names);
+  const meant =
+    near === null
+      ? "write provider/model, such as openai/gpt-5.2, or give it in `models` of pawl.config.ts."
+      : `did you mean ${near}?`;
+  return new ConfigurationError(`There is no model ${JSON.stringify(name)}: ${meant}`);
+}
+
+async function makerOf(
+  name: string,
+  provider: string,
+  folders: readonly string[],
+): Promise<(modelId: string) => LanguageModel> {
+  const packageName = `@ai-sdk/${provider}`;
+  const place = placeOf(packageName, folders);
+  if (place === null) throw notInstalled(name, provider, packageName);
+  const exported = (await importQuietly(pathToFileURL(place).href))[MAKERS[provider] ?? provider];
+  if (typeof exported === "function") return exported as (modelId: string) => LanguageModel;
+  throw new ConfigurationError(
+    `The package ${packageName} does not make models by name: give ${name} in \`models\` of pawl.config.ts.`,
+  );
+}
+
+function notInstalled(name: string, provider: string, packageName: string): ConfigurationError {
+  const near = PROVIDERS.includes(provider) ? null : nearestName(provider, PROVIDERS);
+  return new ConfigurationError(
+    near === null
+      ? `Model ${name} needs the package ${packageName}, which is not there: run \`npm install ai@7 ${packageName}\`.`
+      : `There is no provider ${JSON.stringify(provider)} for model ${name}: did you mean ${near}/${name.slice(provider.length + 1)}?`,
+  );
+}
+
+/** Beside the job, and else beside Pawl. */
+function placeOf(packageName: string, folders: readonly string[]): string | null {
+  for (const from of [...folders.map((folder) => join(folder, "job.yaml")), import.meta.filename]) {
+    try {
+      return createRequire(from).resolve(packageName);
+    } catch {
+      // Perhaps it is elsewhere.
+    }
+  }
+  return null;
+}

@@ -1,0 +1,188 @@
+import { z } from "zod";
+import type {
+  Blueprint,
+  BlueprintAgent,
+  BlueprintAgentStep,
+  BlueprintAskStep,
+  BlueprintLoopStep,
+  BlueprintStep,
+  BlueprintToolStep,
+} from "../core/blueprint.ts";
+import { asText } from "../core/blueprint-template.ts";
+import type { Json } from "../core/json.ts";
+import { type Agent, defineAgent } from "./agent.ts";
+import { askAt } from "./ask-human.ts";
+import { someToolsOf } from "./blueprint-tools.ts";
+import { fillJson, fillText, holds } from "./blueprint-values.ts";
+import { whenStep } from "./blueprint-when.ts";
+import type { CodeStepContext } from "./code-step-context.ts";
+import type { ModelPort, ModelSettings } from "./ports.ts";
+import { Pipeline, type PipelineStep, Step, type StepNode } from "./step.ts";
+import type { Tool } from "./tool.ts";
+import type { ToolSource } from "./tool-source.ts";
+
+/** What a blueprint only names. */
+export type BlueprintParts = {
+  readonly model: (name: string) => ModelPort;
+  /** A tool that is no MCP server's, with its settings. */
+  readonly tool: (name: string) => Tool;
+  readonly source: (server: string) => ToolSource;
+};
+
+/** The pipeline that a blueprint describes. What it refers to is there: `parseRunSpec` has seen to that. */
+export function buildPipeline(blueprint: Blueprint, parts: BlueprintParts): PipelineStep {
+  const builder = new PipelineBuilder(blueprint, parts);
+  return Pipeline.of(blueprint.name, ...blueprint.steps.map((step) => builder.step(step)));
+}
+
+class PipelineBuilder {
+  readonly #blueprint: Blueprint;
+  readonly #parts: BlueprintParts;
+  readonly #agents = new Map<string, Agent>();
+  readonly #sources = new Map<string, ToolSource>();
+
+  constructor(blueprint: Blueprint, parts: BlueprintParts) {
+    this.#blueprint = blueprint;
+    this.#parts = parts;
+  }
+
+  step(step: BlueprintStep): StepNode {
+    const made = this.#unconditional(step);
+    return step.when === null ? made : whenStep(made, step.when);
+  }
+
+  #unconditional(step: BlueprintStep): StepNode {
+    if ("agent" in step) return this.#agentStep(step);
+    if ("ask" in step) return askStep(step);
+    if ("tool" in step) return this.#toolStep(step);
+    return this.#loop(step);
+  }
+
+  #agentStep({ name, agent, prompt, maxTurns, ...rest }: BlueprintAgentStep): StepNode {
+    return Step.granular(name, this.#agent(agent), {
+      maxTurns,
+      ...phaseOf(rest),
+      ...(prompt === null ? {} : { input: (given, earlier) => fillText(prompt, given, earlier) }),
+    });
+  }
+
+  #toolStep({ name, tool: reference, with: args, ...rest }: BlueprintToolStep): StepNode {
+    const toolIn = this.#toolFor(reference);
+    return Step.run<Json, Json>(
+      name,
+      async (given, context) => {
+        const input = await fillJson(args, given, context);
+        return context.call(await toolIn(context), input);
+      },
+      phaseOf(rest),
+    );
+  }
+
+  /** How a step gets hold of its tool: one of a server is there only when the server is. */
+  #toolFor(reference: string): (context: CodeStepContext) => Promise<Tool> {
+    const { server, tool } = partsOf(reference);
+    if (server === null) {
+      const found = this.#parts.tool(reference);
+      const named = { ...found, name: found.name ?? reference };
+      return async () => named;
+    }
+    const source = someToolsOf(server, this.#source(server), [tool]);
+    return async (context) => {
+      const [[name, found] = []] = Object.entries(await context.tools(source));
+      // A source of one tool has that one, or cannot be opened.
+      if (name === undefined || found === undefined) throw new Error(`There is no tool ${reference}.`);
+      return { ...found, name };
+    };
+  }
+
+  #loop({ name, loop, until, maxIterations, ...rest }: BlueprintLoopStep): StepNode {
+    const steps = loop.map((each) => this.step(each));
+    const [only, second] = steps;
+    const all: PipelineStep = { kind: "pipeline", name, children: steps, inline: true };
+    const body = only !== undefined && second === undefined ? only : all;
+    return Step.loop(name, body, {
+      until: (output) => holds(until, output as Json),
+      maxIterations,
+      ...phaseOf(rest),
+    });
+  }
+
+  #source(server: string): ToolSource {
+    const source = this.#sources.get(server) ?? this.#parts.source(server);
+    this.#sources.set(server, source);
+    return source;
+  }
+
+  #agent(name: string): Agent {
+    const known = this.#agents.get(name);
+    if (known !== undefined) return known;
+    const definition = this.#blueprint.agents[name];
+    if (definition === undefined) throw new Error(`There is no agent ${name}.`);
+    const made = this.#defined(name, definition);
+    this.#agents.set(name, made);
+    return made;
+  }
+
+  #defined(name: string, { model, instructions, tools, output, settings }: BlueprintAgent): Agent {
+    return defineAgent<unknown>({
+      name,
+      model: this.#parts.model(model),
+      instructions,
+      tools: this.#toolsOf(tools),
+      ...(output === null ? {} : { output: z.fromJSONSchema(output) }),
+      settings: settingsOf(settings),
+    });
+  }
+
+  #toolsOf(references: readonly string[]): { readonly [name: string]: Tool | ToolSource } {
+    const all = references.map(partsOf);
+    const own = all.flatMap(({ server, tool }) => (server === null ? [tool] : []));
+    const servers = Map.groupBy(
+      all.filter(({ server }) => server !== null),
+      ({ server }) => server ?? "",
+    );
+    return Object.fromEntries<Tool | ToolSource>([
+      ...own.map((tool) => [tool, this.#parts.tool(tool)] as const),
+      ...[...servers].map(
+        ([server, some]) =>
+          [
+            server,
+            someToolsOf(
+              server,
+              this.#source(server),
+              some.map(({ tool }) => tool),
+            ),
+          ] as const,
+      ),
+    ]);
+  }
+}
+
+function askStep({ name, ask, choices, ...rest }: BlueprintAskStep): StepNode {
+  return Step.run<Json, Json>(
+    name,
+    async (given, context) =>
+      context.call(askAt(name), {
+        question: asText(await fillText(ask, given, context)),
+        ...(choices.length === 0 ? {} : { choices: [...choices] }),
+      }),
+    phaseOf(rest),
+  );
+}
+
+function phaseOf({ phase }: Pick<BlueprintStep, "phase">): { readonly phase?: string } {
+  return phase === null ? {} : { phase };
+}
+
+function partsOf(reference: string): { readonly server: string | null; readonly tool: string } {
+  const slash = reference.indexOf("/");
+  return slash === -1
+    ? { server: null, tool: reference }
+    : { server: reference.slice(0, slash), tool: reference.slice(slash + 1) };
+}
+
+/** What was not said is left to the agent and its provider. */
+function settingsOf({ stopSequences, ...rest }: BlueprintAgent["settings"]): Partial<ModelSettings> {
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null));
+  return { ...given, ...(stopSequences.length === 0 ? {} : { stopSequences }) };
+}
