@@ -58,7 +58,8 @@ class RunDriver {
 
   constructor(work: RunWork, screen: RunScreen) {
     const { context, pipeline } = work;
-    this.#work = work;
+    const isLog = screen instanceof LogScreen;
+    this.#work = isLog ? { ...work, log: (tone, text) => screen.say(tone, text) } : work;
     this.#screen = screen;
     this.#runner = new Runner(pipeline, {
       ...runnerOptions(work),

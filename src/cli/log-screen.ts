@@ -8,6 +8,8 @@ import { type Progress, progressAfter, progressAt, withChargedBefore } from "./p
 import type { Tone } from "./progress-lines.ts";
 import type { RunScreen } from "./progress-screen.ts";
 
+const LEVELS = { bad: "error", warning: "warn", good: "info", quiet: "info", plain: "info" } as const;
+
 type Logger = Awaited<ReturnType<typeof makeLogger>>;
 
 /** A run as a log: one line an event, on stderr. */
@@ -35,8 +37,7 @@ export class LogScreen implements RunScreen {
   };
 
   say(tone: Tone, text: string): void {
-    if (tone === "warning" || tone === "bad") this.#logger.warn(text);
-    else this.#logger.info(text);
+    this.#logger[LEVELS[tone]](text);
   }
 
   countFrom(charged: Amount): void {

@@ -40,10 +40,11 @@ export async function endOfFailure(work: RunWork, error: PawlError, runId: strin
   const { code, message, details } = error;
   const isPaused = PausedError.isInstance(error);
   const ways = waysOn(work, error, runId);
-  if (!work.input.json) {
+  const lines = [`kept: ${await keptFigures(work, runId)}`, ...ways.map((way) => `go on with: ${way}`)];
+  if (work.log !== undefined) work.log("bad", [message, ...lines].join("; "));
+  else if (!work.input.json) {
     const { context, input } = work;
     reportError(context, error, { json: false, verbose: input.verbose });
-    const lines = [`kept: ${await keptFigures(work, runId)}`, ...ways.map((way) => `go on with: ${way}`)];
     context.stderr.write(`${lines.join("\n")}\n`);
   }
   const status = isPaused ? "waiting" : "failed";
@@ -53,12 +54,13 @@ export async function endOfFailure(work: RunWork, error: PawlError, runId: strin
 
 /** A sentence, broken where a terminal needs it, and lines that stay as they are: commands are there to be copied. */
 function tell(
-  { context, input }: RunWork,
+  { context, input, log }: RunWork,
   tone: "good" | "warning",
   text: string,
   ...lines: readonly string[]
 ): void {
-  if (input.json) return;
+  if (log !== undefined) log(tone, [text, ...lines].join("; "));
+  if (input.json || log !== undefined) return;
   const { stderr } = context;
   const { green, yellow } = paint(context);
   const mark = tone === "good" ? green("✓") : yellow("!");

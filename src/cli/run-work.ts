@@ -8,6 +8,7 @@ import type { Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
 import type { LoadedConfig } from "./config-file.ts";
+import type { Tone } from "./progress-lines.ts";
 
 /** One command that works on one run: what it was given, and with what. */
 export type RunWork = {
@@ -16,6 +17,8 @@ export type RunWork = {
   readonly store: Store;
   readonly loaded: LoadedConfig;
   readonly pipeline: Agent | StepNode;
+  /** Where a log was asked for: takes what would be told to a person beside it. */
+  readonly log?: (tone: Tone, text: string) => void;
 };
 
 /** The runner that the configuration asks for. */
