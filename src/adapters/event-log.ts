@@ -63,8 +63,11 @@ function lineOf(event: RunEvent): Line {
     case "tool.started":
       return { ...debug("tool begins", { tool: event.tool }), content: { input: event.input } };
     case "tool.finished": {
-      const isFine = event.status === "succeeded";
-      return { ...(isFine ? info("tool done") : warn("tool failed")), fields: pick(event, "tool", "status") };
+      const fields = pick(event, "tool", "status");
+      if (event.status === "succeeded") return info("tool done", fields);
+      return event.status === "needs_human"
+        ? info("tool asks a person", fields)
+        : warn("tool failed", fields);
     }
     case "tool.retrying":
       return warn(`tool is tried again: ${event.message}`, pick(event, "tool", "retryInMs"));

@@ -129,18 +129,17 @@ class RunDriver {
 
   /** Once, when a run begins: later it is too late to change them. */
   #nameOpaqueTools(): void {
-    const { context, pipeline, loaded } = this.#work;
+    const { context, input, pipeline, loaded } = this.#work;
     if (!context.stderr.isTerminal) return;
     for (const known of toolsOf(pipeline, loaded.config.policy ?? {})) {
       const better = betterLine(known);
       if (better === null) continue;
       this.#screen.say("warning", `${known.name}: a crash inside of it needs a person. Better: ${better}`);
     }
+    const target = input.optionalArgument("pipeline");
+    const audit = ["pawl policy audit", ...(target === null ? [] : [target])].join(" ");
     for (const name of sourceNamesOf(pipeline))
-      this.#screen.say(
-        "quiet",
-        `the tools of ${name} are known once it is open: \`pawl policy audit\` tells of them`,
-      );
+      this.#screen.say("quiet", `the tools of ${name} are known once it is open; \`${audit}\` lists them`);
   }
 
   #sayThatItWaits(): void {

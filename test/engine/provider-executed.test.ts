@@ -3,6 +3,7 @@ import { createOpenAI } from "@ai-sdk/openai";
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content } from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
 import { ledgerCallsOf, providerCallsOf } from "../../src/core/message.ts";
+import { renderTranscript } from "../../src/export/transcript.ts";
 import { agent, ResumeError, Runner, Step, type Store, type Tool } from "../../src/index.ts";
 import { lightsOut } from "./call-fixture.ts";
 import { databaseFile, failureAs, failureOf, fileStore, memoryStore, must, noteTool } from "./run-fixture.ts";
@@ -95,6 +96,20 @@ function resultsIn(prompt: Prompt | undefined) {
 }
 
 describe("a call that the provider ran", () => {
+  it("is told in the transcript like others: what was asked, and what came of it, each once", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool();
+    const { searcher: agent } = searcher([[noting("a"), ...search], [says("Found.")]], {
+      web_search: webSearch,
+      note,
+    });
+    await new Runner(agent, { store }).run("Go", { runId: "r-1" });
+    const transcript = await renderTranscript(store, "r-1");
+    expect(transcript).toMatch(/\*\*Call 1, `note`\*\* \(/);
+    expect(transcript).toMatch(/\*\*Call 2, `web_search`\*\* of `provider` \(/);
+    expect(transcript.split("https://example.com/")).toHaveLength(2);
+  });
+
   it("has a row of its own, with its receipt in the commit of the response, and is never dispatched", async () => {
     const commits: (readonly string[])[] = [];
     const store = await memoryStore({ onCommit: (intents) => commits.push(intents) });
