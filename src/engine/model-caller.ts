@@ -108,10 +108,9 @@ function traced(
     instructions,
     messages,
   } as const;
-  return run.telemetry.within(span, async ({ tell }) => {
+  return run.telemetry.within(span, async (open) => {
     const outcome = await attempt(scope, request);
-    if (outcome.kind === "failed") tell(toldOfFailure(outcome.error));
-    else tell(toldOf(outcome.response));
+    open.tell(outcome.kind === "failed" ? toldOfFailure(outcome.error) : toldOf(outcome.response));
     return outcome;
   });
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type CodeStepContext, type Json, Pipeline, Runner, Step } from "../../src/index.ts";
+import { type EarlierSteps, type Json, Pipeline, Runner, Step } from "../../src/index.ts";
 import { memoryStore, scriptedAgent } from "./run-fixture.ts";
 
 const say = (name: string, text: Json) => Step.run(name, () => text);
 
 const lookingAt = (...names: readonly string[]) =>
-  Step.run("look", async (_: Json, { outputOf }: CodeStepContext) =>
-    Promise.all(names.map(async (name) => (await outputOf(name))?.output ?? "nothing")),
+  Step.run("look", async (_: Json, ctx) =>
+    Promise.all(names.map(async (name) => (await ctx.outputOf(name))?.output ?? "nothing")),
   );
 
 describe("a step", () => {
@@ -67,19 +67,16 @@ describe("the input of an agent's step", () => {
         if (turn === 1 && prompts.length === 1) return { text: "Continue.", toolCalls: [] };
         return { text: "End." };
       });
-      const input = async (given: Json, { outputOf, runInput }: Parameters<typeof made>[1]) =>
-        made(given, { outputOf, runInput });
-      const made = async (
-        given: Json,
-        earlier: { outputOf(name: string): Promise<{ output: Json } | null>; runInput(): Promise<Json> },
-      ) =>
-        `${word} ${String((await earlier.outputOf("one"))?.output)} ${String(given)} ${String(await earlier.runInput())}`;
+      const input = async (given: Json, earlier: EarlierSteps) =>
+        [word, (await earlier.outputOf("one"))?.output, given, await earlier.runInput()]
+          .map((each) => JSON.stringify(each))
+          .join(" ");
       const work = Step.granular("work", agent, { input });
       return { runner: new Runner(Pipeline.of("p", say("one", 1), say("two", 2), work), { store }), prompts };
     };
     const { runner, prompts } = start();
     await runner.run("Go", { runId: "r-1" });
-    expect(JSON.stringify(prompts[0])).toContain("about 1 2 Go");
+    expect(JSON.stringify(prompts[0])).toContain(JSON.stringify('"about" 1 2 "Go"').slice(1, -1));
     word = "without";
     expect(await start().runner.run("Go", { runId: "r-1" })).toMatchObject({ status: "succeeded" });
   });

@@ -6,6 +6,7 @@ import { ledgerCallsOf, providerCallsOf } from "../../src/core/message.ts";
 import { renderTranscript } from "../../src/export/transcript.ts";
 import { agent, ResumeError, Runner, Step, type Store, type Tool } from "../../src/index.ts";
 import { lightsOut } from "./call-fixture.ts";
+import { NOWHERE } from "./forecast-world.ts";
 import { databaseFile, failureAs, failureOf, fileStore, memoryStore, must, noteTool } from "./run-fixture.ts";
 
 const openai = createOpenAI({ apiKey: "none", baseURL: "http://127.0.0.1:9/v1" });
@@ -291,9 +292,9 @@ describe("a call that the provider ran", () => {
     const { note, done } = noteTool();
     const tools = { note, web_search: webSearch };
     const run = (script: Parameters<typeof searcher>[0], runId: string) =>
-      new Runner(searcher(script, tools).searcher, { store }).run("Go", {
+      new Runner(searcher(script, tools).searcher, { store, workspaceRoot: NOWHERE }).run("Go", {
         runId,
-        spec: { objective: "Search.", budgets: { maxToolCalls: 0 } } as never,
+        spec: { objective: "Search.", budgets: { maxToolCalls: 0 } },
       });
 
     expect((await run([[...search, says("Found.")]], "alone")).output).toBe("Found.");

@@ -2,10 +2,10 @@
 
 import { describe, expect, it } from "vitest";
 import type { SpanFacts, SpanStart, Telemetry, TracedRun } from "../../src/engine/telemetry-port.ts";
-import { type Json, Pipeline, type RunEvent, Runner, Step } from "../../src/index.ts";
+import { type Json, LeaseLostError, Pipeline, type RunEvent, Runner, Step } from "../../src/index.ts";
 import type { CrashProbe } from "../../src/testing/index.ts";
 import { acting, actTool, lightsOut } from "./call-fixture.ts";
-import { databaseFile, fileStore, memoryStore, scriptedAgent } from "./run-fixture.ts";
+import { databaseFile, failureOf, fileStore, memoryStore, scriptedAgent } from "./run-fixture.ts";
 
 type Told = { begun: TracedRun[]; spans: [SpanStart, SpanFacts[]][]; events: RunEvent[]; ends: unknown[] };
 
@@ -36,7 +36,9 @@ function recording(traceParent: (n: number) => string | null = () => null) {
 function workOf(...parameters: Parameters<typeof actTool>) {
   const { act, calls } = actTool(...parameters);
   const { agent } = scriptedAgent([acting("a"), { text: "End." }], { tools: { act } });
-  const code = Step.run("code", (input: Json, ctx) => ctx.call(act, { what: `code ${String(input)}` }));
+  const code = Step.run("code", (input: Json, ctx) =>
+    ctx.call(act, { what: `code ${JSON.stringify(input)}` }),
+  );
   return { pipeline: Pipeline.of("p", Step.granular("work", agent), code), calls };
 }
 
@@ -125,13 +127,13 @@ describe("telemetry", () => {
       { recovery: "repeat" },
     );
     const first = new Runner(hanging.pipeline, { store: await fileStore(file), telemetry: before.telemetry });
-    const lost = expect(first.run("Go", { runId: "r-1" })).rejects.toThrow();
+    const lost = failureOf(first.run("Go", { runId: "r-1" }));
     await inTool.promise;
     const later = await fileStore(file, { now: () => Date.now() + 60_000 });
     const { pipeline } = workOf(undefined, { recovery: "repeat" });
     await new Runner(pipeline, { store: later, telemetry: after.telemetry }).resume("r-1");
     answer.resolve("too late");
-    await lost;
+    expect(await lost).toBeInstanceOf(LeaseLostError);
     expect(after.told.events.filter(({ type }) => type === "tool.in_doubt")).toEqual([
       { type: "tool.in_doubt", runId: "r-1", toolCallId: "r-1/work#1.1" },
     ]);

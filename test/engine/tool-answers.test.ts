@@ -7,6 +7,7 @@ import { zodInput } from "../../src/engine/tool-schema.ts";
 import { FinalFailure, type Json, Runner, Step } from "../../src/index.ts";
 import type { CrashProbe } from "../../src/testing/index.ts";
 import { acting, actTool, jumpingClock, ledger, lightsOut, openWait, runnerOf } from "./call-fixture.ts";
+import { NOWHERE } from "./forecast-world.ts";
 import { memoryStore, must, scriptedAgent, toolResults } from "./run-fixture.ts";
 
 const GO = { runId: "r-1" } as const;
@@ -69,7 +70,7 @@ describe("a tool whose other side answered with an error", () => {
   it("does not use up the retries of a job", async () => {
     const store = await memoryStore();
     const { act } = actTool(refusing, { recovery: "repeat" });
-    const { runner } = runnerOf(store, { act }, [acting("a"), acting("b")]);
+    const { runner } = runnerOf(store, { act }, [acting("a"), acting("b")], { workspaceRoot: NOWHERE });
     const spec = { objective: "o", budgets: { maxRetriesPerToolCall: 1 } };
     expect(await runner.run("Go", { ...GO, spec })).toMatchObject({ status: "succeeded" });
     expect(await ledger(store)).toEqual([
@@ -81,7 +82,8 @@ describe("a tool whose other side answered with an error", () => {
   it("still counts as the same error again and again", async () => {
     const store = await memoryStore();
     const { act } = actTool(refusing, { recovery: "repeat" });
-    const { runner } = runnerOf(store, { act }, [acting("a"), acting("b"), acting("c")]);
+    const turns = [acting("a"), acting("b"), acting("c")];
+    const { runner } = runnerOf(store, { act }, turns, { workspaceRoot: NOWHERE });
     const spec = { objective: "o", budgets: { maxSameErrorRepeats: 2 } };
     expect(await runner.run("Go", { ...GO, spec })).toMatchObject({ status: "waiting" });
     expect((await openWait(store)).kind).toBe("escalation");
