@@ -1,6 +1,11 @@
 import { backoffMs, LONGEST_BACKOFF_MS } from "../core/backoff.ts";
 import { limitOfBudgets } from "../core/budget.ts";
-import { type BudgetExceededError, ModelCallError, QuotaExceededError } from "../core/errors.ts";
+import {
+  type BudgetExceededError,
+  ConfigurationError,
+  ModelCallError,
+  QuotaExceededError,
+} from "../core/errors.ts";
 import { stepId } from "../core/step-path.ts";
 import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usage } from "../core/usage.ts";
 import type { Charge, ModelCallSettlement } from "../store/store.ts";
@@ -160,6 +165,13 @@ function asModelCallError(
   model: { readonly provider: string; readonly modelId: string },
 ): ModelCallError {
   if (error instanceof ModelCallError) return error;
+  // What is set up wrongly, a package that is missing for one, is found out before anything is sent.
+  if (ConfigurationError.isInstance(error))
+    return new ModelCallError(
+      error.message,
+      { kind: "not_sent", status: null, retryAfterMs: null, retryable: false },
+      { cause: error },
+    );
   const timedOut = error instanceof DOMException && error.name === "TimeoutError";
   const message = error instanceof Error ? error.message : String(error);
   return new ModelCallError(

@@ -4,6 +4,7 @@ import { LoadAPIKeyError } from "ai";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   agent,
+  ConfigurationError,
   ModelCallError,
   type RunEvent,
   Runner,
@@ -281,6 +282,21 @@ describe("a provider that is never asked", () => {
     expect((await store.listModelCalls("r-1")).map(({ charge }) => charge?.basis)).toEqual(["none"]);
     expect(await charged()).toBe(0);
     expect(server.requests).toHaveLength(0);
+  });
+
+  it("is nothing where the model cannot be used at all, for want of a package", async () => {
+    const model = {
+      provider: "x",
+      modelId: "y",
+      respond: () => Promise.reject(new ConfigurationError("It needs a package: install it.")),
+    };
+    const worker = agent({ name: "worker", model, settings: { maxOutputTokens: MAX_OUTPUT } });
+    const run = new Runner(worker, { store }).run("Go", { runId: "r-1" });
+    const error = await failureAs(ModelCallError, run);
+    expect(error.message).toBe("It needs a package: install it.");
+    expect(error.details.kind).toBe("not_sent");
+    expect(await tries()).toEqual([[1, "none", 0]]);
+    expect(await charged()).toBe(0);
   });
 
   it("cancelled before it starts, it costs nothing", async () => {
