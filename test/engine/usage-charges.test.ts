@@ -284,7 +284,7 @@ describe("a provider that is never asked", () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it("is nothing where the model cannot be used at all, for want of a package", async () => {
+  it("for want of a package costs nothing either, and says what to do", async () => {
     const model = {
       provider: "x",
       modelId: "y",
