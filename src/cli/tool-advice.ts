@@ -2,6 +2,7 @@ import type { Classification, ToolPolicy } from "../core/tool-classification.ts"
 import type { Agent } from "../engine/agent.ts";
 import { rootOf } from "../engine/pipeline-root.ts";
 import { classify } from "../engine/prepared-tool.ts";
+import { makeRules } from "../engine/run-rules.ts";
 import { RunToolSources } from "../engine/run-tool-sources.ts";
 import { type GranularStep, isAgentStep, type StepNode } from "../engine/step.ts";
 import type { Tool } from "../engine/tool.ts";
@@ -26,7 +27,11 @@ export async function allToolsOf(
   policy: ToolPolicy,
   warn: (message: string) => void,
 ): Promise<readonly KnownTool[]> {
-  const sources = new RunToolSources({ signal: new AbortController().signal, warn });
+  const sources = new RunToolSources({
+    signal: new AbortController().signal,
+    network: makeRules().network,
+    warn,
+  });
   try {
     const found: KnownTool[] = [...toolsOf(target, policy)];
     for (const { name, agent } of agentSteps(target))

@@ -100,7 +100,7 @@ export function makeRunHandle(
     spec: run.spec,
     budget: new RunBudget(runId, run.budgets, options.workDone),
     artifacts: new RunArtifacts(store, fence, options.folder, warn),
-    sources: new RunToolSources({ signal: hold.signal, warn }),
+    sources: new RunToolSources({ signal: hold.signal, network: options.rules.network, warn }),
     failures: FailureStreaks.after(options.streaks, options.maxSameErrorRepeats),
     uncertainties: new Uncertainties(store, runId),
   };

@@ -1,3 +1,4 @@
+import type { NetworkPolicy } from "../core/network-policy.ts";
 import type { Tool } from "./tool.ts";
 
 const TOOL_SOURCE = Symbol.for("pawl.tool-source");
@@ -17,6 +18,8 @@ export type ToolSource = {
 export type SourceOpening = {
   /** Aborts when the run is cancelled or taken over. */
   readonly signal: AbortSignal;
+  /** Where the run may connect to. */
+  readonly network: NetworkPolicy;
   /** Says something to whoever watches the run. */
   readonly warn: (message: string) => void;
 };

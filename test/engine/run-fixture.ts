@@ -190,7 +190,11 @@ export async function beginRun(
   const session = new Session({ id: runId, createdAt: 0, slices: [] });
   const keeper = new SessionKeeper(store, session, new CheckpointTrigger(), "stop", () => undefined);
   const run: RunHandle = {
-    sources: new RunToolSources({ signal: new AbortController().signal, warn: () => undefined }),
+    sources: new RunToolSources({
+      signal: new AbortController().signal,
+      network: makeRules().network,
+      warn: () => undefined,
+    }),
     telemetry: NO_RUN_TELEMETRY,
     runId,
     firstRunId: runId,
