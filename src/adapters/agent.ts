@@ -96,7 +96,8 @@ export function agent(given: object): Agent<unknown> {
       `Agent ${name} has the provider's tool ${needed} and a model port of its own: give it a model of the AI SDK.`,
     );
   const { stopWhen } = options;
-  const schema = isAiSdkOutput(output) ? outputSchemaOf(output) : output;
+  const ofSdk = isAiSdkOutput(output) ? outputSchemaOf(output) : null;
+  const schema = isAiSdkOutput(output) ? ofSdk?.schema : output;
   return defineAgent<unknown>({
     name,
     model: isPort ? model : aiSdkModel(model, { providerTools, headers, download }),
@@ -106,6 +107,7 @@ export function agent(given: object): Agent<unknown> {
     ...(stopWhen === undefined ? {} : { maxTurns: turnsUntilStop(name, stopWhen) }),
     ...(slices === undefined ? {} : { slices }),
     ...(schema === undefined ? {} : { output: schema }),
+    ...(ofSdk === null ? {} : { ready: ofSdk.ready }),
   });
 }
 

@@ -1,6 +1,7 @@
 import type { Tool as AiSdkTool } from "ai";
 import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { nearestName } from "../core/run-spec-spelling.ts";
 import { isTool, type Tool } from "../engine/tool.ts";
 import { isToolSource, makeToolSource, type ToolSource } from "../engine/tool-source.ts";
 import { type ApprovalContext, agentApproval, type ToolApproval } from "./ai-sdk-approval.ts";
@@ -43,13 +44,15 @@ export type AgentTools = {
 export function agentTools(agent: string, given: ToolSettings): AgentTools {
   const { toolsContext = {}, runtimeContext = {}, activeTools } = given;
   const context = { toolsContext, runtimeContext };
+  const named = namedTools(given);
+  assertKnown(agent, named, given.tools ?? {});
   const change = changeOf(agent, given, context);
   const tools: { [name: string]: Tool | ToolSource } = {};
   const toolOptions: { [name: string]: JsonObject } = {};
   const providerTools: { [name: string]: AiSdkTool } = {};
   for (const [name, tool] of inOrder(Object.entries(given.tools ?? {}), given.toolOrder)) {
     if (isToolSource(tool)) {
-      tools[name] = changedSource(tool, change, activeTools);
+      tools[name] = changedSource(agent, tool, change, activeTools, named);
       continue;
     }
     if (activeTools !== undefined && !activeTools.includes(name)) continue;
@@ -114,14 +117,21 @@ function timeoutsOf(agent: string, timeout: LoopSettings["timeout"]): (tool: str
 
 /** What a server brings is not known yet, and is held to the same. */
 function changedSource(
+  agent: string,
   source: ToolSource,
   change: Change,
   active: readonly string[] | undefined,
+  named: readonly NamedTool[],
 ): ToolSource {
   return makeToolSource({
     name: source.name,
     open: async (name, opening) => {
       const opened = await source.open(name, opening);
+      const unknown = named.find((each) => each.tool.startsWith(`${name}__`) && !(each.tool in opened.tools));
+      if (unknown !== undefined) {
+        await opened.close();
+        throw noSuchTool(agent, unknown, Object.keys(opened.tools));
+      }
       const tools = Object.entries(opened.tools)
         .filter(([tool]) => active?.includes(tool) !== false)
         .map(([tool, made]) => [tool, change(tool, made)] as const);
@@ -130,11 +140,53 @@ function changedSource(
   });
 }
 
+type NamedTool = { readonly setting: string; readonly tool: string };
+
+/** The tools that settings name: one that is misspelled would lose its approval, and nobody would notice. */
+function namedTools({ toolApproval, activeTools, toolOrder, timeout }: ToolSettings): readonly NamedTool[] {
+  const timed = typeof timeout === "object" ? Object.keys(timeout.tools ?? {}) : [];
+  const names = {
+    toolApproval: typeof toolApproval === "object" ? Object.keys(toolApproval) : [],
+    activeTools: activeTools ?? [],
+    toolOrder: toolOrder ?? [],
+    "timeout.tools": timed.map((name) => name.replace(/Ms$/, "")),
+  };
+  return Object.entries(names).flatMap(([setting, tools]) => tools.map((tool) => ({ setting, tool })));
+}
+
+/** What a source has is looked for when it is open. */
+function assertKnown(
+  agent: string,
+  named: readonly NamedTool[],
+  tools: NonNullable<ToolSettings["tools"]>,
+): void {
+  if (Object.values(tools).some(isToolSource)) return;
+  const own = Object.keys(tools);
+  const unknown = named.find(({ tool }) => !own.includes(tool));
+  if (unknown !== undefined) throw noSuchTool(agent, unknown, own);
+}
+
+function noSuchTool(
+  agent: string,
+  { setting, tool }: NamedTool,
+  names: readonly string[],
+): ConfigurationError {
+  const near = nearestName(tool, names);
+  const meant = near === null ? `it has ${names.join(", ") || "none"}.` : `did you mean ${near}?`;
+  return new ConfigurationError(
+    `${setting} of agent ${agent} names the tool ${JSON.stringify(tool)}, which it does not have: ${meant}`,
+  );
+}
+
 const UNASKED: readonly unknown[] = [undefined, "approved", "not-applicable"];
 
 /** By the time that anybody could be asked, the provider has run it. */
 function assertNotAsked(name: string, toolApproval: ToolApproval | undefined): void {
-  if (toolApproval === undefined || typeof toolApproval === "function") return;
+  if (toolApproval === undefined) return;
+  if (typeof toolApproval === "function")
+    throw new ConfigurationError(
+      `Tool ${name} is run by the provider, within its answer, so no toolApproval function can be asked before: give toolApproval by tool, { … }, or leave the tool out.`,
+    );
   const status = Object.hasOwn(toolApproval, name) ? toolApproval[name] : undefined;
   if (UNASKED.includes(isJsonObject(status) ? status.type : status)) return;
   throw new ConfigurationError(

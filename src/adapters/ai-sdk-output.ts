@@ -25,24 +25,29 @@ export function isAiSdkOutput(output: unknown): output is AnyOutput {
 }
 
 /**
- * An output of the AI SDK as a schema; undefined for plain text. It keeps its schema to itself and only promises the JSON
- * Schema, which is there a tick later: long before a run comes to its first turn.
+ * An output of the AI SDK as a schema; null for plain text. It keeps its schema to itself and only promises the JSON
+ * Schema: `ready` is when that is there.
  */
-export function outputSchemaOf(output: AnyOutput): z.ZodType | undefined {
-  if (output.name === "text") return undefined;
+export function outputSchemaOf(
+  output: AnyOutput,
+): { readonly schema: z.ZodType; readonly ready: () => Promise<void> } | null {
+  if (output.name === "text") return null;
   const told: { [word: string]: unknown } = {};
-  void output.responseFormat.then(
-    (format) => {
-      const json = plainJson(format);
-      if (!isJsonObject(json)) return;
-      const { name, description, schema = {} } = json;
-      const { $schema: _, ...known } = isJsonObject(schema) ? schema : {};
-      if (name !== undefined) told.title = name;
-      if (description !== undefined) told.description = description;
-      Object.assign(told, known);
-    },
-    () => undefined,
-  );
+  // Who needs it hears of it; an agent that nobody runs must not end the process.
+  void Promise.resolve(output.responseFormat).catch(() => undefined);
+  const ready = async () => {
+    const json = plainJson(await output.responseFormat);
+    if (!isJsonObject(json)) return;
+    const { name, description, schema = {} } = json;
+    const { $schema: _, ...known } = isJsonObject(schema) ? schema : {};
+    if (name !== undefined) told.title = name;
+    if (description !== undefined) told.description = description;
+    Object.assign(told, known);
+  };
+  return { schema: schemaOf(output, told), ready };
+}
+
+function schemaOf(output: AnyOutput, told: { [word: string]: unknown }): z.ZodType {
   return z
     .unknown()
     .register(z.globalRegistry, told)

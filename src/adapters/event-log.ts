@@ -17,7 +17,7 @@ type Line = {
 
 /**
  * Logs a run, one line an event, with the ids that receipts and traces have. What models and tools said to each other is
- * logged at the level `trace` alone.
+ * logged at the level `trace` alone; why something failed, in the words of whoever failed.
  *
  * @example
  * new Runner(researcher, { onEvent: logEvents(pino()) });

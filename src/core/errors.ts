@@ -324,6 +324,7 @@ const CLASSES = [
   LeaseLostError,
   PersonNeededError,
   NotApplied,
+  FinalFailure,
   WaitNotFoundError,
   ToolCallNotFoundError,
   AlreadySettledError,

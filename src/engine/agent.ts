@@ -34,6 +34,8 @@ export type Agent<O = unknown> = {
   readonly settings: ModelSettings;
   /** How many turns it may take where its step does not say; null: as many as any. */
   readonly maxTurns: number | null;
+  /** Resolves when all of it is there: its output schema may be known only later. */
+  readonly ready: () => Promise<void>;
 };
 
 export type AgentDefinition<O> = {
@@ -49,6 +51,7 @@ export type AgentDefinition<O> = {
   readonly settings?: Partial<ModelSettings>;
   /** How many turns it may take, unless its step says. */
   readonly maxTurns?: number;
+  readonly ready?: () => Promise<void>;
 };
 
 /** A request always carries a cap, or nobody could say beforehand what it may cost. */
@@ -85,6 +88,7 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
     output: definition.output ?? null,
     settings,
     maxTurns: definition.maxTurns ?? null,
+    ready: definition.ready ?? (() => Promise.resolve()),
   };
 }
 
@@ -126,6 +130,7 @@ export async function prepareAgent(
   estimate: TokenEstimator,
   policy: ToolPolicy,
 ): Promise<PreparedAgent> {
+  await agent.ready();
   const prepared = await Promise.all(
     Object.entries({ ...more, ...agent.tools }).map(([key, tool]) => prepareTool(key, tool, policy)),
   );

@@ -3,7 +3,14 @@ import { isTurnComplete } from "../core/completion.ts";
 import { ResumeError } from "../core/errors.ts";
 import type { MessageGroup } from "../core/history-truncation.ts";
 import { throughJson } from "../core/json.ts";
-import { type AssistantPart, isToolCallPart, type Message, textOf, toolCallsOf } from "../core/message.ts";
+import {
+  type AssistantPart,
+  isToolCallPart,
+  type Message,
+  providerCallsOf,
+  textOf,
+  toolCallsOf,
+} from "../core/message.ts";
 import { estimateMessageTokens } from "../core/token-estimate.ts";
 import { decideTurn } from "../core/turn-decision.ts";
 import { type Amount, amountOf } from "../core/usage.ts";
@@ -231,8 +238,10 @@ async function judge(
       output: answer.output,
       toolCalls: toolCallsOf(response.content).map(({ toolName, input }) => ({ name: toolName, input })),
     });
-    const unfinished = !isComplete || answer.problem !== null;
-    const isAsked = calls.items.some(({ part }) => isToolCallPart(part));
+    // The provider is still at it: it wants the conversation back as it is, and no word from anybody.
+    const isPaused = providerCallsOf(response.content).some(({ output }) => output === null);
+    const unfinished = isPaused || !isComplete || answer.problem !== null;
+    const isAsked = isPaused || calls.items.some(({ part }) => isToolCallPart(part));
     const followUp = !isAsked && unfinished ? (answer.problem ?? "Continue.") : null;
     const planned = calls.told.plan();
     const nextPrompt = unfinished && turnIndex < scope.lastTurn ? renderPrompt(scope, planned.state) : null;

@@ -1,7 +1,9 @@
-import { hasToolCall, isStepCount, Output, tool as sdkTool, ToolLoopAgent } from "ai";
+import { createOpenAI } from "@ai-sdk/openai";
+import { hasToolCall, isStepCount, jsonSchema, Output, tool as sdkTool, ToolLoopAgent } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { aiSdkTool } from "../../src/adapters/ai-sdk-tool.ts";
 import { makeToolSource } from "../../src/engine/tool-source.ts";
 import { type AgentOptions, agent, ResumeError, Runner, Step, tool } from "../../src/index.ts";
 import { type ScriptedTurn, scriptedModel } from "../../src/testing/index.ts";
@@ -240,6 +242,30 @@ describe("limits on tools", () => {
   );
 });
 
+describe("an output whose schema comes late", () => {
+  it("is waited for: the first request has it, and the run stays what it was", async () => {
+    const late = Promise.withResolvers<void>();
+    const known = { type: "object", properties: { said: { type: "string" } }, required: ["said"] } as const;
+    const schema = jsonSchema<{ said: string }>(() => late.promise.then(() => known));
+    const { agent: worker, asked } = made({ output: Output.object({ schema }) }, () => ({
+      text: '{"said":"yes"}',
+    }));
+    const running = new Runner(worker, { store: await memoryStore() }).run("Go");
+    setImmediate(() => late.resolve());
+    expect((await running).output).toEqual({ said: "yes" });
+    expect(asked[0]?.responseFormat).toMatchObject({ schema: { properties: { said: { type: "string" } } } });
+  });
+
+  it("and cannot be had fails the run before the model is asked", async () => {
+    const schema = jsonSchema<never>(() => Promise.reject(new Error("The schema server is down.")));
+    const { agent: worker, asked } = made({ output: Output.object({ schema }) });
+    await expect(new Runner(worker, { store: await memoryStore() }).run("Go")).rejects.toThrow(
+      "schema server is down",
+    );
+    expect(asked).toEqual([]);
+  });
+});
+
 describe("toolApproval", () => {
   type Approval = NonNullable<AgentOptions<unknown>["toolApproval"]>;
   const asks: typeof pay = Object.assign({}, pay, { needsApproval: true });
@@ -286,12 +312,55 @@ describe("toolApproval", () => {
     ],
     ["nothing about this tool", { other: "denied" }, done],
   ])("of %s", async (_, toolApproval, end) => {
-    expect(await endOf(toolApproval)).toEqual(end);
+    expect(await endOf(toolApproval, { tools: { pay, other: pay } })).toEqual(end);
   });
 
   it("goes before what the tool says itself, and leaves it to the tool where it says nothing", async () => {
     expect(await endOf({ pay: "approved" }, { tools: { pay: asks } })).toEqual(done);
-    expect(await endOf({ other: "approved" }, { tools: { pay: asks } })).toEqual(waits);
+    expect(await endOf({ other: "approved" }, { tools: { pay: asks, other: pay } })).toEqual(waits);
+  });
+
+  it("of a tool that the agent does not have is refused, as every setting is that names one", () => {
+    const settings = {
+      toolApproval: { pya: "user-approval" },
+      activeTools: ["pya"],
+      toolOrder: ["pya"],
+      timeout: { tools: { pyaMs: 5 } },
+    };
+    for (const [setting, value] of Object.entries(settings))
+      expect(() => made({ tools: { pay }, [setting]: value } as never)).toThrow(
+        /of agent worker names the tool "pya", which it does not have: did you mean pay\?/,
+      );
+  });
+
+  it("of a tool that a server does not have is refused when it is opened, and it is closed", async () => {
+    let closed = 0;
+    const bank = makeToolSource({
+      name: null,
+      open: (name) =>
+        Promise.resolve({
+          tools: { [`${name}__pay`]: aiSdkTool("pay", pay) },
+          close: () => {
+            closed++;
+            return Promise.resolve();
+          },
+        }),
+    });
+    const { agent: worker } = made({
+      tools: { bank },
+      toolApproval: { bank__pya: "user-approval" },
+    } as never);
+    await expect(new Runner(worker, { store: await memoryStore() }).run("Go")).rejects.toThrow(
+      'toolApproval of agent worker names the tool "bank__pya", which it does not have: did you mean bank__pay?',
+    );
+    expect(closed).toBe(1);
+  });
+
+  it("by a function for all cannot hold for what the provider runs, and is refused", () => {
+    const search = createOpenAI({ apiKey: "none" }).tools.webSearch({});
+    expect(() => made({ tools: { search }, toolApproval: () => "user-approval" } as never)).toThrow(
+      "Tool search is run by the provider, within its answer, so no toolApproval function can be asked before",
+    );
   });
 
   it("is told the contexts that the agent has", async () => {

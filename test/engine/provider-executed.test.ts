@@ -321,6 +321,28 @@ describe("a result that comes in a later response than its call", () => {
     result: { type: "code_execution_result", stdout: "1", stderr: "", return_code: 0, content: [] },
   };
 
+  it.each([[[]], [[says("Let me look.")]]])(
+    "is waited for, and nothing is said meanwhile (%j)",
+    async (before) => {
+      const store = await memoryStore();
+      const { searcher: agent, asked } = searcher(
+        [
+          [...before, execution],
+          [executed, says("Found.")],
+        ],
+        {
+          code_execution: codeExecution,
+        },
+      );
+      const { output, status } = await new Runner(agent, { store }).run("Go", { runId: "r-1" });
+      expect({ output, status }).toEqual({ output: "Found.", status: "succeeded" });
+      expect(asked.map(({ prompt }) => prompt.map(({ role }) => role))).toEqual([
+        ["system", "user"],
+        ["system", "user", "assistant"],
+      ]);
+    },
+  );
+
   it("is kept as it comes, and has a row beside that of its call", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
