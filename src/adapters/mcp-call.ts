@@ -1,10 +1,10 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { FinalFailure, NeedsHuman, NotApplied } from "../core/errors.ts";
-import type { JsonObject } from "../core/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import { redact } from "../core/redaction.ts";
 import type { ToolCallContext } from "../engine/tool.ts";
 import { messageOf } from "./error-causes.ts";
 import type { McpConnection } from "./mcp-connection.ts";
-import { ATTEMPT_KEY, CALL_ID_KEY } from "./mcp-deliveries.ts";
 import { type McpLink, type McpTool, NoLinkError } from "./mcp-link.ts";
 import { errorTextOf, resultOf } from "./mcp-result.ts";
 
@@ -13,6 +13,8 @@ export type PinnedTool = McpTool & {
   readonly connection: McpConnection;
   /** For people: `MCP server files (node server.js)`. */
   readonly serverName: string;
+  /** What it was given and is not to be told to the model, whatever it answers. */
+  readonly secrets: readonly string[];
   /** Told when the tool is not what it was. */
   readonly onChanged: (what: string) => void;
 };
@@ -29,10 +31,11 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1;
 export async function callMcpTool(tool: PinnedTool, input: JsonObject, call: Call): Promise<unknown> {
   const link = await linkFor(tool, call);
   const { name } = tool.listed;
-  const delivery = link.deliveries.track(call);
+  const args = { ...input };
+  const delivery = link.deliveries.track(args);
   try {
     const result = await link.client.callTool(
-      { name, arguments: { ...input }, _meta: metaOf(call) },
+      { name, arguments: args, _meta: metaOf(call) },
       {
         signal: AbortSignal.any([call.signal, delivery.lost]),
         timeout: NO_TIMEOUT_MS,
@@ -65,8 +68,8 @@ function metaOf(call: Call): JsonObject {
     "pawl/run_id": call.runId,
     "pawl/step_id": call.stepId,
     "pawl/idempotency_key": call.idempotencyKey,
-    [CALL_ID_KEY]: call.toolCallId,
-    [ATTEMPT_KEY]: call.attempt,
+    "pawl/tool_call_id": call.toolCallId,
+    "pawl/attempt": call.attempt,
   };
 }
 
@@ -95,7 +98,9 @@ function assertUnchanged(tool: PinnedTool, now: McpTool | undefined): void {
   );
 }
 
-function valueOf(tool: PinnedTool, result: CallToolResult): unknown {
+function valueOf({ secrets }: PinnedTool, said: CallToolResult): unknown {
+  // It came as JSON.
+  const result = redact(said as Json, new Set(), secrets) as CallToolResult;
   if (result.isError === true) throw new FinalFailure(errorTextOf(result));
   return resultOf(result);
 }
@@ -151,9 +156,8 @@ function answerOf(
 /** What an answer without a result says, before a server has looked at the call or after. */
 function httpFailure(tool: PinnedTool, link: McpLink, status: number | undefined, error: Error): Error {
   const which = `${JSON.stringify(tool.listed.name)} of the ${tool.serverName}`;
-  const isSessionGone =
-    link.hasSession && (status === 404 || (status === 400 && /session/i.test(error.message)));
-  if (isSessionGone) {
+  // What the protocol has for it. Any other status may come from a tool that has done something.
+  if (link.hasSession && status === 404) {
     link.lose(null);
     return notSent(tool, "it does not know our session any more", error);
   }

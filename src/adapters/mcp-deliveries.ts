@@ -1,19 +1,16 @@
-import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { isJsonObject } from "../core/json.ts";
+import type { Transport } from "@modelcontextprotocol/client";
 import { type NetworkProgress, watchNetwork } from "./network-attempt.ts";
 
-/** The call that a message is for, in the `_meta` of its parameters: a prefix of ours, as the protocol wants it. */
-export const CALL_ID_KEY = "pawl/tool_call_id";
-export const ATTEMPT_KEY = "pawl/attempt";
-
-/** How far the request of one try has come. */
+/** How far the requests of one try have come: there are several where a server wants to be asked again. */
 export type Delivery = {
-  /** False only where it is certain that the server has seen nothing of it. */
+  /** False only where it is certain that the server has seen nothing of any. */
   readonly mayHaveArrived: boolean;
   /** Aborts when the answer cannot come any more although the connection is still there. */
   readonly lost: AbortSignal;
   end(): void;
 };
+
+const CALL_METHOD = "tools/call";
 
 type Tracked = { mayHaveArrived: boolean; readonly lost: AbortController };
 
@@ -22,7 +19,8 @@ type Tracked = { mayHaveArrived: boolean; readonly lost: AbortController };
  * HTTP, that the stream which was to bring the answer has ended without one: it would wait for ever.
  */
 export class Deliveries {
-  readonly #tracked = new Map<string, Tracked>();
+  /** By the object itself that a request carries as its arguments: ids may be those of another run in another store. */
+  readonly #tracked = new Map<unknown, Tracked>();
   readonly #waiting: (() => void)[] = [];
 
   constructor(transport: Transport) {
@@ -30,23 +28,27 @@ export class Deliveries {
     // A pipe refuses before anything is written; a connection that was not made has carried nothing.
     const unsent = "pid" in transport ? "unseen" : "created";
     transport.send = (message, options) => {
-      const tracked = this.#tracked.get(keyOf(message) ?? "");
-      if (tracked === undefined) return send(message, options);
+      if (!("method" in message) || message.method !== CALL_METHOD) return send(message, options);
+      const tracked = this.#tracked.get(message.params?.arguments);
+      if (tracked === undefined) {
+        this.#doubtAll();
+        return send(message, options);
+      }
       const onRequestStreamEnd = () => tracked.lost.abort(new Error("The answer broke off."));
       return deliver(tracked, unsent, () => send(message, { ...options, onRequestStreamEnd }));
     };
   }
 
-  track(call: { readonly toolCallId: string; readonly attempt: number }): Delivery {
-    const key = keyFrom(call.toolCallId, call.attempt);
+  /** Of the call that is made with these arguments: this object, and no copy of it. */
+  track(args: object): Delivery {
     const tracked: Tracked = { mayHaveArrived: false, lost: new AbortController() };
-    this.#tracked.set(key, tracked);
+    this.#tracked.set(args, tracked);
     return {
       get mayHaveArrived() {
         return tracked.mayHaveArrived;
       },
       lost: tracked.lost.signal,
-      end: () => this.#end(key),
+      end: () => this.#end(args),
     };
   }
 
@@ -60,31 +62,28 @@ export class Deliveries {
     return this.areOpen ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve();
   }
 
-  #end(key: string): void {
-    this.#tracked.delete(key);
+  /** A call that cannot be told from the others may be any of them. */
+  #doubtAll(): void {
+    for (const tracked of this.#tracked.values()) tracked.mayHaveArrived = true;
+  }
+
+  #end(args: object): void {
+    this.#tracked.delete(args);
     if (this.areOpen) return;
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }
 
 function deliver(tracked: Tracked, unsent: NetworkProgress, send: () => Promise<void>): Promise<void> {
+  // What an earlier request of the same try has done is not undone by this one.
+  const hadArrived = tracked.mayHaveArrived;
   tracked.mayHaveArrived = true;
   return watchNetwork(async (attempt) => {
     try {
       await send();
     } catch (error) {
-      tracked.mayHaveArrived = attempt.progress !== unsent;
+      tracked.mayHaveArrived = hadArrived || attempt.progress !== unsent;
       throw error;
     }
   });
-}
-
-function keyOf(message: JSONRPCMessage): string | null {
-  const params: unknown = "params" in message ? message.params : null;
-  const meta = isJsonObject(params) ? params._meta : null;
-  return isJsonObject(meta) ? keyFrom(meta[CALL_ID_KEY], meta[ATTEMPT_KEY]) : null;
-}
-
-function keyFrom(toolCallId: unknown, attempt: unknown): string {
-  return JSON.stringify([toolCallId, attempt]);
 }

@@ -1,6 +1,8 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
+import { secretsOf } from "./mcp-secrets.ts";
 import type { ServerCommand } from "./mcp-server.ts";
+import { withoutSecrets } from "./tools/hiding-secrets.ts";
 
 /** A server that was asked to end gets this long before it is made to. */
 const EOF_GRACE_MS = 500;
@@ -24,12 +26,14 @@ export type ProcessEnd = string;
 export class ServerProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #pid: number;
+  readonly #secrets: readonly string[];
   readonly #ended: Promise<ProcessEnd>;
   #words = "";
 
-  private constructor(child: ChildProcessWithoutNullStreams, pid: number) {
+  private constructor(child: ChildProcessWithoutNullStreams, pid: number, secrets: readonly string[]) {
     this.#child = child;
     this.#pid = pid;
+    this.#secrets = secrets;
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       this.#words = (this.#words + text).slice(-MOST_WORDS);
     });
@@ -45,9 +49,10 @@ export class ServerProcess {
 
   /** Rejects where the command cannot be started. */
   static start(
-    { command, args = [], env = {}, cwd }: ServerCommand,
+    server: ServerCommand,
     inherited: { readonly [name: string]: string },
   ): Promise<ServerProcess> {
+    const { command, args = [], env = {}, cwd } = server;
     const child = spawn(command, args, {
       env: { ...inherited, ...env },
       ...(cwd === undefined ? {} : { cwd }),
@@ -61,7 +66,7 @@ export class ServerProcess {
         const { pid } = child;
         if (pid === undefined) return;
         endWithUs(pid);
-        resolve(new ServerProcess(child, pid));
+        resolve(new ServerProcess(child, pid, secretsOf(server)));
       });
     });
   }
@@ -129,7 +134,8 @@ export class ServerProcess {
 
   /** What it said last, to be put behind what happened to it. */
   get saying(): string {
-    const said = lastSaying(this.#words);
+    // Before it is cut: half of a secret would not be known as one.
+    const said = lastSaying(withoutSecrets(this.#words, this.#secrets));
     return said === null ? "" : ` and said ${JSON.stringify(said)}`;
   }
 }

@@ -1,3 +1,5 @@
+import { basename } from "node:path";
+
 /** Where a server is: a command that starts it and is spoken to by its input and output, or an address. */
 export type McpServer =
   | {
@@ -16,23 +18,30 @@ export type McpServer =
 export type ServerCommand = Extract<McpServer, { command: string }>;
 export type ServerAddress = Extract<McpServer, { url: string | URL }>;
 
-const LONGEST_SHOWN = 120;
-
-/** For people: what is started, or where it is. Keys are often given in a query, and names in the address. */
+/**
+ * For people: which program is started, or where the server is. No more, for keys stand among the arguments, in the query and
+ * in the path.
+ */
 export function shownServer(server: McpServer): string {
-  if ("url" in server) {
-    const { origin, pathname } = new URL(server.url);
-    return `${origin}${pathname}`;
-  }
-  const words = [server.command, ...(server.args ?? []).map(withoutSecret)].join(" ");
-  return words.length <= LONGEST_SHOWN ? words : `${words.slice(0, LONGEST_SHOWN)}…`;
+  if ("url" in server) return new URL(server.url).origin;
+  const program = basename(server.command);
+  const what = whatIsRun(program, server.args ?? []);
+  return what === undefined ? program : `${program} ${what}`;
 }
 
-const SECRET_OPTION = /^--?[\w-]*(?:key|token|secret|password|auth)[\w-]*$/i;
+/** Programs that run what their arguments name. */
+const RUNNER =
+  /^(?:npx|npm|pnpm|yarn|bunx?|deno|node|uvx?|pipx|python[\d.]*|docker|podman|cmd)(?:\.exe|\.cmd)?$/;
+const SCRIPT = /^(?:[A-Za-z]:)?[^\s:=?#&@]+\.(?:[cm]?[jt]s|py|rb|php|sh|jar|dll)$/;
+const PACKAGE = /^(?:@[\w.-]+\/)?[A-Za-z][\w.-]*(?:@[\w.^~-]+)?$/;
+/** Options without a value, and the one of Python whose value is what is run. */
+const FLAG = /^(?:-y|--yes|-q|--quiet|-m)$/;
 
-/** `--api-key=k-123` and `--api-key k-123` are how some servers want theirs. */
-function withoutSecret(arg: string, index: number, args: readonly string[]): string {
-  const [option = "", ...value] = arg.split("=");
-  if (value.length > 0 && SECRET_OPTION.test(option)) return `${option}=…`;
-  return SECRET_OPTION.test(args[index - 1] ?? "") ? "…" : arg;
+/** What follows another option may be its value, and a secret. */
+function whatIsRun(program: string, args: readonly string[]): string | undefined {
+  return args.find((arg, index) => {
+    if (SCRIPT.test(arg)) return true;
+    const previous = args[index - 1] ?? "";
+    return RUNNER.test(program) && PACKAGE.test(arg) && (!previous.startsWith("-") || FLAG.test(previous));
+  });
 }

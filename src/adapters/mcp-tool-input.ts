@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { ToolInput } from "../engine/tool-schema.ts";
 import { plainJson } from "./plain-json.ts";
 
@@ -27,10 +27,49 @@ const ANYTHING = z.any();
 
 function readSchema(jsonSchema: JsonObject): z.ZodType {
   try {
-    return z.fromJSONSchema(jsonSchema);
+    return z.fromJSONSchema(relaxed(jsonSchema) as JsonObject);
   } catch {
     return ANYTHING;
   }
+}
+
+/** Where values stand, and no schemas. */
+const VALUES: ReadonlySet<string> = new Set(["const", "enum", "default", "examples", "required"]);
+/** Where schemas stand under names of all kinds. */
+const NAMED_SCHEMAS: ReadonlySet<string> = new Set([
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+  "dependentSchemas",
+]);
+
+/**
+ * Without that in which zod is stricter than JSON Schema: it wants formats its own way, integers below 2^53, and an object
+ * that is given as a constant to be that very object.
+ */
+function relaxed(schema: Json): Json {
+  if (Array.isArray(schema)) return (schema as readonly Json[]).map(relaxed);
+  if (!isJsonObject(schema)) return schema;
+  const entries = Object.entries(schema)
+    .filter(([key, value]) => key !== "format" && !isComparedByIdentity(key, value))
+    .map(([key, value]) => [key, relaxedUnder(key, value)] as const);
+  const { type, ...rest } = Object.fromEntries(entries);
+  if (type === "integer") return { multipleOf: 1, ...rest, type: "number" };
+  return Object.fromEntries(entries);
+}
+
+function isComparedByIdentity(key: string, value: Json): boolean {
+  const values: readonly Json[] = key === "enum" && Array.isArray(value) ? value : [value];
+  return (
+    (key === "const" || key === "enum") && values.some((each) => typeof each === "object" && each !== null)
+  );
+}
+
+function relaxedUnder(key: string, value: Json): Json {
+  if (VALUES.has(key)) return value;
+  if (!NAMED_SCHEMAS.has(key) || !isJsonObject(value)) return relaxed(value);
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, relaxed(each)]));
 }
 
 function problemWith(schema: z.ZodType, input: JsonObject): string | null {

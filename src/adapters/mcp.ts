@@ -14,9 +14,11 @@ import { callMcpTool, type PinnedTool } from "./mcp-call.ts";
 import { type ConnectionUser, McpConnection } from "./mcp-connection.ts";
 import { type McpTool, type McpTools, NoLinkError } from "./mcp-link.ts";
 import { shownResult } from "./mcp-result.ts";
+import { secretsOf } from "./mcp-secrets.ts";
 import { type McpServer, type ServerAddress, shownServer } from "./mcp-server.ts";
 import { mcpToolInput } from "./mcp-tool-input.ts";
 import { modelNames } from "./mcp-tool-names.ts";
+import { hidingInErrors, hidingSecrets, withoutSecrets } from "./tools/hiding-secrets.ts";
 
 export type { McpServer } from "./mcp-server.ts";
 
@@ -62,20 +64,29 @@ const HANDSHAKE_MS = 60_000;
 export function mcpTools(server: McpServer & McpOptions): ToolSource {
   assertServer(server);
   const connection = new McpConnection(server, HANDSHAKE_MS);
+  const secrets = secretsOf(server);
   return makeToolSource({
     name: server.name ?? null,
-    open: (name, opening) => openTools(name, server, connection, opening),
+    open: (name, opening) =>
+      hidingInErrors(secrets, () => openTools(name, { server, connection, secrets }, opening)),
   });
 }
 
+type Source = {
+  readonly server: McpServer & McpOptions;
+  readonly connection: McpConnection;
+  readonly secrets: readonly string[];
+};
+
 async function openTools(
   name: string,
-  server: McpServer & McpOptions,
-  connection: McpConnection,
-  { signal, warn }: SourceOpening,
+  { server, connection, secrets }: Source,
+  { signal, network, warn: say }: SourceOpening,
 ): Promise<OpenTools> {
   const serverName = `MCP server ${name} (${shownServer(server)})`;
-  const user = connectionUser(serverName, warn);
+  assertMayBeOpened(server, serverName, network);
+  const warn = (message: string) => say(withoutSecrets(message, secrets));
+  const user = connectionUser(serverName, secrets, warn);
   connection.join(user);
   try {
     const link = await connection.link(signal);
@@ -85,7 +96,7 @@ async function openTools(
     const chosen = [...listed.values()].filter(({ listed: { name: each } }) => isChosen(server.only, each));
     const names = modelNames(name, [...listed.keys()]);
     const tools = chosen.map((each) => {
-      const pinned: PinnedTool = { ...each, connection, serverName, onChanged };
+      const pinned: PinnedTool = { ...each, connection, serverName, secrets, onChanged };
       return [names.get(each.listed.name) ?? each.listed.name, toolOf(name, server, pinned)] as const;
     });
     return { tools: Object.fromEntries(tools), close: () => connection.leave(user) };
@@ -96,12 +107,16 @@ async function openTools(
   }
 }
 
-function connectionUser(serverName: string, warn: SourceOpening["warn"]): ConnectionUser {
+function connectionUser(
+  serverName: string,
+  secrets: readonly string[],
+  warn: SourceOpening["warn"],
+): ConnectionUser {
   const say = once(warn);
   return {
     onRubbish: (line) =>
       say(
-        `The ${serverName} writes what is no message to its output, and it is passed over: ${excerpt(line)}`,
+        `The ${serverName} writes what is no message to its output, and it is passed over: ${excerpt(withoutSecrets(line, secrets))}`,
       ),
   };
 }
@@ -123,10 +138,10 @@ function once(warn: SourceOpening["warn"]): SourceOpening["warn"] {
 
 function toolOf(name: string, server: McpServer & McpOptions, pinned: PinnedTool): Tool {
   const { listed } = pinned;
-  const execute: Execute = (input, call) => {
+  const execute: Execute = hidingSecrets(pinned.secrets, async (input: JsonObject, call) => {
     assertAllowed(server, pinned, call);
     return callMcpTool(pinned, input, call);
-  };
+  });
   return makeTool({
     ...declaredTool(listed.name, listed.description ?? listed.title ?? "", server, execute),
     name: null,
@@ -145,12 +160,26 @@ function hasPublicAddress(server: McpServer): server is ServerAddress {
   return "url" in server && checkUrl(ANY_PUBLIC_HOST, server.url).ok;
 }
 
-/** A private address was written down by whoever made the agent, and is meant; but the run may have a say in it too. */
+/** A shake of hands already sends the headers. */
+function assertMayBeOpened(server: McpServer, serverName: string, network: NetworkPolicy): void {
+  const why = whyForbidden(server, network);
+  if (why === null) return;
+  throw new ConfigurationError(
+    `Nothing was sent to the ${serverName}: ${why.charAt(0).toLowerCase()}${why.slice(1)}`,
+  );
+}
+
 function assertAllowed(server: McpServer, { serverName }: PinnedTool, { network }: ToolCallContext): void {
-  if (!("url" in server)) return;
+  const why = whyForbidden(server, network);
+  if (why !== null)
+    throw new FinalFailure(`Nothing was sent to the ${serverName}. ${why}`, { applied: false });
+}
+
+/** A private address was written down by whoever made the agent, and is meant; but the run may have a say in it too. */
+function whyForbidden(server: McpServer, network: NetworkPolicy): string | null {
+  if (!("url" in server)) return null;
   const verdict = checkUrl({ ...network, allowPrivateAddresses: true }, server.url);
-  if (!verdict.ok)
-    throw new FinalFailure(`Nothing was sent to the ${serverName}. ${verdict.why}`, { applied: false });
+  return verdict.ok ? null : verdict.why;
 }
 
 type Execute = ToolDefinition<JsonObject, unknown>["execute"];

@@ -1,3 +1,4 @@
+import { hidingInErrors } from "../adapters/tools/hiding-secrets.ts";
 import { isJson } from "../core/canonical-json.ts";
 import { redact } from "../core/redaction.ts";
 import type { Tool, ToolCallContext } from "../engine/tool.ts";
@@ -12,7 +13,7 @@ export function hidingSource(source: ToolSource, secrets: readonly string[]): To
   return makeToolSource({
     name: source.name,
     open: async (name, opening) => {
-      const opened = await saying(secrets, () => source.open(name, opening));
+      const opened = await hidingInErrors(secrets, () => source.open(name, opening));
       const tools = Object.entries(opened.tools).map(
         ([key, tool]) => [key, hidingTool(tool, secrets)] as const,
       );
@@ -25,18 +26,9 @@ function hidingTool(tool: Tool, secrets: readonly string[]): Tool {
   return {
     ...tool,
     execute: (input: never, call: ToolCallContext) =>
-      saying(secrets, async () => {
+      hidingInErrors(secrets, async () => {
         const result: unknown = await tool.execute(input, call);
         return isJson(result) ? redact(result, new Set(), secrets) : result;
       }),
   };
-}
-
-async function saying<T>(secrets: readonly string[], work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof Error) error.message = redact(error.message, new Set(), secrets) as string;
-    throw error;
-  }
 }

@@ -131,7 +131,8 @@ it("A server that refuses us is not asked again, and what we sent is not shown",
   });
   const source = mcpTools({ url: `${server.url}?key=k-123`, headers: { authorization: "Bearer t-123" } });
   const error = await failureOf(opened(source, "web"));
-  expect(error.message).toBe(`The MCP server web (${server.url}) answered with HTTP 401: check the headers.`);
+  const { origin } = new URL(server.url);
+  expect(error.message).toBe(`The MCP server web (${origin}) answered with HTTP 401: check the headers.`);
   expect(server.requests).toHaveLength(1);
 });
 
@@ -148,8 +149,51 @@ it("A run that may not connect to where the server is sends it nothing", async (
     { type: "text", value: "Sun in Paris" },
   ]);
   expect(server.calls()).toHaveLength(2);
-  expect(await shownUnder({ allowedDomains: ["example.com"] })).toEqual([
-    { type: "error-text", value: expect.stringMatching(/^Nothing was sent .*not in allowedDomains/) },
-  ]);
-  expect(server.calls()).toHaveLength(2);
+  const seen = server.requests.length;
+  const error = await failureOf(shownUnder({ allowedDomains: ["example.com"] }));
+  expect(error.message).toMatch(
+    /^Nothing was sent to the MCP server web .*: the host 127\.0\.0\.1:\d+ is not in allowedDomains/,
+  );
+  expect(server.requests).toHaveLength(seen);
+});
+
+it("A call is held to where the run may connect to, also after the server was opened", async () => {
+  const server = await httpServer("stateless");
+  const open = await opened(mcpTools({ url: server.url }), "web");
+  const network = { allowedDomains: ["example.com"], allowPrivateAddresses: false };
+  const error = await failureOf(call(open, "web__get_weather", PARIS, { network }));
+  expect(error).toMatchObject({
+    name: "FinalFailure",
+    message: expect.stringContaining("not in allowedDomains"),
+  });
+  expect(server.calls()).toEqual([]);
+});
+
+it("An answer that only speaks of a session is one: the call may have done something, and is not made again", async () => {
+  const server = await httpServer("sessions");
+  const open = await opened(mcpTools({ url: server.url }), "web");
+  server.interfere(
+    onCall((response) => response.writeHead(400).end("Checkout session 17 has no mail address.")),
+  );
+  const error = await failureOf(call(open, "web__get_weather", PARIS));
+  expect(error).toMatchObject({ name: "FinalFailure", message: expect.stringContaining("HTTP 400") });
+  expect(error).not.toMatchObject({ details: { applied: false } });
+  expect(server.calls()).toHaveLength(1);
+});
+
+it("A call that has to be sent a second time, and cannot be, may have happened by the first", async () => {
+  const server = await httpServer("modern");
+  const open = await opened(mcpTools({ url: server.url }), "web");
+  server.interfere(({ body: { id, method } }, response) => {
+    if (method !== "tools/call") return false;
+    const result = { resultType: "input_required", requestState: "half-done" };
+    response.writeHead(200, { "content-type": "application/json", connection: "close" });
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+    void server.stop();
+    return true;
+  });
+  const error = await failureOf(call(open, "web__get_weather", PARIS));
+  expect(server.calls()).toHaveLength(1);
+  expect(error.message).toMatch(/nobody knows whether it happened/);
+  expect(NotApplied.isInstance(error)).toBe(false);
 });

@@ -31,6 +31,29 @@ it.each([
   expect(await input.parse({ a: "x" })).toEqual({ ok: true, value: { a: "x" } });
 });
 
+it.each([
+  [{ type: "string", format: "email" }, "jörg@localhost"],
+  [{ type: "string", format: "uuid" }, "00000000-0000-0000-0000-000000000001"],
+  [{ type: "integer" }, 2 ** 53 + 2],
+  [{ type: "array", items: { anyOf: [{ type: "string", format: "date" }] } }, ["2026-11-16"]],
+  [{ const: { format: "pdf" } }, { format: "pdf" }],
+])("Nothing is refused that the schema allows: %j %j", async (schema, value) => {
+  const whole = { type: "object", properties: { v: schema }, required: ["v"] };
+  const input = mcpToolInput(whole);
+  expect(await input.parse({ v: value })).toEqual({ ok: true, value: { v: value } });
+  expect(await input.jsonSchema()).toEqual(whole);
+});
+
+it("A whole number is still one, and an argument may be called format", async () => {
+  const input = mcpToolInput({
+    type: "object",
+    properties: { pages: { type: "integer" }, format: { type: "string", enum: ["pdf", "html"] } },
+  });
+  expect(await input.parse({ pages: 3, format: "pdf" })).toMatchObject({ ok: true });
+  expect(await input.parse({ pages: 3.5 })).toMatchObject({ ok: false });
+  expect(await input.parse({ format: "odt" })).toMatchObject({ ok: false });
+});
+
 it("A server that gives no schema gets any object", async () => {
   const input = mcpToolInput(undefined);
   expect(await input.jsonSchema()).toEqual({ type: "object" });

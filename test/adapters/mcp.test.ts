@@ -105,6 +105,16 @@ describe("a call", () => {
     );
   });
 
+  it("is told from another one of the same id, as a run in another store may have it", async () => {
+    const { source, calls, pids } = actingServer("hangs");
+    const open = await opened(source);
+    const both = [1, 2].map(() => failureOf(call(open, "raw__act", {}, { toolCallId: "daily/worker#1.1" })));
+    await until(() => calls().length === 2, "both have arrived");
+    for (const pid of pids()) process.kill(pid, "SIGKILL");
+    const errors = await Promise.all(both);
+    expect(errors.map((error) => NotApplied.isInstance(error))).toEqual([false, false]);
+  });
+
   it("after the server has ended gets a new one", async () => {
     const { source, pids, calls } = actingServer("ends the first time");
     const open = await opened(source);

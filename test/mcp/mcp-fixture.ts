@@ -7,6 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { type McpOptions, mcpTools } from "../../src/adapters/mcp.ts";
+import type { NetworkPolicy } from "../../src/core/network-policy.ts";
 import type { OpenTools, ToolSource } from "../../src/engine/tool-source.ts";
 import type { Tool } from "../../src/index.ts";
 import type { RawOrder, RawTool } from "./servers/raw-server.ts";
@@ -51,6 +52,8 @@ export function actingServer(does: RawTool["does"], options: McpOptions = {}) {
   return { ...raw, source: mcpTools({ ...raw.server, ...options }) };
 }
 
+const ANYWHERE: NetworkPolicy = { allowedDomains: [], allowPrivateAddresses: false };
+
 export type Opened = OpenTools & { readonly warnings: string[] };
 
 /** Opens a source as a run would; it is closed when the test is over. */
@@ -58,6 +61,7 @@ export async function opened(source: ToolSource, name = "raw", signal?: AbortSig
   const warnings: string[] = [];
   const open = await source.open(name, {
     signal: signal ?? new AbortController().signal,
+    network: ANYWHERE,
     warn: (message) => warnings.push(message),
   });
   onTestFinished(() => open.close());
@@ -71,7 +75,12 @@ export function call(
   { tools }: OpenTools,
   name: string,
   input: unknown = {},
-  context: { signal?: AbortSignal; traceHeaders?: { [name: string]: string } } = {},
+  context: {
+    signal?: AbortSignal;
+    toolCallId?: string;
+    network?: NetworkPolicy;
+    traceHeaders?: { [name: string]: string };
+  } = {},
 ): Promise<unknown> {
   const tool: Tool | undefined = tools[name];
   if (tool === undefined) throw new Error(`There is no ${name} among ${Object.keys(tools).join(", ")}.`);
@@ -84,7 +93,7 @@ export function call(
     attempt: 1,
     traceHeaders: {},
     signal: new AbortController().signal,
-    network: { allowedDomains: [], allowPrivateAddresses: false },
+    network: ANYWHERE,
     ...context,
   };
   // A tool of a server uses no more of its context than this.

@@ -1,8 +1,10 @@
+import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { FinalFailure, WorkspaceError } from "../../core/errors.ts";
 import { type ToolCallContext, tool } from "../../engine/tool.ts";
 import type { ArtifactRecord } from "../../store/store.ts";
 import { globMatcher } from "./glob.ts";
+import { findLines } from "./text-lines.ts";
 import {
   listWorkspace,
   MOST_FILE_BYTES,
@@ -165,16 +167,19 @@ export const searchFiles = tool({
     const { files, isWhole } = await filesFor(wanted, call);
     const searched = (line: string) => (matchCase ? line : line.toLowerCase());
     const needle = searched(text);
+    const fits = (line: string) => searched(line).includes(needle);
     const matches: string[] = [];
     const skipped: string[] = [];
     for (const { name, size } of files) {
       call.signal.throwIfAborted();
       const content = size > MOST_FILE_BYTES ? null : await textIn(call, name);
       if (content === null) skipped.push(name);
-      linesOf(content ?? "").forEach((line, i) => {
-        if (searched(line).includes(needle)) matches.push(`${name}:${i + 1}: ${shortened(line)}`);
-      });
+      // One more than is given says that there are more.
+      const wantedYet = MOST_MATCHES + 1 - matches.length;
+      const found = await findLines(content ?? "", fits, wantedYet, call.signal);
+      matches.push(...found.map(({ number, line }) => `${name}:${number}: ${shortened(line)}`));
       if (matches.length > MOST_MATCHES) break;
+      await setImmediate();
     }
     const notes = [
       ...(matches.length > MOST_MATCHES ? [`there are more than ${MOST_MATCHES} matches`] : []),

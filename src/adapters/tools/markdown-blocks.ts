@@ -1,5 +1,6 @@
 import { htmlToText } from "html-to-text";
 import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
+import { withQuotesApart } from "./markdown-quotes.ts";
 
 /** Text in one style. */
 export type Run = {
@@ -36,7 +37,7 @@ const MOST_STYLED_CHARACTERS = 8_000;
 /** A paragraph that is too long is set without its styles. */
 export function markdownBlocks(markdown: string): readonly Block[] {
   const lexer = new Lexer({ gfm: true });
-  lexer.blockTokens(markdown.replace(/\r\n?/g, "\n"), lexer.tokens);
+  lexer.blockTokens(withQuotesApart(markdown.replace(/\r\n?/g, "\n")), lexer.tokens);
   for (const { src, tokens } of lexer.inlineQueue) {
     if (src.length <= MOST_STYLED_CHARACTERS) lexer.inlineTokens(src, tokens);
     else tokens.push({ type: "text", raw: src, text: src, escaped: false });

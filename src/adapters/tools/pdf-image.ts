@@ -1,8 +1,11 @@
 import { inflateSync } from "node:zlib";
 
+const MOST_IMAGE_BYTES = 10_000_000;
+const MOST_PNG_PIECES = 20_000;
 const MOST_PIXEL_BYTES = 200_000_000;
 const PNG_SIGNATURE = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
 const INDEXED = 3;
+const UNREADABLE = "its PNG cannot be read";
 
 /** How many values a pixel has, and how many bits each may have, by the colour type of a PNG. */
 const COLOUR_TYPES: {
@@ -23,35 +26,46 @@ export type PdfImage = { readonly bytes: Buffer } | { readonly problem: string }
  * take the whole process down: so each row is looked at here, and only the parts that were are handed on.
  */
 export function pdfImage(bytes: Buffer): PdfImage {
+  if (bytes.length > MOST_IMAGE_BYTES)
+    return { problem: `it has ${bytes.length} bytes, and ${MOST_IMAGE_BYTES} is the most: make it smaller` };
   if (bytes[0] === 0xff && bytes[1] === 0xd8) return { bytes };
   if (!bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return { problem: "it is neither PNG nor JPEG" };
   const parts = pngParts(bytes);
-  const header = parts?.get("IHDR");
-  const data = parts?.get("IDAT");
-  if (parts === null || header?.length !== 13 || data === undefined)
-    return { problem: "its PNG cannot be read" };
+  if (typeof parts === "string") return { problem: parts };
+  const header = parts.get("IHDR");
+  const data = parts.get("IDAT");
+  if (header?.length !== 13 || data === undefined) return { problem: UNREADABLE };
   const problem = headerProblem(header) ?? transparencyProblem(header, parts) ?? pixelProblem(header, data);
   return problem === null ? { bytes: cleanPng(header, data, parts) } : { problem };
 }
 
-/** The parts by their names; those of one name in a row, as they belong together. Null where one is cut off. */
-function pngParts(bytes: Buffer): ReadonlyMap<string, Buffer> | null {
-  const parts = new Map<string, Buffer>();
-  for (let at = 8; at + 12 <= bytes.length; ) {
+/** The parts by their names; those of one name in a row, as they belong together. Or why they cannot be had. */
+function pngParts(bytes: Buffer): ReadonlyMap<string, Buffer> | string {
+  const pieces = new Map<string, Buffer[]>();
+  let at = 8;
+  for (let count = 0; at + 12 <= bytes.length; count++) {
     const length = bytes.readUInt32BE(at);
     const name = bytes.toString("latin1", at + 4, at + 8);
-    if (at + 12 + length > bytes.length) return null;
-    if (name === "IEND") return parts;
-    const data = bytes.subarray(at + 8, at + 8 + length);
-    parts.set(name, Buffer.concat([parts.get(name) ?? Buffer.alloc(0), data]));
+    if (at + 12 + length > bytes.length) return UNREADABLE;
+    if (name === "IEND") return joined(pieces);
+    if (count === MOST_PNG_PIECES) return `its PNG has more than ${MOST_PNG_PIECES} parts: save it anew`;
+    const known = pieces.get(name);
+    const piece = bytes.subarray(at + 8, at + 8 + length);
+    if (known === undefined) pieces.set(name, [piece]);
+    else known.push(piece);
     at += 12 + length;
   }
-  return null;
+  return UNREADABLE;
+}
+
+/** Each once, when all its pieces are there: joined one by one, the time grows with the square of their number. */
+function joined(pieces: ReadonlyMap<string, readonly Buffer[]>): ReadonlyMap<string, Buffer> {
+  return new Map([...pieces].map(([name, ofName]) => [name, Buffer.concat(ofName)]));
 }
 
 function headerProblem(header: Buffer): string | null {
   const colours = COLOUR_TYPES[header.readUInt8(9)];
-  if (colours === undefined || !colours.bits.includes(header.readUInt8(8))) return "its PNG cannot be read";
+  if (colours === undefined || !colours.bits.includes(header.readUInt8(8))) return UNREADABLE;
   return header.readUInt8(12) === 0 ? null : "it is an interlaced PNG: save it without interlacing";
 }
 

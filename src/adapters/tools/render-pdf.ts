@@ -13,7 +13,8 @@ import { pdfImage } from "./pdf-image.ts";
 import { type PdfFonts, PdfPages } from "./pdf-pages.ts";
 import { readWorkspaceFile, readWorkspaceText } from "./workspace-files.ts";
 
-const MOST_CHARACTERS = 200_000;
+/** Reading them goes on without a pause, and the time that some need, such as quotes in a row, grows with the square of it. */
+const MOST_CHARACTERS = 100_000;
 
 const input = z
   .object({

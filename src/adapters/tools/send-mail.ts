@@ -7,6 +7,9 @@ import { readableText } from "../readable-text.ts";
 import { hidingSecrets, secretTexts } from "./hiding-secrets.ts";
 import { checkSettings, type SettingsOf } from "./settings.ts";
 import { DeliveryFailure, deliver, type SmtpServer } from "./smtp-delivery.ts";
+import { inOneSpelling } from "./workspace-files.ts";
+
+const WHERE_THE_HASH_IS = "give the hash that write_file or render_pdf gave with this file";
 
 const addresses = z.union([z.email(), z.array(z.email()).min(1).max(100)]);
 
@@ -27,12 +30,12 @@ const input = z.object({
           .string()
           .min(1)
           .describe("A file that the run has kept, by the path that write_file or render_pdf gave."),
+        // Wanted, since two mails are told apart before a file is looked at: without it, a changed file would be the same mail.
         hash: z
-          .string()
-          .regex(/^[0-9a-f]{64}$/)
-          .optional()
+          .string(WHERE_THE_HASH_IS)
+          .regex(/^[0-9a-f]{64}$/, WHERE_THE_HASH_IS)
           .describe(
-            "The hash that came with it: then exactly this content is sent, and a changed file is another mail.",
+            "The hash that came with it: exactly this content is sent, and a changed file is another mail.",
           ),
       }),
     )
@@ -70,9 +73,9 @@ export function sendMail(options: SendMailOptions): Tool<z.input<typeof input>, 
     recovery: findSent === undefined ? "opaque" : "reconcile",
     // Not the text: the same to the same people is the same mail, however it is worded.
     identity: ({ to, cc, subject, attachments = [] }) => ({
-      recipients: [...new Set([...listOf(to), ...listOf(cc)].map((each) => each.toLowerCase()))].sort(),
+      recipients: setOf([...listOf(to), ...listOf(cc)].map((each) => each.toLowerCase())),
       subject: subject.trim(),
-      attachments: attachments.map(({ path, hash }) => [path, hash ?? null]),
+      attachments: setOf(attachments.map(({ path, hash }) => `${hash} ${inOneSpelling(path)}`)),
     }),
     timeoutMs: 120_000,
     execute: hidingSecrets(hidden, (mail: MailInput, call) => send(mail, server, settings.from, call)),
@@ -85,6 +88,11 @@ export function sendMail(options: SendMailOptions): Tool<z.input<typeof input>, 
 function listOf(given: string | readonly string[] | undefined): readonly string[] {
   if (given === undefined) return [];
   return typeof given === "string" ? [given] : given;
+}
+
+/** In one order, whichever they were given in. */
+function setOf(texts: readonly string[]): string[] {
+  return [...new Set(texts)].sort();
 }
 
 async function send(
@@ -127,13 +135,12 @@ async function attachmentOf(
   { path, hash }: NonNullable<MailInput["attachments"]>[number],
   call: ToolCallContext,
 ): Promise<{ readonly filename: string; readonly content: Buffer }> {
-  const name = path.replace(/^(?:\.\/+)+/, "");
+  const name = inOneSpelling(path);
   const bytes = artifactNameProblem(name) === null ? await call.readArtifact(name) : null;
   if (bytes === null) throw unsent(`The run has kept no file ${JSON.stringify(path)}`);
   const content = Buffer.from(bytes);
   const actual = createHash("sha256").update(content).digest("hex");
-  if (hash !== undefined && hash !== actual)
-    throw unsent(`${JSON.stringify(path)} has another content by now (${actual})`);
+  if (hash !== actual) throw unsent(`${JSON.stringify(path)} has another content by now (${actual})`);
   return { filename: path.split("/").at(-1) ?? path, content };
 }
 

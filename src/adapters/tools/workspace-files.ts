@@ -14,8 +14,13 @@ type InWorkspace = Pick<ToolCallContext, "workspace" | "readArtifact">;
 export const MOST_FILE_BYTES = 20_000_000;
 
 /** A name as people and models write it, in the one spelling that is kept: `./notes/a.txt` is `notes/a.txt`. */
+export function inOneSpelling(given: string): string {
+  return given.replace(/^(?:\.\/+)+/, "");
+}
+
+/** That spelling, of a name that can be in a workspace. */
 export function workspaceName(given: string): string {
-  const name = given.replace(/^(?:\.\/+)+/, "");
+  const name = inOneSpelling(given);
   const problem = artifactNameProblem(name);
   if (problem === null) return name;
   throw new FinalFailure(`${shown(given)} cannot name a file of the workspace: ${problem}.`);

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { listFiles, readFile, searchFiles, writeFile } from "../../../src/adapters/tools/index.ts";
 import { callTool, callTools, temporaryFolder } from "./tool-fixture.ts";
 
@@ -307,6 +307,19 @@ describe("search_files", () => {
     expect(matches).toHaveLength(100);
     expect(Math.max(...matches.map((match) => match.length))).toBeLessThan(330);
     expect(note).toMatch(/^There are more than 100 matches: narrow it down/);
+  });
+
+  it("looks at no more lines than it has to where nearly all of them match", async () => {
+    const lowered = vi.spyOn(String.prototype, "toLowerCase");
+    onTestFinished(() => lowered.mockRestore());
+    const { result } = await callTool(
+      searchFiles,
+      { text: "Hit" },
+      { files: { many: "HIT\n".repeat(20_000) } },
+    );
+    expect((result as { matches: string[] }).matches).toHaveLength(100);
+    const lines = lowered.mock.contexts.filter((each) => String(each) === "HIT").length;
+    expect(lines).toBe(101);
   });
 
   it("does not search in the depth of a folder that is a link in circles", async () => {

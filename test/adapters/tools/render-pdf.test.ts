@@ -3,8 +3,11 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { crc32, deflateSync, inflateSync } from "node:zlib";
-import { describe, expect, it } from "vitest";
+import { Tokenizer } from "marked";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { renderPdf } from "../../../src/adapters/tools/index.ts";
+import { markdownBlocks } from "../../../src/adapters/tools/markdown-blocks.ts";
+import { pdfImage } from "../../../src/adapters/tools/pdf-image.ts";
 import type { Json } from "../../../src/index.ts";
 import { must } from "../../engine/run-fixture.ts";
 import { type CallOptions, callTool } from "./tool-fixture.ts";
@@ -60,6 +63,18 @@ function png(pixels = deflateSync(Buffer.alloc(2 * (1 + 2 * 4), 1)), interlaced 
     Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]),
     chunk("IHDR", header),
     chunk("IDAT", pixels),
+    chunk("IEND", Buffer.alloc(0)),
+  ]);
+}
+
+/** A picture of one row in shades of gray, its pixels in these pieces. */
+function grayPng(width: number, pieces: readonly Buffer[]): Buffer {
+  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
+  header.writeUInt32BE(width);
+  return Buffer.concat([
+    Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]),
+    chunk("IHDR", header),
+    ...pieces.map((piece) => chunk("IDAT", piece)),
     chunk("IEND", Buffer.alloc(0)),
   ]);
 }
@@ -206,6 +221,35 @@ describe("render_pdf", () => {
     expect(pdf).toBeNull();
   });
 
+  it("copies the pieces of a picture once, however many there are", () => {
+    const pixels = deflateSync(Buffer.alloc(20_000), { level: 0 });
+    const pieces = Array.from({ length: Math.ceil(pixels.length / 16) }, (_, i) =>
+      pixels.subarray(16 * i, 16 * (i + 1)),
+    );
+    const picture = grayPng(19_999, pieces);
+    const joined = vi.spyOn(Buffer, "concat");
+    onTestFinished(() => joined.mockRestore());
+    expect(pdfImage(picture)).toHaveProperty("bytes");
+    const copied = joined.mock.results.reduce((sum, { value }) => sum + (value as Buffer).length, 0);
+    expect(copied).toBeGreaterThan(0);
+    expect(copied).toBeLessThan(5 * picture.length);
+  });
+
+  it.each([
+    [
+      "is too large",
+      Buffer.concat([png(), Buffer.alloc(10_000_000)]),
+      /^it has \d+ bytes, and 10000000 is the most: make it smaller$/,
+    ],
+    [
+      "has too many parts",
+      grayPng(1, Array<Buffer>(20_001).fill(Buffer.alloc(0))),
+      /^its PNG has more than 20000 parts: save it anew$/,
+    ],
+  ])("refuses a picture that %s before it looks at its pixels", (_what, picture, why) => {
+    expect(pdfImage(picture)).toEqual({ problem: expect.stringMatching(why) });
+  });
+
   it.each([
     ["a JPEG that is none", "![x](x.jpg)", { "x.jpg": Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2]) }],
     ["a picture outside", "![x](../x.png)", {}],
@@ -236,8 +280,23 @@ describe("render_pdf", () => {
     const { pages } = await render({ markdown: `**bold**\n\n${"*a ".repeat(4_000)}` });
     expect(linesOf(must(pages[0]))[0]).toBe("bold");
     expect(linesOf(must(pages[0]))[1]).toMatch(/^\*a \*a \*a/);
-    const { result } = await render({ markdown: "x".repeat(200_001) });
-    expect(result).toBe("The Markdown has 200001 characters, and 200000 is the most: make several of it.");
+    const { result } = await render({ markdown: "x".repeat(100_001) });
+    expect(result).toBe("The Markdown has 100001 characters, and 100000 is the most: make several of it.");
+  });
+
+  it("takes very many quotes in a row apart, and leaves code as it is", () => {
+    const rows = "> # a\nb\n".repeat(150);
+    expect(markdownBlocks(`\`\`\`\n${rows}\`\`\``)).toEqual([{ kind: "code", text: rows.trimEnd() }]);
+    const read = vi.spyOn(Tokenizer.prototype, "blockquote");
+    onTestFinished(() => read.mockRestore());
+    const kinds = markdownBlocks("> # a\nb\n".repeat(1_000)).map(({ kind }) => kind);
+    expect(kinds).toEqual(Array.from({ length: 1_000 }, () => ["quote", "paragraph"]).flat());
+    // How far each look at a quote may go: to the next empty line.
+    const reach = read.mock.calls.map(
+      ([rest]) => (rest.indexOf("\n\n") + 1 || rest.length) / "> # a\nb\n".length,
+    );
+    expect(reach.length).toBeGreaterThan(1_000);
+    expect(Math.max(...reach)).toBeLessThan(110);
   });
 
   it("sets what is nested without end, or one word without end, all the same", async () => {

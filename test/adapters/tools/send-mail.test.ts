@@ -14,6 +14,8 @@ const mailTool = (server: Pick<MailServer, "port">, more: Partial<SendMailOption
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
+const file = (path: string) => ({ path, hash: sha256("content") });
+
 describe("send_mail", () => {
   it("sends one mail whose Message-ID is made of the key", async () => {
     const server = await openMailServer();
@@ -61,11 +63,51 @@ describe("send_mail", () => {
     expect(server.accepted[1]).toMatch(/filename="?report\.md/);
   });
 
+  it.each([
+    ["another spelling of a path", {}, { attachments: [file("./a.txt"), file("b.txt")] }],
+    ["its attachments in another order", {}, { attachments: [file("b.txt"), file("a.txt")] }],
+    [
+      "its recipients in another order",
+      { to: ["ann@example.org", "bob@example.org"] },
+      { to: ["bob@example.org", "ann@example.org"] },
+    ],
+    ["a domain in capitals", {}, { to: "ann@EXAMPLE.org" }],
+  ])("takes for the same mail %s", async (_what, first, second) => {
+    const server = await openMailServer();
+    const mail = { ...MAIL, attachments: [file("a.txt"), file("b.txt")] };
+    const { calls } = await callTools({ write_file: writeFile, send_mail: mailTool(server) }, [
+      [
+        ["write_file", { path: "a.txt", text: "content" }],
+        ["write_file", { path: "b.txt", text: "content" }],
+      ],
+      [["send_mail", { ...mail, ...first }]],
+      [["send_mail", { ...mail, ...second }]],
+    ]);
+    expect(calls.slice(2).map(({ status }) => status)).toEqual(["succeeded", "deduplicated"]);
+    expect(server.accepted).toHaveLength(1);
+  });
+
+  it("wants the hash of an attachment, and says where to take it from", async () => {
+    const server = await openMailServer();
+    const { results, calls } = await callTools({ write_file: writeFile, send_mail: mailTool(server) }, [
+      [["write_file", { path: "a.txt", text: "first" }]],
+      [["send_mail", { ...MAIL, attachments: [{ path: "a.txt" }] }]],
+      [["send_mail", { ...MAIL, attachments: [{ path: "a.txt", hash: "first" }] }]],
+    ]);
+    for (const result of results.slice(1))
+      expect(result).toContain("give the hash that write_file or render_pdf gave with this file");
+    expect(calls.slice(1).map(({ receipt }) => receipt?.errorCode)).toEqual([
+      "invalid_input",
+      "invalid_input",
+    ]);
+    expect(server.visits()).toBe(0);
+  });
+
   it("sends nothing where the file is not there, or is another by now", async () => {
     const server = await openMailServer();
     const { results, calls } = await callTools({ write_file: writeFile, send_mail: mailTool(server) }, [
       [["write_file", { path: "a.txt", text: "now" }]],
-      [["send_mail", { ...MAIL, attachments: [{ path: "none.pdf" }] }]],
+      [["send_mail", { ...MAIL, attachments: [{ path: "none.pdf", hash: sha256("now") }] }]],
       [["send_mail", { ...MAIL, attachments: [{ path: "a.txt", hash: sha256("then") }] }]],
     ]);
     expect(results[1]).toBe('The run has kept no file "none.pdf": nothing was sent.');

@@ -20,6 +20,11 @@ export type RawTool = {
   readonly does:
     | "echoes"
     | "tells its environment"
+    | "tells its secret"
+    | "errs with its secret"
+    | "refuses with its secret"
+    | "writes its secret"
+    | "ends with its secret"
     | "ends"
     | "ends the first time"
     | "hangs"
@@ -43,6 +48,7 @@ type Request = {
 };
 
 const order = JSON.parse(process.argv[2] ?? "") as RawOrder;
+const SECRET = process.env.RAW_SECRET ?? "";
 let suffix = "";
 
 appendFileSync(order.log, `${JSON.stringify({ method: "(started)", pid: process.pid })}\n`);
@@ -95,6 +101,20 @@ function act(id: number, { does }: RawTool, args: unknown): void {
           .sort()
           .join(),
       );
+    case "tells its secret": {
+      const image = { type: "image", data: "aGk=", mimeType: "image/png" };
+      const said = { type: "text", text: `It is ${SECRET}` };
+      return result(id, { content: [said, image], structuredContent: { secret: SECRET } });
+    }
+    case "errs with its secret":
+      return result(id, { isError: true, content: [{ type: "text", text: `${SECRET} is wrong.` }] });
+    case "refuses with its secret":
+      return error(id, -32_000, `${SECRET} is wrong.`);
+    case "writes its secret":
+      process.stdout.write(`${"-".repeat(95)}${SECRET}\n`);
+      return text(id, "written");
+    case "ends with its secret":
+      return end(`Error: ${"-".repeat(285)}${SECRET}`, 5);
     case "ends":
       return end("Error: the disk is full\n    at write (disk.js:1:1)\n\nNode.js v24.0.0", 3);
     case "ends the first time":

@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { mcpTools } from "../../src/adapters/mcp.ts";
+import { secretsOf } from "../../src/adapters/mcp-secrets.ts";
+import { type McpServer, shownServer } from "../../src/adapters/mcp-server.ts";
+import { call, failureOf, opened, rawServer } from "../mcp/mcp-fixture.ts";
+import { httpServer } from "../mcp/servers/http-server.ts";
+
+const SECRET = "s3cr3t-pass";
+
+const SERVERS: readonly (readonly [McpServer, string])[] = [
+  [
+    {
+      command: "npx",
+      args: ["-y", "@modelcontextprotocol/server-postgres", `postgres://app:${SECRET}@db/app`],
+    },
+    "npx @modelcontextprotocol/server-postgres",
+  ],
+  [
+    {
+      command: "npx",
+      args: ["mcp-remote", "https://x.example", "--header", `Authorization: Bearer ${SECRET}`],
+    },
+    "npx mcp-remote",
+  ],
+  [{ command: "npx", args: ["mcp-remote@latest", `--header=X-Api-Key:${SECRET}`] }, "npx mcp-remote@latest"],
+  [{ command: "docker", args: ["run", "-i", "-e", `SERVICE=${SECRET}`, "image"] }, "docker run"],
+  [{ command: "/opt/bin/python3", args: ["-m", "mcp_server", "--pat", SECRET] }, "python3 mcp_server"],
+  [{ command: "node", args: ["--api-key", SECRET, "./server.js"] }, "node ./server.js"],
+  [{ command: "serve", args: ["--credentials", SECRET] }, "serve"],
+  [{ command: "serve", args: [`--token=${SECRET}`], env: {} }, "serve"],
+  [{ command: "serve", env: { ACCOUNT: SECRET } }, "serve"],
+  [
+    { url: "https://mcp.example.com/mcp", headers: { "x-account": `Custom ${SECRET}` } },
+    "https://mcp.example.com",
+  ],
+  [{ url: `https://mcp.example.com/mcp?key=${SECRET}` }, "https://mcp.example.com"],
+  [{ url: `https://mcp.example.com/s/${SECRET}-0123456789/mcp` }, "https://mcp.example.com"],
+];
+
+it.each(SERVERS)("What a server is given in secret is known, and not shown: %j", (server, shown) => {
+  expect(shownServer(server)).toBe(shown);
+  expect(secretsOf(server).some((text) => text.startsWith(SECRET))).toBe(true);
+});
+
+it("Where a server works is no secret: its results are full of it", () => {
+  const env = { FOLDER: "/home/ann/notes", SERVICE: "https://tickets.example.com", LEVEL: "debug" };
+  const args = ["-y", "@modelcontextprotocol/server-filesystem", "/home/ann/notes"];
+  expect(secretsOf({ command: "npx", args, env })).toEqual([]);
+});
+
+describe("a server that says what it was given", () => {
+  const given = (tools: Parameters<typeof rawServer>[0]) =>
+    opened(mcpTools({ ...rawServer(tools).server, env: { RAW_SECRET: SECRET } }));
+
+  it("is not repeated in results, nor in what the model sees of them", async () => {
+    const open = await given({ act: { does: "tells its secret" } });
+    const result = await call(open, "raw__act");
+    expect(result).toEqual({ secret: "[secret]" });
+    const shown = open.tools.raw__act?.present?.({ result } as never);
+    expect(shown).toMatchObject({ value: [{ text: "It is [secret]" }, { mediaType: "image/png" }] });
+  });
+
+  it("is not repeated in errors and warnings, not even in part where they are cut", async () => {
+    const open = await given({
+      errs: { does: "errs with its secret" },
+      refuses: { does: "refuses with its secret" },
+      writes: { does: "writes its secret" },
+      ends: { does: "ends with its secret" },
+    });
+    const errors = [
+      await failureOf(call(open, "raw__errs")),
+      await failureOf(call(open, "raw__refuses")),
+      await call(open, "raw__writes").then(() => failureOf(call(open, "raw__ends"))),
+    ];
+    expect(errors.map(({ message }) => message)).toEqual([
+      "[secret] is wrong.",
+      expect.stringContaining("[secret] is wrong."),
+      expect.stringContaining("[secret]"),
+    ]);
+    const all = [...errors.flatMap(everythingOf), ...open.warnings].join("\n");
+    expect(open.warnings).toHaveLength(1);
+    expect(all).not.toContain(SECRET.slice(0, 5));
+  });
+
+  it("is not repeated where it cannot be opened", async () => {
+    const server = await httpServer("stateless");
+    server.interfere(({ headers }, response) => {
+      response.writeHead(403).end(`${headers.authorization} may not.`);
+      return true;
+    });
+    const headers = { authorization: `Bearer ${SECRET}` };
+    const refused = await failureOf(opened(mcpTools({ url: server.url, headers }), "web"));
+    expect(server.requests.length).toBeGreaterThan(0);
+    expect(everythingOf(refused).join("\n")).not.toContain(SECRET);
+  });
+
+  it("is not repeated where it refuses a call", async () => {
+    const server = await httpServer("stateless");
+    const open = await opened(
+      mcpTools({ url: server.url, headers: { authorization: `Bearer ${SECRET}` } }),
+      "web",
+    );
+    server.interfere(({ headers }, response) => {
+      response.writeHead(422).end(`The token ${headers.authorization?.split(" ")[1]} may not.`);
+      return true;
+    });
+    const error = await failureOf(call(open, "web__get_weather", { city: "Paris" }));
+    expect(error.message).toContain("The token [secret] may not.");
+    expect(everythingOf(error).join("\n")).not.toContain(SECRET);
+  });
+});
+
+/** What can be printed of an error, and of what caused it. */
+function everythingOf(error: unknown): string[] {
+  if (!(error instanceof Error)) return [];
+  return [error.message, error.stack ?? "", ...everythingOf(error.cause)];
+}
