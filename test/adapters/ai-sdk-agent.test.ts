@@ -328,7 +328,7 @@ describe("toolApproval", () => {
       timeout: { tools: { pyaMs: 5 } },
     };
     for (const [setting, value] of Object.entries(settings))
-      expect(() => made({ tools: { pay }, [setting]: value } as never)).toThrow(
+      expect(() => made({ tools: { pay }, [setting]: value })).toThrow(
         /of agent worker names the tool "pya", which it does not have: did you mean pay\?/,
       );
   });
