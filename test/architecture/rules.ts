@@ -104,7 +104,7 @@ const rules = {
   },
 
   "no file imports itself, directly or through others": (file, all) =>
-    findCycles(importGraph(all))
+    cyclesIn(all)
       .filter(([first]) => first === file.path)
       .map((cycle) => ({ line: 1, what: `is in a cycle: ${cycle.join(" → ")}` })),
 
@@ -202,6 +202,15 @@ function packagesOf(file: SourceFile): readonly PackageImport[] {
 
 function isAiSdk(name: string): boolean {
   return name === "ai" || name.startsWith("@ai-sdk/");
+}
+
+const knownCycles = new WeakMap<ReadonlyMap<string, SourceFile>, ReturnType<typeof findCycles>>();
+
+/** Looked for once, and not again for each file that is asked about. */
+function cyclesIn(all: ReadonlyMap<string, SourceFile>): ReturnType<typeof findCycles> {
+  const cycles = knownCycles.get(all) ?? findCycles(importGraph(all));
+  knownCycles.set(all, cycles);
+  return cycles;
 }
 
 function importGraph(all: ReadonlyMap<string, SourceFile>): ReadonlyMap<string, readonly string[]> {

@@ -108,15 +108,20 @@ function match(pattern: RegExp, source: string, at: number): string | undefined 
   return pattern.exec(source)?.[0];
 }
 
+/** The place that was asked for last. Most are asked for in order, so counting goes on from there. */
+let counted = { source: "", at: 0, line: 1 };
+
 function lineAt(source: string, at: number): number {
-  let line = 1;
+  if (counted.source !== source || at < counted.at) counted = { source, at: 0, line: 1 };
+  let { line } = counted;
   for (
-    let index = source.indexOf("\n");
+    let index = source.indexOf("\n", counted.at);
     index !== -1 && index < at;
     index = source.indexOf("\n", index + 1)
   ) {
     line += 1;
   }
+  counted = { source, at, line };
   return line;
 }
 

@@ -14,7 +14,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "<pawl>node_modules/zod/index.js";
 import { Pipeline, Step, agent, tool } from "<pawl>src/index.ts";
 import { defineConfig } from "<pawl>src/engine/config.ts";
-import { scriptedModel } from "<pawl>src/testing/index.ts";
+import { scriptedModel } from "<pawl>src/testing/scripted-model.ts";
 
 const MODEL = "first-model";
 const here = import.meta.dirname;

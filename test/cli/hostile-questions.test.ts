@@ -7,7 +7,7 @@ import { pawl } from "./recording-context.ts";
 const CONFIG = `
 import { agent, askHuman } from "<pawl>src/index.ts";
 import { defineConfig } from "<pawl>src/engine/config.ts";
-import { scriptedModel } from "<pawl>src/testing/index.ts";
+import { scriptedModel } from "<pawl>src/testing/scripted-model.ts";
 
 const input = {
   question: "Which\\u001b[2J one?\\u0007",

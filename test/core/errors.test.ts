@@ -32,6 +32,7 @@ const SAMPLES: [errors.PawlError, boolean][] = [
   [new errors.ToolCallNotFoundError("m", { toolCallId: "q-1/s#1.1" }), false],
   [new errors.AlreadySettledError("m", { id: "q-1~1", status: "answered" }), false],
   [new errors.NotApplied("m", { status: 503 }), false],
+  [new errors.FinalFailure("m", { status: 404 }), false],
   [new errors.NeedsHuman("auth_failure", "m"), false],
   [new errors.ToolFailedError("m", { toolCallId: "q-1/s#1.1", tool: "send" }), false],
   [

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { agent, Step, type StepNode, type ToolCallContext, ToolFailedError, tool } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { scriptedPort } from "../testing/scripted-port.ts";
 import { labelOf, resultsIn } from "./prompt.ts";
 import { bearEffect, type Setting, toolWork } from "./tool-work.ts";
 import { bearWitness } from "./witness.ts";
@@ -15,7 +15,7 @@ export type Booked = { readonly table: string; readonly answer: string };
 export function bookings(setting: Setting): StepNode {
   const { folder, variant } = setting;
   const { calls = ["book"] } = bookingOf(setting);
-  const model = scriptedModel(({ turn, options }) => {
+  const model = scriptedPort(({ turn, options }) => {
     const table = labelOf(options);
     bearWitness(folder, { kind: "asked", label: table, turn });
     if (turn === 1) return { toolCalls: calls.map((name) => ({ name, input: { table } })) };

@@ -1,5 +1,6 @@
-// Before the tests: the worker and all it loads in one file, since the tests start it more than a thousand times, and from
-// its hundreds of sources it takes twice as long to start. The folder of the file is given to the tests, and is gone after them.
+// Before the tests: each of the workers that they kill in one file with all it loads, since the tests start more than a
+// thousand of them, and from its hundreds of sources one takes twice as long to start. The folder with the files is given to
+// the tests, and is gone after them.
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +10,10 @@ import type { TestProject } from "vitest/node";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The folder with the worker of the crash tests, bundled: `worker.js`. */
+    /**
+     * The folder with what is bundled: `worker.mjs`, the worker of the crash tests, and `demo/killed-job.mjs` with the
+     * worker that it starts beside it.
+     */
     readonly crashWorker: string;
   }
 }
@@ -20,14 +24,35 @@ export default async function bundleWorker(project: TestProject): Promise<() => 
   const cache = join(repository, "node_modules/.cache");
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "crash-worker-"));
-  const bundle = await rolldown({
-    input: join(repository, "test/crash/worker.ts"),
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    await bundle(folder, ["test/crash/worker.ts"]);
+    await bundle(join(folder, "demo"), ["src/demo/killed-job.ts", "src/demo/worker.ts"], LEFT_TO_NODE);
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  project.provide("crashWorker", folder);
+  return remove;
+}
+
+/** What the demo may load and what its job without a key does not; pdfkit reads its fonts from beside its own code. */
+const LEFT_TO_NODE = ["pdfkit", "nodemailer", "ai", /^@ai-sdk\//];
+
+async function bundle(folder: string, files: readonly string[], external: (string | RegExp)[] = []) {
+  const built = await rolldown({
+    input: files.map((file) => join(repository, file)),
     platform: "node",
+    external,
     logLevel: "silent", // it warns about packages of others
   });
-  await bundle.write({ dir: folder, format: "esm" });
+  // By their names: what is only called .js is read twice, to find out which kind of module it is.
+  await built.write({
+    dir: folder,
+    format: "esm",
+    entryFileNames: "[name].mjs",
+    chunkFileNames: "[name]-[hash].mjs",
+  });
   // They are read from beside the code that applies them.
   cpSync(join(repository, "src/store/sqlite/migrations"), join(folder, "migrations"), { recursive: true });
-  project.provide("crashWorker", folder);
-  return () => rmSync(folder, { recursive: true, force: true });
 }

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { agent, NotApplied, type Reconciliation, Step, type StepNode, tool } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { scriptedPort } from "../testing/scripted-port.ts";
 import { labelOf, resultsIn } from "./prompt.ts";
 import { bearEffect, type Setting, toolWork } from "./tool-work.ts";
 import { bearWitness, readWitness } from "./witness.ts";
@@ -54,7 +54,7 @@ export function chores(setting: Setting): StepNode {
         return "signed";
       }),
   });
-  const model = scriptedModel(({ turn, options }) => {
+  const model = scriptedPort(({ turn, options }) => {
     const order = labelOf(options);
     bearWitness(folder, { kind: "asked", label: order, turn });
     if (turn === 1)

@@ -2,7 +2,8 @@
 
 import { z } from "zod";
 import { agent, Step, type StepNode, tool } from "../../src/index.ts";
-import { type ScriptedResponse, scriptedModel } from "../../src/testing/index.ts";
+import type { ScriptedResponse } from "../../src/testing/index.ts";
+import { scriptedPort } from "../testing/scripted-port.ts";
 import { labelOf, resultsIn } from "./prompt.ts";
 import { bearEffect, type Setting, toolWork } from "./tool-work.ts";
 import { bearWitness, enterOutside, readOutside, readWitness } from "./witness.ts";
@@ -24,7 +25,7 @@ export const CORRESPONDENCE: readonly ScriptedResponse[] = [
 
 export function correspondence(setting: Setting): StepNode {
   const { folder, variant } = setting;
-  const model = scriptedModel(({ turn, options }) => {
+  const model = scriptedPort(({ turn, options }) => {
     const results = resultsIn(options);
     bearWitness(folder, { kind: "asked", label: labelOf(options), turn });
     bearWitness(folder, { kind: "saw", turn, results });

@@ -12,7 +12,7 @@ import { readOutside, readWitness, type WitnessKind, type WitnessLine, type Witn
 import type { ReportedError, ReportedResult, WorkerOrder, WorkerReport } from "./worker-order.ts";
 
 /** `worker.ts` and all that it loads, in one file. */
-const WORKER = join(inject("crashWorker"), "worker.js");
+const WORKER = join(inject("crashWorker"), "worker.mjs");
 
 /** What was compiled is kept from one worker to the next: it halves what starting one costs. */
 const COMPILE_CACHE = join(inject("crashWorker"), "compiled");

@@ -1,15 +1,21 @@
 // The job of the demo, killed as a test wants it: what it came to, by the counts of the outside.
 
 import { join } from "node:path";
-import { expect } from "vitest";
+import { expect, inject } from "vitest";
 import { PHASES } from "../../src/demo/job-pipeline.ts";
 import { type Kill, killsOf } from "../../src/demo/kill-plan.ts";
-import { type Life, REPORT_FILES, runKilled } from "../../src/demo/killed-job.ts";
+import type * as KilledJob from "../../src/demo/killed-job.ts";
+import { type Life, REPORT_FILES } from "../../src/demo/killed-job.ts";
 import type { Outside } from "../../src/demo/outside.ts";
 import { seededRandom } from "../../src/demo/seeded-random.ts";
 import { type Ledger, readLedger, tallyOf } from "../../src/demo/tally.ts";
 import { RUN_ID } from "../../src/demo/worker-order.ts";
 import { openStore } from "../../src/store/open-store.ts";
+
+const bundled = inject("crashWorker");
+
+/** It starts the worker that is beside it, so this one starts the bundled one. */
+const { runKilled } = (await import(join(bundled, "demo/killed-job.mjs"))) as typeof KilledJob;
 
 /** About how long a process works on the whole job: it is killed anywhere in that time, or not at all. */
 const LONGEST_MS = 400;
@@ -34,7 +40,13 @@ export async function killJob(
   kills: readonly Kill[],
   environment: NodeJS.ProcessEnv,
 ): Promise<KilledJobResult> {
-  const lives = await runKilled({ folder, outside, kills, environment, patienceMs: 60_000 });
+  const lives = await runKilled({
+    folder,
+    outside,
+    kills,
+    environment: { ...environment, NODE_COMPILE_CACHE: join(bundled, "compiled") },
+    patienceMs: 60_000,
+  });
   const store = await openStore(`file:${join(folder, "pawl.db")}`);
   try {
     // What the last phase gives, whichever process it was in.

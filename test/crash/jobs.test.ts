@@ -3,10 +3,8 @@ import type { PHASES } from "../../src/demo/job-pipeline.ts";
 import type { Kill } from "../../src/demo/kill-plan.ts";
 import type { Death } from "../../src/demo/killed-job.ts";
 import { ENVIRONMENT, jobFolder, testOutside } from "../demo/demo-fixture.ts";
+import { PATIENCE } from "../patience.ts";
 import { killJob, randomKills } from "./jobs-killed.ts";
-
-/** Many processes one after the other, on a machine that may be busy. */
-const PATIENCE = { timeout: 120_000 };
 
 async function killedJob(kills: readonly Kill[]) {
   const outside = await testOutside();

@@ -3,7 +3,7 @@
 import { connect } from "node:net";
 import { z } from "zod";
 import { agent, Step, type StepNode, tool } from "../../src/index.ts";
-import { scriptedModel } from "../../src/testing/index.ts";
+import { scriptedPort } from "../testing/scripted-port.ts";
 import { linesOf, readMails } from "./mail-log.ts";
 import { labelOf, resultsIn } from "./prompt.ts";
 import { type Setting, toolWork } from "./tool-work.ts";
@@ -16,7 +16,7 @@ export function mailing(setting: Setting): StepNode {
   const mail = (body: string) => ({
     toolCalls: [{ name: "send_email", input: { to: "maria@example.com", subject: "Results", body } }],
   });
-  const model = scriptedModel(({ turn, options }) => {
+  const model = scriptedPort(({ turn, options }) => {
     const results = resultsIn(options);
     bearWitness(folder, { kind: "asked", label: labelOf(options), turn });
     bearWitness(folder, { kind: "saw", turn, results });

@@ -15,7 +15,8 @@ import {
   type StepNode,
   type ToolCallContext,
 } from "../../src/index.ts";
-import { type ScriptedResponse, type ScriptedTurn, scriptedModel } from "../../src/testing/index.ts";
+import type { ScriptedResponse, ScriptedTurn } from "../../src/testing/index.ts";
+import { scriptedPort } from "../testing/scripted-port.ts";
 import { type Booked, bookingOf, bookTool, lookTool } from "./booking-scenarios.ts";
 import type { Setting } from "./tool-work.ts";
 import { bearWitness } from "./witness.ts";
@@ -34,7 +35,7 @@ type Call = NonNullable<ScriptedResponse["toolCalls"]>[number];
 export function planned(setting: Setting): StepNode {
   const { folder, variant } = setting;
   const modelId = variant.modelId ?? "planner-1";
-  const model = scriptedModel(
+  const model = scriptedPort(
     ({ options: { prompt } }) => {
       const { done, remaining } = progressIn(prompt);
       const response = nextOf(setting, prompt);

@@ -2,12 +2,9 @@
 
 import { z } from "zod";
 import { agent, type Json, Pipeline, Step, type StepNode, type Tool, tool } from "../../src/index.ts";
-import {
-  type Script,
-  type ScriptedResponse,
-  type ScriptedTurn,
-  scriptedModel,
-} from "../../src/testing/index.ts";
+import type { Script, ScriptedResponse, ScriptedTurn } from "../../src/testing/index.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { scriptedPort } from "../testing/scripted-port.ts";
 import { bookings, bookingsByCode } from "./booking-scenarios.ts";
 import { chores } from "./chores-scenario.ts";
 import { correspondence } from "./correspondence-scenario.ts";
@@ -119,7 +116,10 @@ function receipts(setting: Setting): StepNode {
   });
 }
 
-/** An agent that reads two documents in its first turn, one in its second, and then says how much that was. */
+/**
+ * An agent that reads two documents in its first turn, one in its second, and then says how much that was. The one whose
+ * model is asked through the AI SDK, as in a program of a user: so workers are killed with that around them too.
+ */
 function reading(setting: Setting): StepNode {
   const { folder, variant } = setting;
   const read = tool({
@@ -172,7 +172,7 @@ function errandStep(
   }[variant.tools ?? "undefined"];
   const runner = agent<unknown>({
     name: "errand-runner",
-    model: scriptedModel((turn) => errandAnswer(setting, turns, called, turn), {
+    model: scriptedPort((turn) => errandAnswer(setting, turns, called, turn), {
       modelId: variant.modelId ?? "errand-model",
       provider: variant.provider ?? "scripted",
     }),

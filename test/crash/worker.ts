@@ -13,7 +13,8 @@ import {
   type RunnerOptions,
   type Store,
 } from "../../src/index.ts";
-import { type CrashProbe, crashAt } from "../../src/testing/index.ts";
+import { crashAt } from "../../src/testing/crash-at.ts";
+import type { CrashProbe } from "../../src/testing/index.ts";
 import { dyingCheckpoints } from "./dying-checkpoints.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { untilThere } from "./signal-file.ts";

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { PHASES } from "../../src/demo/job-pipeline.ts";
 import { openStore } from "../../src/store/open-store.ts";
+import { PATIENCE } from "../patience.ts";
 import { ENVIRONMENT, testFolder } from "./demo-fixture.ts";
 
 const MAIN = fileURLToPath(new URL("../../src/demo/main.ts", import.meta.url));
@@ -20,9 +21,6 @@ async function demo(...words: readonly string[]) {
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
   return { stdout, stderr, code: await code };
 }
-
-/** Eight processes one after the other, on a machine that may be busy. */
-const PATIENCE = { timeout: 120_000 };
 
 test(
   "the demo kills its job once in every phase, and tells what it came to in 80 columns without colours",

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { runKilled } from "../../src/demo/killed-job.ts";
 import { chooseModel, loadModels } from "../../src/demo/model-choice.ts";
 import { openStore } from "../../src/store/open-store.ts";
+import { PATIENCE } from "../patience.ts";
 import { ENVIRONMENT, jobFolder, testOutside } from "./demo-fixture.ts";
 import { responsesServer } from "./responses-server.ts";
 
@@ -26,26 +27,28 @@ test.for([
   expect(new Set([planner, crawler, writer]).size).toBe(1);
 });
 
-test("with a key and a base URL in the environment the job is done by that provider's model", {
-  timeout: 60_000,
-}, async () => {
-  const [outside, provider] = [await testOutside(), await responsesServer()];
-  const folder = jobFolder(outside);
-  const environment = {
-    ...ENVIRONMENT,
-    OPENAI_API_KEY: "test-key",
-    OPENAI_BASE_URL: provider.url,
-    PAWL_DEMO_MODEL: "gpt-test",
-  };
-  // Killed on the way, so that a model of the same name goes on with what the first one began.
-  const kills = [{ kind: "point", phase: "crawl", nth: 30 }] as const;
-  const lives = await runKilled({ folder, outside, kills, environment, patienceMs: 30_000 });
-  expect(lives).toHaveLength(2);
-  expect(new Set(provider.asked)).toEqual(new Set(["gpt-test"]));
-  expect(provider.keys).toEqual(new Set(["Bearer test-key"]));
-  expect(outside.mail.accepted).toHaveLength(1);
-  const store = await openStore(`file:${join(folder, "pawl.db")}`);
-  const turns = await store.listTurns("clockwork");
-  await store.close();
-  expect(provider.asked.length).toBeGreaterThanOrEqual(turns.length);
-});
+test(
+  "with a key and a base URL in the environment the job is done by that provider's model",
+  PATIENCE,
+  async () => {
+    const [outside, provider] = [await testOutside(), await responsesServer()];
+    const folder = jobFolder(outside);
+    const environment = {
+      ...ENVIRONMENT,
+      OPENAI_API_KEY: "test-key",
+      OPENAI_BASE_URL: provider.url,
+      PAWL_DEMO_MODEL: "gpt-test",
+    };
+    // Killed on the way, so that a model of the same name goes on with what the first one began.
+    const kills = [{ kind: "point", phase: "crawl", nth: 30 }] as const;
+    const lives = await runKilled({ folder, outside, kills, environment, patienceMs: 30_000 });
+    expect(lives).toHaveLength(2);
+    expect(new Set(provider.asked)).toEqual(new Set(["gpt-test"]));
+    expect(provider.keys).toEqual(new Set(["Bearer test-key"]));
+    expect(outside.mail.accepted).toHaveLength(1);
+    const store = await openStore(`file:${join(folder, "pawl.db")}`);
+    const turns = await store.listTurns("clockwork");
+    await store.close();
+    expect(provider.asked.length).toBeGreaterThanOrEqual(turns.length);
+  },
+);

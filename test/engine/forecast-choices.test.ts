@@ -3,6 +3,7 @@
 import { expect, it } from "vitest";
 import { dynamic, Pipeline, promptTemplate, Step } from "../../src/index.ts";
 import type { ScriptedResponse } from "../../src/testing/index.ts";
+import { PATIENCE } from "../patience.ts";
 import { asking } from "./call-fixture.ts";
 import type { Sight } from "./forecast-fixture.ts";
 import { everyInterruption, type Scenario, type World } from "./forecast-world.ts";
@@ -102,7 +103,7 @@ const CHOICES: { readonly [name: string]: Scenario & { readonly sights: readonly
 };
 
 for (const [name, { sights, ...scenario }] of Object.entries(CHOICES))
-  it(`is exact for going on ${name}`, async () => {
+  it(`is exact for going on ${name}`, PATIENCE, async () => {
     const seen = new Set<Sight>();
     const problems = await everyInterruption(scenario, (sight) => seen.add(sight));
     expect(problems.slice(0, 10)).toEqual([]);

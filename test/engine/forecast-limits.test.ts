@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { Deadline, Pipeline, Step } from "../../src/index.ts";
+import { PATIENCE } from "../patience.ts";
 import { asking } from "./call-fixture.ts";
 import type { Sight } from "./forecast-fixture.ts";
 import { everyInterruption, NOWHERE, type Scenario, type World } from "./forecast-world.ts";
@@ -107,7 +108,7 @@ const LIMITS: { readonly [name: string]: Scenario & { readonly sights: readonly 
 
 describe("a forecast is exact", () => {
   for (const [name, { sights, ...scenario }] of Object.entries(LIMITS))
-    it(`for ${name}`, async () => {
+    it(`for ${name}`, PATIENCE, async () => {
       const seen = new Set<Sight>();
       const options = { ...scenario.options, workspaceRoot: NOWHERE };
       const problems = await everyInterruption({ ...scenario, options }, (sight) => seen.add(sight));
@@ -146,7 +147,7 @@ const RAISED: { readonly [name: string]: Scenario & { readonly sights: readonly 
 
 describe("a forecast is exact for a run that may use more of", () => {
   for (const [name, { sights, ...scenario }] of Object.entries(RAISED))
-    it(name, async () => {
+    it(name, PATIENCE, async () => {
       const seen = new Set<Sight>();
       const options = { ...scenario.options, workspaceRoot: NOWHERE };
       const problems = await everyInterruption({ ...scenario, options }, (sight) => seen.add(sight));

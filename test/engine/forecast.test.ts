@@ -3,6 +3,7 @@
 
 import { expect, it } from "vitest";
 import { type CodeStepContext, type JsonObject, Pipeline, Step, succeededOnce } from "../../src/index.ts";
+import { PATIENCE } from "../patience.ts";
 import { asking } from "./call-fixture.ts";
 import type { Sight } from "./forecast-fixture.ts";
 import { everyInterruption, type Kind, NOWHERE, type Scenario, type World } from "./forecast-world.ts";
@@ -177,10 +178,10 @@ const ITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sig
 };
 
 for (const [name, { sights, ...scenario }] of Object.entries(ITS))
-  it(`is exact for ${name}`, async () => {
+  it(`is exact for ${name}`, PATIENCE, async () => {
     const seen = new Set<Sight>();
     const problems = await everyInterruption(scenario, (sight) => seen.add(sight));
     expect([...new Set(problems)].slice(0, 12)).toEqual([]);
     expect(problems).toEqual([]);
     expect([...seen]).toEqual(expect.arrayContaining([...sights]));
-  }, 60_000);
+  });

@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { MaxTurnsExceededError, type Message, Runner, Step, type Store } from "../../src/index.ts";
 import type { ScriptedResponse } from "../../src/testing/index.ts";
+import { PATIENCE } from "../patience.ts";
 import {
   databaseFile,
   fileStore,
@@ -123,7 +124,7 @@ describe("a history over the limit", () => {
   });
 
   // One turn a process, and three: a process that goes on from what it read has to count as it did.
-  it.each([1, 3])("is the same bytes at every limit, with %d turns a process", async (turns) => {
+  it.each([1, 3])("is the same bytes at every limit, with %d turns a process", PATIENCE, async (turns) => {
     for (let limit = 100; limit <= 700; limit += 35) {
       const { prompts: expected } = await talk(limit);
       const store = await memoryStore();

@@ -19,6 +19,7 @@ import {
   tool,
   type WaitRecord,
 } from "../../src/index.ts";
+import { PATIENCE } from "../patience.ts";
 import { randomOf } from "../store/sqlite/random-workers.ts";
 import { acting, jumpingClock, runnerOf } from "./call-fixture.ts";
 import { must } from "./run-fixture.ts";
@@ -290,17 +291,21 @@ function renewedUnless(store: Store, isFrozen: () => boolean): Store {
   });
 }
 
-it("nothing is had twice without consent, and the ledger tells the truth, whatever fails and whoever dies", async () => {
-  const seen = new Map<Sight, number>(SIGHTS.map((sight) => [sight, 0]));
-  const problems: string[] = [];
-  for (let seed = 1; seed <= SEEDS; seed++) {
-    const clock = jumpingClock();
-    const store = await openStore(":memory:", { now: () => clock.now() });
-    const fuzz = new Fuzz(seed, clock, store, (sight) => seen.set(sight, (seen.get(sight) ?? 0) + 1));
-    problems.push(...(await fuzz.run()).map((problem) => `seed ${seed}: ${problem}`));
-    await store.close();
-  }
-  expect(problems).toEqual([]);
-  // A world in which nothing went wrong would prove nothing.
-  expect([...seen].filter(([, times]) => times === 0)).toEqual([]);
-});
+it(
+  "nothing is had twice without consent, and the ledger tells the truth, whatever fails and whoever dies",
+  PATIENCE,
+  async () => {
+    const seen = new Map<Sight, number>(SIGHTS.map((sight) => [sight, 0]));
+    const problems: string[] = [];
+    for (let seed = 1; seed <= SEEDS; seed++) {
+      const clock = jumpingClock();
+      const store = await openStore(":memory:", { now: () => clock.now() });
+      const fuzz = new Fuzz(seed, clock, store, (sight) => seen.set(sight, (seen.get(sight) ?? 0) + 1));
+      problems.push(...(await fuzz.run()).map((problem) => `seed ${seed}: ${problem}`));
+      await store.close();
+    }
+    expect(problems).toEqual([]);
+    // A world in which nothing went wrong would prove nothing.
+    expect([...seen].filter(([, times]) => times === 0)).toEqual([]);
+  },
+);

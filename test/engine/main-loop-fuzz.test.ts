@@ -17,6 +17,7 @@ import {
   type StepNode,
   type Store,
 } from "../../src/index.ts";
+import { PATIENCE } from "../patience.ts";
 import { jumpingClock } from "./call-fixture.ts";
 import {
   Dice,
@@ -181,20 +182,26 @@ const CODE_CALLS = [
 ] as const;
 const SHARED = [["keyedOnce", "shared"]] as const;
 
-it("one run does the whole request, every effect is had once and the session is whole, whatever befalls its workers", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "pawl-fuzz-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  const seen = new Map<Sight, number>(SIGHTS.map((sight) => [sight, 0]));
-  const problems: string[] = [];
-  for (const seed of SEEDS) {
-    const clock = jumpingClock();
-    const store = await openStore(":memory:", { now: () => clock.now() });
-    const fuzz = new Fuzz(seed, clock, store, folder, (sight) => seen.set(sight, must(seen.get(sight)) + 1));
-    const found = await fuzz.run();
-    if (found.length > 0) problems.push([`seed ${seed}:`, ...found, ...fuzz.trace].join("\n  "));
-    await store.close();
-  }
-  expect(problems.join("\n")).toBe("");
-  // A world in which nothing went wrong would prove nothing.
-  expect([...seen].filter(([, times]) => times === 0)).toEqual([]);
-});
+it(
+  "one run does the whole request, every effect is had once and the session is whole, whatever befalls its workers",
+  PATIENCE,
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "pawl-fuzz-"));
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const seen = new Map<Sight, number>(SIGHTS.map((sight) => [sight, 0]));
+    const problems: string[] = [];
+    for (const seed of SEEDS) {
+      const clock = jumpingClock();
+      const store = await openStore(":memory:", { now: () => clock.now() });
+      const fuzz = new Fuzz(seed, clock, store, folder, (sight) =>
+        seen.set(sight, must(seen.get(sight)) + 1),
+      );
+      const found = await fuzz.run();
+      if (found.length > 0) problems.push([`seed ${seed}:`, ...found, ...fuzz.trace].join("\n  "));
+      await store.close();
+    }
+    expect(problems.join("\n")).toBe("");
+    // A world in which nothing went wrong would prove nothing.
+    expect([...seen].filter(([, times]) => times === 0)).toEqual([]);
+  },
+);

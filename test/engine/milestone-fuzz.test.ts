@@ -11,6 +11,7 @@ import {
   type SavedCheckpoint,
   type Store,
 } from "../../src/index.ts";
+import { PATIENCE } from "../patience.ts";
 import { jumpingClock } from "./call-fixture.ts";
 import {
   Dice,
@@ -173,18 +174,22 @@ function nameOf(from: NonNullable<ResumeOptions["from"]>): string {
   return typeof from === "string" ? from : `checkpoint ${Number(from.cursor.checkpoint)}`;
 }
 
-it("every effect is had once and the session is whole, wherever the work is taken up and by whichever version", async () => {
-  const seen = new Map<Sight, number>(SIGHTS.map((sight) => [sight, 0]));
-  const problems: string[] = [];
-  for (const seed of SEEDS) {
-    const clock = jumpingClock();
-    const store = await openStore(":memory:", { now: () => clock.now() });
-    const fuzz = new Fuzz(seed, clock, store, (sight) => seen.set(sight, must(seen.get(sight)) + 1));
-    const found = await fuzz.run();
-    if (found.length > 0) problems.push([`seed ${seed}:`, ...found, ...fuzz.trace].join("\n  "));
-    await store.close();
-  }
-  expect(problems.join("\n")).toBe("");
-  // A world in which nothing went wrong would prove nothing.
-  expect([...seen].filter(([, times]) => times === 0)).toEqual([]);
-});
+it(
+  "every effect is had once and the session is whole, wherever the work is taken up and by whichever version",
+  PATIENCE,
+  async () => {
+    const seen = new Map<Sight, number>(SIGHTS.map((sight) => [sight, 0]));
+    const problems: string[] = [];
+    for (const seed of SEEDS) {
+      const clock = jumpingClock();
+      const store = await openStore(":memory:", { now: () => clock.now() });
+      const fuzz = new Fuzz(seed, clock, store, (sight) => seen.set(sight, must(seen.get(sight)) + 1));
+      const found = await fuzz.run();
+      if (found.length > 0) problems.push([`seed ${seed}:`, ...found, ...fuzz.trace].join("\n  "));
+      await store.close();
+    }
+    expect(problems.join("\n")).toBe("");
+    // A world in which nothing went wrong would prove nothing.
+    expect([...seen].filter(([, times]) => times === 0)).toEqual([]);
+  },
+);

@@ -15,6 +15,7 @@ import {
   StepFailedError,
   type Store,
 } from "../../src/index.ts";
+import { PATIENCE } from "../patience.ts";
 import { lightsOut } from "./call-fixture.ts";
 import { failureAs, memoryStore, scriptedAgent } from "./run-fixture.ts";
 import {
@@ -229,47 +230,51 @@ class Oracle {
   }
 }
 
-it("effects are had once for each time that a line wants them, and the session is what its line says, whatever is left for a milestone", async () => {
-  const word = fc.constantFrom("a", "b", "c!");
-  const line = fc.array(fc.array(word, { minLength: 1, maxLength: 3 }), { maxLength: 4 });
-  await fc.assert(
-    fc.asyncProperty(fc.array(line, { minLength: 1, maxLength: 4 }), async (lines) => {
-      const store = await openStore(":memory:");
-      const { say, spoken } = sayTool();
-      const oracle = new Oracle();
-      const run = async (turns: string[][], isLast: boolean, isFirst: boolean) => {
-        let committed = 0;
-        const probe: RunnerOptions["probe"] = (point) => {
-          if (point === "turn:committed") committed++;
-          // Before a try is reserved for, so that none is left to be settled.
-          if (!isLast && point === "turn:committed" && committed === turns.length) throw new Error("Out.");
-          if (!isLast && point === "turn:before-open" && turns.length === 0) throw new Error("Out.");
+it(
+  "effects are had once for each time that a line wants them, and the session is what its line says, whatever is left for a milestone",
+  PATIENCE,
+  async () => {
+    const word = fc.constantFrom("a", "b", "c!");
+    const line = fc.array(fc.array(word, { minLength: 1, maxLength: 3 }), { maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(fc.array(line, { minLength: 1, maxLength: 4 }), async (lines) => {
+        const store = await openStore(":memory:");
+        const { say, spoken } = sayTool();
+        const oracle = new Oracle();
+        const run = async (turns: string[][], isLast: boolean, isFirst: boolean) => {
+          let committed = 0;
+          const probe: RunnerOptions["probe"] = (point) => {
+            if (point === "turn:committed") committed++;
+            // Before a try is reserved for, so that none is left to be settled.
+            if (!isLast && point === "turn:committed" && committed === turns.length) throw new Error("Out.");
+            if (!isLast && point === "turn:before-open" && turns.length === 0) throw new Error("Out.");
+          };
+          const { runner } = sayer(
+            store,
+            { say },
+            turns.map((all) => saying(...all)),
+            { probe },
+          );
+          const work = isFirst
+            ? runner.run("Go", { runId: "r-1" })
+            : runner.resume("r-1", { from: "milestone" });
+          if (isLast) await work;
+          else await failureAs(StepFailedError, work);
         };
-        const { runner } = sayer(
-          store,
-          { say },
-          turns.map((all) => saying(...all)),
-          { probe },
-        );
-        const work = isFirst
-          ? runner.run("Go", { runId: "r-1" })
-          : runner.resume("r-1", { from: "milestone" });
-        if (isLast) await work;
-        else await failureAs(StepFailedError, work);
-      };
-      try {
-        for (const [i, turns] of lines.entries()) {
-          if (i > 0) oracle.goBack();
-          for (const turn of turns) oracle.commit(turn);
-          await run(turns, i === lines.length - 1, i === 0);
-          expect(await storedSlice(store)).toEqual(oracle.words);
+        try {
+          for (const [i, turns] of lines.entries()) {
+            if (i > 0) oracle.goBack();
+            for (const turn of turns) oracle.commit(turn);
+            await run(turns, i === lines.length - 1, i === 0);
+            expect(await storedSlice(store)).toEqual(oracle.words);
+          }
+          expect(spoken).toEqual(oracle.spoken);
+          expect((await store.verify("r-1")).problems).toEqual([]);
+        } finally {
+          await store.close();
         }
-        expect(spoken).toEqual(oracle.spoken);
-        expect((await store.verify("r-1")).problems).toEqual([]);
-      } finally {
-        await store.close();
-      }
-    }),
-    { numRuns: 60 },
-  );
-});
+      }),
+      { numRuns: 60 },
+    );
+  },
+);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { PATIENCE } from "../patience.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -15,53 +16,65 @@ function rowsOf(stdout: string): string[][] {
   return [...stdout.matchAll(/^(\S.*?) {2,}(\d+) +(\d+) {2}(.)$/gm)].map((row) => row.slice(1));
 }
 
-test("the demo kills its agent twice and counts every turn, model call and effect as expected", () => {
-  const { stdout, stderr, status } = node(join(root, "examples/kill-and-resume/main.ts"), root);
-  expect(stderr).toBe("");
-  expect(stdout.match(/killed with SIGKILL/g)).toHaveLength(2);
-  expect(rowsOf(stdout)).toEqual([
-    ["turns committed", "6", "6", "✓"],
-    ["model calls", "6", "6", "✓"],
-    ["notes delivered", "5", "5", "✓"],
-    ["second tries the other side dropped by their key", "1", "1", "✓"],
-  ]);
-  expect(status).toBe(0);
-});
+test(
+  "the demo kills its agent twice and counts every turn, model call and effect as expected",
+  PATIENCE,
+  () => {
+    const { stdout, stderr, status } = node(join(root, "examples/kill-and-resume/main.ts"), root);
+    expect(stderr).toBe("");
+    expect(stdout.match(/killed with SIGKILL/g)).toHaveLength(2);
+    expect(rowsOf(stdout)).toEqual([
+      ["turns committed", "6", "6", "✓"],
+      ["model calls", "6", "6", "✓"],
+      ["notes delivered", "5", "5", "✓"],
+      ["second tries the other side dropped by their key", "1", "1", "✓"],
+    ]);
+    expect(status).toBe(0);
+  },
+);
 
-test("the second demo looks up what can be, asks a person about the rest, and nothing happens twice", () => {
-  const { stdout, stderr, status } = node(join(root, "examples/in-doubt/main.ts"), root);
-  expect(stderr).toBe("");
-  expect(stdout.match(/killed with SIGKILL/g)).toHaveLength(2);
-  expect(stdout.match(/asks the bank/g)).toHaveLength(1);
-  expect(stdout.match(/waits: /g)).toHaveLength(2);
-  expect(rowsOf(stdout)).toEqual([
-    ["refunds", "1", "1", "✓"],
-    ["letters", "1", "1", "✓"],
-    ["accounts closed", "1", "1", "✓"],
-    ["rows that are not what was written", "0", "0", "✓"],
-  ]);
-  expect(status).toBe(0);
-});
+test(
+  "the second demo looks up what can be, asks a person about the rest, and nothing happens twice",
+  PATIENCE,
+  () => {
+    const { stdout, stderr, status } = node(join(root, "examples/in-doubt/main.ts"), root);
+    expect(stderr).toBe("");
+    expect(stdout.match(/killed with SIGKILL/g)).toHaveLength(2);
+    expect(stdout.match(/asks the bank/g)).toHaveLength(1);
+    expect(stdout.match(/waits: /g)).toHaveLength(2);
+    expect(rowsOf(stdout)).toEqual([
+      ["refunds", "1", "1", "✓"],
+      ["letters", "1", "1", "✓"],
+      ["accounts closed", "1", "1", "✓"],
+      ["rows that are not what was written", "0", "0", "✓"],
+    ]);
+    expect(status).toBe(0);
+  },
+);
 
-test("the third demo goes on as another version from the last milestone, and nothing is done again", () => {
-  const { stdout, stderr, status } = node(join(root, "examples/milestones/main.ts"), root);
-  expect(stderr).toBe("");
-  expect(stdout.match(/killed with SIGKILL/g)).toHaveLength(1);
-  expect(stdout).toContain("left behind: .lock, checkpoint.json, request.json");
-  const [, after = ""] = stdout.split("goes on from milestone 2");
-  expect(after).toContain("turn 7: the prompt shows 2 ✓ and 2 remaining");
-  expect(after).not.toMatch(/analyses (parser|printer|runtime)\.ts/);
-  expect(rowsOf(stdout)).toEqual([
-    ["analyses ordered and paid for", "4", "4", "✓"],
-    ["second orders the other side dropped by their key", "1", "1", "✓"],
-    ["results in the session", "4", "4", "✓"],
-    ["model calls", "11", "11", "✓"],
-    ["rows that are not what was written", "0", "0", "✓"],
-  ]);
-  expect(status).toBe(0);
-});
+test(
+  "the third demo goes on as another version from the last milestone, and nothing is done again",
+  PATIENCE,
+  () => {
+    const { stdout, stderr, status } = node(join(root, "examples/milestones/main.ts"), root);
+    expect(stderr).toBe("");
+    expect(stdout.match(/killed with SIGKILL/g)).toHaveLength(1);
+    expect(stdout).toContain("left behind: .lock, checkpoint.json, request.json");
+    const [, after = ""] = stdout.split("goes on from milestone 2");
+    expect(after).toContain("turn 7: the prompt shows 2 ✓ and 2 remaining");
+    expect(after).not.toMatch(/analyses (parser|printer|runtime)\.ts/);
+    expect(rowsOf(stdout)).toEqual([
+      ["analyses ordered and paid for", "4", "4", "✓"],
+      ["second orders the other side dropped by their key", "1", "1", "✓"],
+      ["results in the session", "4", "4", "✓"],
+      ["model calls", "11", "11", "✓"],
+      ["rows that are not what was written", "0", "0", "✓"],
+    ]);
+    expect(status).toBe(0);
+  },
+);
 
-test("the README's example works when pasted, and again when run a second time", () => {
+test("the README's example works when pasted, and again when run a second time", PATIENCE, () => {
   const example = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1];
   if (example === undefined) throw new Error("The README has no TypeScript example.");
   const folder = mkdtempSync(join(tmpdir(), "pawl-readme-"));

@@ -11,6 +11,7 @@ import {
   scriptedModel,
 } from "../../src/testing/index.ts";
 import { memoryStore, noteTool, scriptedAgent } from "../engine/run-fixture.ts";
+import { PATIENCE } from "../patience.ts";
 
 /** A run with everything in it: an agent with two calls in a turn, code that calls a tool, and a loop. */
 function everything(store: Store) {
@@ -125,7 +126,7 @@ describe("the crash points", () => {
     expect([...reached].sort()).toEqual([...CRASH_POINTS].sort());
   });
 
-  it("failing at any of them where not all goes smoothly does nothing twice", async () => {
+  it("failing at any of them where not all goes smoothly does nothing twice", PATIENCE, async () => {
     const all = await troubleSites();
     expect(all.length).toBeGreaterThan(20);
     for (const [failing, point] of all.entries()) {
@@ -184,7 +185,7 @@ describe("the crash points", () => {
     expect(all.find(({ point }) => point === "run:created")).toMatchObject({ stepPath: "", turnIndex: 0 });
   });
 
-  it("failing at any of them leaves a run that is resumed to the same end", async () => {
+  it("failing at any of them leaves a run that is resumed to the same end", PATIENCE, async () => {
     const all = await sites();
     expect(all.length).toBeGreaterThan(40);
     for (const [failing, site] of all.entries()) {

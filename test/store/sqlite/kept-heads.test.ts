@@ -8,6 +8,7 @@ import { Database } from "../../../src/store/sqlite/database.ts";
 import { chainHash, NO_EVENT_HASH } from "../../../src/store/sqlite/run-row.ts";
 import { SqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { PATIENCE } from "../../patience.ts";
 import { type Apply, begin, LEASE_MS, RUNS, randomOf, STEPS, Workers } from "./random-workers.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -144,7 +145,7 @@ async function eventsByEpoch(store: Store, runId: string): Promise<Record<string
 const OUTSIDERS = "outsiders";
 
 describe("two stores on one file", () => {
-  it.for([1, 2, 3])("come to what a store without a memory comes to (seed %i)", async (seed) => {
+  it.for([1, 2, 3])("come to what a store without a memory comes to (seed %i)", PATIENCE, async (seed) => {
     const folder = tempFolder();
     const [file, referenceFile] = [join(folder, "kept.db"), join(folder, "reference.db")];
     const clock = { now: 1_000 };
@@ -189,6 +190,7 @@ describe("two stores on one file", () => {
 
   it.for([11, 12])(
     "that write at the same time acknowledge what is in the file, no more and no less (seed %i)",
+    PATIENCE,
     async (seed) => {
       const file = join(tempFolder(), "kept.db");
       const clock = { now: 1_000 };

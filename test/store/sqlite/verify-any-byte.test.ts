@@ -3,6 +3,7 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
+import { PATIENCE } from "../../patience.ts";
 import { editor, RUNS, writeRuns } from "./tampered-store.ts";
 import { tempFolder } from "./temp-folder.ts";
 
@@ -159,32 +160,36 @@ function write(database: DatabaseSync, { table, column, key, value }: Place, to:
   expect(changes).toBe(1);
 }
 
-it("one bit that is another, in any row that verify answers for, is found, and the row is named", async () => {
-  const file = join(tempFolder(), "pawl.db");
-  await writeRuns(file);
-  const store = await openStore(`file:${file}`);
-  const database = editor(file);
-  try {
-    const places = placesIn(database);
-    const tables = new Map(
-      COVERED.map(([table]) => [table, places.filter((place) => place.table === table)]),
-    );
-    for (const [table, inIt] of tables) expect([table, inIt.length > 0]).toEqual([table, true]);
-    const place = fc
-      .constantFrom(...tables.keys())
-      .chain((table) => fc.constantFrom(...(tables.get(table) ?? [])));
-    await fc.assert(
-      fc.asyncProperty(place, fc.nat(), fc.nat(7), async (at, offset, bit) => {
-        write(database, at, flipped(at.value, offset, bit));
-        const { problems } = await store.verify(at.runId);
-        write(database, at, at.value);
-        expect(problems.map(({ row }) => row)).toContain(at.name);
-      }),
-      { numRuns: 500 },
-    );
-    for (const runId of RUNS) expect((await store.verify(runId)).problems).toEqual([]);
-  } finally {
-    database.close();
-    await store.close();
-  }
-});
+it(
+  "one bit that is another, in any row that verify answers for, is found, and the row is named",
+  PATIENCE,
+  async () => {
+    const file = join(tempFolder(), "pawl.db");
+    await writeRuns(file);
+    const store = await openStore(`file:${file}`);
+    const database = editor(file);
+    try {
+      const places = placesIn(database);
+      const tables = new Map(
+        COVERED.map(([table]) => [table, places.filter((place) => place.table === table)]),
+      );
+      for (const [table, inIt] of tables) expect([table, inIt.length > 0]).toEqual([table, true]);
+      const place = fc
+        .constantFrom(...tables.keys())
+        .chain((table) => fc.constantFrom(...(tables.get(table) ?? [])));
+      await fc.assert(
+        fc.asyncProperty(place, fc.nat(), fc.nat(7), async (at, offset, bit) => {
+          write(database, at, flipped(at.value, offset, bit));
+          const { problems } = await store.verify(at.runId);
+          write(database, at, at.value);
+          expect(problems.map(({ row }) => row)).toContain(at.name);
+        }),
+        { numRuns: 500 },
+      );
+      for (const runId of RUNS) expect((await store.verify(runId)).problems).toEqual([]);
+    } finally {
+      database.close();
+      await store.close();
+    }
+  },
+);
