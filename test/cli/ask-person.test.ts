@@ -9,6 +9,7 @@ import type { CliContext } from "../../src/cli/cli-context.ts";
 import { runCommandLine } from "../../src/cli/program.ts";
 import type { RunSpecInput } from "../../src/core/run-spec-input.ts";
 import { NeedsHuman, Runner, tool } from "../../src/index.ts";
+import { temporaryFolder } from "../engine/job-fixture.ts";
 import { failureOf, memoryStore, scriptedAgent, toolResults } from "../engine/run-fixture.ts";
 import { CliFolder } from "./cli-process.ts";
 import { pawl, recordingContext } from "./recording-context.ts";
@@ -137,7 +138,7 @@ async function waitingRun(act: Partial<Parameters<typeof tool>[0]>, spec?: RunSp
     },
     { tools: { acting } },
   );
-  const runner = new Runner(agent, { store });
+  const runner = new Runner(agent, { store, workspaceRoot: temporaryFolder() });
   const { waits } = await runner.run("Go", { runId: "r-1", ...(spec === undefined ? {} : { spec }) });
   expect(waits).toHaveLength(1);
   const typist = new Typist();

@@ -178,7 +178,9 @@ describe("a budget that is used up", () => {
       budgets: { maxSteps: 1 },
       escalation: { askHumanOnBudgetReached: true },
     };
-    await folder.withStore((store) => new Runner(job, { store }).run("x", { runId: "job-1", spec }));
+    await folder.withStore((store) =>
+      new Runner(job, { store, workspaceRoot: folder.path }).run("x", { runId: "job-1", spec }),
+    );
     return job;
   };
 
@@ -188,7 +190,9 @@ describe("a budget that is used up", () => {
     expect((await pawl(["waits"], folder)).stdout).toContain("  pawl answer job-1~1 2\n  pawl deny job-1~1 ");
     const { exitCode } = await pawl(["answer", "job-1~1", "2"], folder);
     expect(exitCode).toBe(0);
-    const { output } = await folder.withStore((store) => new Runner(job, { store }).resume("job-1"));
+    const { output } = await folder.withStore((store) =>
+      new Runner(job, { store, workspaceRoot: folder.path }).resume("job-1"),
+    );
     expect(output).toBe(2);
   });
 
@@ -205,7 +209,9 @@ describe("a budget that is used up", () => {
     const job = await start(folder);
     const { stdout } = await pawl(["deny", "job-1~1", "--why", "Enough."], folder);
     expect(stdout).toMatch(/^Denied job-1~1: the run ends when it is resumed\.\n/);
-    const resumed = folder.withStore((store) => new Runner(job, { store }).resume("job-1"));
+    const resumed = folder.withStore((store) =>
+      new Runner(job, { store, workspaceRoot: folder.path }).resume("job-1"),
+    );
     await expect(resumed).rejects.toMatchObject({ code: "budget_exceeded" });
   });
 });
