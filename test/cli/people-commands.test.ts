@@ -3,6 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Pipeline, Runner, Step, tool } from "../../src/index.ts";
+import { temporaryFolder } from "../engine/job-fixture.ts";
 import { pawl, pawlJson } from "./recording-context.ts";
 import {
   type CliFolder,
@@ -179,7 +180,7 @@ describe("a budget that is used up", () => {
       escalation: { askHumanOnBudgetReached: true },
     };
     await folder.withStore((store) =>
-      new Runner(job, { store, workspaceRoot: folder.path }).run("x", { runId: "job-1", spec }),
+      new Runner(job, { store, workspaceRoot: temporaryFolder() }).run("x", { runId: "job-1", spec }),
     );
     return job;
   };
@@ -191,7 +192,7 @@ describe("a budget that is used up", () => {
     const { exitCode } = await pawl(["answer", "job-1~1", "2"], folder);
     expect(exitCode).toBe(0);
     const { output } = await folder.withStore((store) =>
-      new Runner(job, { store, workspaceRoot: folder.path }).resume("job-1"),
+      new Runner(job, { store, workspaceRoot: temporaryFolder() }).resume("job-1"),
     );
     expect(output).toBe(2);
   });
@@ -210,7 +211,7 @@ describe("a budget that is used up", () => {
     const { stdout } = await pawl(["deny", "job-1~1", "--why", "Enough."], folder);
     expect(stdout).toMatch(/^Denied job-1~1: the run ends when it is resumed\.\n/);
     const resumed = folder.withStore((store) =>
-      new Runner(job, { store, workspaceRoot: folder.path }).resume("job-1"),
+      new Runner(job, { store, workspaceRoot: temporaryFolder() }).resume("job-1"),
     );
     await expect(resumed).rejects.toMatchObject({ code: "budget_exceeded" });
   });
