@@ -77,7 +77,8 @@ function withUniqueCallIds(content: readonly AnswerPart[]): AnswerPart[] {
   return content.map((part, index) => {
     if (part.type !== "tool-call") return part;
     let id = part.toolCallId;
-    for (let n = 0; id === "" || (seen.has(id) && part.providerExecuted !== true); n++) {
+    // One of the provider's own stays as it is: its result refers to it.
+    for (let n = 0; part.providerExecuted !== true && (id === "" || seen.has(id)); n++) {
       id = sha256Hex(JSON.stringify([part.toolCallId, part.toolName, index, n])).slice(0, 9);
     }
     seen.add(id);

@@ -97,6 +97,17 @@ function resultsIn(prompt: Prompt | undefined) {
 }
 
 describe("a call that the provider ran", () => {
+  it("is matched with its result even where the provider gave it no id", async () => {
+    const store = await memoryStore();
+    const nameless = [
+      { ...searchCall, toolCallId: "" },
+      { ...searchResult(found), toolCallId: "" },
+    ];
+    const { searcher: agent } = searcher([[...nameless, says("Found.")]]);
+    expect((await new Runner(agent, { store }).run("Go", { runId: "r-1" })).output).toBe("Found.");
+    expect(await store.listToolCalls("r-1")).toMatchObject([{ tool: "web_search", status: "succeeded" }]);
+  });
+
   it("is told in the transcript like others: what was asked, and what came of it, each once", async () => {
     const store = await memoryStore();
     const { note } = noteTool();

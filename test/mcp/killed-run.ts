@@ -1,4 +1,4 @@
-// A process to be killed: works on a run whose tools are those of two official servers, and writes what became of it as its
+// A process to be killed: works on a run whose tools are those of three official servers, and writes what became of it as its
 // last line. Started with a folder, and "dies" where it is to kill itself between the first turn and the second.
 
 import { existsSync } from "node:fs";
@@ -17,6 +17,7 @@ const model = scriptedModel(({ turn }) => {
     { name: "files__write_file", input: { path: note, content: "Water boils at 100 °C." } },
     { name: "memory__create_entities", input: { entities: [BOILING] } },
     { name: "files__read_text_file", input: { path: note } },
+    { name: "things__echo", input: { message: "All three." } },
   ];
   const call = calls[turn - 1];
   return call === undefined ? { text: "All is written down." } : { toolCalls: [call] };
@@ -33,6 +34,7 @@ const clerk = agent({
       ...officialServer("memory"),
       env: { MEMORY_FILE_PATH: join(folder, "memory.jsonl") },
     }),
+    things: mcpTools({ ...officialServer("everything"), env: { THINGS_FOLDER: folder } }),
   },
 });
 

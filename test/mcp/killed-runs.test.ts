@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -33,6 +33,17 @@ async function allServersGone(folder: string, started: number): Promise<void> {
   await until(() => !pids.some(isAlive), "the servers are gone");
 }
 
+/** The processes that were given the folder in their environment: the servers that are not behind the relay. */
+function givenTheFolder(folder: string): readonly string[] {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/environ`, "utf8").includes(folder);
+    } catch {
+      return false; // It has ended meanwhile.
+    }
+  });
+}
+
 async function withStore<T>(folder: string, use: (store: Store) => Promise<T>): Promise<T> {
   const store = await openStore(`file:${join(folder, "pawl.db")}`);
   try {
@@ -50,9 +61,11 @@ it("A run that is killed in the middle of a write and between two turns asks abo
   writeFileSync(join(folder, "hold"), "");
   const worker = work(folder);
   await until(() => existsSync(join(folder, "held")), "the server has written the file");
+  expect(givenTheFolder(folder)).toHaveLength(2);
   worker.kill();
   expect(await worker.end).toMatchObject({ signal: "SIGKILL" });
   await allServersGone(folder, 1);
+  await until(() => givenTheFolder(folder).length === 0, "the other servers are gone");
   rmSync(join(folder, "hold"));
   expect(readFileSync(join(folder, "note.txt"), "utf8")).toBe("Water boils at 100 °C.");
 
@@ -74,10 +87,12 @@ it("A run that is killed in the middle of a write and between two turns asks abo
   expect(linesIn(join(folder, "calls"))).toEqual(["write_file", "read_text_file"]);
   expect(linesIn(join(folder, "memory.jsonl"))).toHaveLength(1);
   await allServersGone(folder, linesIn(join(folder, "pids")).length / 2);
+  expect(givenTheFolder(folder)).toEqual([]);
   const calls = await withStore(folder, (store) => store.listToolCalls("r-1"));
   expect(calls.map(({ tool, attempt, status }) => ({ tool, attempt, status }))).toEqual([
     { tool: "files__write_file", attempt: 1, status: "succeeded" },
     { tool: "memory__create_entities", attempt: 1, status: "succeeded" },
     { tool: "files__read_text_file", attempt: 1, status: "succeeded" },
+    { tool: "things__echo", attempt: 1, status: "succeeded" },
   ]);
 }, 60_000);
