@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { fitsPattern } from "../core/action-pattern.ts";
 import { ConfigurationError, FinalFailure } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { checkUrl, type NetworkPolicy } from "../core/network-policy.ts";
@@ -209,12 +210,7 @@ function annotationsOf({ listed: { annotations = {} } }: McpTool): ToolAnnotatio
 }
 
 function isChosen(only: McpOptions["only"], name: string): boolean {
-  return only === undefined || only.some((pattern) => fits(pattern, name));
-}
-
-function fits(pattern: string, name: string): boolean {
-  const parts = pattern.split("*").map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"));
-  return new RegExp(`^${parts.join(".*")}$`, "s").test(name);
+  return only === undefined || only.some((pattern) => fitsPattern(pattern, name));
 }
 
 /** A tool that was misspelled would lose what was said of it, its approval included, and nobody would notice. */
@@ -222,7 +218,7 @@ function assertNamed(serverName: string, { only = [], tools = {} }: McpOptions, 
   const names = [...listed.keys()];
   const missing =
     Object.keys(tools).find((name) => !listed.has(name)) ??
-    only.find((pattern) => !names.some((name) => fits(pattern, name)));
+    only.find((pattern) => !names.some((name) => fitsPattern(pattern, name)));
   if (missing === undefined) return;
   throw new ConfigurationError(
     `The ${serverName} has no tool ${JSON.stringify(missing)}: it has ${names.join(", ") || "none"}.`,

@@ -13,14 +13,9 @@ import { findModels } from "./blueprint-models.ts";
 import { hidingSource } from "./blueprint-secrets.ts";
 import { findTool } from "./blueprint-tools.ts";
 import type { CliContext } from "./cli-context.ts";
-import type { LoadedConfig } from "./config-file.ts";
+import { type LoadedConfig, projectFolder } from "./config-file.ts";
 
 type Surroundings = Pick<CliContext, "cwd" | "env">;
-
-/** The folder that a run belongs to: that of its configuration, or else where the command was typed. */
-function projectFolder({ cwd }: Pick<Surroundings, "cwd">, { path }: LoadedConfig): string {
-  return path === null ? cwd : dirname(path);
-}
 
 /**
  * The blueprint as it is kept: folders in a job file are meant from that file, and a run that goes on may not have it. So they

@@ -42,7 +42,12 @@ export function resolveStore(
 ): string {
   const here = flag ?? (env.PAWL_STORE === "" ? undefined : env.PAWL_STORE);
   if (here !== undefined) return storeFrom(cwd, here);
-  return storeFrom(path === null ? cwd : dirname(path), config.store ?? DEFAULT_STORE);
+  return storeFrom(projectFolder({ cwd }, { path, config }), config.store ?? DEFAULT_STORE);
+}
+
+/** The folder that runs belong to: that of the configuration, or else the one that the command stands in. */
+export function projectFolder({ cwd }: Pick<Surroundings, "cwd">, { path }: LoadedConfig): string {
+  return path === null ? cwd : dirname(path);
 }
 
 /** A relative file is meant from the place where it was written down. */

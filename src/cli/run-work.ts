@@ -1,4 +1,4 @@
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { pricesFor } from "../adapters/genai-prices.ts";
 import type { Agent } from "../engine/agent.ts";
 import { rootOf } from "../engine/pipeline-root.ts";
@@ -7,7 +7,7 @@ import { modelsOf, type StepNode } from "../engine/step.ts";
 import type { Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
-import type { LoadedConfig } from "./config-file.ts";
+import { type LoadedConfig, projectFolder } from "./config-file.ts";
 import type { Tone } from "./progress-lines.ts";
 
 /** One command that works on one run: what it was given, and with what. */
@@ -26,7 +26,7 @@ export function runnerOptions({ context, store, loaded, pipeline }: RunWork): Ru
   const { policy, constraints, stopConditions, telemetry, workspaceRoot = "." } = loaded.config;
   // What a model costs is known for the usual ones; one that is not known has no price, and none is made up.
   const { pricing = pricesFor(modelsOf(rootOf(pipeline))).pricing } = loaded.config;
-  const folder = loaded.path === null ? context.cwd : dirname(loaded.path);
+  const folder = projectFolder(context, loaded);
   return {
     store,
     entrypoint: "cli",

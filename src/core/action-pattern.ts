@@ -16,8 +16,9 @@ export function matchesAction(
   const full = `${action.namespace.toLowerCase()}:${name}`;
   const found = patterns.find((pattern) => {
     const wanted = pattern.toLowerCase();
+    if (wanted === "") return false;
     // A name may contain a colon itself.
-    return fits(wanted, name) || (wanted.includes(":") && fits(wanted, full));
+    return fitsPattern(wanted, name) || (wanted.includes(":") && fitsPattern(wanted, full));
   });
   return found ?? null;
 }
@@ -36,11 +37,14 @@ export function assertPatterns(patterns: unknown, what: string): asserts pattern
   }
 }
 
-/** Piece by piece instead of by a regular expression: no character needs escaping, and no pattern takes long. */
-function fits(pattern: string, text: string): boolean {
+/**
+ * Whether a text is what a pattern says, `*` standing for any text. Piece by piece instead of by a regular expression: no
+ * character needs escaping, and no pattern takes long.
+ */
+export function fitsPattern(pattern: string, text: string): boolean {
   const [first = "", ...pieces] = pattern.split("*");
   const last = pieces.pop();
-  if (last === undefined) return first !== "" && text === first;
+  if (last === undefined) return text === first;
   if (!text.startsWith(first)) return false;
   let at = first.length;
   for (const piece of pieces) {

@@ -1,3 +1,4 @@
+import { fitsPattern } from "./action-pattern.ts";
 import { defaultRecovery, type RecoveryClass, type SideEffectClass } from "./tool-call-decision.ts";
 import { parseToolName, tokensOf, wordSet } from "./tool-name.ts";
 
@@ -187,9 +188,8 @@ function allowed({ names }: Subject, { readOnlyAllowlist = [] }: ToolPolicy): Ve
 }
 
 function matches(entry: string, names: readonly string[]): boolean {
-  const escaped = entry.toLowerCase().replace(/[.+?^${}()|[\]\\]/g, "\\$&");
-  const pattern = new RegExp(`^${escaped.replaceAll("*", ".*")}$`, "s");
-  return names.some((name) => pattern.test(name));
+  const pattern = entry.toLowerCase();
+  return names.some((name) => fitsPattern(pattern, name));
 }
 
 const CHANGED: Readonly<Record<SideEffectClass, string>> = {

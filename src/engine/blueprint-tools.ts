@@ -1,3 +1,4 @@
+import { fitsPattern } from "../core/action-pattern.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { nearestName } from "../core/run-spec-spelling.ts";
 import type { Tool } from "./tool.ts";
@@ -45,8 +46,7 @@ function chosen(tools: Tools, server: string, patterns: readonly string[]): Tool
 
 /** A name is compared as models are told it: without what providers refuse. */
 function fits(pattern: string, name: string): boolean {
-  const parts = pattern.split("*").map((part) => part.replaceAll(/[^A-Za-z0-9_-]/g, "_"));
-  return new RegExp(`^${parts.join(".*")}$`).test(name);
+  return fitsPattern(pattern.replaceAll(/[^A-Za-z0-9_*-]/g, "_"), name);
 }
 
 function noSuchTool(server: string, pattern: string, names: readonly string[]): ConfigurationError {

@@ -43,8 +43,8 @@ it.each(SERVERS)("What a server is given in secret is known, and not shown: %j",
 });
 
 it("Where a server works is no secret: its results are full of it", () => {
-  const env = { FOLDER: "/home/ann/notes", SERVICE: "https://tickets.example.com", LEVEL: "debug" };
-  const args = ["-y", "@modelcontextprotocol/server-filesystem", "/home/ann/notes"];
+  const env = { FOLDER: "/notes-of-ann/all", SERVICE: "https://tickets.example.com", LEVEL: "debug" };
+  const args = ["-y", "@modelcontextprotocol/server-filesystem", "/notes-of-ann/all"];
   expect(secretsOf({ command: "npx", args, env })).toEqual([]);
 });
 
