@@ -10,9 +10,6 @@ export default defineConfig({
     globalSetup: ["test/crash/bundle-worker.ts"],
     pool: "forks",
     maxWorkers: 2,
-    // All files in the same two processes: loading the sources anew for each takes longer than most files do. So whatever
-    // a test changes of its process it changes back; stubs and spies are taken back for it.
-    isolate: false,
     unstubEnvs: true,
     unstubGlobals: true,
     restoreMocks: true,
