@@ -73,11 +73,25 @@ async function makerOf(
   const packageName = `@ai-sdk/${provider}`;
   const place = placeOf(packageName, folders);
   if (place === null) throw notInstalled(name, provider, packageName);
-  const exported = (await importQuietly(pathToFileURL(place).href))[MAKERS[provider] ?? provider];
-  if (typeof exported === "function") return exported as (modelId: string) => LanguageModel;
+  const exported = await importQuietly(pathToFileURL(place).href);
+  const maker = MAKERS[provider] ?? provider;
+  const made = freshProvider(exported, [maker, provider]) ?? exported[maker];
+  if (typeof made === "function") return made as (modelId: string) => LanguageModel;
   throw new ConfigurationError(
     `The package ${packageName} does not make models by name: give ${name} in \`models\` of pawl.config.ts.`,
   );
+}
+
+/**
+ * One made now (`createOpenAI()` and its like): the ready-made one of a package keeps what it has once read of the
+ * environment, its address for one, for as long as the process lives.
+ */
+function freshProvider(exported: { readonly [name: string]: unknown }, names: readonly string[]): unknown {
+  const starts = names.map((name) => `create${name.replaceAll("-", "")}`);
+  const found = Object.entries(exported).find(([name]) =>
+    starts.some((start) => name.toLowerCase().startsWith(start)),
+  );
+  return typeof found?.[1] === "function" ? (found[1] as () => unknown)() : undefined;
 }
 
 function notInstalled(name: string, provider: string, packageName: string): ConfigurationError {
