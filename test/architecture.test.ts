@@ -96,7 +96,7 @@ const plants: readonly Plant[] = [
     "layers import upwards only",
     { "src/server/a.ts": 'type B = import("../cli/b.ts").B;', "src/cli/b.ts": empty },
   ],
-  ["layers import upwards only", { "src/cli/a.ts": 'import "../testing/b.ts";', "src/testing/b.ts": empty }],
+  ["layers import upwards only", { "src/testing/a.ts": 'import "../cli/b.ts";', "src/cli/b.ts": empty }],
   ["layers import upwards only", { "src/index.ts": 'export * from "./cli/b.ts";', "src/cli/b.ts": empty }],
   [
     "layers import upwards only",

@@ -99,7 +99,9 @@ export function makeRunHandle(
     secrets,
     spec: run.spec,
     budget: new RunBudget(runId, run.budgets, options.workDone),
-    artifacts: new RunArtifacts(store, fence, options.folder, warn),
+    artifacts: new RunArtifacts(store, fence, options.folder, warn, (path, content) =>
+      options.outside.writeFile(path, content),
+    ),
     sources: new RunToolSources({ signal: hold.signal, network: options.rules.network, warn }),
     failures: FailureStreaks.after(options.streaks, options.maxSameErrorRepeats),
     uncertainties: new Uncertainties(store, runId),

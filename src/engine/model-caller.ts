@@ -11,6 +11,7 @@ import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usa
 import type { Charge, ModelCallSettlement } from "../store/store.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { assertMayBegin } from "./deadline.ts";
+import type { ModelCallPlace } from "./outside.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
 import { ABORT_GRACE_MS, type RunHandle, reach } from "./run-handle.ts";
 import { NO_RUN_TELEMETRY, type SpanFacts } from "./telemetry-port.ts";
@@ -98,7 +99,8 @@ function traced(
   request: Omit<ModelRequest, "signal">,
 ): Promise<AttemptOutcome> {
   const { run, path: step, prepared } = scope;
-  if (run.telemetry === NO_RUN_TELEMETRY) return attempt(scope, request);
+  const place = { runId: run.runId, stepPath: step, turnIndex: turn, attempt: number };
+  if (run.telemetry === NO_RUN_TELEMETRY) return attempt(scope, request, place);
   const { provider, modelId: model } = prepared.agent.model;
   const { settings, instructions, messages } = request;
   const span = {
@@ -114,7 +116,7 @@ function traced(
     messages,
   } as const;
   return run.telemetry.within(span, async (open) => {
-    const outcome = await attempt(scope, request);
+    const outcome = await attempt(scope, request, place);
     open.tell(outcome.kind === "failed" ? toldOfFailure(outcome.error) : toldOf(outcome.response));
     return outcome;
   });
@@ -137,6 +139,7 @@ function toldOf({ usage, finishReason, responseId, content }: ModelResponse): Sp
 async function attempt(
   { run, prepared }: TurnScope,
   request: Omit<ModelRequest, "signal">,
+  place: ModelCallPlace,
 ): Promise<AttemptOutcome> {
   const stop = new AbortController();
   const deaf = Promise.withResolvers<never>();
@@ -150,7 +153,7 @@ async function attempt(
     abort(new DOMException(`It took longer than ${run.modelTimeoutMs} ms.`, "TimeoutError"));
   timers.push(run.clock.after(run.modelTimeoutMs, timeout), run.onAbort(abort));
   try {
-    const response = prepared.agent.model.respond({ ...request, signal: stop.signal });
+    const response = run.outside.ask(prepared.agent.model, { ...request, signal: stop.signal }, place);
     return { kind: "answered", response: await Promise.race([response, deaf.promise]) };
   } catch (error) {
     return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };

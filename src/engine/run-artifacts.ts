@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { artifactNameProblem, TELEMETRY_FILES } from "../core/artifact-name.ts";
 import { WorkspaceError } from "../core/errors.ts";
+import { replaceFile } from "../store/guarded-folder.ts";
 import type { ArtifactRecord, Fence, Store } from "../store/store.ts";
 import { ownFolder } from "./run-folder.ts";
 import { Workspace } from "./workspace.ts";
@@ -23,13 +24,21 @@ export class RunArtifacts {
   readonly workspace: Workspace;
   readonly #store: Store;
   readonly #fence: Fence;
+  readonly #replace: typeof replaceFile;
   readonly #warn: (message: string) => void;
   #known: readonly ArtifactRecord[] | null = null;
   #keeping: Promise<unknown> = Promise.resolve();
   #isOwned = false;
 
-  constructor(store: Store, fence: Fence, folder: string, warn: (message: string) => void) {
-    this.workspace = new Workspace(folder);
+  constructor(
+    store: Store,
+    fence: Fence,
+    folder: string,
+    warn: (message: string) => void,
+    replace: typeof replaceFile = replaceFile,
+  ) {
+    this.workspace = new Workspace(folder, replace);
+    this.#replace = replace;
     this.#store = store;
     this.#fence = fence;
     this.#warn = warn;
@@ -129,7 +138,7 @@ export class RunArtifacts {
 
   /** Marks the folder as this run's, so that no other run takes its files for its own. */
   async #own(): Promise<void> {
-    if (!this.#isOwned) await ownFolder(this.workspace.folder, this.#fence.runId);
+    if (!this.#isOwned) await ownFolder(this.workspace.folder, this.#fence.runId, this.#replace);
     this.#isOwned = true;
   }
 }

@@ -33,10 +33,10 @@ export async function assertFolderIsFree(folder: string, runId: string): Promise
 }
 
 /** From now on it is this run's. */
-export async function ownFolder(folder: string, runId: string): Promise<void> {
+export async function ownFolder(folder: string, runId: string, replace = replaceFile): Promise<void> {
   await assertFolderIsFree(folder, runId);
   await mkdir(folder, { recursive: true });
-  if ((await ownerOf(folder)) === null) await replaceFile(join(folder, RUN_MARK), `${runId}\n`);
+  if ((await ownerOf(folder)) === null) await replace(join(folder, RUN_MARK), `${runId}\n`);
 }
 
 async function ownerOf(folder: string): Promise<string | null> {

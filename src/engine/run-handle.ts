@@ -7,6 +7,7 @@ import type { CrashPoint, CrashProbe } from "./crash-points.ts";
 import type { FailureStreaks } from "./failure-streaks.ts";
 import type { Lease } from "./lease-keeper.ts";
 import type { MilestoneRequest, SavedCheckpoint } from "./milestone-request.ts";
+import type { Outside } from "./outside.ts";
 import type { Clock, Random } from "./ports.ts";
 import type { RunArtifacts } from "./run-artifacts.ts";
 import type { RunBudget } from "./run-budget.ts";
@@ -54,6 +55,7 @@ export type RunHandle = {
   /** The tool sources that it has open. */
   readonly sources: RunToolSources;
   readonly telemetry: RunTelemetry;
+  readonly outside: Outside;
   /** Aborts when the caller wants to let the run go: what is under way is finished, and nothing else begins. */
   readonly releasing: AbortSignal;
   /** When the run's time is over; null: never. */

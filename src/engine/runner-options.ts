@@ -15,6 +15,7 @@ import type { CrashProbe } from "./crash-points.ts";
 import type { Deadline } from "./deadline.ts";
 import type { RunSessionOptions } from "./make-run-handle.ts";
 import type { MilestoneFrom, SavedCheckpoint } from "./milestone-request.ts";
+import type { Outside } from "./outside.ts";
 import type { Clock, Random } from "./ports.ts";
 import type { RunEventListener } from "./run-events.ts";
 import type { Constraints, Policy, RunRules } from "./run-rules.ts";
@@ -69,6 +70,8 @@ export type RunnerOptions = {
   readonly clock?: Clock;
   readonly random?: Random;
   readonly probe?: CrashProbe;
+  /** The doors to models, tools and files; those of the machine unless a test stands in them. */
+  readonly outside?: Outside;
 };
 
 export type Budget = { readonly tokens?: number; readonly microDollars?: number };

@@ -6,6 +6,7 @@ import { type Failure, failuresIn } from "./failure-streaks.ts";
 import type { ClockReading } from "./lease-keeper.ts";
 import type { RunSessionOptions, RunTenureOptions } from "./make-run-handle.ts";
 import type { MilestoneFrom, SavedCheckpoint } from "./milestone-request.ts";
+import { DIRECT } from "./outside.ts";
 import { phasesOf } from "./phases.ts";
 import type { Clock } from "./ports.ts";
 import { bothConstraints, conditionsOf } from "./run-contract.ts";
@@ -65,6 +66,7 @@ export async function tenureOptions(
     folder: folderOf(runId, spec, workspaceRoot, forkedFrom),
     workDone: resumed ? await store.countWork(runId) : { steps: 0, toolCalls: 0 },
     probe: options.probe ?? NO_PROBE,
+    outside: options.outside ?? DIRECT,
     emit: listener,
     telemetry,
     session,

@@ -185,7 +185,7 @@ async function execute(
   const end = await attempt.settle(() => {
     // The last thing before the tool: whoever is stopped before this sends nothing when it wakes.
     run.lease.assertHeld();
-    return tool.execute(freshInput(input) as never, context);
+    return run.outside.execute(tool, freshInput(input), context);
   });
   switch (end.kind) {
     case "returned":
@@ -314,7 +314,7 @@ export async function lookUp(
   const bounded = new BoundedAttempt(run, tool.timeoutMs);
   const session = run.keeper.draft(call.sessionBase);
   const context = callContext(run, call, attempt, bounded.signal, correlation, session);
-  const end = await bounded.settle(() => tool.reconcile?.(freshInput(input) as never, context));
+  const end = await bounded.settle(() => run.outside.reconcile(tool, freshInput(input), context));
   run.signal.throwIfAborted();
   reach(run, "tool:reconciled", stepPath, turnIndex);
   if (end.kind === "given_up") return { status: "unknown", problem: tookTooLong(tool) };

@@ -10,15 +10,17 @@ import { codeOf, pathInside, replaceFile } from "../store/guarded-folder.ts";
  */
 export class Workspace {
   readonly folder: string;
+  readonly #replace: typeof replaceFile;
 
   /** An absolute path. It is made when the first file is written. */
-  constructor(folder: string) {
+  constructor(folder: string, replace: typeof replaceFile = replaceFile) {
     this.folder = folder;
+    this.#replace = replace;
   }
 
   /** Whole or not at all: whoever reads it meanwhile sees the old file or the new one. */
   async write(name: string, bytes: Uint8Array): Promise<void> {
-    await replaceFile(await this.#target(name), bytes);
+    await this.#replace(await this.#target(name), bytes);
   }
 
   /** Null where there is no such file. */

@@ -17,8 +17,8 @@ export const layers = [
   "engine",
   "adapters",
   "server",
-  "cli",
   "testing",
+  "cli",
   "demo",
 ] as const;
 

@@ -10,6 +10,7 @@ import { FailureStreaks } from "../../src/engine/failure-streaks.ts";
 import { openScope } from "../../src/engine/granular-executor.ts";
 import { LeaseKeeper, readClock } from "../../src/engine/lease-keeper.ts";
 import { MilestoneRequest } from "../../src/engine/milestone-request.ts";
+import { DIRECT } from "../../src/engine/outside.ts";
 import { RunArtifacts } from "../../src/engine/run-artifacts.ts";
 import { RunBudget } from "../../src/engine/run-budget.ts";
 import type { RunHandle } from "../../src/engine/run-handle.ts";
@@ -196,6 +197,7 @@ export async function beginRun(
       warn: () => undefined,
     }),
     telemetry: NO_RUN_TELEMETRY,
+    outside: DIRECT,
     runId,
     firstRunId: runId,
     fence,

@@ -5,6 +5,7 @@ import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { UNPRICED } from "../../src/core/usage.ts";
 import { granularExecutor, turnLoopExecutor } from "../../src/engine/granular-executor.ts";
 import { readClock } from "../../src/engine/lease-keeper.ts";
+import { DIRECT } from "../../src/engine/outside.ts";
 import { pipelineExecutor } from "../../src/engine/pipeline-executor.ts";
 import { makeRules } from "../../src/engine/run-rules.ts";
 import { RunTenure } from "../../src/engine/run-tenure.ts";
@@ -228,6 +229,7 @@ describe("a listener that throws", () => {
     };
     let told = 0;
     const tenure = new RunTenure(store, new StepRegistry(executors), root, claim, {
+      outside: DIRECT,
       leaseMs: 30_000,
       claimedAt: readClock(systemClock),
       clock: systemClock,
