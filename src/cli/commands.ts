@@ -2,6 +2,7 @@ import type { Command } from "./command.ts";
 import { answer } from "./commands/answer.ts";
 import { approve } from "./commands/approve.ts";
 import { cancel } from "./commands/cancel.ts";
+import { crashtest } from "./commands/crashtest.ts";
 import { demo } from "./commands/demo.ts";
 import { deny } from "./commands/deny.ts";
 import { doctor } from "./commands/doctor.ts";
@@ -41,6 +42,7 @@ export const commands: readonly Command[] = [
   doctor,
   policyExplain,
   policyAudit,
+  crashtest,
   demo,
 ];
 

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
 import { type Budgets, parseRunSpec } from "../core/run-spec.ts";
 import { nearestName } from "../core/run-spec-spelling.ts";
 import { assertPricing, type Pricing } from "../core/usage.ts";
@@ -7,7 +8,7 @@ import type { ModelPort } from "./ports.ts";
 import { type Constraints, makeRules, type Policy } from "./run-rules.ts";
 import type { StepNode } from "./step.ts";
 import type { StopCondition } from "./stop-conditions.ts";
-import { isTool, type Tool } from "./tool.ts";
+import { isTool, type Tool, type ToolCallContext } from "./tool.ts";
 
 /** A model for blueprints: one of the AI SDK, or a port of your own. */
 export type ConfiguredModel = ModelPort | { readonly provider: string; readonly modelId: string };
@@ -16,6 +17,24 @@ export type ConfiguredModel = ModelPort | { readonly provider: string; readonly 
 export type ConfiguredTool = Tool | { readonly inputSchema: unknown };
 
 import type { Telemetry } from "./telemetry-port.ts";
+
+/** As `crashExplorer` of `pawl/testing` takes them, and checked by the command: the engine knows nothing of tests. */
+export type ConfiguredCrashtest = {
+  readonly input?: Json;
+  /** `scriptedModel([…])` for one; `"real"` where the agents' own may be asked, in every schedule. */
+  readonly model?: unknown;
+  /** A stand-in for each tool that changes something; `"real"` where the tool itself may run, in every schedule. */
+  readonly tools?: {
+    readonly [name: string]:
+      | "real"
+      | ConfiguredStandIn
+      | { readonly [part in "execute" | "reconcile"]?: ConfiguredStandIn };
+  };
+  readonly person?: { readonly [question: string]: unknown };
+  readonly invariants?: { readonly [name: string]: unknown };
+};
+
+type ConfiguredStandIn = (input: never, call: ToolCallContext, outside: never) => unknown;
 
 /** What `pawl.config.ts` says: which pipelines there are, where their runs are kept, and the rules for all of them. */
 export type PawlConfig = {
@@ -36,6 +55,8 @@ export type PawlConfig = {
   readonly stopConditions?: { readonly [name: string]: StopCondition };
   /** Where traces and figures go: `otel()` of `pawl/otel`. */
   readonly telemetry?: Telemetry;
+  /** What stands in for the outside when `pawl crashtest` kills a pipeline, by the pipeline's name. */
+  readonly crashtests?: { readonly [pipeline: string]: ConfiguredCrashtest };
   /** Where runs have their folders; the folder of the configuration unless said. */
   readonly workspaceRoot?: string;
 };
@@ -51,6 +72,7 @@ const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => 
   tools: assertTools,
   stopConditions: assertStopConditions,
   telemetry: assertTelemetry,
+  crashtests: assertCrashtests,
   workspaceRoot: (value) => assertText("workspaceRoot", value, "./work"),
 };
 
@@ -164,6 +186,27 @@ function assertTelemetry(telemetry: unknown): void {
   throw new ConfigurationError(
     `telemetry is ${kindOf(telemetry)}: give what \`otel()\` of "pawl/otel" makes.`,
   );
+}
+
+const CRASHTEST_NAMES = [
+  "input",
+  "model",
+  "tools",
+  "person",
+  "invariants",
+] satisfies (keyof ConfiguredCrashtest)[];
+
+function assertCrashtests(crashtests: unknown): void {
+  const wanted = "stand-ins by pipeline, `{ report: { input, model, tools } }`";
+  for (const [name, crashtest] of entriesOf("crashtests", crashtests, wanted)) {
+    const unknown = entriesOf(`crashtests.${name}`, crashtest, CRASHTEST_NAMES.join(", ")).find(
+      ([key]) => !CRASHTEST_NAMES.some((known) => known === key),
+    );
+    if (unknown === undefined) continue;
+    throw new ConfigurationError(
+      `crashtests.${name} has ${JSON.stringify(unknown[0])}: it takes ${CRASHTEST_NAMES.join(", ")}.`,
+    );
+  }
 }
 
 function entriesOf(name: string, value: unknown, wanted: string): [string, unknown][] {

@@ -313,7 +313,23 @@ export class Runner<O = unknown> {
     const telemetry = await beginTelemetry(this.#options.telemetry, store, claim.run, resumed);
     const work = { claimedAt, resumed, going: options, listener, from, telemetry };
     const tenure = await this.#tenure(store, claim, work);
-    return new RunTenure(store, this.#registry, this.#root, claim, tenure).execute<O>(found);
+    const result = await new RunTenure(store, this.#registry, this.#root, claim, tenure).execute<O>(found);
+    const isLetGo = options.release?.aborted === true;
+    return result.status === "queued" && !isLetGo ? this.#goOn(store, result, options, caller) : result;
+  }
+
+  /** What it was about to ask was answered while it was on its way out: nobody need be told to resume it. */
+  async #goOn(
+    store: Store,
+    left: RunResult<O>,
+    { redoTurn: _, ...going }: ResumeOptions,
+    caller: RunEventListener,
+  ): Promise<RunResult<O>> {
+    const claimedAt = readClock(this.#clock);
+    const outcome = await store.claimRun(left.runId, this.#claimOptions(["queued"], {}, GOING_ON));
+    if (outcome.kind !== "claimed") return left;
+    const result = await this.#execute(store, goingOn(outcome, claimedAt), going, caller);
+    return { ...result, resumed: left.resumed };
   }
 
   #tenure(store: Store, claim: Claim, work: TenureWork): Promise<RunTenureOptions> {

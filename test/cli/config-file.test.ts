@@ -136,7 +136,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a name that is like no other",
     config('{ colour: "red" }'),
-    'pawl.config.ts:4: A configuration has no "colour": it knows store, pipelines, policy, constraints, budgets, pricing, models, tools, stopConditions, telemetry, workspaceRoot.',
+    'pawl.config.ts:4: A configuration has no "colour": it knows store, pipelines, policy, constraints, budgets, pricing, models, tools, stopConditions, telemetry, crashtests, workspaceRoot.',
   ],
   [
     "a store that is no text",

@@ -1,9 +1,9 @@
-// Before the tests: each of the workers that they kill in one file with all it loads, since the tests start more than a
-// thousand of them, and from its hundreds of sources one takes twice as long to start. The folder with the files is given to
-// the tests, and is gone after them.
+// Before the tests: what they start most often, bundled into one file with all that it loads, since from its hundreds of
+// sources it takes twice as long to start: the worker that the crash tests kill, more than a thousand times, and the command
+// line. The folder with all of it is given to the tests, and is gone after them.
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import type { TestProject } from "vitest/node";
@@ -15,6 +15,8 @@ declare module "vitest" {
      * worker that it starts beside it.
      */
     readonly crashWorker: string;
+    /** The folder that stands for the repository where the command line is started: `src/cli/main.mjs` and PAWL_FILES. */
+    readonly bundledPawl: string;
   }
 }
 
@@ -28,31 +30,71 @@ export default async function bundleWorker(project: TestProject): Promise<() => 
   try {
     await bundle(folder, ["test/crash/worker.ts"]);
     await bundle(join(folder, "demo"), ["src/demo/killed-job.ts", "src/demo/worker.ts"], LEFT_TO_NODE);
+    await bundlePawl(join(folder, "pawl"));
   } catch (error) {
     remove();
     throw error;
   }
   project.provide("crashWorker", folder);
+  project.provide("bundledPawl", join(folder, "pawl"));
   return remove;
 }
 
 /** What the demo may load and what its job without a key does not; pdfkit reads its fonts from beside its own code. */
 const LEFT_TO_NODE = ["pdfkit", "nodemailer", "ai", /^@ai-sdk\//];
 
-async function bundle(folder: string, files: readonly string[], external: (string | RegExp)[] = []) {
+/** The command line, and what the configurations of its tests import. */
+const PAWL_FILES = [
+  "src/cli/main",
+  "src/index",
+  "src/engine/config",
+  "src/testing/index",
+  "src/testing/scripted-model",
+];
+
+/** All that is shared is in `src/cli`, from where it finds the manifest; a configuration makes its schemas with the same zod. */
+async function bundlePawl(folder: string): Promise<void> {
+  const input = Object.fromEntries(PAWL_FILES.map((file) => [file, join(repository, `${file}.ts`)]));
+  await write(folder, input, [...LEFT_TO_NODE, /^zod(\/|$)/], "src/cli/");
+  copyMigrations(join(folder, "src/cli"));
+  cpSync(join(repository, "package.json"), join(folder, "package.json"));
+}
+
+export async function bundle(folder: string, files: readonly string[], external: (string | RegExp)[] = []) {
+  await write(
+    folder,
+    Object.fromEntries(files.map((file) => [nameOf(file), join(repository, file)])),
+    external,
+  );
+  copyMigrations(folder);
+}
+
+async function write(
+  dir: string,
+  input: Record<string, string>,
+  external: (string | RegExp)[],
+  shared = "",
+): Promise<void> {
   const built = await rolldown({
-    input: files.map((file) => join(repository, file)),
+    input,
     platform: "node",
     external,
     logLevel: "silent", // it warns about packages of others
   });
   // By their names: what is only called .js is read twice, to find out which kind of module it is.
   await built.write({
-    dir: folder,
+    dir,
     format: "esm",
     entryFileNames: "[name].mjs",
-    chunkFileNames: "[name]-[hash].mjs",
+    chunkFileNames: `${shared}[name]-[hash].mjs`,
   });
-  // They are read from beside the code that applies them.
+}
+
+function nameOf(file: string): string {
+  return basename(file, ".ts");
+}
+
+/** They are read from beside the code that applies them. */
+function copyMigrations(folder: string): void {
   cpSync(join(repository, "src/store/sqlite/migrations"), join(folder, "migrations"), { recursive: true });
 }

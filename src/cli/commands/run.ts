@@ -87,7 +87,11 @@ async function givenInput(
 }
 
 /** A run without a job has a contract all the same where the configuration limits what runs may use. */
-function specOf({ loaded }: RunWork, { spec, pipeline }: RunTarget, given: Json): RunSpecInput | null {
+export function specOf(
+  { loaded }: Pick<RunWork, "loaded">,
+  { spec, pipeline }: RunTarget,
+  given: Json,
+): RunSpecInput | null {
   if (spec !== null || loaded.config.budgets === undefined) return spec;
   const isText = typeof given === "string" && given.trim() !== "";
   return {

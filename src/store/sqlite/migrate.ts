@@ -33,21 +33,37 @@ export function migrate(database: Database, now: number, all: readonly Migration
         { reason: "newer_schema" },
       );
     }
-    if (version === 0) {
-      database.exec(
-        "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT",
-      );
-    }
-    for (const migration of all.slice(version)) {
-      database.exec(migration.sql);
-      database.run("INSERT INTO migrations VALUES (?, ?, ?)", migration.number, migration.name, now);
-    }
+    const pending = all.slice(version);
+    if (version === 0) makeSchema(database, all);
+    else for (const { sql } of pending) database.exec(sql);
+    for (const { number, name } of pending)
+      database.run("INSERT INTO migrations VALUES (?, ?, ?)", number, name, now);
     database.exec(`PRAGMA user_version = ${all.length}`);
     database.exec("COMMIT");
   } catch (error) {
     if (database.inTransaction) database.exec("ROLLBACK");
     throw error;
   }
+}
+
+/** What migrations made of an empty database in this process, by their text. */
+const schemasMade = new Map<string, string>();
+
+/**
+ * The migrations are applied to the first empty database, and the next one gets what they made of it: they leave tables
+ * and no rows. That takes 2 ms where they take 12, since SQLite reads the whole schema again at each ALTER TABLE, and
+ * whoever tests their jobs opens an empty database in each test.
+ */
+function makeSchema(database: Database, all: readonly Migration[]): void {
+  const text = all.map(({ sql }) => sql).join("\n");
+  const made = schemasMade.get(text);
+  if (made !== undefined) return database.exec(made);
+  database.exec(
+    "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT",
+  );
+  for (const { sql } of all) database.exec(sql);
+  const parts = database.all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid");
+  schemasMade.set(text, parts.map((part) => `${part.text("sql")};`).join("\n"));
 }
 
 function schemaVersion(database: Database): number {

@@ -25,6 +25,9 @@ function versionOf(database: Database): number {
   return database.get("PRAGMA user_version")?.int("user_version") ?? -1;
 }
 
+const OWN =
+  "CREATE TABLE other (a INTEGER); ALTER TABLE other RENAME TO own; CREATE INDEX own_index ON own (a);";
+
 describe("the migrations", () => {
   it("are numbered from 1 without a hole", () => {
     const folder = new URL("../../../src/store/sqlite/migrations/", import.meta.url);
@@ -54,6 +57,23 @@ describe("the migrations", () => {
       migrations().map(({ number, name }) => [number, name, 42]),
     );
     expect(versionOf(database)).toBe(migrations().length);
+  });
+
+  it("make the same of a second new database, and leave nothing in either but what tells of them", () => {
+    const [first, second] = [0, 1].map(() => {
+      const database = openDatabase();
+      // Of no other test, so that the first one here is the first one that they are applied to.
+      migrate(database, 7, [...migrations(), { number: migrations().length + 1, name: "own", sql: OWN }]);
+      const parts = database
+        .all("SELECT type || ' ' || name AS part FROM sqlite_schema ORDER BY part")
+        .map((row) => row.text("part"));
+      const tables = parts.filter((part) => part.startsWith("table ")).map((part) => part.slice(6));
+      const filled = tables.filter((table) => database.get(`SELECT 1 FROM "${table}"`) !== null);
+      return { version: versionOf(database), schema: schemaOf(database), parts, tables, filled };
+    });
+    expect(first?.tables).toContain("own");
+    expect(first?.filled).toEqual(["migrations"]);
+    expect(second).toEqual(first);
   });
 
   it("bring a database of an earlier version up to date, and keep what is in it", async () => {

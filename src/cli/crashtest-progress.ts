@@ -1,0 +1,43 @@
+import type { ExplorerProgress } from "../testing/explorer/crash-explorer.ts";
+import type { CliContext } from "./cli-context.ts";
+import { counted } from "./format.ts";
+import { cut } from "./terminal-text.ts";
+
+const CLEAR_LINE = "\u001b[K";
+
+/** One line on a terminal that counts while a test is under way; nothing elsewhere. */
+export class CrashtestProgress {
+  readonly #output: CliContext["stderr"];
+  readonly #isShown: boolean;
+  #isDrawn = false;
+
+  constructor({ stderr }: CliContext, json: boolean) {
+    this.#output = stderr;
+    this.#isShown = stderr.isTerminal && !json;
+  }
+
+  tell({ mode, schedules, left, violations }: ExplorerProgress): void {
+    const broken = violations === 0 ? "" : ` · ${counted(violations, "promise")} broken`;
+    this.#draw(
+      `${MODES[mode]} · ${counted(schedules, "schedule")} done, ${left} left${broken} · Ctrl-C stops`,
+    );
+  }
+
+  clear(): void {
+    if (this.#isDrawn) this.#output.write(`\r${CLEAR_LINE}`);
+    this.#isDrawn = false;
+  }
+
+  #draw(text: string): void {
+    if (!this.#isShown) return;
+    this.#isDrawn = true;
+    this.#output.write(`\r${cut(text, this.#output.columns - 1)}${CLEAR_LINE}`);
+  }
+}
+
+const MODES: { readonly [M in ExplorerProgress["mode"]]: string } = {
+  crash: "crashes",
+  twice: "pairs of crashes",
+  pause: "pauses",
+  random: "random courses",
+};

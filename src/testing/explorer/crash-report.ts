@@ -1,0 +1,44 @@
+import { plainText, reportDocument, reportLines } from "./crash-report-text.ts";
+import type { Evidence } from "./evidence.ts";
+import type { ExplorationResult, ReportCounts, Violation } from "./exploration-result.ts";
+import type { Point } from "./point.ts";
+import type { Scenario } from "./scenario.ts";
+
+export type { ReportCounts, Violation } from "./exploration-result.ts";
+
+/** What an exploration came to. Its text is for people; `toJSON` gives the same to programs. */
+export class CrashReport implements ExplorationResult {
+  readonly scenario: Scenario;
+  readonly undisturbed: Evidence;
+  readonly counts: Readonly<ReportCounts>;
+  readonly violations: readonly Violation[];
+
+  constructor(
+    scenario: Scenario,
+    undisturbed: Evidence,
+    counts: ReportCounts,
+    violations: readonly Violation[],
+  ) {
+    this.scenario = scenario;
+    this.undisturbed = undisturbed;
+    this.counts = counts;
+    this.violations = violations;
+  }
+
+  get points(): readonly Point[] {
+    return this.undisturbed.lives[0]?.reached ?? [];
+  }
+
+  /** Throws, with the whole report, where a promise was broken. */
+  assertKept(): void {
+    if (this.violations.length > 0) throw new Error(this.toString());
+  }
+
+  toString(): string {
+    return plainText(reportLines(this));
+  }
+
+  toJSON(): ReturnType<typeof reportDocument> {
+    return reportDocument(this);
+  }
+}

@@ -1,0 +1,47 @@
+import { AlreadySettledError } from "../../core/errors.ts";
+import type { Settlement } from "../../core/wait.ts";
+import type { Store, WaitRecord } from "../../store/store.ts";
+import type { PersonStandIn } from "./scenario.ts";
+import type { Effect, Witness } from "./witness.ts";
+
+const SOMEBODY = { by: "somebody" };
+
+/** Answers every open question, after a look outside where that is what is asked. Somebody else may have been faster. */
+export async function answerAll(
+  store: Store,
+  witness: Witness,
+  person: PersonStandIn,
+  waits: readonly WaitRecord[],
+): Promise<void> {
+  for (const wait of waits) {
+    try {
+      if (wait.status === "open") await answer(store, witness, person, wait);
+    } catch (error) {
+      if (!AlreadySettledError.isInstance(error)) throw error;
+    }
+  }
+}
+
+async function answer(
+  store: Store,
+  witness: Witness,
+  { approval = () => "approve", inDoubt = lookedUp, question = () => "Yes." }: PersonStandIn,
+  wait: WaitRecord,
+): Promise<void> {
+  const { kind, waitId, toolCallId } = wait;
+  if (kind === "approval") {
+    const verdict = approval(wait);
+    if (verdict === "approve") await store.approve(waitId, SOMEBODY);
+    else await store.deny(waitId, verdict.deny, SOMEBODY);
+  } else if (kind === "question") {
+    await store.answer(waitId, question(wait), SOMEBODY);
+  } else if (toolCallId !== null) {
+    const call = await store.getToolCall(toolCallId);
+    const seen = call === null ? null : (witness.effectsOf(call.idempotencyKey).at(-1) ?? null);
+    await store.settle(toolCallId, inDoubt(wait, seen), SOMEBODY);
+  }
+}
+
+function lookedUp(_: WaitRecord, seen: Effect | null): Settlement {
+  return seen === null ? { as: "retry" } : { as: "succeeded", result: seen.result };
+}

@@ -1,0 +1,59 @@
+import { ConfigurationError } from "../../core/errors.ts";
+import { type Point, parsePoint, pointText } from "./point.ts";
+
+/** What is done to the processes that work on a run. Its text names it, and replays it. */
+export type Schedule =
+  /** Each process dies at its point, and a new one goes on; the one after the last point is left alone. */
+  | { readonly kind: "crash"; readonly at: readonly Point[] }
+  /**
+   * The first process is stopped at a point, for longer than its lease. Another one takes the run, and the first wakes
+   * when that one has come to `wake`, or to the end of its work.
+   */
+  | { readonly kind: "pause"; readonly at: Point; readonly wake: Point | null }
+  /** Everything by chance, and by nothing but this number. */
+  | { readonly kind: "random"; readonly seed: number };
+
+export const UNDISTURBED: Schedule = { kind: "crash", at: [] };
+
+export function scheduleText(schedule: Schedule): string {
+  switch (schedule.kind) {
+    case "crash":
+      return schedule.at.length === 0
+        ? "undisturbed"
+        : schedule.at.map((point) => `crash ${pointText(point)}`).join("; ");
+    case "pause":
+      return `pause ${pointText(schedule.at)}; wake ${schedule.wake === null ? "at the end" : pointText(schedule.wake)}`;
+    case "random":
+      return `seed ${schedule.seed}`;
+  }
+}
+
+export function parseSchedule(text: string): Schedule {
+  const parts = text.split(";").map((part) => part.trim());
+  const [first = "", second] = parts;
+  if (first === "undisturbed" && parts.length === 1) return UNDISTURBED;
+  const seed = /^seed (\d+)$/.exec(first)?.[1];
+  if (seed !== undefined && parts.length === 1) return { kind: "random", seed: Number(seed) };
+  if (parts.every((part) => part.startsWith("crash ")))
+    return { kind: "crash", at: parts.map((part) => parsePoint(part.slice("crash ".length))) };
+  if (first.startsWith("pause ") && second?.startsWith("wake ") === true && parts.length === 2) {
+    const at = parsePoint(first.slice("pause ".length));
+    const wake = second.slice("wake ".length);
+    return { kind: "pause", at, wake: wake === "at the end" ? null : parsePoint(wake) };
+  }
+  throw new ConfigurationError(
+    `${JSON.stringify(text)} is no schedule: copy one that the explorer printed, "crash before store.commitTurn 2" or "seed 7".`,
+  );
+}
+
+/** How much is done in it: of two that show the same, the one with less is the one to look at. */
+export function sizeOf(schedule: Schedule): number {
+  switch (schedule.kind) {
+    case "crash":
+      return schedule.at.length;
+    case "pause":
+      return schedule.wake === null ? 2 : 3;
+    case "random":
+      return 1_000;
+  }
+}

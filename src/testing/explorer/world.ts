@@ -1,0 +1,248 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PawlError, ResumeError } from "../../core/errors.ts";
+import type { Agent } from "../../engine/agent.ts";
+import { Runner } from "../../engine/runner.ts";
+import type { RunnerOptions } from "../../engine/runner-options.ts";
+import type { StepNode } from "../../engine/step.ts";
+import { openStore } from "../../store/open-store.ts";
+import type { Store } from "../../store/store.ts";
+import { type Activity, type Gate, Life } from "./life.ts";
+import { type ModelFaults, workInSpiteOfSilence } from "./model-fault.ts";
+import { answerAll } from "./person.ts";
+import { type Intent, portedStore } from "./ported-store.ts";
+import { type ProcessTools, type Scenario, workUntilTheEnd } from "./scenario.ts";
+import { SimulatedOutside } from "./simulated-outside.ts";
+import { SimulatedTime } from "./simulated-time.ts";
+import { Witness } from "./witness.ts";
+
+/** How the work of a process ended. */
+export type LifeEnd =
+  | { readonly kind: "died" }
+  | { readonly kind: "returned"; readonly value: unknown }
+  | {
+      readonly kind: "threw";
+      readonly name: string;
+      readonly message: string;
+      /** The error says that the run is not what it was. */
+      readonly isDiverged: boolean;
+    }
+  /** It neither worked nor waited for time to go by, for longer than anything takes. */
+  | { readonly kind: "stuck" };
+
+/** A write that a worker made, and whose the run was by then. */
+export type FencedWrite = {
+  readonly intent: Intent;
+  readonly life: number;
+  readonly epoch: number;
+  readonly currentEpoch: number;
+};
+
+/** A process at work: what it is, and how it ends. */
+export type Work = { readonly life: Life; readonly end: Promise<LifeEnd> };
+
+/** Where a world is, and what is known of it from before. */
+export type WorldPlace = {
+  /** Holds the database, the witness file, and what the run writes. */
+  readonly folder: string;
+  readonly random: () => number;
+  /** How many processes there have been, where it was made in another one; none unless said. */
+  readonly livesBefore?: number;
+};
+
+/**
+ * A simulated machine with a real database: its time, its processes, what is outside of it, and the witness. Each process
+ * has a connection and a lock file of its own, as real ones have.
+ */
+export class World {
+  readonly scenario: Scenario;
+  readonly time: SimulatedTime;
+  readonly witness: Witness;
+  readonly writes: FencedWrite[] = [];
+  /** Somebody's own connection, for looking. */
+  readonly observer: Store;
+  readonly leaseMs: number;
+  /** What goes wrong with the provider; nothing but what the scenario's stand-in does, unless said. */
+  faults: ModelFaults | null = null;
+  readonly #folder: string;
+  readonly #activity: Activity = { underWay: 0, hanging: 0 };
+  readonly #open = new Map<Life, { readonly store: Store; readonly lock: string | null }>();
+  readonly #random: () => number;
+  #lives: number;
+
+  private constructor(scenario: Scenario, place: WorldPlace, time: SimulatedTime, observer: Store) {
+    const { folder, random, livesBefore = 0 } = place;
+    this.scenario = scenario;
+    this.observer = observer;
+    this.time = time;
+    this.witness = new Witness(witnessIn(folder));
+    this.leaseMs = scenario.runner?.leaseMs ?? 30_000;
+    this.#folder = folder;
+    this.#random = random;
+    this.#lives = livesBefore;
+  }
+
+  /** In a folder with a database, made before. */
+  static async open(scenario: Scenario, place: WorldPlace): Promise<World> {
+    const time = new SimulatedTime(FIRST_MOMENT + (place.livesBefore ?? 0) * BETWEEN_LIVES_MS);
+    // By the same clock as everybody else: by any other, every lease would look as if it had run out.
+    const observer = await openStore(`file:${databaseIn(place.folder)}`, { now: () => time.now() });
+    return new World(scenario, place, time, observer);
+  }
+
+  /** A new process sets to work. */
+  async start(gate: Gate): Promise<Work> {
+    const life = new Life(++this.#lives, this.time, this.#activity, gate);
+    const before = new Set(this.#lockFiles());
+    const store = await openStore(`file:${databaseIn(this.#folder)}`, { now: () => this.time.now() });
+    const lock = this.#lockFiles().find((file) => !before.has(file)) ?? null;
+    this.#open.set(life, { store, lock });
+    return { life, end: this.#work(life, store) };
+  }
+
+  /** A new process sets to work, and all goes on until it has come to its end. */
+  async live(gate: Gate): Promise<{ readonly life: Life; readonly end: LifeEnd }> {
+    const { life, end } = await this.start(gate);
+    return { life, end: await this.until(end) };
+  }
+
+  /** Lets everybody work, and time go by when all are asleep, until this is settled. */
+  async until<T>(awaited: Promise<T>): Promise<T | { readonly kind: "stuck" }> {
+    let settled: { readonly value: T } | null = null;
+    void awaited.then((value) => {
+      settled = { value };
+    });
+    let idleMs = 0;
+    while (settled === null) {
+      if (await this.quiet(() => settled !== null)) {
+        if (this.goOn()) idleMs = 0;
+        else {
+          // Somebody does what no port knows of: code with a timer or a socket of its own.
+          await sleep(1);
+          if (++idleMs > STUCK_AFTER_MS) return { kind: "stuck" };
+        }
+      }
+    }
+    return (settled as { readonly value: T }).value;
+  }
+
+  /** Waits until nobody is at work any more. False where something else was to be waited for, and has come. */
+  async quiet(orUntil: () => boolean = () => false): Promise<boolean> {
+    for (let turns = 0; turns < QUIET_TURNS; turns++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (orUntil()) return false;
+      if (this.#activity.underWay > 0 || isAtFiles()) turns = -1;
+    }
+    return true;
+  }
+
+  /** Time goes on to where somebody wakes. */
+  goOn(): boolean {
+    return this.time.goOn({ untilTimeouts: this.#activity.hanging > 0 });
+  }
+
+  /** A process that is dead leaves its lock file behind, with nobody holding it. */
+  async bury(life: Life): Promise<void> {
+    life.die();
+    const opened = this.#open.get(life);
+    if (opened === undefined) return;
+    this.#open.delete(life);
+    await Promise.race([life.allServed(), sleep(STUCK_AFTER_MS, undefined, { ref: false })]);
+    await opened.store.close();
+    if (opened.lock !== null) writeFileSync(opened.lock, "");
+  }
+
+  /** A process has done its work, and ends in peace. */
+  async leave(life: Life): Promise<void> {
+    const opened = this.#open.get(life);
+    this.#open.delete(life);
+    await opened?.store.close();
+    life.die();
+  }
+
+  async close(): Promise<void> {
+    for (const life of Array.from(this.#open.keys())) await this.bury(life);
+    await this.observer.close();
+  }
+
+  async #work(life: Life, inner: Store): Promise<LifeEnd> {
+    const tools = this.#toolsOf(life, inner);
+    const work = this.faults === null ? workUntilTheEnd : workInSpiteOfSilence;
+    const act = this.scenario.act ?? ((given: ProcessTools) => work(this.scenario, given));
+    const end = act(tools).then(
+      (value): LifeEnd => ({ kind: "returned", value }),
+      (error: unknown): LifeEnd => threw(error),
+    );
+    return Promise.race([end, life.death.then((): LifeEnd => ({ kind: "died" }))]);
+  }
+
+  #toolsOf(life: Life, inner: Store): ProcessTools {
+    const { scenario, witness } = this;
+    const store = portedStore(inner, life, async (intent, { runId, epoch }) => {
+      const run = await this.observer.getRun(runId);
+      if (run !== null) this.writes.push({ intent, life: life.number, epoch, currentEpoch: run.epoch });
+    });
+    const outside = new SimulatedOutside(
+      {
+        scenario,
+        witness,
+        observer: this.observer,
+        activity: this.#activity,
+        faults: (...asked) => this.faults?.(...asked) ?? null,
+      },
+      life,
+    );
+    const ports = { store, clock: life.clock, random: this.#random, outside };
+    const common = { workspaceRoot: this.#folder, leaseMs: this.leaseMs, ...scenario.runner };
+    const runnerOf = (target: Agent | StepNode, options: RunnerOptions = {}) =>
+      new Runner(target, { ...common, ...options, ...ports });
+    return {
+      runner: runnerOf(scenario.pipeline),
+      store,
+      runnerOf,
+      options: { ...common, ...ports },
+      answer: (waits) => answerAll(store, witness, scenario.person ?? {}, waits),
+      life: life.number,
+    };
+  }
+
+  #lockFiles(): string[] {
+    return readdirSync(this.#folder)
+      .filter((name) => name.includes("-owner-"))
+      .map((name) => join(this.#folder, name));
+  }
+}
+
+/** Turns of the event loop in which nobody does anything: what was set in motion has come to rest. */
+const QUIET_TURNS = 3;
+
+const STUCK_AFTER_MS = 10_000;
+
+const FIRST_MOMENT = Date.UTC(2026, 0, 1);
+
+/** A machine that is looked at again by another process finds that some time has gone by. */
+const BETWEEN_LIVES_MS = 60_000;
+
+/** Code reads or writes files on its own: it comes back when the system is done, however many turns that takes. */
+function isAtFiles(): boolean {
+  return process.getActiveResourcesInfo().some((resource) => FILE_REQUESTS.has(resource));
+}
+
+/** What Node calls them. */
+const FILE_REQUESTS: ReadonlySet<string> = new Set(["FSReqPromise", "FSReqCallback", "CloseReq"]);
+
+export function databaseIn(folder: string): string {
+  return join(folder, "pawl.db");
+}
+
+export function witnessIn(folder: string): string {
+  return join(folder, "witness.jsonl");
+}
+
+/** The end of a process whose work threw this. */
+export function threw(error: unknown): LifeEnd {
+  const isDiverged = error instanceof ResumeError && error.irrecoverable;
+  const name = PawlError.isInstance(error) || error instanceof Error ? error.name : typeof error;
+  return { kind: "threw", name, message: error instanceof Error ? error.message : String(error), isDiverged };
+}
