@@ -140,7 +140,10 @@ export class BlobMissingError extends PawlError<{ blobId: string; runId: string 
   readonly code = "blob_missing";
 }
 
-/** The store did not take or give what it was asked: nothing of the refused write is stored. */
+/**
+ * The store did not take or give what it was asked: nothing of the refused write is stored. But for the reason
+ * `commit_unknown`: a disk that failed while it made a write durable may have it all the same.
+ */
 export class StoreUnavailableError extends PawlError<{ reason: string }> {
   readonly code = "store_unavailable";
   override get recoverable(): boolean {

@@ -26,6 +26,9 @@ const read = tool({
   execute: ({ page }) => `Line of page ${page}. `.repeat(20),
 });
 
+/** Once in a run, whoever asks. */
+const tell = { ...charge, name: "tell", dedupe: "effect" } as const;
+
 function asks(...names: readonly string[]) {
   return {
     toolCalls: names.map((name) =>
@@ -53,6 +56,7 @@ export function everything(): Scenario {
       "everything",
       Step.run("prepare", async (input: string, ctx) => {
         await ctx.call(charge, { order: "before" });
+        await ctx.call(tell, { order: "before" });
         await ctx.artifact("note.md", input);
         return input;
       }),
@@ -69,7 +73,7 @@ export function everything(): Scenario {
         });
       return answer(request, place, outside);
     },
-    tools: OTHER_SIDES,
+    tools: { ...OTHER_SIDES, tell: OTHER_SIDES.charge },
   };
 }
 

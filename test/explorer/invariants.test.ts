@@ -32,7 +32,7 @@ describe("what really happened", () => {
       for (const [name, times] of Object.entries((await judge(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
     expect([...looked].filter(([, times]) => times === 0)).toEqual([]);
-    expect(looked.size).toBe(19);
+    expect(looked.size).toBe(INVARIANTS.length);
   });
 
   it("does not count as kept what the window that fencing leaves open was hit by", async () => {
@@ -558,6 +558,61 @@ const FALSIFICATIONS: readonly Falsification[] = [
     "the log is empty",
     ({ account }) => void (account.verification.events = 0),
     /The log of explored-1 is empty in the end/,
+  ],
+  [
+    "no-more-effects-than-undisturbed",
+    "the same happened once more under another key",
+    ({ witness }) => witness.push({ ...one(effectsOf(witness, "ship")), key: "f00dface00" }),
+    /ship happened 2 times with the same arguments \(keys .*f00dface\), and undisturbed it does 1 times/,
+  ],
+  [
+    "wanted-once-had-once",
+    "two calls had what is wanted once",
+    ({ account }) =>
+      account.calls.push({
+        ...one(account.calls, ({ tool }) => tool === "tell"),
+        toolCallId: "explored-1/other",
+      }),
+    /tell is wanted once, and explored-1\/.* and explored-1\/other succeeded/,
+  ],
+  [
+    "keys-fit-their-calls",
+    "a call has a key that is made from something else",
+    ({ account }) => void (one(account.calls).idempotencyKey = "f00dface00"),
+    /charge .* has the key f00dface, which is not its own/,
+  ],
+  [
+    "runs-as-approved",
+    "a call was run that nobody had approved",
+    ({ again }) => void (one(one(again.accounts).waits, ({ kind }) => kind === "approval").answer = null),
+    /call_taxi .* was run by process \d, and nobody had approved it/,
+  ],
+  [
+    "runs-as-approved",
+    "a call was run with other arguments than were approved",
+    ({ witness }) => {
+      for (const line of witness)
+        if (line.kind === "entered" && line.tool === "call_taxi") line.fingerprint = "f00d";
+    },
+    /call_taxi .* was run by process \d, and other arguments were approved/,
+  ],
+  [
+    "journaled-responses-kept",
+    "a response that was stored is gone",
+    ({ again }) => takeOut(one(again.accounts).turns, () => true),
+    /turn 1 of work in explored-1 had its response in the end, and after resuming once more that was given up/,
+  ],
+  [
+    "steps-done-once",
+    "a step that had finished has not",
+    ({ again }) => void (one(one(again.accounts).steps, ({ path }) => path === "prepare").status = "failed"),
+    /Step prepare had finished in the end, and after resuming once more its end is another/,
+  ],
+  [
+    "nothing-runs-at-rest",
+    "a call runs in a run that has ended",
+    ({ account }) => void (one(account.calls).status = "running"),
+    /explored-1 is succeeded in the end, and charge .* is running/,
   ],
   [
     "database-intact",

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
 import type { Database } from "./database.ts";
-import { isBusy, storeError } from "./sqlite-error.ts";
+import { isBusy, isFileError, storeError, unknownCommit } from "./sqlite-error.ts";
 
 /** How long an intent waits for the write lock before it is refused. */
 const BUSY_DEADLINE_MS = 30_000;
@@ -123,7 +123,7 @@ export class GroupCommit {
 
   #commit(batch: readonly Pending[], outcomes: readonly Attempted[]): void {
     const committed = batch.filter((_, i) => outcomes[i]?.ok === true);
-    if (committed.length > 0) this.#database.run("COMMIT");
+    if (committed.length > 0) this.#makeDurable();
     else this.#rollback();
     outcomes.forEach((outcome, i) => {
       if (outcome.ok) batch[i]?.resolve(outcome.value as never);
@@ -131,6 +131,18 @@ export class GroupCommit {
     });
     // Last: whatever it throws, what is durable has been acknowledged.
     if (committed.length > 0) this.#observe(committed.map((pending) => pending.intent));
+  }
+
+  /**
+   * A disk that fails while it is told to keep what it has may have kept it: whoever opens the database next may find the
+   * transaction in the log, whole.
+   */
+  #makeDurable(): void {
+    try {
+      this.#database.run("COMMIT");
+    } catch (error) {
+      throw isFileError(error) ? unknownCommit(error, this.#database.file) : error;
+    }
   }
 
   #rollback(): void {

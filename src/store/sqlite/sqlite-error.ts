@@ -20,6 +20,19 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
+/** Whether the file system failed, and not SQLite. */
+export function isFileError(error: unknown): boolean {
+  return primaryCode(error) === IOERR;
+}
+
+export function unknownCommit(cause: unknown, file: string): StoreUnavailableError {
+  return new StoreUnavailableError(
+    `The database ${file} failed in the file system while a write was made durable, so nobody knows whether it was: check the disk, and look before you do it again.`,
+    { reason: "commit_unknown" },
+    { cause },
+  );
+}
+
 /** Turns what SQLite says into one sentence that says what happened, to what, and what to do. */
 export function storeError(error: unknown, file: string): unknown {
   if (PawlError.isInstance(error)) return error;

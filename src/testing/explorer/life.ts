@@ -67,8 +67,8 @@ export class Life implements TimeOwner {
   }
 
   /** A call with a point before it and one after it, whether it succeeds or not. */
-  through<T>(call: string, work: () => T | Promise<T>): Promise<T> {
-    return this.#around(call, () => this.#serve(work));
+  through<T>(call: string, work: (nth: number) => T | Promise<T>): Promise<T> {
+    return this.#around(call, (nth) => this.#serve(() => work(nth)));
   }
 
   /** A call that changes nothing: a crash before or after it is a crash at the next point. */
@@ -89,12 +89,12 @@ export class Life implements TimeOwner {
     while (this.#served.size > 0) await Promise.allSettled(this.#served);
   }
 
-  async #around<T>(call: string, work: () => Promise<T>): Promise<T> {
+  async #around<T>(call: string, work: (nth: number) => Promise<T>): Promise<T> {
     const nth = (this.#calls.get(call) ?? 0) + 1;
     this.#calls.set(call, nth);
     await this.#come({ phase: "before", call, nth });
     try {
-      return await work();
+      return await work(nth);
     } finally {
       await this.#come({ phase: "after", call, nth });
     }

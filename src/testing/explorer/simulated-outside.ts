@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { canonicalHash, isJson } from "../../core/canonical-json.ts";
+import { isJson } from "../../core/canonical-json.ts";
 import { ModelCallError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { DIRECT, type ModelCallPlace, type Outside } from "../../engine/outside.ts";
@@ -10,7 +10,7 @@ import type { Store } from "../../store/store.ts";
 import type { Activity, Life } from "./life.ts";
 import { faultError, type ModelFaults } from "./model-fault.ts";
 import { type ExecuteStandIn, modelStandIn, type OtherSide, type Scenario } from "./scenario.ts";
-import type { SeenCall, Witness } from "./witness.ts";
+import { fingerprintOf, type SeenCall, type Witness } from "./witness.ts";
 
 /** What everything outside of the processes shares. */
 export type OutsideWorld = {
@@ -67,8 +67,8 @@ export class SimulatedOutside implements Outside {
   }
 
   execute(tool: PreparedTool, input: unknown, call: ToolCallContext): Promise<unknown> {
-    return this.#life.through(`tool.${tool.name}`, async () => {
-      const seen = this.#seen(tool, input, call);
+    return this.#life.through(`tool.${tool.name}`, async (nth) => {
+      const seen = this.#seen(tool, input, call, nth);
       const row = await this.#world.observer.getToolCall(call.toolCallId);
       this.#world.witness.tell({ kind: "entered", ...seen, journaled: row?.status === "running" });
       const key = new KeyWatch(call, input);
@@ -84,7 +84,7 @@ export class SimulatedOutside implements Outside {
   }
 
   reconcile(tool: PreparedTool, input: unknown, call: ToolCallContext): Promise<unknown> {
-    return this.#life.through(`reconcile.${tool.name}`, async () => {
+    return this.#life.through(`reconcile.${tool.name}`, async (nth) => {
       const standIn = this.#world.scenario.tools?.[tool.name];
       const stoodIn = typeof standIn === "object" ? standIn.reconcile : undefined;
       const found = await (stoodIn?.(
@@ -92,7 +92,11 @@ export class SimulatedOutside implements Outside {
         call,
         this.#otherSide(() => undefined),
       ) ?? tool.reconcile?.(input as never, call));
-      this.#world.witness.tell({ kind: "looked", ...this.#seen(tool, input, call), found: foundIn(found) });
+      this.#world.witness.tell({
+        kind: "looked",
+        ...this.#seen(tool, input, call, nth),
+        found: foundIn(found),
+      });
       return found;
     });
   }
@@ -118,12 +122,14 @@ export class SimulatedOutside implements Outside {
     { name, effect, recovery, keyProperty }: PreparedTool,
     input: unknown,
     call: ToolCallContext,
+    nth: number,
   ): SeenCall {
     const { runId, toolCallId, attempt, epoch, idempotencyKey: key } = call;
     const payload = isJson(input) ? withoutKey(input, keyProperty) : null;
-    const fingerprint = canonicalHash([name, payload]).toString("hex").slice(0, 16);
+    const fingerprint = fingerprintOf(name, payload);
     return {
       life: this.#life.number,
+      nth,
       runId,
       toolCallId,
       tool: name,

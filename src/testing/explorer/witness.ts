@@ -1,4 +1,5 @@
 import { appendFileSync, readFileSync } from "node:fs";
+import { canonicalHash } from "../../core/canonical-json.ts";
 import type { Json } from "../../core/json.ts";
 import type { RecoveryClass, SideEffectClass } from "../../core/tool-call-decision.ts";
 import type { Usage } from "../../core/usage.ts";
@@ -6,6 +7,8 @@ import type { Usage } from "../../core/usage.ts";
 /** One call of a tool, as the other side sees it. */
 export type SeenCall = {
   readonly life: number;
+  /** How often this process has called it, from 1: as its points are numbered. */
+  readonly nth: number;
   readonly runId: string;
   readonly toolCallId: string;
   readonly tool: string;
@@ -17,6 +20,11 @@ export type SeenCall = {
   readonly effect: SideEffectClass;
   readonly recovery: RecoveryClass;
 };
+
+/** Of what a tool was sent. */
+export function fingerprintOf(tool: string, payload: Json): string {
+  return canonicalHash([tool, payload]).toString("hex").slice(0, 16);
+}
 
 export type WitnessLine =
   | {

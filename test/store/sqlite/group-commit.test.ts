@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { StoreUnavailableError } from "../../../src/core/errors.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
@@ -190,6 +190,24 @@ describe("nothing is acknowledged before COMMIT", () => {
     expect(database.inTransaction).toBe(false);
     await write("c");
     expect(committed()).toEqual(["c"]);
+  });
+
+  it("and a disk that fails in the COMMIT is not said to have kept nothing", async () => {
+    const { write, database, committed } = openNotes();
+    const run = database.run.bind(database);
+    let failures = 1;
+    vi.spyOn(database, "run").mockImplementation((text, ...values) => {
+      if (text === "COMMIT" && failures-- > 0)
+        throw Object.assign(new Error("disk I/O error"), { errcode: 1034 });
+      return run(text, ...values);
+    });
+    await expect(write("a")).rejects.toMatchObject({
+      code: "store_unavailable",
+      details: { reason: "commit_unknown" },
+      message: expect.stringContaining("nobody knows whether it was") as string,
+    });
+    await write("b");
+    expect(committed()).toEqual(["b"]);
   });
 
   it("and what is acknowledged is seen from outside at that moment", async () => {

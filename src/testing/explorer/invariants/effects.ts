@@ -3,16 +3,12 @@ import type { ToolCallRecord } from "../../../store/store.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
 import { FINE, type Finding, type Invariant, lookAt, type Problem, wrong } from "../invariant.ts";
 import type { Effect, WitnessLine } from "../witness.ts";
-import { copiedCalls, keyName } from "./places.ts";
+import { allLines, copiedCalls, keyName } from "./places.ts";
 import { excusedEffects } from "./stopped-before-sending.ts";
 
 /** Only what changes something for others has to happen once. */
 function matters({ effect }: Pick<ToolCallRecord, "effect">): boolean {
   return effect === "external" || effect === "memory";
-}
-
-function allLines({ witness, again }: Evidence): readonly WitnessLine[] {
-  return [...witness, ...again.witness];
 }
 
 function effectsIn(lines: readonly WitnessLine[]): Effect[] {

@@ -1,5 +1,6 @@
 import type { Evidence, LifeRecord } from "../evidence.ts";
 import { FINE, type Invariant, lookAt, wrong } from "../invariant.ts";
+import { allLines } from "./places.ts";
 
 export const writesUnderTheEpoch: Invariant = {
   name: "writes-under-the-epoch",
@@ -20,7 +21,7 @@ export const divergedIsSilent: Invariant = {
     "A process that finds another prompt, model or tools than the run began with calls nothing outside.",
   judge: (evidence) =>
     lookAt(divergedLives(evidence), ({ number }) => {
-      const lines = [...evidence.witness, ...evidence.again.witness].filter(({ life }) => life === number);
+      const lines = allLines(evidence).filter(({ life }) => life === number);
       const called = lines.map((line) => ("tool" in line ? line.tool : "the model"));
       return called.length === 0
         ? FINE

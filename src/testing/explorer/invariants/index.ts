@@ -1,22 +1,33 @@
 import type { Invariant } from "../invariant.ts";
+import { runsAsApproved } from "./approvals.ts";
 import { databaseIntact, eventsVerify, referencesHaveBlobs } from "./database.ts";
 import { effectsAtMostOnce, effectsExactlyOnceWhereSucceeded, oneFingerprintPerKey } from "./effects.ts";
 import { endsOrWaits, resumingTwiceIsResumingOnce } from "./end.ts";
 import { divergedIsSilent, writesUnderTheEpoch } from "./fencing.ts";
-import { callsMatchTheLedger, journalBeforeTools, receiptsImmutable } from "./ledger.ts";
+import { keysFitTheirCalls, wantedOnceHadOnce } from "./keys.ts";
+import { callsMatchTheLedger, journalBeforeTools, nothingRunsAtRest, receiptsImmutable } from "./ledger.ts";
 import { ledgerTransitions } from "./ledger-transitions.ts";
+import { noMoreEffectsThanUndisturbed } from "./repeats.ts";
 import { sameEnd } from "./same-end.ts";
-import { committedTurnsKept, turnsWithoutAHole } from "./turns.ts";
+import { stepsDoneOnce } from "./steps.ts";
+import { committedTurnsKept, journaledResponsesKept, turnsWithoutAHole } from "./turns.ts";
 import { reservationsBalance, usageExact } from "./usage.ts";
 
 /** Every promise that is judged, in the order in which they are told. */
 export const INVARIANTS: readonly Invariant[] = [
   effectsAtMostOnce,
   effectsExactlyOnceWhereSucceeded,
+  noMoreEffectsThanUndisturbed,
+  wantedOnceHadOnce,
   oneFingerprintPerKey,
+  keysFitTheirCalls,
+  runsAsApproved,
+  journaledResponsesKept,
   committedTurnsKept,
   turnsWithoutAHole,
+  stepsDoneOnce,
   callsMatchTheLedger,
+  nothingRunsAtRest,
   ledgerTransitions,
   receiptsImmutable,
   journalBeforeTools,

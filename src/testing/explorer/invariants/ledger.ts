@@ -181,3 +181,18 @@ type Entered = Extract<WitnessLine, { kind: "entered" }>;
 function isEntered(line: WitnessLine): line is Entered {
   return line.kind === "entered";
 }
+
+export const nothingRunsAtRest: Invariant = {
+  name: "nothing-runs-at-rest",
+  promise: "In a run that nobody works on no call is running: what may have happened is in doubt.",
+  judge: (evidence) =>
+    lookAt(
+      everySight(evidence).filter(({ account }) => account.run.status !== "running"),
+      ({ account: { run, calls }, when }) =>
+        calls
+          .filter(({ status }) => status === "running")
+          .flatMap(({ tool, toolCallId }) =>
+            wrong(`${run.runId} is ${run.status} ${when}, and ${tool} (${toolCallId}) is running`, tool),
+          ),
+    ),
+};

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
+import type { WitnessLine } from "../witness.ts";
 
 /** What the store had, at one time. */
 export type Sight = { readonly when: string; readonly account: RunAccount };
@@ -61,4 +62,9 @@ export function objectOf(data: Json): JsonObject {
 export function listIn(data: Json, property: string): readonly Json[] {
   const value = objectOf(data)[property];
   return Array.isArray(value) ? (value as readonly Json[]) : [];
+}
+
+/** All that the witness saw, of what was done once more in the end as well. */
+export function allLines({ witness, again }: Evidence): readonly WitnessLine[] {
+  return [...witness, ...again.witness];
 }

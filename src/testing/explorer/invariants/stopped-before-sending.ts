@@ -1,4 +1,5 @@
 import type { Evidence, LifeRecord } from "../evidence.ts";
+import { isSamePoint } from "../point.ts";
 import type { Effect, SeenCall, WitnessLine } from "../witness.ts";
 
 /**
@@ -21,9 +22,12 @@ export function excusedEffects(evidence: Evidence, lines: readonly WitnessLine[]
   );
 }
 
-/** Whether a process stood right before it entered this tool while its lease ran out. */
-export function stoodBefore({ pausedAt }: LifeRecord, { tool }: Pick<SeenCall, "tool">): boolean {
-  return pausedAt.some(({ phase, call }) => phase === "before" && call === `tool.${tool}`);
+/** Whether a process stood right before this call of its tool while its lease ran out. */
+export function stoodBefore(
+  { pausedAt }: LifeRecord,
+  { tool, nth }: Pick<SeenCall, "tool" | "nth">,
+): boolean {
+  return pausedAt.some((point) => isSamePoint(point, { phase: "before", call: `tool.${tool}`, nth }));
 }
 
 /** Whether another process was at the same call between the time that this one entered its tool and what it did there. */

@@ -94,3 +94,31 @@ function judgeCommits(
     `The log of ${run.runId} ${when} tells of commits of turns ${told.join(", ") || "none"} of ${path}, and committed are ${own.join(", ") || "none"}`,
   );
 }
+
+export const journaledResponsesKept: Invariant = {
+  name: "journaled-responses-kept",
+  promise:
+    "A response that was journaled is used, and its turn is not asked for again, unless a person drops it.",
+  judge: (evidence) => {
+    // Only what a scenario does by itself can be a person who drops one.
+    const mayDrop = evidence.scenario.act !== undefined;
+    const turns = earlierAndLater(evidence).flatMap((pair) =>
+      pair.account.turns.map((turn) => ({ pair, turn })),
+    );
+    return lookAt(
+      turns,
+      ({ pair: { account, when, later, laterWhen }, turn: { stepPath, turnIndex, response } }) => {
+        const isDropped = later?.events.some(({ type }) => type === "turn.dropped") === true;
+        const found = later?.turns.find(
+          (other) => other.stepPath === stepPath && other.turnIndex === turnIndex,
+        );
+        const isKept = found !== undefined && isDeepStrictEqual(found.response, response);
+        if (isDropped ? mayDrop : isKept) return FINE;
+        const name = turnName(account.run.runId, stepPath, turnIndex);
+        return wrong(
+          `${name} had its response ${when}, and ${laterWhen} that was given up, and the model asked again`,
+        );
+      },
+    );
+  },
+};

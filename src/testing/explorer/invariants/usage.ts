@@ -4,7 +4,7 @@ import type { ModelCallRecord } from "../../../store/store.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
 import { FINE, type Invariant, lookAt, type Problem, wrong } from "../invariant.ts";
 import type { WitnessLine } from "../witness.ts";
-import { accountOf, everySight, type Sight, turnName } from "./places.ts";
+import { accountOf, allLines, everySight, type Sight, turnName } from "./places.ts";
 
 type ModelLine = Extract<WitnessLine, { kind: "asked" | "answered" | "refused" }>;
 type Place = Pick<ModelCallRecord, "stepPath" | "turnIndex" | "attempt">;
@@ -14,7 +14,7 @@ export const usageExact: Invariant = {
   promise:
     "What the provider answered is charged as it says, once; what was sent without an answer costs its reservation.",
   judge: (evidence) => {
-    const lines = [...evidence.witness, ...evidence.again.witness].filter(isAboutModels);
+    const lines = allLines(evidence).filter(isAboutModels);
     const accounts = evidence.again.accounts;
     const calls = accounts.flatMap((account) => account.modelCalls.map((call) => ({ account, call })));
     const { looked, problems } = lookAt(calls, ({ account, call }) => judgeCharge(account, call, lines));

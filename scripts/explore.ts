@@ -1,0 +1,110 @@
+// Explores the scenarios of the tests, further than the tests have the time for:
+//   node scripts/explore.ts                                       every mode, every scenario
+//   node scripts/explore.ts --scenario parallel-mixed --modes twice --pairs all
+//   node scripts/explore.ts --scenario keyed --schedule "crash before store.commitTurn 1"
+//   node scripts/explore.ts --table                               writes the table of docs/guarantees.md
+
+import { execFileSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import {
+  type CrashExplorerOptions,
+  crashExplorer,
+  type ExplorerMode,
+} from "../src/testing/explorer/crash-explorer.ts";
+import type { CrashReport } from "../src/testing/explorer/crash-report.ts";
+import { parseSchedule } from "../src/testing/explorer/schedule.ts";
+import { LABORATORY, lineOf } from "../test/explorer/laboratory.ts";
+import { SCENARIOS } from "../test/explorer/scenarios/index.ts";
+
+const MODES: readonly ExplorerMode[] = ["crash", "twice", "pause", "random"];
+const TABLE = /(<!-- crash table -->\n)[^]*?(<!-- \/crash table -->)/;
+const GUARANTEES = new URL("../docs/guarantees.md", import.meta.url);
+
+const { values } = parseArgs({
+  options: {
+    scenario: { type: "string", multiple: true },
+    modes: { type: "string" },
+    pairs: { type: "string" },
+    seed: { type: "string" },
+    schedule: { type: "string" },
+    table: { type: "boolean", default: false },
+  },
+});
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const names = values.scenario ?? Object.keys(SCENARIOS);
+  const how = howTo();
+  const reports: CrashReport[] = [];
+  for (const name of names) {
+    const report = await crashExplorer({ ...scenarioOf(name), ...LABORATORY, ...how });
+    reports.push(report);
+    console.log(lineOf(report));
+    if (report.violations.length > 0) console.log(report.toString());
+  }
+  if (values.table) writeTable(reports);
+  return reports.some(({ violations }) => violations.length > 0) ? 1 : 0;
+}
+
+function scenarioOf(name: string) {
+  const make = SCENARIOS[name];
+  if (make !== undefined) return make();
+  throw new Error(`There is no scenario ${name}: there are ${Object.keys(SCENARIOS).join(", ")}.`);
+}
+
+function howTo(): Pick<CrashExplorerOptions, "modes" | "pairs" | "seed" | "schedule"> {
+  const { modes, pairs, seed, schedule } = values;
+  return {
+    modes: modes === undefined ? MODES : modes.split(",").map(modeOf),
+    ...(pairs === undefined ? {} : { pairs: pairs === "all" ? "all" : numberOf("pairs", pairs) }),
+    ...(seed === undefined ? {} : { seed: numberOf("seed", seed) }),
+    ...(schedule === undefined ? {} : { schedule: parseSchedule(schedule) }),
+  };
+}
+
+function modeOf(text: string): ExplorerMode {
+  const mode = MODES.find((each) => each === text);
+  if (mode === undefined) throw new Error(`There is no mode ${text}: there are ${MODES.join(", ")}.`);
+  return mode;
+}
+
+function numberOf(option: string, text: string): number {
+  const number = Number(text);
+  if (!Number.isSafeInteger(number) || number < 0)
+    throw new Error(`--${option} is ${text}: give a whole number.`);
+  return number;
+}
+
+function writeTable(reports: readonly CrashReport[]): void {
+  const text = readFileSync(GUARANTEES, "utf8");
+  if (!TABLE.test(text)) throw new Error("docs/guarantees.md has no place for the table.");
+  const table = tableOf(reports);
+  writeFileSync(
+    GUARANTEES,
+    text.replace(TABLE, (_, begin: string, end: string) => `${begin}${table}${end}`),
+  );
+  console.log(`\n${table}`);
+}
+
+function tableOf(reports: readonly CrashReport[]): string {
+  const commit = execFileSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).trim();
+  const rows = reports.map((report) => [`\`${report.scenario.name}\``, ...figuresOf(report)] as const);
+  const sums = reports
+    .map(figuresOf)
+    .reduce((sum, figures) => sum.map((figure, i) => figure + (figures[i] ?? 0)), [0, 0, 0, 0]);
+  return [
+    `At commit \`${commit}\`. A pause or a random course counts as one crash.`,
+    "",
+    "| scenario | points | schedules | crashes | violations |",
+    "| --- | ---: | ---: | ---: | ---: |",
+    ...[...rows, ["all", ...sums]].map((cells) => `| ${cells.join(" | ")} |`),
+    "",
+  ].join("\n");
+}
+
+function figuresOf({ points, counts, violations }: CrashReport): readonly number[] {
+  const broken = violations.reduce((sum, { times }) => sum + times, 0);
+  return [points.length, counts.schedules, counts.disturbances, broken];
+}

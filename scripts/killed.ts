@@ -1,0 +1,110 @@
+// Does with real processes what the crash explorer simulates, over all of its scenarios. Kills them with SIGKILL, and has
+// new ones go on; or has the writes of their database fail (where strace is installed):
+//   node scripts/killed.ts --kills 1000 --seed 7
+//   node scripts/killed.ts --faults 200 --seed 7
+// and does again what was printed:
+//   node scripts/killed.ts --scenario keyed --schedule "crash before store.commitTurn 1"
+//   node scripts/killed.ts --scenario keyed --fault "EIO in fsync 3+"
+
+import { rmSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { parseSchedule } from "../src/testing/explorer/schedule.ts";
+import { FAULT_SCENARIOS, IoFaults, parseFault, whyNoFaults } from "../test/explorer/io-faults.ts";
+import { KilledChildren, makeLaboratory } from "../test/explorer/killed-children.ts";
+import { brokenIn, KilledSample, type KilledTrial, together } from "../test/explorer/killed-sample.ts";
+import { SCENARIOS } from "../test/explorer/scenarios/index.ts";
+
+const { values } = parseArgs({
+  options: {
+    kills: { type: "string", default: "100" },
+    faults: { type: "string" },
+    seed: { type: "string", default: "1" },
+    workers: { type: "string", default: "2" },
+    scenario: { type: "string", multiple: true },
+    schedule: { type: "string" },
+    fault: { type: "string" },
+  },
+});
+const SEED = Number(values.seed);
+const WORKERS = Number(values.workers);
+
+/** What was done, and what came of it. */
+class Tally {
+  readonly #began = performance.now();
+  readonly #what: string;
+  #told = 0;
+  done = 0;
+  tries = 0;
+  missed = 0;
+  violations = 0;
+
+  constructor(what: string) {
+    this.#what = what;
+  }
+
+  add(done: number, missed: boolean, problems: readonly string[]): void {
+    this.tries += 1;
+    this.done += done;
+    if (missed) this.missed += 1;
+    for (const problem of problems) console.log(`VIOLATION ${problem}`);
+    this.violations += problems.length;
+    if (this.done < this.#told + 50) return;
+    this.#told = this.done;
+    this.tell();
+  }
+
+  tell(): void {
+    const seconds = Math.round((performance.now() - this.#began) / 1000);
+    console.log(
+      `seed ${SEED}: ${this.done} ${this.#what} in ${this.tries} schedules, ${this.missed} missed, ${this.violations} violations, ${seconds} s`,
+    );
+  }
+}
+
+async function killMany(sample: KilledSample, tally: Tally): Promise<void> {
+  const { scenario: names = Object.keys(SCENARIOS), kills, schedule } = values;
+  const add = (trial: KilledTrial) => tally.add(trial.kills, trial.isMissed, brokenIn(trial));
+  if (schedule !== undefined) {
+    const parsed = parseSchedule(schedule);
+    if (parsed.kind !== "crash") throw new Error("Only crashes can be done with real processes.");
+    for (const name of names) add(await sample.trial(name, parsed.at));
+    return;
+  }
+  const tasks = sample.tasks(names, SEED);
+  await together(
+    WORKERS,
+    async () => (tally.done < Number(kills) ? (await tasks.next()).value : null),
+    async (task) => {
+      for await (const trial of sample.trials(task)) add(trial);
+    },
+  );
+}
+
+async function failMany(faults: IoFaults, tally: Tally): Promise<void> {
+  const why = whyNoFaults();
+  if (why !== null) throw new Error(`No fault can be made here: ${why}.`);
+  const { scenario: names = FAULT_SCENARIOS, faults: count, fault } = values;
+  const tasks = faults.tasks(names, SEED);
+  const chosen =
+    fault === undefined ? null : names.map((scenario) => ({ scenario, fault: parseFault(fault) }));
+  let begun = 0;
+  const next = async () => (begun++ < Number(count) ? (await tasks.next()).value : null);
+  await together(WORKERS, chosen === null ? next : async () => chosen.pop() ?? null, async (task) => {
+    const { wasMade, problems } = await faults.trial(task);
+    tally.add(wasMade ? 1 : 0, !wasMade, problems);
+  });
+}
+
+const laboratory = await makeLaboratory();
+const children = await KilledChildren.make();
+const isAboutFaults = values.faults !== undefined || values.fault !== undefined;
+const tally = new Tally(isAboutFaults ? "faults" : "kills");
+try {
+  if (isAboutFaults) await failMany(new IoFaults(laboratory, children), tally);
+  else await killMany(new KilledSample(laboratory, children), tally);
+} finally {
+  children.remove();
+  rmSync(laboratory.folder, { recursive: true, force: true });
+}
+tally.tell();
+process.exitCode = tally.violations === 0 ? 0 : 1;

@@ -1,0 +1,53 @@
+import { isJsonObject, type Json } from "../../../core/json.ts";
+import { REDACTED } from "../../../core/redaction.ts";
+import { toolsOf } from "../../../engine/known-tools.ts";
+import type { WaitRecord } from "../../../store/store.ts";
+import { FINE, type Invariant, lookAt, wrong } from "../invariant.ts";
+import { fingerprintOf, type SeenCall } from "../witness.ts";
+import { allLines } from "./places.ts";
+
+export const runsAsApproved: Invariant = {
+  name: "runs-as-approved",
+  promise: "What a person has to approve runs only when one has, and with the arguments that were shown.",
+  judge: (evidence) => {
+    const needing = new Set(
+      toolsOf(evidence.scenario.pipeline, {})
+        .filter(({ tool }) => tool.approval === true)
+        .map(({ name }) => name),
+    );
+    const waits = evidence.again.accounts.flatMap((account) => account.waits).filter(isApproval);
+    const entered = allLines(evidence).filter((line) => line.kind === "entered");
+    const judged = entered.filter(
+      ({ tool, toolCallId }) => needing.has(tool) || waits.some((wait) => wait.toolCallId === toolCallId),
+    );
+    return lookAt(judged, (line) => {
+      const { tool, toolCallId, life } = line;
+      const ofCall = waits.filter((wait) => wait.toolCallId === toolCallId);
+      if (ofCall.some((wait) => isFor(wait, line))) return FINE;
+      const isApproved = ofCall.some(isGiven);
+      const why = isApproved ? "other arguments were approved" : "nobody had approved it";
+      return wrong(`${tool} (${toolCallId}) was run by process ${life}, and ${why}`, tool);
+    });
+  },
+};
+
+function isApproval({ kind }: WaitRecord): boolean {
+  return kind === "approval";
+}
+
+function isGiven({ answer }: WaitRecord): boolean {
+  return answer !== null && "approved" in answer && answer.approved;
+}
+
+/** Whether it lets just this run. What a person is not shown (a secret) and what is no JSON cannot be held against it. */
+function isFor(wait: WaitRecord, { tool, key, fingerprint }: SeenCall): boolean {
+  if (!isGiven(wait)) return false;
+  const shown = wait.subject.arguments ?? null;
+  if (JSON.stringify(shown).includes(REDACTED)) return true;
+  return [withoutKey(shown, key), null].some((payload) => fingerprintOf(tool, payload) === fingerprint);
+}
+
+function withoutKey(shown: Json, key: string): Json {
+  if (!isJsonObject(shown)) return shown;
+  return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== key));
+}

@@ -1,0 +1,61 @@
+// Every scenario with a crash at every single point of it, and a new process that goes on.
+
+import { describe, expect, it } from "vitest";
+import type { OwnInvariant } from "../../src/testing/explorer/invariant.ts";
+import { INVARIANTS } from "../../src/testing/explorer/invariants/index.ts";
+import { INTENT_NAMES } from "../../src/testing/explorer/ported-store.ts";
+import { PATIENCE } from "../patience.ts";
+import { explored, sumOf } from "./laboratory.ts";
+import { SCENARIOS } from "./scenarios/index.ts";
+
+const NAMES = Object.keys(SCENARIOS);
+
+/** Those that have had nothing to look at so far, in any run that was disturbed. */
+const unproven = new Map(INVARIANTS.map((invariant) => [invariant.name, invariant]));
+
+const proves: OwnInvariant = (evidence) => {
+  if (evidence.undisturbed === null) return null;
+  for (const { name, judge } of unproven.values()) if (judge(evidence).looked > 0) unproven.delete(name);
+  return null;
+};
+
+const exploreAll = () =>
+  Promise.all(NAMES.map((name) => explored(name, { modes: ["crash"], invariants: { proves } })));
+
+describe("a process that dies", () => {
+  it.for(NAMES)("at any point of %s leaves a run that keeps every promise", PATIENCE, async (name) => {
+    const report = await explored(name, { modes: ["crash"], invariants: { proves } });
+    report.assertKept();
+    expect(report.counts.schedules).toBe(report.points.length + 1);
+  });
+});
+
+describe("the explorer", () => {
+  it("crashes before and after every call through a port", PATIENCE, async () => {
+    const crashes = sumOf((await exploreAll()).map(({ counts }) => counts.points));
+    const calls = new Set(Object.keys(crashes).map((point) => point.split(" ")[1] ?? ""));
+    for (const intent of INTENT_NAMES) expect(calls).toContain(`store.${intent}`);
+    for (const other of ["model", "clock.sleep", "tool.charge", "reconcile.ship", "file.report.pdf"])
+      expect(calls).toContain(other);
+    for (const call of calls)
+      for (const phase of ["before", "after"])
+        expect(crashes[`${phase} ${call} 1`], `${phase} ${call}`).toBeGreaterThan(0);
+  });
+
+  it("comes to every point that it was sent to", PATIENCE, async () => {
+    const missed = (await exploreAll()).flatMap(({ scenario, counts }) =>
+      counts.missed > 0 ? [scenario.name] : [],
+    );
+    expect(missed).toEqual([]);
+  });
+
+  it("puts every promise to the test in a run that was disturbed", PATIENCE, async () => {
+    await exploreAll();
+    expect([...unproven.keys()]).toEqual([]);
+  });
+
+  it("tries more than a thousand crashes", PATIENCE, async () => {
+    const crashes = (await exploreAll()).reduce((sum, { counts }) => sum + counts.disturbances, 0);
+    expect(crashes).toBeGreaterThan(1_000);
+  });
+});

@@ -1,0 +1,10 @@
+// What a mutant is bundled from: all of it is of one piece, so that the bug that was planted is the one that is run.
+
+import { SCENARIOS as SHARED } from "../scenarios/index.ts";
+import { OWN_SCENARIOS } from "./scenarios.ts";
+
+export { crashExplorer } from "../../../src/testing/explorer/crash-explorer.ts";
+export { INVARIANTS } from "../../../src/testing/explorer/invariants/index.ts";
+export { scheduleText } from "../../../src/testing/explorer/schedule.ts";
+
+export const SCENARIOS = { ...SHARED, ...OWN_SCENARIOS };

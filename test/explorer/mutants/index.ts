@@ -1,0 +1,17 @@
+import { LEDGER_MUTANTS } from "./ledger-mutants.ts";
+import type { Mutant } from "./mutant.ts";
+import { OWNERSHIP_MUTANTS } from "./ownership-mutants.ts";
+import { SESSION_MUTANTS } from "./session-mutants.ts";
+import { STORE_MUTANTS } from "./store-mutants.ts";
+import { TURN_MUTANTS } from "./turn-mutants.ts";
+import { USAGE_MUTANTS } from "./usage-mutants.ts";
+
+/** Every bug that the explorer has to find. */
+export const MUTANTS: readonly Mutant[] = [
+  ...OWNERSHIP_MUTANTS,
+  ...LEDGER_MUTANTS,
+  ...TURN_MUTANTS,
+  ...USAGE_MUTANTS,
+  ...SESSION_MUTANTS,
+  ...STORE_MUTANTS,
+];

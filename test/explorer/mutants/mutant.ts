@@ -1,0 +1,25 @@
+import type { ExplorerMode } from "../../../src/testing/explorer/crash-explorer.ts";
+
+/** A text of one source file, and the wrong one that takes its place. */
+export type Patch = {
+  /** Below `src/`. */
+  readonly file: string;
+  /** It has to be there exactly once. */
+  readonly right: string;
+  readonly wrong: string;
+};
+
+/** A bug that is planted in a copy of the engine or the store, and the promise that it breaks. */
+export type Mutant = {
+  /** What is wrong, in a sentence. */
+  readonly what: string;
+  readonly patches: readonly [Patch, ...Patch[]];
+  /** The invariant that has to notice it. */
+  readonly breaks: string;
+  /** Where it shows. */
+  readonly scenario: string;
+  /** `crash` unless said. */
+  readonly mode?: ExplorerMode;
+  /** The schedule that shows it, as the explorer names it, where exploring up to there would take long. */
+  readonly schedule?: string;
+};

@@ -1,0 +1,55 @@
+import type { Scenario } from "../../../src/testing/explorer/scenario.ts";
+import { budget, budgetAsked, budgetReached, lateReceipt, providerFaults, retries } from "./faults.ts";
+import { blob, truncation } from "./histories.ts";
+import { jobsDemo } from "./jobs-demo.ts";
+import { approval, cancel, cancelledWaiting, escalation, question } from "./people.ts";
+import { artifactsAndSpec, loop } from "./pipelines.ts";
+import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
+import {
+  inDoubtTold,
+  keyed,
+  oneTool,
+  opaque,
+  parallelMixed,
+  plainAnswer,
+  reconcile,
+  repeat,
+} from "./turns.ts";
+import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./ways-on.ts";
+
+/** What is explored, by name; each one is made anew for whoever explores it. */
+export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
+  "plain-answer": plainAnswer,
+  "one-tool": oneTool,
+  "parallel-mixed": parallelMixed,
+  keyed,
+  reconcile,
+  opaque,
+  "in-doubt-told": inDoubtTold,
+  repeat,
+  blob,
+  truncation,
+  planning,
+  approval,
+  question,
+  escalation,
+  retries,
+  "provider-faults": providerFaults,
+  "late-receipt": lateReceipt,
+  budget,
+  "budget-reached": budgetReached,
+  "budget-asked": budgetAsked,
+  cancel,
+  "cancelled-waiting": cancelledWaiting,
+  released,
+  fork,
+  "redo-turn": redoTurn,
+  "milestone-after-change": milestoneAfterChange,
+  "accept-divergence": acceptDivergence,
+  diverged,
+  "changed-shape": changedShape,
+  loop,
+  "main-loop": mainLoop,
+  "artifacts-and-spec": artifactsAndSpec,
+  "jobs-demo": jobsDemo,
+};
