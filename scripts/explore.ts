@@ -35,6 +35,7 @@ const { values } = parseArgs({
 process.exitCode = await main();
 
 async function main(): Promise<number> {
+  if (values.table) assertWhole();
   const names = values.scenario ?? Object.keys(SCENARIOS);
   const how = howTo();
   const reports: CrashReport[] = [];
@@ -75,6 +76,16 @@ function numberOf(option: string, text: string): number {
   if (!Number.isSafeInteger(number) || number < 0)
     throw new Error(`--${option} is ${text}: give a whole number.`);
   return number;
+}
+
+/** A table of some scenarios, or of sources that are in no commit, would tell of something that nobody else can see. */
+function assertWhole(): void {
+  if (values.scenario !== undefined || values.schedule !== undefined)
+    throw new Error("--table is of all scenarios: leave --scenario and --schedule out.");
+  const changed = execFileSync("git", ["status", "--porcelain", "src", "test/explorer"], {
+    encoding: "utf8",
+  });
+  if (changed !== "") throw new Error("--table names a commit: commit what has changed first.");
 }
 
 function writeTable(reports: readonly CrashReport[]): void {

@@ -70,6 +70,7 @@ export type {
 } from "./engine/forecast.ts";
 export type { Fork, ForkOptions } from "./engine/fork-run.ts";
 export type { SavedCheckpoint } from "./engine/milestone-request.ts";
+export type { ModelCallPlace, Outside } from "./engine/outside.ts";
 export type {
   Clock,
   ModelPort,

@@ -78,7 +78,7 @@ async function recordedGround(work: GroundWork): Promise<Ground> {
   const url = resolveStore(context, loaded, input.text("store") ?? undefined);
   const file = fileOfStore(url);
   // A database that is not there is not made: it would be empty.
-  if (file !== null && !existsSync(file)) throw nothingToGoBy(work);
+  if (file !== null && !existsSync(file)) throw noDatabase(work, file);
   const store = await openStore(url);
   try {
     const run = await runToGoBy(work, store);
@@ -145,6 +145,14 @@ async function problemOf(
   if (status !== "succeeded") return `is ${status}`;
   if (forkedFrom !== null) return "is a fork";
   return (await store.listLineages(runId)).length > 0 ? "went on from a milestone" : null;
+}
+
+function noDatabase(work: GroundWork, file: string): Error {
+  const named = work.input.text("run");
+  if (named === null) return nothingToGoBy(work);
+  return new WrongUseError(
+    `There is no run ${named}, for there is no database at ${file} yet: name another store with --store, or leave out --run.`,
+  );
 }
 
 function nothingToGoBy({ input, target }: GroundWork): ConfigurationError {

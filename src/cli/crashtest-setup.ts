@@ -9,7 +9,7 @@ import type { OwnInvariant } from "../testing/explorer/invariant.ts";
 import type { ExecuteStandIn, PersonStandIn, Scenario, ToolStandIn } from "../testing/explorer/scenario.ts";
 
 /** What stands in for the outside. */
-export type Setup = Pick<CrashExplorerOptions, "model" | "tools" | "person" | "invariants">;
+export type Setup = Pick<CrashExplorerOptions, "model" | "tools" | "person" | "invariants" | "mayFail">;
 
 /** May be used as it is. Without this word nothing that changes something is, for it would be in every schedule. */
 const REAL = "real";
@@ -32,6 +32,7 @@ export function configuredSetup(
     tools: readTools(place, given.tools ?? {}, harmlessTools(pipeline, policy), refuse),
     ...(given.person === undefined ? {} : { person: readPerson(place, given.person) }),
     ...(given.invariants === undefined ? {} : { invariants: readInvariants(place, given.invariants) }),
+    ...(given.mayFail === undefined ? {} : { mayFail: readMayFail(place, given.mayFail) }),
   };
 }
 
@@ -75,16 +76,24 @@ function readTools(
   const standIns = new Map(
     Object.entries(given).map(([name, value]) => [name, readTool(`${place}.tools.${name}`, value)]),
   );
+  const named = [...standIns].flatMap(([name, standIn]) =>
+    standIn === REAL ? [] : [[name, standIn] as const],
+  );
   return anyTool((name) => {
     const standIn = standIns.get(name);
     if (standIn !== undefined) return standIn === REAL ? undefined : standIn;
     return harmless.has(name) ? undefined : noStandIn(place, name, refuse);
-  });
+  }, Object.fromEntries(named));
 }
 
 function readTool(place: string, value: unknown): ToolStandIn | typeof REAL {
-  if (value === REAL) return value;
-  if (isExecute(value) || isToolStandIn(value)) return value;
+  if (value === REAL || isExecute(value)) return value;
+  if (isToolStandIn(value)) {
+    if (value.execute !== undefined) return value;
+    throw new ConfigurationError(
+      `${place} has a reconcile and no execute, so the tool itself would run in every schedule: add an execute, or give "real" in its place, which takes both from the tool.`,
+    );
+  }
   throw new ConfigurationError(
     `${place} stands in for nothing: give a function, \`(input, call) => …\`, or { execute, reconcile }; "real" lets the tool itself run.`,
   );
@@ -141,12 +150,20 @@ function isInvariant(value: unknown): value is OwnInvariant {
   return typeof value === "function";
 }
 
-/** Stand-ins that are found when they are asked for: the tools that the code of a step calls are not known before. */
-export function anyTool(find: (name: string) => ToolStandIn | undefined): NonNullable<Setup["tools"]> {
-  return new Proxy<NonNullable<Setup["tools"]>>(
-    {},
-    {
-      get: (_, name) => (typeof name === "string" ? find(name) : undefined),
-    },
+function readMayFail(place: string, given: unknown): true {
+  if (given === true) return given;
+  throw new ConfigurationError(
+    `${place}.mayFail is ${JSON.stringify(given)}: it takes true, or is left out where the run is to succeed.`,
   );
+}
+
+/**
+ * Stand-ins that are found when they are asked for: the tools that the code of a step calls are not known before. Those
+ * that were `named` can be listed, so that a misspelt name is noticed.
+ */
+export function anyTool(
+  find: (name: string) => ToolStandIn | undefined,
+  named: NonNullable<Setup["tools"]> = {},
+): NonNullable<Setup["tools"]> {
+  return new Proxy(named, { get: (_, name) => (typeof name === "string" ? find(name) : undefined) });
 }

@@ -35,15 +35,27 @@ export async function crashtestPipeline(context: CliContext, input: CommandInput
   const scenario = scenarioOf(loaded, target, ground);
   const tryOut = (what: Trials, onProgress: (progress: ExplorerProgress) => void) =>
     crashExplorer({ ...scenario, ...what, onProgress });
+  const code = codeOf(target);
+  if (code.length > 0)
+    context.stderr.write(
+      paragraph(
+        `The code of steps runs for real, in every schedule: ${code.join(", ")}.`,
+        context.stderr.columns,
+      ),
+    );
   const notes = notesOf(target, ground.recorded);
   return watched(context, input, async (onProgress) => {
     // Once by itself: whatever is wrong with the stand-ins shows at once.
-    const { undisturbed } = await tryOut({ schedule: UNDISTURBED }, onProgress);
-    if (refusals[0] !== undefined) throw new ConfigurationError(refusals[0]);
+    const { undisturbed } = await tryOut({ schedule: UNDISTURBED }, onProgress).finally(() => {
+      // Whatever else went wrong came of it.
+      if (refusals[0] !== undefined) throw new ConfigurationError(refusals[0]);
+    });
     if (ground.recorded !== null) assertAsRecorded(ground.recorded, undisturbed);
     const report = await tryOut(trials, onProgress);
+    const { unproven } = report;
+    const kept = report.violations.length === 0 && unproven === null;
     return {
-      exitCode: report.violations.length === 0 ? 0 : 1,
+      exitCode: kept ? 0 : 1,
       document: { ...report.toJSON(), run: ground.recorded?.run.runId ?? null, notes },
       text: crashtestText(context, input, report, notes),
     };
@@ -141,13 +153,18 @@ function assertAsRecorded({ run, calls }: RecordedRun, { accounts, lives }: Evid
   );
 }
 
-function notesOf({ pipeline }: RunTarget, recorded: RecordedRun | null): readonly string[] {
-  const code = stepsOf(pipeline).flatMap(({ kind, name }) => (kind === "run" ? [name] : []));
+/** The steps that are code. Nobody stands in for it, and what it does is done. */
+function codeOf({ pipeline }: RunTarget): readonly string[] {
+  return stepsOf(pipeline).flatMap(({ kind, name }) => (kind === "run" ? [name] : []));
+}
+
+function notesOf(target: RunTarget, recorded: RecordedRun | null): readonly string[] {
+  const code = codeOf(target);
   return [
     ...(recorded === null
       ? []
       : [
-          `Went by run ${recorded.run.runId}: the model and the tools answered what they answered then. No tool was run, so what each says of itself was believed: one that calls itself keyed and forgets its key is found only with crashtests.${pipeline.name} in pawl.config.ts.`,
+          `Went by run ${recorded.run.runId}: the model and the tools answered what they answered then. No tool was run, so what each says of itself was believed: one that calls itself keyed and forgets its key is found only with crashtests.${target.pipeline.name} in pawl.config.ts.`,
         ]),
     ...(code.length === 0
       ? []

@@ -28,10 +28,12 @@ export type ConfiguredCrashtest = {
     readonly [name: string]:
       | "real"
       | ConfiguredStandIn
-      | { readonly [part in "execute" | "reconcile"]?: ConfiguredStandIn };
+      | { readonly execute: ConfiguredStandIn; readonly reconcile?: ConfiguredStandIn };
   };
   readonly person?: { readonly [question: string]: unknown };
   readonly invariants?: { readonly [name: string]: unknown };
+  /** The run fails by itself, and is meant to. Without it, such a test ends with 1: most often a stand-in is wrong. */
+  readonly mayFail?: true;
 };
 
 type ConfiguredStandIn = (input: never, call: ToolCallContext, outside: never) => unknown;
@@ -194,6 +196,7 @@ const CRASHTEST_NAMES = [
   "tools",
   "person",
   "invariants",
+  "mayFail",
 ] satisfies (keyof ConfiguredCrashtest)[];
 
 function assertCrashtests(crashtests: unknown): void {

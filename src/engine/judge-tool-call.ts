@@ -193,6 +193,7 @@ function progressOf(run: RunHandle, { known, past }: CallCase): CallProgress {
       (each) => each.toolCallId === known?.toolCallId && mayHaveHappened(each),
     ),
     endsBy: known?.endsBy ?? null,
+    ownEndsBy: null,
     begunAt: run.clock.monotonic(),
   };
 }

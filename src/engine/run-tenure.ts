@@ -172,7 +172,9 @@ export class RunTenure {
     const record = await this.#store.getRun(runId);
     if (record === null) throw new Error(`Run ${runId} is gone.`);
     const result = await resultOf<O>(this.#store, record, resumed);
-    run.emit({ type: "run.finished", runId, result });
+    // Queued, and not let go of: whoever has this tenure goes on with the run, and tells of its end then.
+    if (result.status !== "queued" || this.#releasing.signal.aborted)
+      run.emit({ type: "run.finished", runId, result });
     return result;
   }
 

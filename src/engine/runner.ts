@@ -327,7 +327,10 @@ export class Runner<O = unknown> {
   ): Promise<RunResult<O>> {
     const claimedAt = readClock(this.#clock);
     const outcome = await store.claimRun(left.runId, this.#claimOptions(["queued"], {}, GOING_ON));
-    if (outcome.kind !== "claimed") return left;
+    if (outcome.kind !== "claimed") {
+      both(this.#options.onEvent, caller)({ type: "run.finished", runId: left.runId, result: left });
+      return left;
+    }
     const result = await this.#execute(store, goingOn(outcome, claimedAt), going, caller);
     return { ...result, resumed: left.resumed };
   }

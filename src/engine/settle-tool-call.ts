@@ -11,6 +11,8 @@ import type { NewCheckpoint } from "../store/store.ts";
 import { beforeSideEffect } from "./checkpoint-cursor.ts";
 import { assertInTime } from "./deadline.ts";
 import { asksAbout, asksAboutFailures } from "./escalation.ts";
+import { type LastTry, mayLandFor } from "./landing.ts";
+import { readClock } from "./lease-keeper.ts";
 import { askAbout, escalate } from "./person-question.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
@@ -19,7 +21,7 @@ import { failed, type ToolOutcome, unknownOutcome } from "./tool-outcome.ts";
 import { makeReceipt } from "./tool-receipt.ts";
 
 /** How far a call is when somebody begins to bring it to its end. */
-export type CallProgress = {
+export type CallProgress = LastTry & {
   /** Whether the ledger says `running` for a try of ours that is still to be dispatched. */
   readonly isBegun: boolean;
   /** The try that was made last; 0 where there was none. */
@@ -28,8 +30,6 @@ export type CallProgress = {
   readonly sentAt: number | null;
   /** Whether a try before may have happened. */
   readonly mayHaveHappened: boolean;
-  /** The wall time at which the last try has ended at the latest. */
-  readonly endsBy: number | null;
   /** Monotonic; from before the ledger was told. */
   readonly begunAt: number;
 };
@@ -38,7 +38,8 @@ export type CallProgress = {
 export function begunProgress(run: RunHandle, { timeoutMs }: PreparedTool, begunAt: number): CallProgress {
   const now = run.clock.now();
   const endsBy = now + timeoutMs;
-  return { isBegun: true, attempt: 1, sentAt: now, mayHaveHappened: false, endsBy, begunAt };
+  const ownEndsBy = run.clock.monotonic() + timeoutMs;
+  return { isBegun: true, attempt: 1, sentAt: now, mayHaveHappened: false, endsBy, ownEndsBy, begunAt };
 }
 
 export type CallEnd =
@@ -152,6 +153,7 @@ class CallWork {
       sentAt: sentAt ?? now,
       mayHaveHappened,
       endsBy: now + tool.timeoutMs,
+      ownEndsBy: this.#run.clock.monotonic() + tool.timeoutMs,
       begunAt,
     };
   }
@@ -266,8 +268,8 @@ class CallWork {
     const { tool } = this.#call;
     const run = this.#run;
     for (let tries = 1; ; tries++) {
-      const { attempt, endsBy } = this.#progress;
-      const askedAt = run.clock.now();
+      const { attempt } = this.#progress;
+      const asked = readClock(run.clock);
       const answer = await lookUp(run, this.#call, attempt);
       const toolCallId = callId(run, this.#call);
       run.emit({
@@ -286,8 +288,8 @@ class CallWork {
       }
       const why = problem ?? this.#lastFailure?.message ?? null;
       // What was absent when it was asked for may have landed before the answer came.
-      const landsBy = (endsBy ?? askedAt) + tool.landsWithinMs;
-      const decision = decideReconciled(answer.status, askedAt < landsBy, tool);
+      const mayLand = mayLandFor(this.#progress, asked, tool.landsWithinMs) > 0;
+      const decision = decideReconciled(answer.status, mayLand, tool);
       switch (decision.kind) {
         case "adopt":
           if (answer.status !== "done") throw new Error("Only what was found is adopted.");
@@ -295,7 +297,7 @@ class CallWork {
         case "retry":
           return this.#afterAbsence();
         case "wait":
-          await this.#waitUntil(landsBy);
+          await this.#waitUntilLanded();
           tries = 0;
           continue;
         case "ask":
@@ -318,12 +320,13 @@ class CallWork {
   }
 
   /** It is not there so far. The old attempt may still land, and this one must not land beside it. */
-  async #waitUntil(landsBy: number): Promise<void> {
+  async #waitUntilLanded(): Promise<void> {
     const { clock, runId, signal } = this.#run;
     const toolCallId = callId(this.#run, this.#call);
-    const { name } = this.#call.tool;
-    this.#run.emit({ type: "tool.waiting", runId, toolCallId, tool: name, until: landsBy });
-    await clock.sleep(landsBy - clock.now(), signal);
+    const { name, landsWithinMs } = this.#call.tool;
+    const left = Math.max(0, mayLandFor(this.#progress, readClock(clock), landsWithinMs));
+    this.#run.emit({ type: "tool.waiting", runId, toolCallId, tool: name, until: clock.now() + left });
+    await clock.sleep(left, signal);
     signal.throwIfAborted();
   }
 
@@ -350,7 +353,8 @@ class CallWork {
       hasEnded,
     });
     reach(this.#run, "tool:try-ended", stepPath, turnIndex);
-    if (hasEnded) this.#progress = { ...this.#progress, endsBy: this.#run.clock.now() };
+    const { clock } = this.#run;
+    if (hasEnded) this.#progress = { ...this.#progress, endsBy: clock.now(), ownEndsBy: clock.monotonic() };
   }
 
   async #pause(failure: FailedTry): Promise<void> {

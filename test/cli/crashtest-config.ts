@@ -69,6 +69,14 @@ const office = Pipeline.of(
 const moody = Pipeline.of("moody", Step.run("look", (_: unknown, ctx) =>
   ctx.call(note, { text: existsSync(join(here, "changed")) ? "other" : "same" })));
 
+const lookUp = tool({
+  description: "Look.",
+  inputSchema: z.object({}),
+  effect: "read_only",
+  execute: () => "seen",
+});
+const reader = agent({ name: "reader", model: script, tools: { look_up: lookUp } });
+
 const served = agent({
   name: "served",
   model: script,
@@ -77,7 +85,7 @@ const served = agent({
 
 const input = "Ann";
 export default defineConfig({
-  pipelines: { forgetful, careful, careless, office, moody, served },
+  pipelines: { forgetful, careful, careless, office, moody, reader, served },
   crashtests: CRASHTESTS,
 });
 `;

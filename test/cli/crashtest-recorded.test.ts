@@ -116,6 +116,15 @@ describe("a test with nothing to go by", () => {
     expect(other.stderr).toContain("There is nothing to go by: no run of forgetful has succeeded");
   });
 
+  it("is told that there is no database where a run was named, whatever the configuration has", async () => {
+    const folder = new CliFolder(configWith("{ careful: { input, model: script } }"));
+    const { exitCode, stderr } = await pawl(["crashtest", "careful", "--run", "nope"], { cwd: folder.path });
+    expect(stderr).toMatch(
+      /^error: There is no run nope, for there is no database at \S+pawl\.db yet: name another store with --store, or leave out --run\.\n$/,
+    );
+    expect(exitCode).toBe(2);
+  });
+
   it("is told why a run that was named cannot be gone by", async () => {
     const folder = workFolder();
     await runOnce(folder, "forgetful", "f-1");

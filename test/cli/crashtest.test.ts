@@ -15,6 +15,7 @@ const ALL_REAL = `{
 
 type Report = {
   readonly kept: boolean;
+  readonly unproven: string | null;
   readonly points: number;
   readonly counts: { readonly schedules: number };
   readonly violations: readonly {
@@ -92,6 +93,18 @@ describe("nothing that reaches the world", () => {
     );
   });
 
+  it("is run since a name was misspelt: neither a tool, nor a look at something", PATIENCE, async () => {
+    const misspelt = (name: string, asked: string) =>
+      `{ ${name}: { input, ${asked}, tools: { send_emial: () => 1, look_upp: () => 1 } } }`;
+    expect(await refused(misspelt("careful", answers), "careful")).toContain(
+      "crashtests.careful.tools has no send_email",
+    );
+    const looks = 'model: scriptedModel([{ toolCalls: [{ name: "look_up", input: {} }] }, { text: "." }])';
+    expect(await refused(misspelt("reader", looks), "reader")).toContain(
+      "There is no tool look_upp to stand in for: did you mean look_up?",
+    );
+  });
+
   it("is asked without a word: neither is the model", async () => {
     expect(await refused("{ careful: { input } }", "careful")).toContain(
       "crashtests.careful has no model, and the agents' own would be asked in every schedule",
@@ -114,6 +127,11 @@ describe("nothing that reaches the world", () => {
     [`{ careful: { input, ${answers}, invariants: { mine: true } } }`, "invariants.mine is no promise"],
     [`{ careful: { ${answers} } }`, "give crashtests.careful.input, or --input TEXT"],
     ["{ careful: { modle: 1 } }", 'crashtests.careful has "modle": it takes input, model, tools'],
+    [
+      `{ careful: { input, ${answers}, tools: { send_email: { reconcile: () => ({ status: "absent" }) } } } }`,
+      'tools.send_email has a reconcile and no execute, so the tool itself would run in every schedule: add an execute, or give "real" in its place',
+    ],
+    [`{ careful: { input, ${answers}, mayFail: "yes" } }`, 'careful.mayFail is "yes": it takes true'],
   ])("is done with %s", async (crashtests, sentence) => {
     expect(await refused(crashtests, "careful")).toContain(sentence);
   });
@@ -134,16 +152,51 @@ describe("the flags", () => {
     expect(stderr).toContain(sentence);
     expect(exitCode).toBe(2);
   });
+});
 
-  it("name a schedule whose point is not there, which is said", PATIENCE, async () => {
-    const folder = new CliFolder(configWith(ALL_REAL));
-    const { exitCode, stdout } = await pawl(
-      ["crashtest", "careful", "--schedule", "crash before tool.send_email 9"],
-      { cwd: folder.path, columns: 120 },
-    );
-    expect(stdout).toContain("In 1 schedule a point was not reached");
-    expect(exitCode).toBe(0);
+describe("a test that puts nothing to the test", () => {
+  const failing = (rest: string) =>
+    configWith(`{ careful: { input, model: scriptedModel([]), tools: { send_email: "real" }, ${rest} } }`);
+
+  it.each([
+    ["of a run that fails by itself", failing(""), ["--mode", "crash"]],
+    ["at a point that is not there", configWith(ALL_REAL), ["--schedule", "crash before tool.send_email 9"]],
+  ])("%s ends with 1 and says why, to people and to programs", PATIENCE, async (_, config, flags) => {
+    const { path: cwd } = new CliFolder(config);
+    const { exitCode, document } = await pawlJson<Report>(["crashtest", "careful", ...flags], { cwd });
+    expect({ exitCode, ...document }).toMatchObject({ exitCode: 1, kept: false, violations: [] });
+    expect(document.unproven).toMatch(/^[A-Z].*\.$/);
+    const told = await pawl(["crashtest", "careful", ...flags], { cwd, columns: 400 });
+    expect(told.exitCode).toBe(1);
+    expect(told.stdout).toContain(document.unproven);
+    expect(told.stdout).not.toContain("every promise kept");
   });
+
+  it("is one after all where the run is meant to fail", PATIENCE, async () => {
+    const { path: cwd } = new CliFolder(failing("mayFail: true"));
+    const { exitCode, document } = await pawlJson<Report>(["crashtest", "careful", "--mode", "crash"], {
+      cwd,
+    });
+    expect({ exitCode, ...document }).toMatchObject({ exitCode: 0, kept: true, unproven: null });
+    expect(document.counts.schedules).toBeGreaterThan(1);
+  });
+});
+
+it("the code of steps is named before any of it runs", PATIENCE, async () => {
+  const folder = new CliFolder(configWith('{ moody: { tools: { note: "real" } } }'));
+  const recording = recordingContext({ cwd: folder.path });
+  const { context } = recording;
+  const seen: string[] = [];
+  const stderr: typeof context.stderr = {
+    ...context.stderr,
+    write: (text) => {
+      seen.push(...folder.log, text);
+    },
+  };
+  const args = ["crashtest", "moody", "--schedule", "crash before tool.note 1"];
+  expect(await runCommandLine(args, { ...context, stderr })).toBe(0);
+  expect(seen).toEqual(["The code of steps runs for real, in every schedule: look.\n"]);
+  expect(folder.log.length).toBeGreaterThan(0);
 });
 
 it("a test counts on a terminal while it works, and ends when it is interrupted", PATIENCE, async () => {

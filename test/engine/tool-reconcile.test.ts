@@ -99,6 +99,17 @@ describe("a call that threw", () => {
     ]);
   });
 
+  it("and is not there does not land sooner because somebody sets the clock forward", async () => {
+    const jump = () => {
+      mail.clock.setWall(mail.clock.now() + 60 * MINUTE);
+      return said("absent");
+    };
+    const mail = await mailer({ answers: [jump, said("absent")] });
+    await mail.runner.run("Go", { runId: "r-1" });
+    expect(mail.order).toEqual(["send 1", "look", "look", "send 2"]);
+    expect(mail.clock.slept[0]).toBe(MINUTE);
+  });
+
   it("and landed while it was waited for is adopted", async () => {
     const { runner, store, order } = await mailer({ answers: [said("absent"), found("late mail")] });
     await runner.run("Go", { runId: "r-1" });

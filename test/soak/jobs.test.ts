@@ -6,14 +6,14 @@ import { writeJobFile } from "../../src/demo/demo.ts";
 import { openOutside } from "../../src/demo/outside.ts";
 import { killJob, randomKills } from "../crash/jobs-killed.ts";
 import { ENVIRONMENT } from "../demo/demo-fixture.ts";
+import { SOAK_SEED } from "./soak-options.ts";
 
 const RUNS = 50;
-const FIRST_SEED = Number(process.env.PAWL_SOAK_SEED ?? Math.floor(Math.random() * 1_000_000));
 
 test(`${RUNS} jobs that are killed at random times and places do everything once`, async () => {
-  console.log(`PAWL_SOAK_SEED=${FIRST_SEED}`);
+  console.log(`PAWL_SOAK_SEED=${SOAK_SEED}`);
   let kills = 0;
-  for (let seed = FIRST_SEED; seed < FIRST_SEED + RUNS; seed++) {
+  for (let seed = SOAK_SEED; seed < SOAK_SEED + RUNS; seed++) {
     const folder = mkdtempSync(join(tmpdir(), "pawl-soak-"));
     const outside = await openOutside();
     try {

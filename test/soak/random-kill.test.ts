@@ -1,12 +1,11 @@
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { seededRandom } from "../../src/testing/explorer/seeded-random.ts";
 import { asResult, CrashFolder } from "../crash/crash-folder.ts";
 import { ALL_TOOLS, MARATHON_TURNS } from "../crash/scenarios.ts";
 import type { Act, ReportedResult, Variant } from "../crash/worker-order.ts";
-
-/** How long each of the tests goes on starting new runs. */
-const MINUTES = Number(process.env.PAWL_SOAK_MINUTES ?? "1.5");
+import { SOAK_MINUTES, SOAK_SEED } from "./soak-options.ts";
 
 /**
  * A process starts in some 200 ms and does a turn in some 30: it is killed before it begins, somewhere in the middle,
@@ -21,10 +20,10 @@ const TURNS = Array.from({ length: MARATHON_TURNS }, (_, i) => i + 1);
 type Fate = { readonly result: ReportedResult; readonly kills: number };
 
 /** Starts workers one after the other and kills each after a random time, until one comes to the end. */
-async function lane(folder: CrashFolder, lanes: number): Promise<Fate> {
+async function lane(folder: CrashFolder, lanes: number, random: () => number): Promise<Fate> {
   for (let kills = 0; ; ) {
     const worker = folder.start({ scenario: "marathon", act: RUN, variant: VARIANT });
-    const timer = sleep(Math.random() * LONGEST_LIFE_MS * lanes).then(() => worker.kill("SIGKILL"));
+    const timer = sleep(random() * LONGEST_LIFE_MS * lanes).then(() => worker.kill("SIGKILL"));
     const end = await worker.end;
     await timer;
     if (end.kind !== "killed") return { result: asResult(end), kills };
@@ -36,11 +35,16 @@ test.for([
   { lanes: 1, who: "one process at a time" },
   { lanes: 3, who: "three that want it at the same time" },
 ])("thirty turns come to their end however often they are killed ($who)", async ({ lanes }) => {
+  console.log(`PAWL_SOAK_SEED=${SOAK_SEED}`);
   let [runs, kills] = [0, 0];
-  for (const end = Date.now() + MINUTES * 60_000; Date.now() < end; runs++) {
+  for (const end = Date.now() + SOAK_MINUTES * 60_000; Date.now() < end; runs++) {
     const folder = CrashFolder.make();
     try {
-      const fates = await Promise.all(Array.from({ length: lanes }, () => lane(folder, lanes)));
+      // Each lane has its own numbers, so that they do not depend on which of them is faster.
+      const seed = SOAK_SEED + runs * lanes;
+      const fates = await Promise.all(
+        Array.from({ length: lanes }, (_, i) => lane(folder, lanes, seededRandom(seed + i))),
+      );
       const killed = fates.reduce((sum, fate) => sum + fate.kills, 0);
       for (const { result } of fates) expect(result.status).toBe("succeeded");
       await assertMarathon(folder, killed);

@@ -9,7 +9,7 @@ import type { SeenCall, WitnessLine } from "./witness.ts";
 export function adviceFor({ invariant, problems, evidence }: Violation, isOwn: boolean): readonly string[] {
   const named = problems.flatMap(({ tool }) => (tool === undefined ? [] : [tool]));
   const tools = new Set(named.length > 0 || !isOwn ? named : repeatedTools(evidence));
-  const isAboutEffects = isOwn || invariant.startsWith("effects-");
+  const isAboutEffects = isOwn || invariant.includes("effects-");
   const mends = isAboutEffects ? [...tools].flatMap((tool) => mend(tool, evidence)) : [];
   if (mends.length > 0) return mends;
   return isOwn ? ownAdvice(evidence.scenario) : PAWLS_OWN;

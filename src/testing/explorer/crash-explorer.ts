@@ -4,48 +4,21 @@ import { join } from "node:path";
 import { openStore } from "../../store/open-store.ts";
 import { CrashReport, type ReportCounts, type Violation } from "./crash-report.ts";
 import type { Evidence } from "./evidence.ts";
+import {
+  assertExplorable,
+  assertNamesFit,
+  type CrashExplorerOptions,
+  type ExplorerMode,
+} from "./explorer-options.ts";
 import type { OwnInvariant } from "./invariant.ts";
 import { INVARIANTS } from "./invariants/index.ts";
 import { judge } from "./judge.ts";
 import { type Laboratory, perform } from "./perform.ts";
-import { type Point, pointText } from "./point.ts";
-import type { Scenario } from "./scenario.ts";
-import { type Schedule, sizeOf, UNDISTURBED } from "./schedule.ts";
+import { isSamePoint, type Point, pointText } from "./point.ts";
+import { parseSchedule, type Schedule, sizeOf, UNDISTURBED } from "./schedule.ts";
 import { sample, seededRandom } from "./seeded-random.ts";
 
-/** How processes are disturbed: `crash` at every point, `twice` also in the recovery, `pause`d past their lease, or at `random`. */
-export type ExplorerMode = "crash" | "twice" | "pause" | "random";
-
-export type CrashExplorerOptions = Scenario & {
-  /** Promises of your own, beside those of Pawl; `false` for one of Pawl's leaves it out. */
-  readonly invariants?: { readonly [name: string]: OwnInvariant | false };
-  /** `["crash", "pause"]` unless said. */
-  readonly modes?: readonly ExplorerMode[];
-  /** How many pairs of crashes are tried, by chance; 100 unless said. */
-  readonly pairs?: number | "all";
-  /** At how many of the points a process is paused, by chance; at all of them unless said. */
-  readonly pauses?: number;
-  /** How many places to wake at are tried for each process that was paused, beside the end; 1 unless said. */
-  readonly wakes?: number;
-  /** How many random courses are tried; 50 unless said. */
-  readonly courses?: number;
-  /** What chance is made from; the same number, the same course. 1 unless said. */
-  readonly seed?: number;
-  /** Where the databases are made, and removed again; the system's folder for temporary files unless said. */
-  readonly folder?: string;
-  /** Only this one, as a report named it. */
-  readonly schedule?: Schedule;
-  /** Told after each schedule. */
-  readonly onProgress?: (progress: ExplorerProgress) => void;
-};
-
-export type ExplorerProgress = {
-  readonly mode: ExplorerMode;
-  readonly schedules: number;
-  /** Of this mode, as far as it is known. */
-  readonly left: number;
-  readonly violations: number;
-};
+export type { CrashExplorerOptions, ExplorerMode, ExplorerProgress } from "./explorer-options.ts";
 
 /**
  * Runs an agent once to find every place where its process could die; then once for each place, with a crash there and a
@@ -57,6 +30,7 @@ export type ExplorerProgress = {
  * report.assertKept();
  */
 export async function crashExplorer(options: CrashExplorerOptions): Promise<CrashReport> {
+  assertExplorable(options);
   const folder = mkdtempSync(join(options.folder ?? tmpdir(), "pawl-explorer-"));
   try {
     const template = join(folder, "empty.db");
@@ -90,9 +64,11 @@ class Exploration {
   }
 
   async explore(): Promise<CrashReport> {
-    const { schedule, modes = ["crash", "pause"] } = this.#options;
+    const { schedule: given, modes = ["crash", "pause"] } = this.#options;
+    const schedule = typeof given === "string" ? parseSchedule(given) : given;
     const undisturbed = await this.#try("crash", UNDISTURBED, 0);
     this.#undisturbed = undisturbed;
+    assertNamesFit(this.#options, undisturbed);
     const points = undisturbed.lives[0]?.reached ?? [];
     for (const point of points) this.#counts.points[pointText({ ...point, nth: 1 })] ??= 0;
     if (schedule !== undefined) await this.#try(modeOf(schedule), schedule, 0);
@@ -170,9 +146,9 @@ class Exploration {
     counts.schedules += 1;
     counts.byMode[mode] = (counts.byMode[mode] ?? 0) + 1;
     const { schedule } = evidence;
+    if (isMissed(evidence)) counts.missed += 1;
     if (schedule.kind === "crash") {
       counts.disturbances += evidence.moments.length;
-      if (evidence.moments.length < schedule.at.length) counts.missed += 1;
       for (const point of schedule.at.slice(0, evidence.moments.length)) {
         const name = pointText({ ...point, nth: 1 });
         counts.points[name] = (counts.points[name] ?? 0) + 1;
@@ -187,6 +163,16 @@ class Exploration {
           counts.askedAbout[tool] = (counts.askedAbout[tool] ?? 0) + 1;
       }
   }
+}
+
+/** Whether a process never came to the point that something was to be done at. */
+function isMissed({ schedule, moments, lives }: Evidence): boolean {
+  if (schedule.kind === "crash") return moments.length < schedule.at.length;
+  if (schedule.kind === "random") return false;
+  const [, second] = lives;
+  const { wake } = schedule;
+  if (second === undefined) return true;
+  return wake !== null && !second.reached.some((point) => isSamePoint(point, wake));
 }
 
 function modeOf(schedule: Schedule): ExplorerMode {

@@ -1,5 +1,6 @@
 import { counted } from "../../export/figures.ts";
 import { adviceFor, recoveryAdvice } from "./advice.ts";
+import type { Evidence } from "./evidence.ts";
 import type { ExplorationResult, ReportCounts, Violation } from "./exploration-result.ts";
 import { INVARIANTS } from "./invariants/index.ts";
 import { scheduleText } from "./schedule.ts";
@@ -17,7 +18,7 @@ export function reportLines(report: ExplorationResult): readonly ReportLine[] {
   return [
     line(0, headline(report), report.violations.length > 0 ? "broken" : "title"),
     line(0, `points: ${pointsByCall(report)}`, "quiet"),
-    ...undisturbedLines(report),
+    ...unprovenLines(report),
     ...missedLines(report.counts),
     ...report.violations.flatMap((violation, index) =>
       violationLines(violation, report.violations.slice(0, index)),
@@ -36,7 +37,8 @@ function line(indent: number, text: string, tone: ReportLine["tone"] = "plain"):
 
 const BLANK = line(0, "");
 
-function headline({ points, counts, violations }: ExplorationResult): string {
+function headline(report: ExplorationResult): string {
+  const { points, counts, violations } = report;
   const { byMode, schedules } = counts;
   // The first schedule is the one in which nothing happens.
   const done: ReportCounts["byMode"] = { ...byMode, crash: (byMode.crash ?? 0) - 1 };
@@ -45,7 +47,11 @@ function headline({ points, counts, violations }: ExplorationResult): string {
     return times === 0 ? [] : [counted(times, one, many)];
   });
   const kept =
-    violations.length === 0 ? "every promise kept" : `${counted(violations.length, "promise")} BROKEN`;
+    violations.length === 0
+      ? whyUnproven(report) === null
+        ? "every promise kept"
+        : "NOT TESTED"
+      : `${counted(violations.length, "promise")} BROKEN`;
   return `${counted(points.length, "point")}, ${counted(schedules, "schedule")} (${["1 undisturbed", ...parts].join(", ")}): ${kept}`;
 }
 
@@ -61,16 +67,32 @@ function pointsByCall({ points }: ExplorationResult): string {
   return [...byCall].map(([call, all]) => `${call} ${all.length}`).join(", ");
 }
 
-/** A run that fails by itself shows little about crashes. */
-function undisturbedLines({ undisturbed }: ExplorationResult): readonly ReportLine[] {
-  const end = undisturbed.lives[0]?.end;
-  const [account] = undisturbed.accounts;
-  if (end?.kind === "returned" && (account === undefined || account.run.status === "succeeded")) return [];
-  const why = end?.kind === "threw" ? `${end.name}: ${end.message}` : (account?.run.error?.message ?? "");
-  const how = end?.kind === "threw" ? "failed" : (account?.run.status ?? end?.kind ?? "nothing");
-  return [
-    line(0, `Undisturbed, the run came to: ${how}${why === "" ? "" : ` (${why})`}. Is that what you meant?`),
-  ];
+/** A run that fails by itself, or that nothing was done to, shows nothing about crashes. */
+export function whyUnproven({ scenario, undisturbed, points, counts }: ExplorationResult): string | null {
+  if (points.length === 0) return "The run came to no point at which it could have died: nothing was tested.";
+  const how = scenario.mayFail === true ? null : failureOf(undisturbed);
+  if (how !== null)
+    return `Undisturbed, the run came to: ${how}. A run that does not succeed by itself tests little: mend it, or say \`mayFail: true\` if it is meant to.`;
+  const tried = counts.schedules - 1;
+  if (tried > 0 && tried === counts.missed)
+    return "No process came to the point that was named: nothing was tested.";
+  return null;
+}
+
+function failureOf({ lives, accounts }: Evidence): string | null {
+  const end = lives[0]?.end;
+  if (end?.kind === "threw") return `failed (${end.name}: ${end.message})`;
+  const unfinished = accounts.find(({ run }) => run.status !== "succeeded");
+  if (unfinished !== undefined) {
+    const { status, error } = unfinished.run;
+    return error === null ? status : `${status} (${error.message})`;
+  }
+  return end?.kind === "returned" ? null : (end?.kind ?? "nothing");
+}
+
+function unprovenLines(report: ExplorationResult): readonly ReportLine[] {
+  const why = whyUnproven(report);
+  return why === null ? [] : [line(0, why, "broken")];
 }
 
 function missedLines({ missed }: ReportCounts): readonly ReportLine[] {
@@ -152,9 +174,11 @@ function askedLines({ counts, scenario }: ExplorationResult): readonly ReportLin
 /** The same for programs. */
 export function reportDocument(report: ExplorationResult) {
   const { points, counts, violations, scenario } = report;
+  const unproven = whyUnproven(report);
   return {
     pipeline: scenario.name ?? scenario.pipeline.name,
-    kept: violations.length === 0,
+    kept: violations.length === 0 && unproven === null,
+    unproven,
     points: points.length,
     pointsByCall: Object.fromEntries(
       [...Map.groupBy(points, ({ call }) => call)].map(([call, all]) => [call, all.length]),

@@ -1,4 +1,4 @@
-import { plainText, reportDocument, reportLines } from "./crash-report-text.ts";
+import { plainText, reportDocument, reportLines, whyUnproven } from "./crash-report-text.ts";
 import type { Evidence } from "./evidence.ts";
 import type { ExplorationResult, ReportCounts, Violation } from "./exploration-result.ts";
 import type { Point } from "./point.ts";
@@ -29,9 +29,14 @@ export class CrashReport implements ExplorationResult {
     return this.undisturbed.lives[0]?.reached ?? [];
   }
 
-  /** Throws, with the whole report, where a promise was broken. */
+  /** Why nothing was put to the test, in a sentence; null where something was. */
+  get unproven(): string | null {
+    return whyUnproven(this);
+  }
+
+  /** Throws, with the whole report, where a promise was broken, or nothing was put to the test. */
   assertKept(): void {
-    if (this.violations.length > 0) throw new Error(this.toString());
+    if (this.violations.length > 0 || this.unproven !== null) throw new Error(this.toString());
   }
 
   toString(): string {

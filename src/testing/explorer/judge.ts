@@ -1,3 +1,4 @@
+import { ConfigurationError } from "../../core/errors.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Invariant, OwnInvariant, Problem } from "./invariant.ts";
 
@@ -20,9 +21,24 @@ export async function judge(
     if (finding.problems.length > 0) broken.push({ invariant: name, problems: finding.problems });
   }
   for (const [name, check] of Object.entries(own)) {
-    const what = await check(evidence);
+    const what = await wordOf(name, check, evidence);
     looked[name] = 1;
-    if (typeof what === "string") broken.push({ invariant: name, problems: [{ what }] });
+    if (what !== null) broken.push({ invariant: name, problems: [{ what }] });
   }
   return { broken, looked };
+}
+
+/** An assertion that fails says what is wrong as well as a sentence does. */
+async function wordOf(name: string, check: OwnInvariant, evidence: Evidence): Promise<string | null> {
+  let word: unknown;
+  try {
+    word = await check(evidence);
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  if (word === null || word === undefined) return null;
+  if (typeof word === "string") return word;
+  throw new ConfigurationError(
+    `The invariant ${name} gave ${JSON.stringify(word)}: let it return what is wrong as a sentence, or nothing.`,
+  );
 }

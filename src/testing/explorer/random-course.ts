@@ -3,7 +3,7 @@ import type { ModelCallPlace } from "../../engine/outside.ts";
 import { type Course, lifeRecord, type RunAccount, readAccounts } from "./evidence.ts";
 import { type Gate, type Life, NO_GATE } from "./life.ts";
 import type { ModelFault } from "./model-fault.ts";
-import { type Point, pointText } from "./point.ts";
+import { isSamePoint, type Point, pointText } from "./point.ts";
 import { pick } from "./seeded-random.ts";
 import type { LifeEnd, World } from "./world.ts";
 
@@ -28,8 +28,9 @@ type Worker = {
 
 type Standing = { readonly point: Point; readonly since: number; readonly go: () => void };
 
-/** How often each kind of thing is done, beside letting somebody go on; each course has its own, so that some are wild in one way only. */
+/** How often each kind of thing is done. Each course has its own, so that some are wild in one way only. */
 type Mood = {
+  /** How many processes there are at the same time, at most. */
   readonly atOnce: number;
   readonly crash: number;
   readonly start: number;
@@ -52,6 +53,8 @@ class RandomCourse {
   #hasHeldUp = false;
   /** How far the clock on the wall is from where it would be. */
   #wallOffset = 0;
+  /** When it was set forth, by how much time has really gone by. */
+  #setForthAt = Number.NEGATIVE_INFINITY;
   #isCalm = false;
 
   constructor(world: World, random: () => number) {
@@ -61,7 +64,7 @@ class RandomCourse {
     this.#mood = {
       atOnce: 2 + Math.floor(random() * 3),
       crash: sometimes(0.06),
-      start: 0.02 + random() * 0.1,
+      start: 0.02 + random() * 0.08,
       pause: sometimes(0.08),
       wake: 0.005 + random() ** 2 * 0.2,
       time: sometimes(0.2),
@@ -73,10 +76,12 @@ class RandomCourse {
   async perform(): Promise<Course> {
     const world = this.#world;
     world.faults = (life, place) => this.#faultOf(life, place);
-    const picks = FEWEST_PICKS + Math.floor(this.#random() * (MOST_PICKS - FEWEST_PICKS));
+    const picks = FEWEST_PICKS + Math.floor(this.#random() ** 2 * (MOST_PICKS - FEWEST_PICKS));
     await this.#start();
     for (let i = 0; i < picks && this.#living().length > 0; i++) await this.#disturb();
     await this.#calmDown();
+    // Whoever ended without letting go of the run has it until its lease is over, by a clock that may have been set back.
+    world.time.pass((1 + 2 * FURTHEST_LEASES) * world.leaseMs);
     const last = await world.live(NO_GATE);
     await world.leave(last.life);
     const lives = this.#workers.map(({ life, end }) => lifeRecord(life, end ?? { kind: "stuck" }));
@@ -96,14 +101,14 @@ class RandomCourse {
     const mayTimePass = !awake.some(isAboutToSend);
     const choices: readonly (readonly [weight: number, act: () => Promise<void> | void])[] = [
       [busy.length > 0 ? 1 : 0, () => this.#letGo(pick(this.#random, busy))],
-      [ready.length > busy.length ? 0.2 : 0, () => this.#letGo(pick(this.#random, ready))],
-      [crash, () => this.#crash(pick(this.#random, living))],
-      [living.length < atOnce ? start : 0, () => this.#start()],
-      [awake.length > 0 ? pause : 0, () => this.#pause(pick(this.#random, awake))],
+      [ready.length > busy.length ? 0.05 : 0, () => this.#letGo(pick(this.#random, ready))],
+      [crash, () => this.#crash(this.#pickAmong(busy, living))],
+      [living.length < atOnce && !this.#isOver() ? start : 0, () => this.#start()],
+      [awake.length > 0 ? pause : 0, () => this.#pause(this.#pickAmong(busy, awake))],
       [stopped.length > 0 ? wake : 0, () => pick(this.#random, stopped).life.wake()],
       [mayTimePass ? time : 0, () => this.#pass(awake)],
       [mayTimePass && busy.length === 0 ? 1 : 0, () => this.#waitForTime(stopped)],
-      [mayTimePass ? jump : 0, () => this.#jump()],
+      [mayTimePass ? jump : 0, () => this.#jump(awake)],
     ];
     await this.#choose(choices)();
     await this.#world.quiet();
@@ -118,6 +123,11 @@ class RandomCourse {
       if (left < 0) return act;
     }
     return pick(this.#random, possible)[1];
+  }
+
+  /** Mostly one of those who do something. */
+  #pickAmong(busy: readonly Worker[], all: readonly Worker[]): Worker {
+    return pick(this.#random, busy.length > 0 && this.#random() < 0.7 ? busy : all);
   }
 
   async #start(): Promise<void> {
@@ -154,11 +164,21 @@ class RandomCourse {
     worker.standing.clear();
     await this.#world.bury(worker.life);
     this.#moments.push(await readAccounts(this.#world.observer));
-    if (this.#living().length <= 1) await this.#start();
+    if (this.#living().length <= 1 && !this.#isOver()) await this.#start();
   }
 
+  /** Often for longer than its lease, with somebody there who takes the run meanwhile. */
   async #pause(worker: Worker): Promise<void> {
-    if (await this.#mayHoldUp([worker])) worker.life.pause();
+    if (!(await this.#mayHoldUp([worker]))) return;
+    const { life } = worker;
+    life.pause();
+    // What it was in the middle of goes on when it wakes, as what it stood before does.
+    life.pausedAt.push(...underWay(life));
+    if (this.#random() < 0.4) return;
+    const isAwake = (other: Worker) => other.life.state === "alive";
+    if (!this.#living().some(isAwake)) await this.#start();
+    const others = this.#living().filter(isAwake);
+    if (!others.some(isAtTools)) this.#world.time.pass(this.#world.leaseMs + 1);
   }
 
   async #pass(awake: readonly Worker[]): Promise<void> {
@@ -197,13 +217,20 @@ class RandomCourse {
     return Math.floor(this.#random() * pick(this.#random, [10, 1_000, leaseMs / 2, leaseMs * 1.5]));
   }
 
-  /** Somebody sets the clock, and others set it back: it is never far from where it was. */
-  #jump(): void {
+  /**
+   * Somebody sets the clock on the wall; it is never far from where it was. One that is set forth and soon back again, so
+   * that another process finds a lease to be over and its owner does not, is more than anybody promises for.
+   */
+  async #jump(awake: readonly Worker[]): Promise<void> {
+    if (awake.some(isAtTools) && !(await this.#canCallsBearIt())) return;
     const { leaseMs, time } = this.#world;
-    const furthest = leaseMs * 2;
-    const to = Math.floor((this.#random() * 2 - 1) * pick(this.#random, [1_000, leaseMs / 2, furthest]));
-    time.jump(to - this.#wallOffset);
-    this.#wallOffset = to;
+    const furthest = pick(this.#random, [1_000, leaseMs / 2, FURTHEST_LEASES * leaseMs]);
+    const offset = Math.floor((this.#random() * 2 - 1) * furthest);
+    const elapsed = time.now() - this.#wallOffset;
+    if (offset < this.#wallOffset && elapsed < this.#setForthAt + leaseMs) return;
+    if (offset > this.#wallOffset) this.#setForthAt = elapsed;
+    time.jump(offset - this.#wallOffset);
+    this.#wallOffset = offset;
   }
 
   /** At most once for each turn that a process asks for, since it gives up after a few tries. */
@@ -222,44 +249,47 @@ class RandomCourse {
   async #calmDown(): Promise<void> {
     this.#isCalm = true;
     const world = this.#world;
-    for (const { life, standing } of this.#living()) {
-      life.wake();
-      this.#release(standing, () => true);
-    }
-    let idleMs = 0;
-    for (;;) {
-      await world.quiet();
+    for (const { life } of this.#living()) life.wake();
+    this.#letAllGo(() => true);
+    for (let idle = 0; idle < STUCK_AFTER_LOOKS; ) {
+      const rest = await world.quiet();
       await this.#seeOff();
-      const living = this.#living();
-      if (living.length === 0) return;
+      if (this.#living().length === 0) return;
       const isDue = ({ since }: Standing) => world.time.now() - since >= POLL_AGAIN_MS;
-      if (living.map(({ standing }) => this.#release(standing, isDue)).some((count) => count > 0)) continue;
-      if (
-        world.goOn() ||
-        living.map(({ standing }) => this.#release(standing, () => true)).some((count) => count > 0)
-      ) {
-        idleMs = 0;
+      // Whoever has not answered for so long answers nobody: time goes on to where that is given up.
+      const goOn = () => (rest === "slow" ? world.time.goOn({ untilTimeouts: true }) : world.goOn());
+      if (this.#letAllGo(isDue) || goOn() || this.#letAllGo(() => true)) {
+        idle = 0;
         continue;
       }
+      // Somebody does what no port knows of.
       await sleep(1);
-      if (++idleMs > STUCK_AFTER_MS) break;
+      idle += rest === "slow" ? 20 : 1;
     }
     for (const { life } of this.#living()) await world.bury(life);
   }
 
-  #release(standing: Worker["standing"], which: (one: Standing) => boolean): number {
-    const chosen = [...standing].filter(([, one]) => which(one));
-    for (const [text, { go }] of chosen) {
-      standing.delete(text);
-      go();
-    }
-    return chosen.length;
+  /** False where there was nobody. */
+  #letAllGo(which: (one: Standing) => boolean): boolean {
+    let hasGone = false;
+    for (const { standing } of this.#living())
+      for (const [text, one] of [...standing].filter(([, there]) => which(there))) {
+        standing.delete(text);
+        one.go();
+        hasGone = true;
+      }
+    return hasGone;
   }
 
   /** Those who have done their work end, once nothing that they set in motion wants to go on. */
   async #seeOff(): Promise<void> {
     for (const { life, end, standing } of this.#workers)
       if (end !== null && life.state === "alive" && standing.size === 0) await this.#world.leave(life);
+  }
+
+  /** Somebody has come to the end: whoever starts now finds nothing to do. */
+  #isOver(): boolean {
+    return this.#workers.some(({ end }) => end?.kind === "returned");
   }
 
   #living(): readonly Worker[] {
@@ -273,9 +303,13 @@ const MOST_PICKS = 400;
 const FAULTS: readonly ModelFault[] = ["failed", "refused", "request-lost", "answer-lost", "silent"];
 
 /** Whoever waits for a run looks ten times a second. It is enough here that it looks now and then. */
-const POLL_AGAIN_MS = 10_000;
+const POLL_AGAIN_MS = 30_000;
 
-const STUCK_AFTER_MS = 10_000;
+/** How often it is looked whether somebody goes on who has nothing to wait for. */
+const STUCK_AFTER_LOOKS = 10_000;
+
+/** How far the clock on the wall is set, in leases. */
+const FURTHEST_LEASES = 2;
 
 /** As the runner has it, where nothing else is said. */
 const DEFAULT_RETRIES = 2;
@@ -293,6 +327,12 @@ function isAtTools({ life: { reached } }: Worker): boolean {
   const last = reached.findLast(({ call }) => call !== "clock.sleep" && call !== "store.renewLease");
   if (last === undefined) return false;
   return /^(tool|reconcile)\./.test(last.call) || TOOL_WORK.includes(last.call);
+}
+
+/** The beginnings of calls that have not come to their end. */
+function underWay({ reached }: Life): readonly Point[] {
+  const isEnded = (begun: Point) => reached.some((point) => isSamePoint(point, { ...begun, phase: "after" }));
+  return reached.filter((point) => point.phase === "before" && !isEnded(point));
 }
 
 function isAboutToSend({ standing }: Worker): boolean {

@@ -83,6 +83,8 @@ export type Scenario = {
   /** In place of what the tools of these names do; a tool that is not named runs as it is. */
   readonly tools?: { readonly [name: string]: ToolStandIn };
   readonly person?: PersonStandIn;
+  /** The run is meant to end in an error, or to be cancelled; else an exploration of one that does proves nothing. */
+  readonly mayFail?: true;
   readonly runner?: Omit<RunnerOptions, "store" | "clock" | "random" | "outside" | "probe">;
   readonly run?: Omit<RunOptions, "runId" | "wait" | "signal" | "release">;
   /**

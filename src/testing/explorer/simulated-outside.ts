@@ -85,13 +85,8 @@ export class SimulatedOutside implements Outside {
 
   reconcile(tool: PreparedTool, input: unknown, call: ToolCallContext): Promise<unknown> {
     return this.#life.through(`reconcile.${tool.name}`, async (nth) => {
-      const standIn = this.#world.scenario.tools?.[tool.name];
-      const stoodIn = typeof standIn === "object" ? standIn.reconcile : undefined;
-      const found = await (stoodIn?.(
-        input as never,
-        call,
-        this.#otherSide(() => undefined),
-      ) ?? tool.reconcile?.(input as never, call));
+      const other = this.#otherSide(() => undefined);
+      const found = await this.#lookUp(tool)(input as never, call, other);
       this.#world.witness.tell({
         kind: "looked",
         ...this.#seen(tool, input, call, nth),
@@ -108,6 +103,19 @@ export class SimulatedOutside implements Outside {
   #executor(tool: PreparedTool): ExecuteStandIn {
     const standIn = this.#world.scenario.tools?.[tool.name];
     return (typeof standIn === "object" ? standIn.execute : standIn) ?? tool.execute;
+  }
+
+  /** Whoever stands in for what a tool does stands in for its look-up: nobody real knows of what happened here. */
+  #lookUp(tool: PreparedTool): ExecuteStandIn {
+    const standIn = this.#world.scenario.tools?.[tool.name];
+    const stoodIn = typeof standIn === "object" ? standIn.reconcile : undefined;
+    if (stoodIn !== undefined) return stoodIn;
+    const isStoodIn = typeof standIn === "function" || standIn?.execute !== undefined;
+    if (!isStoodIn) return (input, call) => tool.reconcile?.(input, call);
+    return (_, { idempotencyKey }, outside) => {
+      const effect = outside.happened(idempotencyKey);
+      return effect === null ? { status: "absent" } : { status: "done", result: effect.result };
+    };
   }
 
   /** A side that knows keys takes each once, where it is told the key at all. */

@@ -70,6 +70,7 @@ export class World {
   readonly #open = new Map<Life, { readonly store: Store; readonly lock: string | null }>();
   readonly #random: () => number;
   #lives: number;
+  #patienceMs = SLOW_AFTER_MS;
 
   private constructor(scenario: Scenario, place: WorldPlace, time: SimulatedTime, observer: Store) {
     const { folder, random, livesBefore = 0 } = place;
@@ -109,32 +110,42 @@ export class World {
 
   /** Lets everybody work, and time go by when all are asleep, until this is settled. */
   async until<T>(awaited: Promise<T>): Promise<T | { readonly kind: "stuck" }> {
-    let settled: { readonly value: T } | null = null;
-    void awaited.then((value) => {
-      settled = { value };
-    });
+    const outcomes: PromiseSettledResult<T>[] = [];
+    void Promise.allSettled([awaited]).then(([outcome]) => outcomes.push(outcome));
+    const isOver = () => outcomes.length > 0;
     let idleMs = 0;
-    while (settled === null) {
-      if (await this.quiet(() => settled !== null)) {
-        if (this.goOn()) idleMs = 0;
-        else {
-          // Somebody does what no port knows of: code with a timer or a socket of its own.
-          await sleep(1);
-          if (++idleMs > STUCK_AFTER_MS) return { kind: "stuck" };
-        }
+    for (;;) {
+      const rest = await this.quiet(isOver);
+      const [outcome] = outcomes;
+      if (outcome?.status === "rejected") throw outcome.reason;
+      if (outcome !== undefined) return outcome.value;
+      // Whoever has not answered for so long answers nobody: time goes on to where that is given up.
+      const goesOn = rest === "slow" ? this.time.goOn({ untilTimeouts: true }) : this.goOn();
+      if (goesOn) {
+        idleMs = 0;
+        continue;
       }
+      // Somebody does what no port knows of: code with a timer or a socket of its own.
+      await sleep(1);
+      idleMs += rest === "slow" ? STILL_SLOW_AFTER_MS : 1;
+      if (idleMs > STUCK_AFTER_MS) return { kind: "stuck" };
     }
-    return (settled as { readonly value: T }).value;
   }
 
-  /** Waits until nobody is at work any more. False where something else was to be waited for, and has come. */
-  async quiet(orUntil: () => boolean = () => false): Promise<boolean> {
+  /** Waits until nobody is at work any more, or what was waited for has come. `slow`: somebody takes too long. */
+  async quiet(isOver: () => boolean = () => false): Promise<"quiet" | "slow"> {
+    const since = performance.now();
     for (let turns = 0; turns < QUIET_TURNS; turns++) {
       await new Promise((resolve) => setImmediate(resolve));
-      if (orUntil()) return false;
+      if (isOver()) return "quiet";
       if (this.#activity.underWay > 0 || isAtFiles()) turns = -1;
+      if (performance.now() - since <= this.#patienceMs) continue;
+      // Who has been waited for once is not waited for so long again.
+      this.#patienceMs = STILL_SLOW_AFTER_MS;
+      return "slow";
     }
-    return true;
+    this.#patienceMs = SLOW_AFTER_MS;
+    return "quiet";
   }
 
   /** Time goes on to where somebody wakes. */
@@ -148,7 +159,7 @@ export class World {
     const opened = this.#open.get(life);
     if (opened === undefined) return;
     this.#open.delete(life);
-    await Promise.race([life.allServed(), sleep(STUCK_AFTER_MS, undefined, { ref: false })]);
+    await Promise.race([life.allServed(), sleep(this.#patienceMs, undefined, { ref: false })]);
     await opened.store.close();
     if (opened.lock !== null) writeFileSync(opened.lock, "");
   }
@@ -170,7 +181,7 @@ export class World {
     const tools = this.#toolsOf(life, inner);
     const work = this.faults === null ? workUntilTheEnd : workInSpiteOfSilence;
     const act = this.scenario.act ?? ((given: ProcessTools) => work(this.scenario, given));
-    const end = act(tools).then(
+    const end = (async () => act(tools))().then(
       (value): LifeEnd => ({ kind: "returned", value }),
       (error: unknown): LifeEnd => threw(error),
     );
@@ -216,6 +227,11 @@ export class World {
 
 /** Turns of the event loop in which nobody does anything: what was set in motion has come to rest. */
 const QUIET_TURNS = 3;
+
+/** Longer than anything takes that answers at all. */
+const SLOW_AFTER_MS = 5_000;
+
+const STILL_SLOW_AFTER_MS = 20;
 
 const STUCK_AFTER_MS = 10_000;
 

@@ -16,18 +16,23 @@ export async function firstViolation(
   if (invariant === undefined) throw new Error(`There is no invariant ${breaks}.`);
   if (explored === undefined) throw new Error(`There is no scenario ${scenario}.`);
   let looked = 0;
+  let found: FirstViolation | null = null;
   const stopAtFirst = (evidence: Parameters<typeof invariant.judge>[0]) => {
     const finding = invariant.judge(evidence);
     looked += finding.looked;
-    if (finding.problems.length === 0) return null;
     const problems = finding.problems.map(({ what }) => what);
-    throw new Found({ schedule: evidence.schedule, problems });
+    if (problems.length > 0) found ??= { schedule: evidence.schedule, problems };
+    return null;
+  };
+  const onProgress = () => {
+    if (found !== null) throw new Found(found);
   };
   try {
     await crashExplorer({
       ...explored,
       ...LABORATORY,
       ...(schedule === undefined ? { modes: [mode] } : { schedule }),
+      onProgress,
       invariants: { ...Object.fromEntries(INVARIANTS.map(({ name }) => [name, false])), stopAtFirst },
     });
   } catch (error) {

@@ -100,6 +100,7 @@ export function budget(): Scenario {
 export function budgetReached(): Scenario {
   return {
     name: "budget-reached",
+    mayFail: true,
     pipeline: errandAgent(({ turn }) => asks(["charge", `order ${turn}`])),
     input: "Spend.",
     tools: OTHER_SIDES,

@@ -97,6 +97,7 @@ export function cancel(): Scenario {
 export function cancelledWaiting(): Scenario {
   return {
     name: "cancelled-waiting",
+    mayFail: true,
     pipeline: errandAgent([asks(["look_up", "a"], ["charge", "b"]), { text: "Charged." }], {
       ...ERRAND_TOOLS,
       charge: { ...charge, approval: true },

@@ -111,6 +111,7 @@ export function acceptDivergence(): Scenario {
 export function diverged(): Scenario {
   return {
     name: "diverged",
+    mayFail: true,
     pipeline: errandAgent(TWO_CHARGES),
     input: "Charge a and b.",
     tools: OTHER_SIDES,

@@ -10,9 +10,13 @@ export const runsAsApproved: Invariant = {
   name: "runs-as-approved",
   promise: "What a person has to approve runs only when one has, and with the arguments that were shown.",
   judge: (evidence) => {
+    const { pipeline, runner: { policy = {} } = {} } = evidence.scenario;
     const needing = new Set(
-      toolsOf(evidence.scenario.pipeline, {})
-        .filter(({ tool }) => tool.approval === true)
+      toolsOf(pipeline, policy)
+        .filter(
+          ({ tool, classification }) =>
+            tool.approval === true || policy.approve?.includes(classification.effect) === true,
+        )
         .map(({ name }) => name),
     );
     const waits = evidence.again.accounts.flatMap((account) => account.waits).filter(isApproval);

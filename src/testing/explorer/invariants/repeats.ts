@@ -2,7 +2,7 @@ import type { Evidence } from "../evidence.ts";
 import { FINE, type Invariant, lookAt, wrong } from "../invariant.ts";
 import type { Effect, SeenCall } from "../witness.ts";
 import { allLines, keyName } from "./places.ts";
-import { mayEndOtherwise } from "./same-end.ts";
+import { mayRunEndOtherwise } from "./same-end.ts";
 import { excusedEffects } from "./stopped-before-sending.ts";
 
 export const noMoreEffectsThanUndisturbed: Invariant = {
@@ -10,9 +10,10 @@ export const noMoreEffectsThanUndisturbed: Invariant = {
   promise: "However often a run is interrupted, no more happens outside than when nothing disturbs it.",
   judge: (evidence) => {
     const { undisturbed } = evidence;
-    if (undisturbed === null || mayEndOtherwise(evidence)) return { looked: 0, problems: [] };
+    if (undisturbed === null) return { looked: 0, problems: [] };
     const expected = Map.groupBy(effectsOf(undisturbed), whatHappened);
-    return lookAt(Map.groupBy(effectsOf(evidence), whatHappened), ([what, effects]) => {
+    const judged = effectsOf(evidence).filter(({ runId }) => !mayRunEndOtherwise(evidence, runId));
+    return lookAt(Map.groupBy(judged, whatHappened), ([what, effects]) => {
       const [was, is] = [expected.get(what)?.length ?? 0, effects.length];
       const tool = effects[0]?.tool ?? "";
       const keys = effects.map(({ key }) => keyName(key)).join(", ");

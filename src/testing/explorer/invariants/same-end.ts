@@ -139,11 +139,13 @@ function isSessionTold(a: RunAccount, b: RunAccount): boolean {
   return isDeepStrictEqual(eventsOf(a), eventsOf(b));
 }
 
-/** Whether a run may have stopped sooner than it would have undisturbed, for a reason that is nobody's mistake. */
-export function mayEndOtherwise({ accounts, undisturbed }: Evidence): boolean {
-  if (undisturbed === null) return false;
-  return accounts.some((is) => {
-    const was = accountOf(undisturbed.accounts, is.run.runId);
-    return was !== null && (isCutShort(was) || isCutByBudget(is) || wasAnsweredOtherwise(was, is));
-  });
+/** Whether some run may have stopped sooner than it would have undisturbed, for a reason that is nobody's mistake. */
+export function mayEndOtherwise(evidence: Evidence): boolean {
+  return evidence.accounts.some(({ run }) => mayRunEndOtherwise(evidence, run.runId));
+}
+
+export function mayRunEndOtherwise({ accounts, undisturbed }: Evidence, runId: string): boolean {
+  const [was, is] = [accountOf(undisturbed?.accounts ?? [], runId), accountOf(accounts, runId)];
+  if (was === null || is === null) return false;
+  return isCutShort(was) || isCutByBudget(is) || wasAnsweredOtherwise(was, is);
 }

@@ -15,10 +15,13 @@ export function excusedEffects(evidence: Evidence, lines: readonly WitnessLine[]
     if (life === undefined || line.isDropped) return false;
     return stoodBefore(life, line) || wasOvertaken(line, lines.slice(0, i));
   });
-  // Where it happened once, there is nothing to excuse.
+  // One of them is the one that was to happen: where all have an excuse, the first needs none.
   const real = lines.filter((line): line is Effect => line.kind === "effect" && !line.isDropped);
   return new Set(
-    excused.filter(({ key }) => real.some((other) => other.key === key && !excused.includes(other))),
+    excused.filter((effect) => {
+      const same = real.filter(({ key }) => key === effect.key);
+      return same[0] !== effect || same.some((other) => !excused.includes(other));
+    }),
   );
 }
 
