@@ -1,6 +1,6 @@
+import { seededRandom } from "../testing/explorer/seeded-random.ts";
 import type { Effect } from "./answer-hold.ts";
 import { PHASES, type Phase } from "./job-pipeline.ts";
-import { seededRandom } from "./seeded-random.ts";
 
 /** Where a process is killed. */
 export type Kill =

@@ -7,10 +7,10 @@ import { type Kill, killsOf } from "../../src/demo/kill-plan.ts";
 import type * as KilledJob from "../../src/demo/killed-job.ts";
 import { type Life, REPORT_FILES } from "../../src/demo/killed-job.ts";
 import type { Outside } from "../../src/demo/outside.ts";
-import { seededRandom } from "../../src/demo/seeded-random.ts";
 import { type Ledger, readLedger, tallyOf } from "../../src/demo/tally.ts";
 import { RUN_ID } from "../../src/demo/worker-order.ts";
 import { openStore } from "../../src/store/open-store.ts";
+import { seededRandom } from "../../src/testing/explorer/seeded-random.ts";
 
 const bundled = inject("crashWorker");
 

@@ -38,7 +38,7 @@ const SEEDS: readonly number[] = [
   443,
   600,
   681,
-  ...Array.from({ length: 60 }, (_, i) => i + 1),
+  ...Array.from({ length: 35 }, (_, i) => i + 1),
 ];
 
 const RUN = "r-1";

@@ -7,7 +7,7 @@ import { KilledChildren, makeLaboratory } from "./killed-children.ts";
 import { together } from "./killed-sample.ts";
 
 const SEED = 3;
-const FAULTS = 30;
+const FAULTS = 20;
 
 /** Each is first run once to count its calls; the command `node scripts/killed.ts --faults 200` has all of them. */
 const SOME = ["parallel-mixed", "blob", "approval", "planning", "loop", "artifacts-and-spec"];

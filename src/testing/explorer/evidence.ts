@@ -1,22 +1,7 @@
 import { type BlobReference, blobReferenceOf } from "../../core/blob-reference.ts";
 import type { Message } from "../../core/message.ts";
-import type {
-  ArtifactRecord,
-  AttemptRecord,
-  CheckpointRecord,
-  EventRecord,
-  LineageRecord,
-  ModelCallRecord,
-  RunRecord,
-  StepRecord,
-  Store,
-  StoredSlice,
-  ToolCallRecord,
-  ToolCallTry,
-  TurnRecord,
-  Verification,
-  WaitRecord,
-} from "../../store/store.ts";
+import { readRunAccount, type RunAccount as StoredAccount } from "../../export/run-account.ts";
+import type { Store, StoredSlice, Verification } from "../../store/store.ts";
 import type { Life } from "./life.ts";
 import type { Point } from "./point.ts";
 import type { Scenario } from "./scenario.ts";
@@ -24,24 +9,12 @@ import type { Schedule } from "./schedule.ts";
 import type { WitnessLine } from "./witness.ts";
 import type { FencedWrite, LifeEnd } from "./world.ts";
 
-/** All that the store has of one run. */
-export type RunAccount = {
-  readonly run: RunRecord;
-  readonly steps: readonly StepRecord[];
-  readonly turns: readonly TurnRecord[];
-  readonly calls: readonly ToolCallRecord[];
-  readonly tries: readonly ToolCallTry[];
-  readonly modelCalls: readonly ModelCallRecord[];
-  readonly waits: readonly WaitRecord[];
-  readonly events: readonly EventRecord[];
+/** All that the store has of one run, and whether it is whole. */
+export type RunAccount = StoredAccount & {
   readonly session: readonly StoredSlice[];
-  readonly checkpoints: readonly CheckpointRecord[];
-  readonly lineages: readonly LineageRecord[];
-  readonly attempts: readonly AttemptRecord[];
-  readonly artifacts: readonly ArtifactRecord[];
   /** The history of each granular step, by its path. */
   readonly histories: { readonly [path: string]: readonly Message[] };
-  /** The blobs that receipts and artifacts refer to, by their ids: what is there has this hash and size; null: nothing is. */
+  /** What is there of the blobs that receipts and artifacts refer to, by their ids: what its bytes are, or null. */
   readonly blobs: { readonly [blobId: string]: BlobReference | null };
   readonly verification: Verification;
 };
@@ -92,47 +65,28 @@ export type Evidence = {
 
 export async function readAccounts(store: Store): Promise<readonly RunAccount[]> {
   const runs = await store.listRuns();
-  const accounts = await Promise.all(runs.map((run) => readAccount(store, run)));
+  const accounts = await Promise.all(runs.map(({ runId }) => readAccount(store, runId)));
   return accounts.sort((a, b) => (a.run.runId < b.run.runId ? -1 : 1));
 }
 
-async function readAccount(store: Store, run: RunRecord): Promise<RunAccount> {
-  const { runId } = run;
-  const [steps, turns, calls, artifacts] = await Promise.all([
-    store.listSteps(runId),
-    store.listTurns(runId),
-    store.listToolCalls(runId),
-    store.listArtifacts(runId),
-  ]);
-  const paths = [...new Set(turns.map(({ stepPath }) => stepPath))];
+async function readAccount(store: Store, runId: string): Promise<RunAccount> {
+  const account = await readRunAccount(store, runId);
+  const paths = [...new Set(account.turns.map(({ stepPath }) => stepPath))];
   const histories = await Promise.all(
     paths.map(async (path) => [path, await store.readHistory(runId, path)] as const),
   );
   return {
-    run,
-    steps,
-    turns,
-    calls,
-    artifacts,
+    ...account,
     histories: Object.fromEntries(histories),
-    blobs: await readBlobs(store, runId, calls, artifacts),
-    tries: await store.listToolCallTries(runId),
-    modelCalls: await store.listModelCalls(runId),
-    waits: await store.listWaits(runId),
-    events: await store.listEvents(runId),
+    blobs: await readBlobs(store, account),
     session: await store.readSession(runId),
-    checkpoints: await store.listCheckpoints(runId),
-    lineages: await store.listLineages(runId),
-    attempts: await store.listAttempts(runId),
     verification: await store.verify(runId),
   };
 }
 
 async function readBlobs(
   store: Store,
-  runId: string,
-  calls: readonly ToolCallRecord[],
-  artifacts: readonly ArtifactRecord[],
+  { run: { runId }, calls, artifacts }: StoredAccount,
 ): Promise<RunAccount["blobs"]> {
   const ids = new Set([
     ...calls.flatMap(({ receipt }) => (receipt?.blob ? [receipt.blob.blobId] : [])),
