@@ -11,8 +11,6 @@ const isRoomy = existsSync(memory) && statfsSync(memory).bavail * statfsSync(mem
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: NOT_HERE,
     // Real processes, since tests kill their children and open real databases. Two of them, so that tests
     // which start more processes do not starve each other on a small machine.
     globalSetup: ["test/crash/bundle-worker.ts"],
@@ -30,8 +28,11 @@ export default defineConfig({
     hookTimeout: 30_000,
     projects: [
       // They load the same sources, and nothing of them is kept outside of what they make: loaded once, they save a minute.
-      { extends: true, test: { name: "shared", include: SHARED, isolate: false } },
-      { extends: true, test: { name: "apart", exclude: [...NOT_HERE, ...SHARED] } },
+      { extends: true, test: { name: "shared", include: SHARED, exclude: NOT_HERE, isolate: false } },
+      {
+        extends: true,
+        test: { name: "apart", include: ["test/**/*.test.ts"], exclude: [...NOT_HERE, ...SHARED] },
+      },
     ],
   },
 });
