@@ -121,7 +121,7 @@ describe("the budgets of the configuration", () => {
     folder.remove("broken");
     folder.write(
       "pawl.config.ts",
-      readFileSync(join(folder.path, "pawl.config.ts"), "utf8").replace("9", "8"),
+      readFileSync(join(folder.path, "pawl.config.ts"), "utf8").replace("maxSteps: 9", "maxSteps: 8"),
     );
     // A process of its own: a module that has changed is read once in each.
     const again = await folder.pawl("run", "fails", "--run-id", "f-1");
