@@ -13,11 +13,12 @@ import {
   type ExplorerMode,
 } from "../src/testing/explorer/crash-explorer.ts";
 import type { CrashReport } from "../src/testing/explorer/crash-report.ts";
+import { EXPLORER_MODES } from "../src/testing/explorer/explorer-options.ts";
 import { parseSchedule } from "../src/testing/explorer/schedule.ts";
 import { LABORATORY, lineOf } from "../test/explorer/laboratory.ts";
 import { SCENARIOS } from "../test/explorer/scenarios/index.ts";
 
-const MODES: readonly ExplorerMode[] = ["crash", "twice", "pause", "random"];
+const MODES = EXPLORER_MODES;
 const TABLE = /(<!-- crash table -->\n)[^]*?(<!-- \/crash table -->)/;
 const GUARANTEES = new URL("../docs/guarantees.md", import.meta.url);
 

@@ -24,6 +24,7 @@ export {
   QuotaExceededError,
   ResumeError,
   RunBusyError,
+  RunNotBegunError,
   RunNotFoundError,
   SliceValueError,
   SnapshotRestoreError,

@@ -11,16 +11,17 @@ const SILENCE_MS = 1_500;
 
 /**
  * With the store that the command line means, closed after it. One that is not there is not made: a misspelt address
- * would leave an empty database behind, and the answer would be "no runs".
+ * would leave an empty database behind, and the answer would be "no runs". Those who only read change no file.
  */
 export async function withExistingStore<T>(
   context: CliContext,
   input: CommandInput,
   work: (store: Store) => Promise<T>,
+  { readOnly = false }: { readonly readOnly?: boolean } = {},
 ): Promise<T> {
   const url = await storeAddress(context, input);
   assertThere(url);
-  const store = await openPatiently(context, url);
+  const store = await openPatiently(context, url, readOnly);
   try {
     return await work(store);
   } finally {
@@ -54,12 +55,12 @@ function assertThere(url: string): void {
 }
 
 /** Another process may have it locked for a moment; whoever waits longer than that is told what for. */
-async function openPatiently(context: CliContext, url: string): Promise<Store> {
+async function openPatiently(context: CliContext, url: string, readOnly: boolean): Promise<Store> {
   const cancel = context.clock.after(SILENCE_MS, () =>
     context.stderr.write(`Waiting for ${cleanLine(url)}, which another process has locked.\n`),
   );
   try {
-    return await openStore(url);
+    return await openStore(url, { readOnly });
   } finally {
     cancel();
   }

@@ -79,7 +79,7 @@ async function recordedGround(work: GroundWork): Promise<Ground> {
   const file = fileOfStore(url);
   // A database that is not there is not made: it would be empty.
   if (file !== null && !existsSync(file)) throw noDatabase(work, file);
-  const store = await openStore(url);
+  const store = await openStore(url, { readOnly: true });
   try {
     const run = await runToGoBy(work, store);
     const recorded = await readRecordedRun(store, run);

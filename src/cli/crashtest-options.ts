@@ -1,4 +1,4 @@
-import type { ExplorerMode } from "../testing/explorer/crash-explorer.ts";
+import { EXPLORER_MODES, type ExplorerMode } from "../testing/explorer/explorer-options.ts";
 import { parseSchedule, type Schedule } from "../testing/explorer/schedule.ts";
 import type { CommandInput } from "./command.ts";
 import { WrongUseError } from "./wrong-use-error.ts";
@@ -11,8 +11,6 @@ export type Trials = {
   readonly seed?: number;
   readonly schedule?: Schedule;
 };
-
-const MODES: readonly ExplorerMode[] = ["crash", "twice", "pause", "random"];
 
 export function readTrials(input: CommandInput): Trials {
   const modes = readModes(input.text("mode"));
@@ -39,9 +37,11 @@ export function readTrials(input: CommandInput): Trials {
 function readModes(text: string | null): readonly ExplorerMode[] | null {
   if (text === null) return null;
   return text.split(",").map((word) => {
-    const mode = MODES.find((each) => each === word.trim());
+    const mode = EXPLORER_MODES.find((each) => each === word.trim());
     if (mode !== undefined) return mode;
-    throw new WrongUseError(`--mode has ${JSON.stringify(word)}: it takes ${MODES.join(", ")}, with commas.`);
+    throw new WrongUseError(
+      `--mode has ${JSON.stringify(word)}: it takes ${EXPLORER_MODES.join(", ")}, with commas.`,
+    );
   });
 }
 

@@ -39,5 +39,7 @@ const MODES: { readonly [M in ExplorerProgress["mode"]]: string } = {
   crash: "crashes",
   twice: "pairs of crashes",
   pause: "pauses",
+  close: "closes",
+  disk: "full disks",
   random: "random courses",
 };

@@ -1,4 +1,4 @@
-import { PawlError, RunBusyError } from "../core/errors.ts";
+import { PawlError, RunBusyError, RunNotBegunError } from "../core/errors.ts";
 import { rootOf } from "../engine/pipeline-root.ts";
 import type { RunEvent } from "../engine/run-events.ts";
 import type { RunResult } from "../engine/run-result.ts";
@@ -84,6 +84,7 @@ class RunDriver {
       this.#screen.stop();
       if (this.#runId === null && this.#interruption.happened) return NOTHING_BEGUN;
       if (RunBusyError.isInstance(error)) throw busy(error);
+      if (RunNotBegunError.isInstance(error)) throw error;
       if (!PawlError.isInstance(error) || error.runId === undefined) throw error;
       return endOfFailure(this.#work, error, error.runId);
     }

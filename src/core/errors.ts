@@ -168,6 +168,14 @@ export class RunBusyError extends PawlError<{ runId: string; owner: string; unti
   }
 }
 
+/**
+ * A call that named no run began nothing: one or more runs of the same input wait for a person, are unfinished beside each
+ * other, or have failed after they had effects outside.
+ */
+export class RunNotBegunError extends PawlError<{ why: string; runIds: readonly string[] }> {
+  readonly code = "run_not_begun";
+}
+
 /** Another worker has taken the run over, or this one could not renew in time: it must not act any more. */
 export class LeaseLostError extends PawlError<{ runId: string; epoch: number }> {
   readonly code = "lease_lost";
@@ -324,6 +332,7 @@ const CLASSES = [
   StoreUnusableError,
   RunNotFoundError,
   RunBusyError,
+  RunNotBegunError,
   LeaseLostError,
   PersonNeededError,
   NotApplied,

@@ -156,6 +156,9 @@ export function decideReconciled(
 /** How a try ended that brought no result. */
 export type TryOutcome = "failed" | "not_applied" | "needs_human" | "timed_out" | "aborted" | "lost";
 
+/** The error code of a try that was lost with its process: nothing of it is at work any more. */
+export const PROCESS_ENDED = "process_ended";
+
 export type FailedTryDecision =
   /** Once more, with the same key, after a pause. */
   | { readonly kind: "retry" }

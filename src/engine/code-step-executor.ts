@@ -37,7 +37,9 @@ async function executeCode(step: CodeStep, frame: Frame): Promise<Json> {
     granularState: (stepName) => frame.run.store.readGranularState(frame.run.runId, stepName),
   };
   // Code that does not listen to its signal is left behind after a moment: a cancelled run comes to its end.
-  const { clock, onAbort } = frame.run;
+  const { clock, onAbort, closing } = frame.run;
+  const onClosing = () => abandonment.reject(closing.reason);
+  closing.addEventListener("abort", onClosing, { once: true });
   let stopWaiting: () => void = () => undefined;
   const stopListening = onAbort((reason) => {
     stopWaiting = clock.after(ABORT_GRACE_MS, () => abandonment.reject(reason));
@@ -47,6 +49,7 @@ async function executeCode(step: CodeStep, frame: Frame): Promise<Json> {
   ]);
   stopListening();
   stopWaiting();
+  closing.removeEventListener("abort", onClosing);
   session.end();
   await calls.end();
   if (outcome.status === "rejected") throw outcome.reason;

@@ -1,12 +1,17 @@
 import { allowanceAfter, deadlineAfterWaiting } from "../core/allowance.ts";
 import { NO_BUDGETS } from "../core/budget.ts";
-import type { RunRecord } from "../store/store.ts";
+import type { LeftBehind, RunRecord } from "../store/store.ts";
 import type { WorkDone } from "./run-budget.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { limitOf, type ResumeOptions } from "./runner-options.ts";
 
 /** A run as whoever goes on with it like this would have it, and what it has done so far. */
-export type AsClaimed = { readonly record: RunRecord; readonly work: WorkDone };
+export type AsClaimed = {
+  readonly record: RunRecord;
+  readonly work: WorkDone;
+  /** Calls that were journaled and never sent. */
+  readonly unsent: LeftBehind["unsent"];
+};
 
 /** What taking the run changes of what it may use. */
 export async function asClaimed(
@@ -24,5 +29,8 @@ export async function asClaimed(
     limit: budget === undefined ? undefined : limitOf(budget),
     deadline: deadline?.at,
   });
-  return { record: { ...record, ...allowed }, work: await store.countWork(runId) };
+  const { chargedAsLost, unsent } = await store.readLeftBehind(runId);
+  // What was reserved and not sent is free again.
+  const taken = { ...record, ...allowed, reserved: chargedAsLost };
+  return { record: taken, work: await store.countWork(runId), unsent };
 }

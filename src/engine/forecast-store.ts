@@ -7,12 +7,14 @@ import { addAmount } from "../core/usage.ts";
 import type {
   ArtifactRecord,
   Conversation,
+  LeftBehind,
   NewStep,
   Receipt,
   RunRecord,
   StepRecord,
   Store,
   ToolCallRecord,
+  ToolCallTry,
   TurnOpening,
 } from "../store/store.ts";
 
@@ -41,12 +43,18 @@ export class ForecastStore {
   opening: TurnOpening | null = null;
   readonly #store: Store;
   readonly #run: Pick<RunRecord, "runId" | "limit" | "charged" | "reserved">;
+  readonly #unsent: LeftBehind["unsent"];
   readonly #conversations = new Map<number, Partial<Conversation>>();
   readonly #artifacts = new Map<string, { readonly record: ArtifactRecord; readonly bytes: Uint8Array }>();
 
-  constructor(store: Store, run: Pick<RunRecord, "runId" | "limit" | "charged" | "reserved">) {
+  constructor(
+    store: Store,
+    run: Pick<RunRecord, "runId" | "limit" | "charged" | "reserved">,
+    unsent: LeftBehind["unsent"],
+  ) {
     this.#store = store;
     this.#run = run;
+    this.#unsent = unsent;
     const own: Partial<Store> = { ...this.#reads(), ...this.#intents() };
     this.store = new Proxy(store, {
       get(target, name): unknown {
@@ -83,6 +91,10 @@ export class ForecastStore {
       },
       listToolCalls: async (id) => (await this.#store.listToolCalls(id)).map(asFound),
       listCodeStepCalls: async (stepKey) => (await this.#store.listCodeStepCalls(stepKey)).map(asFound),
+      listToolCallTries: async (id) => [
+        ...(await this.#store.listToolCallTries(id)),
+        ...this.#unsent.map((unsent) => ({ ...NEVER_SENT, ...unsent })),
+      ],
       // What is still reserved is paid for by whoever takes the run.
       readUsage: async (id) => {
         const usage = await this.#store.readUsage(id);
@@ -161,6 +173,17 @@ function end(): Promise<never> {
 export function asFound(call: ToolCallRecord): ToolCallRecord {
   return call.status === "running" && call.receipt === null ? { ...call, status: "in_doubt" } : call;
 }
+
+/** What whoever takes the run keeps of a try that was certainly never sent. */
+const NEVER_SENT = {
+  startedAt: 0,
+  endedAt: 0,
+  outcome: "not_applied",
+  errorCode: "not_sent",
+  errorDetail: null,
+  correlationId: null,
+  late: null,
+} as const satisfies Omit<ToolCallTry, "toolCallId" | "attempt">;
 
 function newInstance(step: NewStep, stepKey: number): StepRecord {
   return {

@@ -136,8 +136,8 @@ class Trial {
   readonly #registry: StepRegistry;
   readonly #store: ForecastStore;
 
-  constructor(run: RunHandle, registry: StepRegistry, { record, work }: AsClaimed) {
-    this.#store = new ForecastStore(run.store, record);
+  constructor(run: RunHandle, registry: StepRegistry, { record, work, unsent }: AsClaimed) {
+    this.#store = new ForecastStore(run.store, record, unsent);
     const { store } = this.#store;
     const { runId, limit, deadline, budgets } = record;
     this.#run = {

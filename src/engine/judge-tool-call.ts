@@ -1,10 +1,17 @@
 import { isJsonObject, type Json } from "../core/json.ts";
 import { REDACTED } from "../core/redaction.ts";
-import { decideToolCall, type ToolCallDecision, type ToolCallFacts } from "../core/tool-call-decision.ts";
+import {
+  decideToolCall,
+  PROCESS_ENDED,
+  type ToolCallDecision,
+  type ToolCallFacts,
+} from "../core/tool-call-decision.ts";
 import type { SessionState } from "../session/slice-set.ts";
 import type { Receipt, Store, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
 import type { EarlierCall } from "./earlier-call.ts";
+import type { LastTry } from "./landing.ts";
 import { askAbout, askAboutRow, askAgain } from "./person-question.ts";
+import type { PreparedTool } from "./prepared-tool.ts";
 import type { RunHandle } from "./run-handle.ts";
 import { type CallEnd, type CallProgress, isKeyValid } from "./settle-tool-call.ts";
 import type { ToolCallPayload, ToolCallRequest } from "./tool-call-plan.ts";
@@ -86,10 +93,10 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
     case "execute":
       if (isSecretLost)
         return settled(cancelled("secret_lost", secretLost(tool.name, "It did not run: ask for it again.")));
-      return { kind: "work", call, facts, decision, progress: progressOf(run, subject) };
+      return { kind: "work", call, facts, decision, progress: progressOf(run, tool, subject) };
     case "retry":
     case "reconcile":
-      return { kind: "work", call, facts, decision, progress: progressOf(run, subject) };
+      return { kind: "work", call, facts, decision, progress: progressOf(run, tool, subject) };
     case "replay":
       throw new Error(`Call ${idempotencyKey} is settled and has no receipt.`);
     case "deduplicate":
@@ -184,7 +191,7 @@ function approvalOf(waits: readonly WaitRecord[], hash: string): ToolCallFacts["
   return wait.argumentsHash === hash ? "given" : "outdated";
 }
 
-function progressOf(run: RunHandle, { known, past }: CallCase): CallProgress {
+function progressOf(run: RunHandle, tool: PreparedTool, { known, past }: CallCase): CallProgress {
   return {
     isBegun: false,
     attempt: known?.attempt ?? 0,
@@ -192,10 +199,32 @@ function progressOf(run: RunHandle, { known, past }: CallCase): CallProgress {
     mayHaveHappened: past.tries.some(
       (each) => each.toolCallId === known?.toolCallId && mayHaveHappened(each),
     ),
-    endsBy: known?.endsBy ?? null,
-    ownEndsBy: null,
+    ...lastTryOf(run, tool, known, past),
     begunAt: run.clock.monotonic(),
   };
+}
+
+/**
+ * When the last try of an earlier worker has ended at the latest. One that was lost with its process, or told its end, had
+ * ended when this worker took the run. Of any other the worker may live, and by no clock but this one's own: it has its
+ * whole time from here.
+ */
+function lastTryOf(
+  { claimedAt }: RunHandle,
+  tool: PreparedTool,
+  known: ToolCallRecord | null,
+  past: CallPast,
+): LastTry {
+  if (known === null || known.startedAt === null) return { ownEndsBy: null, endedBy: null };
+  const last = past.tries.find(
+    (each) => each.toolCallId === known.toolCallId && each.attempt === known.attempt,
+  );
+  // It was given up on: its time was over, and it may be at work all the same.
+  if (last?.outcome === "timed_out") return { ownEndsBy: claimedAt.monotonic, endedBy: null };
+  const hasEnded = last !== undefined && (last.outcome !== "lost" || last.errorCode === PROCESS_ENDED);
+  if (hasEnded) return { ownEndsBy: claimedAt.monotonic, endedBy: known.endsBy };
+  const itsTime = Math.max(tool.timeoutMs, (known.endsBy ?? 0) - known.startedAt);
+  return { ownEndsBy: claimedAt.monotonic + itsTime, endedBy: null };
 }
 
 function settled(outcome: ToolOutcome): CallEnd {

@@ -4,7 +4,6 @@ import type { SliceSet } from "../session/slice-set.ts";
 import type { Claim, Store } from "../store/store.ts";
 import { harmless } from "./begin-telemetry.ts";
 import { type Failure, FailureStreaks } from "./failure-streaks.ts";
-import type { ClockReading } from "./lease-keeper.ts";
 import { type MilestoneFrom, MilestoneRequest } from "./milestone-request.ts";
 import { RunArtifacts } from "./run-artifacts.ts";
 import { RunBudget, type WorkDone } from "./run-budget.ts";
@@ -36,13 +35,12 @@ type TenureFields =
   | "artifacts"
   | "sources"
   | "releasing"
+  | "closing"
   | "milestone";
 
 /** What a run is worked on with, beside what is known of the run itself. */
 export type RunTenureOptions = Omit<RunHandle, TenureFields> & {
   readonly leaseMs: number;
-  /** Taken before the claim was written: the lease in the store ends no earlier than what is assumed from it. */
-  readonly claimedAt: ClockReading;
   readonly maxSameErrorRepeats: number | null;
   readonly session: RunSessionOptions;
   /** Null: steps go on where they were left. */
@@ -66,7 +64,7 @@ export type RunSessionOptions = {
 };
 
 /** What holds the run, and what stops the work on it. */
-export type Hold = Pick<RunHandle, "lease" | "releasing" | "signal" | "onAbort">;
+export type Hold = Pick<RunHandle, "lease" | "releasing" | "closing" | "signal" | "onAbort">;
 
 export function makeRunHandle(
   store: Store,

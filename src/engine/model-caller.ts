@@ -8,9 +8,10 @@ import {
 } from "../core/errors.ts";
 import { stepId } from "../core/step-path.ts";
 import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usage } from "../core/usage.ts";
-import type { Charge, ModelCallSettlement } from "../store/store.ts";
+import type { Charge, EffectUnderWay, ModelCallSettlement } from "../store/store.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { assertMayBegin } from "./deadline.ts";
+import { assertMayLeave, reachNoted } from "./effect-departure.ts";
 import type { ModelCallPlace } from "./outside.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
 import { ABORT_GRACE_MS, type RunHandle, reach } from "./run-handle.ts";
@@ -38,10 +39,11 @@ export async function askModel(
     assertMayBegin(run);
     const call = await open();
     reach(run, "model:before-request", path, turnIndex);
-    run.lease.assertHeld();
+    const effect = await run.store.beginEffect(run.fence, { stepKey: scope.stepKey, callIndex: 0, ...call });
+    reachNoted(run, "model:noted", { stepPath: path, turnIndex }, effect);
     // Cancelled while the call was being reserved for: nothing is sent, and the release gives the reservation back.
-    run.signal.throwIfAborted();
-    const outcome = await traced(scope, call, request);
+    assertMayLeave(run, effect);
+    const outcome = await traced(scope, call, request, effect);
     if (outcome.kind === "answered") {
       const charge = chargeOf(scope, call, { kind: "answered", usage: figures(outcome.response.usage) });
       tellCharge(scope, call, charge);
@@ -97,10 +99,11 @@ function traced(
   scope: TurnScope,
   { turnIndex: turn, attempt: number }: OpenModelCall,
   request: Omit<ModelRequest, "signal">,
+  effect: EffectUnderWay,
 ): Promise<AttemptOutcome> {
   const { run, path: step, prepared } = scope;
   const place = { runId: run.runId, stepPath: step, turnIndex: turn, attempt: number };
-  if (run.telemetry === NO_RUN_TELEMETRY) return attempt(scope, request, place);
+  if (run.telemetry === NO_RUN_TELEMETRY) return attempt(scope, request, place, effect);
   const { provider, modelId: model } = prepared.agent.model;
   const { settings, instructions, messages } = request;
   const span = {
@@ -116,7 +119,7 @@ function traced(
     messages,
   } as const;
   return run.telemetry.within(span, async (open) => {
-    const outcome = await attempt(scope, request, place);
+    const outcome = await attempt(scope, request, place, effect);
     open.tell(outcome.kind === "failed" ? toldOfFailure(outcome.error) : toldOf(outcome.response));
     return outcome;
   });
@@ -140,6 +143,7 @@ async function attempt(
   { run, prepared }: TurnScope,
   request: Omit<ModelRequest, "signal">,
   place: ModelCallPlace,
+  effect: EffectUnderWay,
 ): Promise<AttemptOutcome> {
   const stop = new AbortController();
   const deaf = Promise.withResolvers<never>();
@@ -154,6 +158,8 @@ async function attempt(
   timers.push(run.clock.after(run.modelTimeoutMs, timeout), run.onAbort(abort));
   try {
     const response = run.outside.ask(prepared.agent.model, { ...request, signal: stop.signal }, place);
+    // One that does not listen is under way until it ends, whoever waits for it.
+    void response.finally(() => effect.end()).catch(() => undefined);
     return { kind: "answered", response: await Promise.race([response, deaf.promise]) };
   } catch (error) {
     return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };

@@ -5,7 +5,7 @@ import type { Pricing } from "../core/usage.ts";
 import type { Fence, ModelCallSettlement, Store } from "../store/store.ts";
 import type { CrashPoint, CrashProbe } from "./crash-points.ts";
 import type { FailureStreaks } from "./failure-streaks.ts";
-import type { Lease } from "./lease-keeper.ts";
+import type { ClockReading, Lease } from "./lease-keeper.ts";
 import type { MilestoneRequest, SavedCheckpoint } from "./milestone-request.ts";
 import type { Outside } from "./outside.ts";
 import type { Clock, Random } from "./ports.ts";
@@ -28,6 +28,8 @@ export type RunHandle = {
   readonly fence: Fence;
   readonly store: Store;
   readonly lease: Lease;
+  /** When this worker took the run, by both clocks: read before the claim was written. */
+  readonly claimedAt: ClockReading;
   readonly clock: Clock;
   readonly random: Random;
   readonly pricing: Pricing;
@@ -58,6 +60,8 @@ export type RunHandle = {
   readonly outside: Outside;
   /** Aborts when the caller wants to let the run go: what is under way is finished, and nothing else begins. */
   readonly releasing: AbortSignal;
+  /** Aborts, with `releasing`, when the store is being closed: not even the calls of an open turn begin any more. */
+  readonly closing: AbortSignal;
   /** When the run's time is over; null: never. */
   readonly deadline: number | null;
   /** Where the granular step that is gone on with begins, unless it is where it was left. */
@@ -83,6 +87,16 @@ export type RunHandle = {
 
 /** How long a model or a step's code that was told to stop may take to do so. */
 export const ABORT_GRACE_MS = 1_000;
+
+/** Waits. A run that is cancelled, lost, or whose store is being closed does not. */
+export async function rest({ clock, signal, closing }: RunHandle, ms: number): Promise<void> {
+  try {
+    await clock.sleep(ms, AbortSignal.any([signal, closing]));
+  } finally {
+    signal.throwIfAborted();
+    closing.throwIfAborted();
+  }
+}
 
 export function reach(run: RunHandle, point: CrashPoint, stepPath: string, turnIndex: number): void {
   run.probe(point, { runId: run.runId, stepPath, turnIndex });

@@ -80,8 +80,13 @@ export class RunTenure {
     release?.addEventListener("abort", onRelease, { once: true });
     if (release?.aborted === true) onRelease();
     const stopLooking = clock.every(CANCEL_POLL_MS, () => void this.#lookForCancel());
+    const attendance = this.#store.attend(this.#fence);
+    const { closing } = attendance;
+    const onClosing = () => this.#releasing.abort(closing.reason);
+    closing.addEventListener("abort", onClosing, { once: true });
+    if (closing.aborted) onClosing();
     try {
-      const run = makeRunHandle(this.#store, this.#claim, this.#options, this.#holdBy(lease));
+      const run = makeRunHandle(this.#store, this.#claim, this.#options, this.#holdBy(lease, closing));
       try {
         return await this.#traced(run, () => this.#work<O>(run, found));
       } finally {
@@ -93,6 +98,8 @@ export class RunTenure {
       stopLooking();
       cancel?.removeEventListener("abort", onCancel);
       release?.removeEventListener("abort", onRelease);
+      closing.removeEventListener("abort", onClosing);
+      attendance.leave();
     }
   }
 
@@ -111,9 +118,10 @@ export class RunTenure {
     }
   }
 
-  #holdBy(lease: Lease): Hold {
+  #holdBy(lease: Lease, closing: AbortSignal): Hold {
     return {
       lease,
+      closing,
       releasing: this.#releasing.signal,
       signal: this.#stop.signal,
       onAbort: (listener) => {
@@ -183,7 +191,14 @@ export class RunTenure {
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
     if (reason instanceof LeaseLostError || error instanceof LeaseLostError) {
       run.emit({ type: "lease.lost", runId: run.runId, epoch: this.#fence.epoch });
+      // Whoever takes the run need not wait, if nobody has it by now; and where somebody has, this is refused.
+      await this.#store.interruptRun(this.#fence).catch(() => undefined);
       throw ofRun(run.runId, reason instanceof LeaseLostError ? reason : error);
+    }
+    if (run.closing.aborted && reason === run.closing.reason) {
+      // What cannot be written now, the goodbye of the store writes.
+      await this.#store.interruptRun(this.#fence).catch(() => undefined);
+      throw ofRun(run.runId, reason);
     }
     const question = await questionAbout(run, reason);
     const end = endOf(
@@ -197,7 +212,7 @@ export class RunTenure {
       await this.#store.releaseRun(this.#fence, end.run);
       if (end.run.status === "waiting") reach(run, "run:waiting", ROOT_PATH, 0);
     } catch (refused) {
-      // The first error is the one to tell; what stays in the store is a run without a living owner, as after a crash.
+      // The first error is the one to tell. This store takes the run again when it is asked to, and its goodbye frees it.
       if (end.thrown === null) throw refused;
       run.emit({
         type: "warning",

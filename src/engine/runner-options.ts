@@ -67,6 +67,11 @@ export type RunnerOptions = {
   /** Told of every checkpoint once it is durable, and waited for; what it throws is told as a warning. */
   readonly onCheckpoint?: (checkpoint: SavedCheckpoint) => Promise<void> | void;
   readonly entrypoint?: string;
+  /**
+   * Refuses a call of `run` or `stream` without a `runId` or a `key`. For servers: equal words of two customers must never
+   * share a run.
+   */
+  readonly identity?: "required";
   readonly clock?: Clock;
   readonly random?: Random;
   readonly probe?: CrashProbe;
@@ -111,7 +116,12 @@ export type RunOptions = GoingOnOptions & {
   readonly spec?: RunSpecInput;
   /** Names the run; minted when absent. */
   readonly runId?: string;
-  /** Starts a new run even where one with the same input was interrupted. */
+  /**
+   * The caller's own idempotency key, in place of a run id: the id of the order, message or webhook that the run is for. The
+   * same key of a pipeline is the same run, in every process and after every crash; other input under it is refused.
+   */
+  readonly key?: string;
+  /** Begins a new run, whatever became of others with the same input. */
   readonly fresh?: boolean;
 };
 

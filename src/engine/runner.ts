@@ -1,8 +1,9 @@
 import { v7 as uuidv7 } from "uuid";
 import { withoutVariables } from "../core/blueprint-environment.ts";
 import { assertJson, canonicalHash } from "../core/canonical-json.ts";
-import { ResumeError, reviveError } from "../core/errors.ts";
+import { reviveError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
+import { assertChosenRunId } from "../core/run-key.ts";
 import { assertRunSpec, type RunSpec } from "../core/run-spec.ts";
 import { assertRunId } from "../core/step-path.ts";
 import { assertPricing, UNPRICED } from "../core/usage.ts";
@@ -33,13 +34,7 @@ import { pipelineExecutor } from "./pipeline-executor.ts";
 import { rootOf } from "./pipeline-root.ts";
 import { shapeOf } from "./pipeline-shape.ts";
 import type { Clock } from "./ports.ts";
-import {
-  assertBudgetRaised,
-  assertRunnable,
-  assertSameSpec,
-  bothConstraints,
-  isSameSpec,
-} from "./run-contract.ts";
+import { assertBudgetRaised, assertRunnable, assertSameSpec, bothConstraints } from "./run-contract.ts";
 import type { RunEvent, RunEventListener } from "./run-events.ts";
 import { assertFolderIsFree, folderOf } from "./run-folder.ts";
 import type { RunResult } from "./run-result.ts";
@@ -62,6 +57,7 @@ import { StepRegistry } from "./step-registry.ts";
 import { systemClock } from "./system-clock.ts";
 import { NO_RUN_TELEMETRY } from "./telemetry-port.ts";
 import { type TenureWork, tenureOptions } from "./tenure-options.ts";
+import { namedRun, notBegun, startOf } from "./which-run.ts";
 
 const BUILT_IN = {
   pipeline: pipelineExecutor,
@@ -112,8 +108,10 @@ export class Runner<O = unknown> {
   }
 
   /**
-   * Starts a run, or goes on with one: with the id given, or, without an id, with a run of the same pipeline and
-   * input whose process died. A succeeded run gives its result again, a failed one throws its error again.
+   * Starts a run, or continues one: that of the `runId` or `key` given. Without either, the one unfinished run of the same
+   * pipeline and input that a dead or closed process left; where another process has that, where it waits for a person, is
+   * one of several, or the last one failed after it had effects outside, it throws and begins nothing (`fresh: true` begins
+   * a new one). A run that is named and has succeeded gives its result again, one that has failed throws its error again.
    */
   run(input: Json, options: RunOptions = {}): Promise<RunResult<O>> {
     return this.#run(input, options, () => undefined);
@@ -155,7 +153,10 @@ export class Runner<O = unknown> {
   fork(runId: string, options: ForkOptions): Promise<Fork> {
     return withStore(this.#options.store, async (store) => {
       assertRunId(runId);
-      if (options.runId !== undefined) assertRunId(options.runId);
+      if (options.runId !== undefined) {
+        assertRunId(options.runId);
+        assertChosenRunId(options.runId);
+      }
       const run = await store.getRun(runId);
       if (run !== null) assertSamePipeline(run, this.#root.name);
       return forkRun(store, this.#session, runId, { ...options, runId: options.runId ?? uuidv7() });
@@ -166,14 +167,14 @@ export class Runner<O = unknown> {
     return withStore(this.#options.store, async (store) => {
       assertJson(input, "The input of the run");
       assertNoSecrets(input, this.#rules);
-      if (options.runId !== undefined) assertRunId(options.runId);
+      const runId = namedRun(options, this.#root.name, this.#options.identity);
       const spec = options.spec === undefined ? null : assertRunSpec(options.spec);
       if (spec !== null) this.#assertRunnable(spec);
       if (spec !== null) assertNoSecrets(withoutVariables(spec), this.#rules, "RunSpec");
       const begun =
-        options.runId === undefined
+        runId === null
           ? await this.#begin(store, input, spec, options)
-          : await this.#beginNamed(store, input, options.runId, spec, options);
+          : await this.#beginNamed(store, input, runId, spec, options);
       return this.#execute(store, begun, options, listener);
     });
   }
@@ -184,41 +185,30 @@ export class Runner<O = unknown> {
     makeRules(policy, bothConstraints(constraints, spec));
   }
 
+  /** A call that names no run: continues the one that a dead or closed process left, or begins one. */
   async #begin(store: Store, input: Json, spec: RunSpec | null, options: RunOptions): Promise<Begun> {
-    if (options.fresh !== true) {
-      const waiting = await this.#unsettled(store, canonicalHash(input), spec);
-      if (waiting !== null) return { kind: "ended", run: waiting };
-      const abandoned = await store.findAbandonedRuns(this.#root.name, canonicalHash(input));
-      for (const runId of abandoned) {
-        const run = await store.getRun(runId);
-        if (run === null || !isSameSpec(run.spec, spec)) continue;
-        const claimedAt = readClock(this.#clock);
-        const outcome = await store.claimRun(
-          runId,
-          this.#claimOptions(["queued", "running"], options, GOING_ON),
-        );
-        if (outcome.kind === "claimed") return goingOn(outcome, claimedAt);
+    const begin = () => this.#beginNamed(store, input, uuidv7(), spec, options);
+    if (options.fresh === true) return begin();
+    for (;;) {
+      const start = await startOf(store, this.#root.name, canonicalHash(input), spec);
+      switch (start.kind) {
+        case "begin":
+          return begin();
+        case "resume": {
+          const claimedAt = readClock(this.#clock);
+          const outcome = await store.claimRun(
+            start.runId,
+            this.#claimOptions(["queued", "running"], options, GOING_ON),
+          );
+          if (outcome.kind === "claimed") return goingOn(outcome, claimedAt);
+          // Another process was faster, or has ended it: that has to be looked at again.
+          break;
+        }
+        case "refuse":
+          if (start.why !== "held" || options.wait !== true) throw await notBegun(store, start);
+          await this.#clock.sleep(BUSY_POLL_MS, options.signal);
       }
     }
-    return this.#beginNamed(store, input, uuidv7(), spec, options);
-  }
-
-  /**
-   * A run that waits for a person, or stopped because it is not what it was, is not passed over: starting the same thing
-   * anew, as a supervisor does that restarts its process, would do again what it has done. The one is given as it is, the
-   * other throws its error again.
-   */
-  async #unsettled(store: Store, inputHash: Uint8Array, spec: RunSpec | null): Promise<RunRecord | null> {
-    const run = await store.findLatestRun(this.#root.name, inputHash);
-    if (run === null || !isSameSpec(run.spec, spec)) return null;
-    if (run.status === "waiting") {
-      const waits = await store.listWaits(run.runId);
-      return waits.some(({ status }) => status === "open") ? run : null;
-    }
-    const error = run.status === "failed" && run.error !== null ? reviveError(run.error) : null;
-    if (!(error instanceof ResumeError) || !error.irrecoverable) return null;
-    const reminder = `This is how run ${run.runId} of the same input ended: resume it, or start anew with \`fresh: true\`.`;
-    throw ofRun(run.runId, new ResumeError(`${error.message} (${reminder})`, error.details));
   }
 
   async #beginNamed(
@@ -243,6 +233,7 @@ export class Runner<O = unknown> {
       deadline: options.deadline?.at ?? null,
       spec,
       leaseMs: this.#leaseMs,
+      marksEffects: true,
     });
     if (created.kind === "created")
       return { kind: "work", claim: created.claim, claimedAt, found: JUST_BEGUN };
@@ -288,6 +279,7 @@ export class Runner<O = unknown> {
       leaseMs: this.#leaseMs,
       from,
       attempt,
+      marksEffects: true,
       ...(budget === undefined ? {} : { limit: limitOf(budget) }),
       ...(deadline === undefined ? {} : { deadline: deadline.at }),
     };
@@ -368,7 +360,7 @@ export class Runner<O = unknown> {
       });
       const { signal } = new AbortController();
       const lease = { assertHeld: quiet };
-      const hold = { lease, releasing: signal, signal, onAbort: () => quiet };
+      const hold = { lease, releasing: signal, closing: signal, signal, onAbort: () => quiet };
       const handle = makeRunHandle(store, claim, { ...tenure, probe: NO_PROBE }, hold);
       return forecastRun(handle, this.#registry, this.#root, run, isHeld, options);
     });

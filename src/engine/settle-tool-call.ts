@@ -15,8 +15,9 @@ import { type LastTry, mayLandFor } from "./landing.ts";
 import { readClock } from "./lease-keeper.ts";
 import { askAbout, escalate } from "./person-question.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
-import { type RunHandle, reach } from "./run-handle.ts";
-import { callId, dispatchTool, type FailedTry, type LedgerCall, lookUp } from "./tool-gateway.ts";
+import { type RunHandle, reach, rest } from "./run-handle.ts";
+import { callId, dispatchTool, type FailedTry, type LedgerCall } from "./tool-gateway.ts";
+import { lookUp } from "./tool-look-up.ts";
 import { failed, type ToolOutcome, unknownOutcome } from "./tool-outcome.ts";
 import { makeReceipt } from "./tool-receipt.ts";
 
@@ -36,10 +37,9 @@ export type CallProgress = LastTry & {
 
 /** Of a call whose first try was begun with its row. */
 export function begunProgress(run: RunHandle, { timeoutMs }: PreparedTool, begunAt: number): CallProgress {
-  const now = run.clock.now();
-  const endsBy = now + timeoutMs;
   const ownEndsBy = run.clock.monotonic() + timeoutMs;
-  return { isBegun: true, attempt: 1, sentAt: now, mayHaveHappened: false, endsBy, ownEndsBy, begunAt };
+  const sentAt = run.clock.now();
+  return { isBegun: true, attempt: 1, sentAt, mayHaveHappened: false, endedBy: null, ownEndsBy, begunAt };
 }
 
 export type CallEnd =
@@ -107,7 +107,7 @@ class CallWork {
     const end = await dispatchTool(this.#run, this.#call, {
       attempt,
       deadline: begunAt + tool.timeoutMs,
-      onLate: (outcome) => void this.#offerLate(outcome, attempt),
+      onLate: (outcome) => this.#offerLate(outcome, attempt),
     });
     switch (end.kind) {
       case "returned":
@@ -152,7 +152,7 @@ class CallWork {
       attempt: attempt + 1,
       sentAt: sentAt ?? now,
       mayHaveHappened,
-      endsBy: now + tool.timeoutMs,
+      endedBy: null,
       ownEndsBy: this.#run.clock.monotonic() + tool.timeoutMs,
       begunAt,
     };
@@ -282,8 +282,7 @@ class CallWork {
       const problem = answer.status === "done" ? null : answer.problem;
       // A look-up that failed is a read that can be made again.
       if (problem !== null && tries <= run.maxRetriesPerToolCall) {
-        await run.clock.sleep(backoffMs(tries, run.random()), run.signal);
-        run.signal.throwIfAborted();
+        await rest(run, backoffMs(tries, run.random()));
         continue;
       }
       const why = problem ?? this.#lastFailure?.message ?? null;
@@ -321,13 +320,12 @@ class CallWork {
 
   /** It is not there so far. The old attempt may still land, and this one must not land beside it. */
   async #waitUntilLanded(): Promise<void> {
-    const { clock, runId, signal } = this.#run;
+    const { clock, runId } = this.#run;
     const toolCallId = callId(this.#run, this.#call);
     const { name, landsWithinMs } = this.#call.tool;
     const left = Math.max(0, mayLandFor(this.#progress, readClock(clock), landsWithinMs));
     this.#run.emit({ type: "tool.waiting", runId, toolCallId, tool: name, until: clock.now() + left });
-    await clock.sleep(left, signal);
-    signal.throwIfAborted();
+    await rest(this.#run, left);
   }
 
   #tellUnknown(problem: string | null): CallEnd {
@@ -353,12 +351,11 @@ class CallWork {
       hasEnded,
     });
     reach(this.#run, "tool:try-ended", stepPath, turnIndex);
-    const { clock } = this.#run;
-    if (hasEnded) this.#progress = { ...this.#progress, endsBy: clock.now(), ownEndsBy: clock.monotonic() };
+    if (hasEnded) this.#progress = { ...this.#progress, ownEndsBy: this.#run.clock.monotonic() };
   }
 
   async #pause(failure: FailedTry): Promise<void> {
-    const { clock, runId, signal, random } = this.#run;
+    const { runId, random } = this.#run;
     const { attempt } = this.#progress;
     const retryInMs = backoffMs(attempt, random());
     this.#run.emit({
@@ -370,8 +367,7 @@ class CallWork {
       message: failure.message,
       retryInMs,
     });
-    await clock.sleep(retryInMs, signal);
-    signal.throwIfAborted();
+    await rest(this.#run, retryInMs);
   }
 
   /** A tool that was given up on has come to its end after all. Nobody waits for this any more. */

@@ -15,12 +15,14 @@ import type { ReceiptStatus, TryOutcome } from "../core/tool-call-decision.ts";
 import { turnKey } from "../core/turn-key.ts";
 import type { DraftSession } from "../session/draft-session.ts";
 import type { SessionState } from "../session/slice-set.ts";
+import type { EffectUnderWay } from "../store/store.ts";
 import { BoundedAttempt } from "./bounded-attempt.ts";
 import { whyTooLate } from "./deadline.ts";
+import { assertMayLeave, noteEffect, reachNoted } from "./effect-departure.ts";
 import { keyProblem, type PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { OpenSpan, SpanFacts, SpanStart } from "./telemetry-port.ts";
-import type { Reconciliation, ToolCallContext } from "./tool.ts";
+import type { ToolCallContext } from "./tool.ts";
 import { errorText, type Presentation, succeeded, type ToolOutcome } from "./tool-outcome.ts";
 
 /** A call as the gateway needs it. */
@@ -70,7 +72,7 @@ export type Dispatch = {
   /** The monotonic time at which it is given up on: counted from before the ledger said `running`. */
   readonly deadline: number;
   /** Told what a tool came to that was given up on. */
-  readonly onLate: (outcome: ToolOutcome) => void;
+  readonly onLate: (outcome: ToolOutcome) => Promise<void>;
 };
 
 /**
@@ -100,8 +102,13 @@ export async function dispatchTool(
   if (run.signal.aborted) return { kind: "stopped", reason: run.signal.reason as Error };
   const late = whyTooLate(run);
   if (late !== null) return { kind: "stopped", reason: late };
+  if (run.closing.aborted) return { kind: "stopped", reason: run.closing.reason as Error };
+  const { stepKey, callIndex } = call;
+  const effect = await noteEffect(run, { stepKey, turnIndex, callIndex, attempt });
+  if (effect instanceof Error) return { kind: "stopped", reason: effect };
+  reachNoted(run, "tool:noted", call, effect);
   const end = await run.telemetry.within(spanOf(run, call, attempt), async (span) => {
-    const tried = await execute(run, call, dispatch, span.headers);
+    const tried = await execute(run, call, { ...dispatch, effect }, span.headers);
     span.tell(toldOf(tried));
     return tried;
   });
@@ -168,12 +175,14 @@ export function shownArguments(run: RunHandle, input: unknown, request: Json): J
 async function execute(
   run: RunHandle,
   call: LedgerCall,
-  dispatch: Dispatch,
+  dispatch: Dispatch & { readonly effect: EffectUnderWay },
   traceHeaders: OpenSpan["headers"],
 ): Promise<Tried> {
   const { tool, input } = call;
   const correlation: Correlation = { id: null };
+  const { effect } = dispatch;
   const limit = dispatch.deadline - run.clock.monotonic();
+  if (limit <= 0) effect.withdraw();
   if (limit <= 0)
     return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
   const attempt = new BoundedAttempt(run, limit);
@@ -183,10 +192,10 @@ async function execute(
     traceHeaders,
   };
   const end = await attempt.settle(() => {
-    // The last thing before the tool: whoever is stopped before this sends nothing when it wakes.
-    run.lease.assertHeld();
+    assertMayLeave(run, effect);
     return run.outside.execute(tool, freshInput(input), context);
   });
+  if (end.kind !== "given_up") effect.end();
   switch (end.kind) {
     case "returned":
       return { kind: "returned", outcome: await outcomeOf(run, call, end.value, correlation, session) };
@@ -194,16 +203,16 @@ async function execute(
       session.end();
       return thrown(run, end.error, attempt.signal, correlation);
     case "given_up":
-      void end.late.then(
-        async (value) => dispatch.onLate(await outcomeOf(run, call, value, correlation, session)),
-        () => undefined,
-      );
+      void end.late
+        .then(async (value) => dispatch.onLate(await outcomeOf(run, call, value, correlation, session)))
+        .catch(() => undefined)
+        .finally(() => effect.end());
       return failedTry("timed_out", "timeout", tookTooLong(tool), correlation, false);
   }
 }
 
 /** What a tool returned, with what it told the session until then. */
-async function outcomeOf(
+export async function outcomeOf(
   run: RunHandle,
   call: LedgerCall,
   value: unknown,
@@ -265,14 +274,14 @@ function reasonOf(error: { readonly details?: { readonly reason?: unknown } }): 
 }
 
 /** What a tool throws to pause or end the run. A lost lease has to be this run's: a tool may run others. */
-function steersTheRun(run: RunHandle, error: unknown): boolean {
+export function steersTheRun(run: RunHandle, error: unknown): boolean {
   if (LeaseLostError.isInstance(error))
     return error.details.runId === run.runId && error.details.epoch === run.fence.epoch;
   return isControlFlow(error) && !PersonNeededError.isInstance(error);
 }
 
 /** A tool that changes its arguments does not change those of the next try. */
-function freshInput(input: unknown): unknown {
+export function freshInput(input: unknown): unknown {
   if (isJson(input)) return throughJson(input);
   try {
     return structuredClone(input);
@@ -281,7 +290,7 @@ function freshInput(input: unknown): unknown {
   }
 }
 
-type Correlation = { id: string | null };
+export type Correlation = { id: string | null };
 
 function failedTry(
   outcome: FailedTry["outcome"],
@@ -294,48 +303,8 @@ function failedTry(
   return { kind: "failed", failure };
 }
 
-function tookTooLong({ name, timeoutMs }: PreparedTool): string {
+export function tookTooLong({ name, timeoutMs }: PreparedTool): string {
   return `${name} did not end within ${timeoutMs} ms and was given up on.`;
-}
-
-/** Asks the outside world about a call whose outcome is unknown. Whatever is no clear answer is `unknown`. */
-export async function lookUp(
-  run: RunHandle,
-  call: LedgerCall,
-  attempt: number,
-): Promise<
-  | { readonly status: "done"; readonly outcome: ToolOutcome }
-  | { readonly status: "absent" | "unknown"; readonly problem: string | null }
-> {
-  const { tool, input, stepPath, turnIndex } = call;
-  const correlation: Correlation = { id: null };
-  reach(run, "tool:before-reconcile", stepPath, turnIndex);
-  run.lease.assertHeld();
-  const bounded = new BoundedAttempt(run, tool.timeoutMs);
-  const session = run.keeper.draft(call.sessionBase);
-  const context = callContext(run, call, attempt, bounded.signal, correlation, session);
-  const end = await bounded.settle(() => run.outside.reconcile(tool, freshInput(input), context));
-  run.signal.throwIfAborted();
-  reach(run, "tool:reconciled", stepPath, turnIndex);
-  if (end.kind === "given_up") return { status: "unknown", problem: tookTooLong(tool) };
-  if (end.kind === "threw") {
-    if (steersTheRun(run, end.error)) throw end.error;
-    return { status: "unknown", problem: run.secrets.hideText(errorText(end.error)) };
-  }
-  if (!isReconciliation(end.value))
-    return { status: "unknown", problem: `reconcile of ${tool.name} gave no done, absent or unknown.` };
-  if (end.value.status !== "done") return { status: end.value.status, problem: null };
-  const outcome = await outcomeOf(run, call, end.value.result, correlation, session);
-  return { status: "done", outcome: { ...outcome, source: "reconciled" } };
-}
-
-function isReconciliation(value: unknown): value is Reconciliation<unknown> {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    "status" in value &&
-    (value.status === "done" || value.status === "absent" || value.status === "unknown")
-  );
 }
 
 export function callId(
@@ -345,7 +314,7 @@ export function callId(
   return toolCallId(run.runId, call.stepPath, call.turnIndex, call.callIndex);
 }
 
-function callContext(
+export function callContext(
   run: RunHandle,
   call: LedgerCall,
   attempt: number,

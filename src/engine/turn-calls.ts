@@ -103,7 +103,8 @@ class TurnCallRun {
       this.#isStopped = true;
       throw error;
     }
-    const isOver = this.#isStopped || run.signal.aborted || run.budget.reached !== null;
+    const isOver =
+      this.#isStopped || run.signal.aborted || run.closing.aborted || run.budget.reached !== null;
     const next = isOver ? [] : queue.take();
     if (queue.isDone) return;
     // In one tick, and so in one commit: the receipt, and that others begin.
@@ -112,8 +113,9 @@ class TurnCallRun {
 
   /** The calls that are left wait as `prepared`, for whoever goes on with the turn. */
   #assertMayGoOn(): void {
-    const { signal, budget } = this.#scope.run;
+    const { signal, closing, budget } = this.#scope.run;
     signal.throwIfAborted();
+    closing.throwIfAborted();
     if (budget.reached !== null) throw budget.reached;
   }
 

@@ -13,10 +13,20 @@ export const DEFAULT_STORE = "file:./pawl.db";
  */
 export async function openStore(
   url: string = DEFAULT_STORE,
-  options: SqliteStoreOptions = {},
+  { readOnly = false, ...options }: OpenStoreOptions = {},
 ): Promise<Store> {
-  return SqliteStore.open(sqliteFile(url), options);
+  const file = sqliteFile(url);
+  const reader = readOnly && file !== ":memory:" ? await SqliteStore.openReadOnly(file, options) : null;
+  return reader ?? SqliteStore.open(file, options);
 }
+
+export type OpenStoreOptions = SqliteStoreOptions & {
+  /**
+   * Changes nothing on the disk and refuses every write. (A file that has to be made, or brought to this version's schema,
+   * is opened for writing all the same.)
+   */
+  readonly readOnly?: boolean;
+};
 
 /** With the store that was given; or with the default one, opened for this and closed after it. */
 export async function withStore<T>(given: Store | undefined, work: (store: Store) => Promise<T>): Promise<T> {

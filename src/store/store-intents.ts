@@ -42,6 +42,7 @@ export type NewRun = {
   /** The contract of the run. Its budgets set `limit` and `deadline` where those are not given. */
   readonly spec?: RunSpec | null;
   readonly leaseMs: number;
+  readonly marksEffects?: boolean;
 };
 
 export type ClaimOptions = {
@@ -56,6 +57,21 @@ export type ClaimOptions = {
   readonly budgets?: { readonly [B in BudgetName]?: number };
   /** Where this worker goes on from, and why: kept with the attempt. */
   readonly attempt?: AttemptReason;
+  /**
+   * Whether the worker calls `beginEffect` before everything that it sends. Only then is what it never began known not to
+   * have been sent, should its process die.
+   */
+  readonly marksEffects?: boolean;
+};
+
+/** One try of something that leaves the process: of a turn's model call, or of a tool call. */
+export type EffectTry = {
+  readonly stepKey: number;
+  /** 0 for the calls of a code step. */
+  readonly turnIndex: number;
+  /** 0 for the model call of the turn. */
+  readonly callIndex: number;
+  readonly attempt: number;
 };
 
 /** Without a reason of its own, an attempt's is what the run was found as. */

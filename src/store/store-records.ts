@@ -306,12 +306,24 @@ export type LineageRecord = Lineage & {
 };
 
 /** One time that a worker took the run. */
+/** What a worker left open, as the next one to take the run would find it. */
+export type LeftBehind = {
+  /** What is charged for requests of which nobody knows whether they were answered. */
+  readonly chargedAsLost: Amount;
+  /** Tries of tool calls that were certainly never sent: they are in no doubt. */
+  readonly unsent: readonly { readonly toolCallId: string; readonly attempt: number }[];
+};
+
+/** A run that was given a certain input. */
+export type RunOfInput = { readonly run: RunRecord; readonly isHeld: boolean };
+
 export type AttemptRecord = {
   readonly epoch: number;
   readonly owner: string;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  readonly endStatus: RunStatus | null;
+  /** `interrupted`: the worker gave the run up in good order, and left it to be resumed. */
+  readonly endStatus: RunStatus | "interrupted" | null;
   /** Null for the first one. */
   readonly resumedFrom: "turn" | "milestone" | null;
   readonly reason: string | null;

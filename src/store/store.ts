@@ -13,6 +13,7 @@ import type {
   ClaimOutcome,
   CodeToolCall,
   DroppedTurn,
+  EffectTry,
   Fence,
   FinishedStep,
   LateReceipt,
@@ -40,11 +41,13 @@ import type {
   EventRange,
   EventRecord,
   GranularState,
+  LeftBehind,
   LineageRecord,
   LoopDecision,
   ModelCallRecord,
   NewStep,
   RunFilter,
+  RunOfInput,
   RunRecord,
   RunUsage,
   StepRecord,
@@ -56,10 +59,12 @@ import type {
   WaitRecord,
   WorkRecord,
 } from "./store-records.ts";
+import type { Attendance, EffectUnderWay } from "./work-under-way.ts";
 
 export type { WorkerRequest } from "./checkpoint-store.ts";
 export type * from "./store-intents.ts";
 export type * from "./store-records.ts";
+export type { Attendance, EffectUnderWay } from "./work-under-way.ts";
 
 /**
  * What a store promises. Every method is an intent: atomic, durable before it resolves, and refused whole or done
@@ -77,7 +82,9 @@ export interface Store extends StoreReader {
 
   /**
    * Takes the run: the epoch rises, and whatever an earlier owner still writes is refused. Model calls that it left
-   * open are charged their whole reservation, once.
+   * open are charged their whole reservation, once; but nothing where its process is proven dead and certainly had not
+   * sent them. A run that this store itself holds is taken again only when its worker has left it and none of its effects
+   * is under way.
    */
   claimRun(runId: string, options: ClaimOptions): Promise<ClaimOutcome>;
 
@@ -89,6 +96,25 @@ export interface Store extends StoreReader {
    * the caller has settled what it dispatched. Steps still running become `failed` or `blocked` with it.
    */
   releaseRun(fence: Fence, end: RunEnd): Promise<void>;
+
+  /**
+   * Gives the run up in good order: it stays as it is, to be resumed at once. Model calls that were certainly not sent are
+   * charged nothing and such tool calls are in no doubt; what is still under way is charged, and in doubt.
+   */
+  interruptRun(fence: Fence): Promise<void>;
+
+  /**
+   * Says, in memory alone, that a worker of this process is at the run, until it leaves. Closing the store waits for those
+   * who attend, and a store takes no run again that is attended.
+   */
+  attend(fence: Fence): Attendance;
+
+  /**
+   * Right before a request goes out or a tool is entered: notes it where another process finds it should this one die, and
+   * counts it as under way until it has ended. Rejects once the store is being closed; then it must not leave. The one call
+   * of a worker that is no transaction, unless the note cannot be made: then that is committed first.
+   */
+  beginEffect(fence: Fence, effect: EffectTry): Promise<EffectUnderWay>;
 
   /** Pins the pipeline's shape anew, for a worker that goes on with other steps after those the run has reached. */
   pinShape(fence: Fence, shape: Json): Promise<void>;
@@ -210,7 +236,12 @@ export interface Store extends StoreReader {
   /** Deletes blobs that only ended runs refer to, by age and by total size. What a live run refers to stays. */
   collectBlobs(policy: BlobRetention): Promise<BlobCollection>;
 
-  close(): Promise<void>;
+  /**
+   * Says goodbye: starts no further effect, awaits those under way and stores what they came to, then gives up the leases of
+   * this store, so that its runs can be resumed at once. Effects that take longer than `graceMs` (5 s unless said) are left
+   * in doubt; what they come to is still stored if the process lives to see it.
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
 /** What everybody may read: the runner, the command line, the dashboard. */
@@ -219,13 +250,16 @@ export interface StoreReader {
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
   /** Whether a living process has the run. */
   isHeld(runId: string): Promise<boolean>;
-  /** The newest run of this pipeline and input, whatever became of it. A fork is gone on with by its id alone. */
-  findLatestRun(pipeline: string, inputHash: Uint8Array): Promise<RunRecord | null>;
-  /** Runs of this pipeline and input that are under way while no living process holds them, newest first; no forks. */
-  findAbandonedRuns(pipeline: string, inputHash: Uint8Array): Promise<readonly string[]>;
+  /**
+   * The runs of this pipeline and input that have not ended, and the newest one of all, newest first; and whether a living
+   * process has each. A fork is resumed by its id alone.
+   */
+  findRunsOf(pipeline: string, inputHash: Uint8Array): Promise<readonly RunOfInput[]>;
   /** The run's input and pinned shape, as they were given. */
   readRunInput(runId: string): Promise<{ readonly input: Json; readonly shape: Json }>;
   readUsage(runId: string): Promise<RunUsage>;
+  /** What taking the run now would make of what its worker left open. */
+  readLeftBehind(runId: string): Promise<LeftBehind>;
 
   listSteps(runId: string): Promise<readonly StepRecord[]>;
   findStep(runId: string, path: StepPath): Promise<StepRecord | null>;

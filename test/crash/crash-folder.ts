@@ -1,7 +1,17 @@
 // The parent's side: a folder with a database and its witnesses, and the worker processes that are let loose on it.
 
 import { type ChildProcess, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -55,7 +65,7 @@ export class CrashFolder {
   /** A copy of everything, lock files of the dead included: for trying several things on one dead run. */
   copy(): CrashFolder {
     const folder = new CrashFolder(mkdtempSync(join(tmpdir(), "pawl-crash-")));
-    cpSync(this.path, folder.path, { recursive: true });
+    copyFolder(this.path, folder.path);
     folder.#isTamperedWith = this.#isTamperedWith;
     onTestFinished(() => folder.finish());
     return folder;
@@ -186,14 +196,24 @@ export class CrashFolder {
     database.close();
   }
 
-  async withStore<T>(read: (store: Store) => Promise<T>): Promise<T> {
-    const store = await openStore(`file:${join(this.path, "pawl.db")}`);
+  async withStore<T>(
+    read: (store: Store) => Promise<T>,
+    options: { readonly readOnly?: boolean } = {},
+  ): Promise<T> {
+    const store = await openStore(`file:${join(this.path, "pawl.db")}`, options);
     try {
       return await read(store);
     } finally {
       await store.close();
     }
   }
+}
+
+/** A socket cannot be copied, only linked: that of a dead process answers nobody under either name. */
+function copyFolder(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, filter: (path) => !lstatSync(path).isSocket() });
+  for (const name of readdirSync(from))
+    if (lstatSync(join(from, name)).isSocket()) linkSync(join(from, name), join(to, name));
 }
 
 export function asResult(end: WorkerEnd): ReportedResult {

@@ -89,7 +89,7 @@ describe("a new version without the tool whose call is in doubt", () => {
 
   test.for([
     { recovery: "opaque", point: "tool:executed" },
-    { recovery: "reconcile", point: "tool:before-execute" },
+    { recovery: "reconcile", point: "tool:noted" },
   ] as const)("waits for a person and repeats nothing ($recovery, $point)", async ({ recovery, point }) => {
     const work = await PlannedWork.begin(recovery);
     const { folder, server } = work;

@@ -22,13 +22,13 @@ const point = (phase: (typeof PHASES)[number], nth: number): Kill => ({ kind: "p
 describe("a job that is killed once in every phase does everything once", () => {
   test("at the points where something has happened and is not stored", PATIENCE, async () => {
     const { deaths } = await killedJob([
-      point("plan", 5),
-      point("crawl", 11),
-      point("synthesise", 7),
+      point("plan", 6),
+      point("crawl", 14),
+      point("synthesise", 8),
       point("render", 2),
-      point("upload", 4),
-      point("send", 3),
-      point("notify", 3),
+      point("upload", 6),
+      point("send", 4),
+      point("notify", 4),
     ]);
     expect(deaths.map(placeOf)).toEqual([
       "plan model:answered",
@@ -95,7 +95,7 @@ test(
   "a job that is killed when all of its conditions hold goes on with the phase that it was in",
   PATIENCE,
   async () => {
-    const { deaths } = await killedJob([point("notify", 6)]);
+    const { deaths } = await killedJob([point("notify", 7)]);
     expect(deaths.map(placeOf)).toEqual(["notify step:before-finish"]);
   },
 );

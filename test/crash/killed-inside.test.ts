@@ -99,10 +99,12 @@ describe("a process killed in a tool that says nothing about being repeated", ()
         reserved: { tokens: 0, microDollars: 0 },
       });
 
-      // The run says so to whoever asks, with or without its id, and asking again changes nothing.
+      // The run says so to whoever asks by its id, and asking again changes nothing; without it nothing else is begun.
       const before = folder.witness();
-      for (const act of [RUN, RESUME, { do: "run", input: "town" } as const])
+      for (const act of [RUN, RESUME])
         expect(await folder.result({ scenario: "errands", act, variant })).toEqual(result);
+      const unnamed = { scenario: "errands", act: { do: "run", input: "town" }, variant } as const;
+      expect((await folder.error(unnamed)).details).toEqual({ why: "waiting", runIds: ["errands-1"] });
       expect(folder.witness()).toEqual(before);
       expect(folder.outside()).toEqual(paid);
       expect(folder.tries("pay", "town/2")).toBe(1);
@@ -131,7 +133,7 @@ describe("a process killed in a tool that says nothing about being repeated", ()
       scenario: "errands",
       act: RUN,
       variant,
-      crash: { point: "turn:journaled", turn: 2 },
+      crash: { point: "tool:noted", turn: 2 },
     });
     expect(folder.tries("look", "town/2")).toBe(0);
     const asking = await folder.result({ scenario: "errands", act: RESUME, variant });

@@ -104,7 +104,7 @@ describe.for(Object.keys(ASKERS) as Asker[])("a call of %s", (asker) => {
   ])("that is $recovery, killed after it is running and before its effect, has it", async (cell) => {
     const [folder, server] = [crashFolder(), await effectServer({ keyed: cell.recovery === "keyed" })];
     const variant = variantOf(server.url, cell.recovery);
-    await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:before-execute", turn } });
+    await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:noted", turn } });
     expect(await bookingOf(folder)).toMatchObject({ status: "running", attempt: 1, receipt: null });
     expect(server.log).toEqual([]);
     await assertGoesOn(folder, server, variant, cell, [1]);
@@ -203,7 +203,7 @@ describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => 
   const { scenario, turn, callId } = ASKERS[asker];
 
   test.for([
-    { where: "before its effect", point: "tool:before-execute", effects: 0 },
+    { where: "before its effect", point: "tool:noted", effects: 0 },
     { where: "after its effect", point: "tool:executed", effects: 1 },
   ] as const)(
     "that was running, killed $where, is put before a person, who settles it",
@@ -243,7 +243,7 @@ describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => 
   test("that a person lets run again, killed again, is put before a person again", async () => {
     const [folder, server] = [crashFolder(), await effectServer()];
     const variant = variantOf(server.url, "opaque");
-    await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:before-execute", turn } });
+    await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:noted", turn } });
     await folder.result({ scenario, act: RESUME, variant });
     const retry: Act = { do: "answer", runId: "booking-1", said: { inDoubt: { as: "retry" } } };
     await folder.killed({ scenario, act: retry, variant, crash: { point: "tool:executed", turn } });

@@ -28,7 +28,7 @@ type Place = {
 };
 
 const PLACES: readonly Place[] = [
-  { where: "before the tool", crash: { point: "tool:before-execute", turn: TURN }, leaves: "unsent" },
+  { where: "before the tool", crash: { point: "tool:noted", turn: TURN }, leaves: "unsent" },
   {
     where: "in the tool, before its effect",
     wait: { at: "before-effect", turn: TURN, tool: "book" },

@@ -1,6 +1,6 @@
 // What the models and tools of all scenarios have in common: they tell what they do, and wait where they are told to.
 
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ToolCallContext } from "../../src/index.ts";
@@ -30,12 +30,19 @@ export async function toolWork<T>(
     wait.turn === call.turnIndex &&
     (wait.tool === undefined || wait.tool === name) &&
     (wait.orders === undefined || wait.orders.includes(order));
+  if (setting.variant.readsBesideIn === call.turnIndex) readBeside(folder);
   await pause(setting);
   if (waits && wait.at === "before-effect") await waitForParent(setting, call.signal);
   const result = await effect();
   await pause(setting);
   if (waits && wait.at === "after-effect") await waitForParent(setting, call.signal);
   return result;
+}
+
+/** As a search, a backup or an upload does. */
+function readBeside(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true }))
+    if (entry.isFile()) readFileSync(join(folder, entry.name));
 }
 
 export function bearEffect(folder: string, name: string, order: string, call: ToolCallContext): void {

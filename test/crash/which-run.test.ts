@@ -47,6 +47,27 @@ test("run with fresh starts anew and leaves the dead run as it is", async () => 
   expect(folder.outside()).toHaveLength(8);
 });
 
+test("run with a key is one run for each key, also after a kill, whatever else has the same input", async () => {
+  const folder = crashFolder();
+  const run = (key: string, input = INPUT) =>
+    ({ scenario: "errands", identity: "required", act: { do: "run", input, key } }) as const;
+  await folder.killed({ ...run("customer-1"), crash: dies });
+  const second = await folder.result(run("customer-2"));
+  const first = await folder.result(run("customer-1"));
+  expect([first, second]).toMatchObject([
+    { status: "succeeded", resumed: true },
+    { status: "succeeded", resumed: false },
+  ]);
+  expect(first.runId).not.toBe(second.runId);
+  expect(folder.outside()).toHaveLength(8);
+  // The same key again is the same run.
+  expect((await folder.result(run("customer-1"))).runId).toBe(first.runId);
+  expect(folder.outside()).toHaveLength(8);
+  expect((await folder.error(run("customer-1", "village"))).message).toContain("other input");
+  const unnamed = { scenario: "errands", identity: "required", act: { do: "run", input: INPUT } } as const;
+  expect((await folder.error(unnamed)).name).toBe("ConfigurationError");
+});
+
 test("run without an id starts anew for another input", async () => {
   const folder = crashFolder();
   await folder.killed({
@@ -59,7 +80,7 @@ test("run without an id starts anew for another input", async () => {
   expect(result.runId).not.toBe("dead-1");
 });
 
-test("run without an id starts anew while a living process has the run", async () => {
+test("run without an id begins nothing while a living process has the run", async () => {
   const folder = crashFolder();
   const first = folder.start({
     scenario: "errands",
@@ -67,29 +88,40 @@ test("run without an id starts anew while a living process has the run", async (
     wait: { at: "model", turn: 2 },
   });
   await folder.untilWaiting();
-  const result = await folder.result({ scenario: "errands", act: { do: "run", input: INPUT } });
-  expect(result.resumed).toBe(false);
-  expect(result.runId).not.toBe("alive-1");
+  const error = await folder.error({ scenario: "errands", act: { do: "run", input: INPUT } });
+  expect(error).toMatchObject({ name: "RunBusyError", details: { runId: "alive-1" } });
   folder.allow("release");
   expect(asResult(await first.end)).toMatchObject({ runId: "alive-1", status: "succeeded", resumed: false });
 });
 
-test("run without an id does not take up a run that failed", async () => {
+test("run without an id begins nothing where the last run failed after it had effects outside", async () => {
   const folder = crashFolder();
   const variant = { step: { maxTurns: 2 } };
   const error = await folder.error({ scenario: "errands", act: { do: "run", input: INPUT }, variant });
   expect(error.name).toBe("MaxTurnsExceededError");
-  const result = await folder.result({ scenario: "errands", act: { do: "run", input: INPUT } });
-  expect(result.resumed).toBe(false);
+  const [failed] = await folder.withStore((store) => store.listRuns());
+  const refused = await folder.error({ scenario: "errands", act: { do: "run", input: INPUT } });
+  expect(refused).toMatchObject({
+    name: "RunNotBegunError",
+    details: { why: "failed", runIds: [failed?.runId] },
+  });
+  expect(folder.outside()).toHaveLength(2);
+  const fresh = await folder.result({ scenario: "errands", act: { do: "run", input: INPUT, fresh: true } });
+  expect(fresh).toMatchObject({ status: "succeeded", resumed: false });
 });
 
-test("run goes on with the newest of two dead runs of the same input", async () => {
+test("run without an id begins nothing where two dead runs have the same input, and names both", async () => {
   const folder = crashFolder();
   for (const runId of ["dead-1", "dead-2"])
     await folder.killed({ scenario: "errands", act: { do: "run", input: INPUT, runId }, crash: dies });
-  const first = await folder.result({ scenario: "errands", act: { do: "run", input: INPUT } });
-  const second = await folder.result({ scenario: "errands", act: { do: "run", input: INPUT } });
-  expect([first.runId, second.runId]).toEqual(["dead-2", "dead-1"]);
+  const error = await folder.error({ scenario: "errands", act: { do: "run", input: INPUT } });
+  expect(error).toMatchObject({
+    name: "RunNotBegunError",
+    details: { why: "several", runIds: ["dead-2", "dead-1"] },
+  });
+  expect(error.message).toContain("dead-2, dead-1");
+  for (const runId of ["dead-1", "dead-2"])
+    await folder.result({ scenario: "errands", act: { do: "resume", runId } });
   expect(folder.outside()).toHaveLength(8);
   expect(folder.tries("pay")).toBe(8);
 });

@@ -23,6 +23,10 @@ export type WorkerOrder = {
   /** Both of two racing workers wait for the same file, before or after they open the store. */
   readonly barrier?: "before-open" | "after-open";
   readonly leaseMs?: number;
+  /** Refuses calls that name no run. */
+  readonly identity?: "required";
+  /** SIGTERM has it close its store, with this much grace, and end, instead of cancelling the run. */
+  readonly closesWithin?: number;
   /** Writes every crash point it passes to the witness file. */
   readonly trace?: boolean;
 };
@@ -32,6 +36,7 @@ export type Act =
       readonly do: "run";
       readonly input: Json;
       readonly runId?: string;
+      readonly key?: string;
       readonly fresh?: boolean;
     } & Options)
   | ({
@@ -109,6 +114,8 @@ export type Variant = {
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   readonly shape?: readonly (readonly ["code" | "agent" | "loop", string])[];
   readonly reversed?: boolean;
+  /** In this turn its tools read every file beside the database. */
+  readonly readsBesideIn?: number;
   /** Models and tools take up to this long, each time. */
   readonly longestPauseMs?: number;
   readonly draftName?: string;
@@ -152,6 +159,8 @@ export type MailingVariant = {
 };
 
 export type WorkerReport =
+  /** It was told to end, and has closed its store. */
+  | { readonly kind: "closed" }
   | { readonly kind: "result"; readonly result: ReportedResult }
   | { readonly kind: "error"; readonly error: ReportedError };
 

@@ -30,7 +30,10 @@ import type {
 } from "./worker-order.ts";
 
 const order = JSON.parse(process.argv[2] ?? "null") as WorkerOrder;
+let ending: Promise<void> | null = null;
 const report = await work(order);
+// Who was told to end says that it has, whatever became of its run.
+if (ending !== null) await (ending as Promise<void>);
 process.stdout.write(`${JSON.stringify(report)}\n`);
 
 async function work({ folder, barrier, ...rest }: WorkerOrder): Promise<WorkerReport> {
@@ -53,7 +56,10 @@ async function perform(store: Store, folder: string, orders: Orders): Promise<Re
   const target = SCENARIOS[scenario]({ folder, variant, wait });
   const options = { store, ...runnerOptions(folder, orders) };
   const stop = new AbortController();
-  process.once("SIGTERM", () => stop.abort());
+  process.once("SIGTERM", () => {
+    if (orders.closesWithin === undefined) stop.abort();
+    else ending = end(store, orders);
+  });
   const { signal } = stop;
   if (act.do === "execute") {
     for (const { runId } of act.said === undefined ? [] : await store.listRuns())
@@ -72,12 +78,21 @@ async function perform(store: Store, folder: string, orders: Orders): Promise<Re
   return reported(await (act.do === "run" ? runner.run(act.input, going) : runner.resume(act.runId, going)));
 }
 
+/** As a server does that is told to end. */
+async function end(store: Store, { closesWithin = 0 }: Orders): Promise<void> {
+  await store.close({ graceMs: closesWithin });
+  const report: WorkerReport = { kind: "closed" };
+  process.stdout.write(`${JSON.stringify(report)}\n`, () => process.exit(0));
+  await new Promise(() => undefined);
+}
+
 function runnerOptions(folder: string, orders: Orders): RunnerOptions {
   const { leaseMs, variant } = orders;
   const { pricing, maxParallelToolCalls } = variant;
   return {
     probe: probeOf(folder, orders),
     ...(leaseMs === undefined ? {} : { leaseMs }),
+    ...(orders.identity === undefined ? {} : { identity: orders.identity }),
     ...(pricing === undefined ? {} : { pricing }),
     ...(maxParallelToolCalls === undefined ? {} : { maxParallelToolCalls }),
   };

@@ -7,6 +7,7 @@ import {
   ConfigurationError,
   NotApplied,
   type Policy,
+  RunNotBegunError,
   type RunnerOptions,
   type ToolDefinition,
   tool,
@@ -333,12 +334,13 @@ describe("while a person is asked", () => {
     expect(whats).toEqual(["b"]);
   });
 
-  it("a run of the same input is that run; after the answer it goes on", async () => {
+  it("no other run of the same input is begun; after the answer it is continued", async () => {
     const { store, runner, calls } = await waiting();
-    const again = await collect(runner.stream("Go"));
-    expect(again).toMatchObject([
-      { type: "run.finished", runId: "r-1", result: { status: "waiting", waits: [{ waitId: "r-1~1" }] } },
-    ]);
+    for (const again of [runner.run("Go"), collect(runner.stream("Go"))]) {
+      const error = await failureAs(RunNotBegunError, again);
+      expect(error.details).toEqual({ why: "waiting", runIds: ["r-1"] });
+      expect(error.message).toContain("fresh: true");
+    }
     expect(await store.listRuns()).toHaveLength(1);
     await store.approve("r-1~1");
     const { runId, output, resumed } = await runner.run("Go");

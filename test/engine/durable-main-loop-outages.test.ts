@@ -5,7 +5,6 @@ import { describe, expect, it } from "vitest";
 import {
   DatabaseCheckpointStore,
   Deadline,
-  DeadlineExceededError,
   DurableMainLoop,
   type DurableMainLoopOptions,
   RunBusyError,
@@ -15,7 +14,7 @@ import {
 } from "../../src/index.ts";
 import { jumpingClock, lightsOut, timedStore } from "./call-fixture.ts";
 import { BOTH_STORES, speakingLoop, TO_SAY } from "./main-loop-fixture.ts";
-import { failureAs, memoryStore, must, scriptedAgent } from "./run-fixture.ts";
+import { databaseFile, failureAs, fileStore, memoryStore, must, scriptedAgent } from "./run-fixture.ts";
 import { loudly, saying, sayTool, stopsBefore, storedSlice, words } from "./session-fixture.ts";
 
 const MINUTE = 60_000;
@@ -117,22 +116,30 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
       return { clock, store, checkpoints, spoken, loop };
     }
 
-    it("waits for the lease that it could not give back, and goes on", async () => {
+    it("takes the run again that it could not give back, without waiting for its lease", async () => {
       const { clock, store, checkpoints, spoken, loop } = await away();
       const result = await loop.execute("Go", { deadline: Deadline.in(10 * MINUTE, clock) });
       expect([result.status, spoken]).toEqual(["succeeded", [...TO_SAY]]);
-      expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThanOrEqual(LEASE_MS);
+      expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(LEASE_MS);
       expect(await storedSlice(store, "words", result.runId)).toEqual([...TO_SAY]);
       expect(await checkpoints.isCompleted()).toBe(true);
       expect((await store.verify(result.runId)).problems).toEqual([]);
     });
 
-    it("says what kept it from being done, where its time is over before that lease is", async () => {
-      const { clock, checkpoints, spoken, loop } = await away();
-      const late = loop.execute("Go", { deadline: Deadline.in(LEASE_MS / 2, clock) });
-      const error = await failureAs(DeadlineExceededError, late);
-      expect(error.cause).toBeInstanceOf(RunBusyError);
-      expect([spoken, await checkpoints.isCompleted()]).toEqual([[...TO_SAY], false]);
+    it("does nothing while another process has the run, and says so", async () => {
+      const clock = jumpingClock();
+      const file = databaseFile();
+      const now = () => clock.now();
+      const [ours, theirs] = [await fileStore(file, { now }), await fileStore(file, { now })];
+      const { say, spoken } = sayTool();
+      const open = keeper(ours);
+      const dying = speakingLoop(ours, open(), say, { clock, leaseMs: LEASE_MS, probe: stopsBefore(2) });
+      const { runId } = await failureAs(StepFailedError, dying.loop.execute("Go"));
+      await theirs.claimRun(must(runId), { leaseMs: 60 * MINUTE, from: ["failed"] });
+      const { loop } = speakingLoop(ours, open(), say, { clock, leaseMs: LEASE_MS });
+      const busy = await failureAs(RunBusyError, loop.execute("Go"));
+      expect(busy.details.runId).toBe(runId);
+      expect(spoken.length).toBeLessThan(TO_SAY.length);
     });
   });
 });

@@ -55,6 +55,7 @@ export async function stateOf(store: Store, runId: string): Promise<string> {
   const { status, error, charged, reserved, currentStep } = must(await store.getRun(runId));
   const state = JSON.stringify([
     [status, error?.code ?? null, charged, reserved, currentStep],
+    status === "running" ? await store.readLeftBehind(runId) : null,
     (await store.listSteps(runId)).map((step) => [step.path, step.status]),
     (await store.listTurns(runId)).map(({ stepPath, turnIndex, committed }) => [
       stepPath,

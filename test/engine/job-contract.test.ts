@@ -5,6 +5,7 @@ import {
   ConfigurationError,
   Pipeline,
   type Pricing,
+  RunNotBegunError,
   Runner,
   type RunnerOptions,
   type RunSpecInput,
@@ -101,11 +102,11 @@ describe("a run with a contract", () => {
     const store = await memoryStore();
     const runner = jobRunner(Step.human("check", { question: "Go on?" }), store);
     const first = await runner.run("Go", { spec: jobSpec() });
-    const same = await runner.run("Go", { spec: jobSpec() });
+    const same = await failureAs(RunNotBegunError, runner.run("Go", { spec: jobSpec() }));
     const other = await runner.run("Go", { spec: jobSpec({ budgets: { maxSteps: 9 } }) });
     const without = await runner.run("Go");
     expect(first.status).toBe("waiting");
-    expect(same.runId).toBe(first.runId);
+    expect(same.details.runIds).toEqual([first.runId]);
     expect(new Set([first, other, without].map(({ runId }) => runId)).size).toBe(3);
   });
 });

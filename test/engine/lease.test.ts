@@ -41,6 +41,12 @@ function stalledClock() {
   };
 }
 
+/** A clock by which a lease length goes by between any two looks at a run. */
+function leaping(): () => number {
+  let monotonic = 0;
+  return () => (monotonic += LEASE);
+}
+
 /** A run of one tool call in which the process stands still at a point. */
 async function stalledAt(point: CrashPoint, stall: { ms: number; wall?: number }, store?: Store) {
   const clock = stalledClock();
@@ -145,7 +151,10 @@ describe("a run that another worker took over", () => {
     const [first, second] = [stalledClock(), fakeClock(Date.UTC(2026, 0, 1) + 2 * LEASE)];
     return {
       first: { clock: first, store: await fileStore(file, { now: () => first.now() }) },
-      second: { clock: second, store: await fileStore(file, { now: () => second.now() }) },
+      second: {
+        clock: second,
+        store: await fileStore(file, { now: () => second.now(), monotonic: leaping() }),
+      },
     };
   }
 
@@ -171,6 +180,7 @@ describe("a run that another worker took over", () => {
 
     const quick = noteTool(() => "in time", { recovery: "keyed" });
     const other = scriptedAgent(script, { tools: { note: quick.note } });
+    await second.store.isHeld("r-1");
     const result = await new Runner(other.agent, { ...second, leaseMs: LEASE }).resume("r-1");
     gate.resolve();
 
@@ -205,6 +215,7 @@ describe("a run that another worker took over", () => {
     await asked.promise;
     const quick = scriptedAgent([{ text: "Hello" }]);
     const runner = new Runner(quick.agent, { ...second, leaseMs: LEASE });
+    await second.store.isHeld("r-1");
     const events = await collect(runner.stream("Go", { runId: "r-1" }));
     gate.resolve();
     await lost;
@@ -238,6 +249,7 @@ describe("a run that another worker took over", () => {
       new Runner(stepOf(true), { ...first, leaseMs: LEASE }).run("Go", { runId: "r-1" }),
     );
     await begun.promise;
+    await second.store.isHeld("r-1");
     await new Runner(stepOf(false), { ...second, leaseMs: LEASE }).resume("r-1");
     gate.resolve();
     await lost;
@@ -249,8 +261,10 @@ describe("a run that another worker took over", () => {
     const clock = fakeClock();
     const file = databaseFile();
     const store = await fileStore(file, { now: () => clock.now() });
-    const other = await fileStore(file, { now: () => second.clock.now() });
+    const other = await fileStore(file, { now: () => second.clock.now(), monotonic: leaping() });
     const { note, calls } = noteTool(async (_text, { signal }) => {
+      // The first look begins to watch.
+      await other.isHeld("r-1");
       await other.claimRun("r-1", { leaseMs: LEASE, from: ["running"] });
       await clock.advance(LEASE / 3);
       while (!signal.aborted) await new Promise(setImmediate);
@@ -268,8 +282,9 @@ describe("a run that another worker took over", () => {
     const clock = fakeClock();
     const file = databaseFile();
     const store = await fileStore(file, { now: () => clock.now() });
-    const other = await fileStore(file, { now: () => second.clock.now() });
+    const other = await fileStore(file, { now: () => second.clock.now(), monotonic: leaping() });
     const takeOver = async (runId: string) => {
+      await other.isHeld(runId);
       await other.claimRun(runId, { leaseMs: LEASE, from: ["running"] });
       await clock.advance(LEASE / 3);
     };

@@ -225,6 +225,8 @@ export async function beginRun(
     acceptDivergence: null,
     redoTurn: false,
     releasing: new AbortController().signal,
+    closing: new AbortController().signal,
+    claimedAt: readClock(systemClock),
     milestone: new MilestoneRequest(null),
     onCheckpoint: () => Promise.resolve(),
     emit: () => undefined,

@@ -129,7 +129,9 @@ describe("telemetry", () => {
     const first = new Runner(hanging.pipeline, { store: await fileStore(file), telemetry: before.telemetry });
     const lost = failureOf(first.run("Go", { runId: "r-1" }));
     await inTool.promise;
-    const later = await fileStore(file, { now: () => Date.now() + 60_000 });
+    let monotonic = 0;
+    const later = await fileStore(file, { monotonic: () => (monotonic += 60_000) });
+    expect(await later.isHeld("r-1"), "its first look begins to watch").toBe(true);
     const { pipeline } = workOf(undefined, { recovery: "repeat" });
     await new Runner(pipeline, { store: later, telemetry: after.telemetry }).resume("r-1");
     answer.resolve("too late");

@@ -1,7 +1,7 @@
 // A call that was running when its worker died: repeated where that is safe, and otherwise settled by whoever can.
 
 import { describe, expect, it } from "vitest";
-import { AlreadySettledError, type RunnerOptions } from "../../src/index.ts";
+import { AlreadySettledError, RunNotBegunError, type RunnerOptions } from "../../src/index.ts";
 import {
   acting,
   actTool,
@@ -144,8 +144,8 @@ describe("a person settles a doubt", () => {
 
   it("with `run` of the same input the run goes on, and is no second one", async () => {
     const { store, calls, runner } = await waiting();
-    const given = await runner.run("Go");
-    expect([given.runId, given.status]).toEqual(["r-1", "waiting"]);
+    const given = await failureAs(RunNotBegunError, runner.run("Go"));
+    expect(given.details).toEqual({ why: "waiting", runIds: ["r-1"] });
     await store.settle("r-1/worker#1.1", { as: "succeeded", result: 1 });
     const { runId, output, waits } = await runner.run("Go");
     expect([runId, output, waits]).toEqual(["r-1", "End.", []]);

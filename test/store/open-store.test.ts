@@ -47,7 +47,7 @@ describe("a file", () => {
     await store.createRun(newRun("run-1"));
     await store.close();
     expect(existsSync(file)).toBe(true);
-    expect(readdirSync(folder)).toEqual(["my pawl.db"]);
+    expect(readdirSync(folder)).toEqual(["my pawl.db", "my pawl.db-shm", "my pawl.db-wal"]);
   });
 });
 

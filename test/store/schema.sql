@@ -200,7 +200,7 @@ CREATE TABLE runs (
   output TEXT,
   context TEXT,
   error TEXT
-, deadline_at INTEGER, budgets TEXT, waiting_since INTEGER, cancel_requested_at INTEGER, cancel_requested_by TEXT, forked_from TEXT) STRICT;
+, deadline_at INTEGER, budgets TEXT, waiting_since INTEGER, cancel_requested_at INTEGER, cancel_requested_by TEXT, forked_from TEXT, lease_ms INTEGER, marks TEXT) STRICT;
 
 CREATE TABLE slice_items (
   run_no INTEGER NOT NULL REFERENCES runs (run_no),

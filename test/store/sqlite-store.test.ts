@@ -11,18 +11,18 @@ const empty = join(mkdtempSync(join(tmpdir(), "pawl-conformance-")), "empty.db")
 beforeAll(async () => (await openStore(`file:${empty}`)).close());
 afterAll(() => rmSync(dirname(empty), { recursive: true }));
 
-const onFile: OpenConformanceDatabase = ({ now }) => {
+const onFile: OpenConformanceDatabase = (clocks) => {
   const folder = mkdtempSync(join(tmpdir(), "pawl-conformance-"));
   copyFileSync(empty, join(folder, "pawl.db"));
   return Promise.resolve({
-    open: () => openStore(`file:${folder}/pawl.db`, { now }),
+    open: () => openStore(`file:${folder}/pawl.db`, clocks),
     dispose: () => Promise.resolve(rmSync(folder, { recursive: true })),
   });
 };
 
 /** Each store has a database of its own, so only the checks that need one store make sense. */
-const inMemory: OpenConformanceDatabase = ({ now }) =>
-  Promise.resolve({ open: () => openStore(":memory:", { now }), dispose: () => Promise.resolve() });
+const inMemory: OpenConformanceDatabase = (clocks) =>
+  Promise.resolve({ open: () => openStore(":memory:", clocks), dispose: () => Promise.resolve() });
 
 describe("the SQLite store on a file keeps to the contract", () => {
   for (const check of storeConformance(onFile)) it(check.name, () => check.run());
@@ -84,9 +84,9 @@ describe("the conformance suite", () => {
 
 /** How many checks of a subject fail on stores that are not quite right. */
 async function found(subject: string, spoil: (store: Store) => Store): Promise<number> {
-  const spoilt: OpenConformanceDatabase = ({ now }) =>
+  const spoilt: OpenConformanceDatabase = (clocks) =>
     Promise.resolve({
-      open: async () => spoil(await openStore(":memory:", { now })),
+      open: async () => spoil(await openStore(":memory:", clocks)),
       dispose: () => Promise.resolve(),
     });
   const checks = storeConformance(spoilt).filter(

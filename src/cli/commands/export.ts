@@ -15,34 +15,39 @@ export const exportCommand: Command = {
   options: [{ flags: "--to <dir>", summary: "the folder, made where it is not there; needed" }],
   example: "pawl export q-1 --to ./q-1",
   execute: (context, input) =>
-    withExistingStore(context, input, async (store) => {
-      const to = input.text("to");
-      if (to === null) throw new WrongUseError("Say where to write the files: add --to <dir>.");
-      const { runId } = await findRun(store, input.argument("run"));
-      const folder = resolve(context.cwd, to);
-      const files: ExportProgress[] = [];
-      await exportRun(store, runId, folder, (file) => files.push(file));
-      const written = files.filter(({ isMissing }) => !isMissing);
-      const missing = files.filter(({ isMissing }) => isMissing).map(({ path }) => path);
-      const table = formatTable(
-        context,
-        [
-          { title: "file", value: ({ path }) => path.slice(folder.length + 1), rank: 0, atLeast: 12 },
-          { title: "size", value: ({ bytes }) => formatBytes(bytes), rank: 0, align: "right" },
-        ],
-        written,
-      );
-      const gone =
-        missing.length === 0
-          ? ""
-          : paragraph(
-              `${counted(missing.length, "artifact")} cannot be written, since \`pawl gc\` has deleted what was in it: ${missing.join(", ")}.`,
-              context.stdout.columns,
-            );
-      return {
-        exitCode: 0,
-        document: { runId, folder, files: written.map(({ path, bytes }) => ({ path, bytes })), missing },
-        text: `${paragraph(`Wrote ${counted(written.length, "file")} of run ${runId} to ${folder}.`, context.stdout.columns)}${table}${gone}`,
-      };
-    }),
+    withExistingStore(
+      context,
+      input,
+      async (store) => {
+        const to = input.text("to");
+        if (to === null) throw new WrongUseError("Say where to write the files: add --to <dir>.");
+        const { runId } = await findRun(store, input.argument("run"));
+        const folder = resolve(context.cwd, to);
+        const files: ExportProgress[] = [];
+        await exportRun(store, runId, folder, (file) => files.push(file));
+        const written = files.filter(({ isMissing }) => !isMissing);
+        const missing = files.filter(({ isMissing }) => isMissing).map(({ path }) => path);
+        const table = formatTable(
+          context,
+          [
+            { title: "file", value: ({ path }) => path.slice(folder.length + 1), rank: 0, atLeast: 12 },
+            { title: "size", value: ({ bytes }) => formatBytes(bytes), rank: 0, align: "right" },
+          ],
+          written,
+        );
+        const gone =
+          missing.length === 0
+            ? ""
+            : paragraph(
+                `${counted(missing.length, "artifact")} cannot be written, since \`pawl gc\` has deleted what was in it: ${missing.join(", ")}.`,
+                context.stdout.columns,
+              );
+        return {
+          exitCode: 0,
+          document: { runId, folder, files: written.map(({ path, bytes }) => ({ path, bytes })), missing },
+          text: `${paragraph(`Wrote ${counted(written.length, "file")} of run ${runId} to ${folder}.`, context.stdout.columns)}${table}${gone}`,
+        };
+      },
+      { readOnly: true },
+    ),
 };

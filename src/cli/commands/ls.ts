@@ -25,12 +25,16 @@ export const ls: Command = {
     const limit = input.wholeNumber("limit", 1) ?? DEFAULT_LIMIT;
     const status = STATUSES.find((each) => each === input.text("status"));
     const pipeline = input.text("pipeline");
-    const runs = await withExistingStore(context, input, (store) =>
-      store.listRuns({
-        limit,
-        ...(status === undefined ? {} : { status }),
-        ...(pipeline === null ? {} : { pipeline }),
-      }),
+    const runs = await withExistingStore(
+      context,
+      input,
+      (store) =>
+        store.listRuns({
+          limit,
+          ...(status === undefined ? {} : { status }),
+          ...(pipeline === null ? {} : { pipeline }),
+        }),
+      { readOnly: true },
     );
     const now = context.clock.now();
     return {

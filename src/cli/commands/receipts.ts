@@ -18,26 +18,31 @@ export const receipts: Command = {
   ],
   example: "pawl receipts q-1 --in-doubt",
   execute: (context, input) =>
-    withExistingStore(context, input, async (store) => {
-      const { runId } = await findRun(store, input.argument("run"));
-      const tool = input.text("tool");
-      const all = await store.listToolCalls(runId);
-      const calls = all.filter(
-        (call) =>
-          (tool === null || call.tool === tool) && (!input.flag("inDoubt") || call.status === "in_doubt"),
-      );
-      const next = calls
-        .filter(({ status }) => status === "in_doubt")
-        .map(({ toolCallId }) => doubtStep(input, toolCallId));
-      const table = formatTable(context, callColumns(), calls);
-      const nothing = `Run ${runId} has no such call among its ${counted(all.length, "tool call")}.`;
-      return {
-        exitCode: 0,
-        document: { runId, calls: calls.map(callDocument), next },
-        text:
-          calls.length === 0
-            ? paragraph(nothing, context.stdout.columns)
-            : table + formatNextSteps(context, next),
-      };
-    }),
+    withExistingStore(
+      context,
+      input,
+      async (store) => {
+        const { runId } = await findRun(store, input.argument("run"));
+        const tool = input.text("tool");
+        const all = await store.listToolCalls(runId);
+        const calls = all.filter(
+          (call) =>
+            (tool === null || call.tool === tool) && (!input.flag("inDoubt") || call.status === "in_doubt"),
+        );
+        const next = calls
+          .filter(({ status }) => status === "in_doubt")
+          .map(({ toolCallId }) => doubtStep(input, toolCallId));
+        const table = formatTable(context, callColumns(), calls);
+        const nothing = `Run ${runId} has no such call among its ${counted(all.length, "tool call")}.`;
+        return {
+          exitCode: 0,
+          document: { runId, calls: calls.map(callDocument), next },
+          text:
+            calls.length === 0
+              ? paragraph(nothing, context.stdout.columns)
+              : table + formatNextSteps(context, next),
+        };
+      },
+      { readOnly: true },
+    ),
 };

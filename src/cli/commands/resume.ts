@@ -37,17 +37,22 @@ export const resume: Command = {
   execute: async (context, input) => {
     const asked = resumeOptions(input);
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
-    return withExistingStore(context, input, async (store) => {
-      const run = await findRun(store, input.argument("run"));
-      const { runId } = run;
-      const pipeline = await pipelineOfRun(context, loaded, run);
-      const work = { context, input, store, loaded, pipeline };
-      if (input.flag("dryRun")) {
-        const runner = new Runner(pipeline, runnerOptions(work));
-        return endOfForecast(context, input, await runner.forecast(runId, asked));
-      }
-      return driveRun(work, (runner, options) => runner.resume(runId, { ...asked, ...options }));
-    });
+    return withExistingStore(
+      context,
+      input,
+      async (store) => {
+        const run = await findRun(store, input.argument("run"));
+        const { runId } = run;
+        const pipeline = await pipelineOfRun(context, loaded, run);
+        const work = { context, input, store, loaded, pipeline };
+        if (input.flag("dryRun")) {
+          const runner = new Runner(pipeline, runnerOptions(work));
+          return endOfForecast(context, input, await runner.forecast(runId, asked));
+        }
+        return driveRun(work, (runner, options) => runner.resume(runId, { ...asked, ...options }));
+      },
+      { readOnly: input.flag("dryRun") },
+    );
   },
 };
 

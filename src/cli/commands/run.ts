@@ -1,10 +1,11 @@
 import { canonicalHash } from "../../core/canonical-json.ts";
-import { RunNotFoundError } from "../../core/errors.ts";
+import { RunNotBegunError, RunNotFoundError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import type { RunSpecInput } from "../../core/run-spec-input.ts";
 import { assertSameSpec } from "../../engine/run-contract.ts";
+import { resultOf } from "../../engine/run-tenure.ts";
 import { openStore } from "../../store/open-store.ts";
-import type { RunRecord } from "../../store/store.ts";
+import type { RunRecord, Store } from "../../store/store.ts";
 import type { Command, CommandEnd, CommandInput } from "../command.ts";
 import { loadConfig, resolveStore } from "../config-file.ts";
 import { driveRun } from "../drive-run.ts";
@@ -25,6 +26,7 @@ export const run: Command = {
       summary: "what it is given; @file reads a file, as JSON where it is named so",
     },
     { flags: "--run-id <id>", summary: "the id of the run; where there is one, go on with it" },
+    { flags: "--key <key>", summary: "your own name for what the run is for, in place of an id" },
     { flags: "--resume", summary: "go on with the newest run that was interrupted, failed or waits" },
     { flags: "--fresh", summary: "a new run, even where one with the same input was interrupted" },
     { flags: "--wait", summary: "wait while another process works on the run" },
@@ -46,10 +48,16 @@ export const run: Command = {
 };
 
 function assertTogether(input: CommandInput): void {
-  if (!input.flag("fresh")) return;
-  const other = input.flag("resume") ? "--resume" : input.text("runId") === null ? null : "--run-id";
-  if (other === null) return;
-  throw new WrongUseError(`--fresh starts a new run, and ${other} names one: leave one of them out.`);
+  const named = [
+    ...(input.flag("resume") ? ["--resume"] : []),
+    ...(input.text("runId") === null ? [] : ["--run-id"]),
+    ...(input.text("key") === null ? [] : ["--key"]),
+  ];
+  const [first, second] = named;
+  if (input.text("key") !== null && second !== undefined)
+    throw new WrongUseError(`${first} and ${second} both say which run it is: leave one of them out.`);
+  if (!input.flag("fresh") || first === undefined) return;
+  throw new WrongUseError(`--fresh starts a new run, and ${first} names one: leave one of them out.`);
 }
 
 /** A new run, or the one of that id; without an id, one of the same pipeline and input whose process died. */
@@ -59,15 +67,30 @@ async function start(work: RunWork, target: RunTarget): Promise<CommandEnd> {
   const existing = runId === null ? null : await store.getRun(runId);
   const given = await givenInput(work, target, existing);
   const spec = existing === null || target.spec !== null ? specOf(work, target, given) : null;
-  return driveRun(work, (runner, options) =>
-    runner.run(given, {
-      ...options,
-      wait: input.flag("wait"),
-      fresh: input.flag("fresh"),
-      ...(runId === null ? {} : { runId }),
-      ...(spec === null ? {} : { spec }),
-    }),
-  );
+  const key = input.text("key");
+  return driveRun(work, async (runner, options) => {
+    try {
+      return await runner.run(given, {
+        ...options,
+        wait: input.flag("wait"),
+        fresh: input.flag("fresh"),
+        ...(runId === null ? {} : { runId }),
+        ...(key === null ? {} : { key }),
+        ...(spec === null ? {} : { spec }),
+      });
+    } catch (error) {
+      // Whoever sits here can answer what it asks.
+      const waiting = await waitingRun(store, error);
+      if (waiting === null) throw error;
+      return resultOf(store, waiting, true);
+    }
+  });
+}
+
+/** The run that a call without an id came upon, where that waits for a person. */
+async function waitingRun(store: Store, error: unknown): Promise<RunRecord | null> {
+  if (!RunNotBegunError.isInstance(error) || error.details.why !== "waiting") return null;
+  return store.getRun(error.details.runIds[0] ?? "");
 }
 
 /** What a run was given, it keeps; a new one is given what the command line says, or else the job. */
@@ -137,7 +160,7 @@ async function newestUnfinished(
     if (hash !== null && !Buffer.from(each.inputHash).equals(hash)) continue;
     if (each.status === "failed" || each.status === "waiting") return each;
     if (each.status !== "running" && each.status !== "queued") continue;
-    if ((await store.findAbandonedRuns(each.pipeline, each.inputHash)).includes(each.runId)) return each;
+    if (!(await store.isHeld(each.runId))) return each;
   }
   return null;
 }

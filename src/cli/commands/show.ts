@@ -12,15 +12,20 @@ export const show: Command = {
   options: [],
   example: "pawl show q-1",
   execute: (context, input) =>
-    withExistingStore(context, input, async (store) => {
-      const { runId } = await findRun(store, input.argument("run"));
-      const report = await readRunReport(store, runId);
-      const now = context.clock.now();
-      const next = nextSteps(input, report.run, report.waits, report.calls, now);
-      return {
-        exitCode: 0,
-        document: reportDocument(report, now, next),
-        text: reportText(context, report, next),
-      };
-    }),
+    withExistingStore(
+      context,
+      input,
+      async (store) => {
+        const { runId } = await findRun(store, input.argument("run"));
+        const report = await readRunReport(store, runId);
+        const now = context.clock.now();
+        const next = nextSteps(input, report.run, report.waits, report.calls, now);
+        return {
+          exitCode: 0,
+          document: reportDocument(report, now, next),
+          text: reportText(context, report, next),
+        };
+      },
+      { readOnly: true },
+    ),
 };

@@ -21,17 +21,22 @@ export const tail: Command = {
   options: [{ flags: "-f, --follow", summary: "go on as they come; with --json, one document a line" }],
   example: "pawl tail q-1 --follow",
   execute: (context, input) =>
-    withExistingStore(context, input, async (store) => {
-      const { runId } = await findRun(store, input.argument("run"));
-      if (input.flag("follow")) return follow(context, input, store, runId);
-      const events = await eventsAfter(store, runId, 0);
-      const lines = await Promise.all(events.map((event) => eventLine(context, store, runId, event)));
-      return {
-        exitCode: 0,
-        document: { runId, events: events.map(eventDocument) },
-        text: lines.join(""),
-      };
-    }),
+    withExistingStore(
+      context,
+      input,
+      async (store) => {
+        const { runId } = await findRun(store, input.argument("run"));
+        if (input.flag("follow")) return follow(context, input, store, runId);
+        const events = await eventsAfter(store, runId, 0);
+        const lines = await Promise.all(events.map((event) => eventLine(context, store, runId, event)));
+        return {
+          exitCode: 0,
+          document: { runId, events: events.map(eventDocument) },
+          text: lines.join(""),
+        };
+      },
+      { readOnly: true },
+    ),
 };
 
 /** Until the run has ended, the reader has left, or somebody presses Ctrl-C. */

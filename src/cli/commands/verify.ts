@@ -12,27 +12,32 @@ export const verify: Command = {
   options: [],
   example: "pawl verify q-1",
   execute: (context, input) =>
-    withExistingStore(context, input, async (store) => {
-      const { runId } = await findRun(store, input.argument("run"));
-      const verification = await store.verify(runId);
-      const { events, receipts, blobs, problems } = verification;
-      const seen = `${counted(events, "event")}, ${counted(receipts, "receipt")} and ${counted(blobs, "blob")}`;
-      const list = formatTable(
-        context,
-        [
-          { title: "row", value: ({ row }) => row, rank: 0, atLeast: 16 },
-          { title: "what is wrong", value: ({ what }) => what, rank: 0, atLeast: 16 },
-        ],
-        problems,
-      );
-      const isIntact = problems.length === 0;
-      const text = isIntact
-        ? `Run ${runId} is as it was written: ${seen}.`
-        : `Run ${runId} is not as it was written: ${counted(problems.length, "problem")} in ${seen}. Restore the database from a backup before you resume this run.`;
-      return {
-        exitCode: isIntact ? 0 : 1,
-        document: verification,
-        text: paragraph(text, context.stdout.columns) + (isIntact ? "" : list),
-      };
-    }),
+    withExistingStore(
+      context,
+      input,
+      async (store) => {
+        const { runId } = await findRun(store, input.argument("run"));
+        const verification = await store.verify(runId);
+        const { events, receipts, blobs, problems } = verification;
+        const seen = `${counted(events, "event")}, ${counted(receipts, "receipt")} and ${counted(blobs, "blob")}`;
+        const list = formatTable(
+          context,
+          [
+            { title: "row", value: ({ row }) => row, rank: 0, atLeast: 16 },
+            { title: "what is wrong", value: ({ what }) => what, rank: 0, atLeast: 16 },
+          ],
+          problems,
+        );
+        const isIntact = problems.length === 0;
+        const text = isIntact
+          ? `Run ${runId} is as it was written: ${seen}.`
+          : `Run ${runId} is not as it was written: ${counted(problems.length, "problem")} in ${seen}. Restore the database from a backup before you resume this run.`;
+        return {
+          exitCode: isIntact ? 0 : 1,
+          document: verification,
+          text: paragraph(text, context.stdout.columns) + (isIntact ? "" : list),
+        };
+      },
+      { readOnly: true },
+    ),
 };

@@ -18,24 +18,29 @@ export const waits: Command = {
   options: [],
   example: "pawl waits",
   execute: (context, input) =>
-    withExistingStore(context, input, async (store) => {
-      const given = input.optionalArgument("run");
-      const all =
-        given === null
-          ? await store.listOpenWaits()
-          : await store.listWaits((await findRun(store, given)).runId);
-      const open = all.filter(({ status }) => status === "open");
-      return {
-        exitCode: 0,
-        document: {
-          waits: open.map((wait) => ({ ...waitDocument(wait), answerWith: waitHints(input, wait) })),
-        },
-        text:
-          open.length === 0
-            ? "Nothing waits for a person.\n"
-            : open.map((wait) => waitText(context, input, wait)).join("\n"),
-      };
-    }),
+    withExistingStore(
+      context,
+      input,
+      async (store) => {
+        const given = input.optionalArgument("run");
+        const all =
+          given === null
+            ? await store.listOpenWaits()
+            : await store.listWaits((await findRun(store, given)).runId);
+        const open = all.filter(({ status }) => status === "open");
+        return {
+          exitCode: 0,
+          document: {
+            waits: open.map((wait) => ({ ...waitDocument(wait), answerWith: waitHints(input, wait) })),
+          },
+          text:
+            open.length === 0
+              ? "Nothing waits for a person.\n"
+              : open.map((wait) => waitText(context, input, wait)).join("\n"),
+        };
+      },
+      { readOnly: true },
+    ),
 };
 
 /** A wait with all that a person needs to decide, and the command lines for it. */

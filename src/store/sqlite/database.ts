@@ -1,8 +1,10 @@
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, constants, existsSync, realpathSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { StoreUnusableError } from "../../core/errors.ts";
+import { KeptFiles } from "./kept-files.ts";
 import type { RunHead } from "./run-head.ts";
-import { readOnlyError, storeError } from "./sqlite-error.ts";
+import { isCannotOpen, readOnlyError, storeError } from "./sqlite-error.ts";
 
 /** "Pawl" in ASCII: says whose file this is. */
 const APPLICATION_ID = 0x5061776c;
@@ -10,31 +12,67 @@ const APPLICATION_ID = 0x5061776c;
 /** Waiting for a lock blocks the thread, and with it the renewal of leases; the rest of the wait is asynchronous. */
 const BUSY_TIMEOUT_MS = 20;
 
+/** The log is written back into the database after this many commits, or when it has grown by this much. */
+const CHECKPOINT_AFTER_COMMITS = 100;
+const CHECKPOINT_AFTER_BYTES = 4 * 1024 * 1024;
+
 /** The seam to the driver: a connection with prepared statements kept by their text. */
 export class Database {
   readonly file: string;
+  readonly isReadOnly: boolean;
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   /** What intents know of the runs they work on. */
   readonly heads = new Map<string, RunHead>();
+  /**
+   * A second connection, which cannot write, and is closed last. SQLite removes the log when the last connection closes,
+   * and takes itself for the last one where another process has lost its locks; one that cannot write removes nothing.
+   */
+  #companion: DatabaseSync | null = null;
+  #files: KeptFiles | null = null;
+  #commitsInLog = 0;
+  #logSize = 0;
+  #checkpointedSize = 0;
 
-  private constructor(file: string, connection: DatabaseSync) {
+  private constructor(file: string, connection: DatabaseSync, isReadOnly: boolean) {
     this.file = file;
     this.#connection = connection;
+    this.isReadOnly = isReadOnly;
   }
 
   /** Opens and checks the file: whose it is, and that what makes commits durable is really in force. */
   static open(file: string): Database {
     assertWritable(file);
-    let connection: DatabaseSync | undefined;
+    let database: Database | undefined;
     try {
-      connection = new DatabaseSync(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true });
-      const database = new Database(file, connection);
+      const connection = new DatabaseSync(file, {
+        timeout: BUSY_TIMEOUT_MS,
+        enableForeignKeyConstraints: true,
+      });
+      database = new Database(file, connection, false);
       database.#assertOurs();
       database.#configure();
+      database.#keepFiles();
       return database;
     } catch (error) {
-      connection?.close();
+      database?.close();
+      throw storeError(error, file);
+    }
+  }
+
+  /**
+   * For those who only read: nothing of it changes a file, the shared memory of living writers included, which a plain
+   * opener may cut short. Null where it cannot be read so: without that file, which whoever writes makes.
+   */
+  static openReadOnly(file: string): Database | null {
+    let database: Database | undefined;
+    try {
+      database = new Database(file, readOnlyConnection(file), true);
+      database.#assertOurs();
+      return database;
+    } catch (error) {
+      database?.close();
+      if (isCannotOpen(error)) return null;
       throw storeError(error, file);
     }
   }
@@ -92,9 +130,53 @@ export class Database {
     return this.#connection.isTransaction;
   }
 
+  /** Before a transaction begins, and before it is acknowledged: the files are still those that have their names. */
+  assertFiles(when: "before" | "after"): void {
+    if (this.#files !== null) this.#logSize = this.#files.assertSame(when);
+  }
+
+  /** After a look at the files, and never inside a commit: SQLite would do it without looking. */
+  checkpointIfDue(): void {
+    this.#commitsInLog += 1;
+    const grown = this.#logSize - this.#checkpointedSize;
+    if (this.#commitsInLog < CHECKPOINT_AFTER_COMMITS && grown < CHECKPOINT_AFTER_BYTES) return;
+    this.#checkpoint("PASSIVE");
+  }
+
+  /** A log that cannot be written back now, since somebody reads, is written back later. */
+  #checkpoint(how: "PASSIVE" | "TRUNCATE"): void {
+    if (this.#files === null) return;
+    this.#files.assertSame("before");
+    this.get(`PRAGMA wal_checkpoint(${how})`);
+    this.#commitsInLog = 0;
+    this.#checkpointedSize = this.#logSize;
+  }
+
   close(): void {
+    try {
+      if (this.#files !== null) this.#checkpoint("TRUNCATE");
+    } catch {
+      // Whoever opens it next finds the log.
+    }
+    this.vanish();
+  }
+
+  /** As the death of the process does. */
+  vanish(): void {
     this.#statements.clear();
-    this.#connection.close();
+    if (this.#connection.isOpen) this.#connection.close();
+    if (this.#companion?.isOpen === true) this.#companion.close();
+  }
+
+  #keepFiles(): void {
+    if (this.file === ":memory:") return;
+    // Only who has read is connected to the log: the one that can write first, which makes it.
+    const read = "SELECT count(*) FROM sqlite_schema";
+    this.get(read);
+    this.#companion = readOnlyConnection(this.file);
+    this.#companion.prepare(read).get();
+    // Under the name that SQLite has it by: a link may be set to another file, and a folder be left.
+    this.#files = new KeptFiles(realpathSync(this.file));
   }
 
   #assertOurs(): void {
@@ -104,7 +186,8 @@ export class Database {
       this.get("SELECT count(*) AS n FROM sqlite_schema")?.int("n"),
     ]);
     if (id === APPLICATION_ID) return;
-    if (id === 0 && tables === 0) return this.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+    if (id === 0 && tables === 0 && !this.isReadOnly)
+      return this.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
     throw new StoreUnusableError(
       `The file ${this.file} is a database of another program: name another file for Pawl; it was left as it is.`,
       { reason: "foreign" },
@@ -112,7 +195,9 @@ export class Database {
   }
 
   #configure(): void {
-    this.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;");
+    this.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY; PRAGMA wal_autocheckpoint = 0;",
+    );
     const expected = {
       journal_mode: this.file === ":memory:" ? "memory" : "wal",
       synchronous: 2,
@@ -131,6 +216,13 @@ export class Database {
   #pragma(name: string): SQLOutputValue | undefined {
     return Object.values(this.sql(`PRAGMA ${name}`).get() ?? {})[0];
   }
+}
+
+function readOnlyConnection(file: string): DatabaseSync {
+  const url = pathToFileURL(file);
+  url.searchParams.set("mode", "ro");
+  url.searchParams.set("readonly_shm", "1");
+  return new DatabaseSync(url, { timeout: BUSY_TIMEOUT_MS, readOnly: true });
 }
 
 /**

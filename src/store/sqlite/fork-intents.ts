@@ -5,10 +5,9 @@ import { stepId } from "../../core/step-path.ts";
 import type { ForkOrigin, NewFork, RunRecord } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import { ForkCopy } from "./fork-copy.ts";
-import type { OwnerLock } from "./owner-lock.ts";
+import type { Leases } from "./leases.ts";
 import { workOf } from "./readers.ts";
 import { budgetsOf } from "./run-budgets.ts";
-import { isHeld } from "./run-intents.ts";
 import { findRun, getRun, NO_EVENT_HASH, type RunRow, recordEvent, runNotFound } from "./run-row.ts";
 import { writeSession } from "./session-rows.ts";
 import { readRows } from "./verify.ts";
@@ -17,10 +16,10 @@ import { readRows } from "./verify.ts";
  * Makes a new run of the turns of another, up to one: the steps before it, their turns, calls and receipts, each call under
  * a key of the new run. What those turns cost was paid by the first run, so here it is nothing.
  */
-export function forkRun(database: Database, lock: OwnerLock, now: number, fork: NewFork): RunRecord {
+export function forkRun(database: Database, leases: Leases, now: number, fork: NewFork): RunRecord {
   const parent = findRun(database, fork.parent);
   if (parent === null) throw runNotFound(fork.parent);
-  if (isHeld(parent, lock, now)) throw busy(parent);
+  if (leases.isHeld(parent, now)) throw busy(parent);
   if (findRun(database, fork.runId) !== null)
     throw new ConfigurationError(`There is a run ${fork.runId} already: give the fork another id.`);
   const step = requireStep(database, parent, fork);

@@ -29,15 +29,18 @@ export type CommitObserver = (intents: readonly string[]) => void;
 export class GroupCommit {
   readonly #database: Database;
   readonly #observe: CommitObserver;
+  /** Looked at inside each transaction, before anything is written. */
+  readonly #assertWritable: () => void;
   #queue: Pending[] = [];
   #scheduled = false;
   /** Whether the next transaction keeps its intents apart, since one of them was refused. */
   #apart = false;
   #closed = false;
 
-  constructor(database: Database, observe: CommitObserver) {
+  constructor(database: Database, observe: CommitObserver, assertWritable: () => void) {
     this.#database = database;
     this.#observe = observe;
+    this.#assertWritable = assertWritable;
   }
 
   /** Runs `work` inside a transaction and resolves to its result once that is durable. */
@@ -58,6 +61,12 @@ export class GroupCommit {
     for (const pending of this.#queue.splice(0)) pending.reject(closedError(this.#database.file));
   }
 
+  /** What waits is lost, and nobody is told: as the death of the process does. */
+  abandon(): void {
+    this.#closed = true;
+    this.#queue = [];
+  }
+
   #schedule(delayMs = 0): void {
     if (this.#scheduled || this.#queue.length === 0) return;
     this.#scheduled = true;
@@ -70,8 +79,11 @@ export class GroupCommit {
     this.#scheduled = false;
     if (this.#queue.length === 0) return true;
     try {
+      this.#database.assertFiles("before");
       this.#database.run("BEGIN IMMEDIATE");
+      this.#assertWritable();
     } catch (error) {
+      this.#rollback();
       this.#retryOrRefuse(error);
       return false;
     }
@@ -90,8 +102,18 @@ export class GroupCommit {
       const reason = storeError(error, this.#database.file);
       for (const pending of batch) pending.reject(reason);
     }
+    this.#writeBack();
     this.#schedule();
     return true;
+  }
+
+  /** What keeps the log from being written back keeps nobody from their commit: the next look tells. */
+  #writeBack(): void {
+    try {
+      this.#database.checkpointIfDue();
+    } catch {
+      // Another process reads, or the disk fails.
+    }
   }
 
   /** Another process writes: wait without blocking the thread, up to a limit for each intent. */
@@ -135,7 +157,7 @@ export class GroupCommit {
 
   /**
    * A disk that fails while it is told to keep what it has may have kept it: whoever opens the database next may find the
-   * transaction in the log, whole.
+   * transaction in the log, whole. And a commit into files that have lost their names is none.
    */
   #makeDurable(): void {
     try {
@@ -143,6 +165,7 @@ export class GroupCommit {
     } catch (error) {
       throw isFileError(error) ? unknownCommit(error, this.#database.file) : error;
     }
+    this.#database.assertFiles("after");
   }
 
   #rollback(): void {

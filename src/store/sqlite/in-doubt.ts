@@ -1,5 +1,8 @@
 import { toolCallId } from "../../core/step-path.ts";
-import type { Database } from "./database.ts";
+import { PROCESS_ENDED } from "../../core/tool-call-decision.ts";
+import type { EffectTry, LeftBehind } from "../store.ts";
+import type { Database, Row } from "./database.ts";
+import type { LeftOpen } from "./leases.ts";
 import type { RunRow } from "./run-row.ts";
 import { tryDigest } from "./tool-call-rows.ts";
 import { TURNS_PER_STEP } from "./turn-number.ts";
@@ -10,14 +13,14 @@ import { TURNS_PER_STEP } from "./turn-number.ts";
  * page in every commit.
  */
 const UNSETTLED = `
-  SELECT tool_calls.call_no, step_path, tool_calls.turn_index, call_index, tool_calls.attempt
+  SELECT tool_calls.call_no, tool_calls.step_no, step_path, tool_calls.turn_index, call_index, tool_calls.attempt
     FROM run_steps JOIN granular_states USING (step_no)
     JOIN turns ON turn_no = run_steps.step_no * ${TURNS_PER_STEP} + granular_states.turn_index + 1
     JOIN tool_calls ON tool_calls.call_no BETWEEN first_call_no AND first_call_no + calls - 1
    WHERE run_no = ?1 AND run_steps.status <> 'succeeded' AND tool_calls.status = 'running'
      AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no)
   UNION ALL
-  SELECT call_no, step_path, turn_index, call_index, attempt
+  SELECT call_no, step_no, step_path, turn_index, call_index, attempt
     FROM run_steps JOIN tool_calls USING (step_no)
    WHERE run_no = ?1 AND run_steps.status <> 'succeeded' AND turn_index = 0 AND tool_calls.status = 'running'
      AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no)`;
@@ -29,6 +32,36 @@ export function callsUnderWay(database: Database, run: RunRow): string[] {
     .map((row) => toolCallId(run.runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")));
 }
 
+/** The tries of such calls that were certainly never sent, and have not told so themselves. */
+export function unsentCalls(database: Database, run: RunRow, left: LeftOpen): LeftBehind["unsent"] {
+  return database
+    .all(UNSETTLED, run.runNo)
+    .filter((row) => !left.maySent(effectTryOf(row)) && !hasTry(database, run, row))
+    .map((row) => ({
+      toolCallId: toolCallId(run.runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
+      attempt: row.int("attempt"),
+    }));
+}
+
+function hasTry(database: Database, { runNo }: RunRow, row: Row): boolean {
+  const found = database.get(
+    "SELECT 1 AS found FROM tool_call_tries WHERE run_no = ? AND call_no = ? AND attempt = ?",
+    runNo,
+    row.int("call_no"),
+    row.int("attempt"),
+  );
+  return found !== null;
+}
+
+function effectTryOf(row: Row): EffectTry {
+  return {
+    stepKey: row.int("step_no"),
+    turnIndex: row.int("turn_index"),
+    callIndex: row.int("call_index"),
+    attempt: row.int("attempt"),
+  };
+}
+
 export type DoubtedCall = {
   readonly step: string;
   readonly turn: number;
@@ -37,37 +70,78 @@ export type DoubtedCall = {
   readonly try: string;
 };
 
-/** Puts the calls in doubt that nobody can tell of any more, and keeps their tries as lost. Gives which they are. */
-export function doubtRunningCalls(
-  database: Database,
-  run: RunRow,
-  now: number,
-  hasEnded: boolean,
-): DoubtedCall[] {
-  return database.all(UNSETTLED, run.runNo).map((row) => {
+/** What became of the calls that a worker left, and what the event that tells of it says. */
+export type LeftCalls = {
+  readonly inDoubt: readonly DoubtedCall[];
+  readonly facts: { readonly inDoubt?: readonly DoubtedCall[]; readonly notSent?: readonly DoubtedCall[] };
+};
+
+/**
+ * Puts the calls in doubt that nobody can tell of any more, and keeps their tries as lost. A call that was journaled and
+ * certainly never sent is in no doubt: its try is kept as one that did nothing, and the doubts of earlier tries stay.
+ */
+export function leaveRunningCalls(database: Database, run: RunRow, now: number, left: LeftOpen): LeftCalls {
+  const [inDoubt, notSent]: [DoubtedCall[], DoubtedCall[]] = [[], []];
+  for (const row of database.all(UNSETTLED, run.runNo)) {
     const [callNo, attempt] = [row.int("call_no"), row.int("attempt")];
+    const [turn, call] = [row.int("turn_index"), row.int("call_index")];
+    const maySent = left.maySent(effectTryOf(row));
     // A try that has told how it ended, and was to be followed by another, is kept as it is.
-    database.run(
-      `INSERT OR IGNORE INTO tool_call_tries
-         SELECT ?, call_no, attempt, started_at, ?, 'lost', NULL, NULL, NULL, NULL, NULL, NULL
-           FROM tool_calls WHERE call_no = ?`,
-      run.runNo,
-      now,
-      callNo,
-    );
-    database.run(
-      `UPDATE tool_calls SET status = 'in_doubt', ends_by = CASE WHEN ? THEN min(ends_by, ?) ELSE ends_by END
-        WHERE call_no = ?`,
-      Number(hasEnded),
-      now,
-      callNo,
-    );
-    return {
+    const isNew = keepTry(database, run, now, callNo, maySent ? LOST[`${left.hasEnded}`] : NOT_SENT);
+    if (maySent || !isNew) doubt(database, now, callNo, left.hasEnded);
+    const digest = tryDigest(database, run, callNo, attempt);
+    (maySent || !isNew ? inDoubt : notSent).push({
       step: row.text("step_path"),
-      turn: row.int("turn_index"),
-      call: row.int("call_index"),
+      turn,
+      call,
       attempt,
-      try: tryDigest(database, run, callNo, attempt),
-    };
-  });
+      try: digest,
+    });
+  }
+  return {
+    inDoubt,
+    facts: {
+      ...(inDoubt.length === 0 ? {} : { inDoubt }),
+      ...(notSent.length === 0 ? {} : { notSent }),
+    },
+  };
+}
+
+type LeftTry = { readonly outcome: string; readonly code: string | null; readonly detail: string | null };
+
+const NOT_SENT: LeftTry = {
+  outcome: "not_applied",
+  code: "not_sent",
+  detail: "Its worker stopped before it was sent.",
+};
+
+/** Whether the tool itself may still be at work: only with the process of its worker it is sure to have ended. */
+const LOST: { readonly [hasEnded in "true" | "false"]: LeftTry } = {
+  true: { outcome: "lost", code: PROCESS_ENDED, detail: null },
+  false: { outcome: "lost", code: null, detail: null },
+};
+
+function keepTry(database: Database, run: RunRow, now: number, callNo: number, left: LeftTry): boolean {
+  const kept = database.run(
+    `INSERT OR IGNORE INTO tool_call_tries
+       SELECT ?, call_no, attempt, started_at, ?, ?, ?, ?, NULL, NULL, NULL, NULL
+         FROM tool_calls WHERE call_no = ?`,
+    run.runNo,
+    now,
+    left.outcome,
+    left.code,
+    left.detail,
+    callNo,
+  );
+  return kept === 1;
+}
+
+function doubt(database: Database, now: number, callNo: number, hasEnded: boolean): void {
+  database.run(
+    `UPDATE tool_calls SET status = 'in_doubt', ends_by = CASE WHEN ? THEN min(ends_by, ?) ELSE ends_by END
+      WHERE call_no = ?`,
+    Number(hasEnded),
+    now,
+    callNo,
+  );
 }

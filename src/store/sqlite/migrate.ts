@@ -20,19 +20,14 @@ export function migrations(): Migration[] {
 
 /**
  * Brings the database to this program's schema. All in one transaction that begins by taking the write lock, so two
- * processes that start together do it once. A schema that is newer than the program is refused.
+ * processes that start together do it once. A schema that is newer than the program is refused. Gives the version.
  */
-export function migrate(database: Database, now: number, all: readonly Migration[] = migrations()): void {
-  if (schemaVersion(database) === all.length) return;
+export function migrate(database: Database, now: number, all: readonly Migration[] = migrations()): number {
+  if (schemaVersion(database) === all.length) return all.length;
   database.exec("BEGIN IMMEDIATE");
   try {
     const version = schemaVersion(database);
-    if (version > all.length) {
-      throw new StoreUnusableError(
-        `The database ${database.file} has schema ${version} and this version of Pawl knows ${all.length}: use a newer Pawl; nothing was changed.`,
-        { reason: "newer_schema" },
-      );
-    }
+    if (version > all.length) throw newerSchema(database, version, all.length);
     const pending = all.slice(version);
     if (version === 0) makeSchema(database, all);
     else for (const { sql } of pending) database.exec(sql);
@@ -40,6 +35,7 @@ export function migrate(database: Database, now: number, all: readonly Migration
       database.run("INSERT INTO migrations VALUES (?, ?, ?)", number, name, now);
     database.exec(`PRAGMA user_version = ${all.length}`);
     database.exec("COMMIT");
+    return all.length;
   } catch (error) {
     if (database.inTransaction) database.exec("ROLLBACK");
     throw error;
@@ -66,6 +62,29 @@ function makeSchema(database: Database, all: readonly Migration[]): void {
   schemasMade.set(text, parts.map((part) => `${part.text("sql")};`).join("\n"));
 }
 
-function schemaVersion(database: Database): number {
+/** How the schema stands to what this program knows. */
+export function schemaAge(database: Database): "older" | "same" | "newer" {
+  const [version, known] = [schemaVersion(database), migrations().length];
+  if (version === known) return "same";
+  return version < known ? "older" : "newer";
+}
+
+/**
+ * Inside a write transaction: another process may have migrated the database since it was opened, and rows that this
+ * program writes would not be what that one expects.
+ */
+export function assertSchema(database: Database, known: number): void {
+  const version = schemaVersion(database);
+  if (version !== known) throw newerSchema(database, version, known);
+}
+
+export function newerSchema(database: Database, version: number, known: number): StoreUnusableError {
+  return new StoreUnusableError(
+    `The database ${database.file} has schema ${version} and this version of Pawl knows ${known}: use a newer Pawl; nothing was changed.`,
+    { reason: "newer_schema" },
+  );
+}
+
+export function schemaVersion(database: Database): number {
   return database.get("PRAGMA user_version")?.int("user_version") ?? 0;
 }

@@ -21,21 +21,14 @@ export function listRuns(database: Database, filter: RunFilter): RunRecord[] {
     .map(runRecord);
 }
 
-export function findLatestRun(database: Database, pipeline: string, inputHash: Uint8Array): RunRecord | null {
-  const row = database.get(
-    `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? AND input_hash = ? AND forked_from IS NULL
-        ORDER BY run_no DESC LIMIT 1`,
-    pipeline,
-    inputHash,
-  );
-  return row === null ? null : runRecord(row);
-}
-
-export function startedRuns(database: Database, pipeline: string, inputHash: Uint8Array): RunRecord[] {
+/** Those that have not ended, and the newest one of all, newest first. Forks are resumed by their ids alone. */
+export function findRunsOf(database: Database, pipeline: string, inputHash: Uint8Array): RunRecord[] {
   return database
     .all(
-      `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? AND input_hash = ? AND status IN ('queued', 'running')
-          AND forked_from IS NULL ORDER BY run_no DESC`,
+      `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ?1 AND input_hash = ?2 AND forked_from IS NULL
+          AND (status IN ('queued', 'running', 'waiting')
+               OR run_no = (SELECT max(run_no) FROM runs WHERE pipeline = ?1 AND input_hash = ?2 AND forked_from IS NULL))
+        ORDER BY run_no DESC`,
       pipeline,
       inputHash,
     )

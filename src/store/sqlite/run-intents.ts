@@ -5,28 +5,24 @@ import type { StoredError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { Quota, stricter } from "../../core/quota.ts";
 import { parseToolCallId, toolCallId } from "../../core/step-path.ts";
-import { chargeFor, type ModelCallEnd, NOTHING } from "../../core/usage.ts";
 import type {
   AttemptReason,
-  CancelOutcome,
   Claim,
   ClaimOptions,
   ClaimOutcome,
   Fence,
-  ModelCallRecord,
   NewRun,
-  Person,
   RunEnd,
-  RunRecord,
   RunStatus,
   StepStatus,
 } from "../store.ts";
 import type { Database } from "./database.ts";
 import { digestOf } from "./digest.ts";
-import { callsUnderWay, doubtRunningCalls } from "./in-doubt.ts";
-import { openModelCalls, settleFailedCall } from "./model-calls.ts";
-import type { OwnerLock } from "./owner-lock.ts";
+import { leaveRunningCalls } from "./in-doubt.ts";
+import type { Leases, LeftOpen } from "./leases.ts";
+import { endAttempt, markRunningSteps, settleOpenCalls } from "./left-open.ts";
 import { allow, allowanceOf, endWaiting } from "./run-budgets.ts";
+import { endAbandoned, whoWantsItToEnd } from "./run-interruption.ts";
 import {
   fencedRun,
   fencedRunRow,
@@ -36,7 +32,6 @@ import {
   parseJson,
   type RunRow,
   recordEvent,
-  runNotFound,
   saveRun,
 } from "./run-row.ts";
 import { CODE_STEP_TURN, withdrawWaits } from "./tool-call-rows.ts";
@@ -44,7 +39,7 @@ import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.
 
 export function createRun(
   database: Database,
-  lock: OwnerLock,
+  leases: Leases,
   now: number,
   run: NewRun,
 ): { kind: "created"; claim: Claim } | { kind: "exists" } {
@@ -56,16 +51,18 @@ export function createRun(
   const wallclock = wallclockOf(budgets);
   database.run(
     `INSERT INTO runs (run_id, created_at, updated_at, status, pipeline, entrypoint, input_hash, owner, epoch,
-                       lease_until, limit_tokens, limit_micro_dollars, deadline_at, budgets, event_hash)
-     VALUES (?, ?, ?, 'running', ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
+                       lease_until, lease_ms, marks, limit_tokens, limit_micro_dollars, deadline_at, budgets, event_hash)
+     VALUES (?, ?, ?, 'running', ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)`,
     run.runId,
     now,
     now,
     run.pipeline,
     run.entrypoint,
     run.inputHash,
-    lock.owner,
+    leases.owner,
     now + run.leaseMs,
+    run.leaseMs,
+    run.marksEffects === true ? leases.marks : null,
     limit.tokens,
     limit.microDollars,
     earlier(run.deadline ?? null, wallclock === null ? null : now + wallclock),
@@ -81,40 +78,47 @@ export function createRun(
     canonicalJson(run.shape),
     spec,
   );
-  recordAttempt(database, row, lock.owner, now, null);
+  recordAttempt(database, row, leases.owner, now, null);
   saveRun(database, row, now, "run.created", {
     pipeline: run.pipeline,
-    owner: lock.owner,
+    owner: leases.owner,
     epoch: row.epoch,
+    ...marksFacts(row),
     input: digestOf(input),
     ...(spec === null ? {} : { spec: digestOf(spec) }),
   });
   return { kind: "created", claim: claimOf(database, row) };
 }
 
+/** Which file the owner marks its effects in, for the event of its claim. */
+function marksFacts({ marks }: RunRow): { marks?: string } {
+  return marks === null ? {} : { marks };
+}
+
 export function claimRun(
   database: Database,
-  lock: OwnerLock,
+  leases: Leases,
   now: number,
   runId: string,
   options: ClaimOptions,
 ): ClaimOutcome {
   const row = findRun(database, runId);
   if (row === null) return { kind: "not_found" };
-  if (isHeld(row, lock, now)) return { kind: "busy", owner: row.owner ?? "", until: row.leaseUntil };
+  if (leases.isHeld(row, now)) return { kind: "busy", owner: row.owner ?? "", until: leases.endOf(row, now) };
   // Its worker died before it saw that somebody wanted it to end. Only who wants a cancelled run goes on with it.
   if (row.cancelRequestedAt !== null && !options.from.includes("cancelled"))
-    endAbandoned(database, lock, now, row, whoWantsItToEnd(database, row));
+    endAbandoned(database, leases, now, row, whoWantsItToEnd(database, row));
   const run = getRun(database, runId);
   if (run !== null && !options.from.includes(row.status)) return { kind: "refused", run };
 
-  // Whose lock can be taken is dead, and so is what it had under way; one that fell silent may still be at work.
-  const isDead = row.owner !== null && (row.leaseUntil === DEAD || lock.isDead(row.owner));
+  const left = leases.leftOpen(row);
   const attempt = options.attempt === undefined ? null : reasoned(row, options.attempt);
   endWaiting(row, now);
   row.epoch += 1;
-  row.owner = lock.owner;
+  row.owner = leases.owner;
   row.leaseUntil = now + options.leaseMs;
+  row.leaseMs = options.leaseMs;
+  row.marks = options.marksEffects === true ? leases.marks : null;
   row.status = "running";
   row.error = null;
   // Whoever goes on with it wants it to go on.
@@ -127,16 +131,17 @@ export function claimRun(
     now,
     raised.map(([name]) => name),
   );
-  // What the earlier owner had under way may have reached the provider: nobody here knows, so it is paid for.
-  const chargedAsLost = settleOpenCalls(database, row, now, { kind: "unanswered" });
-  const inDoubt = doubtRunningCalls(database, row, now, isDead);
-  recordAttempt(database, row, lock.owner, now, attempt);
+  // What the earlier owner may have sent is paid for: nobody here knows what the provider made of it.
+  const chargedAsLost = settleOpenCalls(database, row, now, left);
+  const leaving = leaveRunningCalls(database, row, now, left);
+  recordAttempt(database, row, leases.owner, now, attempt);
   saveRun(database, row, now, "run.claimed", {
-    owner: lock.owner,
+    owner: leases.owner,
     epoch: row.epoch,
+    ...marksFacts(row),
     ...attempt,
     ...(raised.length === 0 ? {} : { budgets: Object.fromEntries(raised) }),
-    ...(inDoubt.length === 0 ? {} : { inDoubt }),
+    ...leaving.facts,
     chargedAsLost: chargedAsLost.map(({ stepPath, turnIndex, attempt, reserved }) => ({
       stepPath,
       turnIndex,
@@ -144,8 +149,16 @@ export function claimRun(
       reserved,
     })),
   });
-  const foundInDoubt = inDoubt.map(({ step, turn, call }) => toolCallId(runId, step, turn, call));
+  const foundInDoubt = leaving.inDoubt.map(({ step, turn, call }) => toolCallId(runId, step, turn, call));
   return { kind: "claimed", claim: claimOf(database, row), chargedAsLost, foundInDoubt };
+}
+
+/** The marks of this owner cannot be written any more: from now on everything that it begins may have been sent. */
+export function turnMarksOff(database: Database, now: number, fence: Fence): void {
+  const row = fencedRunRow(database, fence);
+  if (row.marks === null) return;
+  row.marks = null;
+  saveRun(database, row, now, "marks.off", { epoch: fence.epoch });
 }
 
 export function keepTrace(database: Database, now: number, fence: Fence, traceParent: string): void {
@@ -164,7 +177,7 @@ export function renewLease(database: Database, now: number, fence: Fence, leaseM
   const run = fencedRun(database, fence);
   const until = now + leaseMs;
   recordEvent(database, run, now, "lease.renewed", { epoch: fence.epoch, until });
-  database.run("UPDATE runs SET lease_until = ? WHERE run_no = ?", until, run.runNo);
+  database.run("UPDATE runs SET lease_until = ?, lease_ms = ? WHERE run_no = ?", until, leaseMs, run.runNo);
 }
 
 export function pinShape(database: Database, now: number, fence: Fence, shape: Json): void {
@@ -173,14 +186,20 @@ export function pinShape(database: Database, now: number, fence: Fence, shape: J
   saveRun(database, row, now, "run.reshaped", {});
 }
 
-export function releaseRun(database: Database, now: number, fence: Fence, given: RunEnd): void {
+export function releaseRun(
+  database: Database,
+  leases: Leases,
+  now: number,
+  fence: Fence,
+  given: RunEnd,
+): void {
   const row = fencedRunRow(database, fence);
   // Somebody wants it to end, and it was about to be left for others.
   const isCancelled = row.cancelRequestedAt !== null && ["queued", "waiting"].includes(given.status);
   const end: RunEnd = isCancelled ? { status: "cancelled", error: null } : given;
-  settleOpenCalls(database, row, now, { kind: "not_sent" });
+  settleOpenCalls(database, row, now, NOTHING_OPEN);
   // A tool that was cancelled, or whose outcome the store did not take, may have done its work or be at it still.
-  const inDoubt = doubtRunningCalls(database, row, now, false);
+  const { facts } = leaveRunningCalls(database, row, now, leases.leftOpen(row));
   const waits = end.status === "waiting" ? openWaits(database, row, now, end.waits) : [];
   const error = "error" in end ? end.error : null;
   if (end.status === "failed") supersedeCall(database, row, error);
@@ -188,16 +207,11 @@ export function releaseRun(database: Database, now: number, fence: Fence, given:
   const isOver = end.status === "succeeded" || (end.status === "cancelled" && row.cancelRequestedAt !== null);
   if (isOver) withdrawWaits(database, row, now, null);
   if (end.status !== "succeeded") markRunningSteps(database, row, now, STEP_STATUS[end.status], error);
-  database.run(
-    "UPDATE attempts SET ended_at = ?, end_status = ? WHERE run_no = ? AND epoch = ?",
-    now,
-    end.status,
-    row.runNo,
-    row.epoch,
-  );
+  endAttempt(database, row, now, end.status);
   row.status = end.status;
   row.owner = null;
   row.leaseUntil = 0;
+  row.marks = null;
   row.output = end.status === "succeeded" ? canonicalJson(end.output) : null;
   row.context = end.status === "succeeded" ? canonicalJson(end.context) : null;
   row.error = error === null ? null : canonicalJson(error);
@@ -209,10 +223,13 @@ export function releaseRun(database: Database, now: number, fence: Fence, given:
   saveRun(database, row, now, `run.${end.status}`, {
     ...(row.output === null ? {} : { output: digestOf(row.output, row.context) }),
     ...(code === null ? {} : { code }),
-    ...(inDoubt.length === 0 ? {} : { inDoubt }),
+    ...facts,
     ...(waits.length === 0 ? {} : { waits }),
   });
 }
+
+/** A worker that releases its run has settled what it sent. */
+const NOTHING_OPEN: LeftOpen = { maySent: () => false, hasEnded: true };
 
 /** What a step that was under way is, once its run is not. */
 const STEP_STATUS = {
@@ -221,56 +238,6 @@ const STEP_STATUS = {
   failed: "failed",
   cancelled: "failed",
 } as const satisfies Partial<Record<RunStatus, StepStatus>>;
-
-export function requestCancel(
-  database: Database,
-  lock: OwnerLock,
-  now: number,
-  runId: string,
-  { by = "somebody" }: Person,
-): CancelOutcome {
-  const row = findRun(database, runId);
-  if (row === null) throw runNotFound(runId);
-  const known = getRun(database, runId);
-  if (known === null || !["queued", "running", "waiting"].includes(row.status))
-    return { kind: "over", run: known as RunRecord };
-  database.run("UPDATE runs SET cancel_requested_by = ? WHERE run_no = ?", by, row.runNo);
-  if (isHeld(row, lock, now)) {
-    row.cancelRequestedAt = now;
-    saveRun(database, row, now, "run.cancel_requested", { by });
-    return { kind: "requested", owner: row.owner ?? "", underWay: callsUnderWay(database, row) };
-  }
-  const inDoubt = endAbandoned(database, lock, now, row, by);
-  return { kind: "ended", run: getRun(database, runId) as RunRecord, inDoubt };
-}
-
-function whoWantsItToEnd(database: Database, { runNo }: RunRow): string {
-  const row = database.get("SELECT cancel_requested_by FROM runs WHERE run_no = ?", runNo);
-  return row?.optionalText("cancel_requested_by") ?? "somebody";
-}
-
-/** Ends a run that nobody has, as a new owner would find it: what the last one had under way may have happened. */
-function endAbandoned(database: Database, lock: OwnerLock, now: number, row: RunRow, by: string): string[] {
-  const isDead = row.owner !== null && (row.leaseUntil === DEAD || lock.isDead(row.owner));
-  settleOpenCalls(database, row, now, { kind: "unanswered" });
-  const inDoubt = doubtRunningCalls(database, row, now, isDead);
-  withdrawWaits(database, row, now, null);
-  markRunningSteps(database, row, now, "failed", null);
-  database.run(
-    "UPDATE run_steps SET status = 'failed', updated_at = ? WHERE run_no = ? AND status = 'blocked'",
-    now,
-    row.runNo,
-  );
-  row.epoch += 1;
-  row.owner = null;
-  row.leaseUntil = 0;
-  row.status = "cancelled";
-  row.error = null;
-  endWaiting(row, now);
-  row.cancelRequestedAt = null;
-  saveRun(database, row, now, "run.cancelled", { by, ...(inDoubt.length === 0 ? {} : { inDoubt }) });
-  return inDoubt.map(({ step, turn, call }) => toolCallId(row.runId, step, turn, call));
-}
 
 /**
  * The failure of this call ended a code step, whose code did not catch it. Met again it would end the step for ever, so
@@ -289,57 +256,6 @@ function supersedeCall(database: Database, row: RunRow, error: StoredError | nul
     place.callIndex,
     row.runNo,
     place.path,
-  );
-}
-
-/** The end of a lease whose owner is known to be dead, once its lock file cannot tell any more. */
-const DEAD = 0;
-
-/** Frees the leases of a process that is known to be dead, so that its lock file can go. */
-export function releaseDeadOwner(database: Database, lockId: string): void {
-  database.run(
-    "UPDATE runs SET lease_until = ? WHERE status = 'running' AND owner LIKE '%/' || ?",
-    DEAD,
-    lockId,
-  );
-}
-
-/** Whether a living process has the run: its lease runs and its lock, where it has one, is held. */
-export function isHeld(
-  row: { owner: string | null; leaseUntil: number },
-  lock: OwnerLock,
-  now: number,
-): boolean {
-  return row.owner !== null && row.leaseUntil > now && !lock.isDead(row.owner);
-}
-
-export function isRunHeld(database: Database, lock: OwnerLock, now: number, runId: string): boolean {
-  const run = getRun(database, runId);
-  return run !== null && isHeld(run, lock, now);
-}
-
-function settleOpenCalls(database: Database, row: RunRow, now: number, end: ModelCallEnd): ModelCallRecord[] {
-  return openModelCalls(database, row.runNo).map(({ stepKey, record }) => {
-    const charge = chargeFor(end, record.reserved, () => NOTHING);
-    settleFailedCall(database, row, now, { ...record, stepKey, charge });
-    return { ...record, charge, settledAt: now };
-  });
-}
-
-function markRunningSteps(
-  database: Database,
-  row: RunRow,
-  now: number,
-  status: StepStatus,
-  error: StoredError | null,
-): void {
-  database.run(
-    "UPDATE run_steps SET status = ?, updated_at = ?, error_code = ?, error_detail = ? WHERE run_no = ? AND status = 'running'",
-    status,
-    now,
-    error?.code ?? null,
-    error?.message ?? null,
-    row.runNo,
   );
 }
 

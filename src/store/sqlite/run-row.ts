@@ -13,6 +13,9 @@ export type RunRow = RunHead & {
   status: RunStatus;
   currentStepNo: number | null;
   leaseUntil: number;
+  leaseMs: number;
+  /** Where its owner marks what it is about to send; null where it does not. */
+  marks: string | null;
   deadline: number | null;
   budgets: string | null;
   waitingSince: number | null;
@@ -29,7 +32,7 @@ const HEAD_COLUMNS = `run_no, run_id, owner, epoch, limit_tokens, limit_micro_do
 
 // Put together once: a text that is made anew at every call is hashed anew at every call, to find its statement.
 const HEAD = `SELECT ${HEAD_COLUMNS} FROM runs WHERE run_id = ?`;
-const WHOLE_ROW = `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until, deadline_at, budgets, waiting_since,
+const WHOLE_ROW = `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until, lease_ms, marks, deadline_at, budgets, waiting_since,
   cancel_requested_at, output, context, error FROM runs WHERE run_id = ?`;
 
 /** The head for a worker's write to a step of its run; refused when another has taken the lease. */
@@ -92,6 +95,8 @@ export function findRun(database: Database, runId: string): RunRow | null {
     status: row.text("status") as RunStatus,
     currentStepNo: row.optionalInt("current_step_no"),
     leaseUntil: row.int("lease_until"),
+    leaseMs: leaseMsOf(row),
+    marks: row.optionalText("marks"),
     deadline: row.optionalInt("deadline_at"),
     budgets: row.optionalText("budgets"),
     waitingSince: row.optionalInt("waiting_since"),
@@ -158,7 +163,7 @@ export function saveRun(database: Database, run: RunRow, now: number, type: stri
   database.heads.delete(run.runId);
   const { limit } = run.quota;
   database.run(
-    `UPDATE runs SET status = ?, current_step_no = ?, owner = ?, epoch = ?, lease_until = ?, limit_tokens = ?,
+    `UPDATE runs SET status = ?, current_step_no = ?, owner = ?, epoch = ?, lease_until = ?, lease_ms = ?, marks = ?, limit_tokens = ?,
             limit_micro_dollars = ?, deadline_at = ?, budgets = ?, waiting_since = ?, cancel_requested_at = ?,
             output = ?, context = ?, error = ? WHERE run_no = ?`,
     run.status,
@@ -166,6 +171,8 @@ export function saveRun(database: Database, run: RunRow, now: number, type: stri
     run.owner,
     run.epoch,
     run.leaseUntil,
+    run.leaseMs,
+    run.marks,
     limit.tokens,
     limit.microDollars,
     run.deadline,
@@ -228,6 +235,13 @@ export function requireRunNo(database: Database, runId: string): number {
   const row = database.get("SELECT run_no FROM runs WHERE run_id = ?", runId);
   if (row === null) throw runNotFound(runId);
   return row.int("run_no");
+}
+
+/** What is usual, for a run that was claimed before that was kept. */
+const USUAL_LEASE_MS = 30_000;
+
+function leaseMsOf(row: Row): number {
+  return row.optionalInt("lease_ms") ?? USUAL_LEASE_MS;
 }
 
 export function parseJson(text: string | null): Json {

@@ -5,7 +5,6 @@ import type {
   CheckpointSnapshot,
   CheckpointType,
   LineageRecord,
-  RunStatus,
   StoredSlice,
 } from "../store.ts";
 import type { Database, Row } from "./database.ts";
@@ -121,7 +120,7 @@ export function listAttempts(database: Database, runId: string): AttemptRecord[]
       owner: row.text("owner"),
       startedAt: row.int("started_at"),
       endedAt: row.optionalInt("ended_at"),
-      endStatus: row.optionalText("end_status") as RunStatus | null,
+      endStatus: row.optionalText("end_status") as AttemptRecord["endStatus"],
       resumedFrom: row.optionalText("resumed_from") as AttemptRecord["resumedFrom"],
       reason: row.optionalText("reason"),
       traceParent: row.optionalText("trace_parent"),

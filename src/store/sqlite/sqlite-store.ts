@@ -1,61 +1,76 @@
+import { realpathSync } from "node:fs";
 import type { Json } from "../../core/json.ts";
-import type { Message } from "../../core/message.ts";
-import type { StepPath } from "../../core/step-path.ts";
 import type { Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
+import { WorkUnderWay } from "../work-under-way.ts";
 import * as artifacts from "./artifact-intents.ts";
-import { collectBlobs, readBlob } from "./blob-intents.ts";
+import { collectBlobs } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
 import { Database as SqliteDatabase } from "./database.ts";
 import { dropTurn } from "./drop-turn.ts";
 import { forkRun } from "./fork-intents.ts";
 import { type CommitObserver, closedError, GroupCommit } from "./group-commit.ts";
+import { Leases } from "./leases.ts";
 import { beginLineage } from "./lineage-intents.ts";
-import { migrate } from "./migrate.ts";
-import { OwnerLock } from "./owner-lock.ts";
-import * as readers from "./readers.ts";
+import { assertSchema, migrate, migrations, newerSchema, schemaVersion } from "./migrate.ts";
+import { OwnerFiles, OwnerLock } from "./owner-lock.ts";
 import * as runs from "./run-intents.ts";
-import { getRun, requireRunNo } from "./run-row.ts";
-import * as sessions from "./session-readers.ts";
+import * as interruption from "./run-interruption.ts";
+import { MODEL_CALL, SentMarks } from "./sent-marks.ts";
+import { readOnlyError } from "./sqlite-error.ts";
+import { SqliteReader } from "./sqlite-reader.ts";
 import * as steps from "./step-intents.ts";
 import * as calls from "./tool-call-intents.ts";
 import * as turns from "./turn-intents.ts";
-import * as turnReaders from "./turn-readers.ts";
-import { verify } from "./verify.ts";
 import * as waits from "./wait-intents.ts";
-import { listOpenWaits, listWaits } from "./wait-readers.ts";
 import { whileBusy } from "./while-busy.ts";
 import * as workers from "./worker-intents.ts";
 
 export type SqliteStoreOptions = {
   /** Milliseconds since 1970. */
   readonly now?: () => number;
+  /** Milliseconds that nobody sets: what leases of others are watched by. */
+  readonly monotonic?: () => number;
+  /** Calls back after so many milliseconds; the returned function ends that. */
+  readonly after?: (ms: number, callback: () => void) => () => void;
   readonly onCommit?: CommitObserver;
 };
 
 /** The store on one SQLite file: the default. Processes on the same machine may share the file. */
-export class SqliteStore implements contract.Store {
-  readonly #database: Database;
+export class SqliteStore extends SqliteReader implements contract.Store {
   readonly #commits: GroupCommit;
-  readonly #lock: OwnerLock;
-  readonly #now: () => number;
-  #closed = false;
+  readonly #marks: SentMarks | null;
+  readonly #work: WorkUnderWay;
+  readonly #after: NonNullable<SqliteStoreOptions["after"]>;
+  #closing: Promise<void> | null = null;
+  /** From then on nothing new begins; what workers had under way they may still tell. */
+  #isClosed = false;
 
-  private constructor(database: Database, lock: OwnerLock, options: SqliteStoreOptions) {
-    this.#database = database;
-    this.#lock = lock;
-    this.#now = options.now ?? Date.now;
-    this.#commits = new GroupCommit(database, options.onCommit ?? (() => undefined));
+  private constructor(database: Database, lock: OwnerLock, schema: number, options: SqliteStoreOptions) {
+    const work = new WorkUnderWay();
+    const marks = makeMarks(database, lock);
+    const leases = new Leases(lock, work, {
+      marks,
+      database: pathOf(database),
+      monotonic: options.monotonic ?? (() => performance.now()),
+    });
+    super(database, lock, leases, options.now ?? Date.now);
+    this.#work = work;
+    this.#marks = marks;
+    this.#after = options.after ?? afterMs;
+    this.#commits = new GroupCommit(database, options.onCommit ?? (() => undefined), () =>
+      assertSchema(database, schema),
+    );
   }
 
   /** Opens or creates the file. Another process that is just doing the same is waited for. */
   static async open(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
     const database = await whileBusy(file, () => SqliteDatabase.open(file));
     try {
-      await whileBusy(file, () => migrate(database, (options.now ?? Date.now)()));
-      const lock = await whileBusy(file, () => OwnerLock.take(file));
-      const store = new SqliteStore(database, lock, options);
-      await whileBusy(file, () => lock.sweep((lockId) => runs.releaseDeadOwner(database, lockId)));
+      const schema = await whileBusy(file, () => migrate(database, (options.now ?? Date.now)()));
+      const lock = await OwnerLock.take(file);
+      const store = new SqliteStore(database, lock, schema, options);
+      await lock.sweep((ownerId) => interruption.isNeeded(database, ownerId));
       return store;
     } catch (error) {
       database.close();
@@ -63,323 +78,288 @@ export class SqliteStore implements contract.Store {
     }
   }
 
-  close(): Promise<void> {
-    if (this.#closed) return Promise.resolve();
+  /** For those who only read; null where the file has to be opened for writing first: made, or brought to this schema. */
+  static async openReadOnly(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore | null> {
+    const database = await whileBusy(file, () => SqliteDatabase.openReadOnly(file));
+    if (database === null) return null;
+    try {
+      const version = await whileBusy(file, () => schemaVersion(database));
+      const known = migrations().length;
+      if (version > known) throw newerSchema(database, version, known);
+      if (version === known) return new SqliteStore(database, OwnerLock.watch(file), known, options);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    database.close();
+    return null;
+  }
+
+  close({ graceMs = DEFAULT_GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#sayGoodbye(graceMs);
+    return this.#closing;
+  }
+
+  async #sayGoodbye(graceMs: number): Promise<void> {
+    this.#work.beginClosing(this.database.file);
+    await this.#work.idle((giveUp) => this.#after(graceMs, giveUp));
+    const isSaid = await this.#giveUpLeases();
+    this.#isClosed = true;
+    // A lock is freed by the death of the process, or after its last effect; where the goodbye could not be written, by
+    // that death alone: until then nobody else may take the runs.
+    if (this.#work.isIdle) await this.#end(isSaid);
+    else void this.#work.idle().then(() => this.#end(isSaid));
+  }
+
+  async #giveUpLeases(): Promise<boolean> {
+    if (this.database.isReadOnly) return true;
+    try {
+      await this.#write("goodbye", (now) => {
+        for (const fence of interruption.runsOf(this.database, this.lock.owner))
+          interruption.interruptRun(this.database, this.leases, now, fence);
+      });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  async #end(isSaid: boolean): Promise<void> {
     this.#commits.close();
-    this.#closed = true;
-    this.#lock.release();
-    this.#database.close();
-    return Promise.resolve();
+    this.#marks?.close();
+    this.database.close();
+    if (isSaid) await this.lock.release();
+  }
+
+  /** As the death of the process does, for tests of what it leaves behind. */
+  async vanish(): Promise<void> {
+    this.#closing ??= Promise.resolve();
+    this.#isClosed = true;
+    this.#commits.abandon();
+    this.#marks?.close();
+    this.database.vanish();
+    await this.lock.vanish();
   }
 
   createRun(run: contract.NewRun): ReturnType<contract.Store["createRun"]> {
-    return this.#write("createRun", (now) => runs.createRun(this.#database, this.#lock, now, run));
+    return this.#act("createRun", (now) => runs.createRun(this.database, this.leases, now, run));
   }
 
-  claimRun(runId: string, options: contract.ClaimOptions): Promise<contract.ClaimOutcome> {
-    return this.#write("claimRun", (now) => runs.claimRun(this.#database, this.#lock, now, runId, options));
+  async claimRun(runId: string, options: contract.ClaimOptions): Promise<contract.ClaimOutcome> {
+    await this.lookAtOwner(runId);
+    const outcome = await this.#act("claimRun", (now) =>
+      runs.claimRun(this.database, this.leases, now, runId, options),
+    );
+    if (outcome.kind === "claimed") this.leases.forget(runId);
+    return outcome;
   }
 
   renewLease(fence: contract.Fence, leaseMs: number): Promise<void> {
-    return this.#write("renewLease", (now) => runs.renewLease(this.#database, now, fence, leaseMs));
+    return this.#write("renewLease", (now) => runs.renewLease(this.database, now, fence, leaseMs));
   }
 
-  releaseRun(fence: contract.Fence, end: contract.RunEnd): Promise<void> {
-    return this.#write("releaseRun", (now) => runs.releaseRun(this.#database, now, fence, end));
+  async releaseRun(fence: contract.Fence, end: contract.RunEnd): Promise<void> {
+    await this.#write("releaseRun", (now) => runs.releaseRun(this.database, this.leases, now, fence, end));
+    this.leases.forget(fence.runId);
+  }
+
+  async interruptRun(fence: contract.Fence): Promise<void> {
+    await this.#write("interruptRun", (now) =>
+      interruption.interruptRun(this.database, this.leases, now, fence),
+    );
+    this.leases.forget(fence.runId);
+  }
+
+  attend(fence: contract.Fence): contract.Attendance {
+    return this.#work.attend(fence);
+  }
+
+  async beginEffect(fence: contract.Fence, effect: contract.EffectTry): Promise<contract.EffectUnderWay> {
+    const { end } = this.#work.begin(fence);
+    const withdraw = () => {
+      this.leases.withdraw(fence.runId, effect);
+      end();
+    };
+    if (this.leases.mark(fence.runId, fence.epoch, effect)) return { end, withdraw };
+    try {
+      // Who looks for the mark will not find it: that has to be known before anything leaves.
+      await this.#write("turnMarksOff", (now) => runs.turnMarksOff(this.database, now, fence));
+    } catch (error) {
+      withdraw();
+      throw error;
+    }
+    return { end, withdraw };
   }
 
   pinShape(fence: contract.Fence, shape: Json): Promise<void> {
-    return this.#write("pinShape", (now) => runs.pinShape(this.#database, now, fence, shape));
+    return this.#write("pinShape", (now) => runs.pinShape(this.database, now, fence, shape));
   }
 
   beginStep(fence: contract.Fence, step: contract.NewStep): Promise<contract.StepRecord> {
-    return this.#write("beginStep", (now) => steps.beginStep(this.#database, now, fence, step));
+    return this.#write("beginStep", (now) => steps.beginStep(this.database, now, fence, step));
   }
 
   finishStep(fence: contract.Fence, step: contract.FinishedStep): ReturnType<contract.Store["finishStep"]> {
-    return this.#write("finishStep", (now) => steps.finishStep(this.#database, now, fence, step));
+    return this.#write("finishStep", (now) => steps.finishStep(this.database, now, fence, step));
   }
 
   skipStep(fence: contract.Fence, step: contract.NewStep): Promise<void> {
-    return this.#write("skipStep", (now) => steps.skipStep(this.#database, now, fence, step));
+    return this.#write("skipStep", (now) => steps.skipStep(this.database, now, fence, step));
   }
 
   decideLoop(fence: contract.Fence, decision: contract.LoopDecision): Promise<void> {
-    return this.#write("decideLoop", (now) => steps.decideLoop(this.#database, now, fence, decision));
+    return this.#write("decideLoop", (now) => steps.decideLoop(this.database, now, fence, decision));
   }
 
   openTurn(fence: contract.Fence, opening: contract.TurnOpening): Promise<contract.TurnOpened> {
-    return this.#write("openTurn", (now) => turns.openTurn(this.#database, now, fence, opening));
+    return this.#write("openTurn", (now) => turns.openTurn(this.database, now, fence, opening));
   }
 
-  settleModelCall(fence: contract.Fence, settled: contract.ModelCallSettlement): Promise<void> {
-    return this.#write("settleModelCall", (at) => turns.settleModelCall(this.#database, at, fence, settled));
+  async settleModelCall(fence: contract.Fence, settled: contract.ModelCallSettlement): Promise<void> {
+    await this.#write("settleModelCall", (at) => turns.settleModelCall(this.database, at, fence, settled));
+    this.#settled(fence, settled, [MODEL_CALL]);
   }
 
-  journalResponse(fence: contract.Fence, journal: contract.TurnJournal): Promise<void> {
-    return this.#write("journalResponse", (at) => turns.journalResponse(this.#database, at, fence, journal));
+  async journalResponse(fence: contract.Fence, journal: contract.TurnJournal): Promise<void> {
+    await this.#write("journalResponse", (at) => turns.journalResponse(this.database, at, fence, journal));
+    this.#settled(fence, journal, [MODEL_CALL]);
   }
 
   startToolCalls(fence: contract.Fence, start: contract.ToolCallStart): Promise<void> {
-    return this.#write("startToolCalls", (now) => calls.startToolCalls(this.#database, now, fence, start));
+    return this.#write("startToolCalls", (now) => calls.startToolCalls(this.database, now, fence, start));
   }
 
   openToolCall(fence: contract.Fence, call: contract.CodeToolCall): Promise<number> {
-    return this.#write("openToolCall", (now) => calls.openToolCall(this.#database, now, fence, call));
+    return this.#write("openToolCall", (now) => calls.openToolCall(this.database, now, fence, call));
   }
 
-  recordReceipt(fence: contract.Fence, record: contract.ReceiptRecord): Promise<void> {
-    return this.#write("recordReceipt", (now) => calls.recordReceipt(this.#database, now, fence, record));
+  async recordReceipt(fence: contract.Fence, record: contract.ReceiptRecord): Promise<void> {
+    await this.#write("recordReceipt", (now) => calls.recordReceipt(this.database, now, fence, record));
+    this.#settled(fence, record, [record.receipt.callIndex]);
   }
 
-  endToolCallTry(fence: contract.Fence, end: contract.ToolCallTryEnd): Promise<void> {
-    return this.#write("endToolCallTry", (now) => calls.endToolCallTry(this.#database, now, fence, end));
+  async endToolCallTry(fence: contract.Fence, end: contract.ToolCallTryEnd): Promise<void> {
+    await this.#write("endToolCallTry", (now) => calls.endToolCallTry(this.database, now, fence, end));
+    this.#settled(fence, end, [end.callIndex]);
   }
 
   offerLateReceipt(late: contract.LateReceipt): Promise<"settled" | "kept"> {
-    return this.#write("offerLateReceipt", (now) => calls.offerLateReceipt(this.#database, now, late));
+    return this.#write("offerLateReceipt", (now) => calls.offerLateReceipt(this.database, now, late));
   }
 
-  commitTurn(fence: contract.Fence, commit: contract.TurnCommit): ReturnType<contract.Store["commitTurn"]> {
-    return this.#write("commitTurn", (now) => turns.commitTurn(this.#database, now, fence, commit));
+  async commitTurn(
+    fence: contract.Fence,
+    commit: contract.TurnCommit,
+  ): ReturnType<contract.Store["commitTurn"]> {
+    const committed = await this.#write("commitTurn", (now) =>
+      turns.commitTurn(this.database, now, fence, commit),
+    );
+    this.#settled(fence, commit, [MODEL_CALL, ...commit.receipts.map(({ callIndex }) => callIndex)]);
+    return committed;
   }
 
   beginLineage(fence: contract.Fence, lineage: contract.NewLineage): Promise<number> {
-    return this.#write("beginLineage", (now) => beginLineage(this.#database, now, fence, lineage));
+    return this.#write("beginLineage", (now) => beginLineage(this.database, now, fence, lineage));
   }
 
   acceptDivergence(fence: contract.Fence, accepted: contract.AcceptedDivergence): Promise<void> {
     return this.#write("acceptDivergence", (at) =>
-      turns.acceptDivergence(this.#database, at, fence, accepted),
+      turns.acceptDivergence(this.database, at, fence, accepted),
     );
   }
 
   keepTrace(fence: contract.Fence, traceParent: string): Promise<void> {
-    return this.#write("keepTrace", (now) => runs.keepTrace(this.#database, now, fence, traceParent));
+    return this.#write("keepTrace", (now) => runs.keepTrace(this.database, now, fence, traceParent));
   }
 
   dropTurn(fence: contract.Fence, dropped: contract.DroppedTurn): Promise<void> {
-    return this.#write("dropTurn", (now) => dropTurn(this.#database, now, fence, dropped));
+    return this.#write("dropTurn", (now) => dropTurn(this.database, now, fence, dropped));
   }
 
-  forkRun(fork: contract.NewFork): Promise<contract.RunRecord> {
-    return this.#write("forkRun", (now) => forkRun(this.#database, this.#lock, now, fork));
+  async forkRun(fork: contract.NewFork): Promise<contract.RunRecord> {
+    await this.lookAtOwner(fork.parent);
+    return this.#act("forkRun", (now) => forkRun(this.database, this.leases, now, fork));
   }
 
   beginWork(worker: string, request: contract.WorkerRequest): Promise<contract.WorkerRequest> {
-    return this.#write("beginWork", () => workers.beginWork(this.#database, worker, request));
+    return this.#act("beginWork", () => workers.beginWork(this.database, worker, request));
   }
 
   completeWork(worker: string, runId: string): Promise<void> {
-    return this.#write("completeWork", (now) => workers.completeWork(this.#database, now, worker, runId));
+    return this.#act("completeWork", (now) => workers.completeWork(this.database, now, worker, runId));
   }
 
   approve(waitId: string, person: contract.Person = {}): Promise<void> {
-    return this.#write("approve", (now) => waits.approve(this.#database, now, waitId, person));
+    return this.#act("approve", (now) => waits.approve(this.database, now, waitId, person));
   }
 
   deny(waitId: string, why: string, person: contract.Person = {}): Promise<void> {
-    return this.#write("deny", (now) => waits.deny(this.#database, now, waitId, why, person));
+    return this.#act("deny", (now) => waits.deny(this.database, now, waitId, why, person));
   }
 
   answer(waitId: string, value: Json, person: contract.Person = {}): Promise<void> {
-    return this.#write("answer", (now) => waits.answer(this.#database, now, waitId, value, person));
+    return this.#act("answer", (now) => waits.answer(this.database, now, waitId, value, person));
   }
 
   settle(toolCallId: string, settlement: Settlement, person: contract.Person = {}): Promise<void> {
-    return this.#write("settle", (now) => waits.settle(this.#database, now, toolCallId, settlement, person));
+    return this.#act("settle", (now) => waits.settle(this.database, now, toolCallId, settlement, person));
   }
 
   keepArtifact(fence: contract.Fence, artifact: contract.NewArtifact): Promise<contract.ArtifactRecord> {
-    return this.#write("keepArtifact", (now) => artifacts.keepArtifact(this.#database, now, fence, artifact));
+    return this.#write("keepArtifact", (now) => artifacts.keepArtifact(this.database, now, fence, artifact));
   }
 
-  requestCancel(runId: string, by: contract.Person = {}): Promise<contract.CancelOutcome> {
-    return this.#write("requestCancel", (at) =>
-      runs.requestCancel(this.#database, this.#lock, at, runId, by),
+  async requestCancel(runId: string, by: contract.Person = {}): Promise<contract.CancelOutcome> {
+    await this.lookAtOwner(runId);
+    return this.#act("requestCancel", (at) =>
+      interruption.requestCancel(this.database, this.leases, at, runId, by),
     );
   }
 
   collectBlobs(policy: contract.BlobRetention): Promise<contract.BlobCollection> {
-    return this.#write("collectBlobs", (now) => collectBlobs(this.#database, now, policy));
+    return this.#act("collectBlobs", (now) => collectBlobs(this.database, now, policy));
   }
 
-  getRun(runId: string): Promise<contract.RunRecord | null> {
-    return this.#read(() => getRun(this.#database, runId));
+  protected override get isOver(): boolean {
+    return this.#isClosed && this.#work.isIdle;
   }
 
-  listRuns(filter: contract.RunFilter = {}): Promise<readonly contract.RunRecord[]> {
-    return this.#read(() => readers.listRuns(this.#database, filter));
+  /** A commit has settled these calls of a turn: nobody will ask for their marks. */
+  #settled(
+    { runId }: contract.Fence,
+    { stepKey, turnIndex }: { readonly stepKey: number; readonly turnIndex: number },
+    callIndexes: readonly number[],
+  ): void {
+    for (const callIndex of callIndexes) this.leases.retire(runId, { stepKey, turnIndex, callIndex });
   }
 
-  isHeld(runId: string): Promise<boolean> {
-    return this.#read(() => runs.isRunHeld(this.#database, this.#lock, this.#now(), runId));
+  /** An intent of somebody who is no worker, or begins to be one: none once the store is closed. */
+  #act<T>(intent: string, work: (now: number) => T): Promise<T> {
+    if (this.#isClosed) return Promise.reject(closedError(this.database.file));
+    return this.#write(intent, work);
   }
 
-  findLatestRun(pipeline: string, inputHash: Uint8Array): Promise<contract.RunRecord | null> {
-    return this.#read(() => readers.findLatestRun(this.#database, pipeline, inputHash));
-  }
-
-  findAbandonedRuns(pipeline: string, inputHash: Uint8Array): Promise<readonly string[]> {
-    return this.#read(() =>
-      readers
-        .startedRuns(this.#database, pipeline, inputHash)
-        .filter((run) => !runs.isHeld(run, this.#lock, this.#now()))
-        .map((run) => run.runId),
-    );
-  }
-
-  readRunInput(runId: string): Promise<{ input: Json; shape: Json }> {
-    return this.#read(() => readers.readRunInput(this.#database, runId));
-  }
-
-  readUsage(runId: string): Promise<contract.RunUsage> {
-    return this.#read(() => readers.readUsage(this.#database, runId));
-  }
-
-  listSteps(runId: string): Promise<readonly contract.StepRecord[]> {
-    return this.#read(() => steps.listSteps(this.#database, runId));
-  }
-
-  findStep(runId: string, path: StepPath): Promise<contract.StepRecord | null> {
-    return this.#read(() => steps.findStep(this.#database, runId, path));
-  }
-
-  listLoopDecisions(stepKey: number): ReturnType<contract.Store["listLoopDecisions"]> {
-    return this.#read(() => steps.listLoopDecisions(this.#database, stepKey));
-  }
-
-  readConversation(stepKey: number, tailTokens: number): Promise<contract.Conversation> {
-    return this.#read(() => turnReaders.readConversation(this.#database, stepKey, tailTokens));
-  }
-
-  listTurns(runId: string): Promise<readonly contract.TurnRecord[]> {
-    return this.#read(() => turnReaders.listTurns(this.#database, runId));
-  }
-
-  listModelCalls(runId: string): Promise<readonly contract.ModelCallRecord[]> {
-    return this.#read(() => readers.listModelCalls(this.#database, runId));
-  }
-
-  listToolCalls(runId: string): Promise<readonly contract.ToolCallRecord[]> {
-    return this.#read(() => turnReaders.listToolCalls(this.#database, runId));
-  }
-
-  listCodeStepCalls(stepKey: number): Promise<readonly contract.ToolCallRecord[]> {
-    return this.#read(() => turnReaders.listCodeStepCalls(this.#database, stepKey));
-  }
-
-  listToolCallTries(runId: string): Promise<readonly contract.ToolCallTry[]> {
-    return this.#read(() => turnReaders.listToolCallTries(this.#database, runId));
-  }
-
-  hasUncertainCalls(runId: string): Promise<boolean> {
-    return this.#read(() => turnReaders.hasUncertainCalls(this.#database, runId));
-  }
-
-  findUncertainCall(runId: string, identityHash: Uint8Array): Promise<contract.ToolCallRecord | null> {
-    return this.#read(() => turnReaders.findUncertainCall(this.#database, runId, identityHash));
-  }
-
-  findToolCall(key: Uint8Array): Promise<contract.ToolCallRecord | null> {
-    return this.#read(() => turnReaders.findToolCall(this.#database, key));
-  }
-
-  getToolCall(toolCallId: string): Promise<contract.ToolCallRecord | null> {
-    return this.#read(() => turnReaders.getToolCall(this.#database, toolCallId));
-  }
-
-  hasToolCall(idempotencyKey: Uint8Array): Promise<boolean> {
-    return this.#read(() => turnReaders.hasToolCall(this.#database, idempotencyKey));
-  }
-
-  readHistory(runId: string, stepName: string): Promise<readonly Message[]> {
-    return this.#read(() => turnReaders.readHistory(this.#database, runId, stepName));
-  }
-
-  readGranularState(runId: string, stepName: string): Promise<contract.GranularState | null> {
-    return this.#read(() => turnReaders.readGranularState(this.#database, runId, stepName));
-  }
-
-  readBlob(runId: string, blobId: string): Promise<Uint8Array | null> {
-    return this.#read(() => readBlob(this.#database, requireRunNo(this.#database, runId), blobId));
-  }
-
-  listEvents(runId: string, range: contract.EventRange = {}): Promise<readonly contract.EventRecord[]> {
-    const { after = 0, limit = 10_000 } = range;
-    return this.#read(() => readers.listEvents(this.#database, runId, after, limit));
-  }
-
-  readSession(runId: string): Promise<readonly contract.StoredSlice[]> {
-    return this.#read(() => sessions.readSession(this.#database, runId));
-  }
-
-  isApplied(runId: string, toolCallId: string): Promise<boolean> {
-    return this.#read(() => sessions.isApplied(this.#database, runId, toolCallId));
-  }
-
-  isForgotten(runId: string, toolCallId: string): Promise<boolean> {
-    return this.#read(() => sessions.isForgotten(this.#database, runId, toolCallId));
-  }
-
-  listCheckpoints(runId: string): Promise<readonly contract.CheckpointRecord[]> {
-    return this.#read(() => sessions.listCheckpoints(this.#database, runId));
-  }
-
-  readCheckpoint(runId: string, checkpoint?: number): Promise<contract.CheckpointSnapshot | null> {
-    return this.#read(() => sessions.readCheckpoint(this.#database, runId, checkpoint));
-  }
-
-  listLineages(runId: string): Promise<readonly contract.LineageRecord[]> {
-    return this.#read(() => sessions.listLineages(this.#database, runId));
-  }
-
-  listAttempts(runId: string): Promise<readonly contract.AttemptRecord[]> {
-    return this.#read(() => sessions.listAttempts(this.#database, runId));
-  }
-
-  findWork(worker: string): Promise<contract.WorkRecord | null> {
-    return this.#read(() => workers.findWork(this.#database, worker));
-  }
-
-  listWaits(runId: string): Promise<readonly contract.WaitRecord[]> {
-    return this.#read(() => listWaits(this.#database, runId));
-  }
-
-  listOpenWaits(): Promise<readonly contract.WaitRecord[]> {
-    return this.#read(() => listOpenWaits(this.#database));
-  }
-
-  isCancelRequested(runId: string): Promise<boolean> {
-    return this.#read(() => readers.isCancelRequested(this.#database, runId));
-  }
-
-  listArtifacts(runId: string): Promise<readonly contract.ArtifactRecord[]> {
-    return this.#read(() => artifacts.listArtifacts(this.#database, runId));
-  }
-
-  readArtifact(runId: string, name: string): Promise<Uint8Array | null> {
-    return this.#read(() => artifacts.readArtifact(this.#database, runId, name));
-  }
-
-  countWork(runId: string): ReturnType<contract.Store["countWork"]> {
-    return this.#read(() => readers.countWork(this.#database, runId));
-  }
-
-  checkIntegrity(): Promise<readonly string[]> {
-    return this.#read(() => readers.checkIntegrity(this.#database));
-  }
-
-  verify(runId: string): Promise<contract.Verification> {
-    return this.#read(() => verify(this.#database, runId));
-  }
-
+  /** An intent of a worker: its fence says whether it still may. */
   #write<T>(intent: string, work: (now: number) => T): Promise<T> {
-    return this.#commits.submit(intent, () => work(this.#now()));
+    if (this.database.isReadOnly) return Promise.reject(readOnlyError(this.database.file, null));
+    return this.#commits.submit(intent, () => work(this.now()));
   }
+}
 
-  #read<T>(work: () => T): Promise<T> {
-    if (this.#closed) return Promise.reject(closedError(this.#database.file));
-    return whileBusy(this.#database.file, () => this.#database.snapshot(work));
-  }
+const DEFAULT_GRACE_MS = 5_000;
+
+function afterMs(ms: number, callback: () => void): () => void {
+  const timer = setTimeout(callback, ms);
+  return () => clearTimeout(timer);
+}
+
+/** Where SQLite has it: others look for what belongs to it beside that. */
+function pathOf({ file }: Database): string {
+  return file === ":memory:" ? file : realpathSync(file);
+}
+
+/** Marks count only with a lock that shows whether their owner lives. */
+function makeMarks(database: Database, lock: OwnerLock): SentMarks | null {
+  if (lock.id === null || !lock.isHeld) return null;
+  return SentMarks.make(new OwnerFiles(pathOf(database)).marksFile(lock.id));
 }

@@ -98,7 +98,7 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
   if (type === "artifact.kept" && typeof data.name === "string") tell(artifactRow(data.name), data.artifact);
   if (type === "run.succeeded") tell("run output", data.output);
   if (type === "wait.answered") tell(waitRow(runId, data.wait), data.answer);
-  for (const doubt of list(data.inDoubt)) {
+  for (const doubt of [...list(data.inDoubt), ...list(data.notSent)]) {
     if (!isJsonObject(doubt) || typeof doubt.step !== "string") continue;
     const id = toolCallId(runId, doubt.step, Number(doubt.turn), Number(doubt.call));
     tell(tryRow(id, Number(doubt.attempt)), doubt.try);

@@ -94,6 +94,7 @@ class Exploration {
         await this.#try("twice", { kind: "crash", at }, tried.length - i - 1);
     }
     if (modes.has("pause")) await this.#pauses(points);
+    for (const kind of ["close", "disk"] as const) if (modes.has(kind)) await this.#ends(kind, points);
     if (modes.has("random"))
       for (let i = 0; i < courses; i++)
         await this.#try("random", { kind: "random", seed: seed + i }, courses - i - 1);
@@ -110,6 +111,13 @@ class Exploration {
       for (const wake of sample(this.#random, others, wakes))
         await this.#try("pause", { kind: "pause", at, wake }, left);
     }
+  }
+
+  /** At every point of the first process, or at some of them. */
+  async #ends(kind: "close" | "disk", points: readonly Point[]): Promise<void> {
+    const { ends = points.length } = this.#options;
+    const tried = sample(this.#random, points, ends);
+    for (const [i, at] of tried.entries()) await this.#try(kind, { kind, at }, tried.length - i - 1);
   }
 
   async #try(mode: ExplorerMode, schedule: Schedule, left: number): Promise<Evidence> {
@@ -169,6 +177,7 @@ class Exploration {
 function isMissed({ schedule, moments, lives }: Evidence): boolean {
   if (schedule.kind === "crash") return moments.length < schedule.at.length;
   if (schedule.kind === "random") return false;
+  if (schedule.kind === "close" || schedule.kind === "disk") return moments.length === 0;
   const [, second] = lives;
   const { wake } = schedule;
   if (second === undefined) return true;

@@ -59,6 +59,8 @@ const MODES: { readonly [mode: string]: readonly [one: string, many: string] } =
   crash: ["crash", "crashes"],
   twice: ["pair of crashes", "pairs of crashes"],
   pause: ["pause", "pauses"],
+  close: ["close", "closes"],
+  disk: ["full disk", "full disks"],
   random: ["random course", "random courses"],
 };
 

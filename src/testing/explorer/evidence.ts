@@ -7,7 +7,7 @@ import type { Point } from "./point.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Schedule } from "./schedule.ts";
 import type { WitnessLine } from "./witness.ts";
-import type { FencedWrite, LifeEnd } from "./world.ts";
+import type { FencedWrite, LifeEnd, NotedEffect } from "./world.ts";
 
 /** All that the store has of one run, and whether it is whole. */
 export type RunAccount = StoredAccount & {
@@ -57,6 +57,8 @@ export type Evidence = {
     readonly witness: readonly WitnessLine[];
   };
   readonly writes: readonly FencedWrite[];
+  /** What processes noted as about to leave; null where only they know, being real ones. */
+  readonly noted: readonly NotedEffect[] | null;
   /** What the database says of itself; nothing where all is well. */
   readonly integrity: readonly string[];
   /** The same without any disturbance; null for that one itself. */

@@ -9,8 +9,13 @@ import { INVARIANTS } from "./invariants/index.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Schedule } from "./schedule.ts";
 
-/** How processes are disturbed: `crash` at every point, `twice` also in the recovery, `pause`d past their lease, or at `random`. */
-export type ExplorerMode = "crash" | "twice" | "pause" | "random";
+/**
+ * How processes are disturbed: `crash` at every point, `twice` also in the recovery, `pause`d past their lease, `close`d in
+ * good order, failed by a full `disk` that heals, or everything at `random`.
+ */
+export type ExplorerMode = (typeof EXPLORER_MODES)[number];
+
+export const EXPLORER_MODES = ["crash", "twice", "pause", "close", "disk", "random"] as const;
 
 export type CrashExplorerOptions = Scenario & {
   /** Promises of your own, beside those of Pawl; `false` for one of Pawl's leaves it out. */
@@ -21,6 +26,8 @@ export type CrashExplorerOptions = Scenario & {
   readonly pairs?: number | "all";
   /** At how many of the points a process is paused, by chance; at all of them unless said. */
   readonly pauses?: number;
+  /** At how many of the points a process is closed or its disk fails, by chance; at all of them unless said. */
+  readonly ends?: number;
   /** How many places to wake at are tried for each process that was paused, beside the end; 1 unless said. */
   readonly wakes?: number;
   /** How many random courses are tried; 50 unless said. */
@@ -43,8 +50,8 @@ export type ExplorerProgress = {
   readonly violations: number;
 };
 
-const MODES: readonly string[] = ["crash", "twice", "pause", "random"] satisfies ExplorerMode[];
-const COUNTS = ["pairs", "pauses", "wakes", "courses", "seed"] as const;
+const MODES: readonly string[] = EXPLORER_MODES;
+const COUNTS = ["pairs", "pauses", "ends", "wakes", "courses", "seed"] as const;
 const NAMES: readonly string[] = INVARIANTS.map(({ name }) => name);
 
 /** What is set up wrongly would explore nothing, or something else, and nobody would notice. */

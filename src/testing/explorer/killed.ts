@@ -38,7 +38,7 @@ export async function liveHere(
       await world.leave(life);
       return end.kind === "returned" ? { kind: "returned", value: asJson(end.value) } : end;
     } finally {
-      await world.close();
+      await world.dispose();
     }
   } catch (error) {
     // A disk that fails may keep it from opening anything.
@@ -140,6 +140,7 @@ export async function performInChildren(
       accounts,
       again: { end: last.end, accounts: end.accounts, witness: witness.lines().slice(seen.length) },
       writes: [],
+      noted: null,
       integrity: end.integrity,
       undisturbed,
     };

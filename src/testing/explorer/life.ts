@@ -23,6 +23,8 @@ export class Life implements TimeOwner {
   readonly reached: Point[] = [];
   /** Those of them that it stood at while time went by. */
   readonly pausedAt: Point[] = [];
+  /** Whether its disk takes nothing at the moment. */
+  isDiskFull = false;
   readonly #gate: Gate;
   readonly #activity: Activity;
   readonly #time: SimulatedTime;
@@ -74,7 +76,7 @@ export class Life implements TimeOwner {
   /** A call that changes nothing: a crash before or after it is a crash at the next point. */
   async look<T>(work: () => T | Promise<T>): Promise<T> {
     await this.#goingOn();
-    const value = await work();
+    const value = await this.#serve(work);
     await this.#goingOn();
     return value;
   }

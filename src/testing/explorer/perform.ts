@@ -50,11 +50,12 @@ export async function perform(
         witness: world.witness.lines().slice(witness.length),
       },
       writes: world.writes,
+      noted: world.noted,
       integrity: await world.observer.checkIntegrity(),
       undisturbed,
     };
   } finally {
-    await world.close();
+    await world.dispose();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -65,6 +66,10 @@ function course(world: World, schedule: Schedule, random: () => number): Promise
       return crashAt(world, schedule.at);
     case "pause":
       return pauseAt(world, schedule.at, schedule.wake);
+    case "close":
+      return closeAt(world, schedule.at);
+    case "disk":
+      return failDiskAt(world, schedule.at);
     case "random":
       return performRandomly(world, random);
   }
@@ -112,6 +117,42 @@ async function pauseAt(world: World, at: Point, wake: Point | null): Promise<Cou
   const end = await world.until(first.end);
   for (const { life } of [first, second]) await world.leave(life);
   return { lives: [lifeRecord(first.life, end), lifeRecord(second.life, second.end)], moments: [moment] };
+}
+
+/** The first process says goodbye at its point, and ends when it has; a second one finds what it left. */
+async function closeAt(world: World, at: Point): Promise<Course> {
+  const closed = Promise.withResolvers<void>();
+  const first = await world.start((life, point) => {
+    if (isSamePoint(point, at)) void world.close(life).finally(closed.resolve);
+  });
+  const isReached = () => first.life.reached.some((point) => isSamePoint(point, at));
+  const end = await world.until(first.end);
+  if (!isReached()) {
+    await world.leave(first.life);
+    return { lives: [lifeRecord(first.life, end)], moments: [] };
+  }
+  await world.until(closed.promise);
+  await world.bury(first.life);
+  const moment = await readAccounts(world.observer);
+  const second = await world.live(NO_GATE);
+  await world.leave(second.life);
+  return {
+    lives: [lifeRecord(first.life, { kind: "died" }), lifeRecord(second.life, second.end)],
+    moments: [moment],
+  };
+}
+
+/** The disk fails the process at its point, and is well again when it works once more: with the same store, in the same process. */
+async function failDiskAt(world: World, at: Point): Promise<Course> {
+  const { life, end } = await world.live((failed, point) => {
+    if (isSamePoint(point, at)) failed.isDiskFull = true;
+  });
+  const isReached = life.isDiskFull;
+  life.isDiskFull = false;
+  const moments = isReached ? [await readAccounts(world.observer)] : [];
+  const last = isReached ? await world.until(world.workAgain(life)) : end;
+  await world.leave(life);
+  return { lives: [lifeRecord(life, last)], moments };
 }
 
 function dieAt(at: Point): Gate {

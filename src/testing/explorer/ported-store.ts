@@ -1,7 +1,8 @@
-import type { Fence, Store, StoreReader } from "../../store/store.ts";
+import { StoreUnavailableError } from "../../core/errors.ts";
+import type { EffectTry, Fence, Store, StoreReader } from "../../store/store.ts";
 import type { Life } from "./life.ts";
 
-export type Intent = Exclude<keyof Store, keyof StoreReader | "close">;
+export type Intent = Exclude<keyof Store, keyof StoreReader | "close" | "attend">;
 
 /** Which methods of a store write; those have points around them. */
 const INTENTS: { readonly [I in Intent]: true } = {
@@ -9,6 +10,8 @@ const INTENTS: { readonly [I in Intent]: true } = {
   claimRun: true,
   renewLease: true,
   releaseRun: true,
+  interruptRun: true,
+  beginEffect: true,
   pinShape: true,
   beginStep: true,
   finishStep: true,
@@ -41,26 +44,40 @@ const INTENTS: { readonly [I in Intent]: true } = {
 
 export const INTENT_NAMES = Object.keys(INTENTS) as readonly Intent[];
 
-/** Told of every write that a worker made under its fence, once it is durable. */
-export type OnFencedWrite = (intent: Intent, fence: Fence) => Promise<void>;
+/** Who is told of what a process does. */
+export type ToldOfStore = {
+  /** Of every write that a worker made under its fence, once it is durable. */
+  readonly onWrite: (intent: Intent, fence: Fence) => Promise<void>;
+  /** Of every effect that was noted as about to leave. */
+  readonly onEffect: (fence: Fence, effect: EffectTry) => Promise<void>;
+};
 
 /** The store as one process has it: each intent with its points, and nothing at all once the process is dead. */
-export function portedStore(inner: Store, life: Life, onWrite: OnFencedWrite): Store {
+export function portedStore(inner: Store, life: Life, told: ToldOfStore): Store {
   return new Proxy(inner, {
     get: (store, name) => {
       const member: unknown = Reflect.get(store, name, store);
       if (typeof member !== "function" || typeof name !== "string") return member;
       const method = (...args: unknown[]): unknown => Reflect.apply(member, store, args);
+      // In memory alone: it takes no time, and nothing of it outlives the process.
+      if (name === "attend") return method;
       if (!isIntent(name)) return (...args: unknown[]) => life.look(() => method(...args));
       return (...args: unknown[]) =>
         life.through(`store.${name}`, async () => {
+          // A mark has its place in a file that is there already.
+          if (life.isDiskFull && name !== "beginEffect") throw diskFull();
           const result = await method(...args);
-          const fence = args[0];
-          if (isFence(fence)) await onWrite(name, fence);
+          const [fence, effect] = args;
+          if (name === "beginEffect") await told.onEffect(fence as Fence, effect as EffectTry);
+          else if (isFence(fence)) await told.onWrite(name, fence);
           return result;
         });
     },
   });
+}
+
+function diskFull(): StoreUnavailableError {
+  return new StoreUnavailableError("The simulated disk is full: nothing was written.", { reason: "full" });
 }
 
 function isIntent(name: string): name is Intent {

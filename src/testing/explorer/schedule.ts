@@ -10,6 +10,10 @@ export type Schedule =
    * when that one has come to `wake`, or to the end of its work.
    */
   | { readonly kind: "pause"; readonly at: Point; readonly wake: Point | null }
+  /** The first process closes its store at a point, as its handler for SIGTERM would, and ends; a second one continues. */
+  | { readonly kind: "close"; readonly at: Point }
+  /** From a point on the disk takes nothing, until the process has given up; then it heals, and the same process works again. */
+  | { readonly kind: "disk"; readonly at: Point }
   /** Everything by chance, and by nothing but this number. */
   | { readonly kind: "random"; readonly seed: number };
 
@@ -23,6 +27,9 @@ export function scheduleText(schedule: Schedule): string {
         : schedule.at.map((point) => `crash ${pointText(point)}`).join("; ");
     case "pause":
       return `pause ${pointText(schedule.at)}; wake ${schedule.wake === null ? "at the end" : pointText(schedule.wake)}`;
+    case "close":
+    case "disk":
+      return `${schedule.kind} ${pointText(schedule.at)}`;
     case "random":
       return `seed ${schedule.seed}`;
   }
@@ -36,6 +43,9 @@ export function parseSchedule(text: string): Schedule {
   if (seed !== undefined && parts.length === 1) return { kind: "random", seed: Number(seed) };
   if (parts.every((part) => part.startsWith("crash ")))
     return { kind: "crash", at: parts.map((part) => parsePoint(part.slice("crash ".length))) };
+  const [, ended, at] = /^(close|disk) (.+)$/.exec(first) ?? [];
+  if (at !== undefined && parts.length === 1)
+    return { kind: ended === "close" ? "close" : "disk", at: parsePoint(at) };
   if (first.startsWith("pause ") && second?.startsWith("wake ") === true && parts.length === 2) {
     const at = parsePoint(first.slice("pause ".length));
     const wake = second.slice("wake ".length);
@@ -51,6 +61,9 @@ export function sizeOf(schedule: Schedule): number {
   switch (schedule.kind) {
     case "crash":
       return schedule.at.length;
+    case "close":
+    case "disk":
+      return 1;
     case "pause":
       return schedule.wake === null ? 2 : 3;
     case "random":

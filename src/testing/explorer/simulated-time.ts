@@ -31,6 +31,10 @@ export class SimulatedTime {
     return this.#wall;
   }
 
+  monotonic(): number {
+    return this.#monotonic;
+  }
+
   /** Somebody sets the clock on the wall. */
   jump(ms: number): void {
     this.#wall += ms;

@@ -1,4 +1,3 @@
-import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PawlError, ResumeError } from "../../core/errors.ts";
@@ -7,6 +6,7 @@ import { Runner } from "../../engine/runner.ts";
 import type { RunnerOptions } from "../../engine/runner-options.ts";
 import type { StepNode } from "../../engine/step.ts";
 import { openStore } from "../../store/open-store.ts";
+import { SqliteStore } from "../../store/sqlite/sqlite-store.ts";
 import type { Store } from "../../store/store.ts";
 import { type Activity, type Gate, Life } from "./life.ts";
 import { type ModelFaults, workInSpiteOfSilence } from "./model-fault.ts";
@@ -39,6 +39,16 @@ export type FencedWrite = {
   readonly currentEpoch: number;
 };
 
+/** An effect that a process noted as about to leave. `callIndex` is 0 for a model call. */
+export type NotedEffect = {
+  readonly life: number;
+  readonly runId: string;
+  readonly stepPath: string;
+  readonly turnIndex: number;
+  readonly callIndex: number;
+  readonly attempt: number;
+};
+
 /** A process at work: what it is, and how it ends. */
 export type Work = { readonly life: Life; readonly end: Promise<LifeEnd> };
 
@@ -60,6 +70,7 @@ export class World {
   readonly time: SimulatedTime;
   readonly witness: Witness;
   readonly writes: FencedWrite[] = [];
+  readonly noted: NotedEffect[] = [];
   /** Somebody's own connection, for looking. */
   readonly observer: Store;
   readonly leaseMs: number;
@@ -67,7 +78,7 @@ export class World {
   faults: ModelFaults | null = null;
   readonly #folder: string;
   readonly #activity: Activity = { underWay: 0, hanging: 0 };
-  readonly #open = new Map<Life, { readonly store: Store; readonly lock: string | null }>();
+  readonly #open = new Map<Life, SqliteStore>();
   readonly #random: () => number;
   #lives: number;
   #patienceMs = SLOW_AFTER_MS;
@@ -88,17 +99,22 @@ export class World {
   static async open(scenario: Scenario, place: WorldPlace): Promise<World> {
     const time = new SimulatedTime(FIRST_MOMENT + (place.livesBefore ?? 0) * BETWEEN_LIVES_MS);
     // By the same clock as everybody else: by any other, every lease would look as if it had run out.
-    const observer = await openStore(`file:${databaseIn(place.folder)}`, { now: () => time.now() });
+    const observer = await openStore(`file:${databaseIn(place.folder)}`, {
+      now: () => time.now(),
+      monotonic: () => time.monotonic(),
+    });
     return new World(scenario, place, time, observer);
   }
 
   /** A new process sets to work. */
   async start(gate: Gate): Promise<Work> {
     const life = new Life(++this.#lives, this.time, this.#activity, gate);
-    const before = new Set(this.#lockFiles());
-    const store = await openStore(`file:${databaseIn(this.#folder)}`, { now: () => this.time.now() });
-    const lock = this.#lockFiles().find((file) => !before.has(file)) ?? null;
-    this.#open.set(life, { store, lock });
+    const store = await SqliteStore.open(databaseIn(this.#folder), {
+      now: () => this.time.now(),
+      monotonic: () => this.time.monotonic(),
+      after: (ms, callback) => life.clock.after(ms, callback),
+    });
+    this.#open.set(life, store);
     return { life, end: this.#work(life, store) };
   }
 
@@ -153,26 +169,42 @@ export class World {
     return this.time.goOn({ untilTimeouts: this.#activity.hanging > 0 });
   }
 
-  /** A process that is dead leaves its lock file behind, with nobody holding it. */
+  /** A process that is dead says no goodbye, and leaves its files behind. */
   async bury(life: Life): Promise<void> {
     life.die();
-    const opened = this.#open.get(life);
-    if (opened === undefined) return;
+    const store = this.#open.get(life);
+    if (store === undefined) return;
     this.#open.delete(life);
     await Promise.race([life.allServed(), sleep(this.#patienceMs, undefined, { ref: false })]);
-    await opened.store.close();
-    if (opened.lock !== null) writeFileSync(opened.lock, "");
+    await store.vanish();
   }
 
   /** A process has done its work, and ends in peace. */
   async leave(life: Life): Promise<void> {
-    const opened = this.#open.get(life);
+    const store = this.#open.get(life);
     this.#open.delete(life);
-    await opened?.store.close();
+    // Nobody waits for a tool that was given up on: it ends with the process.
+    const closed = store?.close({ graceMs: 0 });
+    this.time.pass(0);
+    await closed;
+    await store?.vanish();
     life.die();
   }
 
-  async close(): Promise<void> {
+  /** A process closes its store, as a handler for SIGTERM does, and goes on meanwhile. Then it ends. */
+  async close(life: Life): Promise<void> {
+    await this.#open.get(life)?.close();
+    life.die();
+  }
+
+  /** A process whose work failed does it once more. */
+  workAgain(life: Life): Promise<LifeEnd> {
+    const store = this.#open.get(life);
+    if (store === undefined) throw new Error(`Process ${life.number} has no store open.`);
+    return this.#work(life, store);
+  }
+
+  async dispose(): Promise<void> {
     for (const life of Array.from(this.#open.keys())) await this.bury(life);
     await this.observer.close();
   }
@@ -190,9 +222,16 @@ export class World {
 
   #toolsOf(life: Life, inner: Store): ProcessTools {
     const { scenario, witness } = this;
-    const store = portedStore(inner, life, async (intent, { runId, epoch }) => {
-      const run = await this.observer.getRun(runId);
-      if (run !== null) this.writes.push({ intent, life: life.number, epoch, currentEpoch: run.epoch });
+    const store = portedStore(inner, life, {
+      onWrite: async (intent, { runId, epoch }) => {
+        const run = await this.observer.getRun(runId);
+        if (run !== null) this.writes.push({ intent, life: life.number, epoch, currentEpoch: run.epoch });
+      },
+      onEffect: async ({ runId }, { stepKey, turnIndex, callIndex, attempt }) => {
+        const step = (await this.observer.listSteps(runId)).find((each) => each.stepKey === stepKey);
+        const stepPath = step?.path ?? "";
+        this.noted.push({ life: life.number, runId, stepPath, turnIndex, callIndex, attempt });
+      },
     });
     const outside = new SimulatedOutside(
       {
@@ -216,12 +255,6 @@ export class World {
       answer: (waits) => answerAll(store, witness, scenario.person ?? {}, waits),
       life: life.number,
     };
-  }
-
-  #lockFiles(): string[] {
-    return readdirSync(this.#folder)
-      .filter((name) => name.includes("-owner-"))
-      .map((name) => join(this.#folder, name));
   }
 }
 

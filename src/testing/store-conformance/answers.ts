@@ -10,6 +10,7 @@ import type { Json } from "../../core/json.ts";
 import type { WaitKind } from "../../core/wait.ts";
 import type { Store } from "../../store/store.ts";
 import { assertRefused, type Check, check, checkSeveral, rejection } from "./check.ts";
+import { foundBy } from "./runs.ts";
 import { claimOptions, FAILED, newReceipt, SampleRun, sha256 } from "./sample-run.ts";
 
 const ARGUMENTS = sha256("arguments").toString("hex");
@@ -140,9 +141,9 @@ export const answerChecks: readonly Check[] = [
   check("a queued run is there for whoever works", async ({ store }) => {
     const run = await asked(store, ["approval"]);
     const { pipeline, inputHash } = await run.record();
-    assert.deepEqual(await store.findAbandonedRuns(pipeline, inputHash), []);
+    assert.deepEqual(await foundBy(store, pipeline, inputHash), ["run-1 waiting"]);
     await store.approve("run-1~1");
-    assert.deepEqual(await store.findAbandonedRuns(pipeline, inputHash), ["run-1"]);
+    assert.deepEqual(await foundBy(store, pipeline, inputHash), ["run-1 queued"]);
     assert.deepEqual(
       (await store.listRuns({ status: "queued" })).map(({ runId }) => runId),
       ["run-1"],
@@ -150,7 +151,7 @@ export const answerChecks: readonly Check[] = [
     assert.equal((await store.claimRun(run.runId, claimOptions({ from: ["waiting"] }))).kind, "refused");
     const claimed = await store.claimRun(run.runId, claimOptions({ from: ["queued"] }));
     assert.equal(claimed.kind === "claimed" && claimed.claim.run.status, "running");
-    assert.deepEqual(await store.findAbandonedRuns(pipeline, inputHash), []);
+    assert.deepEqual(await foundBy(store, pipeline, inputHash), ["run-1 running held"]);
     assert.deepEqual(
       (await run.waits()).map(({ status }) => status),
       ["answered"],

@@ -297,7 +297,7 @@ export const cancelChecks: readonly Check[] = [
     const other = await scene.openAnother();
     for (let i = 0; i < 5; i++) {
       const run = await underWay(scene.store, `run-${i}`);
-      scene.advance(LEASE_MS);
+      await scene.fallSilent(LEASE_MS);
       const [cancel, claim] = await Promise.all([
         other.requestCancel(run.runId),
         scene.store.claimRun(run.runId, claimOptions({ from: ["running"] })),

@@ -12,6 +12,8 @@ export interface ConformanceDatabase {
 
 export type OpenConformanceDatabase = (options: {
   readonly now: () => number;
+  /** The clock that nobody sets, which leases of others are watched by. */
+  readonly monotonic: () => number;
 }) => Promise<ConformanceDatabase>;
 
 /** What a check works with. */
@@ -23,6 +25,11 @@ export type Scene = {
   readonly now: () => number;
   /** Moves the clock that leases, events and blobs are judged by. */
   readonly advance: (ms: number) => void;
+  /**
+   * Every worker falls silent for this long, and every store has watched that: the lease of a process that lives is taken by
+   * others only then.
+   */
+  readonly fallSilent: (ms: number) => Promise<void>;
 };
 
 export type Check = {
@@ -40,8 +47,9 @@ export function checkSeveral(name: string, body: (scene: Scene) => Promise<void>
 }
 
 export async function runCheck({ stores, body }: Check, open: OpenConformanceDatabase): Promise<void> {
-  let now = Date.UTC(2026, 0, 1);
-  const database = await open({ now: () => now });
+  const start = Date.UTC(2026, 0, 1);
+  let now = start;
+  const database = await open({ now: () => now, monotonic: () => now - start });
   const opened: Store[] = [];
   const openOne = async () => {
     const store = await database.open();
@@ -58,6 +66,11 @@ export async function runCheck({ stores, body }: Check, open: OpenConformanceDat
       },
       now: () => now,
       advance: (ms) => {
+        now += ms;
+      },
+      fallSilent: async (ms) => {
+        for (const each of opened)
+          for (const { runId } of await each.listRuns({ status: "running" })) await each.isHeld(runId);
         now += ms;
       },
     });

@@ -258,13 +258,13 @@ export const droppedTurnChecks: readonly Check[] = [
     assert.equal((await other.readConversation(run.stepKey, 0)).journaled?.turnIndex, 2);
     await drop(run, 2);
     assert.equal((await other.readConversation(run.stepKey, 0)).journaled, null);
-    scene.advance(LEASE_MS);
+    await scene.fallSilent(LEASE_MS);
     const later = await run.takenOver(other);
     await answeredAgain(later, 2);
     await later.start(2, 1, 2);
     const receipts = [newReceipt(1), newReceipt(2)];
     await other.commitTurn(later.fence, later.commit(2, { receipts }));
-    scene.advance(LEASE_MS);
+    await scene.fallSilent(LEASE_MS);
     const last = await later.takenOver(scene.store);
     await last.committed(3);
   }),

@@ -17,9 +17,10 @@ import {
 } from "./sample-run.ts";
 
 /** Every method of a store that takes a fence, so that the table below cannot miss one. */
-type WorkerIntent = {
-  [K in keyof Store]: Parameters<Store[K]> extends [Fence, ...unknown[]] ? K : never;
-}[keyof Store];
+type WorkerIntent = Exclude<
+  { [K in keyof Store]: Parameters<Store[K]> extends [Fence, ...unknown[]] ? K : never }[keyof Store],
+  "attend" | "beginEffect"
+>;
 
 type Sample = {
   /** Brings a run to where the intent is due. */
@@ -38,6 +39,10 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
   },
   releaseRun: {
     perform: ({ store }, fence) => store.releaseRun(fence, SUCCEEDED),
+    ofStep: false,
+  },
+  interruptRun: {
+    perform: ({ store }, fence) => store.interruptRun(fence),
     ofStep: false,
   },
   keepTrace: {

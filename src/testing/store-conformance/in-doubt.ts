@@ -225,13 +225,13 @@ export const inDoubtChecks: readonly Check[] = [
 
   checkSeveral(
     "what an owner that fell silent had under way may go on for as long as it was given",
-    async ({ store, openAnother, now, advance }) => {
+    async ({ store, openAnother, now, fallSilent }) => {
       const run = await SampleRun.create(store);
       await run.journaled(1, ["running"]);
       await store.openToolCall(run.fence, run.codeCall(1));
       const until = now() + TIMEOUT_MS;
       const other = await openAnother();
-      advance(LEASE_MS);
+      await fallSilent(LEASE_MS);
       const later = await run.takenOver(other);
       for (const turnIndex of [0, 1]) {
         const { status, endsBy } = await later.callAt(turnIndex, 1);

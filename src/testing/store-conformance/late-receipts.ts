@@ -247,11 +247,11 @@ export const lateReceiptChecks: readonly Check[] = [
 
   checkSeveral(
     "a late receipt from another process settles the call, and the worker goes on",
-    async ({ store, openAnother, advance }) => {
+    async ({ store, openAnother, fallSilent }) => {
       const early = await SampleRun.create(store);
       await early.journaled(1, ["running", "running"]);
       const other = await openAnother();
-      advance(LEASE_MS);
+      await fallSilent(LEASE_MS);
       const later = await early.takenOver(other);
       await later.start(1, 2);
       await store.offerLateReceipt(early.late(1, 1, newReceipt(1)));

@@ -26,7 +26,7 @@ export const leaseChecks: readonly Check[] = [
         [outcome.kind, outcome.kind === "busy" && outcome.owner],
         ["busy", (await run.record()).owner],
       );
-      scene.advance(LEASE_MS);
+      await scene.fallSilent(LEASE_MS);
       const taken = await run.takenOver(other);
       assert.notEqual((await taken.record()).owner, outcome.kind === "busy" && outcome.owner);
     },
@@ -101,7 +101,7 @@ export const leaseChecks: readonly Check[] = [
     const stores = [scene.store, await scene.openAnother(), await scene.openAnother()];
     for (let i = 0; i < 10; i++) {
       const run = await SampleRun.create(scene.store, `run-${i}`);
-      scene.advance(LEASE_MS);
+      await scene.fallSilent(LEASE_MS);
       const outcomes = await Promise.all(stores.map((store) => store.claimRun(run.runId, claimOptions())));
       assert.deepEqual(outcomes.map(({ kind }) => kind).sort(), ["busy", "busy", "claimed"]);
       assert.equal((await run.record()).epoch, 2);

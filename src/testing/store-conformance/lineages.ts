@@ -380,11 +380,11 @@ export const lineageChecks: readonly Check[] = [
 
   checkSeveral(
     "whoever takes the run up goes on in the new line",
-    async ({ store, openAnother, advance }) => {
+    async ({ store, openAnother, fallSilent }) => {
       let run = await withOpenTurn(store, "running");
       for (const call of [1, 2]) await run.receipt(2, call);
       const other = await openAnother();
-      advance(LEASE_MS);
+      await fallSilent(LEASE_MS);
       run = await run.takenOver(other);
       await beginLine(run, 1);
       await run.committed(3);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { RunNotFoundError } from "../../core/errors.ts";
+import { LeaseLostError, RunNotFoundError } from "../../core/errors.ts";
 import type { RunEnd, StepStatus, Store } from "../../store/store.ts";
 import { assertRefused, type Check, check, rejection } from "./check.ts";
 import { readEverything } from "./everything.ts";
@@ -158,7 +158,7 @@ export const runChecks: readonly Check[] = [
     await store.releaseRun(run.fence, { status: "queued" });
     const left = await run.record();
     assert.deepEqual([left.status, left.owner, left.error, left.charged], ["queued", null, null, charged]);
-    assert.deepEqual(await store.findAbandonedRuns(pipeline, inputHash), [run.runId]);
+    assert.deepEqual(await foundBy(store, pipeline, inputHash), ["run-1 queued"]);
     const [attempt] = await store.listAttempts(run.runId);
     assert.deepEqual([attempt?.endStatus, attempt?.endedAt], ["queued", now()]);
     const later = await run.takenOver(store, { from: ["queued"] });
@@ -206,7 +206,7 @@ export const runChecks: readonly Check[] = [
   ),
 
   check(
-    "abandoned are running runs of that pipeline and input that nobody holds, newest first",
+    "of an input all runs are found that have not ended, and the newest one, newest first, with who holds them",
     async (scene) => {
       const { store, advance } = scene;
       const hash = sha256("ratchets");
@@ -217,17 +217,56 @@ export const runChecks: readonly Check[] = [
       await store.createRun(newRun("young"));
       await store.releaseRun({ runId: "ended", epoch: 1 }, FAILED);
       await store.createRun(newRun("held", { leaseMs: 10 * LEASE_MS }));
-      assert.deepEqual(await store.findAbandonedRuns("report", hash), []);
+      assert.deepEqual(await foundBy(store, "report", hash), [
+        "held running held",
+        "young running held",
+        "old running held",
+      ]);
       advance(LEASE_MS);
-      assert.deepEqual(await store.findAbandonedRuns("report", hash), ["young", "old"]);
-      assert.deepEqual(await store.findAbandonedRuns("report", sha256("pawls")), ["other-input"]);
-      assert.equal(
-        (await store.findLatestRun("report", hash))?.runId,
-        "held",
+      assert.deepEqual(await foundBy(store, "report", hash), [
+        "held running held",
+        "young running",
+        "old running",
+      ]);
+      assert.deepEqual(await foundBy(store, "report", sha256("pawls")), ["other-input running"]);
+      assert.deepEqual(await foundBy(store, "report", sha256("nothing")), []);
+      await store.createRun(newRun("last"));
+      await store.releaseRun({ runId: "last", epoch: 1 }, SUCCEEDED);
+      assert.deepEqual(
+        (await foundBy(store, "report", hash)).slice(0, 2),
+        ["last succeeded", "held running held"],
         "the newest, whatever became of it",
       );
-      assert.equal((await store.findLatestRun("report", sha256("pawls")))?.runId, "other-input");
-      assert.equal(await store.findLatestRun("report", sha256("nothing")), null);
     },
   ),
+
+  check("a run that is given up stays as it is, and can be taken at once", async ({ store, now }) => {
+    const run = await SampleRun.create(store);
+    await run.committed(1);
+    await run.journaled(2, ["running", "prepared"]);
+    const { charged } = await run.record();
+    await store.interruptRun(run.fence);
+    const left = await run.record();
+    assert.deepEqual([left.status, left.owner, left.error, left.charged], ["running", null, null, charged]);
+    assert.equal(await store.isHeld(run.runId), false);
+    const [attempt] = await store.listAttempts(run.runId);
+    assert.deepEqual([attempt?.endStatus, attempt?.endedAt], ["interrupted", now()]);
+    assert.equal((await run.callAt(2, 1)).status, "in_doubt", "nobody said that it was not sent");
+    const later = await run.takenOver(store, { from: ["running"] });
+    assert.deepEqual(await store.beginStep(later.fence, newStep("draft")), run.step);
+    await assertRefused(store, run.runId, () => store.interruptRun(run.fence), LeaseLostError);
+  }),
+
+  check("a wish that a run should end is met when it is given up", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    assert.equal((await store.requestCancel(run.runId, { by: "ann" })).kind, "requested");
+    await store.interruptRun(run.fence);
+    assert.equal((await run.record()).status, "cancelled");
+  }),
 ];
+
+/** `run-1 running held`, for each run of that input. */
+export async function foundBy(store: Store, pipeline: string, inputHash: Uint8Array): Promise<string[]> {
+  const found = await store.findRunsOf(pipeline, inputHash);
+  return found.map(({ run, isHeld }) => `${run.runId} ${run.status}${isHeld ? " held" : ""}`);
+}

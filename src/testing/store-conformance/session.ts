@@ -310,7 +310,7 @@ export const sessionChecks: readonly Check[] = [
       const slices = [wholeSlice("a", [], { length: turn, items })];
       const checkpoint = await toldTurn(run, turn, { slices, checkpoint: milestone({ turn }) });
       assert.equal(checkpoint, turn);
-      scene.advance(LEASE_MS);
+      await scene.fallSilent(LEASE_MS);
       run = await run.takenOver(stores[turn % 2]);
       assert.equal((await slicesOf(run.store, run.runId)).a?.length, turn);
       assert.equal((await appliedIn(run.store, run.runId)).length, turn);

@@ -99,12 +99,12 @@ export const verificationChecks: readonly Check[] = [
   }),
 
   checkSeveral("what several processes wrote of a run belongs together", async (scene) => {
-    const { store, advance } = scene;
+    const { store, fallSilent } = scene;
     const other = await scene.openAnother();
     let run = await SampleRun.create(store);
     for (const [i, next] of [other, store, other].entries()) {
       await run.committedWithCall(i + 1);
-      advance(LEASE_MS);
+      await fallSilent(LEASE_MS);
       run = await run.takenOver(next);
       await assertSound(store, run.runId, 0);
       await assertSound(other, run.runId, 0);

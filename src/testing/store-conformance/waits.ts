@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { assertRefused, type Check, check } from "./check.ts";
+import { foundBy } from "./runs.ts";
 import { claimOptions, FAILED, newReceipt, SampleRun, SUCCEEDED, sha256 } from "./sample-run.ts";
 
 const ARGUMENTS = sha256("arguments").toString("hex");
@@ -280,7 +281,7 @@ export const waitChecks: readonly Check[] = [
     await store.releaseRun(run.fence, { status: "waiting", error, waits: [] });
     const record = await run.record();
     assert.deepEqual([record.status, record.error], ["waiting", error]);
-    assert.deepEqual(await store.findAbandonedRuns(record.pipeline, record.inputHash), []);
+    assert.deepEqual(await foundBy(store, record.pipeline, record.inputHash), ["run-1 waiting"]);
     assert.equal((await run.takenOver()).fence.epoch, 2);
   }),
 

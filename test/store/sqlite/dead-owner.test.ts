@@ -17,9 +17,9 @@ async function holdCalls(leaseMs: number): Promise<{ file: string; child: Child 
 }
 
 /** Another process's store, with a clock of its own. */
-async function opened(file: string): Promise<{ store: Store; clock: { now: number } }> {
-  const clock = { now: Date.now() };
-  const store = await openStore(`file:${file}`, { now: () => clock.now });
+async function opened(file: string): Promise<{ store: Store; clock: { now: number; monotonic: number } }> {
+  const clock = { now: Date.now(), monotonic: 0 };
+  const store = await openStore(`file:${file}`, { now: () => clock.now, monotonic: () => clock.monotonic });
   onTestFinished(() => store.close());
   const [call] = await store.listToolCalls("r");
   clock.now = (call?.startedAt ?? 0) + 5;
@@ -48,7 +48,7 @@ describe("what a process had under way", () => {
     expect(calls[1]?.endsBy, "what had ended before has not ended later").toBeLessThanOrEqual(clock.now);
   });
 
-  it("can land no more once the process is dead, also where its lock was swept away before", async () => {
+  it("can land no more once the process is dead, also where it died before this one opened the store", async () => {
     const { file, child } = await holdCalls(HOUR_MS);
     await child.kill();
     const { store, clock } = await opened(file);
@@ -88,8 +88,10 @@ describe("what a process had under way", () => {
 
   it("may be at work for as long as it was given where the process only stands still", async () => {
     const { file, child } = await holdCalls(1);
-    const { store } = await opened(file);
+    const { store, clock } = await opened(file);
     child.freeze();
+    expect((await store.claimRun("r", claimOptions())).kind).toBe("busy");
+    clock.monotonic += 1;
     await claim(store);
     const [turn, , code] = await timesLeft(store);
     expect([turn, code]).toEqual([

@@ -21,7 +21,11 @@ function openNotes() {
     outside.close();
   });
   const batches: (readonly string[])[] = [];
-  const commits = new GroupCommit(database, (intents) => batches.push(intents));
+  const commits = new GroupCommit(
+    database,
+    (intents) => batches.push(intents),
+    () => undefined,
+  );
   return {
     file,
     database,

@@ -126,7 +126,7 @@ describe("a database of a newer version", () => {
       recoverable: false,
     });
     expect(readFileSync(file).equals(before)).toBe(true);
-    expect(readdirSync(join(file, ".."))).toEqual(["pawl.db"]);
+    expect(readdirSync(join(file, ".."))).toEqual(["pawl.db", "pawl.db-shm", "pawl.db-wal"]);
   });
 });
 

@@ -1,14 +1,18 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
+import { bootId } from "../../../src/store/sqlite/boot-id.ts";
 import { OwnerLock } from "../../../src/store/sqlite/owner-lock.ts";
 import { claimOptions, newRun, sha256 } from "../../../src/testing/store-conformance/sample-run.ts";
 import { Child } from "./child.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const HOUR_MS = 3_600_000;
+
+/** What is left when nobody has the store open: the log is never removed. */
+const FILES = ["pawl.db", "pawl.db-shm", "pawl.db-wal"];
 
 function databaseFile(): string {
   return join(tempFolder(), "pawl.db");
@@ -42,30 +46,22 @@ describe("a run whose process", () => {
     const file = databaseFile();
     const { child } = await holdRun(file);
     const store = await openStore(`file:${file}`);
-    expect(await store.findAbandonedRuns("report", sha256("ratchets"))).toEqual([]);
+    expect(await store.findRunsOf("report", sha256("ratchets"))).toMatchObject([{ isHeld: true }]);
     await child.kill();
-    expect(await store.findAbandonedRuns("report", sha256("ratchets"))).toEqual(["r"]);
+    expect(await store.findRunsOf("report", sha256("ratchets"))).toMatchObject([{ isHeld: false }]);
     await store.close();
   });
 
-  it("was killed leaves nothing behind once the next one has opened and closed the store", async () => {
-    const file = databaseFile();
-    const { child } = await holdRun(file);
-    await child.kill();
-    const store = await openStore(`file:${file}`);
-    await store.close();
-    expect(readdirSync(join(file, ".."))).toEqual(["pawl.db"]);
-  });
-
-  it("was killed before this one opened the store can be claimed at once, its lock file swept away", async () => {
+  it("was killed leaves its lock until its run is taken, and then nothing", async () => {
     const file = databaseFile();
     const { child, owner } = await holdRun(file);
     await child.kill();
-    expect(existsSync(lockFileOf(file, owner))).toBe(true);
     const store = await openStore(`file:${file}`);
-    expect(existsSync(lockFileOf(file, owner))).toBe(false);
+    expect(existsSync(lockFileOf(file, owner)), "it says that the owner is dead").toBe(true);
     expect((await store.claimRun("r", claimOptions())).kind).toBe("claimed");
     await store.close();
+    await (await openStore(`file:${file}`)).close();
+    expect(readdirSync(join(file, ".."))).toEqual(FILES);
   });
 
   it("stands still is busy: it may go on", async () => {
@@ -90,6 +86,89 @@ describe("a run whose process", () => {
     await store.close();
   });
 
+  it("lives is busy for a whole lease length of watching, whatever the clock on the wall says", async () => {
+    const file = databaseFile();
+    const { child } = await holdRun(file);
+    child.freeze();
+    let [now, monotonic] = [Date.now(), 0];
+    const store = await openStore(`file:${file}`, { now: () => now, monotonic: () => monotonic });
+    now += 365 * 24 * HOUR_MS;
+    expect((await store.claimRun("r", claimOptions())).kind, "seen for the first time").toBe("busy");
+    monotonic += HOUR_MS - 1;
+    expect((await store.claimRun("r", claimOptions())).kind).toBe("busy");
+    monotonic += 1;
+    expect((await store.claimRun("r", claimOptions())).kind).toBe("claimed");
+    await store.close();
+  });
+
+  it("cannot be asked, and whose clock was a year ahead, is busy for one lease length from first sight", async () => {
+    const file = databaseFile();
+    const { child, owner } = await holdRun(file);
+    rmSync(lockFileOf(file, owner));
+    await child.kill();
+    let monotonic = 0;
+    const lastYear = Date.now() - 365 * 24 * HOUR_MS;
+    const store = await openStore(`file:${file}`, { now: () => lastYear, monotonic: () => monotonic });
+    const outcome = await store.claimRun("r", claimOptions());
+    expect(outcome).toMatchObject({ kind: "busy", until: lastYear + HOUR_MS });
+    monotonic += HOUR_MS;
+    expect((await store.claimRun("r", claimOptions())).kind).toBe("claimed");
+    await store.close();
+  });
+
+  it("was killed in another boot is not known to be dead: its lease has to run out", async () => {
+    const file = databaseFile();
+    const { child, owner } = await holdRun(file);
+    await child.kill();
+    const other = `${owner.slice(0, owner.lastIndexOf("/"))}/ffffffff-${owner.slice(-12)}`;
+    renameSync(lockFileOf(file, owner), lockFileOf(file, other));
+    const raw = new DatabaseSync(file);
+    raw.prepare("UPDATE runs SET owner = ?").run(other);
+    raw.close();
+    const store = await openStore(`file:${file}`);
+    expect((await store.claimRun("r", claimOptions())).kind).toBe("busy");
+    await store.close();
+  });
+
+  it("lives is not taken although all its files beside the database were read in it", async () => {
+    const file = databaseFile();
+    const { child } = await holdRun(file);
+    child.tell("read");
+    expect(await child.line()).toMatch(/^read [3-9]/);
+    const store = await openStore(`file:${file}`);
+    expect((await store.claimRun("r", claimOptions())).kind).toBe("busy");
+    await store.close();
+    const again = await openStore(`file:${file}`);
+    expect((await again.claimRun("r", claimOptions())).kind).toBe("busy");
+    await child.kill();
+    expect((await again.claimRun("r", claimOptions())).kind).toBe("claimed");
+    await again.close();
+  });
+
+  it("has a database whose path is too long for a socket is known to live and to be dead all the same", async () => {
+    const folder = join(tempFolder(), "long".repeat(40));
+    mkdirSync(folder);
+    const file = join(folder, `${"pawl".repeat(30)}.db`);
+    const { child } = await holdRun(file);
+    const store = await openStore(`file:${file}`);
+    expect((await store.claimRun("r", claimOptions())).kind).toBe("busy");
+    await child.kill();
+    expect((await store.claimRun("r", claimOptions())).kind).toBe("claimed");
+    await store.close();
+  });
+
+  it("stands still is asked more often than its socket can hold, and still not taken for dead", async () => {
+    const file = databaseFile();
+    const { child, owner } = await holdRun(file);
+    child.freeze();
+    const lock = OwnerLock.watch(file);
+    const answers = new Set<string>();
+    for (let i = 0; i < 20; i++)
+      for (const answer of await Promise.all(Array.from({ length: 40 }, () => lock.look(owner))))
+        answers.add(answer);
+    expect([...answers]).toEqual(["alive"]);
+  });
+
   it("is this one is held by whichever of its stores took it", async () => {
     const file = databaseFile();
     const [first, second] = [await openStore(`file:${file}`), await openStore(`file:${file}`)];
@@ -108,7 +187,7 @@ describe("lock files", () => {
     child.tell("close");
     expect(await child.line()).toBe("closed");
     expect(await child.ended()).toBe(0);
-    expect(readdirSync(join(file, ".."))).toEqual(["pawl.db"]);
+    expect(readdirSync(join(file, ".."))).toEqual(FILES);
   });
 
   it("of living processes are not swept away", async () => {
@@ -130,24 +209,27 @@ describe("lock files", () => {
       "pawl.db-owner-notes.txt",
       "pawl.db-owner-",
       "pawl.db-owner-00112233445g",
+      "pawl.db-sent-notes",
       "pawl.db-backup",
     ];
     for (const name of others) writeFileSync(join(file, "..", name), "mine");
-    writeFileSync(`${file}-owner-0123456789ab`, "");
+    for (const kind of ["owner", "sent"]) writeFileSync(`${file}-${kind}-${bootId()}-0123456789ab`, "");
     const store = await openStore(`file:${file}`);
     await store.close();
-    expect(readdirSync(join(file, "..")).sort()).toEqual([...others, "pawl.db"].sort());
+    expect(readdirSync(join(file, "..")).sort()).toEqual([...others, ...FILES].sort());
   });
 
   it("that cannot be read say nothing about their owner", async () => {
     const file = databaseFile();
-    // A folder is what nobody can open as a file, root included.
-    mkdirSync(`${file}-owner-0123456789ab`);
+    // A folder is what nobody can connect to, root included.
+    mkdirSync(`${file}-owner-${bootId()}-0123456789ab`);
     const store = await openStore(`file:${file}`);
     await store.createRun(newRun("r"));
     await store.close();
     const raw = new DatabaseSync(file);
-    raw.exec("UPDATE runs SET owner = 'host/1/0123456789ab'");
+    raw.exec(
+      `UPDATE runs SET owner = 'host/1/${bootId()}-0123456789ab', lease_until = ${Date.now() + HOUR_MS}, lease_ms = ${HOUR_MS}`,
+    );
     raw.close();
     const other = await openStore(`file:${file}`);
     expect((await other.claimRun("r", claimOptions())).kind).toBe("busy");
@@ -166,22 +248,5 @@ describe("lock files", () => {
     await child.kill();
     expect((await store.claimRun("r", claimOptions())).kind).toBe("claimed");
     await store.close();
-  });
-});
-
-describe("several who ask at once whether an owner is dead", () => {
-  it("do not take each other for it", async () => {
-    const file = databaseFile();
-    const { child, owner } = await holdRun(file);
-    const [asking, sweeping] = [OwnerLock.take(file), OwnerLock.take(file)];
-    expect(asking.isDead(owner)).toBe(false);
-    await child.kill();
-    const answers: boolean[] = [];
-    sweeping.sweep(() => answers.push(asking.isDead(owner)));
-    expect(answers).toEqual([true]);
-    expect(existsSync(lockFileOf(file, owner))).toBe(false);
-    expect(asking.isDead(sweeping.owner)).toBe(false);
-    asking.release();
-    sweeping.release();
   });
 });

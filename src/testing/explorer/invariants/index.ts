@@ -9,6 +9,7 @@ import { callsMatchTheLedger, journalBeforeTools, nothingRunsAtRest, receiptsImm
 import { ledgerTransitions } from "./ledger-transitions.ts";
 import { noMoreEffectsThanUndisturbed } from "./repeats.ts";
 import { sameEnd } from "./same-end.ts";
+import { silenceIsNoProof } from "./silence.ts";
 import { stepsDoneOnce } from "./steps.ts";
 import { committedTurnsKept, journaledResponsesKept, turnsWithoutAHole } from "./turns.ts";
 import { reservationsBalance, usageExact } from "./usage.ts";
@@ -33,6 +34,7 @@ export const INVARIANTS: readonly Invariant[] = [
   journalBeforeTools,
   usageExact,
   reservationsBalance,
+  silenceIsNoProof,
   writesUnderTheEpoch,
   referencesHaveBlobs,
   divergedIsSilent,

@@ -60,11 +60,14 @@ function pathOf(step: Json | undefined): string {
 
 function stepsIn(runId: string, { type, data }: EventRecord): readonly (readonly [string, Step])[] {
   const facts = objectOf(data);
-  const left = listIn(data, "inDoubt").map((found) => {
-    const { step, turn, call, attempt } = objectOf(found);
-    const id = toolCallId(runId, pathOf(step), Number(turn), Number(call));
-    return [id, { kind: "left", attempt: Number(attempt) }] as const;
-  });
+  const leftAs = (list: "inDoubt" | "notSent", kind: "left" | "tried") =>
+    listIn(data, list).map((found) => {
+      const { step, turn, call, attempt } = objectOf(found);
+      const id = toolCallId(runId, pathOf(step), Number(turn), Number(call));
+      return [id, { kind, attempt: Number(attempt) }] as const;
+    });
+  // What was certainly never sent has had its try, and is in no doubt.
+  const left = [...leftAs("inDoubt", "left"), ...leftAs("notSent", "tried")];
   const { step: path } = facts;
   if (typeof path !== "string") return left;
   const turn = Number(type === "lineage.begun" ? facts.openTurn : facts.turn);

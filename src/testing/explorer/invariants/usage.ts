@@ -25,6 +25,7 @@ export const usageExact: Invariant = {
         ...[...accounts, ...evidence.accounts].flatMap(judgeSum),
         ...accounts.flatMap((account) => judgeTurns(account, lines)),
         ...judgeRequests(evidence, lines),
+        ...accounts.flatMap((account) => judgeUnsent(account, evidence, lines)),
       ],
     };
   },
@@ -120,6 +121,30 @@ function judgeTurns({ run, turns, modelCalls }: RunAccount, lines: readonly Mode
     return wrong(`${turnName(run.runId, stepPath, turnIndex)} has a response, and nothing was paid for it`);
   });
 }
+
+/**
+ * A reservation stays charged for what was sent, and for nothing else. Only a process that dies between its note and the
+ * send, which is one call of a function, leaves it open whether it has; and one that was stopped may send when it wakes.
+ */
+function judgeUnsent(
+  { run, modelCalls }: RunAccount,
+  { schedule, noted, lives }: Evidence,
+  lines: readonly ModelLine[],
+): readonly Problem[] {
+  if (noted === null || schedule.kind === "pause" || schedule.kind === "random") return FINE;
+  return modelCalls.flatMap((call) => {
+    const isOf = (place: { readonly runId: string } & Place) =>
+      placeKey(place.runId, place) === placeKey(run.runId, call);
+    if (call.charge?.basis !== "baseline" || lines.some(isOf)) return FINE;
+    const note = noted.find((each) => each.callIndex === 0 && isOf(each));
+    const life = lives.find(({ number }) => number === note?.life);
+    const last = life?.reached.at(-1);
+    if (last !== undefined && IN_BETWEEN.has(`${last.phase} ${last.call}`)) return FINE;
+    return wrong(`${placeName(run.runId, call)} was never sent, and its reservation is charged`);
+  });
+}
+
+const IN_BETWEEN: ReadonlySet<string> = new Set(["after store.beginEffect", "before model"]);
 
 /** What was sent has a reservation of its own, and nothing is sent for a turn that has its response. */
 function judgeRequests({ again }: Evidence, lines: readonly ModelLine[]): readonly Problem[] {

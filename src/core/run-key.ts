@@ -1,0 +1,24 @@
+import { canonicalHash } from "./canonical-json.ts";
+import { ConfigurationError } from "./errors.ts";
+
+const LONGEST_KEY = 1_024;
+
+/** Ids of this form are derived from keys, so that no two callers can mean the same one by accident. */
+const DERIVED = /^key-[0-9a-f]{32}$/;
+
+/** The id of the run that a caller's key stands for: one for each pipeline and key. */
+export function runIdOfKey(pipeline: string, key: unknown): string {
+  if (typeof key !== "string" || key === "" || key.length > LONGEST_KEY || !key.isWellFormed())
+    throw new ConfigurationError(
+      `${JSON.stringify(key) ?? String(key)} cannot be the key of a run: use a text of 1 to ${LONGEST_KEY} characters, such as the id of the order or message that the run is for.`,
+    );
+  return `key-${canonicalHash([pipeline, key]).toString("hex").slice(0, 32)}`;
+}
+
+/** A run id that the caller chose must not look like one that stands for a key. */
+export function assertChosenRunId(runId: string): void {
+  if (!DERIVED.test(runId)) return;
+  throw new ConfigurationError(
+    `The run id ${runId} stands for a caller's key: start the run with that \`key\`, or continue it with \`resume\`.`,
+  );
+}

@@ -1,0 +1,148 @@
+import { hash } from "node:crypto";
+import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import type { EffectTry } from "../store.ts";
+
+export const MODEL_CALL = 0;
+
+/**
+ * The notes of one store that requests and calls were about to leave: a file beside the database, without fsync, that
+ * outlives the death of the process and not that of the machine. Who finds a try open whose process is dead, and no mark of
+ * it, knows that nothing was sent.
+ *
+ * The file has its whole size from the beginning, and a mark takes a free slot in it: so it never grows, a full disk does
+ * not keep a mark out, and a file that was shortened can be told from one without marks.
+ */
+export class SentMarks {
+  /** Device and inode: another file of that name is not this one. */
+  readonly identity: string;
+  readonly #file: string;
+  readonly #descriptor: number;
+  readonly #slots = new Map<string, number>();
+  readonly #free: number[] = Array.from({ length: SLOTS }, (_, i) => SLOTS - 1 - i);
+  #isBroken = false;
+  #isClosed = false;
+
+  private constructor(file: string, descriptor: number) {
+    this.#file = file;
+    this.#descriptor = descriptor;
+    this.identity = identityOf(fstatSync(descriptor, { bigint: true }));
+  }
+
+  /** Null where there can be none: then whatever a dead process left open may have been sent. */
+  static make(file: string): SentMarks | null {
+    let descriptor: number | undefined;
+    try {
+      descriptor = openSync(file, "wx", 0o600);
+      writeSync(descriptor, Buffer.alloc(SIZE));
+      writeSync(descriptor, HEADER, 0, HEADER.length, 0);
+      return new SentMarks(file, descriptor);
+    } catch {
+      if (descriptor !== undefined) closeSync(descriptor);
+      rmSync(file, { force: true });
+      return null;
+    }
+  }
+
+  get isOn(): boolean {
+    return !this.#isBroken;
+  }
+
+  /** Writes the mark of a try. False: nobody will find it, so its absence must not be trusted any more. */
+  write(runId: string, epoch: number, effect: EffectTry): boolean {
+    const key = placeOf(runId, effect);
+    const slot = this.#slots.get(key) ?? this.#free.pop();
+    if (slot === undefined || this.#isBroken) return false;
+    this.#slots.set(key, slot);
+    try {
+      const written = writeSync(
+        this.#descriptor,
+        markOf(runId, epoch, effect),
+        0,
+        MARK_BYTES,
+        offsetOf(slot),
+      );
+      if (written === MARK_BYTES && this.#isInPlace()) return true;
+    } catch {
+      // A disk that fails.
+    }
+    this.#isBroken = true;
+    return false;
+  }
+
+  /** A commit has settled the try, so that nobody will ask for its mark. */
+  retire(runId: string, effect: Omit<EffectTry, "attempt">): void {
+    const key = placeOf(runId, effect);
+    const slot = this.#slots.get(key);
+    if (slot === undefined) return;
+    this.#slots.delete(key);
+    this.#free.push(slot);
+  }
+
+  /** It did not leave after all: the mark goes, too. One that cannot be removed only says that it may have left. */
+  withdraw(runId: string, effect: EffectTry): void {
+    const slot = this.#slots.get(placeOf(runId, effect));
+    try {
+      if (slot !== undefined) writeSync(this.#descriptor, NO_MARK, 0, MARK_BYTES, offsetOf(slot));
+    } catch {
+      // A disk that fails.
+    }
+    this.retire(runId, effect);
+  }
+
+  close(): void {
+    if (!this.#isClosed) closeSync(this.#descriptor);
+    this.#isClosed = true;
+    this.#isBroken = true;
+  }
+
+  #isInPlace(): boolean {
+    const stat = statSync(this.#file, { bigint: true, throwIfNoEntry: false });
+    return stat !== undefined && identityOf(stat) === this.identity && stat.size === BigInt(SIZE);
+  }
+}
+
+/** What a dead process was about to send. Null where its file is not the one it wrote, or not whole: then nobody knows. */
+export function readSentMarks(file: string, identity: string): SentBefore | null {
+  try {
+    const stat = statSync(file, { bigint: true });
+    if (identityOf(stat) !== identity || stat.size !== BigInt(SIZE)) return null;
+    const bytes = readFileSync(file);
+    if (bytes.length !== SIZE || !bytes.subarray(0, HEADER.length).equals(HEADER)) return null;
+    const marks = new Set(
+      Array.from({ length: SLOTS }, (_, slot) =>
+        bytes.toString("latin1", offsetOf(slot), offsetOf(slot) + MARK_BYTES),
+      ),
+    );
+    return (runId, epoch, effect) => marks.has(markOf(runId, epoch, effect).toString("latin1"));
+  } catch {
+    return null;
+  }
+}
+
+export type SentBefore = (runId: string, epoch: number, effect: EffectTry) => boolean;
+
+export function placeOf(
+  runId: string,
+  { stepKey, turnIndex, callIndex }: Omit<EffectTry, "attempt">,
+): string {
+  return `${runId}\n${stepKey}\n${turnIndex}\n${callIndex}`;
+}
+
+const HEADER = Buffer.from("Pawl sent marks 1\n");
+const MARK_BYTES = 32;
+const NO_MARK = Buffer.alloc(MARK_BYTES);
+const SLOTS = 512;
+const FIRST_SLOT = 64;
+const SIZE = FIRST_SLOT + SLOTS * MARK_BYTES;
+
+function offsetOf(slot: number): number {
+  return FIRST_SLOT + slot * MARK_BYTES;
+}
+
+function markOf(runId: string, epoch: number, effect: EffectTry): Buffer {
+  return hash("sha256", `${placeOf(runId, effect)}\n${epoch}\n${effect.attempt}`, "buffer");
+}
+
+function identityOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
+  return `${dev}:${ino}`;
+}

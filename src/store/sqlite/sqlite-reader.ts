@@ -1,0 +1,221 @@
+import type { Json } from "../../core/json.ts";
+import type { Message } from "../../core/message.ts";
+import type { StepPath } from "../../core/step-path.ts";
+import type * as contract from "../store.ts";
+import * as artifacts from "./artifact-intents.ts";
+import { readBlob } from "./blob-intents.ts";
+import type { Database } from "./database.ts";
+import { closedError } from "./group-commit.ts";
+import type { Leases } from "./leases.ts";
+import { readLeftBehind } from "./left-open.ts";
+import type { OwnerLock } from "./owner-lock.ts";
+import * as readers from "./readers.ts";
+import { isRunHeld, ownerOf } from "./run-interruption.ts";
+import { getRun, requireRunNo } from "./run-row.ts";
+import * as sessions from "./session-readers.ts";
+import * as steps from "./step-intents.ts";
+import * as turnReaders from "./turn-readers.ts";
+import { verify } from "./verify.ts";
+import { listOpenWaits, listWaits } from "./wait-readers.ts";
+import { whileBusy } from "./while-busy.ts";
+import * as workers from "./worker-intents.ts";
+
+/** The reads of the store on one SQLite file: each sees one state, whatever other processes commit in between. */
+export abstract class SqliteReader implements contract.StoreReader {
+  protected readonly database: Database;
+  protected readonly lock: OwnerLock;
+  protected readonly leases: Leases;
+  protected readonly now: () => number;
+
+  constructor(database: Database, lock: OwnerLock, leases: Leases, now: () => number) {
+    this.database = database;
+    this.lock = lock;
+    this.leases = leases;
+    this.now = now;
+  }
+
+  /** Whether the store is closed, and nobody is left who may still ask. */
+  protected abstract get isOver(): boolean;
+
+  getRun(runId: string): Promise<contract.RunRecord | null> {
+    return this.read(() => getRun(this.database, runId));
+  }
+
+  listRuns(filter: contract.RunFilter = {}): Promise<readonly contract.RunRecord[]> {
+    return this.read(() => readers.listRuns(this.database, filter));
+  }
+
+  async isHeld(runId: string): Promise<boolean> {
+    await this.lookAtOwner(runId);
+    return this.read(() => isRunHeld(this.database, this.leases, this.now(), runId));
+  }
+
+  async findRunsOf(pipeline: string, inputHash: Uint8Array): Promise<readonly contract.RunOfInput[]> {
+    const find = () => readers.findRunsOf(this.database, pipeline, inputHash);
+    const owners = new Set((await this.read(find)).flatMap(({ owner }) => owner ?? []));
+    await Promise.all([...owners].map((owner) => this.lock.look(owner)));
+    const isHeld = (runId: string) => isRunHeld(this.database, this.leases, this.now(), runId);
+    return this.read(() => find().map((run) => ({ run, isHeld: isHeld(run.runId) })));
+  }
+
+  readRunInput(runId: string): Promise<{ input: Json; shape: Json }> {
+    return this.read(() => readers.readRunInput(this.database, runId));
+  }
+
+  readUsage(runId: string): Promise<contract.RunUsage> {
+    return this.read(() => readers.readUsage(this.database, runId));
+  }
+
+  async readLeftBehind(runId: string): Promise<contract.LeftBehind> {
+    await this.lookAtOwner(runId);
+    return this.read(() => readLeftBehind(this.database, this.leases, runId));
+  }
+
+  listSteps(runId: string): Promise<readonly contract.StepRecord[]> {
+    return this.read(() => steps.listSteps(this.database, runId));
+  }
+
+  findStep(runId: string, path: StepPath): Promise<contract.StepRecord | null> {
+    return this.read(() => steps.findStep(this.database, runId, path));
+  }
+
+  listLoopDecisions(stepKey: number): ReturnType<contract.Store["listLoopDecisions"]> {
+    return this.read(() => steps.listLoopDecisions(this.database, stepKey));
+  }
+
+  readConversation(stepKey: number, tailTokens: number): Promise<contract.Conversation> {
+    return this.read(() => turnReaders.readConversation(this.database, stepKey, tailTokens));
+  }
+
+  listTurns(runId: string): Promise<readonly contract.TurnRecord[]> {
+    return this.read(() => turnReaders.listTurns(this.database, runId));
+  }
+
+  listModelCalls(runId: string): Promise<readonly contract.ModelCallRecord[]> {
+    return this.read(() => readers.listModelCalls(this.database, runId));
+  }
+
+  listToolCalls(runId: string): Promise<readonly contract.ToolCallRecord[]> {
+    return this.read(() => turnReaders.listToolCalls(this.database, runId));
+  }
+
+  listCodeStepCalls(stepKey: number): Promise<readonly contract.ToolCallRecord[]> {
+    return this.read(() => turnReaders.listCodeStepCalls(this.database, stepKey));
+  }
+
+  listToolCallTries(runId: string): Promise<readonly contract.ToolCallTry[]> {
+    return this.read(() => turnReaders.listToolCallTries(this.database, runId));
+  }
+
+  hasUncertainCalls(runId: string): Promise<boolean> {
+    return this.read(() => turnReaders.hasUncertainCalls(this.database, runId));
+  }
+
+  findUncertainCall(runId: string, identityHash: Uint8Array): Promise<contract.ToolCallRecord | null> {
+    return this.read(() => turnReaders.findUncertainCall(this.database, runId, identityHash));
+  }
+
+  findToolCall(key: Uint8Array): Promise<contract.ToolCallRecord | null> {
+    return this.read(() => turnReaders.findToolCall(this.database, key));
+  }
+
+  getToolCall(toolCallId: string): Promise<contract.ToolCallRecord | null> {
+    return this.read(() => turnReaders.getToolCall(this.database, toolCallId));
+  }
+
+  hasToolCall(idempotencyKey: Uint8Array): Promise<boolean> {
+    return this.read(() => turnReaders.hasToolCall(this.database, idempotencyKey));
+  }
+
+  readHistory(runId: string, stepName: string): Promise<readonly Message[]> {
+    return this.read(() => turnReaders.readHistory(this.database, runId, stepName));
+  }
+
+  readGranularState(runId: string, stepName: string): Promise<contract.GranularState | null> {
+    return this.read(() => turnReaders.readGranularState(this.database, runId, stepName));
+  }
+
+  readBlob(runId: string, blobId: string): Promise<Uint8Array | null> {
+    return this.read(() => readBlob(this.database, requireRunNo(this.database, runId), blobId));
+  }
+
+  listEvents(runId: string, range: contract.EventRange = {}): Promise<readonly contract.EventRecord[]> {
+    const { after = 0, limit = 10_000 } = range;
+    return this.read(() => readers.listEvents(this.database, runId, after, limit));
+  }
+
+  readSession(runId: string): Promise<readonly contract.StoredSlice[]> {
+    return this.read(() => sessions.readSession(this.database, runId));
+  }
+
+  isApplied(runId: string, toolCallId: string): Promise<boolean> {
+    return this.read(() => sessions.isApplied(this.database, runId, toolCallId));
+  }
+
+  isForgotten(runId: string, toolCallId: string): Promise<boolean> {
+    return this.read(() => sessions.isForgotten(this.database, runId, toolCallId));
+  }
+
+  listCheckpoints(runId: string): Promise<readonly contract.CheckpointRecord[]> {
+    return this.read(() => sessions.listCheckpoints(this.database, runId));
+  }
+
+  readCheckpoint(runId: string, checkpoint?: number): Promise<contract.CheckpointSnapshot | null> {
+    return this.read(() => sessions.readCheckpoint(this.database, runId, checkpoint));
+  }
+
+  listLineages(runId: string): Promise<readonly contract.LineageRecord[]> {
+    return this.read(() => sessions.listLineages(this.database, runId));
+  }
+
+  listAttempts(runId: string): Promise<readonly contract.AttemptRecord[]> {
+    return this.read(() => sessions.listAttempts(this.database, runId));
+  }
+
+  findWork(worker: string): Promise<contract.WorkRecord | null> {
+    return this.read(() => workers.findWork(this.database, worker));
+  }
+
+  listWaits(runId: string): Promise<readonly contract.WaitRecord[]> {
+    return this.read(() => listWaits(this.database, runId));
+  }
+
+  listOpenWaits(): Promise<readonly contract.WaitRecord[]> {
+    return this.read(() => listOpenWaits(this.database));
+  }
+
+  isCancelRequested(runId: string): Promise<boolean> {
+    return this.read(() => readers.isCancelRequested(this.database, runId));
+  }
+
+  listArtifacts(runId: string): Promise<readonly contract.ArtifactRecord[]> {
+    return this.read(() => artifacts.listArtifacts(this.database, runId));
+  }
+
+  readArtifact(runId: string, name: string): Promise<Uint8Array | null> {
+    return this.read(() => artifacts.readArtifact(this.database, runId, name));
+  }
+
+  countWork(runId: string): ReturnType<contract.Store["countWork"]> {
+    return this.read(() => readers.countWork(this.database, runId));
+  }
+
+  checkIntegrity(): Promise<readonly string[]> {
+    return this.read(() => readers.checkIntegrity(this.database));
+  }
+
+  verify(runId: string): Promise<contract.Verification> {
+    return this.read(() => verify(this.database, runId));
+  }
+
+  /** Who has the run may be dead by now: that has to be known before it is decided about. */
+  protected async lookAtOwner(runId: string): Promise<void> {
+    const owner = await this.read(() => ownerOf(this.database, runId));
+    if (owner !== null) await this.lock.look(owner);
+  }
+
+  protected read<T>(work: () => T): Promise<T> {
+    if (this.isOver) return Promise.reject(closedError(this.database.file));
+    return whileBusy(this.database.file, () => this.database.snapshot(work));
+  }
+}
