@@ -1,4 +1,5 @@
 import { ConfigurationError } from "./errors.ts";
+import { ownProperty } from "./own-property.ts";
 
 /** What a provider said it used. Integers; a figure that was not given is 0. */
 export type Usage = {
@@ -39,9 +40,13 @@ export type Pricing = { readonly id: string; readonly models: { readonly [modelI
 
 export const UNPRICED: Pricing = { id: "unpriced", models: {} };
 
+export function priceOfModel(pricing: Pricing, modelId: string): ModelPrice | undefined {
+  return ownProperty(pricing.models, modelId);
+}
+
 /** What usage costs. A model without a price is charged in tokens alone. Rounded up: never less than the truth. */
 export function amountOf(usage: Usage, modelId: string, pricing: Pricing): Amount {
-  const price = pricing.models[modelId];
+  const price = priceOfModel(pricing, modelId);
   const tokens = usage.inputTokens + usage.outputTokens;
   if (price === undefined) return { tokens, microDollars: 0 };
   const cached = Math.min(usage.cachedInputTokens, usage.inputTokens);

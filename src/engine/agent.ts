@@ -93,17 +93,17 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
 }
 
 function sorted({ name: agent, tools: given = {} }: Pick<AgentDefinition<unknown>, "name" | "tools">) {
-  const tools: { [name: string]: Tool } = {};
-  const sources: { [name: string]: ToolSource } = {};
+  const tools = new Map<string, Tool>();
+  const sources = new Map<string, ToolSource>();
   for (const [name, tool] of Object.entries(given)) {
-    if (isToolSource(tool)) sources[name] = tool;
-    else if (isTool(tool)) tools[name] = tool;
+    if (isToolSource(tool)) sources.set(name, tool);
+    else if (isTool(tool)) tools.set(name, tool);
     else
       throw new ConfigurationError(
         `Tool ${name} of agent ${agent} is not a tool: make it with tool({ … }) or mcpTools({ … }).`,
       );
   }
-  return { tools, sources };
+  return { tools: Object.fromEntries(tools), sources: Object.fromEntries(sources) };
 }
 
 export function isAgent(value: unknown): value is Agent {

@@ -10,6 +10,7 @@ import type {
 } from "../core/blueprint.ts";
 import { asText } from "../core/blueprint-template.ts";
 import type { Json } from "../core/json.ts";
+import { ownProperty } from "../core/own-property.ts";
 import { type Agent, defineAgent } from "./agent.ts";
 import { askAt } from "./ask-human.ts";
 import { someToolsOf } from "./blueprint-tools.ts";
@@ -116,7 +117,7 @@ class PipelineBuilder {
   #agent(name: string): Agent {
     const known = this.#agents.get(name);
     if (known !== undefined) return known;
-    const definition = this.#blueprint.agents[name];
+    const definition = ownProperty(this.#blueprint.agents, name);
     if (definition === undefined) throw new Error(`There is no agent ${name}.`);
     const made = this.#defined(name, definition);
     this.#agents.set(name, made);

@@ -161,4 +161,15 @@ describe("two blueprints", () => {
     const named = specOf("p");
     expect(describeSpecChanges(named, was)).toEqual([{ path: "pipeline", was: "p", is: was.pipeline }]);
   });
+
+  it("differ by an agent that has the name of what every object has", () => {
+    const of = (name: string) =>
+      specOf({ name: "p", agents: { [name]: { model: "m" } }, steps: [{ name: "a", agent: name }] });
+    const [was, is] = [of("writer"), of("constructor")];
+    expect(describeSpecChanges(was, is).map(({ path, was: before }) => [path, before])).toEqual([
+      ["pipeline.agents.writer", expect.objectContaining({ model: "m" })],
+      ["pipeline.agents.constructor", null],
+      ["pipeline.steps[0].agent", "writer"],
+    ]);
+  });
 });

@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { isJson } from "../../core/canonical-json.ts";
 import { ModelCallError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
+import { ownProperty } from "../../core/own-property.ts";
 import { DIRECT, type ModelCallPlace, type Outside } from "../../engine/outside.ts";
 import type { ModelPort, ModelRequest, ModelResponse } from "../../engine/ports.ts";
 import type { PreparedTool } from "../../engine/prepared-tool.ts";
@@ -101,13 +102,13 @@ export class SimulatedOutside implements Outside {
   }
 
   #executor(tool: PreparedTool): ExecuteStandIn {
-    const standIn = this.#world.scenario.tools?.[tool.name];
+    const standIn = ownProperty(this.#world.scenario.tools ?? {}, tool.name);
     return (typeof standIn === "object" ? standIn.execute : standIn) ?? tool.execute;
   }
 
   /** Whoever stands in for what a tool does stands in for its look-up: nobody real knows of what happened here. */
   #lookUp(tool: PreparedTool): ExecuteStandIn {
-    const standIn = this.#world.scenario.tools?.[tool.name];
+    const standIn = ownProperty(this.#world.scenario.tools ?? {}, tool.name);
     const stoodIn = typeof standIn === "object" ? standIn.reconcile : undefined;
     if (stoodIn !== undefined) return stoodIn;
     const isStoodIn = typeof standIn === "function" || standIn?.execute !== undefined;
