@@ -1,7 +1,7 @@
 import type { LanguageModelUsage, ModelMessage, ToolSet, TypedToolCall } from "ai";
-import { isJsonObject, type Json } from "../core/json.ts";
+import { isJsonObject } from "../core/json.ts";
 import { type AssistantPart, isTextPart } from "../core/message.ts";
-import type { Usage } from "../core/usage.ts";
+import type { ReportedUsage } from "../core/usage.ts";
 import type { ModelTool } from "../engine/ports.ts";
 import { causesOf, messageOf } from "./error-causes.ts";
 import { plainJson } from "./plain-json.ts";
@@ -64,17 +64,17 @@ function whatIsWrong(call: ToolCall, tools: readonly ModelTool[]): string {
   return `The arguments of "${call.toolName}" are not valid JSON (${reason}). Call it again with one complete JSON object that fits its schema.`;
 }
 
-/** Null where the provider gave no figures: zero would make the call look free. */
-export function usageOf(usage: LanguageModelUsage): Usage | null {
-  if (typeof usage.inputTokens !== "number" && typeof usage.outputTokens !== "number") return null;
+/** The provider's figures as they are: whether they are usage is not decided here. */
+export function reportedUsage({
+  inputTokens,
+  outputTokens,
+  inputTokenDetails,
+  outputTokenDetails,
+}: LanguageModelUsage): ReportedUsage {
   return {
-    inputTokens: tokens(usage.inputTokens),
-    outputTokens: tokens(usage.outputTokens),
-    cachedInputTokens: tokens(usage.inputTokenDetails.cacheReadTokens),
-    reasoningTokens: tokens(usage.outputTokenDetails.reasoningTokens),
+    inputTokens,
+    outputTokens,
+    cachedInputTokens: inputTokenDetails.cacheReadTokens,
+    reasoningTokens: outputTokenDetails.reasoningTokens,
   };
-}
-
-function tokens(count: Json | undefined): number {
-  return typeof count === "number" && count > 0 && Number.isFinite(count) ? Math.ceil(count) : 0;
 }

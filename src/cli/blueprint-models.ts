@@ -50,7 +50,7 @@ function messageOf(problem: unknown): string {
 
 async function findModel(name: string, configured: Models, folders: readonly string[]): Promise<ModelPort> {
   const own = ownProperty(configured, name);
-  if (own !== undefined) return "respond" in own ? (own as ModelPort) : aiSdkModel(own as LanguageModel);
+  if (own !== undefined) return "respond" in own ? own : aiSdkModel(own as LanguageModel);
   const [, provider, modelId] = /^([a-z][a-z0-9-]*)\/(.+)$/.exec(name) ?? [];
   if (provider === undefined || modelId === undefined) throw noSuchModel(name, Object.keys(configured));
   const make = await makerOf(name, provider, folders);

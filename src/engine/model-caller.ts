@@ -7,7 +7,7 @@ import {
   QuotaExceededError,
 } from "../core/errors.ts";
 import { stepId } from "../core/step-path.ts";
-import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usage } from "../core/usage.ts";
+import { type Amount, amountOf, chargeFor, type ModelCallEnd, usageOf } from "../core/usage.ts";
 import type { Charge, ModelCallSettlement } from "../store/store.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { assertMayBegin } from "./deadline.ts";
@@ -43,7 +43,7 @@ export async function askModel(
     run.signal.throwIfAborted();
     const outcome = await traced(scope, call, request);
     if (outcome.kind === "answered") {
-      const charge = chargeOf(scope, call, { kind: "answered", usage: figures(outcome.response.usage) });
+      const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });
       tellCharge(scope, call, charge);
       return { response: outcome.response, call, charge };
     }
@@ -123,8 +123,9 @@ function traced(
 }
 
 /** One that failed after it had answered is paid for. */
-function toldOfFailure({ message, details: { usage } }: ModelCallError): SpanFacts {
-  return { problem: message, ...(usage === undefined ? {} : { usage }) };
+function toldOfFailure({ message, details }: ModelCallError): SpanFacts {
+  const usage = usageOf(details.usage ?? null, false);
+  return { problem: message, ...(usage === null ? {} : { usage }) };
 }
 
 function toldOf({ usage, finishReason, responseId, content }: ModelResponse): SpanFacts {
@@ -153,8 +154,10 @@ async function attempt(
     abort(new DOMException(`It took longer than ${run.modelTimeoutMs} ms.`, "TimeoutError"));
   timers.push(run.clock.after(run.modelTimeoutMs, timeout), run.onAbort(abort));
   try {
-    const response = run.outside.ask(prepared.agent.model, { ...request, signal: stop.signal }, place);
-    return { kind: "answered", response: await Promise.race([response, deaf.promise]) };
+    const asked = run.outside.ask(prepared.agent.model, { ...request, signal: stop.signal }, place);
+    const response = await Promise.race([asked, deaf.promise]);
+    const usage = usageOf(response.usage, response.content.length > 0);
+    return { kind: "answered", response: { ...response, usage } };
   } catch (error) {
     return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };
   } finally {
@@ -185,8 +188,8 @@ function asModelCallError(
 }
 
 function endOf(error: ModelCallError): ModelCallEnd {
-  const { usage } = error.details;
-  if (usage !== undefined && figures(usage) !== null) return { kind: "answered", usage };
+  const usage = usageOf(error.details.usage ?? null, false);
+  if (usage !== null) return { kind: "answered", usage };
   switch (error.details.kind) {
     case "not_sent":
       return { kind: "not_sent" };
@@ -198,16 +201,6 @@ function endOf(error: ModelCallError): ModelCallEnd {
     case "timeout":
       return { kind: "unanswered" };
   }
-}
-
-/** Figures that are no whole numbers, or are not there, as a port of one's own may give them, are none. */
-function figures(usage: Usage | null): Usage | null {
-  if (usage === null) return null;
-  const whole = Object.keys(NO_USAGE).every((name) => {
-    const figure = usage[name as keyof Usage];
-    return Number.isSafeInteger(figure) && figure >= 0;
-  });
-  return whole ? usage : null;
 }
 
 function chargeOf(scope: TurnScope, call: OpenModelCall, end: ModelCallEnd): Charge {

@@ -3,6 +3,7 @@ import { isJson } from "../../core/canonical-json.ts";
 import { ModelCallError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { ownProperty } from "../../core/own-property.ts";
+import { usageOf } from "../../core/usage.ts";
 import { DIRECT, type ModelCallPlace, type Outside } from "../../engine/outside.ts";
 import type { ModelPort, ModelRequest, ModelResponse } from "../../engine/ports.ts";
 import type { PreparedTool } from "../../engine/prepared-tool.ts";
@@ -54,7 +55,8 @@ export class SimulatedOutside implements Outside {
     if (fault !== null && fault !== "answer-lost") throw faultError(fault);
     const answer = modelStandIn(this.#world.scenario.model ?? model);
     const response = await answer(request, place, otherSide);
-    this.#world.witness.tell({ kind: "answered", life, ...place, usage: response.usage });
+    const usage = usageOf(response.usage, response.content.length > 0);
+    this.#world.witness.tell({ kind: "answered", life, ...place, usage });
     if (fault !== null) throw faultError(fault);
     return response;
   }
