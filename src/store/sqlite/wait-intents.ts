@@ -202,11 +202,27 @@ export function settle(
       `Call ${id} is ${call.status} and not in doubt: there is nothing to settle, and it stays as it is.`,
       { id, status: call.status },
     );
+  assertUnanswered(database, run, call, id);
   const said = receiptOf(id, settlement);
   const asked = openWaitOf(database, run, call);
   const wait = asked ?? recordWait(database, run, now, call);
   closeWait(database, run, now, wait, settlement, person, () =>
     said === null ? {} : settleCall(database, run, now, call, said),
+  );
+}
+
+/** A call that is to run again stays in doubt until a worker starts it, and the question about that try has its answer. */
+function assertUnanswered(database: Database, run: RunRow, call: FoundCall, id: string): void {
+  const answered = database.get(
+    `SELECT answered_by FROM waits JOIN tool_calls USING (call_no, attempt)
+      WHERE waits.run_no = ? AND call_no = ? AND waits.status = 'answered' AND json_extract(answer, '$.as') = 'retry' LIMIT 1`,
+    run.runNo,
+    call.callNo,
+  );
+  if (answered === null) return;
+  throw new AlreadySettledError(
+    `Call ${id} was settled by ${answered.text("answered_by")}, who let it run again: that stays as it is; resume run ${run.runId}, or cancel it.`,
+    { id, status: "answered" },
   );
 }
 
