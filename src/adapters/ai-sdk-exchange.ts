@@ -10,13 +10,15 @@ export type Exchange = {
   failure: { readonly error: unknown } | null;
   /** The provider's own id. The SDK makes one up where there is none. */
   responseId: string | null;
+  /** The id of the call whose arguments end where the answer was cut off. */
+  cutCallId: string | null;
 };
 
 type GenerateResult = Awaited<ReturnType<NonNullable<LanguageModelMiddleware["wrapGenerate"]>>>;
 type AnswerPart = GenerateResult["content"][number];
 
 export function newExchange(): Exchange {
-  return { began: false, failure: null, responseId: null };
+  return { began: false, failure: null, responseId: null, cutCallId: null };
 }
 
 /**
@@ -44,13 +46,27 @@ export function exchangeMiddleware(
       try {
         const answer = await unlessAborted(doGenerate(), signal);
         exchange.responseId = answer.response?.id ?? null;
-        return { ...answer, content: withUniqueCallIds(answer.content) };
+        const content = withUniqueCallIds(answer.content);
+        if (answer.finishReason.unified === "length") exchange.cutCallId = cutCallOf(content);
+        return { ...answer, content };
       } catch (error) {
         exchange.failure = { error };
         throw error;
       }
     },
   };
+}
+
+/** The SDK takes arguments that are not there for none, and runs the call: of an answer that was cut off, nobody knows. */
+function cutCallOf(content: readonly AnswerPart[]): string | null {
+  const last = content.at(-1);
+  if (last?.type !== "tool-call" || last.providerExecuted === true) return null;
+  try {
+    JSON.parse(last.input);
+    return null;
+  } catch {
+    return last.toolCallId;
+  }
 }
 
 /** A provider on a transport of its own may ignore the signal; the engine's timeout has to hold all the same. */

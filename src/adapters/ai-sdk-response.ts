@@ -37,15 +37,17 @@ export function isEmptyAnswer(content: readonly AssistantPart[]): boolean {
   );
 }
 
-/** Call id → what to tell the model about a call that cannot be run. */
+/** Call id → what to tell the model about a call that cannot be run. `cutCallId` is the one that the answer ends within. */
 export function invalidCallsOf(
   calls: readonly ToolCall[],
   tools: readonly ModelTool[],
+  cutCallId: string | null,
 ): { readonly [toolCallId: string]: string } {
+  const isCut = ({ toolCallId }: ToolCall) => toolCallId === cutCallId;
   return Object.fromEntries(
     calls
-      .filter((call) => isInvalid(call) && call.providerExecuted !== true)
-      .map((call) => [call.toolCallId, whatIsWrong(call, tools).toWellFormed()]),
+      .filter((call) => (isInvalid(call) || isCut(call)) && call.providerExecuted !== true)
+      .map((call) => [call.toolCallId, whatIsWrong(call, tools, isCut(call)).toWellFormed()]),
   );
 }
 
@@ -53,11 +55,13 @@ function isInvalid(call: ToolCall): boolean {
   return call.invalid === true;
 }
 
-function whatIsWrong(call: ToolCall, tools: readonly ModelTool[]): string {
+function whatIsWrong(call: ToolCall, tools: readonly ModelTool[], isCut: boolean): string {
   if (!tools.some((tool) => tool.name === call.toolName)) {
     const names = tools.map((tool) => tool.name).join(", ");
     return `There is no tool "${call.toolName}". ${names === "" ? "No tools are available." : `The tools are: ${names}.`}`;
   }
+  if (isCut)
+    return `The arguments of "${call.toolName}" were cut off: your answer reached the limit of its output tokens. Call it again with shorter arguments, or in several calls.`;
   const causes = [...causesOf("error" in call ? call.error : undefined)];
   const reason = messageOf(causes.at(-1));
   if (!causes.some((cause) => cause.name === "AI_JSONParseError")) return reason;

@@ -93,7 +93,7 @@ function ask(
         content,
         finishReason: result.finishReason,
         usage: usageOf(reportedUsage(result.usage), content.length > 0),
-        invalidCalls: invalidCallsOf(result.toolCalls, request.tools),
+        invalidCalls: invalidCallsOf(result.toolCalls, request.tools, exchange.cutCallId),
         responseId: exchange.responseId,
       };
     } catch (error) {

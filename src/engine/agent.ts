@@ -34,6 +34,8 @@ export type Agent<O = unknown> = {
   readonly settings: ModelSettings;
   /** How many turns it may take where its step does not say; null: as many as any. */
   readonly maxTurns: number | null;
+  /** Whether an answer that was cut off at `maxOutputTokens` may be its output. */
+  readonly acceptCutAnswers: boolean;
   /** Resolves when all of it is there: its output schema may be known only later. */
   readonly ready: () => Promise<void>;
 };
@@ -51,6 +53,8 @@ export type AgentDefinition<O> = {
   readonly settings?: Partial<ModelSettings>;
   /** How many turns it may take, unless its step says. */
   readonly maxTurns?: number;
+  /** Takes an answer that was cut off at `settings.maxOutputTokens` for an output. Unless it does, a shorter one is asked for. */
+  readonly acceptCutAnswers?: boolean;
   readonly ready?: () => Promise<void>;
 };
 
@@ -88,6 +92,7 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
     output: definition.output ?? null,
     settings,
     maxTurns: definition.maxTurns ?? null,
+    acceptCutAnswers: definition.acceptCutAnswers ?? false,
     ready: definition.ready ?? (() => Promise.resolve()),
   };
 }
@@ -189,6 +194,8 @@ export function fingerprintDocument(
       ...switches,
       completion: typeof completion.completion === "function" ? "predicate" : completion.completion,
       outputSchema,
+      // Only where it is set: a run that began without it keeps its fingerprint.
+      ...(agent.acceptCutAnswers ? { acceptCutAnswers: true } : {}),
     },
   };
 }

@@ -124,7 +124,8 @@ class PipelineBuilder {
     return made;
   }
 
-  #defined(name: string, { model, instructions, tools, output, settings }: BlueprintAgent): Agent {
+  #defined(name: string, definition: BlueprintAgent): Agent {
+    const { model, instructions, tools, output, settings, acceptCutAnswers = false } = definition;
     return defineAgent<unknown>({
       name,
       model: this.#parts.model(model),
@@ -132,6 +133,7 @@ class PipelineBuilder {
       tools: this.#toolsOf(tools),
       ...(output === null ? {} : { output: z.fromJSONSchema(output) }),
       settings: settingsOf(settings),
+      acceptCutAnswers,
     });
   }
 

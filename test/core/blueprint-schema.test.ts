@@ -162,6 +162,23 @@ describe("two blueprints", () => {
     expect(describeSpecChanges(named, was)).toEqual([{ path: "pipeline", was: "p", is: was.pipeline }]);
   });
 
+  it("are equal to those of runs that began before a field was there", () => {
+    const of = (more: JsonObject) =>
+      specOf({ name: "p", agents: { w: { model: "m", ...more } }, steps: [{ name: "a", agent: "w" }] });
+    expect(JSON.stringify(of({}))).not.toContain("acceptCutAnswers");
+    expect(describeSpecChanges(of({}), of({ accept_cut_answers: true }))).toEqual([
+      { path: "pipeline.agents.w.acceptCutAnswers", was: null, is: true },
+    ]);
+    expect(
+      parseRunSpec({
+        objective: "x",
+        pipeline: { name: "p", agents: { w: { model: "m", acceptCutAnswers: 1 } } },
+      }),
+    ).toMatchObject({
+      ok: false,
+    });
+  });
+
   it("differ by an agent that has the name of what every object has", () => {
     const of = (name: string) =>
       specOf({ name: "p", agents: { [name]: { model: "m" } }, steps: [{ name: "a", agent: name }] });
