@@ -1,5 +1,6 @@
 import type { LanguageModelMiddleware } from "ai";
 import { sha256Hex } from "../core/canonical-json.ts";
+import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, upToDepth } from "../core/json.ts";
 import type { AiSdkSettings } from "./ai-sdk-settings.ts";
 
 /** What one call of the provider came to, seen from between the AI SDK and the provider. */
@@ -99,6 +100,22 @@ function withUniqueCallIds(content: readonly AnswerPart[]): AnswerPart[] {
     }
     seen.add(id);
     // Some servers leave the arguments out altogether where there are none.
-    return { ...part, toolCallId: id, input: part.input ?? "" };
+    return { ...part, toolCallId: id, input: shallowText(part.input ?? "") };
   });
+}
+
+/**
+ * Arguments that are nested too deep, cut: the SDK writes out what does not fit a schema, and runs out of stack. One level more
+ * than is valid is left, by which the engine knows them.
+ */
+function shallowText(input: string): string {
+  const levels = MAX_PAYLOAD_DEPTH + 1;
+  // A level is two characters at least.
+  if (input.length <= 2 * levels) return input;
+  try {
+    const value = JSON.parse(input) as Json;
+    return isDeeper(value, levels) ? JSON.stringify(upToDepth(value, levels)) : input;
+  } catch {
+    return input;
+  }
 }

@@ -11,6 +11,7 @@ import { zodJsonSchema } from "../core/zod-json-schema.ts";
 import type { Slice } from "../session/slice.ts";
 import { SliceSet } from "../session/slice-set.ts";
 import { type AgentPrompt, agentPrompt, type Instructions } from "./agent-prompt.ts";
+import { hasTooDeepArguments, tooDeepArguments } from "./model-response.ts";
 import type { ModelPort, ModelSettings, ModelTool } from "./ports.ts";
 import { KEY_STAND_IN, type PreparedTool, prepareTool, withKey } from "./prepared-tool.ts";
 import { sessionTools } from "./session-tools.ts";
@@ -166,6 +167,7 @@ function modelTool(tool: PreparedTool): ModelTool {
     inputSchema: tool.modelSchema,
     // What is stored and sent back is what the model wrote; the parsed form is made again when the tool runs.
     validate: async (input) => {
+      if (hasTooDeepArguments(input)) return { ok: false, error: tooDeepArguments(tool.name) };
       const parsed = await tool.input.parse(withKey(tool, input, KEY_STAND_IN));
       return parsed.ok ? { ok: true, value: input as Json } : parsed;
     },

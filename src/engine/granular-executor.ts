@@ -1,4 +1,4 @@
-import { assertJson } from "../core/canonical-json.ts";
+import { assertPayload } from "../core/canonical-json.ts";
 import { ConfigurationError, MaxTurnsExceededError, ResumeError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import { stepId } from "../core/step-path.ts";
@@ -150,7 +150,7 @@ async function inputOf(
 ): Promise<Json> {
   if (typeof input !== "function") return input ?? given;
   const made: unknown = await input(given, earlierSteps(run, path));
-  assertJson(made, `The input of step ${name}`);
+  assertPayload(made, `The input of step ${name}`);
   return made;
 }
 

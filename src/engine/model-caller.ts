@@ -11,6 +11,7 @@ import { type Amount, amountOf, chargeFor, type ModelCallEnd, usageOf } from "..
 import type { Charge, ModelCallSettlement } from "../store/store.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { assertMayBegin } from "./deadline.ts";
+import { readResponse } from "./model-response.ts";
 import type { ModelCallPlace } from "./outside.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
 import { ABORT_GRACE_MS, type RunHandle, reach } from "./run-handle.ts";
@@ -155,9 +156,7 @@ async function attempt(
   timers.push(run.clock.after(run.modelTimeoutMs, timeout), run.onAbort(abort));
   try {
     const asked = run.outside.ask(prepared.agent.model, { ...request, signal: stop.signal }, place);
-    const response = await Promise.race([asked, deaf.promise]);
-    const usage = usageOf(response.usage, response.content.length > 0);
-    return { kind: "answered", response: { ...response, usage } };
+    return { kind: "answered", response: readResponse(await Promise.race([asked, deaf.promise])) };
   } catch (error) {
     return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };
   } finally {

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { withoutVariables } from "../core/blueprint-environment.ts";
-import { assertJson, canonicalHash } from "../core/canonical-json.ts";
+import { assertPayload, canonicalHash } from "../core/canonical-json.ts";
 import { ResumeError, reviveError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import { assertRunSpec, type RunSpec } from "../core/run-spec.ts";
@@ -164,7 +164,7 @@ export class Runner<O = unknown> {
 
   #run(input: Json, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
     return withStore(this.#options.store, async (store) => {
-      assertJson(input, "The input of the run");
+      assertPayload(input, "The input of the run");
       assertNoSecrets(input, this.#rules);
       if (options.runId !== undefined) assertRunId(options.runId);
       const spec = options.spec === undefined ? null : assertRunSpec(options.spec);

@@ -1,4 +1,4 @@
-import { assertJson, canonicalJson } from "../../core/canonical-json.ts";
+import { assertPayload, canonicalJson } from "../../core/canonical-json.ts";
 import { AlreadySettledError, ConfigurationError } from "../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { ToolOutput } from "../../core/message.ts";
@@ -132,7 +132,7 @@ export function deny(database: Database, now: number, id: string, why: string, p
 
 export function answer(database: Database, now: number, id: string, value: Json, person: Person): void {
   const { run, wait } = openWait(database, id, "escalation", "question", "budget");
-  assertJson(value, "The answer");
+  assertPayload(value, "The answer");
   const answered = { as: "answered", value } as const;
   if (wait.kind === "budget") {
     raiseBudget(run, now, wait.subject.budget, numberOf(value));
@@ -235,7 +235,7 @@ function resultOf(value: Json): ToolOutput {
 function receiptOf(id: string, settlement: Settlement): SaidReceipt | null {
   switch (settlement.as) {
     case "succeeded":
-      assertJson(settlement.result, "The result");
+      assertPayload(settlement.result, "The result");
       return {
         status: "succeeded",
         output: resultOf(settlement.result),
