@@ -1,5 +1,5 @@
 import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, upToDepth } from "../core/json.ts";
-import { type AssistantPart, isToolCallPart, toolCallsOf } from "../core/message.ts";
+import { type AssistantPart, toolCallsOf } from "../core/message.ts";
 import { usageOf } from "../core/usage.ts";
 import type { ModelResponse } from "./ports.ts";
 
@@ -38,9 +38,8 @@ function isTooDeep(part: AssistantPart): boolean {
 const PART_DEPTH = MAX_PAYLOAD_DEPTH + 1;
 
 function shallow(part: AssistantPart): AssistantPart {
-  const fields = Object.entries(part).map(([name, value]) => [
-    name,
-    upToDepth(value as Json, MAX_PAYLOAD_DEPTH),
-  ]);
+  const fields = Object.entries<Json>(part).map(([name, value]) => {
+    return [name, upToDepth(value, MAX_PAYLOAD_DEPTH)] as const;
+  });
   return { ...Object.fromEntries(fields), type: part.type };
 }
