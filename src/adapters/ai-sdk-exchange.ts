@@ -58,7 +58,7 @@ export function exchangeMiddleware(
   };
 }
 
-/** The SDK takes arguments that are not there for none, and runs the call: of an answer that was cut off, nobody knows. */
+/** The SDK takes missing arguments for none, and would run the call. In an answer that was cut off they may be missing for that reason. */
 function cutCallOf(content: readonly AnswerPart[]): string | null {
   const last = content.at(-1);
   if (last?.type !== "tool-call" || last.providerExecuted === true) return null;

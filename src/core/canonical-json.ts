@@ -37,7 +37,7 @@ export function assertJson(value: unknown, name = "The value"): asserts value is
   throw new NotJsonError(`${name} is not JSON: ${path} is ${culprit.what}.`, { path });
 }
 
-/** What somebody hands over to be kept, and sent, in something larger: JSON that leaves room for that. */
+/** What a caller hands over to be kept, and sent, in something larger: JSON that leaves room for that. */
 export function assertPayload(value: unknown, name: string): asserts value is Json {
   const deep = findCulprit(value, [], MAX_PAYLOAD_DEPTH);
   if (deep?.isTooDeep !== true) return assertJson(value, name);

@@ -84,7 +84,7 @@ export function extractSecrets(value: unknown): ExtractedSecrets {
 
 function replaceSecrets(value: unknown, ancestors: object[], replace: (found: Secret) => string): unknown {
   if (isSecret(value)) return replace(value);
-  // A cycle, or what is nested too deep, is left for whoever stores the value to refuse: it knows the path.
+  // A cycle, or what is nested too deep, is left for the code that stores the value to refuse: it knows the path.
   if (!isContainer(value) || ancestors.includes(value) || ancestors.length > MAX_DEPTH) return value;
   ancestors.push(value);
   const changed = Object.entries(value).flatMap(([key, before]) => {

@@ -9,7 +9,7 @@ export type Usage = {
   readonly reasoningTokens: number;
 };
 
-/** Usage as it was reported: nobody has looked at it yet. */
+/** Usage as it was reported, not checked yet. */
 export type ReportedUsage = { readonly [F in keyof Usage]?: unknown };
 
 /**
@@ -20,8 +20,8 @@ const MOST_OF_A_CALL = 2 ** 33;
 
 /**
  * What a provider reported, where it can be true; null where it reported no usage. A call without figures is charged what
- * was reserved for it, so a figure that is missing must not pass for a small one. Nobody reads a request of 0 tokens, or
- * writes something (`hasContent`) in 0: these are what adapters fill in for figures that the provider left out. The
+ * was reserved for it, so a figure that is missing must not pass for a small one. No request has 0 tokens, and no
+ * answer with something in it (`hasContent`) has: these zeros are what adapters fill in for figures that the provider left out. The
  * cached and the reasoning tokens are parts of the others, and 0 where they are left out.
  */
 export function usageOf(reported: ReportedUsage | null, hasContent: boolean): Usage | null {

@@ -5,7 +5,7 @@ import type { ModelResponse } from "./ports.ts";
 
 /**
  * What a port has answered, as the engine takes it: with figures that can be true or none, and nested no deeper than can be
- * stored and sent again. A call whose arguments are deeper is not valid, and the model is told.
+ * stored and sent again. A call whose arguments are deeper is not valid, and the model is shown why.
  */
 export function readResponse(response: ModelResponse): ModelResponse {
   const { content, invalidCalls } = response;

@@ -21,7 +21,7 @@ describe("how deep a value is", () => {
     expect(isDeeper([[], { a: [1] }], 2)).toBe(true);
   });
 
-  it("is told of what is far too deep, and of what contains itself", () => {
+  it("is known of what is far too deep, and of what contains itself", () => {
     expect(isDeeper(nested(100_000), 400)).toBe(true);
     const self: unknown[] = [];
     self.push(self, self);
