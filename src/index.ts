@@ -4,6 +4,7 @@ export type { Blueprint } from "./core/blueprint.ts";
 export type { CompletedTurn, Completion } from "./core/completion.ts";
 export {
   AlreadySettledError,
+  AnswerCutOffError,
   BlobMissingError,
   BudgetExceededError,
   CheckpointStoreError,

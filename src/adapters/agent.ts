@@ -34,7 +34,7 @@ type SharedSettings = Omit<
 >;
 
 export type AgentOptions<O> = SharedSettings &
-  Pick<AgentDefinition<O>, "slices"> & {
+  Pick<AgentDefinition<O>, "slices" | "acceptCutAnswers"> & {
     /** `id`, as a `ToolLoopAgent` has it, unless said. */
     readonly name?: string;
     /** Any AI SDK `LanguageModel`, or a port of your own. */
@@ -95,7 +95,7 @@ export function agent(given: object): Agent<unknown> {
     throw new ConfigurationError(
       `Agent ${name} has the provider's tool ${needed} and a model port of its own: give it a model of the AI SDK.`,
     );
-  const { stopWhen } = options;
+  const { stopWhen, acceptCutAnswers } = options;
   const ofSdk = isAiSdkOutput(output) ? outputSchemaOf(output) : null;
   const schema = isAiSdkOutput(output) ? ofSdk?.schema : output;
   return defineAgent<unknown>({
@@ -106,6 +106,7 @@ export function agent(given: object): Agent<unknown> {
     settings: requestSettings(options, { toolOptions, instructionOptions }, settings),
     ...(stopWhen === undefined ? {} : { maxTurns: turnsUntilStop(name, stopWhen) }),
     ...(slices === undefined ? {} : { slices }),
+    ...(acceptCutAnswers === undefined ? {} : { acceptCutAnswers }),
     ...(schema === undefined ? {} : { output: schema }),
     ...(ofSdk === null ? {} : { ready: ofSdk.ready }),
   });

@@ -1,6 +1,7 @@
 import type { Tool as AiSdkTool } from "ai";
 import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { ownProperty } from "../core/own-property.ts";
 import { nearestName } from "../core/run-spec-spelling.ts";
 import { isTool, type Tool } from "../engine/tool.ts";
 import { isToolSource, makeToolSource, type ToolSource } from "../engine/tool-source.ts";
@@ -47,28 +48,32 @@ export function agentTools(agent: string, given: ToolSettings): AgentTools {
   const named = namedTools(given);
   assertKnown(agent, named, given.tools ?? {});
   const change = changeOf(agent, given, context);
-  const tools: { [name: string]: Tool | ToolSource } = {};
-  const toolOptions: { [name: string]: JsonObject } = {};
-  const providerTools: { [name: string]: AiSdkTool } = {};
+  const tools = new Map<string, Tool | ToolSource>();
+  const toolOptions = new Map<string, JsonObject>();
+  const providerTools = new Map<string, AiSdkTool>();
   for (const [name, tool] of inOrder(Object.entries(given.tools ?? {}), given.toolOrder)) {
     if (isToolSource(tool)) {
-      tools[name] = changedSource(agent, tool, change, activeTools, named);
+      tools.set(name, changedSource(agent, tool, change, activeTools, named));
       continue;
     }
     if (activeTools !== undefined && !activeTools.includes(name)) continue;
     if (isTool(tool)) {
-      tools[name] = change(name, tool);
+      tools.set(name, change(name, tool));
       continue;
     }
     const ofSdk = tool as AiSdkTool;
-    tools[name] = change(name, aiSdkTool(name, ofSdk, context));
-    if (ofSdk.type === "provider") providerTools[name] = ofSdk;
+    tools.set(name, change(name, aiSdkTool(name, ofSdk, context)));
+    if (ofSdk.type === "provider") providerTools.set(name, ofSdk);
     if (isProviderExecuted(ofSdk)) assertNotAsked(name, given.toolApproval);
     const { strict, inputExamples, providerOptions } = ofSdk;
     const options = plainJson({ strict, inputExamples, providerOptions });
-    if (isJsonObject(options) && Object.keys(options).length > 0) toolOptions[name] = options;
+    if (isJsonObject(options) && Object.keys(options).length > 0) toolOptions.set(name, options);
   }
-  return { tools, toolOptions, providerTools };
+  return {
+    tools: Object.fromEntries(tools),
+    toolOptions: Object.fromEntries(toolOptions),
+    providerTools: Object.fromEntries(providerTools),
+  };
 }
 
 /** The listed ones first, then the others by name, as the SDK does it. */
@@ -127,7 +132,9 @@ function changedSource(
     name: source.name,
     open: async (name, opening) => {
       const opened = await source.open(name, opening);
-      const unknown = named.find((each) => each.tool.startsWith(`${name}__`) && !(each.tool in opened.tools));
+      const unknown = named.find(
+        (each) => each.tool.startsWith(`${name}__`) && !Object.hasOwn(opened.tools, each.tool),
+      );
       if (unknown !== undefined) {
         await opened.close();
         throw noSuchTool(agent, unknown, Object.keys(opened.tools));
@@ -187,7 +194,7 @@ function assertNotAsked(name: string, toolApproval: ToolApproval | undefined): v
     throw new ConfigurationError(
       `Tool ${name} is run by the provider, within its answer, so no toolApproval function can be asked before: give toolApproval by tool, { … }, or leave the tool out.`,
     );
-  const status = Object.hasOwn(toolApproval, name) ? toolApproval[name] : undefined;
+  const status = ownProperty(toolApproval, name);
   if (UNASKED.includes(isJsonObject(status) ? status.type : status)) return;
   throw new ConfigurationError(
     `Tool ${name} is run by the provider, within its answer, so nobody can be asked before: leave it out of toolApproval, or out of the tools.`,

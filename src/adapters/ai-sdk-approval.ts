@@ -1,4 +1,5 @@
 import type { ToolApprovalConfiguration, ToolApprovalStatus, ToolSet } from "ai";
+import { ownProperty } from "../core/own-property.ts";
 import type { ApprovalVerdict, Tool } from "../engine/tool.ts";
 
 type RuntimeContext = { readonly [name: string]: unknown };
@@ -27,7 +28,8 @@ export function ownApproval(
   { toolsContext }: ApprovalContext,
 ): Tool["approval"] {
   if (typeof needsApproval !== "function") return needsApproval === true;
-  return async (input) => Boolean(await needsApproval(input, { ...UNKNOWN, context: toolsContext[name] }));
+  return async (input) =>
+    Boolean(await needsApproval(input, { ...UNKNOWN, context: ownProperty(toolsContext, name) }));
 }
 
 /** What the agent's `toolApproval` says of a tool; null where it leaves that to the tool. */
@@ -48,11 +50,11 @@ export function agentApproval(
           messages: [],
         }),
       );
-  const ofTool = Object.hasOwn(toolApproval, name) ? toolApproval[name] : undefined;
+  const ofTool = ownProperty(toolApproval, name);
   if (ofTool === undefined || ofTool === null) return null;
   if (typeof ofTool !== "function") return () => verdictOf(ofTool);
   // Its type is that of the tool's context, which is not known of a tool by name.
-  const toolContext = toolsContext[name] as never;
+  const toolContext = ownProperty(toolsContext, name) as never;
   return async (input) => verdictOf(await ofTool(input, { ...UNKNOWN, toolContext, runtimeContext }));
 }
 

@@ -1,5 +1,6 @@
 import type { LanguageModelMiddleware } from "ai";
 import { sha256Hex } from "../core/canonical-json.ts";
+import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, upToDepth } from "../core/json.ts";
 import type { AiSdkSettings } from "./ai-sdk-settings.ts";
 
 /** What one call of the provider came to, seen from between the AI SDK and the provider. */
@@ -10,13 +11,15 @@ export type Exchange = {
   failure: { readonly error: unknown } | null;
   /** The provider's own id. The SDK makes one up where there is none. */
   responseId: string | null;
+  /** The id of the call whose arguments end where the answer was cut off. */
+  cutCallId: string | null;
 };
 
 type GenerateResult = Awaited<ReturnType<NonNullable<LanguageModelMiddleware["wrapGenerate"]>>>;
 type AnswerPart = GenerateResult["content"][number];
 
 export function newExchange(): Exchange {
-  return { began: false, failure: null, responseId: null };
+  return { began: false, failure: null, responseId: null, cutCallId: null };
 }
 
 /**
@@ -44,13 +47,27 @@ export function exchangeMiddleware(
       try {
         const answer = await unlessAborted(doGenerate(), signal);
         exchange.responseId = answer.response?.id ?? null;
-        return { ...answer, content: withUniqueCallIds(answer.content) };
+        const content = withUniqueCallIds(answer.content);
+        if (answer.finishReason.unified === "length") exchange.cutCallId = cutCallOf(content);
+        return { ...answer, content };
       } catch (error) {
         exchange.failure = { error };
         throw error;
       }
     },
   };
+}
+
+/** The SDK takes missing arguments for none, and would run the call. In an answer that was cut off they may be missing for that reason. */
+function cutCallOf(content: readonly AnswerPart[]): string | null {
+  const last = content.at(-1);
+  if (last?.type !== "tool-call" || last.providerExecuted === true) return null;
+  try {
+    JSON.parse(last.input);
+    return null;
+  } catch {
+    return last.toolCallId;
+  }
 }
 
 /** A provider on a transport of its own may ignore the signal; the engine's timeout has to hold all the same. */
@@ -83,6 +100,22 @@ function withUniqueCallIds(content: readonly AnswerPart[]): AnswerPart[] {
     }
     seen.add(id);
     // Some servers leave the arguments out altogether where there are none.
-    return { ...part, toolCallId: id, input: part.input ?? "" };
+    return { ...part, toolCallId: id, input: shallowText(part.input ?? "") };
   });
+}
+
+/**
+ * Arguments that are nested too deep, cut: the SDK writes out what does not fit a schema, and runs out of stack. One level more
+ * than is valid is left, by which the engine knows them.
+ */
+function shallowText(input: string): string {
+  const levels = MAX_PAYLOAD_DEPTH + 1;
+  // A level is two characters at least.
+  if (input.length <= 2 * levels) return input;
+  try {
+    const value = JSON.parse(input) as Json;
+    return isDeeper(value, levels) ? JSON.stringify(upToDepth(value, levels)) : input;
+  } catch {
+    return input;
+  }
 }

@@ -1,7 +1,7 @@
 import type { LanguageModelUsage, ModelMessage, ToolSet, TypedToolCall } from "ai";
-import { isJsonObject, type Json } from "../core/json.ts";
+import { isJsonObject } from "../core/json.ts";
 import { type AssistantPart, isTextPart } from "../core/message.ts";
-import type { Usage } from "../core/usage.ts";
+import type { ReportedUsage } from "../core/usage.ts";
 import type { ModelTool } from "../engine/ports.ts";
 import { causesOf, messageOf } from "./error-causes.ts";
 import { plainJson } from "./plain-json.ts";
@@ -37,15 +37,17 @@ export function isEmptyAnswer(content: readonly AssistantPart[]): boolean {
   );
 }
 
-/** Call id → what to tell the model about a call that cannot be run. */
+/** Call id → what to tell the model about a call that cannot be run. `cutCallId` is the one that the answer ends within. */
 export function invalidCallsOf(
   calls: readonly ToolCall[],
   tools: readonly ModelTool[],
+  cutCallId: string | null,
 ): { readonly [toolCallId: string]: string } {
+  const isCut = ({ toolCallId }: ToolCall) => toolCallId === cutCallId;
   return Object.fromEntries(
     calls
-      .filter((call) => isInvalid(call) && call.providerExecuted !== true)
-      .map((call) => [call.toolCallId, whatIsWrong(call, tools).toWellFormed()]),
+      .filter((call) => (isInvalid(call) || isCut(call)) && call.providerExecuted !== true)
+      .map((call) => [call.toolCallId, whatIsWrong(call, tools, isCut(call)).toWellFormed()]),
   );
 }
 
@@ -53,28 +55,30 @@ function isInvalid(call: ToolCall): boolean {
   return call.invalid === true;
 }
 
-function whatIsWrong(call: ToolCall, tools: readonly ModelTool[]): string {
+function whatIsWrong(call: ToolCall, tools: readonly ModelTool[], isCut: boolean): string {
   if (!tools.some((tool) => tool.name === call.toolName)) {
     const names = tools.map((tool) => tool.name).join(", ");
     return `There is no tool "${call.toolName}". ${names === "" ? "No tools are available." : `The tools are: ${names}.`}`;
   }
+  if (isCut)
+    return `The arguments of "${call.toolName}" were cut off: your answer reached the limit of its output tokens. Call it again with shorter arguments, or in several calls.`;
   const causes = [...causesOf("error" in call ? call.error : undefined)];
   const reason = messageOf(causes.at(-1));
   if (!causes.some((cause) => cause.name === "AI_JSONParseError")) return reason;
   return `The arguments of "${call.toolName}" are not valid JSON (${reason}). Call it again with one complete JSON object that fits its schema.`;
 }
 
-/** Null where the provider gave no figures: zero would make the call look free. */
-export function usageOf(usage: LanguageModelUsage): Usage | null {
-  if (typeof usage.inputTokens !== "number" && typeof usage.outputTokens !== "number") return null;
+/** The provider's figures as they are: whether they are usage is not decided here. */
+export function reportedUsage({
+  inputTokens,
+  outputTokens,
+  inputTokenDetails,
+  outputTokenDetails,
+}: LanguageModelUsage): ReportedUsage {
   return {
-    inputTokens: tokens(usage.inputTokens),
-    outputTokens: tokens(usage.outputTokens),
-    cachedInputTokens: tokens(usage.inputTokenDetails.cacheReadTokens),
-    reasoningTokens: tokens(usage.outputTokenDetails.reasoningTokens),
+    inputTokens,
+    outputTokens,
+    cachedInputTokens: inputTokenDetails.cacheReadTokens,
+    reasoningTokens: outputTokenDetails.reasoningTokens,
   };
-}
-
-function tokens(count: Json | undefined): number {
-  return typeof count === "number" && count > 0 && Number.isFinite(count) ? Math.ceil(count) : 0;
 }

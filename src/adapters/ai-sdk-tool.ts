@@ -1,6 +1,7 @@
 import type { Tool as AiSdkTool, FlexibleSchema } from "ai";
 import { canonicalHash } from "../core/canonical-json.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import { ownProperty } from "../core/own-property.ts";
 import { providerTool } from "../engine/provider-tool.ts";
 import { makeTool, type Tool } from "../engine/tool.ts";
 import { type ApprovalContext, ownApproval } from "./ai-sdk-approval.ts";
@@ -22,7 +23,7 @@ export function aiSdkTool(name: string, tool: AiSdkTool, given: ApprovalContext 
       `Tool ${name} has no execute function, and Pawl runs the tools itself: give it one.`,
     );
   }
-  const context: unknown = given.toolsContext[name];
+  const context: unknown = ownProperty(given.toolsContext, name);
   const schema = () => aiSdkToolSchema({ inputSchema });
   return makeTool({
     description: descriptionOf(tool, context),

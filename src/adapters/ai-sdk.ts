@@ -1,12 +1,13 @@
 import type { Tool as AiSdkTool, generateText, LanguageModel, Output, SystemModelMessage, ToolSet } from "ai";
 import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
+import { usageOf } from "../core/usage.ts";
 import type { ModelPort, ModelRequest, ModelResponse, ModelTool } from "../engine/ports.ts";
 import { exchangeMiddleware, newExchange } from "./ai-sdk-exchange.ts";
 import { emptyAnswer, modelCallFailed } from "./ai-sdk-failure.ts";
 import { modelMessages } from "./ai-sdk-messages.ts";
 import { type AiSdkPackage, loadAiSdk } from "./ai-sdk-package.ts";
-import { contentOf, invalidCallsOf, isEmptyAnswer, usageOf } from "./ai-sdk-response.ts";
+import { contentOf, invalidCallsOf, isEmptyAnswer, reportedUsage } from "./ai-sdk-response.ts";
 import type { AiSdkSettings, LoopSettings } from "./ai-sdk-settings.ts";
 import { isProviderExecuted } from "./ai-sdk-tool.ts";
 import type { ToolInput } from "./ai-sdk-tool-schema.ts";
@@ -87,11 +88,12 @@ function ask(
       const middleware = exchangeMiddleware(exchange, request.signal, toolChoice);
       const model = ai.wrapLanguageModel({ model: modelOf(ai), middleware });
       const result = await ai.generateText({ model, ...callOptions(ai, request, extras) });
+      const content = contentOf(result.responseMessages, result.toolCalls);
       return {
-        content: contentOf(result.responseMessages, result.toolCalls),
+        content,
         finishReason: result.finishReason,
-        usage: usageOf(result.usage),
-        invalidCalls: invalidCallsOf(result.toolCalls, request.tools),
+        usage: usageOf(reportedUsage(result.usage), content.length > 0),
+        invalidCalls: invalidCallsOf(result.toolCalls, request.tools, exchange.cutCallId),
         responseId: exchange.responseId,
       };
     } catch (error) {

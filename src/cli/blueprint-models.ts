@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { aiSdkModel } from "../adapters/ai-sdk.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import { ownProperty } from "../core/own-property.ts";
 import { nearestName } from "../core/run-spec-spelling.ts";
 import type { ConfiguredModel } from "../engine/config.ts";
 import type { ModelPort } from "../engine/ports.ts";
@@ -48,8 +49,8 @@ function messageOf(problem: unknown): string {
 }
 
 async function findModel(name: string, configured: Models, folders: readonly string[]): Promise<ModelPort> {
-  const own = Object.hasOwn(configured, name) ? configured[name] : undefined;
-  if (own !== undefined) return "respond" in own ? (own as ModelPort) : aiSdkModel(own as LanguageModel);
+  const own = ownProperty(configured, name);
+  if (own !== undefined) return "respond" in own ? own : aiSdkModel(own as LanguageModel);
   const [, provider, modelId] = /^([a-z][a-z0-9-]*)\/(.+)$/.exec(name) ?? [];
   if (provider === undefined || modelId === undefined) throw noSuchModel(name, Object.keys(configured));
   const make = await makerOf(name, provider, folders);
@@ -74,7 +75,7 @@ async function makerOf(
   const place = placeOf(packageName, folders);
   if (place === null) throw notInstalled(name, provider, packageName);
   const exported = await importQuietly(pathToFileURL(place).href);
-  const maker = MAKERS[provider] ?? provider;
+  const maker = ownProperty(MAKERS, provider) ?? provider;
   const made = freshProvider(exported, [maker, provider]) ?? exported[maker];
   if (typeof made === "function") return made as (modelId: string) => LanguageModel;
   throw new ConfigurationError(

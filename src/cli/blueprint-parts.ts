@@ -5,6 +5,7 @@ import type { Blueprint, BlueprintServer } from "../core/blueprint.ts";
 import { type Environment, fillEnvironment } from "../core/blueprint-environment.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
+import { ownProperty } from "../core/own-property.ts";
 import { secret } from "../core/secret.ts";
 import { buildPipeline } from "../engine/blueprint.ts";
 import type { PipelineStep } from "../engine/step.ts";
@@ -58,7 +59,7 @@ export async function pipelineOf(
     },
     tool: (name) => findTool(name, tools, settings),
     source: (name) => {
-      const server = blueprint.mcpServers[name];
+      const server = ownProperty(blueprint.mcpServers, name);
       if (server === undefined) throw new Error(`There is no MCP server ${name}.`);
       return sourceOf(name, server, env, project);
     },

@@ -165,5 +165,14 @@ export function anyTool(
   find: (name: string) => ToolStandIn | undefined,
   named: NonNullable<Setup["tools"]> = {},
 ): NonNullable<Setup["tools"]> {
-  return new Proxy(named, { get: (_, name) => (typeof name === "string" ? find(name) : undefined) });
+  const found = (name: string | symbol) => (typeof name === "string" ? find(name) : undefined);
+  return new Proxy(named, {
+    get: (_, name) => found(name),
+    // What is found is its own, and is looked for among that.
+    getOwnPropertyDescriptor: (known, name) => {
+      const value = found(name);
+      const isFound = value !== undefined && !Object.hasOwn(known, name);
+      return isFound ? { value, configurable: true } : Reflect.getOwnPropertyDescriptor(known, name);
+    },
+  });
 }

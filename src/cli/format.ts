@@ -1,5 +1,6 @@
 import pico from "picocolors";
 import type { Json } from "../core/json.ts";
+import { ownProperty } from "../core/own-property.ts";
 import * as figures from "../export/figures.ts";
 import type { CliContext } from "./cli-context.ts";
 import { cleanLine } from "./terminal-text.ts";
@@ -115,5 +116,5 @@ const STATUS_COLOURS: { readonly [status: string]: Colour } = {
 
 /** A status in its colour; one that needs nobody's attention is dim. */
 export function paintStatus(paints: Paint, status: string, text = status): string {
-  return paints[STATUS_COLOURS[status] ?? "dim"](text);
+  return paints[ownProperty(STATUS_COLOURS, status) ?? "dim"](text);
 }

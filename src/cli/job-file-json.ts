@@ -1,3 +1,4 @@
+import { MAX_DEPTH } from "../core/json.ts";
 import type { SpecPath } from "../core/run-spec-field.ts";
 import { type JobText, type Place, type TextMistake, writtenTwice } from "./job-file-text.ts";
 
@@ -16,9 +17,6 @@ export function readJson(text: string): JobText {
     return { readable: false, mistakes: [{ offset: error.offset, path: [], message: error.message }] };
   }
 }
-
-/** As deep as a value may be that Pawl stores. */
-const MAX_DEPTH = 500;
 
 const BLANKS = /[ \t\n\r]*/y;
 const STRING = /"(?:[^"\\\p{Cc}]|[\u007f-\u009f]|\\(?:["\\/bfnrt]|u[\da-fA-F]{4}))*"/uy;

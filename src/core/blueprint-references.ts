@@ -11,6 +11,7 @@ import { TOOL_NAME, TOOL_REFERENCE } from "./blueprint-rules.ts";
 import { collectSteps, type Scope, stepProblem, type WrittenStep } from "./blueprint-scope.ts";
 import { parseTemplate, referencesOf, type TemplateReference } from "./blueprint-template.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { ownProperty } from "./own-property.ts";
 import type { Reading, Rule, SpecPath } from "./run-spec-field.ts";
 import { nearestName } from "./run-spec-spelling.ts";
 
@@ -31,12 +32,12 @@ export function checkReferences(
 }
 
 function objectIn(written: JsonObject, name: string): JsonObject {
-  const value = written[name];
+  const value = ownProperty(written, name);
   return isJsonObject(value) ? value : {};
 }
 
 function textIn(written: JsonObject, name: string): string | null {
-  const value = Object.hasOwn(written, name) ? written[name] : undefined;
+  const value = ownProperty(written, name);
   return typeof value === "string" ? value : null;
 }
 

@@ -30,7 +30,8 @@ import {
 } from "./blueprint-rules.ts";
 import type { Json, JsonObject } from "./json.ts";
 import { anyObject, itemsOf, kindOf, mapOf, orNull } from "./run-spec-collections.ts";
-import { anything, type Field, listOf, objectOf, single } from "./run-spec-field.ts";
+import { anything, type Field, laterField, listOf, objectOf, single } from "./run-spec-field.ts";
+import { YES_OR_NO } from "./run-spec-rules.ts";
 
 /** A pipeline that is written down in a job file: agents, steps, and where their tools come from. Every field is there. */
 export type Blueprint = {
@@ -61,6 +62,8 @@ export type BlueprintAgent = {
   /** The JSON Schema of its answer; null where that is a text. */
   readonly output: JsonObject | null;
   readonly settings: BlueprintSettings;
+  /** Absent unless it is written: runs that began before it could be keep their blueprint. */
+  readonly acceptCutAnswers?: boolean;
 };
 
 export type BlueprintSettings = {
@@ -253,6 +256,10 @@ const AGENT = objectOf<BlueprintAgent>(
       anyObject("The JSON Schema that its answer has to fit; a text, where nothing is said.", null),
     ),
     settings: SETTINGS,
+    acceptCutAnswers: laterField(
+      YES_OR_NO,
+      "Whether an answer that was cut off at max_output_tokens may be its output; if not, a shorter one is asked for.",
+    ),
   },
   "A model with its instructions and tools.",
   {},

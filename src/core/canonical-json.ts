@@ -1,10 +1,7 @@
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
-import { NotJsonError } from "./errors.ts";
-import type { Json } from "./json.ts";
-
-/** Deeper than any honest payload, and shallow enough that no recursive reader of it runs out of stack. */
-const MAX_DEPTH = 500;
+import { ConfigurationError, NotJsonError } from "./errors.ts";
+import { type Json, MAX_DEPTH, MAX_PAYLOAD_DEPTH } from "./json.ts";
 
 /**
  * The one text of a JSON value (RFC 8785): sorted keys, no white space, one spelling of each number.
@@ -40,14 +37,32 @@ export function assertJson(value: unknown, name = "The value"): asserts value is
   throw new NotJsonError(`${name} is not JSON: ${path} is ${culprit.what}.`, { path });
 }
 
+/** What a caller hands over to be kept, and sent, in something larger: JSON that leaves room for that. */
+export function assertPayload(value: unknown, name: string): asserts value is Json {
+  const deep = findCulprit(value, [], MAX_PAYLOAD_DEPTH);
+  if (deep?.isTooDeep !== true) return assertJson(value, name);
+  const path = `$${deep.path.map(pathSegment).join("")}`;
+  throw new ConfigurationError(
+    `${name} is nested deeper than ${MAX_PAYLOAD_DEPTH} levels, at ${path.slice(0, SHOWN_PATH)}…: make it flatter, or give it as a text.`,
+    { path },
+  );
+}
+
+/** Where a value is too deep is a long way to tell. */
+const SHOWN_PATH = 100;
+
 export function isJson(value: unknown): value is Json {
   return findCulprit(value, []) === null;
 }
 
 /** The path is put together on the way back from the culprit: a value that is JSON, as nearly all are, needs none. */
-type Culprit = { readonly path: (string | number)[]; readonly what: string };
+type Culprit = {
+  readonly path: (string | number)[];
+  readonly what: string;
+  readonly isTooDeep?: true;
+};
 
-function findCulprit(value: unknown, ancestors: object[]): Culprit | null {
+function findCulprit(value: unknown, ancestors: object[], levels = MAX_DEPTH): Culprit | null {
   switch (typeof value) {
     case "string":
       return value.isWellFormed() ? null : culprit("a string with a lone surrogate");
@@ -64,7 +79,7 @@ function findCulprit(value: unknown, ancestors: object[]): Culprit | null {
     case "symbol":
       return culprit("a symbol");
     case "object":
-      return value === null ? null : findInContainer(value, ancestors);
+      return value === null ? null : findInContainer(value, ancestors, levels);
   }
 }
 
@@ -72,34 +87,37 @@ function culprit(what: string): Culprit {
   return { path: [], what };
 }
 
-function findInContainer(value: object, ancestors: object[]): Culprit | null {
+function findInContainer(value: object, ancestors: object[], levels: number): Culprit | null {
   if (ancestors.includes(value)) return culprit("a cycle");
-  if (ancestors.length >= MAX_DEPTH) return culprit(`nested deeper than ${MAX_DEPTH} levels`);
+  if (ancestors.length >= levels)
+    return { path: [], what: `nested deeper than ${levels} levels`, isTooDeep: true };
   if (!Array.isArray(value) && !isPlain(value)) return culprit(describeInstance(value));
   // A plain object or an array can carry one, hidden even, and whatever writes JSON would call it.
   if ("toJSON" in value && typeof value.toJSON === "function") {
     return culprit("a value with a toJSON method (pass what it returns)");
   }
   ancestors.push(value);
-  const found = Array.isArray(value) ? findInArray(value, ancestors) : findInObject(value, ancestors);
+  const found = Array.isArray(value)
+    ? findInArray(value, ancestors, levels)
+    : findInObject(value, ancestors, levels);
   ancestors.pop();
   return found;
 }
 
 /** An index loop, not forEach: forEach skips holes, and a hole is an `undefined`. */
-function findInArray(value: readonly unknown[], ancestors: object[]): Culprit | null {
+function findInArray(value: readonly unknown[], ancestors: object[], levels: number): Culprit | null {
   for (let i = 0; i < value.length; i++) {
-    const found = findCulprit(value[i], ancestors);
+    const found = findCulprit(value[i], ancestors, levels);
     if (found !== null) return at(i, found);
   }
   return null;
 }
 
-function findInObject(value: object, ancestors: object[]): Culprit | null {
+function findInObject(value: object, ancestors: object[], levels: number): Culprit | null {
   if (Object.getOwnPropertySymbols(value).length > 0) return culprit("an object with symbol keys");
   for (const key of Object.keys(value)) {
     const found = key.isWellFormed()
-      ? findCulprit((value as Record<string, unknown>)[key], ancestors)
+      ? findCulprit((value as Record<string, unknown>)[key], ancestors, levels)
       : culprit("a key with a lone surrogate");
     if (found !== null) return at(key, found);
   }

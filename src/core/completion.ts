@@ -75,6 +75,47 @@ export function isTurnComplete(rule: CompletionRule, turn: CompletedTurn): boole
   }
 }
 
+/** What is known of an answer that asks for no tools. */
+export type AnswerFacts = {
+  /** Whether the agent says that it is done. */
+  readonly isComplete: boolean;
+  /** What is wrong with it, in a sentence for the model. */
+  readonly problem: string | null;
+  /** Whether it ended at the limit of output tokens, and not where the model would have ended it. */
+  readonly isCut: boolean;
+};
+
+export type AnswerDecision =
+  | { readonly kind: "final" }
+  /** The model is asked again, with these words. */
+  | { readonly kind: "ask"; readonly followUp: string }
+  /** To ask for a shorter one did not help. */
+  | { readonly kind: "cut_again" };
+
+/**
+ * Whether an answer is the agent's last. One that was cut off is not: the rest of it is missing. It is asked for again once, whole
+ * and shorter, since the rest alone would be no output either. `before` is the answer before it, if there is one.
+ */
+export function decideAnswer(
+  answer: AnswerFacts,
+  before: AnswerFacts | null,
+  maxOutputTokens: number,
+): AnswerDecision {
+  const { isComplete, problem } = answer;
+  if (isCutAnswer(answer)) {
+    if (before !== null && isCutAnswer(before)) return { kind: "cut_again" };
+    const what = `Your answer was cut off: it reached the limit of ${maxOutputTokens} output tokens.`;
+    return { kind: "ask", followUp: `${what} Answer again, whole and in fewer words.` };
+  }
+  if (problem !== null) return { kind: "ask", followUp: problem };
+  return isComplete ? { kind: "final" } : { kind: "ask", followUp: "Continue." };
+}
+
+/** An agent that does not say that it is done yet may have been cut off in the middle of its work, and continues. */
+function isCutAnswer({ isComplete, problem, isCut }: AnswerFacts): boolean {
+  return isCut && (isComplete || problem !== null);
+}
+
 /** A structured `false` beats any word in the text. */
 function flagValue(rule: CompletionRule, turn: CompletedTurn): boolean | undefined {
   if (rule.flag === null || !isJsonObject(turn.output)) return undefined;

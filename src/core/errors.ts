@@ -81,6 +81,11 @@ export class MaxTurnsExceededError extends PawlError<{ maxTurns: number; step: s
   readonly code = "max_turns_exceeded";
 }
 
+/** An answer reached `maxOutputTokens`, and so did the shorter one that was asked for; what was answered is kept. */
+export class AnswerCutOffError extends PawlError<{ step: string; turn: number; maxOutputTokens: number }> {
+  readonly code = "answer_cut_off";
+}
+
 /** A loop was not done after `maxIterations`; resume with a higher limit goes on. */
 export class MaxIterationsExceededError extends PawlError<{ maxIterations: number; step: string }> {
   readonly code = "max_iterations_exceeded";
@@ -318,6 +323,7 @@ const CLASSES = [
   ResumeError,
   QuotaExceededError,
   MaxTurnsExceededError,
+  AnswerCutOffError,
   MaxIterationsExceededError,
   DeadlineExceededError,
   BudgetExceededError,

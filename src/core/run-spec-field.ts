@@ -68,6 +68,11 @@ export function single<T extends Json>(
   };
 }
 
+/** One that is left out of what is read unless it is written, as fields are that came later: what runs began with stays equal. */
+export function laterField<T extends Json>(rule: Rule<T>, description: string): Field<T | undefined> {
+  return { ...single(rule, null, description), absent: { value: undefined } };
+}
+
 /** Any JSON. */
 export function anything(absent: Json, description: string): Field<Json> {
   return {
@@ -213,7 +218,8 @@ function collect<T>(
   fields: readonly (readonly [string, Field<unknown>])[],
   valueOf: (field: Field<unknown>, name: string) => unknown,
 ): T {
-  return Object.fromEntries(fields.map(([name, field]) => [name, valueOf(field, name)])) as T;
+  const values = fields.map(([name, field]) => [name, valueOf(field, name)] as const);
+  return Object.fromEntries(values.filter(([, value]) => value !== undefined)) as T;
 }
 
 function unknownField(

@@ -3,6 +3,7 @@ import { checkReferences } from "./blueprint-references.ts";
 import { canonicalJson } from "./canonical-json.ts";
 import { ConfigurationError } from "./errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { ownProperty } from "./own-property.ts";
 import { normaliseKeyName } from "./redaction.ts";
 import {
   anything,
@@ -281,7 +282,7 @@ function changesBetween(was: Json, is: Json, path: SpecPath): readonly SpecChang
   const isInBlueprint = path[0] === "pipeline";
   if (isJsonObject(was) && isJsonObject(is) && (isInBlueprint || haveSameFields(was, is))) {
     return [...new Set([...Object.keys(was), ...Object.keys(is)])].flatMap((key) =>
-      changesBetween(was[key] ?? null, is[key] ?? null, [...path, key]),
+      changesBetween(ownProperty(was, key) ?? null, ownProperty(is, key) ?? null, [...path, key]),
     );
   }
   if (isInBlueprint && Array.isArray(was) && Array.isArray(is) && was.length === is.length) {

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "./errors.ts";
+import { MAX_DEPTH } from "./json.ts";
 import { REDACTED } from "./redaction.ts";
 
 /** `Symbol.for`, so that a secret is still recognised when two copies of the package are installed. */
@@ -83,8 +84,8 @@ export function extractSecrets(value: unknown): ExtractedSecrets {
 
 function replaceSecrets(value: unknown, ancestors: object[], replace: (found: Secret) => string): unknown {
   if (isSecret(value)) return replace(value);
-  // A cycle is left for whoever stores the value to refuse: it knows the path.
-  if (!isContainer(value) || ancestors.includes(value)) return value;
+  // A cycle, or what is nested too deep, is left for the code that stores the value to refuse: it knows the path.
+  if (!isContainer(value) || ancestors.includes(value) || ancestors.length > MAX_DEPTH) return value;
   ancestors.push(value);
   const changed = Object.entries(value).flatMap(([key, before]) => {
     const after = replaceSecrets(before, ancestors, replace);

@@ -1,6 +1,7 @@
 import { canonicalHash, canonicalJson } from "./canonical-json.ts";
 import type { Change } from "./errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { ownProperty } from "./own-property.ts";
 
 /** Bumped when the rules of execution change in a way that makes an old conversation unsafe to go on with. */
 export const POLICY_VERSION = 1;
@@ -40,9 +41,8 @@ function compare(path: string, was: Json, is: Json, changes: Change[]): void {
   if (isJsonObject(was) && isJsonObject(is)) {
     for (const key of [...new Set([...Object.keys(was), ...Object.keys(is)])].sort()) {
       const what = path === "" ? key : `${path}.${key}`;
-      // Not `was[key]` alone: an object without a key "constructor" still has a constructor.
-      const old = Object.hasOwn(was, key) ? was[key] : undefined;
-      const now = Object.hasOwn(is, key) ? is[key] : undefined;
+      const old = ownProperty(was, key);
+      const now = ownProperty(is, key);
       if (old !== undefined && now !== undefined) compare(what, old, now, changes);
       else changes.push({ what, was: old ?? null, is: now ?? null });
     }

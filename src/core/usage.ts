@@ -1,4 +1,5 @@
 import { ConfigurationError } from "./errors.ts";
+import { ownProperty } from "./own-property.ts";
 
 /** What a provider said it used. Integers; a figure that was not given is 0. */
 export type Usage = {
@@ -7,6 +8,44 @@ export type Usage = {
   readonly cachedInputTokens: number;
   readonly reasoningTokens: number;
 };
+
+/** Usage as it was reported, not checked yet. */
+export type ReportedUsage = { readonly [F in keyof Usage]?: unknown };
+
+/**
+ * More than any model call uses, in tokens or in micro-dollars ($8,590): a figure beyond it is no measurement. A million
+ * calls of this size still have an exact sum.
+ */
+const MOST_OF_A_CALL = 2 ** 33;
+
+/**
+ * What a provider reported, where it can be true; null where it reported no usage. A call without figures is charged what
+ * was reserved for it, so a figure that is missing must not pass for a small one. No request has 0 tokens, and no
+ * answer with something in it (`hasContent`) has: these zeros are what adapters fill in for figures that the provider left out. The
+ * cached and the reasoning tokens are parts of the others, and 0 where they are left out.
+ */
+export function usageOf(reported: ReportedUsage | null, hasContent: boolean): Usage | null {
+  if (typeof reported !== "object" || reported === null) return null;
+  const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = reported;
+  const usage = {
+    inputTokens: tokenCount(inputTokens, 1),
+    outputTokens: tokenCount(outputTokens, hasContent ? 1 : 0),
+    cachedInputTokens: tokenCount(cachedInputTokens ?? 0, 0),
+    reasoningTokens: tokenCount(reasoningTokens ?? 0, 0),
+  };
+  return isWhole(usage) ? usage : null;
+}
+
+type Counted = { readonly [F in keyof Usage]: number | null };
+
+function tokenCount(figure: unknown, least: number): number | null {
+  const isCount = Number.isSafeInteger(figure) && Number(figure) >= least && Number(figure) <= MOST_OF_A_CALL;
+  return isCount ? Number(figure) : null;
+}
+
+function isWhole(usage: Counted): usage is Usage {
+  return Object.values(usage).every((figure) => figure !== null);
+}
 
 /** What is reserved and charged: tokens, and micro-dollars (a millionth of a dollar), so that sums are exact. */
 export type Amount = { readonly tokens: number; readonly microDollars: number };
@@ -39,9 +78,13 @@ export type Pricing = { readonly id: string; readonly models: { readonly [modelI
 
 export const UNPRICED: Pricing = { id: "unpriced", models: {} };
 
+export function priceOfModel(pricing: Pricing, modelId: string): ModelPrice | undefined {
+  return ownProperty(pricing.models, modelId);
+}
+
 /** What usage costs. A model without a price is charged in tokens alone. Rounded up: never less than the truth. */
 export function amountOf(usage: Usage, modelId: string, pricing: Pricing): Amount {
-  const price = pricing.models[modelId];
+  const price = priceOfModel(pricing, modelId);
   const tokens = usage.inputTokens + usage.outputTokens;
   if (price === undefined) return { tokens, microDollars: 0 };
   const cached = Math.min(usage.cachedInputTokens, usage.inputTokens);
@@ -74,6 +117,8 @@ export type ModelCallEnd =
   | { readonly kind: "not_sent" }
   | { readonly kind: "unanswered" };
 
+type ModelCallCharge = { readonly basis: ChargeBasis; readonly amount: Amount; readonly usage: Usage };
+
 /**
  * What is charged for a model call. Where the provider answered, its figures; where it refused or was never
  * reached, nothing; where nobody knows, the whole reservation: what the provider produced is not free.
@@ -82,16 +127,27 @@ export function chargeFor(
   end: ModelCallEnd,
   reserved: Amount,
   price: (usage: Usage) => Amount,
-): { readonly basis: ChargeBasis; readonly amount: Amount; readonly usage: Usage } {
+): ModelCallCharge {
   switch (end.kind) {
     case "answered":
-      return end.usage === null
-        ? { basis: "baseline", amount: reserved, usage: NO_USAGE }
-        : { basis: "provider", amount: price(end.usage), usage: end.usage };
+      return chargeForAnswer(end.usage, reserved, price);
     case "rejected":
     case "not_sent":
       return { basis: "none", amount: NOTHING, usage: NO_USAGE };
     case "unanswered":
       return { basis: "baseline", amount: reserved, usage: NO_USAGE };
   }
+}
+
+/** Figures whose price is beyond what a call can cost are as good as none. */
+function chargeForAnswer(
+  usage: Usage | null,
+  reserved: Amount,
+  price: (usage: Usage) => Amount,
+): ModelCallCharge {
+  const amount = usage === null ? null : price(usage);
+  const isPossible = amount !== null && amount.microDollars <= MOST_OF_A_CALL;
+  return usage === null || !isPossible
+    ? { basis: "baseline", amount: reserved, usage: NO_USAGE }
+    : { basis: "provider", amount, usage };
 }

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ConfigurationError } from "../core/errors.ts";
-import { type Json, throughJson } from "../core/json.ts";
+import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, throughJson } from "../core/json.ts";
 import { textOf, toolCallsOf } from "../core/message.ts";
 import type { StoredResponse } from "../store/store.ts";
 import type { PreparedAgent } from "./agent.ts";
@@ -18,6 +18,11 @@ export async function answerOf({ agent }: PreparedAgent, response: StoredRespons
       output: null,
       problem: "Your answer is not valid JSON. Answer again with nothing but the JSON.",
     };
+  if (isDeeper(value, MAX_PAYLOAD_DEPTH))
+    return {
+      output: null,
+      problem: `Your answer is nested deeper than ${MAX_PAYLOAD_DEPTH} levels. Answer again with flatter JSON.`,
+    };
   const parsed = await agent.output.safeParseAsync(value);
   if (parsed.success) return { output: storable(agent.name, parsed.data), problem: null };
   return {
@@ -29,7 +34,7 @@ export async function answerOf({ agent }: PreparedAgent, response: StoredRespons
 /** What the schema made of the answer (its defaults, its transforms), as JSON: a date becomes a string. */
 function storable(agent: string, data: unknown): Json {
   try {
-    return throughJson(data);
+    return throughJson(data, MAX_PAYLOAD_DEPTH);
   } catch (error) {
     throw new ConfigurationError(
       `The output schema of agent ${agent} turns an answer into something that is not JSON (${String(error)}): change what it transforms to.`,

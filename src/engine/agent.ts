@@ -11,6 +11,7 @@ import { zodJsonSchema } from "../core/zod-json-schema.ts";
 import type { Slice } from "../session/slice.ts";
 import { SliceSet } from "../session/slice-set.ts";
 import { type AgentPrompt, agentPrompt, type Instructions } from "./agent-prompt.ts";
+import { hasTooDeepArguments, tooDeepArguments } from "./model-response.ts";
 import type { ModelPort, ModelSettings, ModelTool } from "./ports.ts";
 import { KEY_STAND_IN, type PreparedTool, prepareTool, withKey } from "./prepared-tool.ts";
 import { sessionTools } from "./session-tools.ts";
@@ -34,6 +35,8 @@ export type Agent<O = unknown> = {
   readonly settings: ModelSettings;
   /** How many turns it may take where its step does not say; null: as many as any. */
   readonly maxTurns: number | null;
+  /** Whether an answer that was cut off at `maxOutputTokens` may be its output. */
+  readonly acceptCutAnswers: boolean;
   /** Resolves when all of it is there: its output schema may be known only later. */
   readonly ready: () => Promise<void>;
 };
@@ -51,6 +54,8 @@ export type AgentDefinition<O> = {
   readonly settings?: Partial<ModelSettings>;
   /** How many turns it may take, unless its step says. */
   readonly maxTurns?: number;
+  /** Takes an answer that was cut off at `settings.maxOutputTokens` for an output. Unless it does, a shorter one is asked for. */
+  readonly acceptCutAnswers?: boolean;
   readonly ready?: () => Promise<void>;
 };
 
@@ -88,22 +93,23 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
     output: definition.output ?? null,
     settings,
     maxTurns: definition.maxTurns ?? null,
+    acceptCutAnswers: definition.acceptCutAnswers ?? false,
     ready: definition.ready ?? (() => Promise.resolve()),
   };
 }
 
 function sorted({ name: agent, tools: given = {} }: Pick<AgentDefinition<unknown>, "name" | "tools">) {
-  const tools: { [name: string]: Tool } = {};
-  const sources: { [name: string]: ToolSource } = {};
+  const tools = new Map<string, Tool>();
+  const sources = new Map<string, ToolSource>();
   for (const [name, tool] of Object.entries(given)) {
-    if (isToolSource(tool)) sources[name] = tool;
-    else if (isTool(tool)) tools[name] = tool;
+    if (isToolSource(tool)) sources.set(name, tool);
+    else if (isTool(tool)) tools.set(name, tool);
     else
       throw new ConfigurationError(
         `Tool ${name} of agent ${agent} is not a tool: make it with tool({ … }) or mcpTools({ … }).`,
       );
   }
-  return { tools, sources };
+  return { tools: Object.fromEntries(tools), sources: Object.fromEntries(sources) };
 }
 
 export function isAgent(value: unknown): value is Agent {
@@ -161,6 +167,7 @@ function modelTool(tool: PreparedTool): ModelTool {
     inputSchema: tool.modelSchema,
     // What is stored and sent back is what the model wrote; the parsed form is made again when the tool runs.
     validate: async (input) => {
+      if (hasTooDeepArguments(input)) return { ok: false, error: tooDeepArguments(tool.name) };
       const parsed = await tool.input.parse(withKey(tool, input, KEY_STAND_IN));
       return parsed.ok ? { ok: true, value: input as Json } : parsed;
     },
@@ -189,6 +196,8 @@ export function fingerprintDocument(
       ...switches,
       completion: typeof completion.completion === "function" ? "predicate" : completion.completion,
       outputSchema,
+      // Only where it is set: a run that began without it keeps its fingerprint.
+      ...(agent.acceptCutAnswers ? { acceptCutAnswers: true } : {}),
     },
   };
 }

@@ -10,6 +10,7 @@ import type {
 } from "../core/blueprint.ts";
 import { asText } from "../core/blueprint-template.ts";
 import type { Json } from "../core/json.ts";
+import { ownProperty } from "../core/own-property.ts";
 import { type Agent, defineAgent } from "./agent.ts";
 import { askAt } from "./ask-human.ts";
 import { someToolsOf } from "./blueprint-tools.ts";
@@ -116,14 +117,15 @@ class PipelineBuilder {
   #agent(name: string): Agent {
     const known = this.#agents.get(name);
     if (known !== undefined) return known;
-    const definition = this.#blueprint.agents[name];
+    const definition = ownProperty(this.#blueprint.agents, name);
     if (definition === undefined) throw new Error(`There is no agent ${name}.`);
     const made = this.#defined(name, definition);
     this.#agents.set(name, made);
     return made;
   }
 
-  #defined(name: string, { model, instructions, tools, output, settings }: BlueprintAgent): Agent {
+  #defined(name: string, definition: BlueprintAgent): Agent {
+    const { model, instructions, tools, output, settings, acceptCutAnswers = false } = definition;
     return defineAgent<unknown>({
       name,
       model: this.#parts.model(model),
@@ -131,6 +133,7 @@ class PipelineBuilder {
       tools: this.#toolsOf(tools),
       ...(output === null ? {} : { output: z.fromJSONSchema(output) }),
       settings: settingsOf(settings),
+      acceptCutAnswers,
     });
   }
 

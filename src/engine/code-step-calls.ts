@@ -1,4 +1,4 @@
-import { assertJson } from "../core/canonical-json.ts";
+import { assertPayload } from "../core/canonical-json.ts";
 import {
   ConfigurationError,
   NotJsonError,
@@ -150,8 +150,8 @@ export class CodeStepCalls {
       );
     const { redacted, revealed, texts } = extractSecrets(input);
     this.#run.secrets.learn(texts);
-    assertJson(redacted, `The input of ${tool.name}`);
-    assertJson(revealed, `The input of ${tool.name}`);
+    assertPayload(redacted, `The input of ${tool.name}`);
+    assertPayload(revealed, `The input of ${tool.name}`);
     return {
       stepPath: this.#step.path,
       name: tool.name,

@@ -1,4 +1,4 @@
-import { assertJson, canonicalJson } from "../core/canonical-json.ts";
+import { assertJson, assertPayload, canonicalJson } from "../core/canonical-json.ts";
 import { PawlError, StepFailedError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { childPath, type StepPath } from "../core/step-path.ts";
@@ -39,7 +39,7 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
   const frame = { run, path, phase, input: instance.input, context: isolated, instance, session, enter };
   const output = await attempt(run, path, async () => {
     const value: unknown = (await executor.execute(step, frame)) ?? null;
-    assertJson(value, `The output of step ${path}`);
+    assertPayload(value, `The output of step ${path}`);
     // What is secret is not stored, and the next step is given what whoever resumes would give it.
     isolated.value = run.secrets.hide(isolated.value);
     return run.secrets.hide(value);

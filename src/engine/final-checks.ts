@@ -1,6 +1,7 @@
 import { checkCitations } from "../core/citations.ts";
 import { UnmetConditionsError } from "../core/errors.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
+import { ownProperty } from "../core/own-property.ts";
 import { toolCallKey } from "../core/tool-call-key.ts";
 import type { NewStep, ToolCallRecord } from "../store/store.ts";
 import { readBlobValue } from "./hydrator.ts";
@@ -139,7 +140,7 @@ async function sourcesOf(
 function partsOf(value: Json, url: string): readonly Json[] {
   if (Array.isArray(value)) return value.flatMap((each: Json) => partsOf(each, url));
   if (!isJsonObject(value)) return [];
-  const own = value[url];
+  const own = ownProperty(value, url);
   if (own !== undefined) return [own];
   const members = Object.values(value);
   if (members.includes(url)) return [value];

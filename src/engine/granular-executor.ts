@@ -1,8 +1,9 @@
-import { assertJson } from "../core/canonical-json.ts";
+import { assertPayload } from "../core/canonical-json.ts";
 import { ConfigurationError, MaxTurnsExceededError, ResumeError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import { stepId } from "../core/step-path.ts";
 import { fingerprintOf } from "../core/turn-fingerprint.ts";
+import { priceOfModel } from "../core/usage.ts";
 import { fingerprintDocument, prepareAgent } from "./agent.ts";
 import { answerOf } from "./agent-output.ts";
 import { Conversation } from "./conversation.ts";
@@ -125,7 +126,7 @@ export async function openScope(
   if (instance === null) throw new Error("The turns of an agent need their stored instance.");
   const { options, agent, name } = step;
   const input = await inputOf(step, frame);
-  if (run.limit.microDollars !== null && run.pricing.models[agent.model.modelId] === undefined)
+  if (run.limit.microDollars !== null && priceOfModel(run.pricing, agent.model.modelId) === undefined)
     throw new ConfigurationError(
       `Run ${run.runId} has a budget in micro-dollars, and model ${agent.model.modelId} has no price: give the runner a \`pricing\` that knows it, or a budget in tokens.`,
     );
@@ -149,7 +150,7 @@ async function inputOf(
 ): Promise<Json> {
   if (typeof input !== "function") return input ?? given;
   const made: unknown = await input(given, earlierSteps(run, path));
-  assertJson(made, `The input of step ${name}`);
+  assertPayload(made, `The input of step ${name}`);
   return made;
 }
 

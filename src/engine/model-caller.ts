@@ -7,11 +7,12 @@ import {
   QuotaExceededError,
 } from "../core/errors.ts";
 import { stepId } from "../core/step-path.ts";
-import { type Amount, amountOf, chargeFor, type ModelCallEnd, NO_USAGE, type Usage } from "../core/usage.ts";
+import { type Amount, amountOf, chargeFor, type ModelCallEnd, usageOf } from "../core/usage.ts";
 import type { Charge, EffectUnderWay, ModelCallSettlement } from "../store/store.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { assertMayBegin } from "./deadline.ts";
 import { assertMayLeave, reachNoted } from "./effect-departure.ts";
+import { readResponse } from "./model-response.ts";
 import type { ModelCallPlace } from "./outside.ts";
 import type { ModelRequest, ModelResponse } from "./ports.ts";
 import { ABORT_GRACE_MS, type RunHandle, reach } from "./run-handle.ts";
@@ -45,7 +46,7 @@ export async function askModel(
     assertMayLeave(run, effect);
     const outcome = await traced(scope, call, request, effect);
     if (outcome.kind === "answered") {
-      const charge = chargeOf(scope, call, { kind: "answered", usage: figures(outcome.response.usage) });
+      const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });
       tellCharge(scope, call, charge);
       return { response: outcome.response, call, charge };
     }
@@ -126,8 +127,9 @@ function traced(
 }
 
 /** One that failed after it had answered is paid for. */
-function toldOfFailure({ message, details: { usage } }: ModelCallError): SpanFacts {
-  return { problem: message, ...(usage === undefined ? {} : { usage }) };
+function toldOfFailure({ message, details }: ModelCallError): SpanFacts {
+  const usage = usageOf(details.usage ?? null, false);
+  return { problem: message, ...(usage === null ? {} : { usage }) };
 }
 
 function toldOf({ usage, finishReason, responseId, content }: ModelResponse): SpanFacts {
@@ -157,10 +159,12 @@ async function attempt(
     abort(new DOMException(`It took longer than ${run.modelTimeoutMs} ms.`, "TimeoutError"));
   timers.push(run.clock.after(run.modelTimeoutMs, timeout), run.onAbort(abort));
   try {
-    const response = run.outside.ask(prepared.agent.model, { ...request, signal: stop.signal }, place);
-    // One that does not listen is under way until it ends, whoever waits for it.
-    void response.finally(() => effect.end()).catch(() => undefined);
-    return { kind: "answered", response: await Promise.race([response, deaf.promise]) };
+    // In a function of its own, so that a port that throws at once is a rejection like any other.
+    const asked = (async () =>
+      run.outside.ask(prepared.agent.model, { ...request, signal: stop.signal }, place))();
+    // One that does not listen is under way until it ends, whether or not somebody waits for it.
+    void asked.finally(() => effect.end()).catch(() => undefined);
+    return { kind: "answered", response: readResponse(await Promise.race([asked, deaf.promise])) };
   } catch (error) {
     return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };
   } finally {
@@ -191,8 +195,8 @@ function asModelCallError(
 }
 
 function endOf(error: ModelCallError): ModelCallEnd {
-  const { usage } = error.details;
-  if (usage !== undefined && figures(usage) !== null) return { kind: "answered", usage };
+  const usage = usageOf(error.details.usage ?? null, false);
+  if (usage !== null) return { kind: "answered", usage };
   switch (error.details.kind) {
     case "not_sent":
       return { kind: "not_sent" };
@@ -204,16 +208,6 @@ function endOf(error: ModelCallError): ModelCallEnd {
     case "timeout":
       return { kind: "unanswered" };
   }
-}
-
-/** Figures that are no whole numbers, or are not there, as a port of one's own may give them, are none. */
-function figures(usage: Usage | null): Usage | null {
-  if (usage === null) return null;
-  const whole = Object.keys(NO_USAGE).every((name) => {
-    const figure = usage[name as keyof Usage];
-    return Number.isSafeInteger(figure) && figure >= 0;
-  });
-  return whole ? usage : null;
 }
 
 function chargeOf(scope: TurnScope, call: OpenModelCall, end: ModelCallEnd): Charge {

@@ -2,7 +2,7 @@ import { canonicalJson } from "../core/canonical-json.ts";
 import { ConfigurationError, reviveError } from "../core/errors.ts";
 import { checkUrl } from "../core/network-policy.ts";
 import { describeSpecChanges, pipelineName, type RunSpec } from "../core/run-spec.ts";
-import type { Pricing } from "../core/usage.ts";
+import { type Pricing, priceOfModel } from "../core/usage.ts";
 import type { RunRecord } from "../store/store.ts";
 import type { Constraints } from "./run-rules.ts";
 import { modelsOf, type PipelineStep } from "./step.ts";
@@ -64,7 +64,7 @@ export function assertRunnable(
     );
   conditionsOf(spec, root, configured);
   if (spec.budgets.maxCostUsd === null) return;
-  const unpriced = modelsOf(root).find(({ modelId }) => pricing.models[modelId] === undefined);
+  const unpriced = modelsOf(root).find(({ modelId }) => priceOfModel(pricing, modelId) === undefined);
   if (unpriced !== undefined)
     throw new ConfigurationError(
       `The RunSpec has maxCostUsd, and model ${unpriced.modelId} has no price: give a \`pricing\` that knows it, or use maxTokens.`,

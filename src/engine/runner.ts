@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { withoutVariables } from "../core/blueprint-environment.ts";
-import { assertJson, canonicalHash } from "../core/canonical-json.ts";
+import { assertPayload, canonicalHash } from "../core/canonical-json.ts";
 import { reviveError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import { assertChosenRunId } from "../core/run-key.ts";
@@ -165,7 +165,7 @@ export class Runner<O = unknown> {
 
   #run(input: Json, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
     return withStore(this.#options.store, async (store) => {
-      assertJson(input, "The input of the run");
+      assertPayload(input, "The input of the run");
       assertNoSecrets(input, this.#rules);
       const runId = namedRun(options, this.#root.name, this.#options.identity);
       const spec = options.spec === undefined ? null : assertRunSpec(options.spec);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { throughJson } from "../core/json.ts";
+import { isStackOverflow, MAX_PAYLOAD_DEPTH, throughJson } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 import type { ReceiptStatus } from "../core/tool-call-decision.ts";
@@ -79,7 +79,7 @@ export function succeeded(
       unusable(
         tool,
         "invalid_output",
-        `cannot be checked (${secrets.hideText(errorText(error))})`,
+        `cannot be checked (${isStackOverflow(error) ? "it is nested too deep" : secrets.hideText(errorText(error))})`,
         correlationId,
       ),
   );
@@ -113,7 +113,7 @@ async function shown(
   result: unknown,
 ): Promise<ToolOutput> {
   const { type, value } = await present(result);
-  const json = secrets.hide(throughJson(value));
+  const json = secrets.hide(throughJson(value, MAX_PAYLOAD_DEPTH));
   if (type === "json" || type === "content") return { type, value: json };
   return { type, value: typeof json === "string" ? json : JSON.stringify(json) };
 }
@@ -135,7 +135,7 @@ function resultOf(
   try {
     if (typeof value === "string")
       return { ...done, output: { type: "text", value: secrets.hideText(value.toWellFormed()) } };
-    return { ...done, output: { type: "json", value: secrets.hide(throughJson(value)) } };
+    return { ...done, output: { type: "json", value: secrets.hide(throughJson(value, MAX_PAYLOAD_DEPTH)) } };
   } catch (error) {
     const why = `cannot be kept (${secrets.hideText(errorText(error))})`;
     return unusable(tool, "result_not_json", why, correlationId);

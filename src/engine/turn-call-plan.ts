@@ -1,4 +1,5 @@
 import { type ToolCallPart, toolCallsOf } from "../core/message.ts";
+import { ownProperty } from "../core/own-property.ts";
 import type { NewReceipt, NewToolCall, StoredResponse, ToolCallRecord } from "../store/store.ts";
 import type { CallItem } from "./call-item.ts";
 import { CallQueue } from "./call-queue.ts";
@@ -119,7 +120,7 @@ function requestOf(
     input: part.input,
     secretInput: asked.input,
     tool: prepared.tools.get(part.toolName) ?? null,
-    problem: stored.invalidCalls?.[part.toolCallId] ?? null,
+    problem: ownProperty(stored.invalidCalls ?? {}, part.toolCallId) ?? null,
     enforceKeys: options.enforceIdempotency,
   };
 }

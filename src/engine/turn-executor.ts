@@ -1,24 +1,16 @@
 import { isJson } from "../core/canonical-json.ts";
-import { isTurnComplete } from "../core/completion.ts";
 import { ResumeError } from "../core/errors.ts";
 import type { MessageGroup } from "../core/history-truncation.ts";
 import { throughJson } from "../core/json.ts";
-import {
-  type AssistantPart,
-  isToolCallPart,
-  type Message,
-  providerCallsOf,
-  textOf,
-  toolCallsOf,
-} from "../core/message.ts";
+import { type AssistantPart, isToolCallPart, type Message, textOf } from "../core/message.ts";
 import { estimateMessageTokens } from "../core/token-estimate.ts";
 import { decideTurn } from "../core/turn-decision.ts";
 import { type Amount, amountOf } from "../core/usage.ts";
 import type { ModelCallSettlement, StoredResponse, TurnJournal, TurnOpening } from "../store/store.ts";
-import { answerOf } from "./agent-output.ts";
 import { beforeSideEffect } from "./checkpoint-cursor.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { diverged } from "./divergence.ts";
+import { judgeAnswer } from "./final-answer.ts";
 import { askModel, quotaExceeded, settle } from "./model-caller.ts";
 import type { ModelResponse } from "./ports.ts";
 import { effectsOf } from "./provider-calls.ts";
@@ -229,23 +221,12 @@ async function judge(
   { turnIndex, response, calls, journal }: AnsweredTurn,
   unstored: readonly PendingReceipt[],
 ): Promise<Verdict> {
-  const { run, prepared } = scope;
+  const { run } = scope;
   try {
-    const answer = await answerOf(prepared, response);
-    const isComplete = isTurnComplete(prepared.completion, {
-      turnIndex,
-      text: textOf(response.content),
-      output: answer.output,
-      toolCalls: toolCallsOf(response.content).map(({ toolName, input }) => ({ name: toolName, input })),
-    });
-    // The provider is still at it: it wants the conversation back as it is, and no word from anybody.
-    const isPaused = providerCallsOf(response.content).some(({ output }) => output === null);
-    const unfinished = isPaused || !isComplete || answer.problem !== null;
-    const isAsked = isPaused || calls.items.some(({ part }) => isToolCallPart(part));
-    const followUp = !isAsked && unfinished ? (answer.problem ?? "Continue.") : null;
+    const { isComplete, followUp } = await judgeAnswer(scope, turnIndex, response);
     const planned = calls.told.plan();
-    const nextPrompt = unfinished && turnIndex < scope.lastTurn ? renderPrompt(scope, planned.state) : null;
-    return { isComplete: !unfinished, followUp, planned, nextPrompt };
+    const nextPrompt = !isComplete && turnIndex < scope.lastTurn ? renderPrompt(scope, planned.state) : null;
+    return { isComplete, followUp, planned, nextPrompt };
   } catch (error) {
     for (const pending of unstored) await storeReceipt(run, pending);
     if (journal !== null) await run.store.journalResponse(run.fence, journal);

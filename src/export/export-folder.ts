@@ -2,6 +2,7 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { artifactNameProblem } from "../core/artifact-name.ts";
 import { PawlError } from "../core/errors.ts";
+import { ownProperty } from "../core/own-property.ts";
 import { codeOf, pathInside, replaceFile } from "../store/guarded-folder.ts";
 
 /** A file of an export cannot be written; what was there before still is. */
@@ -60,7 +61,7 @@ async function inSentence<T>(path: string, work: () => Promise<T>): Promise<T> {
     const code = codeOf(error);
     if (code === null || PawlError.isInstance(error)) throw error;
     throw new ExportError(
-      `${path} could not be written (${code}): ${ADVICE[code] ?? "check the path and the disk"}, or export to another folder.`,
+      `${path} could not be written (${code}): ${ownProperty(ADVICE, code) ?? "check the path and the disk"}, or export to another folder.`,
       { path },
       { cause: error },
     );

@@ -1,4 +1,5 @@
 import { isJsonObject } from "../core/json.ts";
+import { ownProperty } from "../core/own-property.ts";
 import type { RunRecord } from "../store/store.ts";
 import { listIn, numberIn, textIn } from "./event-facts.ts";
 import { amountText, counted, isoTime, timeOfDay, wholeNumber } from "./figures.ts";
@@ -92,7 +93,7 @@ export function endedRun(incident: Incident, run: RunRecord, isLast: boolean): r
   const said = isLast && run.error !== null ? [fence(run.error.message)] : [];
   return [
     ...lostCalls(incident),
-    `**${ENDS[event.type] ?? event.type}**${who} at ${isoTime(event.at)}${why}.`,
+    `**${ownProperty(ENDS, event.type) ?? event.type}**${who} at ${isoTime(event.at)}${why}.`,
     ...said,
   ];
 }

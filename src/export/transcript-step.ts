@@ -1,3 +1,4 @@
+import { ownProperty } from "../core/own-property.ts";
 import type { StepRecord } from "../store/store.ts";
 import { numberIn, textIn } from "./event-facts.ts";
 import { timeOfDay } from "./figures.ts";
@@ -22,9 +23,10 @@ export function begunStep(
   ground: StepGround | null,
 ): readonly string[] {
   const part = phase === "" ? "" : `, phase ${code(phase)}`;
+  const known = ownProperty(KINDS, kind);
   return [
     `### Step ${code(path)}`,
-    `${KINDS[kind] === undefined ? `A step of kind ${code(kind)}` : `This is ${KINDS[kind]}`}${part}. Its input:`,
+    `${known === undefined ? `A step of kind ${code(kind)}` : `This is ${known}`}${part}. Its input:`,
     jsonFence(input, WHOLE),
     ...(ground === null ? [] : ground.lineage === 0 ? groundText(ground) : [CHANGED_GROUND]),
   ];

@@ -1,8 +1,8 @@
 import { assertJson } from "../core/canonical-json.ts";
-import type { Json } from "../core/json.ts";
+import { type Json, MAX_DEPTH } from "../core/json.ts";
 
 /** One more than `assertJson` lets through: what lies deeper is not copied, a cycle neither, and then refused by it. */
-const COPIED_DEPTH = 501;
+const COPIED_DEPTH = MAX_DEPTH + 1;
 
 /**
  * A copy of a JSON value that nobody can change. Properties that are `undefined` are left out, as JSON leaves them out;

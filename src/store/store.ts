@@ -221,7 +221,10 @@ export interface Store extends StoreReader {
   /** Answers a tool's question: the answer becomes the result of its call. */
   answer(waitId: string, value: Json, person?: Person): Promise<void>;
 
-  /** Says what became of a call in doubt, for good; with `retry`, lets it run again. Who and when are kept. */
+  /**
+   * Says what became of a call in doubt, for good; with `retry`, lets it run again. Who and when are kept. There is one
+   * answer to one doubt: `AlreadySettledError` until the call that may run again has been started and is in doubt again.
+   */
   settle(toolCallId: string, settlement: Settlement, person?: Person): Promise<void>;
 
   /** Keeps something that the run has made, under its name: the bytes, their hash, and the step. Another of the same name is replaced. */

@@ -12,7 +12,11 @@ export type ScriptedResponse = {
   readonly toolCalls?: readonly { readonly name: string; readonly input: unknown; readonly id?: string }[];
   /** 10 in and 5 out unless said otherwise; null for a provider that gives no figures. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number } | null;
+  /** Why it ended there: "tool-calls" or "stop" unless said; "length" is an answer that was cut off. */
+  readonly finishReason?: FinishReason;
 };
+
+type FinishReason = LanguageModelV4GenerateResult["finishReason"]["unified"];
 
 export type ScriptedTurn = {
   /** Counted from 1: how many answers of the model the conversation holds, and one. */
@@ -59,14 +63,14 @@ export function scriptedModel(
 
 function resultOf(
   turn: number,
-  { text, toolCalls = [], usage }: ScriptedResponse,
+  { text, toolCalls = [], usage, finishReason: given }: ScriptedResponse,
 ): LanguageModelV4GenerateResult {
   const content: LanguageModelV4Content[] = text === undefined ? [] : [{ type: "text", text }];
   toolCalls.forEach(({ name, input, id }, i) => {
     const toolCallId = id ?? `call-${turn}-${i + 1}`;
     content.push({ type: "tool-call", toolCallId, toolName: name, input: JSON.stringify(input) });
   });
-  const finishReason = toolCalls.length > 0 ? "tool-calls" : "stop";
+  const finishReason = given ?? (toolCalls.length > 0 ? "tool-calls" : "stop");
   const figures = usage === undefined ? { inputTokens: 10, outputTokens: 5 } : usage;
   return {
     content,

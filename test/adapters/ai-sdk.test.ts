@@ -57,11 +57,11 @@ describe("a response", () => {
     expect((await model().respond(requestOf())).usage).toBeNull();
   });
 
-  it("has zeros for the figures that the provider left out beside others", async () => {
-    server.next(answer({ text: "Hello", usage: { prompt_tokens: 3 } }));
+  it("has zeros for the parts that the provider does not tell apart", async () => {
+    server.next(answer({ text: "Hello", usage: { prompt_tokens: 3, completion_tokens: 2 } }));
     expect((await model().respond(requestOf())).usage).toEqual({
       inputTokens: 3,
-      outputTokens: 0,
+      outputTokens: 2,
       cachedInputTokens: 0,
       reasoningTokens: 0,
     });

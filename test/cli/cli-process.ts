@@ -65,6 +65,10 @@ export class CliProcess {
   }
 }
 
+export function startPawl(cwd: string, ...args: readonly string[]): CliProcess {
+  return new CliProcess(cwd, process.execPath, [main, ...args], environment);
+}
+
 /** A folder with a configuration, a log that its tools write, and files that hold them back. */
 export class CliFolder {
   readonly path: string;
@@ -78,7 +82,7 @@ export class CliFolder {
   }
 
   start(...args: readonly string[]): CliProcess {
-    return new CliProcess(this.path, process.execPath, [main, ...args], environment);
+    return startPawl(this.path, ...args);
   }
 
   async pawl(...args: readonly string[]): Promise<Ended> {

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Pipeline, Runner, Step, tool } from "../../src/index.ts";
 import { temporaryFolder } from "../engine/job-fixture.ts";
+import { startPawl } from "./cli-process.ts";
 import { pawl, pawlJson } from "./recording-context.ts";
 import {
   type CliFolder,
@@ -234,6 +235,37 @@ describe("settle", () => {
     expect(stdout).toContain("  pawl resume t-1\n");
     expect(await storedCall(folder, "t-1/research#1.1")).toMatchObject(stored);
     expect(await storedWait(folder, "t-1")).toMatchObject({ status: "answered", answeredBy: "tester" });
+  });
+
+  it.each([["--succeeded", "7"], ["--failed", "The bank says no."], ["--retry"]])(
+    "does not take %s from a second person after the first has let the call run again",
+    async (...argv) => {
+      const folder = cliFolder();
+      await runSamples(folder, { "t-1": [TRANSFERRING] });
+      await pawl(["settle", "t-1/research#1.1", "--retry", "--by", "ann"], folder);
+      const { exitCode, stderr } = await pawl(["settle", "t-1/research#1.1", ...argv], folder);
+      expect([exitCode, stderr]).toEqual([
+        1,
+        "error: Call t-1/research#1.1 was settled by ann, who let it run again: that stays as it is; resume run t-1, or cancel it.\n",
+      ]);
+      expect(await storedWait(folder, "t-1")).toMatchObject({ answeredBy: "ann", answer: { as: "retry" } });
+    },
+  );
+
+  it("takes one answer of several people in processes of their own", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "t-1": [TRANSFERRING] });
+    const settle = (...args: string[]) =>
+      startPawl(folder.cwd, "settle", "t-1/research#1.1", ...args).ended();
+    const said = await Promise.all([
+      settle("--retry", "--by", "ann"),
+      settle("--succeeded", "7", "--by", "bob"),
+      settle("--failed", "No.", "--by", "cleo"),
+    ]);
+    const winners = ["ann", "bob", "cleo"].filter((_, i) => said[i]?.exitCode === 0);
+    const waits = await folder.withStore((store) => store.listWaits("t-1"));
+    expect(winners).toEqual(waits.map(({ answeredBy }) => answeredBy));
+    expect(winners).toHaveLength(1);
   });
 
   it("takes the wait about the call for the call", async () => {

@@ -161,4 +161,32 @@ describe("two blueprints", () => {
     const named = specOf("p");
     expect(describeSpecChanges(named, was)).toEqual([{ path: "pipeline", was: "p", is: was.pipeline }]);
   });
+
+  it("are equal to those of runs that began before a field was there", () => {
+    const of = (more: JsonObject) =>
+      specOf({ name: "p", agents: { w: { model: "m", ...more } }, steps: [{ name: "a", agent: "w" }] });
+    expect(JSON.stringify(of({}))).not.toContain("acceptCutAnswers");
+    expect(describeSpecChanges(of({}), of({ accept_cut_answers: true }))).toEqual([
+      { path: "pipeline.agents.w.acceptCutAnswers", was: null, is: true },
+    ]);
+    expect(
+      parseRunSpec({
+        objective: "x",
+        pipeline: { name: "p", agents: { w: { model: "m", acceptCutAnswers: 1 } } },
+      }),
+    ).toMatchObject({
+      ok: false,
+    });
+  });
+
+  it("differ by an agent that has the name of what every object has", () => {
+    const of = (name: string) =>
+      specOf({ name: "p", agents: { [name]: { model: "m" } }, steps: [{ name: "a", agent: name }] });
+    const [was, is] = [of("writer"), of("constructor")];
+    expect(describeSpecChanges(was, is).map(({ path, was: before }) => [path, before])).toEqual([
+      ["pipeline.agents.writer", expect.objectContaining({ model: "m" })],
+      ["pipeline.agents.constructor", null],
+      ["pipeline.steps[0].agent", "writer"],
+    ]);
+  });
 });

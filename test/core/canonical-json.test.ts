@@ -2,7 +2,13 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { assertJson, canonicalHash, canonicalJson, sha256Hex } from "../../src/core/canonical-json.ts";
+import {
+  assertJson,
+  assertPayload,
+  canonicalHash,
+  canonicalJson,
+  sha256Hex,
+} from "../../src/core/canonical-json.ts";
 import { NotJsonError } from "../../src/core/errors.ts";
 
 const jsonValue = fc.jsonValue({ stringUnit: "binary", maxDepth: 5 });
@@ -179,6 +185,24 @@ describe("canonicalJson accepts", () => {
       path: `$${"[0]".repeat(500)}`,
       message: `The value is not JSON: $${"[0]".repeat(500)} is nested deeper than 500 levels.`,
     });
+  });
+});
+
+describe("what is handed over", () => {
+  it("may be 400 levels deep, and is refused beyond that with its path", () => {
+    expect(() => assertPayload(nested(400), "It")).not.toThrow();
+    for (const levels of [401, 501, 100_000])
+      expect(() => assertPayload({ a: nested(levels) }, "The input")).toThrow(
+        expect.objectContaining({
+          code: "configuration",
+          message: expect.stringMatching(/^The input is nested deeper than 400 levels, at \$\.a\[0\]/),
+          details: { path: `$.a${"[0]".repeat(399)}` },
+        }),
+      );
+  });
+
+  it("is refused as no JSON where it is none, however deep", () => {
+    expect(() => assertPayload([undefined, nested(401)], "It")).toThrow("It is not JSON: $[0] is undefined.");
   });
 });
 

@@ -3,6 +3,7 @@ import {
   type CompletedTurn,
   type Completion,
   completionRule,
+  decideAnswer,
   isTurnComplete,
   saysDone,
 } from "../../src/core/completion.ts";
@@ -309,5 +310,42 @@ describe("a predicate", () => {
       throw new RangeError("no such turn");
     };
     expect(() => completes({ completion }, {})).toThrow(RangeError);
+  });
+});
+
+describe("an answer", () => {
+  const whole = { isComplete: true, problem: null, isCut: false };
+  const cut = { ...whole, isCut: true };
+
+  it("is the last where the agent is done and nothing is wrong", () => {
+    expect(decideAnswer(whole, null, 300)).toEqual({ kind: "final" });
+    expect(decideAnswer(whole, cut, 300)).toEqual({ kind: "final" });
+  });
+
+  it("is followed by what is wrong, or by a word to continue", () => {
+    expect(decideAnswer({ ...whole, problem: "No JSON." }, null, 300)).toEqual({
+      kind: "ask",
+      followUp: "No JSON.",
+    });
+    for (const isCut of [false, true])
+      expect(decideAnswer({ isComplete: false, problem: null, isCut }, cut, 300)).toEqual({
+        kind: "ask",
+        followUp: "Continue.",
+      });
+  });
+
+  it("that was cut off is asked for again once in a row", () => {
+    for (const answer of [
+      cut,
+      { ...cut, problem: "No JSON." },
+      { isComplete: false, problem: "x", isCut: true },
+    ]) {
+      for (const before of [null, whole, { ...cut, isComplete: false }])
+        expect(decideAnswer(answer, before, 300)).toMatchObject({
+          kind: "ask",
+          followUp: expect.stringContaining("the limit of 300 output tokens"),
+        });
+      expect(decideAnswer(answer, cut, 300)).toEqual({ kind: "cut_again" });
+    }
   });
 });

@@ -13,6 +13,7 @@ import {
   type Pricing,
   UNPRICED,
   type Usage,
+  usageOf,
 } from "../../src/core/usage.ts";
 
 const usage = (figures: Partial<Usage>): Usage => ({ ...NO_USAGE, ...figures });
@@ -143,6 +144,39 @@ describe("assertPricing", () => {
   });
 });
 
+describe("usageOf", () => {
+  const whole = usage({ inputTokens: 20, outputTokens: 9, cachedInputTokens: 8, reasoningTokens: 4 });
+
+  it("takes whole figures as they are, and those of the parts as 0 where there are none", () => {
+    expect(usageOf(whole, true)).toEqual(whole);
+    const { inputTokens, outputTokens } = whole;
+    expect(usageOf({ inputTokens, outputTokens }, true)).toEqual(usage({ inputTokens, outputTokens }));
+  });
+
+  it.each(["inputTokens", "outputTokens", "cachedInputTokens", "reasoningTokens"] as const)(
+    "is none where %s cannot be true",
+    (figure) => {
+      for (const wrong of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "20", 20n, {}])
+        expect(usageOf({ ...whole, [figure]: wrong }, true)).toBeNull();
+    },
+  );
+
+  it.each(["inputTokens", "outputTokens"] as const)("is none without %s, or where that is 0", (figure) => {
+    for (const missing of [undefined, null, 0])
+      expect(usageOf({ ...whole, [figure]: missing }, true)).toBeNull();
+  });
+
+  it("may have no output where the answer is empty", () => {
+    expect(usageOf({ ...whole, outputTokens: 0 }, false)).toEqual({ ...whole, outputTokens: 0 });
+    expect(usageOf({ inputTokens: 20 }, false)).toBeNull();
+  });
+
+  it("is none where nothing was reported", () => {
+    expect(usageOf(null, true)).toBeNull();
+    expect(usageOf({}, false)).toBeNull();
+  });
+});
+
 describe("chargeFor", () => {
   const reserved = { tokens: 1000, microDollars: 5000 };
   const used = usage({ inputTokens: 10, outputTokens: 20 });
@@ -166,6 +200,15 @@ describe("chargeFor", () => {
 
   it("charges the whole reservation where the provider answered without figures", () => {
     expect(chargeFor({ kind: "answered", usage: null }, reserved, price)).toEqual({
+      basis: "baseline",
+      amount: reserved,
+      usage: NO_USAGE,
+    });
+  });
+
+  it("charges the whole reservation where no call can cost what the figures come to", () => {
+    const dear = () => ({ tokens: 30, microDollars: 2 ** 53 });
+    expect(chargeFor({ kind: "answered", usage: used }, reserved, dear)).toEqual({
       basis: "baseline",
       amount: reserved,
       usage: NO_USAGE,

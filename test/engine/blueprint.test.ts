@@ -39,7 +39,8 @@ function build(blueprint: JsonObject, answer: (asked: string) => string = (asked
             const last = options.prompt.findLast(({ role }) => role === "user");
             const asked = JSON.stringify(last?.content).replace(/^.*"text":"(.*?)".*$/, "$1");
             log.push(`${modelId} ${asked} [${(options.tools ?? []).map(({ name }) => name).join(" ")}]`);
-            return { text: answer(asked) };
+            const text = answer(asked);
+            return text.endsWith("…") ? { text, finishReason: "length" } : { text };
           },
           { modelId },
         ),
@@ -74,6 +75,14 @@ async function outputOf(blueprint: JsonObject, input: Json, answer?: (asked: str
 }
 
 describe("the pipeline of a blueprint", () => {
+  it("takes an answer that was cut off from an agent that accepts it, and from no other", async () => {
+    const answer = (asked: string) => (asked.startsWith("Your answer was cut off") ? "short" : "long…");
+    const of = (w: JsonObject) => ({ name: "p", agents: { w }, steps: [{ name: "one", agent: "w" }] });
+    expect((await outputOf(of({ model: "m" }), "Go", answer)).output).toBe("short");
+    const accepting = of({ model: "m", accept_cut_answers: true });
+    expect((await outputOf(accepting, "Go", answer)).output).toBe("long…");
+  });
+
   it("gives each step what the one before came to, or what its template makes of what was before", async () => {
     const steps = [
       { name: "one", agent: "w", prompt: "About {{ input.topic }}" },

@@ -144,6 +144,7 @@ it("test_granular_fingerprint_mismatch", async () => {
     ["tools.local:scribble", { tools: { note, scribble: renamed } }],
     ["settings.temperature", { settings: { temperature: 1 } }],
     ["switches.outputSchema", { output: z.object({ done: z.boolean() }) }],
+    ["switches.acceptCutAnswers", { acceptCutAnswers: true }],
     ["input.b", {}, { a: 1, b: 3 }],
   ] as const) {
     const changed = scriptedAgent(script, { ...original, ...change });
@@ -156,9 +157,10 @@ it("test_granular_fingerprint_mismatch", async () => {
   }
   expect(done).toEqual(["one"]);
   expect(await store.listEvents("r-1")).toEqual(events);
-  // The order of keys is no change.
-  const again = scriptedAgent(script, original);
+  // The order of keys is no change, and neither is a switch that is not set.
+  const again = scriptedAgent(script, { ...original, acceptCutAnswers: false });
   const scope = await openScope(Step.granular("work", again.agent), { b: 2, a: 1 });
+  expect(Object.keys(scope.document.switches)).not.toContain("acceptCutAnswers");
   expect(await executeTurn(scope, 2)).toEqual({ executed: true, isComplete: false });
 });
 

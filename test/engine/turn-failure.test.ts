@@ -328,7 +328,7 @@ describe("an answer that was paid for", () => {
     { ...FIGURES, inputTokens: Number.NaN },
     { ...FIGURES, outputTokens: 1.5 },
     { ...FIGURES, inputTokens: -1 },
-    { inputTokens: 1, outputTokens: 1 },
+    { inputTokens: 1 },
     {},
   ])("with figures such as %o is charged what was reserved", async (figures) => {
     const store = await memoryStore();

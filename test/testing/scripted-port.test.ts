@@ -71,7 +71,7 @@ describe("a scripted model that is asked without the AI SDK", () => {
   it.each<[string, Script, Partial<ModelRequest>]>([
     ["a text", [{ text: "Hello." }], {}],
     ["no instructions", [{ text: "Hello." }], { instructions: "" }],
-    ["figures of its own", [{ text: "Hello.", usage: { inputTokens: 7, outputTokens: 0 } }], {}],
+    ["figures of its own", [{ text: "Hello.", usage: { inputTokens: 7, outputTokens: 2 } }], {}],
     ["no figures", [{ text: "Hello.", usage: null }], {}],
     [
       "a text and calls, with ids of its own and without",

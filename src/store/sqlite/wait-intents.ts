@@ -1,4 +1,4 @@
-import { assertJson, canonicalJson } from "../../core/canonical-json.ts";
+import { assertPayload, canonicalJson } from "../../core/canonical-json.ts";
 import { AlreadySettledError, ConfigurationError } from "../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { ToolOutput } from "../../core/message.ts";
@@ -132,7 +132,7 @@ export function deny(database: Database, now: number, id: string, why: string, p
 
 export function answer(database: Database, now: number, id: string, value: Json, person: Person): void {
   const { run, wait } = openWait(database, id, "escalation", "question", "budget");
-  assertJson(value, "The answer");
+  assertPayload(value, "The answer");
   const answered = { as: "answered", value } as const;
   if (wait.kind === "budget") {
     raiseBudget(run, now, wait.subject.budget, numberOf(value));
@@ -202,11 +202,27 @@ export function settle(
       `Call ${id} is ${call.status} and not in doubt: there is nothing to settle, and it stays as it is.`,
       { id, status: call.status },
     );
+  assertUnanswered(database, run, call, id);
   const said = receiptOf(id, settlement);
   const asked = openWaitOf(database, run, call);
   const wait = asked ?? recordWait(database, run, now, call);
   closeWait(database, run, now, wait, settlement, person, () =>
     said === null ? {} : settleCall(database, run, now, call, said),
+  );
+}
+
+/** A call that is to run again stays in doubt until a worker starts it, and the question about that try has its answer. */
+function assertUnanswered(database: Database, run: RunRow, call: FoundCall, id: string): void {
+  const answered = database.get(
+    `SELECT answered_by FROM waits JOIN tool_calls USING (call_no, attempt)
+      WHERE waits.run_no = ? AND call_no = ? AND waits.status = 'answered' AND json_extract(answer, '$.as') = 'retry' LIMIT 1`,
+    run.runNo,
+    call.callNo,
+  );
+  if (answered === null) return;
+  throw new AlreadySettledError(
+    `Call ${id} was settled by ${answered.text("answered_by")}, who let it run again: that stays as it is; resume run ${run.runId}, or cancel it.`,
+    { id, status: "answered" },
   );
 }
 
@@ -219,7 +235,7 @@ function resultOf(value: Json): ToolOutput {
 function receiptOf(id: string, settlement: Settlement): SaidReceipt | null {
   switch (settlement.as) {
     case "succeeded":
-      assertJson(settlement.result, "The result");
+      assertPayload(settlement.result, "The result");
       return {
         status: "succeeded",
         output: resultOf(settlement.result),

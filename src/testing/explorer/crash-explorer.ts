@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ownProperty } from "../../core/own-property.ts";
 import { openStore } from "../../store/open-store.ts";
 import { CrashReport, type ReportCounts, type Violation } from "./crash-report.ts";
 import type { Evidence } from "./evidence.ts";
@@ -162,15 +163,22 @@ class Exploration {
         counts.points[name] = (counts.points[name] ?? 0) + 1;
       }
     } else counts.disturbances += 1;
-    for (const [name, times] of Object.entries(looked))
-      counts.looked[name] = (counts.looked[name] ?? 0) + times;
+    for (const [name, times] of Object.entries(looked)) counts.looked = added(counts.looked, name, times);
     for (const { waits, calls } of evidence.accounts)
       for (const { kind, toolCallId } of waits) {
         const tool = calls.find((call) => call.toolCallId === toolCallId)?.tool;
-        if (kind === "in_doubt" && tool !== undefined)
-          counts.askedAbout[tool] = (counts.askedAbout[tool] ?? 0) + 1;
+        if (kind === "in_doubt" && tool !== undefined) counts.askedAbout = added(counts.askedAbout, tool, 1);
       }
   }
+}
+
+/** Not assigned: tools and invariants have the names that users gave them, and nothing could be kept as "__proto__". */
+function added(
+  counts: { readonly [name: string]: number },
+  name: string,
+  times: number,
+): { [name: string]: number } {
+  return { ...counts, [name]: (ownProperty(counts, name) ?? 0) + times };
 }
 
 /** Whether a process never came to the point that something was to be done at. */

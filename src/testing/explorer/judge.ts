@@ -14,18 +14,18 @@ export async function judge(
   own: { readonly [name: string]: OwnInvariant } = {},
 ): Promise<Verdict> {
   const broken: { invariant: string; problems: readonly Problem[] }[] = [];
-  const looked: { [invariant: string]: number } = {};
+  const looked = new Map<string, number>();
   for (const { name, judge: look } of invariants) {
     const finding = look(evidence);
-    looked[name] = finding.looked;
+    looked.set(name, finding.looked);
     if (finding.problems.length > 0) broken.push({ invariant: name, problems: finding.problems });
   }
   for (const [name, check] of Object.entries(own)) {
     const what = await wordOf(name, check, evidence);
-    looked[name] = 1;
+    looked.set(name, 1);
     if (what !== null) broken.push({ invariant: name, problems: [{ what }] });
   }
-  return { broken, looked };
+  return { broken, looked: Object.fromEntries(looked) };
 }
 
 /** An assertion that fails says what is wrong as well as a sentence does. */

@@ -2,6 +2,8 @@ import { basename } from "node:path";
 import { isJson } from "../../core/canonical-json.ts";
 import { ModelCallError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
+import { ownProperty } from "../../core/own-property.ts";
+import { usageOf } from "../../core/usage.ts";
 import { DIRECT, type ModelCallPlace, type Outside } from "../../engine/outside.ts";
 import type { ModelPort, ModelRequest, ModelResponse } from "../../engine/ports.ts";
 import type { PreparedTool } from "../../engine/prepared-tool.ts";
@@ -53,7 +55,8 @@ export class SimulatedOutside implements Outside {
     if (fault !== null && fault !== "answer-lost") throw faultError(fault);
     const answer = modelStandIn(this.#world.scenario.model ?? model);
     const response = await answer(request, place, otherSide);
-    this.#world.witness.tell({ kind: "answered", life, ...place, usage: response.usage });
+    const usage = usageOf(response.usage, response.content.length > 0);
+    this.#world.witness.tell({ kind: "answered", life, ...place, usage });
     if (fault !== null) throw faultError(fault);
     return response;
   }
@@ -101,13 +104,13 @@ export class SimulatedOutside implements Outside {
   }
 
   #executor(tool: PreparedTool): ExecuteStandIn {
-    const standIn = this.#world.scenario.tools?.[tool.name];
+    const standIn = ownProperty(this.#world.scenario.tools ?? {}, tool.name);
     return (typeof standIn === "object" ? standIn.execute : standIn) ?? tool.execute;
   }
 
   /** Whoever stands in for what a tool does stands in for its look-up: nobody real knows of what happened here. */
   #lookUp(tool: PreparedTool): ExecuteStandIn {
-    const standIn = this.#world.scenario.tools?.[tool.name];
+    const standIn = ownProperty(this.#world.scenario.tools ?? {}, tool.name);
     const stoodIn = typeof standIn === "object" ? standIn.reconcile : undefined;
     if (stoodIn !== undefined) return stoodIn;
     const isStoodIn = typeof standIn === "function" || standIn?.execute !== undefined;

@@ -9,7 +9,7 @@ import {
 import type { Json } from "../../core/json.ts";
 import type { Settlement } from "../../core/wait.ts";
 import type { Store } from "../../store/store.ts";
-import { assertRefused, type Check, check } from "./check.ts";
+import { assertRefused, type Check, check, checkSeveral } from "./check.ts";
 import { FAILED, LEASE_MS, newReceipt, SampleRun } from "./sample-run.ts";
 
 const CALL = "run-1/draft#1.1";
@@ -196,17 +196,73 @@ export const settlementChecks: readonly Check[] = [
       await assertRefused(store, run.runId, () => store.settle(CALL, settlement), AlreadySettledError);
   }),
 
-  check("whoever said that it may run again can still say what it came to", async ({ store }) => {
-    const run = await inDoubt(store);
-    await store.settle(CALL, { as: "retry" });
-    await store.settle(CALL, { as: "succeeded", result: 1 });
-    assert.deepEqual(
-      (await run.waits()).map(({ answer }) => answer),
-      [{ as: "retry" }, { as: "succeeded", result: 1 }],
-    );
-    assert.equal((await run.callAt(1, 1)).receipt?.output.value, 1);
-    const later = await run.takenOver();
-    await assertRefused(store, run.runId, () => later.start(1, 1), ResumeError);
+  check("that a call is to run again is the answer, and no other is taken beside it", async ({ store }) => {
+    const asked = await inDoubt(store);
+    const unasked = await SampleRun.create(store, "run-2");
+    await unasked.journaled(1, ["running"]);
+    await store.releaseRun(unasked.fence, FAILED);
+    for (const run of [asked, unasked]) {
+      const id = `${run.runId}/draft#1.1`;
+      await store.settle(id, { as: "retry" }, ANN);
+      const refused = async () => {
+        for (const settlement of WAYS) {
+          const attempt = () => store.settle(id, settlement);
+          const error = await assertRefused(store, run.runId, attempt, AlreadySettledError);
+          assert.deepEqual(AlreadySettledError.isInstance(error) && error.details, {
+            id,
+            status: "answered",
+          });
+        }
+      };
+      await refused();
+      const later = await run.takenOver();
+      await refused();
+      await later.start(1, 1);
+    }
+  }),
+
+  check("a call that is in doubt again is another question, and has another answer", async ({ store }) => {
+    for (const [i, settlement] of WAYS.entries()) {
+      const id = `run-${i}/draft#1.1`;
+      const run = await inDoubt(store, `run-${i}`);
+      await store.settle(id, { as: "retry" });
+      const later = await run.takenOver();
+      await later.start(1, 1);
+      await later.waiting(later.wait(1, 1));
+      await store.settle(id, settlement);
+      await assertRefused(store, run.runId, () => store.settle(id, { as: "retry" }), AlreadySettledError);
+      assert.deepEqual(
+        (await run.waits()).map(({ attempt, answer }) => [attempt, answer]),
+        [
+          [1, { as: "retry" }],
+          [2, settlement],
+        ],
+      );
+    }
+  }),
+
+  checkSeveral("of several who settle at once in several processes one does", async (scene) => {
+    const people: readonly { readonly store: Store; readonly says: Settlement }[] = [
+      { store: scene.store, says: { as: "retry" } },
+      { store: await scene.openAnother(), says: { as: "succeeded", result: 1 } },
+      { store: await scene.openAnother(), says: { as: "failed", why: "It is gone." } },
+    ];
+    for (let i = 0; i < 6; i++) {
+      const run = await inDoubt(scene.store, `run-${i}`);
+      const first = i % people.length;
+      const inTurn = [...people.slice(first), ...people.slice(0, first)];
+      const outcomes = await Promise.allSettled(
+        inTurn.map(({ store, says }) => store.settle(`run-${i}/draft#1.1`, says)),
+      );
+      const taken = inTurn.filter((_, at) => outcomes[at]?.status === "fulfilled").map(({ says }) => says);
+      assert.equal(taken.length, 1);
+      assert.deepEqual(
+        (await run.waits()).map(({ answer }) => answer),
+        taken,
+      );
+      for (const outcome of outcomes)
+        if (outcome.status === "rejected") assert.ok(AlreadySettledError.isInstance(outcome.reason));
+    }
   }),
 
   check("what names no call settles none", async ({ store }) => {

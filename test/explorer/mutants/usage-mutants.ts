@@ -92,8 +92,8 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "core/usage.ts",
-        right: ': { basis: "provider", amount: price(end.usage), usage: end.usage };',
-        wrong: ': { basis: "provider", amount: reserved, usage: end.usage };',
+        right: ': { basis: "provider", amount, usage };',
+        wrong: ': { basis: "provider", amount: reserved, usage };',
       },
     ],
     breaks: "usage-exact",
