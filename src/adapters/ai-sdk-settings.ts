@@ -108,7 +108,14 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** With what only `agent` knows. */
-const TAKEN: ReadonlySet<string> = new Set([...USED, ...IGNORED, "name", "slices", "settings"]);
+const TAKEN: ReadonlySet<string> = new Set([
+  ...USED,
+  ...IGNORED,
+  "name",
+  "slices",
+  "settings",
+  "maxResultTokens",
+]);
 
 /** A setting that is neither used nor refused would be one that somebody relies on and nobody keeps. */
 export function assertTakenSettings(agent: string, given: object): void {
