@@ -49,7 +49,9 @@ const textOf = (message: Prompt[number] | undefined) =>
   message?.role === "user" && message.content[0]?.type === "text" ? message.content[0].text : null;
 
 const placeholderOf = (prompt: Prompt) =>
-  /^\.\.\. \[Context Truncated: (\d+) messages omitted\] \.\.\.$/.exec(textOf(prompt[2]) ?? "")?.[1];
+  prompt[2]?.role === "system"
+    ? /^\.\.\. \[Context Truncated: (\d+) messages omitted\] \.\.\.$/.exec(prompt[2].content)?.[1]
+    : undefined;
 
 /** How many messages of ours a prompt holds: the SDK puts all results of a turn into one. */
 const countMessages = (messages: Prompt) =>
