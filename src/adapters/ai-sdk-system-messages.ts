@@ -27,10 +27,12 @@ export function takesSystemMessages(model: ModelName, instructions: string): boo
  * templates that want the roles to alternate refuse.
  */
 export function withoutSystemMessages(messages: readonly Message[]): readonly Message[] {
-  return messages.reduce<readonly Message[]>((sent, message) => {
-    if (message.role !== "system") return [...sent, message];
+  const sent: Message[] = [];
+  for (const message of messages) {
     const before = sent.at(-1);
-    if (before?.role !== "user") return [...sent, { role: "user", content: message.content }];
-    return [...sent.slice(0, -1), { role: "user", content: `${before.content}\n\n${message.content}` }];
-  }, []);
+    if (message.role !== "system") sent.push(message);
+    else if (before?.role !== "user") sent.push({ role: "user", content: message.content });
+    else sent[sent.length - 1] = { role: "user", content: `${before.content}\n\n${message.content}` };
+  }
+  return sent;
 }

@@ -104,9 +104,7 @@ function textWithin(
     else tooMany = middle;
   }
   const excerpt = shortened(whole, most);
-  // A slice of a string keeps the whole of it in memory, and this one is kept as long as the conversation is.
-  const kept = Buffer.from(excerpt.kept, "utf16le").toString("utf16le");
-  return { text: textOf({ ...excerpt, kept }), excerpt: { ...excerpt, kept } };
+  return { text: textOf(excerpt), excerpt };
 }
 
 /** Two thirds from its beginning, and the rest from its end; no character is cut in half. */

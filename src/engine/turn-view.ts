@@ -8,11 +8,15 @@ import type { StoredResponse, TurnRecord } from "../store/store.ts";
 import type { PreparedAgent } from "./agent.ts";
 
 /** What a turn is made of, with the counts that were stored with its parts. */
-export type TurnContent = {
-  readonly response: StoredResponse;
-  readonly tokens: number;
+export type TurnContent = TurnFrame & {
   /** Of the calls that Pawl ran, in their order. */
   readonly results: readonly CountedResult[];
+};
+
+/** What is always shown of a turn. */
+type TurnFrame = {
+  readonly response: StoredResponse;
+  readonly tokens: number;
   readonly followUp: string | null;
 };
 
@@ -48,37 +52,38 @@ export class TurnView {
     return this.#fixedTokens(turn) + sumOf(turn.results.map(({ tokens }) => tokens));
   }
 
-  group(turn: TurnContent): MessageGroup {
-    const names = toolCallsOf(turn.response.content).map(({ toolName }) => toolName);
-    const whole = turn.results.map(({ output, tokens }, i) => ({
+  /** It outlives the turn, and must not hold on to its whole results: only to what is shown of them. */
+  group({ results, ...frame }: TurnContent): MessageGroup {
+    const names = toolCallsOf(frame.response.content).map(({ toolName }) => toolName);
+    const whole = results.map(({ output, tokens }, i) => ({
       shown: this.#whole(output, names[i] ?? ""),
       tokens,
     }));
-    return this.#group(turn, within(whole, this.#shares(turn)));
+    return this.#group(frame, within(whole, this.#shares({ results })));
   }
 
-  #group(turn: TurnContent, results: readonly SharedResult[]): MessageGroup {
-    const { response, followUp } = turn;
-    const fixed = this.#fixedTokens(turn);
+  #group(frame: TurnFrame, results: readonly SharedResult[]): MessageGroup {
+    const { response, followUp } = frame;
+    const fixed = this.#fixedTokens(frame);
     const counts = results.map(({ tokens }) => tokens);
     return {
       messages: turnMessages({ response, outputs: results.map(({ shown }) => shown.output), followUp }),
       tokens: fixed + sumOf(counts),
       within: (maxTokens) => {
         const room = maxTokens - fixed;
-        return this.#group(turn, within(results, shareOut(counts, { each: room, together: room })));
+        return this.#group(frame, within(results, shareOut(counts, { each: room, together: room })));
       },
     };
   }
 
-  #shares({ results }: TurnContent): readonly number[] {
+  #shares({ results }: Pick<TurnContent, "results">): readonly number[] {
     return shareOut(
       results.map(({ tokens }) => tokens),
       this.#limits,
     );
   }
 
-  #fixedTokens({ tokens, followUp }: TurnContent): number {
+  #fixedTokens({ tokens, followUp }: TurnFrame): number {
     if (followUp === null) return tokens;
     return tokens + estimateMessageTokens({ role: "user", content: followUp }, this.#agent.estimate);
   }

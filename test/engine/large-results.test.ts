@@ -1,5 +1,7 @@
 // What a model is shown of a result that is larger than its window, or than the view: never so much that it refuses.
 
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { agent, ModelCallError, Runner, Step, type Store } from "../../src/index.ts";
@@ -12,6 +14,7 @@ import {
   memoryStore,
   must,
   noteTool,
+  noting,
   type Prompt,
   scriptedAgent,
   toolResults,
@@ -192,6 +195,25 @@ describe("large results", () => {
       );
     },
   );
+
+  it("are not kept in memory beyond what is shown of them", async () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void;
+    const heap: number[] = [];
+    const { note } = noteTool((text) => (text === "1" ? page(24) : "small"));
+    const { agent: worker } = scriptedAgent(
+      ({ turn }) => {
+        collectGarbage();
+        heap.push(process.memoryUsage().heapUsed);
+        return turn === 4 ? { text: "End." } : noting(String(turn));
+      },
+      { tools: { note } },
+    );
+    await new Runner(worker, { store: await memoryStore() }).run("Go");
+    const [before = 0, , , after = 0] = heap;
+    expect(heap).toHaveLength(4);
+    expect(after - before).toBeLessThan(12_000_000);
+  });
 
   it("are no part of what a run must keep: another number is no other run", async () => {
     const { store } = await shown([["small"]], { maxResultTokens: 77 });
