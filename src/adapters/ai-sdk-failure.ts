@@ -175,7 +175,7 @@ function refused(answer: HttpAnswer): Failure {
 
 /** How providers say that a request is longer than the model's window; there is no code that they share. */
 const TOO_LONG =
-  /context.{0,12}(length|window|size|limit)|(prompt|input|request|messages?).{0,24}too (long|large)|too many (input )?tokens|exceeds?.{0,40}tokens?/i;
+  /context.{0,12}(length|window|size|limit)|(prompt|input|request|messages?).{0,24}too (long|large)|too many input tokens|input token count|maximum prompt length/i;
 
 function afterRejection({ status, text }: HttpAnswer): string {
   if (status === 401 || status === 403) return "Check the API key and what it is allowed to do";

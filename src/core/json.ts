@@ -15,6 +15,10 @@ export function throughJson(value: unknown): Json {
   return JSON.parse(wellFormed) as Json;
 }
 
+export function isJsonList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from "./json.ts";
+import { isJsonList, isJsonObject, type Json } from "./json.ts";
 import type { ToolOutput } from "./message.ts";
 import { shareOut } from "./result-share.ts";
 import { estimatePartTokens, type TextEstimator, TOKENS_AROUND_RESULT } from "./token-estimate.ts";
@@ -20,7 +20,7 @@ export type ShownOutput = {
 /** The whole of a result. Shorter, it is a text whatever it was: half of a JSON value is none. */
 export function shownOutput(output: ToolOutput, cutting: Cutting): ShownOutput {
   const { type, value } = output;
-  if (type === "content" && Array.isArray(value)) return shownParts(value, cutting);
+  if (type === "content" && isJsonList(value)) return shownParts(value, cutting);
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const kind = type === "error-text" ? type : "text";
   return {

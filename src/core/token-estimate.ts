@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from "./json.ts";
+import { isJsonList, isJsonObject, type Json } from "./json.ts";
 import type { Message, ToolOutput } from "./message.ts";
 import { type ModelName, TOKENS_PER_HUNDRED, tokenFamily } from "./token-family.ts";
 
@@ -140,17 +140,13 @@ export function estimateResultTokens(
   text: string,
   estimate: TextEstimator,
 ): number {
-  const parts = type === "content" && Array.isArray(value) ? value : null;
-  const tokens =
-    parts === null
-      ? estimate(text)
-      : parts.reduce((sum, part) => sum + estimatePartTokens(part, estimate), 0);
-  return TOKENS_AROUND_RESULT + tokens;
+  if (type !== "content" || !isJsonList(value)) return TOKENS_AROUND_RESULT + estimate(text);
+  return value.reduce<number>((sum, part) => sum + estimatePartTokens(part, estimate), TOKENS_AROUND_RESULT);
 }
 
 /** What large providers count for one picture at most, whatever its bytes; and for what is only an address. */
 const TOKENS_PER_PICTURE = 1_600;
-/** A larger one, in characters of base64, is refused by some providers, and counts as the text that it is. */
+/** A larger one, in characters of base64, is refused by some providers, and counts as any other file does. */
 const LARGEST_PICTURE = 5_000_000;
 /** Of other files, in characters of base64: a PDF of some 70,000 bytes a page is 3,000 tokens for each. */
 const CHARACTERS_PER_FILE_TOKEN = 32;
@@ -165,7 +161,8 @@ export function estimatePartTokens(part: Json, estimate: TextEstimator): number 
   if (typeof content.data !== "string")
     return type === "file" ? TOKENS_PER_PICTURE : estimate(JSON.stringify(part));
   const { length } = content.data;
-  const isPicture = `${mediaType ?? type}`.startsWith("image");
+  const kind = typeof mediaType === "string" ? mediaType : type;
+  const isPicture = typeof kind === "string" && kind.startsWith("image");
   if (isPicture && length <= LARGEST_PICTURE) return TOKENS_PER_PICTURE;
   return Math.max(TOKENS_PER_PICTURE, Math.ceil(length / CHARACTERS_PER_FILE_TOKEN));
 }

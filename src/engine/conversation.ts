@@ -17,7 +17,7 @@ import { CallOccurrences } from "./call-occurrences.ts";
 import { Hydrator } from "./hydrator.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { GranularOptions } from "./step.ts";
-import { contentOf, TurnView } from "./turn-view.ts";
+import { recordedContent, TurnView } from "./turn-view.ts";
 
 /** A model call that is reserved for in the store and not yet settled. */
 export type OpenModelCall = {
@@ -101,7 +101,7 @@ export class Conversation {
     const isLeft = text === null;
     const turns = new TurnView(agent, limits);
     const heads = new Heads(input, estimate, prompt.isFixed ? (text ?? "") : "");
-    const read = stored.tail.map((turn) => ({ turn, tokens: turns.tokens(contentOf(turn)) }));
+    const read = stored.tail.map((turn) => ({ turn, tokens: turns.tokens(recordedContent(turn)) }));
     const first = isLeft ? read.length : firstKept(heads.smallest, read, historyMaxTokens);
     const hydrator = new Hydrator(run, options.degradedReplay, (name) => {
       const recovery = tools.get(name)?.recovery;
@@ -109,7 +109,8 @@ export class Conversation {
     });
     const tail: MessageGroup[] = [];
     // One turn after the other: of its large results, only what is shown is kept.
-    for (const { turn } of read.slice(first)) tail.push(turns.group(contentOf(await hydrator.turn(turn))));
+    for (const { turn } of read.slice(first))
+      tail.push(turns.group(recordedContent(await hydrator.turn(turn))));
     const earlier = {
       messages: stored.messages - tail.reduce((sum, group) => sum + group.messages.length, 0),
       // What was not read needs no count: the store stops reading only where the limit is passed already.

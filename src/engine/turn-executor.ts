@@ -167,7 +167,7 @@ async function commitTurn(
   const { run, conversation, path, stepKey } = scope;
   const { turnIndex, response } = turn;
   const verdict = await judge(scope, turn, unstored);
-  const content = contentOf(turn, results, verdict.followUp);
+  const content = answeredContent(turn, results, verdict.followUp);
   const group = conversation.turns.group(content);
   const { isComplete, planned, nextPrompt } = verdict;
   const next = nextPrompt === null ? null : nextOpening(scope, turnIndex + 1, group, nextPrompt);
@@ -249,7 +249,7 @@ async function judge(
 }
 
 /** What this turn adds to the conversation. */
-function contentOf(
+function answeredContent(
   turn: AnsweredTurn,
   called: readonly TurnCallResult[],
   followUp: string | null,

@@ -25,7 +25,7 @@ type CountedResult = { readonly output: ToolOutput; readonly tokens: number };
 /** A result as it is shown: never more than its share. */
 type SharedResult = { readonly shown: ShownOutput; readonly tokens: number };
 
-export function contentOf({ response, tokens, calls, followUp }: TurnRecord): TurnContent {
+export function recordedContent({ response, tokens, calls, followUp }: TurnRecord): TurnContent {
   const results = calls
     .slice(0, toolCallsOf(response.content).length)
     .flatMap(({ receipt }) => (receipt === null ? [] : [{ output: receipt.output, tokens: receipt.tokens }]));
