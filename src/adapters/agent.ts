@@ -34,7 +34,7 @@ type SharedSettings = Omit<
 >;
 
 export type AgentOptions<O> = SharedSettings &
-  Pick<AgentDefinition<O>, "slices" | "acceptCutAnswers"> & {
+  Pick<AgentDefinition<O>, "slices" | "acceptCutAnswers" | "maxResultTokens"> & {
     /** `id`, as a `ToolLoopAgent` has it, unless said. */
     readonly name?: string;
     /** Any AI SDK `LanguageModel`, or a port of your own. */
@@ -69,7 +69,10 @@ export function agent<
   CONTEXT extends { [name: string]: unknown },
   OUTPUT extends Output.Output,
 >(
-  settings: ToolLoopAgentSettings<CALL_OPTIONS, TOOLS, CONTEXT, OUTPUT> & { readonly name?: string },
+  settings: ToolLoopAgentSettings<CALL_OPTIONS, TOOLS, CONTEXT, OUTPUT> & {
+    readonly name?: string;
+    readonly maxResultTokens?: number;
+  },
 ): Agent<OutputOf<OUTPUT>>;
 /**
  * A model with its instructions, tools and settings.
@@ -86,7 +89,15 @@ export function agent(given: object): Agent<unknown> {
   if (name === undefined)
     throw new ConfigurationError("An agent needs a name: give it one as `name`, or as the AI SDK's `id`.");
   assertTakenSettings(name, options);
-  const { model, headers, experimental_download: download, output, slices, settings = {} } = options;
+  const {
+    model,
+    headers,
+    experimental_download: download,
+    output,
+    slices,
+    maxResultTokens,
+    settings = {},
+  } = options;
   const { tools, toolOptions, providerTools } = agentTools(name, options);
   const { instructions, instructionOptions } = toldTo(options.instructions ?? "");
   const isPort = isModelPort(model);
@@ -107,6 +118,7 @@ export function agent(given: object): Agent<unknown> {
     ...(stopWhen === undefined ? {} : { maxTurns: turnsUntilStop(name, stopWhen) }),
     ...(slices === undefined ? {} : { slices }),
     ...(acceptCutAnswers === undefined ? {} : { acceptCutAnswers }),
+    ...(maxResultTokens === undefined ? {} : { maxResultTokens }),
     ...(schema === undefined ? {} : { output: schema }),
     ...(ofSdk === null ? {} : { ready: ofSdk.ready }),
   });

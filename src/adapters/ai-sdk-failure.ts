@@ -169,14 +169,20 @@ function refused(answer: HttpAnswer): Failure {
     // 408: the server gave up waiting for the request, so it did nothing.
     retryable: status === 408,
     what: `rejected the request (${status})${said}`,
-    next: afterRejection(status),
+    next: afterRejection(answer),
   };
 }
 
-function afterRejection(status: number): string {
+/** How providers say that a request is longer than the model's window; there is no code that they share. */
+const TOO_LONG =
+  /context.{0,12}(length|window|size|limit)|(prompt|input|request|messages?).{0,24}too (long|large)|too many input tokens|input token count|maximum prompt length/i;
+
+function afterRejection({ status, text }: HttpAnswer): string {
   if (status === 401 || status === 403) return "Check the API key and what it is allowed to do";
   if (status === 404) return "Check the model id and the provider's address";
   if (status === 408) return "Try again";
+  if (status === 413 || TOO_LONG.test(text))
+    return "Show the model less, then resume: lower maxResultTokens of the agent or its step; any run takes another one";
   return "Correct the request, then resume";
 }
 

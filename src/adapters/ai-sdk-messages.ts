@@ -23,9 +23,6 @@ export function modelMessages(
 function sendableMessage(message: Message, toolNames: ReadonlySet<string>): unknown {
   switch (message.role) {
     case "system":
-      // It stands for messages that were left out. Some providers take no system message in the middle, and the
-      // SDK refuses one outside `instructions`, so it goes out as the user's text.
-      return { role: "user", content: message.content };
     case "user":
       return message;
     case "assistant":

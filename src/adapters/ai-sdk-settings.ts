@@ -115,6 +115,7 @@ const TAKEN: ReadonlySet<string> = new Set([
   "slices",
   "settings",
   "acceptCutAnswers",
+  "maxResultTokens",
 ]);
 
 /** A setting that is neither used nor refused would be one that somebody relies on and nobody keeps. */

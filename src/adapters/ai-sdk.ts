@@ -9,6 +9,7 @@ import { modelMessages } from "./ai-sdk-messages.ts";
 import { type AiSdkPackage, loadAiSdk } from "./ai-sdk-package.ts";
 import { contentOf, invalidCallsOf, isEmptyAnswer, reportedUsage } from "./ai-sdk-response.ts";
 import type { AiSdkSettings, LoopSettings } from "./ai-sdk-settings.ts";
+import { takesSystemMessages, withoutSystemMessages } from "./ai-sdk-system-messages.ts";
 import { isProviderExecuted } from "./ai-sdk-tool.ts";
 import type { ToolInput } from "./ai-sdk-tool-schema.ts";
 import { watchNetwork } from "./network-attempt.ts";
@@ -87,7 +88,10 @@ function ask(
       const { toolChoice }: AiSdkSettings = request.settings;
       const middleware = exchangeMiddleware(exchange, request.signal, toolChoice);
       const model = ai.wrapLanguageModel({ model: modelOf(ai), middleware });
-      const result = await ai.generateText({ model, ...callOptions(ai, request, extras) });
+      const sent = takesSystemMessages(model, request.instructions)
+        ? request
+        : { ...request, messages: withoutSystemMessages(request.messages) };
+      const result = await ai.generateText({ model, ...callOptions(ai, sent, extras) });
       const content = contentOf(result.responseMessages, result.toolCalls);
       return {
         content,
@@ -119,6 +123,8 @@ function callOptions(ai: AiSdkPackage, request: ModelRequest, extras: ModelExtra
       ? {}
       : { instructions: systemMessage(request.instructions, instructionOptions) }),
     messages: modelMessages(ai, request.messages, toolNames),
+    // Those are ours: they stand for messages that were left out.
+    allowSystemInMessages: true,
     ...(request.tools.length === 0 ? {} : { tools: toolSet(ai, request.tools, toolOptions, providerTools) }),
     ...(request.outputSchema === null ? {} : { output: unvalidatedOutput(request.outputSchema) }),
     ...settingsOf(settings),

@@ -1,7 +1,12 @@
 import type { Message, SystemMessage } from "./message.ts";
 
 /** Messages that are kept or dropped together: a response and the results of the calls it asked for. */
-export type MessageGroup = { readonly messages: readonly Message[]; readonly tokens: number };
+export type MessageGroup = {
+  readonly messages: readonly Message[];
+  readonly tokens: number;
+  /** The same messages with less of its results, as near to so many tokens as they can be made. */
+  readonly within?: (maxTokens: number) => MessageGroup;
+};
 
 export function truncationPlaceholder(omittedMessages: number): SystemMessage {
   return { role: "system", content: `... [Context Truncated: ${omittedMessages} messages omitted] ...` };
@@ -16,22 +21,33 @@ export type EarlierMessages = { readonly messages: number; readonly tokens: numb
 const NONE: EarlierMessages = { messages: 0, tokens: 0 };
 
 /**
- * Keeps the head, and the longest tail that fits beside it. The newest group always stays, even where it alone is
- * over the limit: an agent that does not see what it was just told would ask for it again.
+ * Keeps the head, and the longest tail that fits beside it. The newest group always stays, with less of its results
+ * where it alone is over the limit: an agent that does not see what it was just told would ask for it again.
  */
 export function truncateMiddleOut(
   head: MessageGroup,
   tail: readonly MessageGroup[],
   maxTokens: number,
   earlier: EarlierMessages = NONE,
-): readonly Message[] {
+): MessageGroup {
   const first = firstKept(head, tail, maxTokens, earlier);
-  const messages = [...head.messages];
-  let omitted = earlier.messages;
-  for (let i = 0; i < first; i++) omitted += tail[i]?.messages.length ?? 0;
-  if (omitted > 0) messages.push(truncationPlaceholder(omitted));
-  for (let i = first; i < tail.length; i++) messages.push(...(tail[i]?.messages ?? []));
-  return messages;
+  const omitted = tail.slice(0, first).reduce((sum, group) => sum + group.messages.length, earlier.messages);
+  const marked: MessageGroup =
+    omitted === 0
+      ? head
+      : {
+          messages: [...head.messages, truncationPlaceholder(omitted)],
+          tokens: head.tokens + PLACEHOLDER_TOKENS,
+        };
+  const kept = tail.slice(first);
+  const [only] = kept;
+  const room = maxTokens - marked.tokens;
+  const shown =
+    kept.length === 1 && only?.within !== undefined && only.tokens > room ? [only.within(room)] : kept;
+  return {
+    messages: [marked, ...shown].flatMap(({ messages }) => messages),
+    tokens: shown.reduce((sum, { tokens }) => sum + tokens, marked.tokens),
+  };
 }
 
 /** The index of the first group that fits. All of them need no placeholder; fewer make room for it. */

@@ -57,6 +57,10 @@ function tooDeep(levels: number): RangeError {
   return new RangeError(`it is nested deeper than ${levels} levels`);
 }
 
+export function isJsonList(value: Json): value is readonly Json[] {
+  return Array.isArray(value);
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,11 +1,23 @@
-import type { Message } from "./message.ts";
+import { isJsonList, isJsonObject, type Json } from "./json.ts";
+import type { Message, ToolOutput } from "./message.ts";
+import { type ModelName, TOKENS_PER_HUNDRED, tokenFamily } from "./token-family.ts";
 
 /** Counts the tokens of a text, roughly. Providers count for themselves; this is for reserving and truncating. */
-export type TokenEstimator = (text: string) => number;
+export type TextEstimator = (text: string) => number;
+
+/**
+ * The same, for a model. It is left out where no agent asked for the text: it is the result of a call that code made.
+ *
+ * @example
+ * new Runner(pipeline, { estimateTokens: (text, model) => (model?.provider === "anthropic.messages" ? text.length / 3 : text.length / 4) });
+ */
+export type TokenEstimator = (text: string, model?: ModelName) => number;
 
 /** Weights are whole numbers, so that their sums are exact: 168 (3 · 7 · 8) make a token. */
 const TOKEN = 168;
 const SPACE = 0;
+/** White space goes with the word after it. A longer run is so many to a token: megabytes of it are not free. */
+const SPACES_PER_TOKEN = 32;
 /** Six make a token. Negative, so that the sign changes where a word meets punctuation. */
 const PUNCTUATION = -28;
 /** Of scripts without a line below, three characters make a token: rather too many tokens than too few. */
@@ -44,9 +56,10 @@ function weigh(characters: string, weight: number): void {
 }
 
 /** One pass over the text, a run of letters or of punctuation at a time; each run is a whole number of tokens. */
-export const estimateTokens: TokenEstimator = (text) => {
+function baseTokens(text: string): number {
   let tokens = 0;
   let run = 0;
+  let spaces = 0;
   let afterPunctuation = false;
   let lineBreak = -1;
   const { length } = text;
@@ -65,16 +78,27 @@ export const estimateTokens: TokenEstimator = (text) => {
     }
     if (weight === SPACE) {
       if (lineBreak === -1 && code === 0x0a) lineBreak = i;
-    } else if (lineBreak !== -1) {
+      if (++spaces === SPACES_PER_TOKEN) {
+        tokens++;
+        spaces = 0;
+      }
+    } else {
+      spaces = 0;
       // Spaces go with the word after them, and a line break with punctuation before it. A line break is a token
       // of its own elsewhere, and where an empty line or indentation follows it.
-      if (lineBreak < i - 1 || !afterPunctuation) tokens++;
+      if (lineBreak !== -1 && (lineBreak < i - 1 || !afterPunctuation)) tokens++;
       lineBreak = -1;
     }
     run = weight;
   }
   tokens += Math.ceil(Math.abs(run) / TOKEN);
   return length === 0 ? 0 : Math.max(1, tokens);
+}
+
+/** The built-in estimate: of the text, and by the family of the model. */
+export const estimateTokens: TokenEstimator = (text, model) => {
+  const tokens = baseTokens(text);
+  return model === undefined ? tokens : Math.ceil((tokens * TOKENS_PER_HUNDRED[tokenFamily(model)]) / 100);
 };
 
 /**
@@ -82,29 +106,63 @@ export const estimateTokens: TokenEstimator = (text) => {
  * the built-in one. It is asked after a tool had its effect too, and must not be what loses the receipt.
  */
 export function dependable(estimate: TokenEstimator): TokenEstimator {
-  return (text) => {
+  return (text, model) => {
     try {
-      const tokens = Math.ceil(estimate(text));
+      const tokens = Math.ceil(estimate(text, model));
       if (Number.isSafeInteger(tokens) && tokens >= 0) return tokens;
     } catch {
       // Falls through to the built-in one.
     }
-    return estimateTokens(text);
+    return estimateTokens(text, model);
   };
+}
+
+/** The name alone is handed on: what else a model holds is not the estimator's business. */
+export function estimatorFor(estimate: TokenEstimator, { provider, modelId }: ModelName): TextEstimator {
+  const model = { provider, modelId };
+  return (text) => estimate(text, model);
 }
 
 /** What a provider adds around each message (role, separators); the usual figure is 3 to 4. */
 const TOKENS_PER_MESSAGE = 4;
 
-export function estimateMessageTokens(message: Message, estimate: TokenEstimator = estimateTokens): number {
+export function estimateMessageTokens(message: Message, estimate: TextEstimator = estimateTokens): number {
   const text = typeof message.content === "string" ? message.content : JSON.stringify(message.content);
   return TOKENS_PER_MESSAGE + estimate(text);
 }
 
 /** What stands around a result in its message: its role, its kind, the names of its call and tool. */
-const TOKENS_AROUND_RESULT = 24;
+export const TOKENS_AROUND_RESULT = 24;
 
-/** Of a tool's result as a message, by the JSON of its value. */
-export function estimateResultTokens(text: string, estimate: TokenEstimator): number {
-  return TOKENS_AROUND_RESULT + estimate(text);
+/** Of a tool's result as a message. `text` is the JSON of its value. */
+export function estimateResultTokens(
+  { type, value }: ToolOutput,
+  text: string,
+  estimate: TextEstimator,
+): number {
+  if (type !== "content" || !isJsonList(value)) return TOKENS_AROUND_RESULT + estimate(text);
+  return value.reduce<number>((sum, part) => sum + estimatePartTokens(part, estimate), TOKENS_AROUND_RESULT);
+}
+
+/** What large providers count for one picture at most, whatever its bytes; and for what is only an address. */
+const TOKENS_PER_PICTURE = 1_600;
+/** A larger one, in characters of base64, is refused by some providers, and counts as any other file does. */
+const LARGEST_PICTURE = 5_000_000;
+/** Of other files, in characters of base64: a PDF of some 70,000 bytes a page is 3,000 tokens for each. */
+const CHARACTERS_PER_FILE_TOKEN = 32;
+
+/** Of one part of a result with several: a text, or a file, whose base64 is not what the model reads. */
+export function estimatePartTokens(part: Json, estimate: TextEstimator): number {
+  if (!isJsonObject(part)) return estimate(JSON.stringify(part));
+  if (typeof part.text === "string") return estimate(part.text);
+  const { type, data, mediaType } = part;
+  const content = isJsonObject(data) ? data : { data: data ?? null };
+  if (typeof content.text === "string") return estimate(content.text);
+  if (typeof content.data !== "string")
+    return type === "file" ? TOKENS_PER_PICTURE : estimate(JSON.stringify(part));
+  const { length } = content.data;
+  const kind = typeof mediaType === "string" ? mediaType : type;
+  const isPicture = typeof kind === "string" && kind.startsWith("image");
+  if (isPicture && length <= LARGEST_PICTURE) return TOKENS_PER_PICTURE;
+  return Math.max(TOKENS_PER_PICTURE, Math.ceil(length / CHARACTERS_PER_FILE_TOKEN));
 }

@@ -4,7 +4,7 @@ import { type Completion, completionRule } from "../core/completion.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import { assertStepName } from "../core/step-path.ts";
-import type { TokenEstimator } from "../core/token-estimate.ts";
+import { estimatorFor, type TextEstimator, type TokenEstimator } from "../core/token-estimate.ts";
 import type { ToolPolicy } from "../core/tool-classification.ts";
 import { type FingerprintDocument, POLICY_VERSION, toolSchemaHash } from "../core/turn-fingerprint.ts";
 import { zodJsonSchema } from "../core/zod-json-schema.ts";
@@ -37,6 +37,8 @@ export type Agent<O = unknown> = {
   readonly maxTurns: number | null;
   /** Whether an answer that was cut off at `maxOutputTokens` may be its output. */
   readonly acceptCutAnswers: boolean;
+  /** How many tokens of one tool result it is shown where its step does not say; null: a share of its history. */
+  readonly maxResultTokens: number | null;
   /** Resolves when all of it is there: its output schema may be known only later. */
   readonly ready: () => Promise<void>;
 };
@@ -56,6 +58,8 @@ export type AgentDefinition<O> = {
   readonly maxTurns?: number;
   /** Takes an answer that was cut off at `settings.maxOutputTokens` for an output. Unless it does, a shorter one is asked for. */
   readonly acceptCutAnswers?: boolean;
+  /** How many tokens of one tool result it is shown, unless its step says; a third of `historyMaxTokens` unless given. */
+  readonly maxResultTokens?: number;
   readonly ready?: () => Promise<void>;
 };
 
@@ -74,6 +78,11 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
       `maxOutputTokens of agent ${definition.name} is ${settings.maxOutputTokens}: give a whole number of at least 1.`,
     );
   }
+  const { maxResultTokens = 1 } = definition;
+  if (!Number.isSafeInteger(maxResultTokens) || maxResultTokens < 1)
+    throw new ConfigurationError(
+      `maxResultTokens of agent ${definition.name} is ${maxResultTokens}: give a whole number of at least 1.`,
+    );
   const { tools, sources } = sorted(definition);
   const prompt = agentPrompt(definition.name, definition.instructions ?? "");
   const { slices = [] } = definition;
@@ -94,6 +103,7 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
     settings,
     maxTurns: definition.maxTurns ?? null,
     acceptCutAnswers: definition.acceptCutAnswers ?? false,
+    maxResultTokens: definition.maxResultTokens ?? null,
     ready: definition.ready ?? (() => Promise.resolve()),
   };
 }
@@ -126,6 +136,8 @@ export type PreparedAgent = {
   readonly completion: CompletionRule;
   /** What the schemas add to every request. */
   readonly schemaTokens: number;
+  /** Counts what its model sees. */
+  readonly estimate: TextEstimator;
 };
 
 /** `more` are the tools of its sources. */
@@ -133,10 +145,11 @@ export async function prepareAgent(
   agent: Agent,
   more: Agent["tools"],
   completion: Completion,
-  estimate: TokenEstimator,
+  estimateTokens: TokenEstimator,
   policy: ToolPolicy,
 ): Promise<PreparedAgent> {
   await agent.ready();
+  const estimate = estimatorFor(estimateTokens, agent.model);
   const prepared = await Promise.all(
     Object.entries({ ...more, ...agent.tools }).map(([key, tool]) => prepareTool(key, tool, policy)),
   );
@@ -156,6 +169,7 @@ export async function prepareAgent(
         0,
       ) + (outputSchema === null ? 0 : estimate(JSON.stringify(outputSchema))),
     outputSchema,
+    estimate,
     completion: completionRule(completion, agent.prompt.staticText, outputSchema),
   };
 }

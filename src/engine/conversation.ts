@@ -2,14 +2,14 @@ import {
   type EarlierMessages,
   firstKept,
   type MessageGroup,
-  PLACEHOLDER_TOKENS,
   truncateMiddleOut,
 } from "../core/history-truncation.ts";
 import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
-import { estimateMessageTokens, type TokenEstimator } from "../core/token-estimate.ts";
+import { resultLimits } from "../core/result-share.ts";
+import { estimateMessageTokens, type TextEstimator } from "../core/token-estimate.ts";
 import type { StoredTurns } from "../core/turn-decision.ts";
-import { headMessages, partsOf, turnMessages } from "../store/history.ts";
+import { headMessages } from "../store/history.ts";
 import type { Store, Conversation as StoredConversation, TurnRecord } from "../store/store.ts";
 import { AbandonedCalls } from "./abandoned-calls.ts";
 import type { PreparedAgent } from "./agent.ts";
@@ -17,6 +17,7 @@ import { CallOccurrences } from "./call-occurrences.ts";
 import { Hydrator } from "./hydrator.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { GranularOptions } from "./step.ts";
+import { recordedContent, TurnView } from "./turn-view.ts";
 
 /** A model call that is reserved for in the store and not yet settled. */
 export type OpenModelCall = {
@@ -31,6 +32,8 @@ export type OpenModelCall = {
  */
 export class Conversation {
   readonly stepKey: number;
+  /** How its turns are shown. */
+  readonly turns: TurnView;
   readonly #maxTokens: number;
   readonly #heads: Heads;
   #prompt: string;
@@ -52,14 +55,16 @@ export class Conversation {
 
   private constructor(
     stepKey: number,
+    turns: TurnView,
     heads: Heads,
     prompt: string,
     maxTokens: number,
     stored: StoredConversation,
-    tail: MessageGroup[],
+    seen: { readonly tail: MessageGroup[]; readonly earlier: EarlierMessages },
     store: Store,
   ) {
     this.stepKey = stepKey;
+    this.turns = turns;
     this.#heads = heads;
     this.#prompt = prompt;
     this.#head = heads.of(prompt);
@@ -67,14 +72,8 @@ export class Conversation {
     this.#storedFingerprint = stored.fingerprint;
     this.#committed = stored.turnIndex;
     this.#isComplete = stored.isComplete;
-    this.#tail = tail;
-    this.#earlier = tail.reduce(
-      (rest, group) => ({
-        messages: rest.messages - group.messages.length,
-        tokens: rest.tokens - group.tokens,
-      }),
-      { messages: stored.messages, tokens: stored.tokens },
-    );
+    this.#tail = seen.tail;
+    this.#earlier = seen.earlier;
     this.#lastTurn = stored.tail.at(-1)?.response ?? null;
     this.journaled = stored.journaled;
     const isNew = stored.turnIndex === 0 && stored.journaled === null;
@@ -90,40 +89,43 @@ export class Conversation {
   static async load(
     run: RunHandle,
     stepKey: number,
-    { prompt, tools }: PreparedAgent,
+    agent: PreparedAgent,
     input: Json,
     text: string | null,
     options: GranularOptions,
   ): Promise<Conversation> {
-    const stored = await run.store.readConversation(stepKey, options.historyMaxTokens);
+    const { historyMaxTokens } = options;
+    const { prompt, tools, estimate } = agent;
+    const limits = resultLimits(historyMaxTokens, options.maxResultTokens);
+    const stored = await run.store.readConversation(stepKey, historyMaxTokens, limits);
     const isLeft = text === null;
-    const heads = new Heads(input, run.estimateTokens, prompt.isFixed ? (text ?? "") : "");
-    const groups = stored.tail.map((turn) => ({ turn, tokens: turnTokens(turn, run.estimateTokens) }));
-    const unread = {
-      messages:
-        stored.messages - stored.tail.reduce((sum, turn) => sum + turnMessages(partsOf(turn)).length, 0),
-      tokens: stored.tokens - groups.reduce((sum, group) => sum + group.tokens, 0),
-    };
-    const seen = isLeft
-      ? []
-      : groups.slice(firstKept(heads.smallest, groups, options.historyMaxTokens, unread));
+    const turns = new TurnView(agent, limits);
+    const heads = new Heads(input, estimate, prompt.isFixed ? (text ?? "") : "");
+    const read = stored.tail.map((turn) => ({ turn, tokens: turns.tokens(recordedContent(turn)) }));
+    const first = isLeft ? read.length : firstKept(heads.smallest, read, historyMaxTokens);
     const hydrator = new Hydrator(run, options.degradedReplay, (name) => {
       const recovery = tools.get(name)?.recovery;
       return recovery === "repeat" || recovery === "keyed";
     });
     const tail: MessageGroup[] = [];
-    for (const { turn, tokens } of seen)
-      tail.push({ messages: turnMessages(partsOf(await hydrator.turn(turn))), tokens });
+    // One turn after the other: of its large results, only what is shown is kept.
+    for (const { turn } of read.slice(first))
+      tail.push(turns.group(recordedContent(await hydrator.turn(turn))));
+    const earlier = {
+      messages: stored.messages - tail.reduce((sum, group) => sum + group.messages.length, 0),
+      // What was not read needs no count: the store stops reading only where the limit is passed already.
+      tokens: read.slice(0, first).reduce((sum, { tokens }) => sum + tokens, 0),
+    };
     const journaled =
       stored.journaled === null || isLeft ? stored.journaled : await hydrator.turn(stored.journaled);
-    const { historyMaxTokens } = options;
     return new Conversation(
       stepKey,
+      turns,
       heads,
       text ?? "",
       historyMaxTokens,
       { ...stored, journaled },
-      tail,
+      { tail, earlier },
       run.store,
     );
   }
@@ -167,7 +169,7 @@ export class Conversation {
 
   /** What the model sees, without the instructions. */
   view(): readonly Message[] {
-    const messages = truncateMiddleOut(this.#head, this.#tail, this.#maxTokens, this.#earlier);
+    const { messages } = truncateMiddleOut(this.#head, this.#tail, this.#maxTokens, this.#earlier);
     return messages[0]?.role === "system" ? messages.slice(1) : messages;
   }
 
@@ -175,11 +177,7 @@ export class Conversation {
   viewTokens(pending: MessageGroup | null = null, prompt: string = this.#prompt): number {
     const tail = pending === null ? this.#tail : [...this.#tail, pending];
     const head = prompt === this.#prompt ? this.#head : this.#heads.of(prompt);
-    const first = firstKept(head, tail, this.#maxTokens, this.#earlier);
-    const isTruncated = first > 0 || this.#earlier.messages > 0;
-    let tokens = head.tokens + (isTruncated ? PLACEHOLDER_TOKENS : 0);
-    for (let i = first; i < tail.length; i++) tokens += tail[i]?.tokens ?? 0;
-    return tokens;
+    return truncateMiddleOut(head, tail, this.#maxTokens, this.#earlier).tokens;
   }
 
   /** Follows a commit: the turn joins the tail, and what the model cannot see any more is only counted. */
@@ -210,11 +208,11 @@ export class Conversation {
 /** The instructions and the first message, counted. */
 class Heads {
   readonly #input: Json;
-  readonly #estimate: TokenEstimator;
+  readonly #estimate: TextEstimator;
   /** With the shortest instructions there can be: what does not fit beside them is never seen again. */
   readonly smallest: MessageGroup;
 
-  constructor(input: Json, estimate: TokenEstimator, shortest: string) {
+  constructor(input: Json, estimate: TextEstimator, shortest: string) {
     this.#input = input;
     this.#estimate = estimate;
     this.smallest = this.of(shortest);
@@ -225,11 +223,4 @@ class Heads {
     const tokens = messages.reduce((sum, each) => sum + estimateMessageTokens(each, this.#estimate), 0);
     return { messages, tokens };
   }
-}
-
-function turnTokens(turn: TurnRecord, estimate: TokenEstimator): number {
-  const results = turn.calls.reduce((sum, call) => sum + (call.receipt?.tokens ?? 0), 0);
-  const followUp =
-    turn.followUp === null ? 0 : estimateMessageTokens({ role: "user", content: turn.followUp }, estimate);
-  return turn.tokens + results + followUp;
 }

@@ -83,8 +83,8 @@ export class ForecastStore {
   #reads(): Partial<Store> {
     const { runId, reserved } = this.#run;
     return {
-      readConversation: async (stepKey, tailTokens) => {
-        const stored = await this.#store.readConversation(stepKey, tailTokens);
+      readConversation: async (stepKey, tailTokens, limits) => {
+        const stored = await this.#store.readConversation(stepKey, tailTokens, limits);
         const { journaled } = stored;
         const found = journaled === null ? null : { ...journaled, calls: journaled.calls.map(asFound) };
         return { ...stored, journaled: found, ...this.#conversations.get(stepKey) };

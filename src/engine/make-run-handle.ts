@@ -3,6 +3,7 @@ import { Session, type Tags } from "../session/session.ts";
 import type { SliceSet } from "../session/slice-set.ts";
 import type { Claim, Store } from "../store/store.ts";
 import { harmless } from "./begin-telemetry.ts";
+import { EstimateWatch } from "./estimate-watch.ts";
 import { type Failure, FailureStreaks } from "./failure-streaks.ts";
 import { type MilestoneFrom, MilestoneRequest } from "./milestone-request.ts";
 import { RunArtifacts } from "./run-artifacts.ts";
@@ -28,6 +29,7 @@ type TenureFields =
   | "secrets"
   | "failures"
   | "uncertainties"
+  | "estimates"
   | "keeper"
   | "deadline"
   | "spec"
@@ -103,6 +105,7 @@ export function makeRunHandle(
     sources: new RunToolSources({ signal: hold.signal, network: options.rules.network, warn }),
     failures: FailureStreaks.after(options.streaks, options.maxSameErrorRepeats),
     uncertainties: new Uncertainties(store, runId),
+    estimates: new EstimateWatch(),
   };
 }
 

@@ -216,12 +216,21 @@ function chargeOf(scope: TurnScope, call: OpenModelCall, end: ModelCallEnd): Cha
   );
 }
 
-function tellCharge({ run, path }: TurnScope, call: OpenModelCall, charge: Charge): void {
+function tellCharge(scope: TurnScope, call: OpenModelCall, charge: Charge): void {
+  const { run, path } = scope;
   const { turnIndex: turn, attempt, reserved } = call;
   const { basis, amount: charged } = charge;
   run.emit({ type: "usage.settled", runId: run.runId, step: path, turn, attempt, basis, reserved, charged });
   if (basis === "baseline")
     run.emit({ type: "usage.baseline", runId: run.runId, step: path, turn, attempt, charged });
+  if (basis === "provider") watchEstimate(scope, charge.usage.inputTokens);
+}
+
+/** Compares what the provider counted with what was estimated of the same request. */
+function watchEstimate({ run, path: step, conversation, prepared }: TurnScope, counted: number): void {
+  const estimated = conversation.viewTokens() + prepared.schemaTokens;
+  const message = run.estimates.warning({ step, model: prepared.agent.model, estimated, counted });
+  if (message !== null) run.emit({ type: "warning", runId: run.runId, message });
 }
 
 /**

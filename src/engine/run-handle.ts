@@ -4,6 +4,7 @@ import type { TokenEstimator } from "../core/token-estimate.ts";
 import type { Pricing } from "../core/usage.ts";
 import type { Fence, ModelCallSettlement, Store } from "../store/store.ts";
 import type { CrashPoint, CrashProbe } from "./crash-points.ts";
+import type { EstimateWatch } from "./estimate-watch.ts";
 import type { FailureStreaks } from "./failure-streaks.ts";
 import type { ClockReading, Lease } from "./lease-keeper.ts";
 import type { MilestoneRequest, SavedCheckpoint } from "./milestone-request.ts";
@@ -44,6 +45,7 @@ export type RunHandle = {
   readonly secrets: RunSecrets;
   readonly failures: FailureStreaks;
   readonly uncertainties: Uncertainties;
+  readonly estimates: EstimateWatch;
   readonly keeper: SessionKeeper;
   /** What it was started to do; null where it has no contract. */
   readonly spec: RunSpec | null;

@@ -1,6 +1,7 @@
 import type { Completion } from "../core/completion.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
+import { defaultResultTokens } from "../core/result-share.ts";
 import { assertStepName } from "../core/step-path.ts";
 import type { Agent } from "./agent.ts";
 import { askAt, questionOf } from "./ask-human.ts";
@@ -73,6 +74,11 @@ export type GranularOptions = {
   /** Replaces what the step before gives: by a value, or by what a function makes of what was before, always the same. */
   readonly input?: Json | ((given: Json, earlier: EarlierSteps) => Json | Promise<Json>);
   readonly historyMaxTokens: number;
+  /**
+   * How much of one tool result the model is shown; all of it is stored. It is no part of what a run must keep: a run
+   * that holds too large a result can be resumed with another number.
+   */
+  readonly maxResultTokens: number;
   readonly blobThresholdBytes: number;
   readonly enforceIdempotency: boolean;
   readonly completion: Completion;
@@ -80,7 +86,7 @@ export type GranularOptions = {
   readonly degradedReplay: boolean;
 };
 
-const GRANULAR_DEFAULTS: GranularOptions = {
+const GRANULAR_DEFAULTS: Omit<GranularOptions, "maxResultTokens"> = {
   historyMaxTokens: 128_000,
   blobThresholdBytes: 20_000,
   enforceIdempotency: false,
@@ -105,14 +111,18 @@ export const Step = {
     const { maxTurns = agent.maxTurns ?? DEFAULT_MAX_TURNS, phase, ...rest } = options;
     assertPhase(name, phase);
     assertStepName("step", name);
+    const given = { ...GRANULAR_DEFAULTS, ...rest };
+    const maxResultTokens =
+      rest.maxResultTokens ?? agent.maxResultTokens ?? defaultResultTokens(given.historyMaxTokens);
     const granular: GranularStep<O> = {
       kind: "granular",
       name,
       agent,
-      options: { ...GRANULAR_DEFAULTS, ...rest },
+      options: { ...given, maxResultTokens },
     };
     assertPositive(`maxTurns of step ${name}`, maxTurns);
     assertPositive(`historyMaxTokens of step ${name}`, granular.options.historyMaxTokens);
+    assertPositive(`maxResultTokens of step ${name}`, maxResultTokens);
     assertPositive(`blobThresholdBytes of step ${name}`, granular.options.blobThresholdBytes);
     if (granular.options.enforceIdempotency) assertKeysEnforced(name, agent.tools);
     const loop: TurnLoopStep<O> = { kind: "turn-loop", name, children: [granular], maxTurns };

@@ -1,17 +1,20 @@
 import { blobReferenceOf, renderBlobReference } from "../core/blob-reference.ts";
 import { LeaseLostError } from "../core/errors.ts";
-import type { ToolMessage, ToolOutput } from "../core/message.ts";
-import { estimateResultTokens } from "../core/token-estimate.ts";
+import { estimateResultTokens, type TextEstimator } from "../core/token-estimate.ts";
 import type { NewReceipt } from "../store/store.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import { callId, type LedgerCall } from "./tool-gateway.ts";
 import type { ToolOutcome } from "./tool-outcome.ts";
 
-/** The receipt of an outcome: its result inline, or as a reference where it is strictly over the threshold. */
+/**
+ * The receipt of an outcome: its result inline, or as a reference where it is strictly over the threshold. `estimate` is
+ * that of the agent which asked for the call, where it is at hand.
+ */
 export function makeReceipt(
   run: RunHandle,
   { callIndex, blobThresholdBytes }: Pick<LedgerCall, "callIndex" | "blobThresholdBytes">,
   outcome: ToolOutcome,
+  estimate: TextEstimator = (text) => run.estimateTokens(text),
 ): NewReceipt {
   const { output } = outcome;
   if (outcome.uncertain) run.uncertainties.note();
@@ -20,7 +23,7 @@ export function makeReceipt(
     ...outcome,
     callIndex,
     blob: null,
-    tokens: estimateResultTokens(text, run.estimateTokens),
+    tokens: estimateResultTokens(output, text, estimate),
   };
   // A text of n characters has at most 3n bytes: most results need not be encoded to know that they are small.
   if (text.length * 3 <= blobThresholdBytes) return inline;
@@ -72,8 +75,4 @@ export function tellDuplicate(
   if (duplicateOf === null) return;
   const toolCallId = callId(run, place);
   run.emit({ type: "tool.deduplicated", runId: run.runId, toolCallId, tool, duplicateOf });
-}
-
-export function resultMessage(toolCallId: string, toolName: string, output: ToolOutput): ToolMessage {
-  return { role: "tool", content: [{ type: "tool-result", toolCallId, toolName, output }] };
 }

@@ -13,7 +13,7 @@ import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from ".
 import type { CallItem, TurnCalls } from "./turn-call-plan.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
-/** What the model will see of a call: whole, however large. */
+/** What a call gave, whole, however large: what the model will see of it is made from this. */
 export type TurnCallResult = {
   readonly toolCallId: string;
   readonly part: ToolCallPart;
@@ -163,7 +163,7 @@ class TurnCallRun {
   }
 
   #end(item: CallItem, end: CallEnd): void {
-    const { run, stepKey, path: stepPath } = this.#scope;
+    const { run, stepKey, path: stepPath, prepared } = this.#scope;
     const { callIndex, part, subject } = item;
     this.#ends.set(callIndex, end);
     if (end.kind === "person") {
@@ -171,7 +171,8 @@ class TurnCallRun {
       return;
     }
     const { outcome, attempt } = end;
-    const receipt = makeReceipt(run, { callIndex, blobThresholdBytes: subject.blobThresholdBytes }, outcome);
+    const { blobThresholdBytes } = subject;
+    const receipt = makeReceipt(run, { callIndex, blobThresholdBytes }, outcome, prepared.estimate);
     this.#take(item, outcome, receipt.tokens);
     this.#unstored.set(callIndex, { stepKey, stepPath, turnIndex: this.#turnIndex, attempt, receipt });
     tellDuplicate(run, { stepPath, turnIndex: this.#turnIndex, callIndex }, part.toolName, outcome);

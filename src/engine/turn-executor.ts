@@ -2,7 +2,7 @@ import { isJson } from "../core/canonical-json.ts";
 import { ResumeError } from "../core/errors.ts";
 import type { MessageGroup } from "../core/history-truncation.ts";
 import { throughJson } from "../core/json.ts";
-import { type AssistantPart, isToolCallPart, type Message, textOf } from "../core/message.ts";
+import { type AssistantPart, isToolCallPart, textOf } from "../core/message.ts";
 import { estimateMessageTokens } from "../core/token-estimate.ts";
 import { decideTurn } from "../core/turn-decision.ts";
 import { type Amount, amountOf } from "../core/usage.ts";
@@ -17,12 +17,13 @@ import { effectsOf } from "./provider-calls.ts";
 import { offeredTools } from "./provider-tool.ts";
 import { reach } from "./run-handle.ts";
 import type { PlannedSession } from "./session-keeper.ts";
-import { type PendingReceipt, resultMessage, storeReceipt } from "./tool-receipt.ts";
+import { type PendingReceipt, storeReceipt } from "./tool-receipt.ts";
 import { planTurnCalls, type TurnCalls } from "./turn-call-plan.ts";
 import { keepReceipts, runTurnCalls, type TurnCallResult } from "./turn-calls.ts";
 import { renderPrompt, usePrompt } from "./turn-prompt.ts";
 import type { TurnScope } from "./turn-scope.ts";
 import { adoptTurn, milestoneOf } from "./turn-session.ts";
+import type { TurnContent } from "./turn-view.ts";
 
 export type TurnOutcome = { readonly executed: boolean; readonly isComplete: boolean };
 
@@ -107,7 +108,7 @@ async function journalTurn(
   };
   const stored = run.secrets.hide(asked);
   const message = { role: "assistant", content: stored.content } as const;
-  const tokens = estimateMessageTokens(message, run.estimateTokens);
+  const tokens = estimateMessageTokens(message, scope.prepared.estimate);
   const calls = await planTurnCalls(scope, turnIndex, stored, { asked });
   const journal: TurnJournal = { ...answered, response: stored, tokens, calls: calls.rows };
   if (calls.rows.length === 0) return { turnIndex, response: stored, tokens, calls, journal };
@@ -165,7 +166,8 @@ async function commitTurn(
   const { run, conversation, path, stepKey } = scope;
   const { turnIndex, response } = turn;
   const verdict = await judge(scope, turn, unstored);
-  const group = turnGroup(scope, turn, results, verdict.followUp);
+  const content = answeredContent(turn, results, verdict.followUp);
+  const group = conversation.turns.group(content);
   const { isComplete, planned, nextPrompt } = verdict;
   const next = nextPrompt === null ? null : nextOpening(scope, turnIndex + 1, group, nextPrompt);
   const milestone = await milestoneOf(scope, turnIndex, turn.calls, planned);
@@ -179,7 +181,7 @@ async function commitTurn(
     receipts: unstored.map(({ receipt }) => receipt),
     isComplete,
     messages: group.messages.length,
-    tokens: group.tokens,
+    tokens: conversation.turns.wholeTokens(content),
     next,
     ...(session === undefined ? {} : { session }),
   };
@@ -234,27 +236,15 @@ async function judge(
   }
 }
 
-/** The messages that this turn adds, as the next request will carry them: large results whole. */
-function turnGroup(
-  { run }: TurnScope,
+/** What this turn adds to the conversation. */
+function answeredContent(
   turn: AnsweredTurn,
-  results: readonly TurnCallResult[],
+  called: readonly TurnCallResult[],
   followUp: string | null,
-): MessageGroup {
-  const messages: Message[] = [{ role: "assistant", content: turn.response.content }];
-  let tokens = turn.tokens;
-  for (const { part, output, tokens: resultTokens } of results) {
-    // The result of a provider's own call stands in the response already.
-    if (!isToolCallPart(part)) continue;
-    messages.push(resultMessage(part.toolCallId, part.toolName, output));
-    tokens += resultTokens;
-  }
-  if (followUp !== null) {
-    const message: Message = { role: "user", content: followUp };
-    messages.push(message);
-    tokens += estimateMessageTokens(message, run.estimateTokens);
-  }
-  return { messages, tokens };
+): TurnContent {
+  // The result of a provider's own call stands in the response already.
+  const results = called.filter(({ part }) => isToolCallPart(part));
+  return { response: turn.response, tokens: turn.tokens, results, followUp };
 }
 
 /** The reservation for a call: what goes in, and the most that may come out. */

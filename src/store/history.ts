@@ -1,7 +1,7 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import type { Json } from "../core/json.ts";
 import { type Message, type ToolOutput, toolCallsOf } from "../core/message.ts";
-import type { StoredResponse, TurnRecord } from "./store.ts";
+import type { StoredResponse } from "./store.ts";
 
 /** The head of every history: the system prompt and the first user message. */
 export function headMessages(prompt: string, input: Json): Message[] {
@@ -26,8 +26,4 @@ export function turnMessages({ response, outputs, followUp }: TurnParts): Messag
   });
   if (followUp !== null) messages.push({ role: "user", content: followUp });
   return messages;
-}
-
-export function partsOf({ response, calls, followUp }: TurnRecord): TurnParts {
-  return { response, outputs: calls.map((call) => call.receipt?.output ?? null), followUp };
 }

@@ -1,5 +1,6 @@
 import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
+import type { ResultLimits } from "../core/result-share.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { Settlement } from "../core/wait.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
@@ -268,8 +269,11 @@ export interface StoreReader {
   findStep(runId: string, path: StepPath): Promise<StepRecord | null>;
   listLoopDecisions(stepKey: number): Promise<readonly LoopDecision[]>;
 
-  /** What the next turn needs, read backwards from the last commit up to `tailTokens`; not the whole past. */
-  readConversation(stepKey: number, tailTokens: number): Promise<Conversation>;
+  /**
+   * What the next turn needs, read backwards from the last commit until it is over `tailTokens`; not the whole past. Of the
+   * results of a turn, only what `shareOut` gives them within `limits` counts; all of them, unless said.
+   */
+  readConversation(stepKey: number, tailTokens: number, limits?: ResultLimits): Promise<Conversation>;
   listTurns(runId: string): Promise<readonly TurnRecord[]>;
   listModelCalls(runId: string): Promise<readonly ModelCallRecord[]>;
   listToolCalls(runId: string): Promise<readonly ToolCallRecord[]>;

@@ -147,6 +147,18 @@ describe("an abort that comes while the provider's answer is being read", () => 
 
 describe("how long to wait", () => {
   it.each([
+    "This model's maximum context length is 128000 tokens. However, your messages resulted in 350130 tokens.",
+    "prompt is too long: 213462 tokens > 200000 maximum",
+    "input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000",
+    "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+  ])("a request that is too long says which number to lower: %s", async (said) => {
+    server.next(refusal(400, said));
+    const failure = await failureOf(model());
+    expect(failure.details).toMatchObject({ kind: "rejected", status: 400, retryable: false });
+    expect(failure.message).toContain("lower maxResultTokens of the agent or its step");
+  });
+
+  it.each([
     ["seconds", { "retry-after": "2" }, 2000],
     ["a fraction of a second", { "retry-after": "0.25" }, 250],
     [

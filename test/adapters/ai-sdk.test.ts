@@ -216,25 +216,6 @@ describe("a request", () => {
     ]);
   });
 
-  it("sends the placeholder for omitted messages as the user's text", async () => {
-    server.next(answer("ok"));
-    await model().respond(
-      requestOf({
-        messages: [
-          { role: "user", content: "Begin" },
-          { role: "system", content: "... [Context Truncated: 4 messages omitted] ..." },
-          { role: "assistant", content: [{ type: "text", text: "Going on." }] },
-          { role: "user", content: "Do" },
-        ],
-      }),
-    );
-
-    expect(server.lastMessages.slice(1, 3)).toEqual([
-      { role: "user", content: "Begin" },
-      { role: "user", content: "... [Context Truncated: 4 messages omitted] ..." },
-    ]);
-  });
-
   it("keeps what a provider needs back with its reasoning", async () => {
     const signed = { anthropic: { signature: "sig-1" } };
     const mock = new MockLanguageModelV4({

@@ -30,6 +30,8 @@ export type Behaviour =
   | { readonly kind: "reset" }
   /** Sends the headers and half of an answer, then ends the connection; `announced` says whether a length was given. */
   | { readonly kind: "cut"; readonly announced: boolean }
+  /** Looks at the request first. */
+  | { readonly kind: "choose"; readonly choose: (request: RecordedRequest) => Behaviour }
   /** Any status and body, for instance an error or something that is not JSON. */
   | {
       readonly kind: "raw";
@@ -86,6 +88,20 @@ export const refusal = (
     headers,
   );
 
+/** A model with a window: it refuses a longer request, and counts a token for every four characters of it. */
+export const upTo = (tokens: number, behaviour: Behaviour): Behaviour => ({
+  kind: "choose",
+  choose: ({ body }) => {
+    const counted = Math.ceil(JSON.stringify(body).length / 4);
+    return counted <= tokens
+      ? behaviour
+      : refusal(
+          400,
+          `This model's maximum context length is ${tokens} tokens. However, your messages resulted in ${counted} tokens.`,
+        );
+  },
+});
+
 /**
  * A real HTTP server that speaks OpenAI's chat completions, without streaming. It does what it was told to, in
  * order, and refuses a request for which nothing is left.
@@ -113,8 +129,11 @@ export class FakeOpenAiServer {
       const chunks: Buffer[] = [];
       request.on("data", (chunk: Buffer) => chunks.push(chunk));
       request.on("end", () => {
-        this.#record(request.url ?? "", request.headers, Buffer.concat(chunks).toString("utf8"));
-        perform(this.#queue.shift() ?? refusal(400, "the fake server was told nothing more"), response);
+        const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as JsonObject;
+        const recorded = { path: request.url ?? "", headers: request.headers, body };
+        this.#record(recorded);
+        const next = this.#queue.shift() ?? refusal(400, "the fake server was told nothing more");
+        perform(next.kind === "choose" ? next.choose(recorded) : next, response);
       });
       request.on("error", () => {});
       response.on("close", () => {
@@ -159,8 +178,8 @@ export class FakeOpenAiServer {
     await closed;
   }
 
-  #record(path: string, headers: IncomingHttpHeaders, body: string): void {
-    this.requests.push({ path, headers, body: JSON.parse(body) as JsonObject });
+  #record(request: RecordedRequest): void {
+    this.requests.push(request);
     for (const waiter of this.#waiting) if (this.requests.length >= waiter.count) waiter.resolve();
   }
 }
@@ -169,6 +188,8 @@ function perform(behaviour: Behaviour, response: ServerResponse): void {
   switch (behaviour.kind) {
     case "hang":
       return;
+    case "choose":
+      throw new Error("Choose between behaviours that need no further look at the request.");
     case "reset":
       response.socket?.resetAndDestroy();
       return;

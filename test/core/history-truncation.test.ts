@@ -5,12 +5,13 @@ import {
   firstKept,
   type MessageGroup,
   PLACEHOLDER_TOKENS,
-  truncateMiddleOut,
+  truncateMiddleOut as truncated,
   truncationPlaceholder,
 } from "../../src/core/history-truncation.ts";
 import type { Message } from "../../src/core/message.ts";
 import { estimateMessageTokens } from "../../src/core/token-estimate.ts";
 
+const truncateMiddleOut = (...given: Parameters<typeof truncated>) => truncated(...given).messages;
 const tokensOf = (messages: readonly Message[]) =>
   messages.reduce((sum, message) => sum + estimateMessageTokens(message), 0);
 const group = (messages: readonly Message[]): MessageGroup => ({ messages, tokens: tokensOf(messages) });

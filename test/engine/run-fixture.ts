@@ -6,6 +6,7 @@ import { z } from "zod";
 import { NO_LIMIT } from "../../src/core/quota.ts";
 import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { UNPRICED } from "../../src/core/usage.ts";
+import { EstimateWatch } from "../../src/engine/estimate-watch.ts";
 import { FailureStreaks } from "../../src/engine/failure-streaks.ts";
 import { openScope } from "../../src/engine/granular-executor.ts";
 import { LeaseKeeper, readClock } from "../../src/engine/lease-keeper.ts";
@@ -198,6 +199,7 @@ export async function beginRun(
     }),
     telemetry: NO_RUN_TELEMETRY,
     outside: DIRECT,
+    estimates: new EstimateWatch(),
     runId,
     firstRunId: runId,
     fence,

@@ -175,8 +175,8 @@ describe("a reservation", () => {
 
   it("that cannot be computed does not fail the commit before it: the turn fails when it opens", async () => {
     const store = await memoryStore();
-    const { note, done } = noteTool(() => "a dear result");
-    const script = [noting("one"), { text: "Hello" }];
+    const { note, done } = noteTool();
+    const script = [{ text: "A dear thought", ...noting("one") }, { text: "Hello" }];
     const { agent, prompts } = scriptedAgent(script, { settings, tools: { note } });
     // So many tokens at such a price are more micro-dollars than there are exact numbers.
     const estimateTokens = (text: string) => (text.includes("dear") ? 2_000_000 : 1);

@@ -64,6 +64,7 @@ function promptOf({ instructions, messages }: ModelRequest): LanguageModelV4Prom
 function promptMessage(message: Message): LanguageModelV4Message {
   switch (message.role) {
     case "system": // stands for messages that were left out
+      return message;
     case "user":
       return { role: "user", content: [{ type: "text", text: message.content }] };
     case "assistant":

@@ -1,5 +1,6 @@
 import type { Json } from "../../core/json.ts";
 import type { Message } from "../../core/message.ts";
+import type { ResultLimits } from "../../core/result-share.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type * as contract from "../store.ts";
 import * as artifacts from "./artifact-intents.ts";
@@ -83,8 +84,12 @@ export abstract class SqliteReader implements contract.StoreReader {
     return this.read(() => steps.listLoopDecisions(this.database, stepKey));
   }
 
-  readConversation(stepKey: number, tailTokens: number): Promise<contract.Conversation> {
-    return this.read(() => turnReaders.readConversation(this.database, stepKey, tailTokens));
+  readConversation(
+    stepKey: number,
+    tailTokens: number,
+    limits?: ResultLimits,
+  ): Promise<contract.Conversation> {
+    return this.read(() => turnReaders.readConversation(this.database, stepKey, tailTokens, limits));
   }
 
   listTurns(runId: string): Promise<readonly contract.TurnRecord[]> {

@@ -1,6 +1,7 @@
 import type { Json } from "../../core/json.ts";
 import type { Lineage } from "../../core/lineage.ts";
 import { ledgerCallsOf, type Message, type ToolOutput } from "../../core/message.ts";
+import { type ResultLimits, shareOut, WHOLE_RESULTS } from "../../core/result-share.ts";
 import type { SessionEvent } from "../../core/session-event.ts";
 import { parseToolCallId, toolCallId } from "../../core/step-path.ts";
 import type {
@@ -29,7 +30,12 @@ import { listSteps } from "./step-intents.ts";
 import { CODE_STEP_TURN } from "./tool-call-rows.ts";
 import { TURNS_OF_STEP, turnNo } from "./turn-number.ts";
 
-export function readConversation(database: Database, stepKey: number, tailTokens: number): Conversation {
+export function readConversation(
+  database: Database,
+  stepKey: number,
+  tailTokens: number,
+  limits: ResultLimits = WHOLE_RESULTS,
+): Conversation {
   const state = database.get("SELECT * FROM granular_states WHERE step_no = ?", stepKey);
   if (state === null)
     return {
@@ -59,7 +65,7 @@ export function readConversation(database: Database, stepKey: number, tailTokens
     lineages: lineage === 0 ? [] : readLineages(database, stepKey),
     messages: state.int("messages"),
     tokens: state.int("tokens"),
-    tail: readTail(database, stepKey, state.int("first_turn"), turnIndex, tailTokens),
+    tail: readTail(database, stepKey, state.int("first_turn"), turnIndex, tailTokens, limits),
     journaled: journaled === null ? null : turnRecord(journaled, callsOfTurn(database, journaled)),
   };
 }
@@ -77,6 +83,7 @@ function readTail(
   first: number,
   last: number,
   tailTokens: number,
+  limits: ResultLimits,
 ): TurnRecord[] {
   if (last < first) return [];
   const tail: TurnRecord[] = [];
@@ -88,7 +95,8 @@ function readTail(
   );
   for (const row of rows) {
     const turn = turnRecord(row, callsOfTurn(database, row));
-    tokens += turn.tokens + turn.calls.reduce((sum, call) => sum + (call.receipt?.tokens ?? 0), 0);
+    const results = turn.calls.map((call) => call.receipt?.tokens ?? 0);
+    tokens += shareOut(results, limits).reduce((sum, share) => sum + share, turn.tokens);
     tail.unshift(turn);
     if (tokens > tailTokens) break;
   }

@@ -273,7 +273,7 @@ function settleCall(
     ...said,
     callIndex: call.callIndex,
     blob: null, // What people write is as long as people write.
-    tokens: estimateResultTokens(JSON.stringify(said.output.value), estimateTokens),
+    tokens: estimateResultTokens(said.output, JSON.stringify(said.output.value), estimateTokens),
     source: "person",
     correlationId: null,
     duplicateOf: null,

@@ -56,6 +56,25 @@ export const historyChecks: readonly Check[] = [
     },
   ),
 
+  check("of the results of a turn, the tail counts only as much as is shown", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    for (let turn = 1; turn <= 5; turn++)
+      await run.committedWithCall(turn, newReceipt(1, { tokens: 1_000_000 }));
+    // 10 of the response, and 90 or 60 of the result.
+    for (const [limits, expected] of [
+      [{ each: 90, together: 1_000 }, [3, 4, 5]],
+      [{ each: 1_000, together: 60 }, [2, 3, 4, 5]],
+      [undefined, [5]],
+    ] as const) {
+      const { tail } = await store.readConversation(run.stepKey, 210, limits);
+      assert.deepEqual(
+        tail.map(({ turnIndex }) => turnIndex),
+        expected,
+      );
+      assert.equal(tail[0]?.calls[0]?.receipt?.tokens, 1_000_000);
+    }
+  }),
+
   check("the counts are of all committed turns, whatever the tail holds", async ({ store }) => {
     const run = await SampleRun.create(store);
     await fiveTurns(run);

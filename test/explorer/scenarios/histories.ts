@@ -53,7 +53,7 @@ export function blob(): Scenario {
   };
 }
 
-/** A history too long to be shown: the model reads on from the last page that it sees. */
+/** A history too long to be shown, of pages that are shown in part: the model reads on from the last page that it sees. */
 export function truncation(): Scenario {
   const reader = defineAgent({
     name: "reader",
@@ -68,7 +68,11 @@ export function truncation(): Scenario {
   });
   return {
     name: "truncation",
-    pipeline: Step.granular("reading", reader, { historyMaxTokens: 150, blobThresholdBytes: 1_000_000 }),
+    pipeline: Step.granular("reading", reader, {
+      historyMaxTokens: 170,
+      maxResultTokens: 80,
+      blobThresholdBytes: 1_000_000,
+    }),
     input: "Read on.",
   };
 }
