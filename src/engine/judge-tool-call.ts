@@ -3,10 +3,11 @@ import { REDACTED } from "../core/redaction.ts";
 import { decideToolCall, type ToolCallDecision, type ToolCallFacts } from "../core/tool-call-decision.ts";
 import type { SessionState } from "../session/slice-set.ts";
 import type { Receipt, Store, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
+import type { CallProgress } from "./call-progress.ts";
 import type { EarlierCall } from "./earlier-call.ts";
 import { askAbout, askAboutRow, askAgain } from "./person-question.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { type CallEnd, type CallProgress, isKeyValid } from "./settle-tool-call.ts";
+import { type CallEnd, isKeyValid } from "./settle-tool-call.ts";
 import type { ToolCallPayload, ToolCallRequest } from "./tool-call-plan.ts";
 import { argumentsHash, type LedgerCall } from "./tool-gateway.ts";
 import { cancelled, failed, type ToolOutcome, unknownOutcome } from "./tool-outcome.ts";
@@ -95,7 +96,10 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
     case "deduplicate":
       return deduplicated(earlier);
     case "ask":
-      return { kind: "person", wait: askAbout(run, call, decision.why, { earlier }) };
+      return {
+        kind: "person",
+        wait: askAbout(run, call, decision.why, { earlier, correlationId: correlationOf(subject) }),
+      };
     case "refuse":
       return refuse(subject, decision.why, waits, call);
   }
@@ -192,10 +196,18 @@ function progressOf(run: RunHandle, { known, past }: CallCase): CallProgress {
     mayHaveHappened: past.tries.some(
       (each) => each.toolCallId === known?.toolCallId && mayHaveHappened(each),
     ),
+    correlationId: correlationOf({ known, past }),
     endsBy: known?.endsBy ?? null,
     ownEndsBy: null,
     begunAt: run.clock.monotonic(),
   };
+}
+
+/** Of the last try alone: that an earlier one is not there says nothing about the one in doubt. */
+function correlationOf({ known, past }: Pick<CallCase, "known" | "past">): string | null {
+  const isLast = ({ toolCallId, attempt }: ToolCallTry) =>
+    toolCallId === known?.toolCallId && attempt === known.attempt;
+  return past.tries.find(isLast)?.correlationId ?? null;
 }
 
 function settled(outcome: ToolOutcome): CallEnd {

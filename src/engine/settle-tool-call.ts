@@ -1,5 +1,6 @@
 import { backoffMs } from "../core/backoff.ts";
 import {
+  type AskReason,
   decideFailedTry,
   decideReconciled,
   decideToolCall,
@@ -8,10 +9,12 @@ import {
 } from "../core/tool-call-decision.ts";
 import type { NewCallWait } from "../core/wait.ts";
 import type { NewCheckpoint } from "../store/store.ts";
+import type { CallProgress } from "./call-progress.ts";
 import { beforeSideEffect } from "./checkpoint-cursor.ts";
+import { Correlation } from "./correlation.ts";
 import { assertInTime } from "./deadline.ts";
 import { asksAbout, asksAboutFailures } from "./escalation.ts";
-import { type LastTry, mayLandFor } from "./landing.ts";
+import { mayLandFor } from "./landing.ts";
 import { readClock } from "./lease-keeper.ts";
 import { askAbout, escalate } from "./person-question.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
@@ -19,28 +22,6 @@ import { type RunHandle, reach } from "./run-handle.ts";
 import { callId, dispatchTool, type FailedTry, type LedgerCall, lookUp } from "./tool-gateway.ts";
 import { failed, type ToolOutcome, unknownOutcome } from "./tool-outcome.ts";
 import { makeReceipt } from "./tool-receipt.ts";
-
-/** How far a call is when somebody begins to bring it to its end. */
-export type CallProgress = LastTry & {
-  /** Whether the ledger says `running` for a try of ours that is still to be dispatched. */
-  readonly isBegun: boolean;
-  /** The try that was made last; 0 where there was none. */
-  readonly attempt: number;
-  /** The wall time at which its key went out first. */
-  readonly sentAt: number | null;
-  /** Whether a try before may have happened. */
-  readonly mayHaveHappened: boolean;
-  /** Monotonic; from before the ledger was told. */
-  readonly begunAt: number;
-};
-
-/** Of a call whose first try was begun with its row. */
-export function begunProgress(run: RunHandle, { timeoutMs }: PreparedTool, begunAt: number): CallProgress {
-  const now = run.clock.now();
-  const endsBy = now + timeoutMs;
-  const ownEndsBy = run.clock.monotonic() + timeoutMs;
-  return { isBegun: true, attempt: 1, sentAt: now, mayHaveHappened: false, endsBy, ownEndsBy, begunAt };
-}
 
 export type CallEnd =
   | { readonly kind: "settled"; readonly outcome: ToolOutcome; readonly attempt: number }
@@ -74,12 +55,15 @@ class CallWork {
   #progress: CallProgress;
   /** How the last try of this worker failed. */
   #lastFailure: FailedTry | null = null;
+  /** Of the last try, whoever made it. */
+  #correlation: Correlation;
 
   constructor(run: RunHandle, call: LedgerCall, facts: ToolCallFacts, progress: CallProgress) {
     this.#run = run;
     this.#call = call;
     this.#facts = facts;
     this.#progress = progress;
+    this.#correlation = new Correlation(run, call, progress.attempt, progress.correlationId);
   }
 
   take(next: Next): Promise<Step> {
@@ -104,8 +88,11 @@ class CallWork {
     await this.#begin();
     const { attempt, begunAt } = this.#progress;
     const { tool } = this.#call;
+    const correlation = new Correlation(this.#run, this.#call, attempt, null);
+    this.#correlation = correlation;
     const end = await dispatchTool(this.#run, this.#call, {
       attempt,
+      correlation,
       deadline: begunAt + tool.timeoutMs,
       onLate: (outcome) => void this.#offerLate(outcome, attempt),
     });
@@ -155,6 +142,7 @@ class CallWork {
       endsBy: now + tool.timeoutMs,
       ownEndsBy: this.#run.clock.monotonic() + tool.timeoutMs,
       begunAt,
+      correlationId: null,
     };
   }
 
@@ -255,7 +243,7 @@ class CallWork {
       case "reconcile":
         return { next: decision };
       case "ask":
-        return { kind: "person", wait: askAbout(this.#run, this.#call, decision.why, { problem }) };
+        return this.#ask(decision.why, problem);
       case "refuse":
         return this.#tellUnknown(problem);
       case "replay":
@@ -270,7 +258,7 @@ class CallWork {
     for (let tries = 1; ; tries++) {
       const { attempt } = this.#progress;
       const asked = readClock(run.clock);
-      const answer = await lookUp(run, this.#call, attempt);
+      const answer = await lookUp(run, this.#call, attempt, this.#correlation);
       const toolCallId = callId(run, this.#call);
       run.emit({
         type: "tool.reconciled",
@@ -301,7 +289,7 @@ class CallWork {
           tries = 0;
           continue;
         case "ask":
-          return { kind: "person", wait: askAbout(run, this.#call, decision.why, { problem: why }) };
+          return this.#ask(decision.why, why);
         case "refuse":
           return this.#tellUnknown(why);
       }
@@ -328,6 +316,11 @@ class CallWork {
     this.#run.emit({ type: "tool.waiting", runId, toolCallId, tool: name, until: clock.now() + left });
     await clock.sleep(left, signal);
     signal.throwIfAborted();
+  }
+
+  #ask(why: AskReason, problem: string | null): CallEnd {
+    const about = { problem, correlationId: this.#correlation.id };
+    return { kind: "person", wait: askAbout(this.#run, this.#call, why, about) };
   }
 
   #tellUnknown(problem: string | null): CallEnd {

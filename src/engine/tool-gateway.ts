@@ -16,6 +16,7 @@ import { turnKey } from "../core/turn-key.ts";
 import type { DraftSession } from "../session/draft-session.ts";
 import type { SessionState } from "../session/slice-set.ts";
 import { BoundedAttempt } from "./bounded-attempt.ts";
+import type { Correlation } from "./correlation.ts";
 import { whyTooLate } from "./deadline.ts";
 import { keyProblem, type PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
@@ -69,6 +70,8 @@ export type Dispatch = {
   readonly attempt: number;
   /** The monotonic time at which it is given up on: counted from before the ledger said `running`. */
   readonly deadline: number;
+  /** What the outside system calls it. */
+  readonly correlation: Correlation;
   /** Told what a tool came to that was given up on. */
   readonly onLate: (outcome: ToolOutcome) => void;
 };
@@ -172,16 +175,15 @@ async function execute(
   traceHeaders: OpenSpan["headers"],
 ): Promise<Tried> {
   const { tool, input } = call;
-  const correlation: Correlation = { id: null };
+  const { correlation } = dispatch;
   const limit = dispatch.deadline - run.clock.monotonic();
   if (limit <= 0)
     return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
   const attempt = new BoundedAttempt(run, limit);
   const session = run.keeper.draft(call.sessionBase);
-  const context = {
-    ...callContext(run, call, dispatch.attempt, attempt.signal, correlation, session),
-    traceHeaders,
-  };
+  const { signal } = attempt;
+  const about = { attempt: dispatch.attempt, signal, correlation, session, traceHeaders };
+  const context = callContext(run, call, about);
   const end = await attempt.settle(() => {
     // The last thing before the tool: whoever is stopped before this sends nothing when it wakes.
     run.lease.assertHeld();
@@ -281,8 +283,6 @@ function freshInput(input: unknown): unknown {
   }
 }
 
-type Correlation = { id: string | null };
-
 function failedTry(
   outcome: FailedTry["outcome"],
   errorCode: string,
@@ -303,17 +303,18 @@ export async function lookUp(
   run: RunHandle,
   call: LedgerCall,
   attempt: number,
+  correlation: Correlation,
 ): Promise<
   | { readonly status: "done"; readonly outcome: ToolOutcome }
   | { readonly status: "absent" | "unknown"; readonly problem: string | null }
 > {
   const { tool, input, stepPath, turnIndex } = call;
-  const correlation: Correlation = { id: null };
   reach(run, "tool:before-reconcile", stepPath, turnIndex);
   run.lease.assertHeld();
   const bounded = new BoundedAttempt(run, tool.timeoutMs);
   const session = run.keeper.draft(call.sessionBase);
-  const context = callContext(run, call, attempt, bounded.signal, correlation, session);
+  const about = { attempt, signal: bounded.signal, correlation, session, traceHeaders: {} };
+  const context = callContext(run, call, about);
   const end = await bounded.settle(() => run.outside.reconcile(tool, freshInput(input), context));
   run.signal.throwIfAborted();
   reach(run, "tool:reconciled", stepPath, turnIndex);
@@ -345,13 +346,15 @@ export function callId(
   return toolCallId(run.runId, call.stepPath, call.turnIndex, call.callIndex);
 }
 
+type AboutTry = Pick<ToolCallContext, "attempt" | "signal" | "traceHeaders"> & {
+  readonly correlation: Correlation;
+  readonly session: DraftSession;
+};
+
 function callContext(
   run: RunHandle,
   call: LedgerCall,
-  attempt: number,
-  signal: AbortSignal,
-  correlation: Correlation,
-  session: DraftSession,
+  { attempt, signal, correlation, session, traceHeaders }: AboutTry,
 ): ToolCallContext {
   return {
     runId: run.runId,
@@ -369,10 +372,11 @@ function callContext(
     signal,
     session,
     network: run.rules.network,
-    traceHeaders: {},
+    traceHeaders,
     ...run.artifacts.accessOf(call.stepKey),
-    correlate: (id) => {
-      correlation.id = run.secrets.hideText(String(id).toWellFormed());
+    correlate: (id) => correlation.keep(id),
+    get correlationId() {
+      return correlation.id;
     },
   };
 }

@@ -1,6 +1,7 @@
 import { toolCallId } from "../../core/step-path.ts";
 import type { Database } from "./database.ts";
 import type { RunRow } from "./run-row.ts";
+import { correlationOf } from "./tool-call-correlation.ts";
 import { tryDigest } from "./tool-call-rows.ts";
 import { TURNS_PER_STEP } from "./turn-number.ts";
 
@@ -45,14 +46,21 @@ export function doubtRunningCalls(
   hasEnded: boolean,
 ): DoubtedCall[] {
   return database.all(UNSETTLED, run.runNo).map((row) => {
-    const [callNo, attempt] = [row.int("call_no"), row.int("attempt")];
+    const callNo = row.int("call_no");
+    const lost = {
+      step: row.text("step_path"),
+      turn: row.int("turn_index"),
+      call: row.int("call_index"),
+      attempt: row.int("attempt"),
+    };
     // A try that has told how it ended, and was to be followed by another, is kept as it is.
     database.run(
       `INSERT OR IGNORE INTO tool_call_tries
-         SELECT ?, call_no, attempt, started_at, ?, 'lost', NULL, NULL, NULL, NULL, NULL, NULL
+         SELECT ?, call_no, attempt, started_at, ?, 'lost', NULL, NULL, ?, NULL, NULL, NULL
            FROM tool_calls WHERE call_no = ?`,
       run.runNo,
       now,
+      correlationOf(database, run.runNo, lost),
       callNo,
     );
     database.run(
@@ -62,12 +70,6 @@ export function doubtRunningCalls(
       now,
       callNo,
     );
-    return {
-      step: row.text("step_path"),
-      turn: row.int("turn_index"),
-      call: row.int("call_index"),
-      attempt,
-      try: tryDigest(database, run, callNo, attempt),
-    };
+    return { ...lost, try: tryDigest(database, run, callNo, lost.attempt) };
   });
 }

@@ -18,6 +18,7 @@ import * as runs from "./run-intents.ts";
 import { getRun, requireRunNo } from "./run-row.ts";
 import * as sessions from "./session-readers.ts";
 import * as steps from "./step-intents.ts";
+import { correlateToolCall } from "./tool-call-correlation.ts";
 import * as calls from "./tool-call-intents.ts";
 import * as turns from "./turn-intents.ts";
 import * as turnReaders from "./turn-readers.ts";
@@ -130,6 +131,10 @@ export class SqliteStore implements contract.Store {
 
   recordReceipt(fence: contract.Fence, record: contract.ReceiptRecord): Promise<void> {
     return this.#write("recordReceipt", (now) => calls.recordReceipt(this.#database, now, fence, record));
+  }
+
+  correlateToolCall(fence: contract.Fence, id: contract.ToolCallCorrelation): Promise<void> {
+    return this.#write("correlateToolCall", (now) => correlateToolCall(this.#database, now, fence, id));
   }
 
   endToolCallTry(fence: contract.Fence, end: contract.ToolCallTryEnd): Promise<void> {
