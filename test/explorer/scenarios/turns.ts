@@ -77,8 +77,8 @@ export function correlated(): Scenario {
     tools: {
       ...OTHER_SIDES,
       ship: {
-        execute: async ({ order }, call, outside) => {
-          const result = `${order}: done`;
+        execute: async (_, call, outside) => {
+          const result = "a: done";
           outside.effect(result);
           await call.correlate(numberOf(call.idempotencyKey));
           return result;
