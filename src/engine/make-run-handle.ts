@@ -4,6 +4,7 @@ import type { SliceSet } from "../session/slice-set.ts";
 import type { Claim, Store } from "../store/store.ts";
 import { harmless } from "./begin-telemetry.ts";
 import { type Failure, FailureStreaks } from "./failure-streaks.ts";
+import { LatestGranularState } from "./latest-granular-state.ts";
 import type { ClockReading } from "./lease-keeper.ts";
 import { type MilestoneFrom, MilestoneRequest } from "./milestone-request.ts";
 import { RunArtifacts } from "./run-artifacts.ts";
@@ -30,6 +31,7 @@ type TenureFields =
   | "failures"
   | "uncertainties"
   | "keeper"
+  | "latest"
   | "deadline"
   | "spec"
   | "budget"
@@ -88,6 +90,7 @@ export function makeRunHandle(
     emit,
     telemetry,
     keeper: new SessionKeeper(store, session, trigger, mismatch, warn),
+    latest: new LatestGranularState(store, runId),
     deadline: run.deadline,
     milestone: new MilestoneRequest(options.from),
     runId,
