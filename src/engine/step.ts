@@ -6,7 +6,6 @@ import type { Agent } from "./agent.ts";
 import { askAt, questionOf } from "./ask-human.ts";
 import type { CodeStepContext } from "./code-step-context.ts";
 import type { EarlierSteps } from "./earlier-steps.ts";
-import type { SeenContext } from "./latest-granular-state.ts";
 import { classify } from "./prepared-tool.ts";
 import type { StopConditions } from "./stop-conditions.ts";
 
@@ -37,7 +36,7 @@ export interface PipelineStep<O = unknown> extends StepNode<O> {
 export interface LoopStep<O = unknown> extends StepNode<O> {
   readonly kind: "loop";
   readonly children: readonly [StepNode<O>];
-  readonly until: (output: O, context: SeenContext) => boolean | Promise<boolean>;
+  readonly until: (output: O, context: JsonObject) => boolean | Promise<boolean>;
   readonly maxIterations: number;
 }
 
@@ -174,7 +173,7 @@ export const Step = {
     name: string,
     body: StepNode<O>,
     options: {
-      readonly until: (output: O, context: SeenContext) => boolean | Promise<boolean>;
+      readonly until: (output: O, context: JsonObject) => boolean | Promise<boolean>;
       readonly maxIterations: number;
       /** A failing iteration ends the loop; there is no other way yet, and saying so is allowed. */
       readonly onFailure?: "abort";

@@ -67,7 +67,7 @@ describe("ctx.context.granularState", () => {
     const loop = Step.loop("polish", pass, {
       maxIterations: 3,
       until: (output, context) => {
-        turns.push(context.granularState?.finalOutput);
+        turns.push((context.granularState as { finalOutput?: unknown } | undefined)?.finalOutput);
         return output === "b";
       },
     });
