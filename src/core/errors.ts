@@ -262,7 +262,13 @@ export class StepFailedError extends PawlError<{ step: string }> {
   readonly code = "step_failed";
 }
 
-/** Thrown by user code to leave the run waiting. Passed on as it is, never wrapped. */
+/**
+ * Thrown by user code to leave the run waiting. Passed on as it is, never wrapped. A tool that throws it says "not now": it has
+ * done nothing, so `resume` runs it again; one that has done something gives `applied: true`, and is in doubt then.
+ *
+ * @example
+ * if (await isHoliday()) throw new PausedError("The bank is closed.");
+ */
 export class PausedError extends PawlError {
   readonly code = "paused";
   constructor(message = "The run was paused.", details: JsonObject = {}, options?: ErrorOptions) {
@@ -273,7 +279,10 @@ export class PausedError extends PawlError {
   }
 }
 
-/** Thrown by user code to end the run. Passed on as it is, never wrapped. */
+/**
+ * Thrown by user code to end the run. Passed on as it is, never wrapped. It says nothing about what a tool that throws it has
+ * done, unless it is given `applied: false`.
+ */
 export class PipelineAbortError extends PawlError {
   readonly code = "pipeline_abort";
   constructor(message = "The pipeline was aborted.", details: JsonObject = {}, options?: ErrorOptions) {
@@ -299,6 +308,13 @@ export function isControlFlow(error: unknown): boolean {
     PawlError.isInstance(error) &&
     ["paused", "pipeline_abort", "infinite_redirect", "lease_lost", "person_needed"].includes(error.code)
   );
+}
+
+/** Whether a tool that steers the run with this says that it has done nothing: then it is safe to run it again. */
+export function saysNothingHappened(error: unknown): error is PawlError {
+  if (!isControlFlow(error) || !PawlError.isInstance(error)) return false;
+  const applied = (error.details as { readonly applied?: unknown } | null)?.applied;
+  return PausedError.isInstance(error) ? applied !== true : applied === false;
 }
 
 /** An error as a failed run's row keeps it. */

@@ -1,4 +1,5 @@
 import { backoffMs } from "../core/backoff.ts";
+import { saysNothingHappened } from "../core/errors.ts";
 import {
   type AskReason,
   decideFailedTry,
@@ -20,7 +21,7 @@ import { askAbout, escalate } from "./person-question.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import { callId, dispatchTool, type FailedTry, type LedgerCall, lookUp } from "./tool-gateway.ts";
-import { failed, type ToolOutcome, unknownOutcome } from "./tool-outcome.ts";
+import { errorText, failed, type ToolOutcome, unknownOutcome } from "./tool-outcome.ts";
 import { makeReceipt } from "./tool-receipt.ts";
 
 export type CallEnd =
@@ -95,7 +96,7 @@ class CallWork {
       correlation,
       deadline: begunAt + tool.timeoutMs,
       onLate: (outcome) => void this.#offerLate(outcome, attempt),
-    });
+    }).catch((error: unknown) => this.#steered(error));
     switch (end.kind) {
       case "returned":
         if (end.outcome.status === "succeeded") this.#run.failures.hasWorked(tool.name);
@@ -109,6 +110,15 @@ class CallWork {
         await this.#endTry({ ...NOT_SENT, errorCode: "aborted", message: end.reason.message }, false);
         throw end.reason;
     }
+  }
+
+  /** A tool that pauses the run instead of doing its work leaves no doubt; where that cannot be written, it does. */
+  async #steered(error: unknown): Promise<never> {
+    if (saysNothingHappened(error)) {
+      const message = this.#run.secrets.hideText(errorText(error));
+      await this.#endTry({ ...NOT_SENT, errorCode: error.code, message }, false).catch(() => undefined);
+    }
+    throw error;
   }
 
   /** The ledger says `running` before anything goes out. */
