@@ -263,11 +263,11 @@ export class StepFailedError extends PawlError<{ step: string }> {
 }
 
 /**
- * Thrown by user code to leave the run waiting. Passed on as it is, never wrapped. A tool that throws it says "not now": it has
- * done nothing, so `resume` runs it again; one that has done something gives `applied: true`, and is in doubt then.
+ * Thrown by user code to leave the run waiting. Passed on as it is, never wrapped. A tool that throws it with `applied: false`
+ * says that it has done nothing, so `resume` runs it again; without that its call is in doubt.
  *
  * @example
- * if (await isHoliday()) throw new PausedError("The bank is closed.");
+ * if (await isHoliday()) throw new PausedError("The bank is closed.", { applied: false });
  */
 export class PausedError extends PawlError {
   readonly code = "paused";
@@ -279,10 +279,7 @@ export class PausedError extends PawlError {
   }
 }
 
-/**
- * Thrown by user code to end the run. Passed on as it is, never wrapped. It says nothing about what a tool that throws it has
- * done, unless it is given `applied: false`.
- */
+/** Thrown by user code to end the run. Passed on as it is, never wrapped. `applied: false` as for `PausedError`. */
 export class PipelineAbortError extends PawlError {
   readonly code = "pipeline_abort";
   constructor(message = "The pipeline was aborted.", details: JsonObject = {}, options?: ErrorOptions) {
@@ -290,7 +287,7 @@ export class PipelineAbortError extends PawlError {
   }
 }
 
-/** Thrown where steps send each other in circles. Passed on as it is, never wrapped. */
+/** Thrown where steps send each other in circles. Passed on as it is, never wrapped. `applied: false` as for `PausedError`. */
 export class InfiniteRedirectError extends PawlError {
   readonly code = "infinite_redirect";
   constructor(
@@ -313,8 +310,7 @@ export function isControlFlow(error: unknown): boolean {
 /** Whether a tool that steers the run with this says that it has done nothing: then it is safe to run it again. */
 export function saysNothingHappened(error: unknown): error is PawlError {
   if (!isControlFlow(error) || !PawlError.isInstance(error)) return false;
-  const applied = (error.details as { readonly applied?: unknown } | null)?.applied;
-  return PausedError.isInstance(error) ? applied !== true : applied === false;
+  return (error.details as { readonly applied?: unknown } | null)?.applied === false;
 }
 
 /** An error as a failed run's row keeps it. */

@@ -112,7 +112,7 @@ class CallWork {
     }
   }
 
-  /** A tool that pauses the run instead of doing its work leaves no doubt; where that cannot be written, it does. */
+  /** A tool that pauses the run and says that it did nothing leaves no doubt; where that cannot be written, it does. */
   async #steered(error: unknown): Promise<never> {
     if (saysNothingHappened(error)) {
       const message = this.#run.secrets.hideText(errorText(error));

@@ -162,8 +162,11 @@ describe("an opaque tool that steers the run", () => {
   }
 
   it.each([
-    ["pauses it has done nothing", new PausedError("The bank is closed.")],
-    ["aborts it and says that nothing was applied", new PipelineAbortError("Stop.", { applied: false })],
+    [
+      "pauses it and says that nothing was applied",
+      new PausedError("The bank is closed.", { applied: false }),
+    ],
+    ["aborts it and says so", new PipelineAbortError("Stop.", { applied: false })],
     ["redirects it and says so", new InfiniteRedirectError("Round.", { applied: false })],
   ])("and %s: it runs again when the run is resumed, and nobody is asked", async (_how, error) => {
     const { store, runner, tries } = await steering(error);
@@ -176,7 +179,7 @@ describe("an opaque tool that steers the run", () => {
   });
 
   it.each([
-    ["pauses it after it was applied", new PausedError("Wait.", { applied: true })],
+    ["pauses it without a word about it", new PausedError("Wait.")],
     ["aborts it without a word about it", new PipelineAbortError("Stop.")],
   ])("and %s: nobody knows, and a person is asked", async (_how, error) => {
     const { runner, tries } = await steering(error);
@@ -186,7 +189,7 @@ describe("an opaque tool that steers the run", () => {
 
   it("and dies before that is written leaves a doubt", async () => {
     const store = await memoryStore();
-    const { note } = noteTool(() => Promise.reject(new PausedError("The bank is closed.")));
+    const { note } = noteTool(() => Promise.reject(new PausedError("Closed.", { applied: false })));
     const probe: CrashProbe = (point) => {
       if (point === "tool:before-try-end") throw new Error("The lights went out.");
     };

@@ -1,7 +1,7 @@
 // What the steps after an agent see of it in their context.
 
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, type Json, Pipeline, Runner, Step } from "../../src/index.ts";
+import { ConfigurationError, Pipeline, Runner, Step } from "../../src/index.ts";
 import { failureOf, memoryStore, noteTool, noting, scriptedAgent } from "./run-fixture.ts";
 
 function working() {
@@ -35,9 +35,9 @@ describe("ctx.context.granularState", () => {
       "p",
       Step.granular("work", working()),
       Step.run("look", (_input, ctx) => {
-        ctx.context = { ...ctx.context, copied: structuredClone(ctx.context) as Json };
+        ctx.context = { ...ctx.context, copied: structuredClone(ctx.context) };
         if (isBroken) throw new Error("Not yet.");
-        return (ctx.context.granularState ?? null) as Json;
+        return ctx.context.granularState ?? null;
       }),
       Step.run("use", (_input, { context }) => [
         context.granularState?.turnIndex ?? null,

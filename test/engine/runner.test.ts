@@ -11,7 +11,6 @@ import {
   RunBusyError,
   RunNotFoundError,
   Runner,
-  type RunnerOptions,
   Step,
   StepFailedError,
   type Store,
@@ -304,7 +303,7 @@ describe("a runner that is given what it cannot use", () => {
     ["slices that are no list", { slices: {} }, /slices is no list: give an array/],
   ])("says so, and what to give: %s", ([, options, says]) => {
     const { agent } = scriptedAgent([{ text: "Hello" }]);
-    const make = () => new Runner(agent, options as RunnerOptions);
+    const make = () => new Runner(agent, options);
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(says);
   });
