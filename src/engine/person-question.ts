@@ -22,7 +22,7 @@ export function askAbout(
   about: {
     readonly earlier?: EarlierCall;
     readonly problem?: string | null;
-    /** What the outside system calls it, for whoever looks for it there. */
+    /** What the outside system calls it: by that a person can look for it. */
     readonly correlationId?: string | null;
   } = {},
 ): NewCallWait {

@@ -56,7 +56,7 @@ class CallWork {
   #progress: CallProgress;
   /** How the last try of this worker failed. */
   #lastFailure: FailedTry | null = null;
-  /** Of the last try, whoever made it. */
+  /** Of the last try, made by this worker or by an earlier one. */
   #correlation: Correlation;
 
   constructor(run: RunHandle, call: LedgerCall, facts: ToolCallFacts, progress: CallProgress) {

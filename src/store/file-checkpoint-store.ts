@@ -11,7 +11,7 @@ import { workerPath, workerPathIn } from "./worker-path.ts";
 export type FileCheckpointStoreOptions = {
   readonly fileSystem?: CheckpointFileSystem;
   /**
-   * Called for each file that is set aside, in one sentence, as the `warn` of whoever holds the worker is; where neither is
+   * Called for each file that is set aside, in one sentence, as the `warn` that `acquire` was given is; where neither is
    * given, it is a warning of the process.
    */
   readonly warn?: (message: string) => void;

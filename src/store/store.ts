@@ -129,7 +129,7 @@ export interface Store extends StoreReader {
   openToolCall(fence: Fence, call: CodeToolCall): Promise<number>;
 
   /**
-   * Keeps what the outside system calls the last try of a call, under way or given up on, for whoever finds that try in
+   * Keeps what the outside system calls the last try of a call, under way or given up on, for the worker that finds it in
    * doubt: the last id counts. `ResumeError` (recoverable) where the call has its receipt by now.
    */
   correlateToolCall(fence: Fence, correlation: ToolCallCorrelation): Promise<void>;

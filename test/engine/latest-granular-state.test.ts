@@ -77,7 +77,7 @@ describe("ctx.context.granularState", () => {
     expect(turns).toEqual(["a", "a", "b", "b"]);
   });
 
-  it("cannot be changed: whoever tries hears to use another name", async () => {
+  it("cannot be changed: the error says to use another name", async () => {
     const errors: unknown[] = [];
     const attempt = (work: () => unknown) => {
       try {

@@ -83,6 +83,6 @@ export const correlationChecks: readonly Check[] = [
       await assertRefused(store, run.runId, () => run.correlate(turn, call, "m"));
     await run.receipt(1, 3);
     const error = await assertRefused(store, run.runId, () => run.correlate(1, 3, "m"), ResumeError);
-    assert.ok(ResumeError.isInstance(error) && error.recoverable, "whoever asked can reload");
+    assert.ok(ResumeError.isInstance(error) && error.recoverable, "the caller can reload");
   }),
 ];
