@@ -10,15 +10,36 @@ import type { ConfiguredTool, PawlConfig } from "../engine/config.ts";
 import { isTool, type Tool } from "../engine/tool.ts";
 
 /** The tools that a job file may name without a server: those of the configuration, and the built-in ones. */
-export function knownTools(config: PawlConfig, environment: Environment): KnownTools {
+export async function knownTools(config: PawlConfig, environment: Environment): Promise<KnownTools> {
   const { tools: configured = {} } = config;
+  const schemas = await argumentSchemas(configured);
   return {
+    argumentSchema: (tool) => schemas.get(tool) ?? null,
     names: [...new Set([...Object.keys(configured), ...Object.keys(BUILT_IN_TOOLS)])],
     settingsProblems: (tool, settings) =>
       Object.hasOwn(configured, tool)
         ? ofConfiguration(settings)
         : settingsProblems(schemaOf(tool), settings, environment),
   };
+}
+
+/** What the tools that need settings take is the same whatever these are. */
+const SOME_SETTINGS = {
+  send_mail: { url: "smtp://localhost", from: "reports@localhost" },
+  notify: { url: "http://localhost" },
+};
+
+async function argumentSchemas(
+  configured: NonNullable<PawlConfig["tools"]>,
+): Promise<ReadonlyMap<string, JsonObject>> {
+  const builtIn: { readonly [name: string]: Tool } = builtInTools(SOME_SETTINGS);
+  const own = Object.keys(configured).map((name) => [name, findTool(name, configured, {})] as const);
+  const schemas = [...Object.entries(builtIn), ...own].map(async ([name, tool]) => {
+    // One whose schema cannot be had says so when it is used.
+    const schema = await (async () => tool.input.jsonSchema())().catch(() => null);
+    return schema === null ? [] : [[name, schema] as const];
+  });
+  return new Map((await Promise.all(schemas)).flat());
 }
 
 function ofConfiguration(settings: JsonObject): readonly SpecProblem[] {

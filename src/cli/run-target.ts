@@ -31,7 +31,7 @@ export async function findTarget(
   if (!isFile) return { pipeline: pipelineNamed(loaded, word), spec: null };
   // Loaded when they are needed: every command would take longer to start otherwise.
   const { knownTools } = await import("./blueprint-tools.ts");
-  const tools = knownTools(loaded.config, surroundings.env);
+  const tools = await knownTools(loaded.config, surroundings.env);
   const { spec: written, path } = await readJobFile(resolve(surroundings.cwd, word), tools);
   const spec = { ...written, budgets: withDefaults(written.budgets, loaded.config.budgets ?? {}) };
   if (typeof spec.pipeline === "object" && spec.pipeline !== null) {

@@ -38,7 +38,7 @@ export function outputAt(output: KnownOutput, path: readonly string[]): Inside {
 }
 
 /** Whether an object may have more than its properties, on purpose or by what is said elsewhere. */
-function isOpen(schema: JsonObject): boolean {
+export function isOpen(schema: JsonObject): boolean {
   const { additionalProperties: more = false } = schema;
   return (
     more !== false || ["patternProperties", "$ref", "anyOf", "oneOf", "allOf"].some((word) => word in schema)
@@ -59,6 +59,14 @@ export function canBe(output: KnownOutput, value: Json): boolean {
   } catch {
     return true;
   }
+}
+
+/** What it can be, as the end of a sentence. */
+export function allowedText(output: KnownOutput): string {
+  if (output.kind === "text") return ": it is a text";
+  const { enum: values, type } = output.kind === "schema" ? output.schema : {};
+  if (Array.isArray(values)) return `: it is one of ${values.map((each) => JSON.stringify(each)).join(", ")}`;
+  return typeof type === "string" ? `: it is of type ${type}` : "";
 }
 
 /** What is inside of a schema and is one itself, by its path. */
@@ -128,7 +136,7 @@ export function unreadablePart(schema: Json, whole: JsonObject): SpecProblem | n
   return { path: [], message: `cannot be read as a JSON Schema: ${why.replace(/\.$/, "")}.` };
 }
 
-function definitionsOf({ $defs, definitions }: JsonObject): JsonObject {
+export function definitionsOf({ $defs, definitions }: JsonObject): JsonObject {
   return { ...($defs === undefined ? {} : { $defs }), ...(definitions === undefined ? {} : { definitions }) };
 }
 

@@ -1,5 +1,7 @@
+import { argumentProblems } from "./blueprint-arguments.ts";
 import { environmentProblem, textsIn } from "./blueprint-environment.ts";
 import {
+  allowedText,
   canBe,
   type KnownOutput,
   outputAt,
@@ -14,6 +16,7 @@ import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { ownProperty } from "./own-property.ts";
 import type { Reading, Rule, SpecPath } from "./run-spec-field.ts";
 import { nearestName } from "./run-spec-spelling.ts";
+import { KEY_PROPERTIES } from "./tool-call-key.ts";
 
 /**
  * Checks what the parts of a blueprint say about each other. It looks at what was written and passes over what has the
@@ -136,6 +139,16 @@ class ReferenceCheck {
     }
   }
 
+  #toolStep(tool: string, step: JsonObject, path: SpecPath): void {
+    this.#tool(tool, [...path, "tool"]);
+    const schema = this.#reading.tools?.argumentSchema(tool) ?? null;
+    const isGiven = Object.hasOwn(step, "with");
+    if (schema === null || (isGiven && !isJsonObject(step.with))) return;
+    const at = isGiven ? [...path, "with"] : [...path, "tool"];
+    for (const problem of argumentProblems(tool, schema, objectIn(step, "with"), KEY_PROPERTIES))
+      this.#report([...at, ...problem.path], problem.message);
+  }
+
   #toolSettings(tool: string, settings: Json): void {
     const path = [...this.#path, "tools", tool];
     const known = this.#reading.tools;
@@ -202,7 +215,7 @@ class ReferenceCheck {
         this.#template(text, [...path, "with", ...at], name, scope);
     if (Object.hasOwn(step, "agent")) return this.#agentStep(step, path);
     if (Object.hasOwn(step, "tool")) {
-      if (isOfForm(TOOL_NAME, step.tool)) this.#tool(step.tool, [...path, "tool"]);
+      if (isOfForm(TOOL_NAME, step.tool)) this.#toolStep(step.tool, step, path);
       return UNKNOWN;
     }
     if (Object.hasOwn(step, "loop")) return this.#loop(step, path, scope);
@@ -280,13 +293,6 @@ function isOfForm(rule: Rule<string>, value: Json | undefined): value is string 
 
 function ended(sentence: string): string {
   return /[?.]$/.test(sentence) ? sentence : `${sentence}.`;
-}
-
-function allowedText(output: KnownOutput): string {
-  if (output.kind === "text") return ": it is a text";
-  const { enum: values, type } = output.kind === "schema" ? output.schema : {};
-  if (Array.isArray(values)) return `: it is one of ${values.map((each) => JSON.stringify(each)).join(", ")}`;
-  return typeof type === "string" ? `: it is of type ${type}` : "";
 }
 
 function unknownName(what: string, name: string, names: readonly string[], field: string): string {

@@ -275,7 +275,13 @@ export class StepFailedError extends PawlError<{ step: string }> {
   readonly code = "step_failed";
 }
 
-/** Thrown by user code to leave the run waiting. Passed on as it is, never wrapped. */
+/**
+ * Thrown by user code to leave the run waiting. Passed on as it is, never wrapped. A tool that throws it with `applied: false`
+ * says that it has done nothing, so `resume` runs it again; without that its call is in doubt.
+ *
+ * @example
+ * if (await isHoliday()) throw new PausedError("The bank is closed.", { applied: false });
+ */
 export class PausedError extends PawlError {
   readonly code = "paused";
   constructor(message = "The run was paused.", details: JsonObject = {}, options?: ErrorOptions) {
@@ -286,7 +292,7 @@ export class PausedError extends PawlError {
   }
 }
 
-/** Thrown by user code to end the run. Passed on as it is, never wrapped. */
+/** Thrown by user code to end the run. Passed on as it is, never wrapped. `applied: false` as for `PausedError`. */
 export class PipelineAbortError extends PawlError {
   readonly code = "pipeline_abort";
   constructor(message = "The pipeline was aborted.", details: JsonObject = {}, options?: ErrorOptions) {
@@ -294,7 +300,7 @@ export class PipelineAbortError extends PawlError {
   }
 }
 
-/** Thrown where steps send each other in circles. Passed on as it is, never wrapped. */
+/** Thrown where steps send each other in circles. Passed on as it is, never wrapped. `applied: false` as for `PausedError`. */
 export class InfiniteRedirectError extends PawlError {
   readonly code = "infinite_redirect";
   constructor(
@@ -312,6 +318,12 @@ export function isControlFlow(error: unknown): boolean {
     PawlError.isInstance(error) &&
     ["paused", "pipeline_abort", "infinite_redirect", "lease_lost", "person_needed"].includes(error.code)
   );
+}
+
+/** Whether a tool that steers the run with this says that it has done nothing: then it is safe to run it again. */
+export function saysNothingHappened(error: unknown): error is PawlError {
+  if (!isControlFlow(error) || !PawlError.isInstance(error)) return false;
+  return (error.details as { readonly applied?: unknown } | null)?.applied === false;
 }
 
 /** An error as a failed run's row keeps it. */

@@ -25,6 +25,8 @@ export type Reading = {
 export type KnownTools = {
   readonly names: readonly string[];
   readonly settingsProblems: (tool: string, settings: JsonObject) => readonly SpecProblem[];
+  /** The JSON Schema of its arguments; null where that is not known. */
+  readonly argumentSchema: (tool: string) => JsonObject | null;
 };
 
 /** One field of a RunSpec: its help, its JSON Schema and how it is read, from one place. */

@@ -2,6 +2,9 @@ import { scryptSync } from "node:crypto";
 import { canonicalHash, canonicalJson } from "./canonical-json.ts";
 import type { Json } from "./json.ts";
 
+/** The arguments that carry the call's key: filled in by the gateway, and nobody else's to give. */
+export const KEY_PROPERTIES = ["idempotencyKey", "idempotency_key"] as const;
+
 /** What makes two calls "the same" to the ledger. */
 export type ToolCallIdentity = {
   readonly runId: string;

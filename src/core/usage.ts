@@ -1,4 +1,5 @@
 import { ConfigurationError } from "./errors.ts";
+import { isJsonObject } from "./json.ts";
 import { ownProperty } from "./own-property.ts";
 
 /** What a provider said it used. Integers; a figure that was not given is 0. */
@@ -96,14 +97,34 @@ export function amountOf(usage: Usage, modelId: string, pricing: Pricing): Amoun
 }
 
 /** Prices are whole micro-dollars for a million tokens; anything else would make sums inexact. */
-export function assertPricing(pricing: Pricing): void {
-  for (const [model, price] of Object.entries(pricing.models)) {
-    for (const [field, value] of Object.entries(price)) {
-      if (Number.isSafeInteger(value) && value >= 0) continue;
-      throw new ConfigurationError(
-        `The price ${field} of ${model} in pricing plan "${pricing.id}" is ${value}: give whole micro-dollars for a million tokens ($2.50 is 2500000).`,
-      );
-    }
+export function assertPricing(pricing: unknown): asserts pricing is Pricing {
+  if (!isJsonObject(pricing) || typeof pricing.id !== "string" || !isJsonObject(pricing.models))
+    throw new ConfigurationError(
+      'pricing is no pricing plan: give one with an id and models, `{ id: "2026-11", models: { "gpt-5.2": { inputPerMillion: 1_750_000, outputPerMillion: 14_000_000 } } }`.',
+    );
+  for (const [model, price] of Object.entries(pricing.models)) assertPrice(pricing.id, model, price);
+}
+
+const PRICES: { readonly [F in keyof Required<ModelPrice>]: "needed" | "optional" } = {
+  inputPerMillion: "needed",
+  cachedInputPerMillion: "optional",
+  outputPerMillion: "needed",
+};
+
+function assertPrice(plan: string, model: string, price: unknown): void {
+  const given: { readonly [field: string]: unknown } = isJsonObject(price) ? price : {};
+  const unknown = Object.keys(given).find((field) => !Object.hasOwn(PRICES, field));
+  if (unknown !== undefined)
+    throw new ConfigurationError(
+      `The price of ${model} in pricing plan "${plan}" has no ${unknown}: give ${Object.keys(PRICES).join(", ")}.`,
+    );
+  for (const [field, need] of Object.entries(PRICES)) {
+    const value = given[field];
+    if (value === undefined && need === "optional") continue;
+    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) continue;
+    throw new ConfigurationError(
+      `The price ${field} of ${model} in pricing plan "${plan}" is ${String(value)}: give whole micro-dollars for a million tokens ($2.50 is 2500000).`,
+    );
   }
 }
 

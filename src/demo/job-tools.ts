@@ -63,7 +63,7 @@ export function uploadTool({ uploads }: OutsideAddresses) {
       });
       assertTaken(response, "upload service");
       const { location } = z.object({ location: z.string() }).parse(await response.json());
-      call.correlate(location);
+      await call.correlate(location);
       return { location };
     },
   });
@@ -98,7 +98,7 @@ export function emailTool({ smtpPort, sentMail }: OutsideAddresses) {
         );
       const content = Buffer.from(await artifactOf(call, attachment.name));
       const messageId = messageIdOf(call);
-      call.correlate(messageId);
+      await call.correlate(messageId);
       const { createTransport } = await import("nodemailer");
       const transport = createTransport({ host: "127.0.0.1", port: smtpPort, ignoreTLS: true });
       const stop = () => transport.close();
@@ -124,7 +124,7 @@ export function emailTool({ smtpPort, sentMail }: OutsideAddresses) {
       await response.body?.cancel();
       if (response.status === 404) return { status: "absent" };
       if (!response.ok) return { status: "unknown" };
-      call.correlate(messageId);
+      await call.correlate(messageId);
       return { status: "done", result: { messageId } };
     },
   });
@@ -152,7 +152,7 @@ export function notificationTool({ notifications }: OutsideAddresses) {
       });
       assertTaken(response, "notification service");
       const { id } = z.object({ id: z.string() }).parse(await response.json());
-      call.correlate(id);
+      await call.correlate(id);
       return { id };
     },
   });

@@ -8,9 +8,11 @@ import type {
   BlueprintStep,
   BlueprintToolStep,
 } from "../core/blueprint.ts";
+import { argumentProblems } from "../core/blueprint-arguments.ts";
 import { asText } from "../core/blueprint-template.ts";
 import type { Json } from "../core/json.ts";
 import { ownProperty } from "../core/own-property.ts";
+import { KEY_PROPERTIES } from "../core/tool-call-key.ts";
 import { type Agent, defineAgent } from "./agent.ts";
 import { askAt } from "./ask-human.ts";
 import { someToolsOf } from "./blueprint-tools.ts";
@@ -69,18 +71,27 @@ class PipelineBuilder {
 
   #toolStep({ name, tool: reference, with: args, ...rest }: BlueprintToolStep): StepNode {
     const toolIn = this.#toolFor(reference);
-    return Step.run<Json, Json>(
+    const step = Step.run<Json, Json>(
       name,
       async (given, context) => {
         const input = await fillJson(args, given, context);
-        return context.call(await toolIn(context), input);
+        return context.call(await toolIn((source) => context.tools(source)), input);
       },
       phaseOf(rest),
     );
+    return {
+      ...step,
+      // Those of a server are known only now, and a blueprint need not come from a file.
+      problems: async (sources) => {
+        const { input } = await toolIn((source) => sources.toolsOf({ [source.name ?? reference]: source }));
+        const problems = argumentProblems(reference, await input.jsonSchema(), args, KEY_PROPERTIES);
+        return problems.map(({ path, message }) => `Step ${name}: ${["with", ...path].join(".")} ${message}`);
+      },
+    };
   }
 
   /** How a step gets hold of its tool: one of a server is there only when the server is. */
-  #toolFor(reference: string): (context: CodeStepContext) => Promise<Tool> {
+  #toolFor(reference: string): (tools: CodeStepContext["tools"]) => Promise<Tool> {
     const { server, tool } = partsOf(reference);
     if (server === null) {
       const found = this.#parts.tool(reference);
@@ -88,8 +99,8 @@ class PipelineBuilder {
       return async () => named;
     }
     const source = someToolsOf(server, this.#source(server), [tool]);
-    return async (context) => {
-      const [[name, found] = []] = Object.entries(await context.tools(source));
+    return async (tools) => {
+      const [[name, found] = []] = Object.entries(await tools(source));
       // A source of one tool has that one, or cannot be opened.
       if (name === undefined || found === undefined) throw new Error(`There is no tool ${reference}.`);
       return { ...found, name };

@@ -11,6 +11,7 @@ import { extractSecrets } from "../core/secret.ts";
 import { toolCallId } from "../core/step-path.ts";
 import type { NewWait } from "../core/wait.ts";
 import type { Receipt, StepRecord, ToolCallRecord } from "../store/store.ts";
+import { begunProgress } from "./call-progress.ts";
 import { beforeSideEffect } from "./checkpoint-cursor.ts";
 import { CodeStepLeftovers } from "./code-step-leftovers.ts";
 import { assertMayBegin } from "./deadline.ts";
@@ -20,7 +21,7 @@ import { type CallCase, type CallPast, type Judgement, judgeToolCall, readPast }
 import { askAboutRow, personNeeded } from "./person-question.ts";
 import { prepareTool } from "./prepared-tool.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { begunProgress, type CallEnd, settleToolCall } from "./settle-tool-call.ts";
+import { type CallEnd, settleToolCall } from "./settle-tool-call.ts";
 import type { StepSession } from "./step-session.ts";
 import type { Tool } from "./tool.ts";
 import { type CallIdentity, identify, makePayload, type ToolCallRequest } from "./tool-call-plan.ts";

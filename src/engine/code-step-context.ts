@@ -11,8 +11,11 @@ import type { ToolSource } from "./tool-source.ts";
 export interface CodeStepContext extends ArtifactAccess, EarlierSteps {
   readonly runId: string;
   readonly stepPath: string;
-  /** A copy of the run's context; what is changed here is merged when the step succeeds. */
-  context: { [key: string]: Json };
+  /**
+   * A copy of the run's context; what is changed here is merged when the step succeeds. `granularState` is the state of the
+   * last agent before this step: to read, and in no copy of the context.
+   */
+  context: { [key: string]: Json } & { readonly granularState?: GranularState };
   readonly signal: AbortSignal;
   /** The run's session. What is dispatched here, or by a tool that is called here, takes effect when the step succeeds. */
   readonly session: SessionView;

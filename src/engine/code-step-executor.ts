@@ -27,7 +27,7 @@ async function executeCode(step: CodeStep, frame: Frame): Promise<Json> {
   const context: CodeStepContext = {
     runId: frame.run.runId,
     stepPath: frame.path,
-    context: frame.context.value,
+    context: await frame.run.latest.seenIn(frame.context.value),
     signal: frame.run.signal,
     session,
     ...frame.run.artifacts.accessOf(frame.instance.stepKey),

@@ -69,7 +69,7 @@ const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => 
   policy: (value) => makeRules(value as Policy),
   constraints: (value) => makeRules({}, value as Constraints),
   budgets: (value) => void readBudgets(value),
-  pricing: assertPrices,
+  pricing: assertPricing,
   models: assertModels,
   tools: assertTools,
   stopConditions: assertStopConditions,
@@ -141,14 +141,6 @@ function readBudgets(budgets: unknown): Budgets {
   if (parsed.ok) return parsed.spec.budgets;
   const problems = parsed.problems.map(({ path, message }) => `${path.join(".")}: ${message}`);
   throw new ConfigurationError(problems.join("; "));
-}
-
-function assertPrices(pricing: unknown): void {
-  if (!isPlain(pricing) || typeof pricing.id !== "string" || !isPlain(pricing.models))
-    throw new ConfigurationError(
-      'pricing is no pricing plan: give one with an id and models, `{ id: "2026-11", models: { "gpt-5.2": { inputPerMillion: 1_750_000, outputPerMillion: 14_000_000 } } }`.',
-    );
-  assertPricing(pricing as Pricing);
 }
 
 function assertModels(models: unknown): void {

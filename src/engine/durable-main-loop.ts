@@ -41,7 +41,7 @@ import { systemClock } from "./system-clock.ts";
 export type DurableMainLoopOptions = Omit<RunnerOptions, "onCheckpoint" | "entrypoint"> & {
   /** The worker's lasting identity: where its request, its latest checkpoint and its completed marker are. */
   readonly checkpoints: CheckpointStore;
-  /** Told what was set aside or could not be written, in one sentence; a warning of the process unless given. */
+  /** Called for all that is set aside or could not be written, in one sentence; a warning of the process unless given. */
   readonly warn?: (message: string) => void;
 };
 
@@ -90,7 +90,7 @@ export class DurableMainLoop<O = unknown> {
    */
   async execute(request: Json, options: ExecuteOptions = {}): Promise<ExecuteResult<O>> {
     assertJson(request, "The request");
-    const release = await this.#checkpoints.acquire();
+    const release = await this.#checkpoints.acquire(this.#options.warn);
     try {
       return await withStore(this.#options.store, (store) => this.#execute(store, request, options));
     } finally {
@@ -157,7 +157,7 @@ export class DurableMainLoop<O = unknown> {
    * `runner.resume` still goes on with it. Resolves to the request that was given up, or null.
    */
   async giveUp(): Promise<WorkerRequest | null> {
-    const release = await this.#checkpoints.acquire();
+    const release = await this.#checkpoints.acquire(this.#options.warn);
     try {
       const kept = (await this.#checkpoints.isCompleted()) ? null : await this.#checkpoints.loadRequest();
       if (kept !== null) await this.#checkpoints.markCompleted(kept.runId);

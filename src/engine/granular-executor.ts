@@ -37,6 +37,7 @@ export const turnLoopExecutor: StepExecutor<TurnLoopStep> = {
 
 async function takeTurns(loop: TurnLoopStep, frame: Frame): Promise<Json> {
   const [granular] = loop.children;
+  frame.run.latest.begins(frame.path);
   let scope = await openStep(granular, loop.maxTurns, frame);
   // All turns are there and only the end is missing: the last one is skipped, its fingerprint checked like any other.
   if (scope.conversation.isComplete)

@@ -8,12 +8,13 @@ import {
 } from "../core/tool-call-decision.ts";
 import type { SessionState } from "../session/slice-set.ts";
 import type { Receipt, Store, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
+import type { CallProgress } from "./call-progress.ts";
 import type { EarlierCall } from "./earlier-call.ts";
 import type { LastTry } from "./landing.ts";
 import { askAbout, askAboutRow, askAgain } from "./person-question.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
 import type { RunHandle } from "./run-handle.ts";
-import { type CallEnd, type CallProgress, isKeyValid } from "./settle-tool-call.ts";
+import { type CallEnd, isKeyValid } from "./settle-tool-call.ts";
 import type { ToolCallPayload, ToolCallRequest } from "./tool-call-plan.ts";
 import { argumentsHash, type LedgerCall } from "./tool-gateway.ts";
 import { cancelled, failed, type ToolOutcome, unknownOutcome } from "./tool-outcome.ts";
@@ -102,7 +103,10 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
     case "deduplicate":
       return deduplicated(earlier);
     case "ask":
-      return { kind: "person", wait: askAbout(run, call, decision.why, { earlier }) };
+      return {
+        kind: "person",
+        wait: askAbout(run, call, decision.why, { earlier, correlationId: correlationOf(subject) }),
+      };
     case "refuse":
       return refuse(subject, decision.why, waits, call);
   }
@@ -199,6 +203,7 @@ function progressOf(run: RunHandle, tool: PreparedTool, { known, past }: CallCas
     mayHaveHappened: past.tries.some(
       (each) => each.toolCallId === known?.toolCallId && mayHaveHappened(each),
     ),
+    correlationId: correlationOf({ known, past }),
     ...lastTryOf(run, tool, known, past),
     begunAt: run.clock.monotonic(),
   };
@@ -216,15 +221,24 @@ function lastTryOf(
   past: CallPast,
 ): LastTry {
   if (known === null || known.startedAt === null) return { ownEndsBy: null, endedBy: null };
-  const last = past.tries.find(
-    (each) => each.toolCallId === known.toolCallId && each.attempt === known.attempt,
-  );
+  const last = lastTry({ known, past });
   // It was given up on: its time was over, and it may be at work all the same.
   if (last?.outcome === "timed_out") return { ownEndsBy: claimedAt.monotonic, endedBy: null };
   const hasEnded = last !== undefined && (last.outcome !== "lost" || last.errorCode === PROCESS_ENDED);
   if (hasEnded) return { ownEndsBy: claimedAt.monotonic, endedBy: known.endsBy };
   const itsTime = Math.max(tool.timeoutMs, (known.endsBy ?? 0) - known.startedAt);
   return { ownEndsBy: claimedAt.monotonic + itsTime, endedBy: null };
+}
+
+/** Of the last try alone: that an earlier one is not there says nothing about the one in doubt. */
+function correlationOf(call: Pick<CallCase, "known" | "past">): string | null {
+  return lastTry(call)?.correlationId ?? null;
+}
+
+function lastTry({ known, past }: Pick<CallCase, "known" | "past">): ToolCallTry | undefined {
+  return past.tries.find(
+    ({ toolCallId, attempt }) => toolCallId === known?.toolCallId && attempt === known.attempt,
+  );
 }
 
 function settled(outcome: ToolOutcome): CallEnd {

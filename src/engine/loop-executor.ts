@@ -44,7 +44,7 @@ async function iterate(
     phase: frame.phase ?? "",
     endsPhase: false,
   });
-  const said: unknown = await loop.until(output, structuredClone(context.value));
+  const said: unknown = await loop.until(output, await run.latest.seenIn(structuredClone(context.value)));
   if (typeof said !== "boolean")
     throw new TypeError(`\`until\` of loop ${path} returned ${typeof said}: return true or false.`);
   const done = said || (await isDone(run, output));

@@ -5,6 +5,7 @@ import type { Claim, Store } from "../store/store.ts";
 import { harmless } from "./begin-telemetry.ts";
 import { EstimateWatch } from "./estimate-watch.ts";
 import { type Failure, FailureStreaks } from "./failure-streaks.ts";
+import { LatestGranularState } from "./latest-granular-state.ts";
 import { type MilestoneFrom, MilestoneRequest } from "./milestone-request.ts";
 import { RunArtifacts } from "./run-artifacts.ts";
 import { RunBudget, type WorkDone } from "./run-budget.ts";
@@ -31,6 +32,7 @@ type TenureFields =
   | "uncertainties"
   | "estimates"
   | "keeper"
+  | "latest"
   | "deadline"
   | "spec"
   | "budget"
@@ -88,6 +90,7 @@ export function makeRunHandle(
     emit,
     telemetry,
     keeper: new SessionKeeper(store, session, trigger, mismatch, warn),
+    latest: new LatestGranularState(store, runId),
     deadline: run.deadline,
     milestone: new MilestoneRequest(options.from),
     runId,

@@ -19,10 +19,15 @@ export function askAbout(
   run: RunHandle,
   call: LedgerCall,
   why: AskReason,
-  about: { readonly earlier?: EarlierCall; readonly problem?: string | null } = {},
+  about: {
+    readonly earlier?: EarlierCall;
+    readonly problem?: string | null;
+    /** What the outside system calls it: by that a person can look for it. */
+    readonly correlationId?: string | null;
+  } = {},
 ): NewCallWait {
   const { name } = call.tool;
-  const { earlier = NO_EARLIER_CALL, problem = null } = about;
+  const { earlier = NO_EARLIER_CALL, problem = null, correlationId = null } = about;
   switch (why) {
     case "approval":
       return question(run, call, "approval", `May ${name} run with these arguments?`);
@@ -59,7 +64,7 @@ export function askAbout(
         call,
         "in_doubt",
         `Nobody here knows whether ${callId(run, call)} of ${name} happened. Find out, and settle it: as succeeded, with its result; as failed; or let it run again.`,
-        problem === null ? {} : { problem },
+        { ...(problem === null ? {} : { problem }), ...(correlationId === null ? {} : { correlationId }) },
       );
   }
 }

@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { RecoveryClass, SideEffectClass } from "../core/tool-call-decision.ts";
+import { KEY_PROPERTIES } from "../core/tool-call-key.ts";
 import { type Classification, classifyTool, type ToolPolicy } from "../core/tool-classification.ts";
 import { parseToolName } from "../core/tool-name.ts";
 import type { Tool } from "./tool.ts";
@@ -17,8 +18,6 @@ export type PreparedTool = Tool & {
   readonly modelSchema: JsonObject;
   readonly keyProperty: string | null;
 };
-
-const KEY_PROPERTIES = ["idempotencyKey", "idempotency_key"] as const;
 
 export async function prepareTool(key: string, tool: Tool, policy: ToolPolicy): Promise<PreparedTool> {
   const schema = await tool.input.jsonSchema();

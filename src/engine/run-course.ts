@@ -12,6 +12,7 @@ import { askAboutBudget } from "./person-question.ts";
 import { assertSameShape, shapeOf } from "./pipeline-shape.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { PipelineStep } from "./step.ts";
+import { assertFeasible } from "./step-problems.ts";
 import type { StepRegistry } from "./step-registry.ts";
 
 /** What a run is gone through with. */
@@ -35,6 +36,7 @@ export async function goThrough(
   await openSession(run, onSession);
   if (resumed) await run.artifacts.restore();
   const input = await readInput(run, root, currentStep);
+  if (currentStep === null) await assertFeasible(run, root);
   const context = { value: {} as JsonObject };
   const output = await executeStep(registry, root, { run, path: ROOT_PATH, input, context });
   if (run.budget.reached !== null) throw run.budget.reached;

@@ -6,6 +6,7 @@ import type { Fence, ModelCallSettlement, Store } from "../store/store.ts";
 import type { CrashPoint, CrashProbe } from "./crash-points.ts";
 import type { EstimateWatch } from "./estimate-watch.ts";
 import type { FailureStreaks } from "./failure-streaks.ts";
+import type { LatestGranularState } from "./latest-granular-state.ts";
 import type { ClockReading, Lease } from "./lease-keeper.ts";
 import type { MilestoneRequest, SavedCheckpoint } from "./milestone-request.ts";
 import type { Outside } from "./outside.ts";
@@ -47,6 +48,8 @@ export type RunHandle = {
   readonly uncertainties: Uncertainties;
   readonly estimates: EstimateWatch;
   readonly keeper: SessionKeeper;
+  /** What the last agent came to, for the steps after it. */
+  readonly latest: LatestGranularState;
   /** What it was started to do; null where it has no contract. */
   readonly spec: RunSpec | null;
   /** What it may still do. */

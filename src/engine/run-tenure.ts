@@ -12,7 +12,6 @@ import { ROOT_PATH } from "../core/step-path.ts";
 import type {
   Claim,
   Fence,
-  GranularState,
   ModelCallRecord,
   ModelCallSettlement,
   RunEnd,
@@ -20,6 +19,7 @@ import type {
   Store,
 } from "../store/store.ts";
 import { stepFailed } from "./execute-step.ts";
+import { lastGranularState } from "./latest-granular-state.ts";
 import { type Lease, LeaseKeeper } from "./lease-keeper.ts";
 import { type Hold, makeRunHandle, type RunTenureOptions } from "./make-run-handle.ts";
 import { personNeeded } from "./person-question.ts";
@@ -308,12 +308,4 @@ export async function resultOf<O>(store: Store, run: RunRecord, resumed: boolean
 
 function statusOf({ status }: RunRecord): RunResult<unknown>["status"] {
   return status === "waiting" || status === "cancelled" || status === "queued" ? status : "succeeded";
-}
-
-async function lastGranularState(store: Store, runId: string): Promise<GranularState | null> {
-  for (const { path } of (await store.listSteps(runId)).toReversed()) {
-    const state = await store.readGranularState(runId, path);
-    if (state !== null) return state;
-  }
-  return null;
 }

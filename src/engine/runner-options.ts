@@ -177,6 +177,9 @@ export function sessionOptions(root: StepNode, options: RunnerOptions): RunSessi
     throw new ConfigurationError(
       `onSliceMismatch is ${JSON.stringify(mismatch)}: use "stop", "fresh", or a function that migrates the slices.`,
     );
+  const own: unknown = options.slices ?? [];
+  if (!Array.isArray(own))
+    throw new ConfigurationError("slices is no list: give an array of what defineSlice has made.");
   const slices = new SliceSet([...agentSlices(root), ...(options.slices ?? [])], trigger.eventTypes);
   const tags = options.tags ?? {};
   // What a session refuses is refused here, before there is a run.

@@ -1,4 +1,4 @@
-import { ConfigurationError, RunBusyError, RunNotFoundError } from "../core/errors.ts";
+import { ConfigurationError, ResumeError, RunBusyError, RunNotFoundError } from "../core/errors.ts";
 import type { RunRecord } from "../store/store.ts";
 
 export function assertSamePipeline(run: RunRecord, pipeline: string): void {
@@ -10,11 +10,15 @@ export function assertSamePipeline(run: RunRecord, pipeline: string): void {
 
 export function assertSameRun(run: RunRecord, pipeline: string, inputHash: Uint8Array): void {
   assertSamePipeline(run, pipeline);
-  if (!Buffer.from(run.inputHash).equals(inputHash)) {
-    throw new ConfigurationError(
-      `Run ${run.runId} was started with other input: use another run id, or \`resume\` to go on with the input it has.`,
-    );
-  }
+  const [was, is] = [Buffer.from(run.inputHash), Buffer.from(inputHash)];
+  if (was.equals(is)) return;
+  throw new ResumeError(
+    `Run ${run.runId} was started with other input: use another run id, or \`resume\` to continue it with the input it has.`,
+    {
+      irrecoverable: true,
+      changes: [{ what: "SHA-256 of the input", was: was.toString("hex"), is: is.toString("hex") }],
+    },
+  );
 }
 
 export function assertWhy(why: string | undefined): void {

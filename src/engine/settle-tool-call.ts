@@ -1,5 +1,7 @@
 import { backoffMs } from "../core/backoff.ts";
+import { saysNothingHappened } from "../core/errors.ts";
 import {
+  type AskReason,
   decideFailedTry,
   decideReconciled,
   decideToolCall,
@@ -8,39 +10,20 @@ import {
 } from "../core/tool-call-decision.ts";
 import type { NewCallWait } from "../core/wait.ts";
 import type { NewCheckpoint } from "../store/store.ts";
+import type { CallProgress } from "./call-progress.ts";
 import { beforeSideEffect } from "./checkpoint-cursor.ts";
+import { Correlation } from "./correlation.ts";
 import { assertInTime } from "./deadline.ts";
 import { asksAbout, asksAboutFailures } from "./escalation.ts";
-import { type LastTry, mayLandFor } from "./landing.ts";
+import { mayLandFor } from "./landing.ts";
 import { readClock } from "./lease-keeper.ts";
 import { askAbout, escalate } from "./person-question.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach, rest } from "./run-handle.ts";
 import { callId, dispatchTool, type FailedTry, type LedgerCall } from "./tool-gateway.ts";
 import { lookUp } from "./tool-look-up.ts";
-import { failed, type ToolOutcome, unknownOutcome } from "./tool-outcome.ts";
+import { errorText, failed, type ToolOutcome, unknownOutcome } from "./tool-outcome.ts";
 import { makeReceipt } from "./tool-receipt.ts";
-
-/** How far a call is when somebody begins to bring it to its end. */
-export type CallProgress = LastTry & {
-  /** Whether the ledger says `running` for a try of ours that is still to be dispatched. */
-  readonly isBegun: boolean;
-  /** The try that was made last; 0 where there was none. */
-  readonly attempt: number;
-  /** The wall time at which its key went out first. */
-  readonly sentAt: number | null;
-  /** Whether a try before may have happened. */
-  readonly mayHaveHappened: boolean;
-  /** Monotonic; from before the ledger was told. */
-  readonly begunAt: number;
-};
-
-/** Of a call whose first try was begun with its row. */
-export function begunProgress(run: RunHandle, { timeoutMs }: PreparedTool, begunAt: number): CallProgress {
-  const ownEndsBy = run.clock.monotonic() + timeoutMs;
-  const sentAt = run.clock.now();
-  return { isBegun: true, attempt: 1, sentAt, mayHaveHappened: false, endedBy: null, ownEndsBy, begunAt };
-}
 
 export type CallEnd =
   | { readonly kind: "settled"; readonly outcome: ToolOutcome; readonly attempt: number }
@@ -74,12 +57,15 @@ class CallWork {
   #progress: CallProgress;
   /** How the last try of this worker failed. */
   #lastFailure: FailedTry | null = null;
+  /** Of the last try, made by this worker or by an earlier one. */
+  #correlation: Correlation;
 
   constructor(run: RunHandle, call: LedgerCall, facts: ToolCallFacts, progress: CallProgress) {
     this.#run = run;
     this.#call = call;
     this.#facts = facts;
     this.#progress = progress;
+    this.#correlation = new Correlation(run, call, progress.attempt, progress.correlationId);
   }
 
   take(next: Next): Promise<Step> {
@@ -104,11 +90,14 @@ class CallWork {
     await this.#begin();
     const { attempt, begunAt } = this.#progress;
     const { tool } = this.#call;
+    const correlation = new Correlation(this.#run, this.#call, attempt, null);
+    this.#correlation = correlation;
     const end = await dispatchTool(this.#run, this.#call, {
       attempt,
+      correlation,
       deadline: begunAt + tool.timeoutMs,
       onLate: (outcome) => this.#offerLate(outcome, attempt),
-    });
+    }).catch((error: unknown) => this.#steered(error));
     switch (end.kind) {
       case "returned":
         if (end.outcome.status === "succeeded") this.#run.failures.hasWorked(tool.name);
@@ -122,6 +111,15 @@ class CallWork {
         await this.#endTry({ ...NOT_SENT, errorCode: "aborted", message: end.reason.message }, false);
         throw end.reason;
     }
+  }
+
+  /** A tool that pauses the run and says that it did nothing leaves no doubt; where that cannot be written, it does. */
+  async #steered(error: unknown): Promise<never> {
+    if (saysNothingHappened(error)) {
+      const message = this.#run.secrets.hideText(errorText(error));
+      await this.#endTry({ ...NOT_SENT, errorCode: error.code, message }, false).catch(() => undefined);
+    }
+    throw error;
   }
 
   /** The ledger says `running` before anything goes out. */
@@ -155,6 +153,7 @@ class CallWork {
       endedBy: null,
       ownEndsBy: this.#run.clock.monotonic() + tool.timeoutMs,
       begunAt,
+      correlationId: null,
     };
   }
 
@@ -255,7 +254,7 @@ class CallWork {
       case "reconcile":
         return { next: decision };
       case "ask":
-        return { kind: "person", wait: askAbout(this.#run, this.#call, decision.why, { problem }) };
+        return this.#ask(decision.why, problem);
       case "refuse":
         return this.#tellUnknown(problem);
       case "replay":
@@ -270,7 +269,7 @@ class CallWork {
     for (let tries = 1; ; tries++) {
       const { attempt } = this.#progress;
       const asked = readClock(run.clock);
-      const answer = await lookUp(run, this.#call, attempt);
+      const answer = await lookUp(run, this.#call, attempt, this.#correlation);
       const toolCallId = callId(run, this.#call);
       run.emit({
         type: "tool.reconciled",
@@ -300,7 +299,7 @@ class CallWork {
           tries = 0;
           continue;
         case "ask":
-          return { kind: "person", wait: askAbout(run, this.#call, decision.why, { problem: why }) };
+          return this.#ask(decision.why, why);
         case "refuse":
           return this.#tellUnknown(why);
       }
@@ -326,6 +325,11 @@ class CallWork {
     const left = Math.max(0, mayLandFor(this.#progress, readClock(clock), landsWithinMs));
     this.#run.emit({ type: "tool.waiting", runId, toolCallId, tool: name, until: clock.now() + left });
     await rest(this.#run, left);
+  }
+
+  #ask(why: AskReason, problem: string | null): CallEnd {
+    const about = { problem, correlationId: this.#correlation.id };
+    return { kind: "person", wait: askAbout(this.#run, this.#call, why, about) };
   }
 
   #tellUnknown(problem: string | null): CallEnd {

@@ -8,6 +8,7 @@ import { askAt, questionOf } from "./ask-human.ts";
 import type { CodeStepContext } from "./code-step-context.ts";
 import type { EarlierSteps } from "./earlier-steps.ts";
 import { classify } from "./prepared-tool.ts";
+import type { RunToolSources } from "./run-tool-sources.ts";
 import type { StopConditions } from "./stop-conditions.ts";
 
 /**
@@ -21,6 +22,8 @@ export interface StepNode<O = unknown> {
   readonly phase?: string;
   /** The steps inside this one: part of the pipeline's pinned shape. */
   readonly children?: readonly StepNode[];
+  /** What is wrong with it, in sentences, as far as can be known before the first step of a run begins. */
+  readonly problems?: (sources: Pick<RunToolSources, "toolsOf">) => Promise<readonly string[]>;
   /** Carries the type of the output, and no value. */
   readonly outputType?: O;
 }

@@ -17,6 +17,7 @@ import type { DraftSession } from "../session/draft-session.ts";
 import type { SessionState } from "../session/slice-set.ts";
 import type { EffectUnderWay } from "../store/store.ts";
 import { BoundedAttempt } from "./bounded-attempt.ts";
+import type { Correlation } from "./correlation.ts";
 import { whyTooLate } from "./deadline.ts";
 import { assertMayLeave, noteEffect, reachNoted } from "./effect-departure.ts";
 import { keyProblem, type PreparedTool } from "./prepared-tool.ts";
@@ -71,6 +72,8 @@ export type Dispatch = {
   readonly attempt: number;
   /** The monotonic time at which it is given up on: counted from before the ledger said `running`. */
   readonly deadline: number;
+  /** What the outside system calls it. */
+  readonly correlation: Correlation;
   /** Told what a tool came to that was given up on. */
   readonly onLate: (outcome: ToolOutcome) => Promise<void>;
 };
@@ -179,18 +182,16 @@ async function execute(
   traceHeaders: OpenSpan["headers"],
 ): Promise<Tried> {
   const { tool, input } = call;
-  const correlation: Correlation = { id: null };
-  const { effect } = dispatch;
+  const { correlation, effect } = dispatch;
   const limit = dispatch.deadline - run.clock.monotonic();
   if (limit <= 0) effect.withdraw();
   if (limit <= 0)
     return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
   const attempt = new BoundedAttempt(run, limit);
   const session = run.keeper.draft(call.sessionBase);
-  const context = {
-    ...callContext(run, call, dispatch.attempt, attempt.signal, correlation, session),
-    traceHeaders,
-  };
+  const { signal } = attempt;
+  const about = { attempt: dispatch.attempt, signal, correlation, session, traceHeaders };
+  const context = callContext(run, call, about);
   const end = await attempt.settle(() => {
     assertMayLeave(run, effect);
     return run.outside.execute(tool, freshInput(input), context);
@@ -290,8 +291,6 @@ export function freshInput(input: unknown): unknown {
   }
 }
 
-export type Correlation = { id: string | null };
-
 function failedTry(
   outcome: FailedTry["outcome"],
   errorCode: string,
@@ -314,13 +313,15 @@ export function callId(
   return toolCallId(run.runId, call.stepPath, call.turnIndex, call.callIndex);
 }
 
+type AboutTry = Pick<ToolCallContext, "attempt" | "signal" | "traceHeaders"> & {
+  readonly correlation: Correlation;
+  readonly session: DraftSession;
+};
+
 export function callContext(
   run: RunHandle,
   call: LedgerCall,
-  attempt: number,
-  signal: AbortSignal,
-  correlation: Correlation,
-  session: DraftSession,
+  { attempt, signal, correlation, session, traceHeaders }: AboutTry,
 ): ToolCallContext {
   return {
     runId: run.runId,
@@ -338,10 +339,11 @@ export function callContext(
     signal,
     session,
     network: run.rules.network,
-    traceHeaders: {},
+    traceHeaders,
     ...run.artifacts.accessOf(call.stepKey),
-    correlate: (id) => {
-      correlation.id = run.secrets.hideText(String(id).toWellFormed());
+    correlate: (id) => correlation.keep(id),
+    get correlationId() {
+      return correlation.id;
     },
   };
 }

@@ -1,8 +1,8 @@
 import { BoundedAttempt } from "./bounded-attempt.ts";
+import type { Correlation } from "./correlation.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { Reconciliation } from "./tool.ts";
 import {
-  type Correlation,
   callContext,
   freshInput,
   type LedgerCall,
@@ -17,17 +17,18 @@ export async function lookUp(
   run: RunHandle,
   call: LedgerCall,
   attempt: number,
+  correlation: Correlation,
 ): Promise<
   | { readonly status: "done"; readonly outcome: ToolOutcome }
   | { readonly status: "absent" | "unknown"; readonly problem: string | null }
 > {
   const { tool, input, stepPath, turnIndex } = call;
-  const correlation: Correlation = { id: null };
   reach(run, "tool:before-reconcile", stepPath, turnIndex);
   run.lease.assertHeld();
   const bounded = new BoundedAttempt(run, tool.timeoutMs);
   const session = run.keeper.draft(call.sessionBase);
-  const context = callContext(run, call, attempt, bounded.signal, correlation, session);
+  const about = { attempt, signal: bounded.signal, correlation, session, traceHeaders: {} };
+  const context = callContext(run, call, about);
   const end = await bounded.settle(() => run.outside.reconcile(tool, freshInput(input), context));
   run.signal.throwIfAborted();
   reach(run, "tool:reconciled", stepPath, turnIndex);

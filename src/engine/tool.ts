@@ -34,8 +34,16 @@ export interface ToolCallContext extends ArtifactAccess {
   readonly traceHeaders: { readonly [name: string]: string };
   /** Where the run may connect to; `guardedFetch(call)` keeps to it. */
   readonly network: NetworkPolicy;
-  /** Keeps what the outside system calls this effect (a message id, a request id) with the receipt. */
-  correlate(id: string): void;
+  /**
+   * Keeps what the outside system calls this effect (a message id, a request id), with the receipt and for `reconcile`.
+   * It is durable when the promise resolves: wait for that before you rely on it. The last id counts.
+   */
+  correlate(id: string): Promise<void>;
+  /**
+   * What `correlate` has kept of this try; in `reconcile`, of the try that is in doubt. Null where it kept nothing: an
+   * earlier try's id says nothing about this one.
+   */
+  readonly correlationId: string | null;
 }
 
 /** What a look-up found out about a call whose outcome is unknown. */

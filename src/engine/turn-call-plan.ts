@@ -2,11 +2,11 @@ import { type ToolCallPart, toolCallsOf } from "../core/message.ts";
 import { ownProperty } from "../core/own-property.ts";
 import type { NewReceipt, NewToolCall, StoredResponse, ToolCallRecord } from "../store/store.ts";
 import type { CallItem } from "./call-item.ts";
+import { begunProgress } from "./call-progress.ts";
 import { CallQueue } from "./call-queue.ts";
 import { type EarlierCall, earlierCall, earlierOf, NO_EARLIER_CALL, succeededCall } from "./earlier-call.ts";
 import { type CallCase, judgeToolCall, NO_PAST, readPast } from "./judge-tool-call.ts";
 import { type ProvidedCall, planProvidedCalls } from "./provider-calls.ts";
-import { begunProgress } from "./settle-tool-call.ts";
 import { ToldSession } from "./told-session.ts";
 import {
   type CallIdentity,

@@ -135,6 +135,9 @@ export class ChapterWriter {
       case "call.tried":
       case "call.in_doubt":
         return ended === null ? [] : [endedTry(ended, event.type === "call.in_doubt")];
+      // Its receipt, or its try, has it.
+      case "call.correlated":
+        return [];
       case "call.late":
         return ended === null ? [] : [lateTry(ended)];
       case "call.receipt":

@@ -23,9 +23,10 @@ export interface CheckpointStore {
 
   /**
    * Takes the worker for this process. `WorkerBusyError` while another living process (or another object of this one)
-   * has it. Resolves to the function that gives it back, once what is under way has ended.
+   * has it. Resolves to the function that gives it back, once what is under way has ended. Until then `warn` is called for
+   * each file that is set aside, in one sentence.
    */
-  acquire(): Promise<() => Promise<void>>;
+  acquire(warn?: (message: string) => void): Promise<() => Promise<void>>;
 
   loadRequest(): Promise<WorkerRequest | null>;
 

@@ -10,7 +10,10 @@ import { workerPath, workerPathIn } from "./worker-path.ts";
 
 export type FileCheckpointStoreOptions = {
   readonly fileSystem?: CheckpointFileSystem;
-  /** Told of each file that was set aside, in one sentence; a warning of the process unless given. */
+  /**
+   * Called for each file that is set aside, in one sentence, as the `warn` that `acquire` was given is; where neither is
+   * given, it is a warning of the process.
+   */
   readonly warn?: (message: string) => void;
 };
 
@@ -32,14 +35,15 @@ type Loaded = { readonly request: WorkerRequest | null; readonly checkpoint: Wor
  */
 export class FileCheckpointStore implements CheckpointStore {
   readonly #directory: WorkerDirectory;
-  readonly #warn: (message: string) => void;
+  readonly #listener: ((message: string) => void) | undefined;
+  #holder: ((message: string) => void) | undefined;
   #lock: ProcessLock | null = null;
   #last: Promise<void> = Promise.resolve();
 
   /** The last part of the path may not exist yet. `CheckpointStoreError` for a path that no worker may have. */
   constructor(directory: string, options: FileCheckpointStoreOptions = {}) {
     this.#directory = new WorkerDirectory(workerPath(directory), options.fileSystem ?? nodeFileSystem);
-    this.#warn = options.warn ?? ((message) => process.emitWarning(message));
+    this.#listener = options.warn;
   }
 
   /** The worker of that name under a root that many share. The name may come from outside: it cannot leave the root. */
@@ -56,7 +60,7 @@ export class FileCheckpointStore implements CheckpointStore {
     return this.#directory.path;
   }
 
-  acquire(): Promise<() => Promise<void>> {
+  acquire(warn?: (message: string) => void): Promise<() => Promise<void>> {
     return this.#inTurn(async () => {
       await this.#directory.inspect();
       await this.#directory.create();
@@ -65,6 +69,7 @@ export class FileCheckpointStore implements CheckpointStore {
       const lock = await this.#directory.tryLock();
       if (lock === null) throw busy(this.worker);
       this.#lock = lock;
+      this.#holder = warn;
       return () => this.#inTurn(async () => this.#release(lock));
     });
   }
@@ -157,6 +162,12 @@ export class FileCheckpointStore implements CheckpointStore {
     );
   }
 
+  #warn(message: string): void {
+    if (this.#listener === undefined && this.#holder === undefined) process.emitWarning(message);
+    this.#listener?.(message);
+    this.#holder?.(message);
+  }
+
   #bothCorrupt(): CheckpointStoreError {
     const paths = [this.#directory.pathOf("request.json"), this.#directory.pathOf("checkpoint.json")];
     return new CheckpointStoreError(
@@ -184,6 +195,7 @@ export class FileCheckpointStore implements CheckpointStore {
   #release(lock: ProcessLock): void {
     if (this.#lock !== lock) return;
     this.#lock = null;
+    this.#holder = undefined;
     lock.release();
   }
 

@@ -228,6 +228,9 @@ export type ToolCallStart = {
   readonly checkpoint?: NewCheckpoint;
 };
 
+/** What the outside system calls a try: a message id, a request id. */
+export type ToolCallCorrelation = ToolCallKey & { readonly attempt: number; readonly correlationId: string };
+
 /** How a try ended that brought no receipt. */
 export type ToolCallTryEnd = ToolCallKey & {
   readonly attempt: number;

@@ -26,6 +26,7 @@ import type {
   Person,
   ReceiptRecord,
   RunEnd,
+  ToolCallCorrelation,
   ToolCallStart,
   ToolCallTryEnd,
   TurnCommit,
@@ -153,6 +154,12 @@ export interface Store extends StoreReader {
 
   /** A ledger row for a call that a code step makes. Resolves to its call index. */
   openToolCall(fence: Fence, call: CodeToolCall): Promise<number>;
+
+  /**
+   * Keeps what the outside system calls the last try of a call, under way or given up on, for the worker that finds it in
+   * doubt: the last id counts. `ResumeError` (recoverable) where the call has its receipt by now.
+   */
+  correlateToolCall(fence: Fence, correlation: ToolCallCorrelation): Promise<void>;
 
   /** Keeps a try that ended without a receipt, once; the call may be in doubt from then on. */
   endToolCallTry(fence: Fence, end: ToolCallTryEnd): Promise<void>;

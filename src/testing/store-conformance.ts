@@ -10,6 +10,7 @@ import type { Check, OpenConformanceDatabase } from "./store-conformance/check.t
 import { runCheck } from "./store-conformance/check.ts";
 import { checkpointChecks } from "./store-conformance/checkpoints.ts";
 import { claimQuotaChecks } from "./store-conformance/claim-quota.ts";
+import { correlationChecks } from "./store-conformance/correlations.ts";
 import { divergenceChecks } from "./store-conformance/divergence.ts";
 import { droppedTurnChecks } from "./store-conformance/dropped-turns.ts";
 import { eventChecks } from "./store-conformance/events.ts";
@@ -65,6 +66,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "dropped turns": droppedTurnChecks,
   "tool calls": toolCallChecks,
   tries: tryChecks,
+  correlations: correlationChecks,
   receipts: receiptChecks,
   "in doubt": inDoubtChecks,
   approvals: approvalChecks,

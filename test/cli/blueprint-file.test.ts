@@ -9,7 +9,7 @@ import { mistakenBlueprints } from "./blueprint-mistakes.ts";
 
 const myTool = tool({ description: "Mine.", inputSchema: z.object({}), execute: () => null });
 const tools = {
-  ...knownTools({ tools: { my_tool: myTool } }, { SET: "smtp://mail.example.com" }),
+  ...(await knownTools({ tools: { my_tool: myTool } }, { SET: "smtp://mail.example.com" })),
   names: ["my_tool", "read_file", "fetch_page", "http_request", "ask_human", "send_mail"],
 };
 
@@ -58,7 +58,7 @@ pipeline:
         - { name: note, tool: notes/write_file, with: { text: "{{ steps.review.text }}", at: [1, "{{ input }}"] } }
         - { name: again, agent: writer }
       until: { output: is_complete }
-    - { name: mail, tool: send_mail, with: { to: x@example.com, text: "{{ steps.polish.text }}" }, when: { step: check, equals: send } }
+    - { name: mail, tool: send_mail, with: { to: x@example.com, subject: Hi, text: "{{ steps.polish.text }}" }, when: { step: check, equals: send } }
 `;
 
 describe("a blueprint that cannot be used", () => {
@@ -132,7 +132,7 @@ describe("a blueprint", () => {
 
   it("has settings that are looked at with the environment in them, as far as that is known", () => {
     const job = (url: string) =>
-      `objective: x\npipeline:\n  name: p\n  tools: { send_mail: { url: "${url}", from: a@b.c } }\n  steps: [{ name: a, tool: send_mail }]\n`;
+      `objective: x\npipeline:\n  name: p\n  tools: { send_mail: { url: "${url}", from: a@b.c } }\n  steps: [{ name: a, tool: send_mail, with: { to: x@example.com, subject: Hi, text: Well } }]\n`;
     expect(problemsOf(job("${SET}"))).toEqual([]);
     expect(problemsOf(job("${NOT_SET}"))).toEqual([]);
     expect(problemsOf(job("http://${SET}"))).toEqual([

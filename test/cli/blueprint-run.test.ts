@@ -110,9 +110,23 @@ describe("a job that is one file", () => {
     expect({ exitCode, output: document.output }).toEqual({ exitCode: 0, output: "I am large" });
   });
 
+  it("with an argument that its tool does not know is refused before a person is asked", async () => {
+    const folder = folderWith({
+      "job.yaml": `objective: Keep it\npipeline:\n  name: keep\n  steps:\n    - { name: sure, ask: "Sure?" }\n    - { name: write, tool: write_file, with: { path: a.txt, content: "{{ previous }}" } }\n`,
+    });
+    const { exitCode, stderr } = await pawl(["run", "job.yaml", "--run-id", "k-1"], { cwd: folder.path });
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("job.yaml has 2 mistakes:");
+    expect(stderr).toContain("job.yaml:6:40  pipeline.steps[1].with: has no text, and write_file needs it.");
+    expect(stderr).toContain(
+      "pipeline.steps[1].with.content: is no argument of write_file: it takes path, text.",
+    );
+    expect((await pawl(["ls"], { cwd: folder.path })).stdout).not.toContain("k-1");
+  });
+
   it("names every variable that is not set, and no value, before anything starts", async () => {
     const folder = folderWith({
-      "job.yaml": `objective: x\npipeline:\n  name: p\n  mcp_servers: { s: { command: x, args: ["\${ONE}", "\${TWO}"], env: { A: "\${THREE}" } } }\n  tools: { notify: { url: "\${ONE}" } }\n  steps: [{ name: a, tool: s/x }, { name: b, tool: notify }]\n`,
+      "job.yaml": `objective: x\npipeline:\n  name: p\n  mcp_servers: { s: { command: x, args: ["\${ONE}", "\${TWO}"], env: { A: "\${THREE}" } } }\n  tools: { notify: { url: "\${ONE}" } }\n  steps: [{ name: a, tool: s/x }, { name: b, tool: notify, with: { text: x } }]\n`,
     });
     const env = { TWO: "value-of-two", THREE: "" };
     const { exitCode, stderr } = await pawl(["run", "job.yaml"], { cwd: folder.path, env });
@@ -186,7 +200,7 @@ pipeline:
 describe("a name that stands for secrets", () => {
   const CONFIGURED = `import { defineConfig } from "<pawl>src/index.ts";\nexport default defineConfig({ policy: { secretKeys: ["token"] } });\n`;
   const job = (value: string) =>
-    `objective: x\npipeline:\n  name: p\n  mcp_servers: { s: { command: x, env: { TOKEN: "${value}" } } }\n  steps: [{ name: a, ask: "Well?" }, { name: b, tool: s/x }]\n`;
+    `objective: x\npipeline:\n  name: p\n  mcp_servers: { s: { command: x, env: { TOKEN: "${value}" } } }\n  steps: [{ name: a, ask: "Well?" }, { name: b, tool: s/x, when: { step: a, equals: go } }]\n`;
 
   it("may have a variable under it in a job, and no value", async () => {
     const folder = folderWith({ "fine.yaml": job("${TOKEN}"), "told.yaml": job("t-123456") }, CONFIGURED);

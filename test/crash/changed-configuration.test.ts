@@ -218,7 +218,7 @@ describe("a process that comes with another input", () => {
     const before = folder.witness();
     const act: Act = { do: "run", input: { ...INPUT, place: "village" }, runId: "errands-1" };
     const error = await folder.error({ scenario: "errands", act });
-    expect(error.name).toBe("ConfigurationError");
+    expect(error.name).toBe("ResumeError");
     expect(error.message).toContain("errands-1 was started with other input");
     expect(folder.witness()).toEqual(before);
     const run = await folder.withStore((store) => store.getRun("errands-1"));
@@ -232,7 +232,7 @@ describe("a process that comes with another input", () => {
       input: { place: "town", stops: { first: "1", second: 2 } },
       runId: "errands-1",
     };
-    expect((await folder.error({ scenario: "errands", act })).name).toBe("ConfigurationError");
+    expect((await folder.error({ scenario: "errands", act })).name).toBe("ResumeError");
   });
 });
 

@@ -22,7 +22,7 @@ export function dyingCheckpoints(
   };
   return {
     worker: checkpoints.worker,
-    acquire: () => checkpoints.acquire(),
+    acquire: (warn) => checkpoints.acquire(warn),
     loadRequest: () => checkpoints.loadRequest(),
     loadCheckpoint: () => checkpoints.loadCheckpoint(),
     isCompleted: () => checkpoints.isCompleted(),

@@ -44,13 +44,13 @@ function emailTool(setting: Setting) {
     landsWithinMs: 100,
     execute: (mail, call) =>
       toolWork(setting, "send_email", mail.body, call, () => {
-        call.correlate(call.idempotencyKey);
+        void call.correlate(call.idempotencyKey);
         return submit(port, mail, call.idempotencyKey);
       }),
     reconcile: (_, call) => {
       const found = readMails(setting.folder).find(({ messageId }) => messageId === call.idempotencyKey);
       if (found === undefined) return { status: "absent" };
-      call.correlate(found.messageId);
+      void call.correlate(found.messageId);
       return { status: "done", result: `found in the log: ${found.text}` };
     },
   });

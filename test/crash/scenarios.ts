@@ -9,6 +9,7 @@ import { bookings, bookingsByCode } from "./booking-scenarios.ts";
 import { chores } from "./chores-scenario.ts";
 import { correspondence } from "./correspondence-scenario.ts";
 import { mailing } from "./mailing-scenario.ts";
+import { ordering } from "./ordering-scenario.ts";
 import { planned } from "./planned-scenario.ts";
 import { labelOf, resultsIn } from "./prompt.ts";
 import { bearEffect, pause, type Setting, toolWork, waitForParent } from "./tool-work.ts";
@@ -28,6 +29,7 @@ export const SCENARIOS = {
   chores,
   correspondence,
   mailing,
+  ordering,
   planned,
 } as const satisfies { readonly [name: string]: (setting: Setting) => StepNode };
 

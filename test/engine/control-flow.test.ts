@@ -13,6 +13,7 @@ import {
   type StepNode,
   type Store,
 } from "../../src/index.ts";
+import type { CrashProbe } from "../../src/testing/index.ts";
 import { failureAs, failureOf, memoryStore, noteTool, noting, scriptedAgent } from "./run-fixture.ts";
 
 const thrown = [
@@ -143,6 +144,58 @@ describe("a run that was paused", () => {
     await failureAs(PausedError, new Runner(agent, { store }).run("Go", { runId: "r-1" }));
     const calls = await store.listToolCalls("r-1");
     expect(calls.map((call) => call.status)).toEqual(["succeeded", "in_doubt", "succeeded"]);
+  });
+});
+
+describe("an opaque tool that steers the run", () => {
+  /** Throws the first time, and does its work from then on. */
+  async function steering(error: PawlError) {
+    const store = await memoryStore();
+    let tries = 0;
+    const { note } = noteTool((text) => {
+      if (++tries === 1) throw error;
+      return `${text} noted`;
+    });
+    const runner = () => new Runner(scriptedStep("a", note), { store });
+    expect(await failureOf(runner().run("Go", { runId: "r-1" }))).toBe(error);
+    return { store, runner, tries: () => tries };
+  }
+
+  it.each([
+    [
+      "pauses it and says that nothing was applied",
+      new PausedError("The bank is closed.", { applied: false }),
+    ],
+    ["aborts it and says so", new PipelineAbortError("Stop.", { applied: false })],
+    ["redirects it and says so", new InfiniteRedirectError("Round.", { applied: false })],
+  ])("and %s: it runs again when the run is resumed, and nobody is asked", async (_how, error) => {
+    const { store, runner, tries } = await steering(error);
+    expect(await store.listToolCallTries("r-1")).toMatchObject([
+      { attempt: 1, outcome: "not_applied", errorCode: error.code, errorDetail: error.message },
+    ]);
+    expect(await runner().resume("r-1")).toMatchObject({ status: "succeeded", output: "Hello", waits: [] });
+    expect(tries()).toBe(2);
+    expect((await store.verify("r-1")).problems).toEqual([]);
+  });
+
+  it.each([
+    ["pauses it without a word about it", new PausedError("Wait.")],
+    ["aborts it without a word about it", new PipelineAbortError("Stop.")],
+  ])("and %s: nobody knows, and a person is asked", async (_how, error) => {
+    const { runner, tries } = await steering(error);
+    expect(await runner().resume("r-1")).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt" }] });
+    expect(tries()).toBe(1);
+  });
+
+  it("and dies before that is written leaves a doubt", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool(() => Promise.reject(new PausedError("Closed.", { applied: false })));
+    const probe: CrashProbe = (point) => {
+      if (point === "tool:before-try-end") throw new Error("The lights went out.");
+    };
+    const runner = (more = {}) => new Runner(scriptedStep("a", note), { store, ...more });
+    await failureOf(runner({ probe }).run("Go", { runId: "r-1" }));
+    expect(await runner().resume("r-1")).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt" }] });
   });
 });
 

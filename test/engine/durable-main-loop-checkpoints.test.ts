@@ -2,7 +2,7 @@
 
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import {
   type CheckpointStore,
   CheckpointStoreError,
@@ -13,7 +13,7 @@ import {
   type WorkerCheckpoint,
 } from "../../src/index.ts";
 import { saidIn, speakingLoop, TO_SAY, workerDirectory } from "./main-loop-fixture.ts";
-import { failureAs, memoryStore, must } from "./run-fixture.ts";
+import { failureAs, failureOf, memoryStore, must } from "./run-fixture.ts";
 import { sayTool, stopsBefore, storedSlice } from "./session-fixture.ts";
 
 /** A worker in a directory that has said two words and died; and what a new process makes of it. */
@@ -23,7 +23,7 @@ async function died() {
   const { say, spoken } = sayTool();
   const warnings: string[] = [];
   const make = (options: Parameters<typeof speakingLoop>[3] = {}, other: Store = store) => {
-    const checkpoints = new FileCheckpointStore(directory, { warn: (message) => warnings.push(message) });
+    const checkpoints = new FileCheckpointStore(directory);
     return speakingLoop(other, checkpoints, say, { warn: (message) => warnings.push(message), ...options });
   };
   const { runId } = await failureAs(StepFailedError, make({ probe: stopsBefore(3) }).loop.execute({ n: 1 }));
@@ -74,6 +74,27 @@ describe("a worker in a directory", () => {
     expect([spoken, await storedSlice(store, "words", runId)]).toEqual([[...TO_SAY], [...TO_SAY]]);
     expect(filesIn(directory)).toContain("completed");
     expect((await store.verify(runId)).problems).toEqual([]);
+  });
+
+  it("whose checkpoint is corrupt warns the store's own listener as well, and the process where there is none", async () => {
+    const { store, directory, at } = await died();
+    const { say } = sayTool();
+    const [own, ofProcess]: [string[], string[]] = [[], []];
+    const onWarning = ({ message }: Error) => void ofProcess.push(message);
+    process.on("warning", onWarning);
+    onTestFinished(() => void process.off("warning", onWarning));
+    writeFileSync(at("checkpoint.json"), CORRUPT);
+    const checkpoints = new FileCheckpointStore(directory, { warn: (message) => own.push(message) });
+    const { loop, warnings } = speakingLoop(store, checkpoints, say, { probe: stopsBefore(3) });
+    await failureOf(loop.execute({ n: 1 }));
+    expect([own.length, warnings]).toEqual([1, own]);
+
+    writeFileSync(at("checkpoint.json"), CORRUPT);
+    const silent = new FileCheckpointStore(directory);
+    await silent.acquire();
+    await silent.loadCheckpoint();
+    await new Promise(setImmediate);
+    expect(ofProcess).toEqual([expect.stringMatching(/is corrupt: it is kept as .+corrupt-2/)]);
   });
 
   it("whose checkpoint is JSON and no snapshot sets it aside, begins anew, and does nothing again", async () => {

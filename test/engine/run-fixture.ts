@@ -9,6 +9,7 @@ import { UNPRICED } from "../../src/core/usage.ts";
 import { EstimateWatch } from "../../src/engine/estimate-watch.ts";
 import { FailureStreaks } from "../../src/engine/failure-streaks.ts";
 import { openScope } from "../../src/engine/granular-executor.ts";
+import { LatestGranularState } from "../../src/engine/latest-granular-state.ts";
 import { LeaseKeeper, readClock } from "../../src/engine/lease-keeper.ts";
 import { MilestoneRequest } from "../../src/engine/milestone-request.ts";
 import { DIRECT } from "../../src/engine/outside.ts";
@@ -218,6 +219,7 @@ export async function beginRun(
     failures: new FailureStreaks(null),
     uncertainties: new Uncertainties(store, runId),
     keeper,
+    latest: new LatestGranularState(store, runId),
     deadline: null,
     spec: null,
     budget: new RunBudget(runId, null, { steps: 0, toolCalls: 0 }),

@@ -7,6 +7,7 @@ import {
   ModelCallError,
   NotJsonError,
   Pipeline,
+  ResumeError,
   RunBusyError,
   RunNotFoundError,
   Runner,
@@ -89,7 +90,8 @@ describe("run with the id of a run", () => {
     await runner.run({ a: 1, b: 2 }, { runId: "r-1" });
     const before = await store.getRun("r-1");
 
-    const input = await failureAs(ConfigurationError, runner.run({ a: 1, b: 3 }, { runId: "r-1" }));
+    const input = await failureAs(ResumeError, runner.run({ a: 1, b: 3 }, { runId: "r-1" }));
+    expect(input.irrecoverable).toBe(true);
     expect(input.message).toMatch(/other input.+another run id/);
     const other = new Runner(Pipeline.of("other", Step.granular("worker", agent)), { store });
     const pipeline = await failureAs(ConfigurationError, other.run({ a: 1, b: 2 }, { runId: "r-1" }));
@@ -275,5 +277,34 @@ describe("a hundred runs at once", () => {
     expect((await store.listRuns({ status: "succeeded" })).length).toBe(100);
     const history = await store.readHistory("r-42", "worker");
     expect([history[1]?.content, history.length]).toEqual(["Go 42", 7]);
+  });
+});
+
+describe("a runner that is given what it cannot use", () => {
+  it.for<[what: string, options: object, says: RegExp]>([
+    ["nothing for prices", { pricing: null }, /no pricing plan: give one with an id and models/],
+    ["prices without a plan", { pricing: { "gpt-5.2": {} } }, /no pricing plan: give one with an id/],
+    ["a plan without an id", { pricing: { models: {} } }, /no pricing plan: give one with an id/],
+    [
+      "a model without a price",
+      { pricing: { id: "p", models: { m: null } } },
+      /inputPerMillion of m in pricing/,
+    ],
+    [
+      "half a price",
+      { pricing: { id: "p", models: { m: { inputPerMillion: 1 } } } },
+      /outputPerMillion of m/,
+    ],
+    [
+      "a misspelt price",
+      { pricing: { id: "p", models: { m: { input: 1 } } } },
+      /has no input: give inputPerM/,
+    ],
+    ["slices that are no list", { slices: {} }, /slices is no list: give an array/],
+  ])("says so, and what to give: %s", ([, options, says]) => {
+    const { agent } = scriptedAgent([{ text: "Hello" }]);
+    const make = () => new Runner(agent, options);
+    expect(make).toThrow(ConfigurationError);
+    expect(make).toThrow(says);
   });
 });

@@ -161,7 +161,7 @@ describe("a call that threw", () => {
 
   it("and was found keeps what the outside system calls it", async () => {
     const answer = (call: ToolCallContext) => {
-      call.correlate("<m-1@example.org>");
+      void call.correlate("<m-1@example.org>");
       return found("there");
     };
     const { runner, store } = await mailer({ answers: [answer] });

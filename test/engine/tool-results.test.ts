@@ -124,8 +124,8 @@ describe("what the outside system calls an effect", () => {
   it("is kept with the receipt, the last word of it", async () => {
     const store = await memoryStore();
     const { act } = actTool((_n, call) => {
-      call.correlate("first");
-      call.correlate("<m-1@example.org>");
+      void call.correlate("first");
+      void call.correlate("<m-1@example.org>");
     });
     await runnerOf(store, { act }, [acting("a")]).runner.run("Go", { runId: "r-1" });
     expect((await store.listToolCalls("r-1"))[0]?.receipt?.correlationId).toBe("<m-1@example.org>");
@@ -135,7 +135,7 @@ describe("what the outside system calls an effect", () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act } = actTool((n, call) => {
-      if (n < 3) call.correlate(`request-${n}`);
+      if (n < 3) void call.correlate(`request-${n}`);
       throw new NotApplied("Busy.");
     });
     await runnerOf(store, { act }, [acting("a")], { clock }).runner.run("Go", { runId: "r-1" });
@@ -149,7 +149,7 @@ describe("what the outside system calls an effect", () => {
     expect([turn.correlationId, step.correlationId]).toEqual([null, null]);
     const store = await memoryStore();
     const { act } = actTool((_n, call) => {
-      call.correlate("request-1");
+      void call.correlate("request-1");
       throw new Error("Reset.");
     });
     await runnerOf(store, { act }, [acting("a")]).runner.run("Go", { runId: "r-1" });

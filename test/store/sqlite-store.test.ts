@@ -47,6 +47,7 @@ describe("the conformance suite", () => {
     ["recordReceipt", "receipts"],
     ["commitTurn", "turns"],
     ["endToolCallTry", "tries"],
+    ["correlateToolCall", "correlations"],
     ["settle", "settlements"],
     ["answer", "questions about budgets"],
     ["skipStep", "steps"],

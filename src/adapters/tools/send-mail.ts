@@ -103,7 +103,7 @@ async function send(
 ): Promise<SentMail> {
   const attachments = await Promise.all((mail.attachments ?? []).map((each) => attachmentOf(each, call)));
   const messageId = messageIdOf(call);
-  call.correlate(messageId);
+  await call.correlate(messageId);
   const { to, cc, subject, text, html } = mail;
   const composed = {
     from,
@@ -172,7 +172,7 @@ async function lookUp(findSent: FindSent, call: ToolCallContext) {
   const found = await findSent(messageId, call);
   if (found === null) return { status: "unknown" } as const;
   if (!found) return { status: "absent" } as const;
-  call.correlate(messageId);
+  await call.correlate(messageId);
   return { status: "done", result: { messageId } } as const;
 }
 

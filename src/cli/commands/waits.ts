@@ -48,7 +48,7 @@ export function waitText(context: CliContext, input: CommandInput, wait: WaitRec
   const { waitId, kind, createdAt, question, subject, toolCallId } = wait;
   const paints = paint(context);
   const age = formatAgo(createdAt, context.clock.now());
-  const { tool, arguments: given, failedWith, problem, budget, limit, used } = subject;
+  const { tool, arguments: given, failedWith, problem, correlationId, budget, limit, used } = subject;
   const fact = (label: string, value: Json | undefined) =>
     value === undefined || value === null ? null : ([label, formatValue(value)] as const);
   const choices = choicesOf(subject);
@@ -62,6 +62,7 @@ export function waitText(context: CliContext, input: CommandInput, wait: WaitRec
     ...about,
     fact("failed with", failedWith),
     fact("problem", problem),
+    fact("known outside as", correlationId),
     fact("budget", budget),
     fact("limit", limit),
     fact("used", used),

@@ -4,6 +4,7 @@ import type { EffectTry, LeftBehind } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import type { LeftOpen } from "./leases.ts";
 import type { RunRow } from "./run-row.ts";
+import { correlationOf } from "./tool-call-correlation.ts";
 import { tryDigest } from "./tool-call-rows.ts";
 import { TURNS_PER_STEP } from "./turn-number.ts";
 
@@ -83,20 +84,21 @@ export type LeftCalls = {
 export function leaveRunningCalls(database: Database, run: RunRow, now: number, left: LeftOpen): LeftCalls {
   const [inDoubt, notSent]: [DoubtedCall[], DoubtedCall[]] = [[], []];
   for (const row of database.all(UNSETTLED, run.runNo)) {
-    const [callNo, attempt] = [row.int("call_no"), row.int("attempt")];
-    const [turn, call] = [row.int("turn_index"), row.int("call_index")];
-    const maySent = left.maySent(effectTryOf(row));
-    // A try that has told how it ended, and was to be followed by another, is kept as it is.
-    const isNew = keepTry(database, run, now, callNo, maySent ? LOST[`${left.hasEnded}`] : NOT_SENT);
-    if (maySent || !isNew) doubt(database, now, callNo, left.hasEnded);
-    const digest = tryDigest(database, run, callNo, attempt);
-    (maySent || !isNew ? inDoubt : notSent).push({
+    const callNo = row.int("call_no");
+    const place = {
       step: row.text("step_path"),
-      turn,
-      call,
-      attempt,
-      try: digest,
-    });
+      turn: row.int("turn_index"),
+      call: row.int("call_index"),
+      attempt: row.int("attempt"),
+    };
+    const maySent = left.maySent(effectTryOf(row));
+    const correlationId = correlationOf(database, run.runNo, place);
+    const ended = maySent ? LOST[`${left.hasEnded}`] : NOT_SENT;
+    // A try that has told how it ended, and was to be followed by another, is kept as it is.
+    const isNew = keepTry(database, run, now, callNo, { ...ended, correlationId });
+    if (maySent || !isNew) doubt(database, now, callNo, left.hasEnded);
+    const kept = { ...place, try: tryDigest(database, run, callNo, place.attempt) };
+    (maySent || !isNew ? inDoubt : notSent).push(kept);
   }
   return {
     inDoubt,
@@ -121,16 +123,23 @@ const LOST: { readonly [hasEnded in "true" | "false"]: LeftTry } = {
   false: { outcome: "lost", code: null, detail: null },
 };
 
-function keepTry(database: Database, run: RunRow, now: number, callNo: number, left: LeftTry): boolean {
+function keepTry(
+  database: Database,
+  run: RunRow,
+  now: number,
+  callNo: number,
+  left: LeftTry & { readonly correlationId: string | null },
+): boolean {
   const kept = database.run(
     `INSERT OR IGNORE INTO tool_call_tries
-       SELECT ?, call_no, attempt, started_at, ?, ?, ?, ?, NULL, NULL, NULL, NULL
+       SELECT ?, call_no, attempt, started_at, ?, ?, ?, ?, ?, NULL, NULL, NULL
          FROM tool_calls WHERE call_no = ?`,
     run.runNo,
     now,
     left.outcome,
     left.code,
     left.detail,
+    left.correlationId,
     callNo,
   );
   return kept === 1;

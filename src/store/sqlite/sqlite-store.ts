@@ -20,6 +20,7 @@ import { MODEL_CALL, SentMarks } from "./sent-marks.ts";
 import { readOnlyError } from "./sqlite-error.ts";
 import { SqliteReader } from "./sqlite-reader.ts";
 import * as steps from "./step-intents.ts";
+import { correlateToolCall } from "./tool-call-correlation.ts";
 import * as calls from "./tool-call-intents.ts";
 import * as turns from "./turn-intents.ts";
 import * as waits from "./wait-intents.ts";
@@ -236,6 +237,10 @@ export class SqliteStore extends SqliteReader implements contract.Store {
   async recordReceipt(fence: contract.Fence, record: contract.ReceiptRecord): Promise<void> {
     await this.#write("recordReceipt", (now) => calls.recordReceipt(this.database, now, fence, record));
     this.#settled(fence, record, [record.receipt.callIndex]);
+  }
+
+  correlateToolCall(fence: contract.Fence, id: contract.ToolCallCorrelation): Promise<void> {
+    return this.#write("correlateToolCall", (now) => correlateToolCall(this.database, now, fence, id));
   }
 
   async endToolCallTry(fence: contract.Fence, end: contract.ToolCallTryEnd): Promise<void> {

@@ -22,6 +22,7 @@ const INTENTS: { readonly [I in Intent]: true } = {
   journalResponse: true,
   startToolCalls: true,
   openToolCall: true,
+  correlateToolCall: true,
   endToolCallTry: true,
   recordReceipt: true,
   offerLateReceipt: true,

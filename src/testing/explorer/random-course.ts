@@ -318,6 +318,7 @@ const TOOL_WORK: readonly string[] = [
   "store.journalResponse",
   "store.startToolCalls",
   "store.openToolCall",
+  "store.correlateToolCall",
   "store.endToolCallTry",
   "store.recordReceipt",
 ];

@@ -74,7 +74,7 @@ export class SimulatedOutside implements Outside {
       const seen = this.#seen(tool, input, call, nth);
       const row = await this.#world.observer.getToolCall(call.toolCallId);
       this.#world.witness.tell({ kind: "entered", ...seen, journaled: row?.status === "running" });
-      const key = new KeyWatch(call, input);
+      const key = new KeyWatch(this.#servedBy(call), input);
       let hasSpoken = false;
       const effect = (result: Json = null) => {
         hasSpoken = true;
@@ -89,7 +89,7 @@ export class SimulatedOutside implements Outside {
   reconcile(tool: PreparedTool, input: unknown, call: ToolCallContext): Promise<unknown> {
     return this.#life.through(`reconcile.${tool.name}`, async (nth) => {
       const other = this.#otherSide(() => undefined);
-      const found = await this.#lookUp(tool)(input as never, call, other);
+      const found = await this.#lookUp(tool)(input as never, this.#servedBy(call), other);
       this.#world.witness.tell({
         kind: "looked",
         ...this.#seen(tool, input, call, nth),
@@ -163,6 +163,23 @@ export class SimulatedOutside implements Outside {
         idle(activity, "underWay", Promise.race([this.#life.sleeps(ms, signal), this.#dies()])),
       store: observer,
     };
+  }
+
+  /** What the other side asks of the process (to keep an id, to read a file) has no answer once that is dead. */
+  #servedBy(call: ToolCallContext): ToolCallContext {
+    return new Proxy(call, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== "function") return member;
+        return (...args: unknown[]): unknown => {
+          const asked: unknown = Reflect.apply(member, target, args);
+          if (!(asked instanceof Promise)) return asked;
+          const answer = idle(this.#world.activity, "underWay", Promise.race([asked, this.#dies()]));
+          answer.catch(() => undefined);
+          return answer;
+        };
+      },
+    });
   }
 
   /** Whoever served a process that is dead need not wait for it. */

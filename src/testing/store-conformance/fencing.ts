@@ -107,6 +107,18 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
       store.startToolCalls(fence, { stepKey, turnIndex: 1, calls: [newStart(1)] }),
     ofStep: true,
   },
+  correlateToolCall: {
+    prepare: (run) => run.journaled(1, ["running"]),
+    perform: ({ store, stepKey }, fence) =>
+      store.correlateToolCall(fence, {
+        stepKey,
+        turnIndex: 1,
+        callIndex: 1,
+        attempt: 1,
+        correlationId: "m-1",
+      }),
+    ofStep: true,
+  },
   endToolCallTry: {
     prepare: (run) => run.journaled(1, ["running"]),
     perform: (run, fence) => run.store.endToolCallTry(fence, run.tryEnd(1, 1)),

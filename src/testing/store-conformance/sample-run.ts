@@ -282,6 +282,13 @@ export class SampleRun {
     return this.store.endToolCallTry(this.fence, this.tryEnd(turnIndex, callIndex, over));
   }
 
+  /** Keeps what the outside system calls a try. */
+  correlate(turnIndex: number, callIndex: number, correlationId: string, attempt = 1): Promise<void> {
+    const { stepKey } = this;
+    const correlation = { stepKey, turnIndex, callIndex, attempt, correlationId };
+    return this.store.correlateToolCall(this.fence, correlation);
+  }
+
   tryEnd(turnIndex: number, callIndex: number, over: Partial<ToolCallTryEnd> = {}): ToolCallTryEnd {
     return {
       stepKey: this.stepKey,

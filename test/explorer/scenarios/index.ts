@@ -6,6 +6,7 @@ import { approval, cancel, cancelledWaiting, escalation, question } from "./peop
 import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
 import {
+  correlated,
   inDoubtTold,
   keyed,
   oneTool,
@@ -24,6 +25,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "parallel-mixed": parallelMixed,
   keyed,
   reconcile,
+  correlated,
   opaque,
   "in-doubt-told": inDoubtTold,
   repeat,

@@ -1,7 +1,7 @@
 // Agents that answer, and agents that call tools of one recovery class or of all.
 
 import type { Scenario } from "../../../src/testing/explorer/scenario.ts";
-import { asks, callTaxi, ERRAND_TOOLS, errandAgent, OTHER_SIDES } from "./errand-tools.ts";
+import { asks, callTaxi, ERRAND_TOOLS, errandAgent, found, OTHER_SIDES } from "./errand-tools.ts";
 import { tracing } from "./tracing.ts";
 
 /** One turn without a tool: journaled and committed in one. */
@@ -64,6 +64,34 @@ export function reconcile(): Scenario {
     ]),
     input: "Ship a, b and c.",
     tools: OTHER_SIDES,
+  };
+}
+
+/** One that gives what it does a number of its own, after it has happened, and is looked up by that where it is known. */
+export function correlated(): Scenario {
+  const numberOf = (key: string) => `parcel-${key}`;
+  return {
+    name: "correlated",
+    pipeline: errandAgent([asks(["ship", "a"]), { text: "Shipped." }]),
+    input: "Ship a.",
+    tools: {
+      ...OTHER_SIDES,
+      ship: {
+        execute: async (_, call, outside) => {
+          const result = "a: done";
+          outside.effect(result);
+          await call.correlate(numberOf(call.idempotencyKey));
+          return result;
+        },
+        reconcile: (_, call, outside) => {
+          const { correlationId, idempotencyKey } = call;
+          // Whoever asks for another parcel is told that there is none, and would ship it twice.
+          if (correlationId !== null && correlationId !== numberOf(idempotencyKey))
+            return { status: "absent" };
+          return found(call, outside);
+        },
+      },
+    },
   };
 }
 
