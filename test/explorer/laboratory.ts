@@ -12,13 +12,13 @@ const reports = new Map<string, Promise<CrashReport>>();
 let last: Promise<unknown> = Promise.resolve();
 
 /** Explores a scenario once for a whole test file, one after the other, and prints a line about it. */
-export function explored(name: string, how: HowTo): Promise<CrashReport> {
-  const known = reports.get(name);
+export function explored(name: string, how: HowTo, as = ""): Promise<CrashReport> {
+  const known = reports.get(`${name} ${as}`);
   if (known !== undefined) return known;
   const scenario = SCENARIOS[name];
   if (scenario === undefined) throw new Error(`There is no scenario ${name}.`);
   const report = last.then(() => crashExplorer({ ...scenario(), ...LABORATORY, ...how }));
-  reports.set(name, report);
+  reports.set(`${name} ${as}`, report);
   last = report.then((made) => console.log(lineOf(made))).catch(() => undefined);
   return report;
 }

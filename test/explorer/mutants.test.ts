@@ -6,6 +6,7 @@ import { parseSchedule, UNDISTURBED } from "../../src/testing/explorer/schedule.
 import { type Bundled, loadPatched, makeBundleFolder } from "./mutants/bundle-mutant.ts";
 import { firstViolation } from "./mutants/first-violation.ts";
 import { MUTANTS } from "./mutants/index.ts";
+import { MARK_MUTANTS } from "./mutants/mark-mutants.ts";
 
 describe("the explorer", () => {
   const { folder, remove } = makeBundleFolder();
@@ -23,6 +24,14 @@ describe("the explorer", () => {
     // It is the bug that breaks the promise, and not what was done to the processes.
     expect(await firstViolation(sound, mutant, found?.schedule ?? UNDISTURBED)).toBeNull();
   });
+
+  it.for(MARK_MUTANTS.map((mutant, i) => ({ ...mutant, i })))(
+    "finds out that $what",
+    async ({ patches, check, i }) => {
+      expect(await check(sound)).toBe(true);
+      expect(await check(await loadPatched(folder, `mark-mutant-${i}`, patches))).toBe(false);
+    },
+  );
 
   it("has enough to find, each in words of its own", () => {
     expect(MUTANTS.length).toBeGreaterThanOrEqual(24);

@@ -143,12 +143,12 @@ export class SqliteStore extends SqliteReader implements contract.Store {
   }
 
   createRun(run: contract.NewRun): ReturnType<contract.Store["createRun"]> {
-    return this.#act("createRun", (now) => runs.createRun(this.database, this.leases, now, run));
+    return this.#take("createRun", (now) => runs.createRun(this.database, this.leases, now, run));
   }
 
   async claimRun(runId: string, options: contract.ClaimOptions): Promise<contract.ClaimOutcome> {
     await this.lookAtOwner(runId);
-    const outcome = await this.#act("claimRun", (now) =>
+    const outcome = await this.#take("claimRun", (now) =>
       runs.claimRun(this.database, this.leases, now, runId, options),
     );
     if (outcome.kind === "claimed") this.leases.forget(runId);
@@ -338,7 +338,13 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     for (const callIndex of callIndexes) this.leases.retire(runId, { stepKey, turnIndex, callIndex });
   }
 
-  /** An intent of somebody who is no worker, or begins to be one: none once the store is closed. */
+  /** Nobody begins to be a worker once the store is being closed: its goodbye may have been said. */
+  #take<T>(intent: string, work: (now: number) => T): Promise<T> {
+    if (this.#work.closing.aborted) return Promise.reject(closedError(this.database.file));
+    return this.#act(intent, work);
+  }
+
+  /** An intent of somebody who is no worker: none once the store is closed. */
   #act<T>(intent: string, work: (now: number) => T): Promise<T> {
     if (this.#isClosed) return Promise.reject(closedError(this.database.file));
     return this.#write(intent, work);

@@ -7,4 +7,9 @@ export { crashExplorer } from "../../../src/testing/explorer/crash-explorer.ts";
 export { INVARIANTS } from "../../../src/testing/explorer/invariants/index.ts";
 export { scheduleText } from "../../../src/testing/explorer/schedule.ts";
 
+export { defineAgent } from "../../../src/engine/agent.ts";
+export { Runner } from "../../../src/engine/runner.ts";
+export { tool } from "../../../src/engine/tool.ts";
+export { SqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
+
 export const SCENARIOS = { ...SHARED, ...OWN_SCENARIOS };

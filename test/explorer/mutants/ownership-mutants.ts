@@ -34,8 +34,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sqlite/run-intents.ts",
-        right: "  endWaiting(row, now);\n  row.epoch += 1;\n  row.owner = lock.owner;",
-        wrong: "  endWaiting(row, now);\n  row.owner = lock.owner;",
+        right: "  endWaiting(row, now);\n  row.epoch += 1;\n  row.owner = leases.owner;",
+        wrong: "  endWaiting(row, now);\n  row.owner = leases.owner;",
       },
       {
         file: "store/sqlite/run-intents.ts",
@@ -103,9 +103,9 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "the lease is not looked at before a tool is run",
     patches: [
       {
-        file: "engine/tool-gateway.ts",
-        right: "    run.lease.assertHeld();\n    return run.outside.execute(",
-        wrong: "    return run.outside.execute(",
+        file: "engine/effect-departure.ts",
+        right: "    run.lease.assertHeld();\n",
+        wrong: "",
       },
     ],
     breaks: "effects-at-most-once",
@@ -117,8 +117,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sqlite/run-intents.ts",
-        right: "  const inDoubt = doubtRunningCalls(database, row, now, isDead);\n  recordAttempt(",
-        wrong: "  const inDoubt: ReturnType<typeof doubtRunningCalls> = [];\n  recordAttempt(",
+        right: "  const leaving = leaveRunningCalls(database, row, now, left);\n  recordAttempt(",
+        wrong: "  const leaving: ReturnType<typeof leaveRunningCalls> = { inDoubt: [], facts: {} };\n  recordAttempt(",
       },
     ],
     breaks: "same-end",
@@ -128,9 +128,10 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "a cancelled run leaves calls running that nobody is at",
     patches: [
       {
-        file: "store/sqlite/run-intents.ts",
-        right: "  const inDoubt = doubtRunningCalls(database, row, now, isDead);\n  withdrawWaits(",
-        wrong: "  const inDoubt: ReturnType<typeof doubtRunningCalls> = [];\n  withdrawWaits(",
+        file: "store/sqlite/run-interruption.ts",
+        right: "  const { facts, inDoubt } = leaveRunningCalls(database, row, now, left);\n  withdrawWaits(",
+        wrong:
+          "  const { facts, inDoubt }: ReturnType<typeof leaveRunningCalls> = { inDoubt: [], facts: {} };\n  withdrawWaits(",
       },
     ],
     breaks: "nothing-runs-at-rest",
@@ -141,8 +142,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sqlite/run-intents.ts",
-        right: "const inDoubt = doubtRunningCalls(database, row, now, false);",
-        wrong: "const inDoubt: ReturnType<typeof doubtRunningCalls> = [];",
+        right: "const { facts } = leaveRunningCalls(database, row, now, leases.leftOpen(row));",
+        wrong: "const facts = {};",
       },
     ],
     breaks: "nothing-runs-at-rest",

@@ -42,8 +42,8 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sqlite/run-intents.ts",
-        right: 'const chargedAsLost = settleOpenCalls(database, row, now, { kind: "unanswered" });',
-        wrong: 'const chargedAsLost = settleOpenCalls(database, row, now, { kind: "not_sent" });',
+        right: "const chargedAsLost = settleOpenCalls(database, row, now, left);",
+        wrong: "const chargedAsLost = settleOpenCalls(database, row, now, NOTHING_OPEN);",
       },
     ],
     breaks: "usage-exact",
@@ -53,9 +53,11 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     what: "a request that was lost is charged twice",
     patches: [
       {
-        file: "store/sqlite/run-intents.ts",
-        right: "    const charge = chargeFor(end, record.reserved, () => NOTHING);",
+        file: "store/sqlite/left-open.ts",
+        right:
+          '    const charge = chargeFor({ kind: isLost ? "unanswered" : "not_sent" }, record.reserved, () => NOTHING);',
         wrong: `    const { tokens, microDollars } = record.reserved;
+    const end = { kind: isLost ? "unanswered" : "not_sent" } as const;
     const charge = chargeFor(end, { tokens: 2 * tokens, microDollars: 2 * microDollars }, () => NOTHING);`,
       },
     ],
@@ -79,7 +81,7 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sqlite/run-intents.ts",
-        right: '  settleOpenCalls(database, row, now, { kind: "not_sent" });',
+        right: "  settleOpenCalls(database, row, now, NOTHING_OPEN);",
         wrong: "",
       },
     ],
