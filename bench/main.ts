@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bareFloor, type Floor, sameRowsFloor } from "./floor.ts";
+import { guardCosts } from "./guards.ts";
 import { ledger } from "./ledger.ts";
 import { type LongRun, longRun, manyRuns, opener } from "./measure.ts";
 import { sessionCommitBytes } from "./session.ts";
@@ -67,6 +68,8 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
   const bytes = (long[0]?.databaseBytes ?? 0) / (long[0]?.messageBytes ?? 1);
   const adapter = median(sdk.map((run) => run.microsecondsPerTurn)) - turn;
 
+  const guards = guardCosts(file("long"));
+
   tell("opening runs");
   const [empty, full] = [await opener(file("empty"), 0), await opener(file("full"), TURNS)];
   const opened: { empty: number[]; full: number[] } = { empty: [], full: [] };
@@ -119,6 +122,9 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
       target: "2",
       met: Math.abs(commits - 2) < 0.002,
     },
+    atMost("looking whether the files are the same, of a turn", (1_000 * guards.files) / turn, 0.02),
+    { what: "looking at the schema in a turn", measured: us(1_000 * guards.schema), target: "", met: null },
+    { what: "the sent marks of a turn", measured: us(1_000 * guards.marks), target: "", met: null },
     atMost("last 100 turns ÷ first 100", growth, 1.15),
     atMost(`opening a run at turn ${TURNS} ÷ opening an empty one`, openFull / openEmpty, 3),
     atMost("bytes in the database ÷ bytes of the messages", bytes, 2.5),
@@ -162,6 +168,7 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
       manyBare: manyBare / manyTurn,
     },
     commitsPerTurn: commits,
+    guards,
     rounds: {
       turn: long.map((run) => run.microsecondsPerTurn),
       same: floors.get(same),

@@ -3,13 +3,12 @@
 import { SCENARIOS as SHARED } from "../scenarios/index.ts";
 import { OWN_SCENARIOS } from "./scenarios.ts";
 
-export { crashExplorer } from "../../../src/testing/explorer/crash-explorer.ts";
-export { INVARIANTS } from "../../../src/testing/explorer/invariants/index.ts";
-export { scheduleText } from "../../../src/testing/explorer/schedule.ts";
-
 export { defineAgent } from "../../../src/engine/agent.ts";
 export { Runner } from "../../../src/engine/runner.ts";
 export { tool } from "../../../src/engine/tool.ts";
 export { SqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
+export { crashExplorer } from "../../../src/testing/explorer/crash-explorer.ts";
+export { INVARIANTS } from "../../../src/testing/explorer/invariants/index.ts";
+export { scheduleText } from "../../../src/testing/explorer/schedule.ts";
 
 export const SCENARIOS = { ...SHARED, ...OWN_SCENARIOS };

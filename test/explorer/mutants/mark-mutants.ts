@@ -42,7 +42,8 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
     patches: [
       {
         file: "store/sqlite/owner-lock.ts",
-        right: 'if (answer !== "refused" || bootOf(id) !== bootId() || bootOf(id) === NO_BOOT) return "unknown";',
+        right:
+          'if (answer !== "refused" || bootOf(id) !== bootId() || bootOf(id) === NO_BOOT) return "unknown";',
         wrong: 'if (answer !== "refused") return "unknown";',
       },
     ],
@@ -81,7 +82,8 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
       {
         file: "store/sqlite/sqlite-store.ts",
         right: "if (this.leases.mark(fence.runId, fence.epoch, effect)) return { end, withdraw };",
-        wrong: "this.leases.mark(fence.runId, fence.epoch, effect);\n    if (end !== null) return { end, withdraw };",
+        wrong:
+          "this.leases.mark(fence.runId, fence.epoch, effect);\n    if (end !== null) return { end, withdraw };",
       },
     ],
     check: noRoomForTheMark,

@@ -104,7 +104,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/effect-departure.ts",
-        right: "    run.lease.assertHeld();\n",
+        right: "    run.lease.assertHeld();\n    run.signal.throwIfAborted();\n",
         wrong: "",
       },
     ],
@@ -118,7 +118,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
       {
         file: "store/sqlite/run-intents.ts",
         right: "  const leaving = leaveRunningCalls(database, row, now, left);\n  recordAttempt(",
-        wrong: "  const leaving: ReturnType<typeof leaveRunningCalls> = { inDoubt: [], facts: {} };\n  recordAttempt(",
+        wrong:
+          "  const leaving: ReturnType<typeof leaveRunningCalls> = { inDoubt: [], facts: {} };\n  recordAttempt(",
       },
     ],
     breaks: "same-end",

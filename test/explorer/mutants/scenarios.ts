@@ -156,7 +156,7 @@ export function shortLease(): Scenario {
     pipeline: errandAgent([asks(["call_taxi", "a"]), asks(["call_taxi", "b"]), { text: "Called." }]),
     input: "Call taxis.",
     tools: OTHER_SIDES,
-    runner: { leaseMs: 3_000 },
+    runner: { leaseMs: 1_500 },
   };
 }
 
