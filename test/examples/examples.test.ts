@@ -97,3 +97,18 @@ test("the README's example works when pasted, and again when run a second time",
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+test(
+  "a server that is killed, and then told to end, gives two customers with equal words a run each",
+  PATIENCE,
+  () => {
+    const { stdout, stderr, status } = node(join(root, "examples/server/main.ts"), root);
+    expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
+    expect(rowsOf(stdout)).toEqual([
+      ["runs", "2", "2", "✓"],
+      ["refunds, each under a key of its own", "6", "6", "✓"],
+      ["orders refunded for Ann", "3", "3", "✓"],
+      ["orders refunded for Bob", "3", "3", "✓"],
+    ]);
+  },
+);
