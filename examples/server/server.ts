@@ -4,6 +4,7 @@
  */
 import { appendFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
+import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { agent, openStore, RunBusyError, Runner, tool } from "../../src/index.ts";
@@ -45,7 +46,7 @@ server.listen(0, "127.0.0.1", () => console.log(JSON.stringify(server.address())
 async function answer(request: IncomingMessage): Promise<{ status: number; body: string }> {
   const key = request.headers["idempotency-key"];
   if (typeof key !== "string") return { status: 400, body: '{"error":"send an Idempotency-Key"}' };
-  const words = Buffer.concat(await Array.fromAsync(request)).toString("utf8");
+  const words = await text(request);
   try {
     const { runId, status, output, resumed } = await runner.run(words, { key });
     return { status: 200, body: JSON.stringify({ runId, status, output, resumed }) };

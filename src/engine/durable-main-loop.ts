@@ -104,7 +104,7 @@ export class DurableMainLoop<O = unknown> {
     let cause: unknown;
     for (let tries = 1; ; tries++) {
       try {
-        const result = await this.#attempt(store, runner, work, options);
+        const result = await this.#watching(() => this.#attempt(store, runner, work, options), options);
         if (result.status === "succeeded") await this.#checkpoints.markCompleted(work.runId);
         return { ...result, request: work.request };
       } catch (error) {
@@ -114,6 +114,23 @@ export class DurableMainLoop<O = unknown> {
         cause = error;
         await this.#clock.sleep(backoffMs(tries, (this.#options.random ?? Math.random)()), options.signal);
       }
+    }
+  }
+
+  /**
+   * Another process has the run. One that works renews its lease, and this one gives up; one that stands still does not, and
+   * is taken for gone once it has been watched for as long as a lease lasts.
+   */
+  async #watching<T>(attempt: () => Promise<T>, { signal }: ExecuteOptions): Promise<T> {
+    const { leaseMs = 30_000 } = this.#options;
+    const until = this.#clock.monotonic() + leaseMs + WATCH_POLL_MS;
+    for (;;) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!RunBusyError.isInstance(error) || this.#clock.monotonic() >= until) throw error;
+      }
+      await this.#clock.sleep(WATCH_POLL_MS, signal);
     }
   }
 
@@ -308,6 +325,9 @@ export class DurableMainLoop<O = unknown> {
     }
   }
 }
+
+/** How often a worker looks whether the process that has its run has renewed its lease. */
+const WATCH_POLL_MS = 1_000;
 
 /** The agent that gets the request itself; null where something else does. */
 function firstAgentStep(step: StepNode): GranularStep | null {

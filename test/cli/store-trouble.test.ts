@@ -86,7 +86,8 @@ describe("a command that needs a store", () => {
       "--import",
       nobody,
       main,
-      "ls",
+      "cancel",
+      "q-1",
     ]).ended();
     chmodSync(folder.cwd, 0o755);
     expect([exitCode, stderr]).toEqual([

@@ -28,7 +28,7 @@ describe("the explorer refuses", () => {
   it.for<readonly [string, object, RegExp]>([
     ["no pipeline", { pipeline: undefined }, /no pipeline to explore/],
     ["an input that is no JSON", { input: undefined }, /The input/],
-    ["no mode", { modes: [] }, /`modes` is empty: give some of crash, twice, pause, random/],
+    ["no mode", { modes: [] }, /`modes` is empty: give some of crash, twice, pause, close, disk, random/],
     ["a mode that there is not", { modes: ["crashes"] }, /`modes` has "crashes"/],
     ["half a pair", { pairs: 0.5 }, /`pairs` is 0.5: give a whole number/],
     [

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { type CrashExplorerOptions, crashExplorer } from "../../src/testing/index.ts";
 import { PATIENCE } from "../patience.ts";
-import { explored, LABORATORY } from "./laboratory.ts";
+import { explored, LABORATORY, sumOf } from "./laboratory.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 /** At so many points of each scenario, twice each; `npm run explore -- --modes pause` does so at all of them. */
@@ -16,6 +16,15 @@ describe("a process that wakes after another has taken its run", () => {
     expect(report.counts.byMode.pause).toBeGreaterThan(PAUSES);
     expect(report.counts.missed).toBe(0);
   });
+});
+
+it("puts it to the test that silence is no proof", PATIENCE, async () => {
+  const reports = await Promise.all(
+    Object.keys(SCENARIOS).map((name) =>
+      explored(name, { modes: ["pause"], pauses: PAUSES, wakes: 1, seed: 20_260 }),
+    ),
+  );
+  expect(sumOf(reports.map(({ counts }) => counts.looked))["silence-is-no-proof"]).toBeGreaterThan(5);
 });
 
 // The receipt of the one that woke settles the only question of the other while that is on its way out to ask it.

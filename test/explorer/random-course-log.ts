@@ -30,9 +30,9 @@ export function courseLog(evidence: Evidence): string {
     writes,
     integrity,
   };
-  const isOfTheChain = (name: string) => name === "hash" || name === "head";
+  const isOfTheChain = (name: string) => name === "hash" || name === "head" || name === "marks";
   return JSON.stringify(told, (name, value: unknown) => (isOfTheChain(name) ? null : value), 1).replaceAll(
-    /[^"/ ]+\/\d+\/[0-9a-f]{12}/g,
+    /[^"/ ]+\/\d+\/[0-9a-f]{8}-[0-9a-f]{12}/g,
     (owner) => {
       const name = owners.get(owner) ?? `process ${owners.size + 1}`;
       owners.set(owner, name);

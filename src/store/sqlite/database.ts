@@ -1,10 +1,10 @@
 import { accessSync, constants, existsSync, realpathSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { StoreUnusableError } from "../../core/errors.ts";
+import { PawlError, StoreUnusableError } from "../../core/errors.ts";
 import { KeptFiles } from "./kept-files.ts";
 import type { RunHead } from "./run-head.ts";
-import { isCannotOpen, readOnlyError, storeError } from "./sqlite-error.ts";
+import { isBusy, readOnlyError, storeError } from "./sqlite-error.ts";
 
 /** "Pawl" in ASCII: says whose file this is. */
 const APPLICATION_ID = 0x5061776c;
@@ -72,8 +72,9 @@ export class Database {
       return database;
     } catch (error) {
       database?.close();
-      if (isCannotOpen(error)) return null;
-      throw storeError(error, file);
+      // Whoever opens it for writing says what is wrong with it, or mends it.
+      if (isBusy(error) || PawlError.isInstance(error)) throw storeError(error, file);
+      return null;
     }
   }
 

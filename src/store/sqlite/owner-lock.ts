@@ -1,12 +1,21 @@
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
-import { connect, createServer, type Server } from "node:net";
+import { connect, createServer } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { bootId, NO_BOOT } from "./boot-id.ts";
 
 /** What is known of an owner's process. `dead` is for good, the others are what was seen last. */
 export type Sighting = "dead" | "alive" | "unknown";
+
+/** How processes show each other that they live: sockets, unless a test stands in for the system. */
+export interface Doorbell {
+  /** From now on whoever rings there is answered, for as long as this process lives. */
+  listen(file: string): Promise<{ close(): Promise<void> }>;
+  ring(file: string): Promise<Answer>;
+}
+
+export type Answer = "accepted" | "refused" | "unclear";
 
 /**
  * Shows that this process lives: a listening socket beside the database. Whoever connects is accepted by the kernel for as
@@ -17,36 +26,44 @@ export class OwnerLock {
   /** Names this store in leases, for people too: host, process id, and the id of its socket. */
   readonly owner: string;
   readonly #files: OwnerFiles | null;
-  readonly #server: Server | null;
+  readonly #doorbell: Doorbell;
+  readonly #listening: Awaited<ReturnType<Doorbell["listen"]>> | null;
   /** Owners that are dead; they stay so, since every store has an id of its own. */
   readonly #dead = new Set<string>();
   readonly #seen = new Map<string, Sighting>();
 
-  private constructor(files: OwnerFiles | null, owner: string, server: Server | null) {
+  private constructor(
+    files: OwnerFiles | null,
+    owner: string,
+    doorbell: Doorbell,
+    listening: Awaited<ReturnType<Doorbell["listen"]>> | null,
+  ) {
     this.#files = files;
     this.owner = owner;
-    this.#server = server;
+    this.#doorbell = doorbell;
+    this.#listening = listening;
   }
 
   /**
    * Takes a lock of its own. Without one, where the file system takes no sockets, nobody can prove this process dead, and
    * its leases have to run out.
    */
-  static async take(path: string): Promise<OwnerLock> {
+  static async take(path: string, doorbell: Doorbell = SOCKETS): Promise<OwnerLock> {
     const id = `${bootId()}-${randomBytes(6).toString("hex")}`;
     const files = path === ":memory:" ? null : new OwnerFiles(realpathSync(path));
-    const server = files === null ? null : await listenAt(files.lockFile(id)).catch(() => null);
-    return new OwnerLock(files, `${hostname()}/${process.pid}/${id}`, server);
+    const listening = files === null ? null : await doorbell.listen(files.lockFile(id)).catch(() => null);
+    return new OwnerLock(files, `${hostname()}/${process.pid}/${id}`, doorbell, listening);
   }
 
   /** For those who only look, and hold nothing. */
   static watch(path: string): OwnerLock {
-    return new OwnerLock(path === ":memory:" ? null : new OwnerFiles(realpathSync(path)), "", null);
+    const files = path === ":memory:" ? null : new OwnerFiles(realpathSync(path));
+    return new OwnerLock(files, "", SOCKETS, null);
   }
 
   /** Whether others can see that this process lives. */
   get isHeld(): boolean {
-    return this.#server !== null;
+    return this.#listening !== null;
   }
 
   /** The id of this store: its files are named after it. */
@@ -63,7 +80,7 @@ export class OwnerLock {
   async look(owner: string): Promise<Sighting> {
     if (this.#files === null || owner === this.owner || this.#dead.has(owner)) return this.sightingOf(owner);
     const id = idOf(owner);
-    const sighting = id === null ? "unknown" : judge(owner, id, await knock(this.#files.lockFile(id)));
+    const sighting = id === null ? "unknown" : judge(owner, id, await this.#doorbell.ring(this.#files.lockFile(id)));
     if (sighting === "dead") this.#dead.add(owner);
     this.#seen.set(owner, sighting);
     return sighting;
@@ -76,7 +93,9 @@ export class OwnerLock {
       if (id === this.id) continue;
       const isOwnBoot = bootOf(id) === bootId() && bootOf(id) !== NO_BOOT;
       // What another boot or machine left is nobody's after a while; its processes cannot be asked from here.
-      const isGone = isOwnBoot ? (await knock(this.#files.lockFile(id))) !== "accepted" : isOld;
+      const isGone = isOwnBoot
+        ? (await this.#doorbell.ring(this.#files.lockFile(id))) !== "accepted"
+        : isOld;
       if (isGone && !isNeeded(id)) removeIfPossible(file);
     }
     this.#files.removeHalfMade();
@@ -90,8 +109,7 @@ export class OwnerLock {
 
   /** As the death of the process does: the socket answers no more, and its file stays. */
   async vanish(): Promise<void> {
-    const server = this.#server;
-    if (server?.listening === true) await new Promise((resolve) => server.close(resolve));
+    await this.#listening?.close();
   }
 }
 
@@ -191,13 +209,11 @@ function isSurelyGone(owner: string): boolean {
   }
 }
 
-type Answer = "accepted" | "refused" | "unclear";
-
 /** Sockets have short names: 103 bytes on some systems. */
 const LONGEST_PATH = 100;
 
 /** Listens under a name of the moment, and only then has the real one: nobody finds a socket that does not listen yet. */
-async function listenAt(file: string): Promise<Server> {
+async function listenAt(file: string): ReturnType<Doorbell["listen"]> {
   const folder = dirname(file);
   const made = `.pawl-${randomBytes(6).toString("hex")}`;
   const server = createServer((connection) => connection.destroy());
@@ -212,10 +228,14 @@ async function listenAt(file: string): Promise<Server> {
   });
   // Somebody who cannot be accepted for want of descriptors is no reason to fall.
   server.on("error", () => undefined);
-  return server;
+  return {
+    close: async () => {
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
+    },
+  };
 }
 
-async function knock(file: string): Promise<Answer> {
+async function ringAt(file: string): Promise<Answer> {
   // Whatever is no socket refuses as well.
   if (statSync(file, { throwIfNoEntry: false })?.isSocket() !== true) return "unclear";
   return throughShortPath(
@@ -232,6 +252,8 @@ async function knock(file: string): Promise<Answer> {
       }),
   ).catch(() => "unclear");
 }
+
+const SOCKETS: Doorbell = { listen: listenAt, ring: ringAt };
 
 /** A process that stands still, and that many have knocked at, lets them wait. */
 const ANSWERS: { readonly [code: string]: Answer } = { ECONNREFUSED: "refused", EAGAIN: "accepted" };

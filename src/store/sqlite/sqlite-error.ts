@@ -20,10 +20,6 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
-export function isCannotOpen(error: unknown): boolean {
-  return primaryCode(error) === CANTOPEN;
-}
-
 /** Whether the file system failed, and not SQLite. */
 export function isFileError(error: unknown): boolean {
   return primaryCode(error) === IOERR;

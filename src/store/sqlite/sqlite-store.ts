@@ -13,7 +13,7 @@ import { type CommitObserver, closedError, GroupCommit } from "./group-commit.ts
 import { Leases } from "./leases.ts";
 import { beginLineage } from "./lineage-intents.ts";
 import { assertSchema, migrate, migrations, newerSchema, schemaVersion } from "./migrate.ts";
-import { OwnerFiles, OwnerLock } from "./owner-lock.ts";
+import { type Doorbell, OwnerFiles, OwnerLock } from "./owner-lock.ts";
 import * as runs from "./run-intents.ts";
 import * as interruption from "./run-interruption.ts";
 import { MODEL_CALL, SentMarks } from "./sent-marks.ts";
@@ -35,6 +35,8 @@ export type SqliteStoreOptions = {
   /** Calls back after so many milliseconds; the returned function ends that. */
   readonly after?: (ms: number, callback: () => void) => () => void;
   readonly onCommit?: CommitObserver;
+  /** Stands in for the system, in a machine that is simulated. */
+  readonly doorbell?: Doorbell;
 };
 
 /** The store on one SQLite file: the default. Processes on the same machine may share the file. */
@@ -69,7 +71,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     const database = await whileBusy(file, () => SqliteDatabase.open(file));
     try {
       const schema = await whileBusy(file, () => migrate(database, (options.now ?? Date.now)()));
-      const lock = await OwnerLock.take(file);
+      const lock = await OwnerLock.take(file, options.doorbell);
       const store = new SqliteStore(database, lock, schema, options);
       await lock.sweep((ownerId) => interruption.isNeeded(database, ownerId));
       return store;

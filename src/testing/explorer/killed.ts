@@ -31,7 +31,7 @@ export async function liveHere(
 ): Promise<LifeEnd> {
   const dyingAt = at === null ? null : parsePoint(at);
   try {
-    const place = { folder, random: seededRandom(number), livesBefore: number - 1 };
+    const place = { folder, random: seededRandom(number), livesBefore: number - 1, isReal: true };
     const world = await World.open(scenario, place);
     try {
       const { life, end } = await world.live(killedAt(folder, number, dyingAt));

@@ -338,7 +338,9 @@ function underWay({ reached }: Life): readonly Point[] {
 
 function isAboutToSend({ standing }: Worker): boolean {
   return [...standing.values()].some(
-    ({ point: { phase, call } }) => phase === "before" && call.startsWith("tool."),
+    // A mark is written in microseconds.
+    ({ point: { phase, call } }) =>
+      call === "store.beginEffect" || (phase === "before" && call.startsWith("tool.")),
   );
 }
 

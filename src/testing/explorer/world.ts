@@ -6,13 +6,14 @@ import { Runner } from "../../engine/runner.ts";
 import type { RunnerOptions } from "../../engine/runner-options.ts";
 import type { StepNode } from "../../engine/step.ts";
 import { openStore } from "../../store/open-store.ts";
-import { SqliteStore } from "../../store/sqlite/sqlite-store.ts";
+import { SqliteStore, type SqliteStoreOptions } from "../../store/sqlite/sqlite-store.ts";
 import type { Store } from "../../store/store.ts";
 import { type Activity, type Gate, Life } from "./life.ts";
 import { type ModelFaults, workInSpiteOfSilence } from "./model-fault.ts";
 import { answerAll } from "./person.ts";
 import { type Intent, portedStore } from "./ported-store.ts";
 import { type ProcessTools, type Scenario, workUntilTheEnd } from "./scenario.ts";
+import { simulatedDoorbell } from "./simulated-doorbell.ts";
 import { SimulatedOutside } from "./simulated-outside.ts";
 import { SimulatedTime } from "./simulated-time.ts";
 import { Witness } from "./witness.ts";
@@ -59,6 +60,8 @@ export type WorldPlace = {
   readonly random: () => number;
   /** How many processes there have been, where it was made in another one; none unless said. */
   readonly livesBefore?: number;
+  /** Its processes are real ones, each in a world of its own. */
+  readonly isReal?: boolean;
 };
 
 /**
@@ -76,6 +79,7 @@ export class World {
   readonly leaseMs: number;
   /** What goes wrong with the provider; nothing but what the scenario's stand-in does, unless said. */
   faults: ModelFaults | null = null;
+  readonly #machine: SqliteStoreOptions;
   readonly #folder: string;
   readonly #activity: Activity = { underWay: 0, hanging: 0 };
   readonly #open = new Map<Life, SqliteStore>();
@@ -83,13 +87,20 @@ export class World {
   #lives: number;
   #patienceMs = SLOW_AFTER_MS;
 
-  private constructor(scenario: Scenario, place: WorldPlace, time: SimulatedTime, observer: Store) {
+  private constructor(
+    scenario: Scenario,
+    place: WorldPlace,
+    time: SimulatedTime,
+    observer: Store,
+    machine: SqliteStoreOptions,
+  ) {
     const { folder, random, livesBefore = 0 } = place;
     this.scenario = scenario;
     this.observer = observer;
     this.time = time;
     this.witness = new Witness(witnessIn(folder));
     this.leaseMs = scenario.runner?.leaseMs ?? 30_000;
+    this.#machine = machine;
     this.#folder = folder;
     this.#random = random;
     this.#lives = livesBefore;
@@ -99,19 +110,20 @@ export class World {
   static async open(scenario: Scenario, place: WorldPlace): Promise<World> {
     const time = new SimulatedTime(FIRST_MOMENT + (place.livesBefore ?? 0) * BETWEEN_LIVES_MS);
     // By the same clock as everybody else: by any other, every lease would look as if it had run out.
-    const observer = await openStore(`file:${databaseIn(place.folder)}`, {
+    const machine: SqliteStoreOptions = {
       now: () => time.now(),
       monotonic: () => time.monotonic(),
-    });
-    return new World(scenario, place, time, observer);
+      ...(place.isReal === true ? {} : { doorbell: simulatedDoorbell() }),
+    };
+    const observer = await openStore(`file:${databaseIn(place.folder)}`, machine);
+    return new World(scenario, place, time, observer, machine);
   }
 
   /** A new process sets to work. */
   async start(gate: Gate): Promise<Work> {
     const life = new Life(++this.#lives, this.time, this.#activity, gate);
     const store = await SqliteStore.open(databaseIn(this.#folder), {
-      now: () => this.time.now(),
-      monotonic: () => this.time.monotonic(),
+      ...this.#machine,
       after: (ms, callback) => life.clock.after(ms, callback),
     });
     this.#open.set(life, store);
