@@ -104,7 +104,8 @@ export class DurableMainLoop<O = unknown> {
     let cause: unknown;
     for (let tries = 1; ; tries++) {
       try {
-        const result = await this.#watching(() => this.#attempt(store, runner, work, options), options);
+        const attempt = () => this.#attempt(store, runner, work, options);
+        const result = await this.#watching(store, work, attempt, options.signal);
         if (result.status === "succeeded") await this.#checkpoints.markCompleted(work.runId);
         return { ...result, request: work.request };
       } catch (error) {
@@ -118,10 +119,15 @@ export class DurableMainLoop<O = unknown> {
   }
 
   /**
-   * Another process has the run. One that works renews its lease, and this one gives up; one that stands still does not, and
-   * is taken for gone once it has been watched for as long as a lease lasts.
+   * Another process has the run. One that works renews its lease, and this one gives up; one that has missed that stands still,
+   * and is taken for gone once it has been watched for as long as a lease lasts.
    */
-  async #watching<T>(attempt: () => Promise<T>, { signal }: ExecuteOptions): Promise<T> {
+  async #watching<T>(
+    store: Store,
+    { runId }: WorkerRequest,
+    attempt: () => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
     const { leaseMs = 30_000 } = this.#options;
     const until = this.#clock.monotonic() + leaseMs + WATCH_POLL_MS;
     for (;;) {
@@ -129,6 +135,8 @@ export class DurableMainLoop<O = unknown> {
         return await attempt();
       } catch (error) {
         if (!RunBusyError.isInstance(error) || this.#clock.monotonic() >= until) throw error;
+        const run = await store.getRun(runId);
+        if (run === null || run.leaseUntil > this.#clock.now()) throw error;
       }
       await this.#clock.sleep(WATCH_POLL_MS, signal);
     }
