@@ -15,6 +15,7 @@ import { migrate } from "./migrate.ts";
 import { OwnerLock } from "./owner-lock.ts";
 import * as readers from "./readers.ts";
 import * as runs from "./run-intents.ts";
+import * as lists from "./run-lists.ts";
 import { getRun, requireRunNo } from "./run-row.ts";
 import * as sessions from "./session-readers.ts";
 import * as steps from "./step-intents.ts";
@@ -237,8 +238,8 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => readers.readUsage(this.#database, runId));
   }
 
-  listSteps(runId: string): Promise<readonly contract.StepRecord[]> {
-    return this.#read(() => steps.listSteps(this.#database, runId));
+  listSteps(runId: string, range: contract.StepRange = {}): Promise<readonly contract.StepRecord[]> {
+    return this.#read(() => steps.listSteps(this.#database, runId, range));
   }
 
   findStep(runId: string, path: StepPath): Promise<contract.StepRecord | null> {
@@ -253,24 +254,33 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => turnReaders.readConversation(this.#database, stepKey, tailTokens));
   }
 
-  listTurns(runId: string): Promise<readonly contract.TurnRecord[]> {
-    return this.#read(() => turnReaders.listTurns(this.#database, runId));
+  listTurns(runId: string, range: contract.TurnRange = {}): Promise<readonly contract.TurnRecord[]> {
+    return this.#read(() => lists.listTurns(this.#database, runId, range));
   }
 
-  listModelCalls(runId: string): Promise<readonly contract.ModelCallRecord[]> {
-    return this.#read(() => readers.listModelCalls(this.#database, runId));
+  listModelCalls(
+    runId: string,
+    range: contract.ModelCallRange = {},
+  ): Promise<readonly contract.ModelCallRecord[]> {
+    return this.#read(() => lists.listModelCalls(this.#database, runId, range));
   }
 
-  listToolCalls(runId: string): Promise<readonly contract.ToolCallRecord[]> {
-    return this.#read(() => turnReaders.listToolCalls(this.#database, runId));
+  listToolCalls(
+    runId: string,
+    range: contract.ToolCallRange = {},
+  ): Promise<readonly contract.ToolCallRecord[]> {
+    return this.#read(() => lists.listToolCalls(this.#database, runId, range));
   }
 
   listCodeStepCalls(stepKey: number): Promise<readonly contract.ToolCallRecord[]> {
     return this.#read(() => turnReaders.listCodeStepCalls(this.#database, stepKey));
   }
 
-  listToolCallTries(runId: string): Promise<readonly contract.ToolCallTry[]> {
-    return this.#read(() => turnReaders.listToolCallTries(this.#database, runId));
+  listToolCallTries(
+    runId: string,
+    range: contract.ToolCallTryRange = {},
+  ): Promise<readonly contract.ToolCallTry[]> {
+    return this.#read(() => lists.listToolCallTries(this.#database, runId, range));
   }
 
   hasUncertainCalls(runId: string): Promise<boolean> {
@@ -322,8 +332,11 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => sessions.isForgotten(this.#database, runId, toolCallId));
   }
 
-  listCheckpoints(runId: string): Promise<readonly contract.CheckpointRecord[]> {
-    return this.#read(() => sessions.listCheckpoints(this.#database, runId));
+  listCheckpoints(
+    runId: string,
+    range: contract.CheckpointRange = {},
+  ): Promise<readonly contract.CheckpointRecord[]> {
+    return this.#read(() => sessions.listCheckpoints(this.#database, runId, range));
   }
 
   readCheckpoint(runId: string, checkpoint?: number): Promise<contract.CheckpointSnapshot | null> {
@@ -342,8 +355,8 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => workers.findWork(this.#database, worker));
   }
 
-  listWaits(runId: string): Promise<readonly contract.WaitRecord[]> {
-    return this.#read(() => listWaits(this.#database, runId));
+  listWaits(runId: string, range: contract.WaitRange = {}): Promise<readonly contract.WaitRecord[]> {
+    return this.#read(() => listWaits(this.#database, runId, range));
   }
 
   listOpenWaits(): Promise<readonly contract.WaitRecord[]> {
