@@ -75,9 +75,9 @@ export class RunArtifacts {
   }
 
   /** Writes a file that is no artifact: what Pawl tells of the run. */
-  async writeTelemetry(name: string, text: string): Promise<void> {
+  async writeTelemetry(name: string, text: AsyncIterable<string>): Promise<void> {
     await this.#own();
-    await this.workspace.write(name, Buffer.from(text, "utf8"));
+    await this.workspace.write(name, text);
   }
 
   read(name: string): Promise<Uint8Array | null> {

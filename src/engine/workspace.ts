@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { artifactNameProblem } from "../core/artifact-name.ts";
 import { WorkspaceError } from "../core/errors.ts";
-import { codeOf, pathInside, replaceFile } from "../store/guarded-folder.ts";
+import { codeOf, type FileContent, pathInside, replaceFile } from "../store/guarded-folder.ts";
 
 /**
  * The directory of a run. Nothing in it is the only copy: what counts is in the store. A name never leads out of it, not by
@@ -19,8 +19,8 @@ export class Workspace {
   }
 
   /** Whole or not at all: whoever reads it meanwhile sees the old file or the new one. */
-  async write(name: string, bytes: Uint8Array): Promise<void> {
-    await this.#replace(await this.#target(name), bytes);
+  async write(name: string, content: FileContent): Promise<void> {
+    await this.#replace(await this.#target(name), content);
   }
 
   /** Null where there is no such file. */

@@ -1,8 +1,8 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { artifactNameProblem } from "../core/artifact-name.ts";
 import { PawlError } from "../core/errors.ts";
-import { codeOf, pathInside, replaceFile } from "../store/guarded-folder.ts";
+import { codeOf, type FileContent, pathInside, replaceFile } from "../store/guarded-folder.ts";
 
 /** A file of an export cannot be written; what was there before still is. */
 export class ExportError extends PawlError<{ path: string }> {
@@ -34,21 +34,23 @@ export class ExportFolder {
     return join(this.path, name);
   }
 
-  /** Resolves to the path of the file. */
-  async write(name: string, content: string | Uint8Array): Promise<string> {
+  /** Resolves to the size of the file. */
+  async write(name: string, content: FileContent): Promise<number> {
     const path = this.pathOf(name);
     const problem = artifactNameProblem(name);
     if (problem !== null)
       throw new ExportError(`${path} cannot be a file of an export: ${problem}.`, { path });
-    await inSentence(path, async () => {
+    return inSentence(path, async () => {
       const target = await pathInside(this.path, name);
-      if (target.ok) return replaceFile(target.path, content);
+      if (target.ok) {
+        await replaceFile(target.path, content);
+        return (await stat(target.path)).size;
+      }
       throw new ExportError(
         `${path} was not written, because ${target.obstacle} is a link or a file and no folder: remove it, or export to another folder.`,
         { path },
       );
     });
-    return path;
   }
 }
 
