@@ -16,17 +16,22 @@ export class ExportError extends PawlError<{ path: string }> {
 export class ExportFolder {
   /** As it was given, made absolute. */
   readonly path: string;
+  readonly #isStoreFile: (path: string) => Promise<boolean>;
 
-  private constructor(path: string) {
+  private constructor(path: string, isStoreFile: (path: string) => Promise<boolean>) {
     this.path = path;
+    this.#isStoreFile = isStoreFile;
   }
 
-  /** Makes it where it is not there. */
-  static async open(folder: string): Promise<ExportFolder> {
+  /** Makes it where it is not there. A file of the store is not replaced. */
+  static async open(
+    folder: string,
+    isStoreFile: (path: string) => Promise<boolean> = () => Promise.resolve(false),
+  ): Promise<ExportFolder> {
     const path = resolve(folder);
     return inSentence(path, async () => {
       await mkdir(path, { recursive: true });
-      return new ExportFolder(path);
+      return new ExportFolder(path, isStoreFile);
     });
   }
 
@@ -42,6 +47,11 @@ export class ExportFolder {
       throw new ExportError(`${path} cannot be a file of an export: ${problem}.`, { path });
     return inSentence(path, async () => {
       const target = await pathInside(this.path, name);
+      if (target.ok && (await this.#isStoreFile(target.path)))
+        throw new ExportError(
+          `${path} was not written, because it is a file of the store: export to another folder.`,
+          { path },
+        );
       if (target.ok) {
         await replaceFile(target.path, content);
         return (await stat(target.path)).size;

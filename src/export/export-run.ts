@@ -30,7 +30,7 @@ export async function exportRun(
   onFile: (progress: ExportProgress) => void = () => undefined,
 ): Promise<readonly string[]> {
   const outline = await readRunOutline(reader, runId);
-  const target = await ExportFolder.open(folder);
+  const target = await ExportFolder.open(folder, (path) => reader.isOwnFile(path));
   const contents: readonly (readonly [name: string, content: () => Promise<FileContent | null>])[] = [
     ...[
       ...telemetryIn(reader, outline),

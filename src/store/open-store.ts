@@ -2,11 +2,13 @@ import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../core/errors.ts";
 import { SqliteStore, type SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
+import { assertNotMoved, DEFAULT_STORE, makeHome } from "./store-home.ts";
 
-export const DEFAULT_STORE = "file:./pawl.db";
+export { DEFAULT_STORE } from "./store-home.ts";
 
 /**
- * Opens the store at a URL: `file:./pawl.db` (the default; the file is created) or `:memory:` for tests.
+ * Opens the store at a URL: `file:./.pawl/pawl.db` (the default; the file and its folder are created), another file, which is
+ * created in a folder that is there, or `:memory:` for tests.
  *
  * @example
  * const store = await openStore("file:./pawl.db");
@@ -15,7 +17,10 @@ export async function openStore(
   url: string = DEFAULT_STORE,
   options: SqliteStoreOptions = {},
 ): Promise<Store> {
-  return SqliteStore.open(sqliteFile(url), options);
+  const file = sqliteFile(url);
+  assertNotMoved(file);
+  makeHome(file);
+  return SqliteStore.open(file, options);
 }
 
 /** With the store that was given; or with the default one, opened for this and closed after it. */

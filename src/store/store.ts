@@ -292,6 +292,8 @@ export interface StoreReader {
   readArtifact(runId: string, name: string): Promise<Uint8Array | null>;
   /** How many step instances and tool calls the run has. */
   countWork(runId: string): Promise<{ readonly steps: number; readonly toolCalls: number }>;
+  /** Whether a path leads to a file of the store's own, which nobody else may open, replace or move. It opens nothing. */
+  isOwnFile(path: string): Promise<boolean>;
   /** What is wrong with the database itself, in sentences; nothing where all is well. It reads the whole of it. */
   checkIntegrity(): Promise<readonly string[]>;
   /** Looks whether the run's events, receipts and blobs are what was written, and names each row that is not. */

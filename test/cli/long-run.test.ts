@@ -7,23 +7,18 @@ import { openStore } from "../../src/index.ts";
 import { CliFolder } from "./cli-process.ts";
 import { writeLongRun } from "./long-run.ts";
 
-const TURNS = 1_500;
+const TURNS = 2_500;
 /** More than the command itself takes, and much less than the run would. */
-const HEAP_MB = 20;
+const HEAP_MB = 28;
 
 describe("a long run, in little memory", () => {
   it("is shown, listed and exported whole", async () => {
     const folder = new CliFolder("export default {};");
-    const store = await openStore(`file:${join(folder.path, "pawl.db")}`);
+    const store = await openStore(`file:${join(folder.path, ".pawl/pawl.db")}`);
     await writeLongRun(store, "long-1", TURNS);
     await store.close();
     const pawl = async (...args: readonly string[]) => {
-      const { exitCode, stdout, stderr } = await folder.pawlWithin(
-        HEAP_MB,
-        "--store",
-        "file:./pawl.db",
-        ...args,
-      );
+      const { exitCode, stdout, stderr } = await folder.pawlWithin(HEAP_MB, ...args);
       expect([args, exitCode, stderr]).toEqual([args, 0, ""]);
       return stdout;
     };
@@ -33,7 +28,7 @@ describe("a long run, in little memory", () => {
       pawl("tail", "long-1"),
       pawl("export", "long-1", "--to", "exported"),
     ]);
-    expect(shown).toContain("1,500 turns, 1,500 tool calls");
+    expect(shown).toContain("2,500 turns, 2,500 tool calls");
     const { turns, calls } = JSON.parse(json) as Record<string, readonly unknown[]>;
     expect([turns?.length, calls?.length]).toEqual([TURNS, TURNS]);
     expect(log.match(/turn\.committed/g)).toHaveLength(TURNS);

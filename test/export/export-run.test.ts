@@ -22,7 +22,7 @@ import { renderTranscript } from "../../src/export/transcript.ts";
 import { RunNotFoundError, type Store } from "../../src/index.ts";
 import { newReceipt, SampleRun } from "../../src/testing/store-conformance/sample-run.ts";
 import { failureAs } from "../engine/run-fixture.ts";
-import { counting, tickingStore } from "./sample-store.ts";
+import { tickingStore } from "./sample-store.ts";
 import { reading } from "./transcript-fixture.ts";
 
 function temporaryFolder(): string {

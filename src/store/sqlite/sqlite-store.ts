@@ -1,8 +1,10 @@
+import { realpathSync } from "node:fs";
 import type { Json } from "../../core/json.ts";
 import type { Message } from "../../core/message.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type { Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
+import { StoreFiles } from "../store-files.ts";
 import * as artifacts from "./artifact-intents.ts";
 import { collectBlobs, readBlob } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
@@ -40,12 +42,15 @@ export class SqliteStore implements contract.Store {
   readonly #commits: GroupCommit;
   readonly #lock: OwnerLock;
   readonly #now: () => number;
+  readonly #files: StoreFiles | null;
   #closed = false;
 
   private constructor(database: Database, lock: OwnerLock, options: SqliteStoreOptions) {
     this.#database = database;
     this.#lock = lock;
     this.#now = options.now ?? Date.now;
+    const { file } = database;
+    this.#files = file === ":memory:" ? null : new StoreFiles(realpathSync(file));
     this.#commits = new GroupCommit(database, options.onCommit ?? (() => undefined));
   }
 
@@ -377,6 +382,10 @@ export class SqliteStore implements contract.Store {
 
   countWork(runId: string): ReturnType<contract.Store["countWork"]> {
     return this.#read(() => readers.countWork(this.#database, runId));
+  }
+
+  isOwnFile(path: string): Promise<boolean> {
+    return this.#files === null ? Promise.resolve(false) : this.#files.has(path);
   }
 
   checkIntegrity(): Promise<readonly string[]> {
