@@ -1,4 +1,4 @@
-import type { BigIntStats } from "node:fs";
+import { type BigIntStats, realpathSync } from "node:fs";
 import { lstat, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
@@ -7,37 +7,33 @@ import { basename, dirname, join } from "node:path";
  * closed in the same process, so a tool that only reads one takes the store's locks away. Nothing is opened here.
  */
 export class StoreFiles {
-  readonly #database: string;
+  readonly #database: string | null;
 
-  /** The database, links followed: its sidecar files are beside it. */
-  constructor(database: string) {
-    this.#database = database;
+  /** Of a database that is there. Links to it are followed: its sidecar files are beside it. One in memory has no files. */
+  constructor(file: string) {
+    this.#database = file === ":memory:" ? null : realpathSync(file);
   }
 
   /** Whether the path leads to one of them, or would make one: by its name beside the database, or by a hard link. */
   async has(path: string): Promise<boolean> {
-    const place = await placeOf(path);
-    if (place === null) return false;
-    if (this.#isName(basename(place)) && (await isSame(dirname(place), dirname(this.#database)))) return true;
+    const place = this.#database === null ? null : await placeOf(path);
+    if (this.#database === null || place === null) return false;
+    const [folder, name] = [dirname(this.#database), basename(this.#database)];
+    if (isOwnName(basename(place), name) && (await isSame(dirname(place), folder))) return true;
     const found = await stats(place);
-    return found !== null && found.isFile() && found.nlink > 1n && (await this.#isLinked(found));
-  }
-
-  /** In any case of letters: some file systems make no difference. */
-  #isName(name: string): boolean {
-    const [given, own] = [name.toLowerCase(), basename(this.#database).toLowerCase()];
-    return given === own || given.startsWith(`${own}-`);
-  }
-
-  async #isLinked(found: BigIntStats): Promise<boolean> {
-    const folder = dirname(this.#database);
-    for (const name of await readdir(folder).catch(() => [])) {
-      if (!this.#isName(name)) continue;
-      const own = await stats(join(folder, name));
+    if (found === null || !found.isFile() || found.nlink < 2n) return false;
+    for (const each of await readdir(folder).catch(() => [])) {
+      const own = isOwnName(each, name) ? await stats(join(folder, each)) : null;
       if (own !== null && own.dev === found.dev && own.ino === found.ino) return true;
     }
     return false;
   }
+}
+
+/** In any case of letters: some file systems make no difference. */
+function isOwnName(name: string, database: string): boolean {
+  const [given, own] = [name.toLowerCase(), database.toLowerCase()];
+  return given === own || given.startsWith(`${own}-`);
 }
 
 /** Where a path leads, whether there is something or not; null where not even its folder is. */

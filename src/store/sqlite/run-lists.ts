@@ -42,7 +42,7 @@ function* stepsFrom(database: Database, runNo: number, path: StepPath | null): G
 export function listTurns(
   database: Database,
   runId: string,
-  { after, limit = ALL }: TurnRange,
+  { after, limit = ALL }: TurnRange = {},
 ): TurnRecord[] {
   const turns: TurnRecord[] = [];
   for (const step of stepsFrom(database, requireRunNo(database, runId), after?.stepPath ?? null)) {
@@ -68,7 +68,7 @@ function* turnsOf(database: Database, step: ListedStep, after: number, limit: nu
 export function listToolCalls(
   database: Database,
   runId: string,
-  { after, limit = ALL }: ToolCallRange,
+  { after, limit = ALL }: ToolCallRange = {},
 ): ToolCallRecord[] {
   const calls: ToolCallRecord[] = [];
   for (const step of stepsFrom(database, requireRunNo(database, runId), after?.stepPath ?? null)) {
@@ -98,7 +98,7 @@ function* callsOf(database: Database, step: ListedStep, after: CallPlace | null)
 export function listModelCalls(
   database: Database,
   runId: string,
-  { after, limit = ALL }: ModelCallRange,
+  { after, limit = ALL }: ModelCallRange = {},
 ): ModelCallRecord[] {
   const runNo = requireRunNo(database, runId);
   const open = openModelCalls(database, runNo);
@@ -124,7 +124,7 @@ function inOrder(a: TryPlace, b: TryPlace): number {
 export function listToolCallTries(
   database: Database,
   runId: string,
-  { after, limit = ALL }: ToolCallTryRange,
+  { after, limit = ALL }: ToolCallTryRange = {},
 ): ToolCallTry[] {
   const run = findRun(database, runId);
   if (run === null) throw runNotFound(runId);

@@ -57,7 +57,7 @@ const CHECKPOINTS = "SELECT checkpoints.*, step_path FROM checkpoints JOIN run_s
 export function listCheckpoints(
   database: Database,
   runId: string,
-  { after, limit = Number.MAX_SAFE_INTEGER }: CheckpointRange,
+  { after, limit = Number.MAX_SAFE_INTEGER }: CheckpointRange = {},
 ): CheckpointRecord[] {
   return database
     .all(

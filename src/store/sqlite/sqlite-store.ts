@@ -1,4 +1,3 @@
-import { realpathSync } from "node:fs";
 import type { Json } from "../../core/json.ts";
 import type { Message } from "../../core/message.ts";
 import type { StepPath } from "../../core/step-path.ts";
@@ -36,21 +35,22 @@ export type SqliteStoreOptions = {
   readonly onCommit?: CommitObserver;
 };
 
+type Listed<List extends `list${string}` & keyof contract.Store> = ReturnType<contract.Store[List]>;
+
 /** The store on one SQLite file: the default. Processes on the same machine may share the file. */
 export class SqliteStore implements contract.Store {
   readonly #database: Database;
   readonly #commits: GroupCommit;
   readonly #lock: OwnerLock;
   readonly #now: () => number;
-  readonly #files: StoreFiles | null;
+  readonly #files: StoreFiles;
   #closed = false;
 
   private constructor(database: Database, lock: OwnerLock, options: SqliteStoreOptions) {
     this.#database = database;
     this.#lock = lock;
     this.#now = options.now ?? Date.now;
-    const { file } = database;
-    this.#files = file === ":memory:" ? null : new StoreFiles(realpathSync(file));
+    this.#files = new StoreFiles(database.file);
     this.#commits = new GroupCommit(database, options.onCommit ?? (() => undefined));
   }
 
@@ -243,7 +243,7 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => readers.readUsage(this.#database, runId));
   }
 
-  listSteps(runId: string, range: contract.StepRange = {}): Promise<readonly contract.StepRecord[]> {
+  listSteps(runId: string, range?: contract.StepRange): Listed<"listSteps"> {
     return this.#read(() => steps.listSteps(this.#database, runId, range));
   }
 
@@ -259,21 +259,15 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => turnReaders.readConversation(this.#database, stepKey, tailTokens));
   }
 
-  listTurns(runId: string, range: contract.TurnRange = {}): Promise<readonly contract.TurnRecord[]> {
+  listTurns(runId: string, range?: contract.TurnRange): Listed<"listTurns"> {
     return this.#read(() => lists.listTurns(this.#database, runId, range));
   }
 
-  listModelCalls(
-    runId: string,
-    range: contract.ModelCallRange = {},
-  ): Promise<readonly contract.ModelCallRecord[]> {
+  listModelCalls(runId: string, range?: contract.ModelCallRange): Listed<"listModelCalls"> {
     return this.#read(() => lists.listModelCalls(this.#database, runId, range));
   }
 
-  listToolCalls(
-    runId: string,
-    range: contract.ToolCallRange = {},
-  ): Promise<readonly contract.ToolCallRecord[]> {
+  listToolCalls(runId: string, range?: contract.ToolCallRange): Listed<"listToolCalls"> {
     return this.#read(() => lists.listToolCalls(this.#database, runId, range));
   }
 
@@ -281,10 +275,7 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => turnReaders.listCodeStepCalls(this.#database, stepKey));
   }
 
-  listToolCallTries(
-    runId: string,
-    range: contract.ToolCallTryRange = {},
-  ): Promise<readonly contract.ToolCallTry[]> {
+  listToolCallTries(runId: string, range?: contract.ToolCallTryRange): Listed<"listToolCallTries"> {
     return this.#read(() => lists.listToolCallTries(this.#database, runId, range));
   }
 
@@ -337,10 +328,7 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => sessions.isForgotten(this.#database, runId, toolCallId));
   }
 
-  listCheckpoints(
-    runId: string,
-    range: contract.CheckpointRange = {},
-  ): Promise<readonly contract.CheckpointRecord[]> {
+  listCheckpoints(runId: string, range?: contract.CheckpointRange): Listed<"listCheckpoints"> {
     return this.#read(() => sessions.listCheckpoints(this.#database, runId, range));
   }
 
@@ -360,7 +348,7 @@ export class SqliteStore implements contract.Store {
     return this.#read(() => workers.findWork(this.#database, worker));
   }
 
-  listWaits(runId: string, range: contract.WaitRange = {}): Promise<readonly contract.WaitRecord[]> {
+  listWaits(runId: string, range?: contract.WaitRange): Listed<"listWaits"> {
     return this.#read(() => listWaits(this.#database, runId, range));
   }
 
@@ -385,7 +373,7 @@ export class SqliteStore implements contract.Store {
   }
 
   isOwnFile(path: string): Promise<boolean> {
-    return this.#files === null ? Promise.resolve(false) : this.#files.has(path);
+    return this.#files.has(path);
   }
 
   checkIntegrity(): Promise<readonly string[]> {

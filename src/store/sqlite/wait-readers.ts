@@ -12,7 +12,7 @@ const WAITS = `SELECT waits.*, run_id, step_path, turn_index, call_index FROM wa
 export function listWaits(
   database: Database,
   runId: string,
-  { after, limit = Number.MAX_SAFE_INTEGER }: WaitRange,
+  { after, limit = Number.MAX_SAFE_INTEGER }: WaitRange = {},
 ): WaitRecord[] {
   const runNo = requireRunNo(database, runId);
   const last = after === undefined ? { runId, index: 0 } : parseWaitId(after.waitId);
