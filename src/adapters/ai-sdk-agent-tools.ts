@@ -130,6 +130,7 @@ function changedSource(
 ): ToolSource {
   return makeToolSource({
     name: source.name,
+    places: source.places ?? [],
     open: async (name, opening) => {
       const opened = await source.open(name, opening);
       const unknown = named.find(

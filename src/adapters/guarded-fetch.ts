@@ -1,14 +1,11 @@
 import { type LookupAddress, type LookupAllOptions, lookup as systemLookup } from "node:dns";
 import type { LookupFunction } from "node:net";
 import type * as Undici from "undici";
-import { PawlError } from "../core/errors.ts";
 import { checkAddress, checkUrl, type NetworkPolicy } from "../core/network-policy.ts";
+import { NetworkRefusedError, REQUEST, refusal } from "../core/network-refusal.ts";
 import { causesOf } from "./error-causes.ts";
 
-/** A request, or a redirect, that the policy does not allow. That request was not sent; what redirected to it was. */
-export class NetworkRefusedError extends PawlError<{ url: string; why: string }> {
-  readonly code = "network_refused";
-}
+export { NetworkRefusedError } from "../core/network-refusal.ts";
 
 export type GuardedFetch = (input: string | URL, init?: RequestInit) => Promise<Response>;
 
@@ -24,7 +21,6 @@ export type Resolve = (
 const MAX_REDIRECTS = 10;
 const IDLE_SOCKET_MS = 4_000;
 
-const REQUEST = "Refused to request";
 const REDIRECT = "Refused to follow a redirect to";
 
 /**
@@ -224,10 +220,4 @@ function checked(policy: NetworkPolicy, url: URL | null, doing: string): URL {
   const verdict = checkUrl(policy, url ?? "");
   if (url !== null && verdict.ok) return url;
   throw refusal(url, verdict.ok ? "The URL cannot be read." : verdict.why, doing);
-}
-
-/** Without the query and the credentials of the URL: they may be secrets, and errors are stored. */
-function refusal(url: URL | null, why: string, doing = REQUEST): NetworkRefusedError {
-  const shown = url?.host ? `${url.protocol}//${url.host}${url.pathname}` : (url?.protocol ?? "");
-  return new NetworkRefusedError(`${doing} ${shown === "" ? "a URL" : shown}: ${why}`, { url: shown, why });
 }

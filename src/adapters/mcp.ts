@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { z } from "zod";
 import { fitsPattern } from "../core/action-pattern.ts";
 import { ConfigurationError, FinalFailure } from "../core/errors.ts";
@@ -68,9 +69,17 @@ export function mcpTools(server: McpServer & McpOptions): ToolSource {
   const secrets = secretsOf(server);
   return makeToolSource({
     name: server.name ?? null,
+    places: placesOf(server),
     open: (name, opening) =>
       hidingInErrors(secrets, () => openTools(name, { server, connection, secrets }, opening)),
   });
+}
+
+/** What a filesystem server may work in stands among its arguments. */
+function placesOf(server: McpServer): readonly string[] {
+  if ("url" in server) return [];
+  const { args = [], cwd = "." } = server;
+  return args.filter((arg) => !arg.startsWith("-")).map((arg) => resolve(cwd, arg));
 }
 
 type Source = {

@@ -6,6 +6,8 @@ import { systemClock } from "../engine/system-clock.ts";
 /** Where text goes. What is written after the reader has left is dropped: a run must not die of `| head -1`. */
 export type TextOutput = {
   write(text: string): void;
+  /** Resolves when the reader has taken enough of what was written, or has left. */
+  drained(): Promise<void>;
   readonly isTerminal: boolean;
   readonly columns: number;
   /** The reader has left: nobody will see what is written. */
@@ -77,6 +79,7 @@ function processOutput(stream: NodeJS.WriteStream): TextOutput {
     write: (text) => {
       if (!isClosed) write(text);
     },
+    drained: () => drained(stream),
     isTerminal: Boolean(stream.isTTY),
     get columns() {
       return stream.columns ?? COLUMNS_WITHOUT_TERMINAL;
@@ -86,6 +89,17 @@ function processOutput(stream: NodeJS.WriteStream): TextOutput {
     },
     stream,
   };
+}
+
+async function drained(stream: Writable): Promise<void> {
+  if (!stream.writableNeedDrain || stream.destroyed) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      for (const event of ["drain", "close", "error"]) stream.off(event, done);
+      resolve();
+    };
+    for (const event of ["drain", "close", "error"]) stream.on(event, done);
+  });
 }
 
 function onInterrupt(listener: (signal: InterruptSignal) => void): () => void {

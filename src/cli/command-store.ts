@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { StoreUnavailableError } from "../core/errors.ts";
 import { openStore, sqliteFile } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
+import { assertNotMoved } from "../store/store-home.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
 import { loadConfig, resolveStore } from "./config-file.ts";
@@ -48,6 +49,7 @@ export function fileOfStore(url: string): string | null {
 function assertThere(url: string): void {
   const file = fileOfStore(url);
   if (file === null || existsSync(file)) return;
+  assertNotMoved(file);
   throw new StoreUnavailableError(
     `There is no database at ${file} yet: start a run first (\`pawl run\`), or name another one with --store.`,
     { reason: "missing" },

@@ -1,6 +1,6 @@
-import { constants } from "node:fs";
+import { constants, existsSync } from "node:fs";
 import { access, statfs } from "node:fs/promises";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import type { RunRecord, StoreReader } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
@@ -48,7 +48,7 @@ export async function configHealth(context: CliContext, input: CommandInput): Pr
 
 /** The folder has to take new files: SQLite keeps some beside the database. */
 export async function diskHealth(file: string): Promise<Health> {
-  const folder = dirname(file);
+  const folder = firstThere(dirname(file));
   try {
     await access(folder, constants.W_OK);
   } catch {
@@ -60,6 +60,11 @@ export async function diskHealth(file: string): Promise<Health> {
   return free < LITTLE_SPACE_BYTES
     ? problem("disk", "warn", `${folder} has ${formatBytes(free)} left`, "free some space, or run `pawl gc`")
     : ok("disk", `${folder} can be written to and has ${formatBytes(free)} left`);
+}
+
+/** The folder, or where it would be made: the default store's is made by the first run. */
+function firstThere(folder: string): string {
+  return basename(folder) !== ".pawl" || existsSync(folder) ? folder : dirname(folder);
 }
 
 /** What the store says about its runs. */

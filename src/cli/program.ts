@@ -9,7 +9,7 @@ import { WrongUseError } from "./wrong-use-error.ts";
 /** Understood by every command, before or after its name. */
 const GLOBAL_OPTIONS: readonly CommandOption[] = [
   { flags: "--json", summary: "print one JSON document" },
-  { flags: "--store <url>", summary: "the store, such as file:./pawl.db" },
+  { flags: "--store <url>", summary: "the store (file:./.pawl/pawl.db unless said)" },
   { flags: "--config <file>", summary: "the configuration (pawl.config.ts)" },
   { flags: "--verbose", summary: "show the stack of an error" },
   { flags: "--no-color", summary: "no colours" },

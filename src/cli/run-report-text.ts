@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from "../core/json.ts";
-import { ROOT_PATH, type StepPath } from "../core/step-path.ts";
+import { ROOT_PATH } from "../core/step-path.ts";
 import type { AttemptRecord, CheckpointRecord, ToolCallRecord, WaitRecord } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import {
@@ -15,13 +15,11 @@ import {
   paintStatus,
 } from "./format.ts";
 import { formatNextSteps, type NextStep } from "./next-steps.ts";
-import type { RunReport } from "./run-report.ts";
+import { type ListEnd, listEnd, type RunReport } from "./run-report.ts";
 import { hasEnded, shownStatus } from "./run-status.ts";
 import { type Column, type Fact, formatFacts, formatTable } from "./table.ts";
 import { cleanLine, cleanText, cut } from "./terminal-text.ts";
 
-/** More of a list than this is left to the command that lists it. */
-const MOST_LISTED = 20;
 const LONGEST_VALUE = 400;
 
 /** A run as `pawl show` prints it: what it is, what it did, and what to do next. */
@@ -42,7 +40,10 @@ function section(context: CliContext, title: string, body: string): string {
   return body === "" ? "" : `\n${paint(context).bold(title)}\n${body}`;
 }
 
-function headText(context: CliContext, { run, input, usage, turns, calls, work }: RunReport): string {
+function headText(
+  context: CliContext,
+  { run, input, usage, committedTurns, calls, work }: RunReport,
+): string {
   const paints = paint(context);
   const now = context.clock.now();
   const status = shownStatus(run, now);
@@ -64,10 +65,7 @@ function headText(context: CliContext, { run, input, usage, turns, calls, work }
           "forked",
           `from ${cleanLine(`${forkedFrom.runId}, ${forkedFrom.stepPath} turn ${forkedFrom.turnIndex}`)}`,
         ],
-    [
-      "work",
-      `${counted(turns.filter(({ committed }) => committed).length, "turn")}, ${counted(calls.length, "tool call")}`,
-    ],
+    ["work", `${counted(committedTurns, "turn")}, ${counted(calls.count, "tool call")}`],
     ["usage", usageText(usage)],
     ...budgetFacts(run, work, now),
     error === null ? null : ["error", `${error.code}: ${cleanText(error.message)}`, paints.red],
@@ -106,11 +104,8 @@ function deadlineText(deadline: number, now: number): string {
   return `until ${formatTime(deadline)} (${left})`;
 }
 
-function stepsText(context: CliContext, { steps, turns, calls }: RunReport): string {
-  const count = (list: readonly { readonly stepPath: StepPath }[], path: StepPath) =>
-    list.filter(({ stepPath }) => stepPath === path).length;
-  const committed = turns.filter((turn) => turn.committed);
-  const number = (value: number) => (value === 0 ? "" : formatWholeNumber(value));
+function stepsText(context: CliContext, { steps, turnsByStep, callsByStep }: RunReport): string {
+  const number = (value = 0) => (value === 0 ? "" : formatWholeNumber(value));
   return shortened(
     steps,
     (shown) =>
@@ -120,8 +115,8 @@ function stepsText(context: CliContext, { steps, turns, calls }: RunReport): str
           { title: "step", value: ({ path }) => (path === ROOT_PATH ? "(run)" : path), rank: 0, atLeast: 12 },
           statusColumn(),
           { title: "phase", value: ({ phase }) => phase, rank: 3, atLeast: 8 },
-          { title: "turns", value: ({ path }) => number(count(committed, path)), rank: 2, align: "right" },
-          { title: "calls", value: ({ path }) => number(count(calls, path)), rank: 1, align: "right" },
+          { title: "turns", value: ({ path }) => number(turnsByStep.get(path)), rank: 2, align: "right" },
+          { title: "calls", value: ({ path }) => number(callsByStep.get(path)), rank: 1, align: "right" },
           { title: "error", value: ({ errorDetail }) => errorDetail ?? "", rank: 4, atLeast: 12 },
         ],
         shown,
@@ -182,7 +177,7 @@ function plainValue(value: Json): string {
     .join(", ");
 }
 
-function waitsText(context: CliContext, waits: readonly WaitRecord[]): string {
+function waitsText(context: CliContext, waits: ListEnd<WaitRecord>): string {
   return shortened(
     waits,
     (shown) => formatTable(context, waitColumns(context), shown, "  "),
@@ -205,7 +200,7 @@ export function waitColumns({ clock }: Pick<CliContext, "clock">): readonly Colu
 
 function artifactsText(context: CliContext, { artifacts }: RunReport): string {
   return shortened(
-    artifacts,
+    listEnd(artifacts),
     (shown) =>
       formatTable(
         context,
@@ -222,7 +217,7 @@ function artifactsText(context: CliContext, { artifacts }: RunReport): string {
   );
 }
 
-function checkpointsText(context: CliContext, checkpoints: readonly CheckpointRecord[]): string {
+function checkpointsText(context: CliContext, checkpoints: ListEnd<CheckpointRecord>): string {
   const now = context.clock.now();
   return shortened(
     checkpoints,
@@ -253,7 +248,7 @@ function checkpointsText(context: CliContext, checkpoints: readonly CheckpointRe
 function attemptsText(context: CliContext, attempts: readonly AttemptRecord[]): string {
   if (attempts.length < 2) return "";
   return shortened(
-    attempts,
+    listEnd(attempts),
     (shown) =>
       formatTable(
         context,
@@ -279,9 +274,12 @@ function endOf({ endStatus, epoch }: AttemptRecord, attempts: readonly AttemptRe
 }
 
 /** The last of a long list, and how many came before. */
-function shortened<R>(list: readonly R[], show: (shown: readonly R[]) => string, where: string): string {
-  if (list.length === 0) return "";
-  const shown = list.slice(-MOST_LISTED);
-  const hidden = list.length - shown.length;
-  return `${hidden === 0 ? "" : `  … ${hidden} before these: ${where}\n`}${show(shown)}`;
+function shortened<R>(
+  { count, last }: ListEnd<R>,
+  show: (shown: readonly R[]) => string,
+  where: string,
+): string {
+  if (count === 0) return "";
+  const hidden = count - last.length;
+  return `${hidden === 0 ? "" : `  … ${hidden} before these: ${where}\n`}${show(last)}`;
 }

@@ -140,7 +140,7 @@ const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
         allowedDomains: listOf(
           DOMAIN,
           'hosts such as "example.com"',
-          "The only hosts that tools may reach: example.com, *.example.com, example.com:8443. None: every public host.",
+          "The only hosts that the built-in tools, guardedFetch and tools that declare their URLs connect to: example.com, *.example.com, example.com:8443. None: every public host. A tool with a fetch of its own is bound only where the operator has set policy.network to enforce; one with its own sockets or processes never is.",
         ),
         forbiddenActions: listOf(
           ACTION,

@@ -40,7 +40,7 @@ type ConfiguredStandIn = (input: never, call: ToolCallContext, outside: never) =
 
 /** What `pawl.config.ts` says: which pipelines there are, where their runs are kept, and the rules for all of them. */
 export type PawlConfig = {
-  /** The address of the store, `file:./pawl.db` unless said; a relative one is meant from the file's folder. */
+  /** The address of the store, `file:./.pawl/pawl.db` unless said; a relative one is meant from the file's folder. */
   readonly store?: string;
   /** What `pawl run <name>` can start. A run is found again by the name that its pipeline itself has. */
   readonly pipelines?: { readonly [name: string]: Agent | StepNode };

@@ -89,7 +89,7 @@ export class ForecastStore {
         const found = journaled === null ? null : { ...journaled, calls: journaled.calls.map(asFound) };
         return { ...stored, journaled: found, ...this.#conversations.get(stepKey) };
       },
-      listToolCalls: async (id) => (await this.#store.listToolCalls(id)).map(asFound),
+      listToolCalls: async (id, range) => (await this.#store.listToolCalls(id, range)).map(asFound),
       listCodeStepCalls: async (stepKey) => (await this.#store.listCodeStepCalls(stepKey)).map(asFound),
       listToolCallTries: async (id) => [
         ...(await this.#store.listToolCallTries(id)),

@@ -1,4 +1,4 @@
-import { replaceFile } from "../store/guarded-folder.ts";
+import { type FileContent, replaceFile } from "../store/guarded-folder.ts";
 import type { ModelPort, ModelRequest, ModelResponse } from "./ports.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
 import type { ToolCallContext } from "./tool.ts";
@@ -21,7 +21,7 @@ export interface Outside {
   execute(tool: PreparedTool, input: unknown, call: ToolCallContext): unknown;
   reconcile(tool: PreparedTool, input: unknown, call: ToolCallContext): unknown;
   /** Whole or not at all. */
-  writeFile(path: string, content: string | Uint8Array): Promise<void>;
+  writeFile(path: string, content: FileContent): Promise<void>;
 }
 
 export const DIRECT: Outside = {

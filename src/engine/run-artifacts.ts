@@ -17,6 +17,11 @@ export interface ArtifactAccess {
   artifact(name: string, bytes: Uint8Array | string): Promise<ArtifactRecord>;
   /** The bytes as they were kept, whatever became of the file; null where there is none of that name. */
   readArtifact(name: string): Promise<Uint8Array | null>;
+  /**
+   * Whether a path leads to a file of the store: the database, or one beside it. A tool that opens files leaves those alone:
+   * opening one and closing it takes the store's locks away.
+   */
+  isStoreFile(path: string): Promise<boolean>;
 }
 
 /** The artifacts of a run, while one worker has it. The store is what counts; the files are copies. */
@@ -37,7 +42,7 @@ export class RunArtifacts {
     warn: (message: string) => void,
     replace: typeof replaceFile = replaceFile,
   ) {
-    this.workspace = new Workspace(folder, replace);
+    this.workspace = new Workspace(folder, { replace, isStoreFile: (path) => store.isOwnFile(path) });
     this.#replace = replace;
     this.#store = store;
     this.#fence = fence;
@@ -49,6 +54,7 @@ export class RunArtifacts {
       workspace: this.workspace.folder,
       artifact: (name, bytes) => this.keep(stepKey, name, bytes),
       readArtifact: (name) => this.read(name),
+      isStoreFile: (path) => this.#store.isOwnFile(path),
     };
   }
 
@@ -64,6 +70,7 @@ export class RunArtifacts {
     assertArtifactName(name);
     const bytes = typeof given === "string" ? Buffer.from(given, "utf8") : Buffer.from(given);
     assertSize(name, bytes);
+    await this.workspace.assertFree(name);
     const all = await this.list();
     assertNoFolder(name, all);
     const known = all.find((each) => each.name === name);
@@ -75,9 +82,9 @@ export class RunArtifacts {
   }
 
   /** Writes a file that is no artifact: what Pawl tells of the run. */
-  async writeTelemetry(name: string, text: string): Promise<void> {
+  async writeTelemetry(name: string, text: AsyncIterable<string>): Promise<void> {
     await this.#own();
-    await this.workspace.write(name, Buffer.from(text, "utf8"));
+    await this.workspace.write(name, text);
   }
 
   read(name: string): Promise<Uint8Array | null> {

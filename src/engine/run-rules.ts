@@ -13,13 +13,21 @@ export type Policy = ToolPolicy & {
   readonly secretKeys?: readonly string[];
   /** Lets tools connect to loopback, private and link-local addresses. */
   readonly allowPrivateAddresses?: boolean;
+  /**
+   * `enforce`: `allowedDomains` also bind what tools request by `fetch`, or otherwise through the process's dispatcher. A tool
+   * with a dispatcher, a socket or a process of its own is bound by none of it.
+   */
+  readonly network?: "enforce";
 };
 
 /** What a run must not do. Enforced where tools are called, not in the prompt. */
 export type Constraints = {
   /** Tools that are never called, by name or pattern: `send_*`. */
   readonly forbiddenActions?: readonly string[];
-  /** The only hosts that `guardedFetch`, and tools that declare their `urls`, connect to; all public ones if empty. */
+  /**
+   * The only hosts that `guardedFetch`, and tools that declare their `urls`, connect to; all public ones if empty. A tool with a
+   * `fetch` of its own is bound with `policy.network: "enforce"` only.
+   */
   readonly allowedDomains?: readonly string[];
   /** Every tool that is known to be external has each effect once in a run. */
   readonly noDuplicateExternalActions?: boolean;
@@ -32,6 +40,7 @@ export type RunRules = {
   readonly forbiddenActions: readonly string[];
   readonly noDuplicateExternalActions: boolean;
   readonly network: NetworkPolicy;
+  readonly enforcesNetwork: boolean;
   readonly secretKeys: ReadonlySet<string>;
 };
 
@@ -42,6 +51,7 @@ const POLICY_WORDS = [
   "approve",
   "secretKeys",
   "allowPrivateAddresses",
+  "network",
 ] as const satisfies (keyof Policy)[];
 const CONSTRAINT_WORDS = [
   "forbiddenActions",
@@ -78,6 +88,11 @@ export function makeRules(policy: Policy = {}, constraints: Constraints = {}): R
   const unknown = (policy.approve ?? []).find((effect) => !CLASSES.includes(effect));
   if (unknown !== undefined)
     throw new ConfigurationError(`policy.approve has ${JSON.stringify(unknown)}: use ${CLASSES.join(", ")}.`);
+  const network: unknown = policy.network;
+  if (network !== undefined && network !== "enforce")
+    throw new ConfigurationError(
+      `policy.network is ${JSON.stringify(network)}: use "enforce", or leave it out.`,
+    );
   return {
     tools: policy,
     approve: new Set(policy.approve),
@@ -87,6 +102,7 @@ export function makeRules(policy: Policy = {}, constraints: Constraints = {}): R
       allowedDomains: constraints.allowedDomains ?? [],
       allowPrivateAddresses: policy.allowPrivateAddresses ?? false,
     },
+    enforcesNetwork: network === "enforce",
     secretKeys: new Set((policy.secretKeys ?? []).map(normaliseKeyName)),
   };
 }

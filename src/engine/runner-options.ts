@@ -26,7 +26,7 @@ import type { StopConditions } from "./stop-conditions.ts";
 import type { Telemetry } from "./telemetry-port.ts";
 
 export type RunnerOptions = {
-  /** `./pawl.db` unless given; then it is opened for each run and closed after it. */
+  /** `./.pawl/pawl.db` unless given; then it is opened for each run and closed after it. */
   readonly store?: Store;
   /** Executors for step kinds of your own, or in place of a built-in one. */
   readonly executors?: { readonly [kind: string]: StepExecutor<never> };

@@ -11,6 +11,8 @@ export type ToolSource = {
   readonly [TOOL_SOURCE]: true;
   /** What its tools' names begin with; null: the key that it stands under. */
   readonly name: string | null;
+  /** Paths of this machine that it was given; its tools may work in them. */
+  readonly places?: readonly string[];
   /** Opens it for one run, under this name. Rejects with one sentence when it cannot be had. */
   open(name: string, opening: SourceOpening): Promise<OpenTools>;
 };
@@ -32,7 +34,7 @@ export type OpenTools = {
 };
 
 /** A source from its parts; for adapters. */
-export function makeToolSource(parts: Pick<ToolSource, "name" | "open">): ToolSource {
+export function makeToolSource(parts: Pick<ToolSource, "name" | "open" | "places">): ToolSource {
   return { ...parts, [TOOL_SOURCE]: true };
 }
 

@@ -1,8 +1,15 @@
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
 import { artifactNameProblem } from "../core/artifact-name.ts";
 import { WorkspaceError } from "../core/errors.ts";
-import { codeOf, pathInside, replaceFile } from "../store/guarded-folder.ts";
+import { codeOf, type FileContent, pathInside, replaceFile } from "../store/guarded-folder.ts";
+
+/** How files are written, and which ones are not to be touched. */
+export type WorkspaceDoors = {
+  readonly replace: typeof replaceFile;
+  readonly isStoreFile: (path: string) => Promise<boolean>;
+};
 
 /**
  * The directory of a run. Nothing in it is the only copy: what counts is in the store. A name never leads out of it, not by
@@ -10,17 +17,22 @@ import { codeOf, pathInside, replaceFile } from "../store/guarded-folder.ts";
  */
 export class Workspace {
   readonly folder: string;
-  readonly #replace: typeof replaceFile;
+  readonly #doors: WorkspaceDoors;
 
   /** An absolute path. It is made when the first file is written. */
-  constructor(folder: string, replace: typeof replaceFile = replaceFile) {
+  constructor(folder: string, doors: Partial<WorkspaceDoors> = {}) {
     this.folder = folder;
-    this.#replace = replace;
+    this.#doors = { replace: replaceFile, isStoreFile: () => Promise.resolve(false), ...doors };
+  }
+
+  /** Throws where a file of that name would be one of the store's own. */
+  async assertFree(name: string): Promise<void> {
+    if (await this.#doors.isStoreFile(join(this.folder, name))) throw ofStore(name);
   }
 
   /** Whole or not at all: whoever reads it meanwhile sees the old file or the new one. */
-  async write(name: string, bytes: Uint8Array): Promise<void> {
-    await this.#replace(await this.#target(name), bytes);
+  async write(name: string, content: FileContent): Promise<void> {
+    await this.#doors.replace(await this.#target(name), content);
   }
 
   /** Null where there is no such file. */
@@ -50,8 +62,16 @@ export class Workspace {
     await mkdir(this.folder, { recursive: true });
     const target = await pathInside(this.folder, name);
     if (!target.ok) throw leadsOut(name);
+    if (await this.#doors.isStoreFile(target.path)) throw ofStore(name);
     return target.path;
   }
+}
+
+function ofStore(name: string): WorkspaceError {
+  return new WorkspaceError(
+    `${JSON.stringify(name)} is a file of Pawl's own store, which nothing else may open or replace: use another name.`,
+    { name },
+  );
 }
 
 function leadsOut(name: string): WorkspaceError {

@@ -3,7 +3,7 @@ import type { EventRecord } from "../store/store.ts";
 
 // What an event of a run's log says, out of JSON that a later version may have added to.
 
-export function factsOf({ data }: EventRecord): JsonObject {
+export function factsOf({ data }: Pick<EventRecord, "data">): JsonObject {
   return isJsonObject(data) ? data : {};
 }
 

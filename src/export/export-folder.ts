@@ -1,9 +1,9 @@
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { artifactNameProblem } from "../core/artifact-name.ts";
 import { PawlError } from "../core/errors.ts";
 import { ownProperty } from "../core/own-property.ts";
-import { codeOf, pathInside, replaceFile } from "../store/guarded-folder.ts";
+import { codeOf, type FileContent, pathInside, replaceFile } from "../store/guarded-folder.ts";
 
 /** A file of an export cannot be written; what was there before still is. */
 export class ExportError extends PawlError<{ path: string }> {
@@ -17,17 +17,22 @@ export class ExportError extends PawlError<{ path: string }> {
 export class ExportFolder {
   /** As it was given, made absolute. */
   readonly path: string;
+  readonly #isStoreFile: (path: string) => Promise<boolean>;
 
-  private constructor(path: string) {
+  private constructor(path: string, isStoreFile: (path: string) => Promise<boolean>) {
     this.path = path;
+    this.#isStoreFile = isStoreFile;
   }
 
-  /** Makes it where it is not there. */
-  static async open(folder: string): Promise<ExportFolder> {
+  /** Makes it where it is not there. A file of the store is not replaced. */
+  static async open(
+    folder: string,
+    isStoreFile: (path: string) => Promise<boolean> = () => Promise.resolve(false),
+  ): Promise<ExportFolder> {
     const path = resolve(folder);
     return inSentence(path, async () => {
       await mkdir(path, { recursive: true });
-      return new ExportFolder(path);
+      return new ExportFolder(path, isStoreFile);
     });
   }
 
@@ -35,21 +40,28 @@ export class ExportFolder {
     return join(this.path, name);
   }
 
-  /** Resolves to the path of the file. */
-  async write(name: string, content: string | Uint8Array): Promise<string> {
+  /** Resolves to the size of the file. */
+  async write(name: string, content: FileContent): Promise<number> {
     const path = this.pathOf(name);
     const problem = artifactNameProblem(name);
     if (problem !== null)
       throw new ExportError(`${path} cannot be a file of an export: ${problem}.`, { path });
-    await inSentence(path, async () => {
+    return inSentence(path, async () => {
       const target = await pathInside(this.path, name);
-      if (target.ok) return replaceFile(target.path, content);
+      if (target.ok && (await this.#isStoreFile(target.path)))
+        throw new ExportError(
+          `${path} was not written, because it is a file of the store: export to another folder.`,
+          { path },
+        );
+      if (target.ok) {
+        await replaceFile(target.path, content);
+        return (await stat(target.path)).size;
+      }
       throw new ExportError(
         `${path} was not written, because ${target.obstacle} is a link or a file and no folder: remove it, or export to another folder.`,
         { path },
       );
     });
-    return path;
   }
 }
 

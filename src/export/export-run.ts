@@ -1,7 +1,8 @@
+import type { FileContent } from "../store/guarded-folder.ts";
 import type { StoreReader } from "../store/store.ts";
 import { ExportFolder } from "./export-folder.ts";
 import { receiptsOf } from "./receipts.ts";
-import { readRunAccount } from "./run-account.ts";
+import { readRunOutline } from "./run-outline.ts";
 import { documentText, telemetryIn } from "./telemetry.ts";
 
 /** Told after each file, in their order. */
@@ -17,7 +18,7 @@ export type ExportProgress = {
 
 /**
  * Writes `trace.json`, `transcript.md`, `run.log`, `receipts.json` and, under `artifacts/`, what the run has made. All of it
- * is one state of the run, and the same state gives the same bytes. Resolves to the paths of the files.
+ * tells the same part of the run's log, and the same state gives the same bytes. Resolves to the paths of the files.
  *
  * @example
  * await exportRun(store, "q-1", "./q-1-export", ({ done, total }) => console.log(`${done} of ${total}`));
@@ -28,31 +29,25 @@ export async function exportRun(
   folder: string,
   onFile: (progress: ExportProgress) => void = () => undefined,
 ): Promise<readonly string[]> {
-  const account = await readRunAccount(reader, runId);
-  const target = await ExportFolder.open(folder);
-  const texts = [
-    ...(await telemetryIn(reader, account)),
-    ["receipts.json", documentText(receiptsOf(account))] as const,
-  ];
-  const contents = [
-    ...texts.map(([name, text]) => [name, () => Promise.resolve(text)] as const),
+  const outline = await readRunOutline(reader, runId);
+  const target = await ExportFolder.open(folder, (path) => reader.isOwnFile(path));
+  const contents: readonly (readonly [name: string, content: () => Promise<FileContent | null>])[] = [
+    ...[
+      ...telemetryIn(reader, outline),
+      ["receipts.json", documentText(receiptsOf(reader, outline))] as const,
+    ].map(([name, text]) => [name, () => Promise.resolve(text)] as const),
     // One at a time: together they may be more than fits in memory.
-    ...account.artifacts.map(
+    ...outline.artifacts.map(
       ({ name }) => [`artifacts/${name}`, () => reader.readArtifact(runId, name)] as const,
     ),
   ];
   const paths: string[] = [];
   for (const [i, [name, content]] of contents.entries()) {
-    const bytes = await content();
-    const path = bytes === null ? target.pathOf(name) : await target.write(name, bytes);
-    if (bytes !== null) paths.push(path);
-    onFile({
-      path,
-      bytes: bytes === null ? 0 : Buffer.byteLength(bytes),
-      done: i + 1,
-      total: contents.length,
-      isMissing: bytes === null,
-    });
+    const given = await content();
+    const path = target.pathOf(name);
+    const bytes = given === null ? 0 : await target.write(name, given);
+    if (given !== null) paths.push(path);
+    onFile({ path, bytes, done: i + 1, total: contents.length, isMissing: given === null });
   }
   return paths;
 }

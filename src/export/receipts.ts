@@ -1,31 +1,72 @@
 import type { JsonObject } from "../core/json.ts";
 import type { Receipt, StoreReader, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
 import { isoTime } from "./figures.ts";
-import { type RunAccount, readRunAccount } from "./run-account.ts";
+import { RecordLookup, waitIndex } from "./record-lookup.ts";
+import { everyRecord } from "./record-pages.ts";
+import { type RunOutline, readRunOutline } from "./run-outline.ts";
+import { jsonPieces, wholeText } from "./text-pieces.ts";
 
 /** Every call of the run with its tries, what people were asked about it, and its receipt, in the order of the ledger. */
 export async function renderReceipts(reader: StoreReader, runId: string): Promise<JsonObject> {
-  return receiptsOf(await readRunAccount(reader, runId));
+  const outline = await readRunOutline(reader, runId);
+  return JSON.parse(await wholeText(jsonPieces(receiptsOf(reader, outline), 0))) as JsonObject;
 }
 
-export function receiptsOf(account: RunAccount): JsonObject {
-  const { run, calls } = account;
-  const tries = grouped(account.tries);
-  const waits = grouped(account.waits);
-  return {
-    runId: run.runId,
-    pipeline: run.pipeline,
-    status: run.status,
-    calls: calls.map((call) =>
-      callDocument(call, tries.get(call.toolCallId) ?? [], waits.get(call.toolCallId) ?? []),
-    ),
-  };
+export function receiptsOf(reader: StoreReader, { run }: RunOutline): object {
+  const { runId, pipeline, status } = run;
+  return { runId, pipeline, status, calls: callDocuments(reader, runId) };
 }
 
-function grouped<T extends { readonly toolCallId: string | null }>(
-  items: readonly T[],
-): ReadonlyMap<string | null, T[]> {
-  return Map.groupBy(items, (item) => item.toolCallId);
+async function* callDocuments(
+  reader: StoreReader,
+  runId: string,
+): AsyncGenerator<JsonObject, void, undefined> {
+  const records = new RecordLookup(reader, runId);
+  // Most calls have neither: which ones do is known before any is told of.
+  const tried = await triedCalls(reader, runId);
+  const asked = await waitsByCall(reader, runId);
+  for await (const call of everyRecord<ToolCallRecord>((range) => reader.listToolCalls(runId, range))) {
+    const tries = tried.has(call.toolCallId) ? await triesOf(reader, runId, call) : [];
+    const waits: WaitRecord[] = [];
+    for (const index of asked.get(call.toolCallId) ?? []) {
+      const wait = await records.wait(index);
+      if (wait !== null) waits.push(wait);
+    }
+    yield callDocument(call, tries, waits);
+  }
+}
+
+async function triedCalls(reader: StoreReader, runId: string): Promise<ReadonlySet<string>> {
+  const calls = new Set<string>();
+  for await (const { toolCallId } of everyRecord<ToolCallTry>((range) =>
+    reader.listToolCallTries(runId, range),
+  ))
+    calls.add(toolCallId);
+  return calls;
+}
+
+async function triesOf(
+  reader: StoreReader,
+  runId: string,
+  { toolCallId, attempt }: ToolCallRecord,
+): Promise<readonly ToolCallTry[]> {
+  const tries = await reader.listToolCallTries(runId, { after: { toolCallId, attempt: 0 }, limit: attempt });
+  return tries.filter((each) => each.toolCallId === toolCallId);
+}
+
+/** The numbers of the waits about each call. */
+async function waitsByCall(
+  reader: StoreReader,
+  runId: string,
+): Promise<ReadonlyMap<string, readonly number[]>> {
+  const waits = new Map<string, number[]>();
+  for await (const wait of everyRecord<WaitRecord>((range) => reader.listWaits(runId, range))) {
+    if (wait.toolCallId === null) continue;
+    const known = waits.get(wait.toolCallId) ?? [];
+    known.push(waitIndex(wait));
+    waits.set(wait.toolCallId, known);
+  }
+  return waits;
 }
 
 function callDocument(

@@ -4,8 +4,10 @@ import { waitId } from "../core/wait.ts";
 import type { StoreReader } from "../store/store.ts";
 import { callIndexesIn, leadingNumber, listIn, numberIn, numbersIn, textIn } from "./event-facts.ts";
 import { isoTime } from "./figures.ts";
-import { type RunAccount, readRunAccount } from "./run-account.ts";
-import { type Incident, tellStory } from "./run-story.ts";
+import { RecordLookup } from "./record-lookup.ts";
+import { type RunOutline, readRunOutline } from "./run-outline.ts";
+import { type Incident, StoryTeller } from "./run-story.ts";
+import { type TextPieces, wholeText } from "./text-pieces.ts";
 import { visibleText } from "./visible-text.ts";
 
 /** The longest types that are usual; a longer one moves its line. */
@@ -16,14 +18,14 @@ const TYPE_WIDTH = 14;
  * Digests are left out: they prove what the store has, and say nothing to a reader.
  */
 export async function renderLog(reader: StoreReader, runId: string): Promise<string> {
-  return logOf(await readRunAccount(reader, runId));
+  return wholeText(logOf(reader, await readRunOutline(reader, runId)));
 }
 
-export function logOf(account: RunAccount): string {
-  const { runId } = account.run;
-  const { prologue, chapters } = tellStory(account);
-  const incidents = [...prologue, ...chapters.flatMap((chapter) => chapter.incidents)];
-  return incidents.map((incident) => `${logLine(runId, incident)}\n`).join("");
+export async function* logOf(reader: StoreReader, outline: RunOutline): TextPieces {
+  const { run, lastSeq } = outline;
+  const teller = new StoryTeller(reader, outline, new RecordLookup(reader, run.runId));
+  for await (const incident of teller.tell({ firstSeq: 1, lastSeq }))
+    yield `${logLine(run.runId, incident)}\n`;
 }
 
 function logLine(runId: string, incident: Incident): string {

@@ -1,19 +1,20 @@
 import { isJsonObject, type JsonObject } from "../core/json.ts";
 import type { StepPath } from "../core/step-path.ts";
-import { waitId } from "../core/wait.ts";
 import type {
-  AttemptRecord,
   CheckpointRecord,
   EventRecord,
   ModelCallRecord,
   StepRecord,
+  StoreReader,
   ToolCallRecord,
   ToolCallTry,
   TurnRecord,
   WaitRecord,
 } from "../store/store.ts";
 import { callIndexesIn, factsOf, leadingNumber, listIn, numberIn, numbersIn, textIn } from "./event-facts.ts";
-import type { RunAccount } from "./run-account.ts";
+import { type LogPart, LogReader } from "./log-reader.ts";
+import type { RecordLookup } from "./record-lookup.ts";
+import type { RunOutline } from "./run-outline.ts";
 
 /** A call and which of its tries is meant; 0 where it was never tried. */
 export type CallTry = { readonly call: ToolCallRecord; readonly attempt: number };
@@ -54,250 +55,214 @@ export type Incident = {
   readonly answer: WaitRecord | null;
 };
 
-/** One time that a worker had the run, and what happened until the next one took it. */
-export type Chapter = {
-  readonly attempt: AttemptRecord;
-  /**
-   * `released`: the worker let go of the run. `died`: it never did, and another took over or ended the run. `open`: nobody
-   * has looked since.
-   */
-  readonly end: "released" | "died" | "open";
-  /** When something was last heard of the worker. */
-  readonly lastSign: number;
-  readonly incidents: readonly Incident[];
-};
-
-/** The log of a run, told. */
-export type Story = {
-  /** What happened before any worker had the run: it was forked from another. */
-  readonly prologue: readonly Incident[];
-  readonly chapters: readonly Chapter[];
-};
-
-/** The attempts of a run in their order, each event with what it is about. */
-export function tellStory(account: RunAccount): Story {
-  const teller = new Teller(account);
-  const prologue: Incident[] = [];
-  const byEpoch = new Map<number, Incident[]>();
-  let current = prologue;
-  for (const event of account.events) {
-    const facts = factsOf(event);
-    if (event.type === "run.created" || event.type === "run.claimed") {
-      current = [];
-      byEpoch.set(numberIn(facts, "epoch") ?? 0, current);
-    }
-    current.push(teller.tell(event, facts));
-  }
-  // A run that is being worked on may have been taken since its log was read: of that there is nothing to tell yet.
-  const chapters = account.attempts.flatMap((attempt) => {
-    const incidents = byEpoch.get(attempt.epoch);
-    return incidents === undefined ? [] : [chapterOf(account, attempt, incidents)];
-  });
-  return { prologue, chapters };
-}
-
-function chapterOf(
-  { run, attempts }: RunAccount,
-  attempt: AttemptRecord,
-  incidents: readonly Incident[],
-): Chapter {
-  const isLast = attempts.at(-1)?.epoch === attempt.epoch;
-  const lastSign = incidents.findLast(({ event }) => !isByOthers(event))?.event.at ?? attempt.startedAt;
-  if (attempt.endedAt !== null) return { attempt, end: "released", lastSign, incidents };
-  return { attempt, end: isLast && run.status === "running" ? "open" : "died", lastSign, incidents };
-}
-
-/** What a person says, and what comes from a worker that has lost the run, is no sign of life of its present worker. */
-export function isByOthers(event: EventRecord): boolean {
-  if (event.type === "run.cancelled") return textIn(factsOf(event), "by") !== null;
-  return (
-    event.type.startsWith("wait.") || event.type === "call.late" || event.type === "run.cancel_requested"
-  );
-}
-
-class Teller {
-  readonly #runId: string;
-  readonly #steps: ReadonlyMap<StepPath, StepRecord>;
-  readonly #turns: ReadonlyMap<string, TurnRecord>;
-  readonly #modelCalls: ReadonlyMap<string, ModelCallRecord>;
-  readonly #calls: ReadonlyMap<string, ToolCallRecord>;
-  readonly #tries: ReadonlyMap<string, ToolCallTry>;
-  readonly #waits: ReadonlyMap<string, WaitRecord>;
-  readonly #checkpoints: ReadonlyMap<number, CheckpointRecord>;
-  /** How often each call goes out by an event of its own; the other time, it goes out with its turn's response. */
-  readonly #starts: ReadonlyMap<string, number>;
-  /** The events whose response was dropped since. */
-  readonly #dropped: ReadonlySet<number>;
-  readonly #started = new Map<string, number>();
+/** Tells the log of a run event by event, each with what it is about. Only what the present turn needs is held. */
+export class StoryTeller {
+  readonly #reader: StoreReader;
+  readonly #outline: Pick<RunOutline, "run" | "lastSeq">;
+  readonly #records: RecordLookup;
+  /** How often each call has gone out, until it has its receipt. */
+  #started = new Map<string, number>();
   /** The step that was entered last: events of its turns do not always say so. */
   #entered: StepPath | null = null;
 
-  constructor(account: RunAccount) {
-    this.#runId = account.run.runId;
-    this.#steps = byKey(account.steps, ({ path }) => path);
-    this.#turns = byKey(account.turns, (turn) => turnKey(turn.stepPath, turn.turnIndex));
-    this.#modelCalls = byKey(account.modelCalls, (call) =>
-      tryKey(turnKey(call.stepPath, call.turnIndex), call.attempt),
-    );
-    this.#calls = byKey(account.calls, (call) => callKey(call.stepPath, call.turnIndex, call.callIndex));
-    this.#tries = byKey(account.tries, (each) => tryKey(each.toolCallId, each.attempt));
-    this.#waits = byKey(account.waits, (wait) => wait.waitId);
-    this.#checkpoints = byKey(account.checkpoints, ({ checkpoint }) => checkpoint);
-    this.#starts = countStarts(account.events);
-    this.#dropped = droppedResponses(account.events);
+  constructor(reader: StoreReader, outline: Pick<RunOutline, "run" | "lastSeq">, records: RecordLookup) {
+    this.#reader = reader;
+    this.#outline = outline;
+    this.#records = records;
   }
 
-  tell(event: EventRecord, facts: JsonObject): Incident {
+  /** One that tells what follows again. */
+  copy(): StoryTeller {
+    const teller = new StoryTeller(this.#reader, this.#outline, this.#records);
+    teller.#started = new Map(this.#started);
+    teller.#entered = this.#entered;
+    return teller;
+  }
+
+  /** Parts are to be told in their order, all of them: one goes on from what was said before it. */
+  async *tell(part: LogPart): AsyncGenerator<Incident, void, undefined> {
+    const log = new LogReader(this.#reader, this.#outline.run.runId, part);
+    for await (const event of log.events()) yield await this.#tellEvent(event, log);
+  }
+
+  async #tellEvent(event: EventRecord, log: LogReader): Promise<Incident> {
+    const facts = factsOf(event);
     if (event.type === "step.begun" || event.type === "step.resumed") this.#entered = textIn(facts, "step");
     const path = textIn(facts, "step") ?? this.#entered;
     const turnIndex = numberIn(facts, "turn");
-    const isDropped = this.#dropped.has(event.seq);
-    return {
+    const place = path === null || turnIndex === null ? null : { path, turnIndex };
+    const later = await laterInTurn(event, facts, log.following(this.#outline.lastSeq));
+    const wait = numberIn(facts, "wait");
+    const incident: Incident = {
       event,
       facts,
-      step: path === null ? null : (this.#steps.get(path) ?? null),
+      step: path === null ? null : await this.#records.step(path),
       turnIndex,
-      response: isDropped ? null : this.#responseIn(facts, path, turnIndex),
-      isDropped,
-      asked: this.#askedIn(event, facts, path, turnIndex),
-      answered: this.#answeredIn(facts, path, turnIndex),
-      wanted: this.#wantedIn(event, facts, path, turnIndex),
-      started: isDropped ? [] : this.#startedIn(event, facts, path, turnIndex),
-      ended: this.#endedIn(event, facts, path, turnIndex),
-      lost: this.#lostIn(facts),
-      settled: this.#settledIn(event, facts, path, turnIndex),
-      checkpoint: this.#checkpoints.get(leadingNumber(facts.checkpoint) ?? 0) ?? null,
-      opened: numbersIn(facts, "waits").flatMap((index) => this.#waits.get(waitId(this.#runId, index)) ?? []),
-      answer: this.#waits.get(waitId(this.#runId, numberIn(facts, "wait") ?? 0)) ?? null,
+      response: later.isDropped ? null : await this.#responseIn(facts, place),
+      isDropped: later.isDropped,
+      asked: await this.#askedIn(event, facts, place),
+      answered: await this.#answeredIn(facts, place),
+      wanted: await this.#wantedIn(event, facts, place),
+      started: later.isDropped ? [] : await this.#startedIn(event, facts, place, later.starts),
+      ended: await this.#endedIn(event, facts, place),
+      lost: await this.#lostIn(facts),
+      settled: await this.#settledIn(event, facts, place),
+      checkpoint: await this.#checkpointIn(facts),
+      opened: await found(numbersIn(facts, "waits"), (index) => this.#records.wait(index)),
+      answer: wait === null ? null : await this.#records.wait(wait),
     };
+    this.#forget(incident, place);
+    return incident;
   }
 
-  #responseIn(facts: JsonObject, path: StepPath | null, turnIndex: number | null): TurnRecord | null {
-    if (facts.response === undefined || path === null || turnIndex === null) return null;
-    return this.#turns.get(turnKey(path, turnIndex)) ?? null;
+  /** A call that has its receipt does not go out again. */
+  #forget({ event, settled }: Incident, place: TurnPlace | null): void {
+    for (const { stepPath, turnIndex, callIndex } of settled)
+      this.#started.delete(callKey(stepPath, turnIndex, callIndex));
+    if (place === null || (event.type !== "turn.committed" && event.type !== "turn.dropped")) return;
+    const turn = `${turnKey(place.path, place.turnIndex)}.`;
+    for (const key of this.#started.keys()) if (key.startsWith(turn)) this.#started.delete(key);
+  }
+
+  async #responseIn(facts: JsonObject, place: TurnPlace | null): Promise<TurnRecord | null> {
+    if (facts.response === undefined || place === null) return null;
+    return this.#records.turn(place.path, place.turnIndex);
   }
 
   /** A turn is opened by itself, or with the commit of the one before it. */
-  #askedIn(
+  async #askedIn(
     { type }: EventRecord,
     facts: JsonObject,
-    path: StepPath | null,
-    turnIndex: number | null,
-  ): ModelCallRecord | null {
-    if (path === null || turnIndex === null || facts.reserved === undefined) return null;
+    place: TurnPlace | null,
+  ): Promise<ModelCallRecord | null> {
+    if (place === null || facts.reserved === undefined) return null;
     const [turn, attempt] =
-      type === "turn.opened" ? [turnIndex, numberIn(facts, "attempt") ?? 1] : [turnIndex + 1, 1];
-    return this.#modelCalls.get(tryKey(turnKey(path, turn), attempt)) ?? null;
+      type === "turn.opened" ? [place.turnIndex, numberIn(facts, "attempt") ?? 1] : [place.turnIndex + 1, 1];
+    return this.#records.modelCall(place.path, turn, attempt);
   }
 
-  #answeredIn(facts: JsonObject, path: StepPath | null, turnIndex: number | null): ModelCallRecord | null {
+  async #answeredIn(facts: JsonObject, place: TurnPlace | null): Promise<ModelCallRecord | null> {
     const attempt = numberIn(facts, "attempt");
-    if (path === null || turnIndex === null || attempt === null || facts.basis === undefined) return null;
-    return this.#modelCalls.get(tryKey(turnKey(path, turnIndex), attempt)) ?? null;
+    if (place === null || attempt === null || facts.basis === undefined) return null;
+    return this.#records.modelCall(place.path, place.turnIndex, attempt);
   }
 
-  #wantedIn(
+  async #wantedIn(
     { type }: EventRecord,
     facts: JsonObject,
-    path: StepPath | null,
-    turnIndex: number | null,
-  ): ToolCallRecord[] {
+    place: TurnPlace | null,
+  ): Promise<readonly ToolCallRecord[]> {
     const isNew = (type === "calls.prepared" || type === "calls.started") && facts.digest !== undefined;
-    return isNew && path !== null && turnIndex !== null ? this.#callsIn(facts, "calls", path, turnIndex) : [];
+    return isNew && place !== null ? this.#callsIn(facts, "calls", place) : [];
   }
 
-  #startedIn(
+  async #startedIn(
     event: EventRecord,
     facts: JsonObject,
-    path: StepPath | null,
-    turnIndex: number | null,
-  ): CallTry[] {
-    if (path === null || turnIndex === null) return [];
+    place: TurnPlace | null,
+    starts: ReadonlyMap<number, number>,
+  ): Promise<readonly CallTry[]> {
+    if (place === null) return [];
     const isStart = event.type === "calls.started";
     if (!isStart && facts.response === undefined) return [];
-    return this.#callsIn(facts, "calls", path, turnIndex).flatMap((call) => {
-      const key = callKey(path, turnIndex, call.callIndex);
-      if (!isStart && (this.#starts.get(key) ?? 0) >= call.attempt) return [];
+    const calls = await this.#callsIn(facts, "calls", place);
+    return calls.flatMap((call) => {
+      if (!isStart && (starts.get(call.callIndex) ?? 0) >= call.attempt) return [];
+      const key = callKey(place.path, place.turnIndex, call.callIndex);
       const attempt = (this.#started.get(key) ?? 0) + 1;
       this.#started.set(key, attempt);
       return [{ call, attempt }];
     });
   }
 
-  #endedIn(
+  async #endedIn(
     { type }: EventRecord,
     facts: JsonObject,
-    path: StepPath | null,
-    turnIndex: number | null,
-  ): EndedTry | null {
+    place: TurnPlace | null,
+  ): Promise<EndedTry | null> {
     if (type !== "call.tried" && type !== "call.in_doubt" && type !== "call.late") return null;
-    const call = this.#callIn(facts, path, turnIndex);
+    const call = await this.#callIn(facts, place);
     if (call === null) return null;
     const attempt = numberIn(facts, "attempt") ?? call.attempt;
-    return { call, attempt, outcome: this.#tries.get(tryKey(call.toolCallId, attempt)) ?? null };
+    return { call, attempt, outcome: await this.#records.toolCallTry(call.toolCallId, attempt) };
   }
 
-  #lostIn(facts: JsonObject): CallTry[] {
-    return listIn(facts, "inDoubt").flatMap((item) => {
-      if (!isJsonObject(item)) return [];
-      const call = this.#callIn(item, textIn(item, "step"), numberIn(item, "turn"));
-      return call === null ? [] : [{ call, attempt: numberIn(item, "attempt") ?? call.attempt }];
+  #lostIn(facts: JsonObject): Promise<readonly CallTry[]> {
+    return found(listIn(facts, "inDoubt"), async (item) => {
+      if (!isJsonObject(item)) return null;
+      const [path, turnIndex] = [textIn(item, "step"), numberIn(item, "turn")];
+      if (path === null || turnIndex === null) return null;
+      const call = await this.#callIn(item, { path, turnIndex });
+      return call === null ? null : { call, attempt: numberIn(item, "attempt") ?? call.attempt };
     });
   }
 
-  #settledIn(
+  async #settledIn(
     { type }: EventRecord,
     facts: JsonObject,
-    path: StepPath | null,
-    turnIndex: number | null,
-  ): ToolCallRecord[] {
-    if (path === null || turnIndex === null) return [];
+    place: TurnPlace | null,
+  ): Promise<readonly ToolCallRecord[]> {
+    if (place === null) return [];
     const isReceipt = type === "call.receipt" || (type === "wait.answered" && facts.source !== undefined);
-    const one = isReceipt ? this.#callIn(facts, path, turnIndex) : null;
+    const one = isReceipt ? await this.#callIn(facts, place) : null;
     if (one !== null) return [one];
     // The calls that a new line of history leaves behind are those of the turn that was open.
-    const turn = numberIn(facts, "openTurn") ?? turnIndex;
-    return this.#callsIn(facts, "receipts", path, turn);
+    const turnIndex = numberIn(facts, "openTurn") ?? place.turnIndex;
+    return this.#callsIn(facts, "receipts", { path: place.path, turnIndex });
   }
 
-  #callsIn(facts: JsonObject, name: string, path: StepPath, turnIndex: number): ToolCallRecord[] {
-    return callIndexesIn(facts, name).flatMap(
-      (index) => this.#calls.get(callKey(path, turnIndex, index)) ?? [],
+  async #checkpointIn(facts: JsonObject): Promise<CheckpointRecord | null> {
+    const checkpoint = leadingNumber(facts.checkpoint);
+    return checkpoint === null ? null : this.#records.checkpoint(checkpoint);
+  }
+
+  #callsIn(facts: JsonObject, name: string, place: TurnPlace): Promise<readonly ToolCallRecord[]> {
+    return found(callIndexesIn(facts, name), (index) =>
+      this.#records.call(place.path, place.turnIndex, index),
     );
   }
 
-  #callIn(facts: JsonObject, path: StepPath | null, turnIndex: number | null): ToolCallRecord | null {
+  async #callIn(facts: JsonObject, place: TurnPlace | null): Promise<ToolCallRecord | null> {
     const index = numberIn(facts, "call");
-    if (path === null || turnIndex === null || index === null) return null;
-    return this.#calls.get(callKey(path, turnIndex, index)) ?? null;
+    return place === null || index === null ? null : this.#records.call(place.path, place.turnIndex, index);
   }
 }
 
-function countStarts(events: readonly EventRecord[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
-  for (const event of events) {
-    const facts = factsOf(event);
-    const [path, turnIndex] = [textIn(facts, "step"), numberIn(facts, "turn")];
-    if (event.type !== "calls.started" || path === null || turnIndex === null) continue;
-    for (const index of callIndexesIn(facts, "calls")) {
-      const key = callKey(path, turnIndex, index);
-      counts.set(key, (counts.get(key) ?? 0) + 1);
-    }
+type TurnPlace = { readonly path: StepPath; readonly turnIndex: number };
+
+/** What became of a response: whether it was dropped, and how often each of its calls goes out by an event of its own. */
+type LaterInTurn = { readonly isDropped: boolean; readonly starts: ReadonlyMap<number, number> };
+
+/** Looked up in the events that follow, up to the end of the turn. A call that is not started there went out with the response. */
+async function laterInTurn(
+  event: EventRecord,
+  facts: JsonObject,
+  following: AsyncIterable<EventRecord>,
+): Promise<LaterInTurn> {
+  const starts = new Map<number, number>();
+  if (facts.response === undefined || event.type === "turn.committed") return { isDropped: false, starts };
+  const [step, turn] = [textIn(facts, "step"), numberIn(facts, "turn")];
+  for await (const { type, data } of following) {
+    const later = factsOf({ data });
+    if (textIn(later, "step") !== step) continue;
+    if (type === "lineage.begun") break;
+    if (numberIn(later, "turn") !== turn) continue;
+    if (type === "turn.dropped") return { isDropped: true, starts };
+    if (type === "turn.committed" || later.response !== undefined) break;
+    if (type !== "calls.started") continue;
+    for (const index of callIndexesIn(later, "calls")) starts.set(index, (starts.get(index) ?? 0) + 1);
   }
-  return counts;
+  return { isDropped: false, starts };
 }
 
-/** Backwards: a response that is dropped is the last one of its turn before that. */
-function droppedResponses(events: readonly EventRecord[]): ReadonlySet<number> {
-  const dropped = new Set<number>();
-  const awaited = new Set<string>();
-  for (const event of events.toReversed()) {
-    const facts = factsOf(event);
-    const key = turnKey(textIn(facts, "step") ?? "", numberIn(facts, "turn") ?? 0);
-    if (event.type === "turn.dropped") awaited.add(key);
-    else if (facts.response !== undefined && awaited.delete(key)) dropped.add(event.seq);
+/** One after the other, without those that are not there. */
+async function found<K, T>(keys: readonly K[], find: (key: K) => Promise<T | null>): Promise<readonly T[]> {
+  const records: T[] = [];
+  for (const key of keys) {
+    const record = await find(key);
+    if (record !== null) records.push(record);
   }
-  return dropped;
+  return records;
 }
 
 function turnKey(path: StepPath, turnIndex: number): string {
@@ -306,12 +271,4 @@ function turnKey(path: StepPath, turnIndex: number): string {
 
 function callKey(path: StepPath, turnIndex: number, callIndex: number): string {
   return `${turnKey(path, turnIndex)}.${callIndex}`;
-}
-
-function tryKey(key: string, attempt: number): string {
-  return `${key} ${attempt}`;
-}
-
-function byKey<K, T>(items: readonly T[], key: (item: T) => K): ReadonlyMap<K, T> {
-  return new Map(items.map((item) => [key(item), item]));
 }

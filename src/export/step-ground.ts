@@ -1,7 +1,6 @@
 import { isJsonObject, type Json } from "../core/json.ts";
-import type { StepPath } from "../core/step-path.ts";
-import type { StoreReader } from "../store/store.ts";
-import type { RunAccount } from "./run-account.ts";
+import type { StepRecord, StoreReader } from "../store/store.ts";
+import type { RunOutline } from "./run-outline.ts";
 
 /** What an agent was given to work with, as its fingerprint has it. */
 export type StepGround = {
@@ -14,21 +13,19 @@ export type StepGround = {
   readonly tools: readonly string[];
 };
 
-/** By step path, of each step that has asked a model. */
-export async function readGrounds(
+/** Of a step that has asked a model; null for any other. */
+export async function readGround(
   reader: StoreReader,
-  { steps, modelCalls, lineages }: RunAccount,
-): Promise<ReadonlyMap<StepPath, StepGround>> {
-  const asking = new Set(modelCalls.map(({ stepPath }) => stepPath));
-  const lineageOf = new Map(lineages.map(({ stepPath, lineage }) => [stepPath, lineage]));
-  const grounds = new Map<StepPath, StepGround>();
-  for (const { path, stepKey } of steps) {
-    if (!asking.has(path)) continue;
-    const { fingerprint } = await reader.readConversation(stepKey, 0);
-    const document = fingerprint?.document ?? null;
-    if (isJsonObject(document)) grounds.set(path, groundIn(document, lineageOf.get(path) ?? 0));
-  }
-  return grounds;
+  { run: { runId }, lineages }: RunOutline,
+  { path: stepPath, stepKey }: StepRecord,
+): Promise<StepGround | null> {
+  const first = { after: { stepPath, turnIndex: 0, attempt: 0 }, limit: 1 };
+  const [asked] = await reader.listModelCalls(runId, first);
+  if (asked?.stepPath !== stepPath) return null;
+  const { fingerprint } = await reader.readConversation(stepKey, 0);
+  const document = fingerprint?.document ?? null;
+  const last = lineages.findLast((line) => line.stepPath === stepPath);
+  return isJsonObject(document) ? groundIn(document, last?.lineage ?? 0) : null;
 }
 
 function groundIn(document: { readonly [name: string]: Json }, lineage: number): StepGround {

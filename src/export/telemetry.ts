@@ -1,25 +1,26 @@
 import type { StoreReader } from "../store/store.ts";
-import { type RunAccount, readRunAccount } from "./run-account.ts";
 import { logOf } from "./run-log.ts";
+import { type RunOutline, readRunOutline } from "./run-outline.ts";
+import { inChunks, jsonPieces, type TextPieces } from "./text-pieces.ts";
 import { traceOf } from "./trace.ts";
 import { transcriptOf } from "./transcript.ts";
 
-type NamedText = readonly [name: string, text: string];
+type NamedText = readonly [name: string, text: TextPieces];
 
 /** What is written of a run for people and trace viewers, by file name: from the store alone, so it can be made anew. */
 export async function telemetryOf(reader: StoreReader, runId: string): Promise<readonly NamedText[]> {
-  return telemetryIn(reader, await readRunAccount(reader, runId));
+  return telemetryIn(reader, await readRunOutline(reader, runId));
 }
 
-export async function telemetryIn(reader: StoreReader, account: RunAccount): Promise<readonly NamedText[]> {
+export function telemetryIn(reader: StoreReader, outline: RunOutline): readonly NamedText[] {
   return [
-    ["trace.json", documentText(traceOf(account))],
-    ["transcript.md", await transcriptOf(reader, account)],
-    ["run.log", logOf(account)],
+    ["trace.json", documentText(traceOf(reader, outline))],
+    ["transcript.md", inChunks(transcriptOf(reader, outline))],
+    ["run.log", inChunks(logOf(reader, outline))],
   ];
 }
 
 /** A document as its file has it. */
-export function documentText(document: unknown): string {
-  return `${JSON.stringify(document, null, 1)}\n`;
+export function documentText(document: object): TextPieces {
+  return inChunks(jsonPieces(document, 1));
 }

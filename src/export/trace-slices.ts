@@ -1,8 +1,8 @@
 import type { JsonObject } from "../core/json.ts";
 import { stepId } from "../core/step-path.ts";
 import type { ModelCallRecord, StepRecord, ToolCallRecord } from "../store/store.ts";
-import type { CallTry, Chapter, Incident } from "./run-story.ts";
-import { isByOthers } from "./run-story.ts";
+import { type Chapter, isByOthers } from "./run-outline.ts";
+import type { CallTry, Incident } from "./run-story.ts";
 
 /** Something that took time, in milliseconds since 1970. Those on one lane lie in each other or beside each other. */
 export type Slice = {
@@ -28,20 +28,28 @@ type OpenSlice = Omit<Slice, "end"> & { readonly key: string };
 /** The lane of what an attempt does one after the other; calls beside each other take more. */
 export const MAIN_LANE = 1;
 
+/** Told of what an attempt did, when it is over. `order` counts the slices as they begin, the outer ones first. */
+export type SliceListener = {
+  readonly onSlice?: (order: number, slice: Slice) => void;
+  readonly onMark?: (mark: Mark) => void;
+};
+
 /** What one attempt did, as slices that nest: step, turn, model call and tool call. */
 export class ChapterSlices {
-  readonly marks: Mark[] = [];
   readonly #runId: string;
-  readonly #done: { readonly order: number; readonly slice: Slice }[] = [];
+  readonly #chapter: Chapter;
+  readonly #listener: SliceListener;
   /** Open slices of the main lane, the outermost first. */
   readonly #stack: { readonly order: number; readonly slice: OpenSlice }[] = [];
   readonly #tries = new Map<string, { readonly order: number; readonly slice: OpenSlice }>();
   #order = 0;
   #now = 0;
 
-  constructor(runId: string, chapter: Chapter, number: number) {
+  constructor(runId: string, chapter: Chapter, listener: SliceListener) {
     this.#runId = runId;
-    const { attempt, end, lastSign, incidents } = chapter;
+    this.#chapter = chapter;
+    this.#listener = listener;
+    const { attempt, end, number } = chapter;
     this.#now = attempt.startedAt;
     this.#open("attempt", "attempt", `attempt ${number}`, {
       owner: attempt.owner,
@@ -50,14 +58,22 @@ export class ChapterSlices {
       reason: attempt.reason,
       end: attempt.endStatus ?? end,
     });
-    for (const incident of incidents) if (!isByOthers(incident.event)) this.#take(incident);
-    this.#closeAll(lastSign);
-    if (end === "died") this.#mark("crash", "attempt", { last_sign: new Date(lastSign).toISOString() });
   }
 
-  /** In the order in which they began, the outer ones first. */
-  get slices(): readonly Slice[] {
-    return this.#done.toSorted((a, b) => a.order - b.order).map(({ slice }) => slice);
+  /** How many slices have begun. */
+  get begun(): number {
+    return this.#order;
+  }
+
+  take(incident: Incident): void {
+    if (!isByOthers(incident.event)) this.#take(incident);
+  }
+
+  /** After the last incident of the chapter. */
+  finish(): void {
+    const { end, lastSign } = this.#chapter;
+    this.#closeAll(lastSign);
+    if (end === "died") this.#mark("crash", "attempt", { last_sign: new Date(lastSign).toISOString() });
   }
 
   #take(incident: Incident): void {
@@ -175,11 +191,11 @@ export class ChapterSlices {
 
   #end({ order, slice }: { readonly order: number; readonly slice: OpenSlice }, args: JsonObject): void {
     const { key: _, ...rest } = slice;
-    this.#done.push({ order, slice: { ...rest, end: this.#now, args: { ...slice.args, ...args } } });
+    this.#listener.onSlice?.(order, { ...rest, end: this.#now, args: { ...slice.args, ...args } });
   }
 
   #mark(name: string, scope: Mark["scope"], args: JsonObject): void {
-    this.marks.push({ name, at: this.#now, scope, args: { run_id: this.#runId, ...args } });
+    this.#listener.onMark?.({ name, at: this.#now, scope, args: { run_id: this.#runId, ...args } });
   }
 
   #place(step: StepRecord | null): JsonObject {

@@ -1,21 +1,26 @@
 import type { Json, JsonObject } from "../core/json.ts";
-import type { StoreReader, WaitRecord } from "../store/store.ts";
+import type { RunRecord, StoreReader, WaitRecord } from "../store/store.ts";
 import { isoTime } from "./figures.ts";
-import { type RunAccount, readRunAccount } from "./run-account.ts";
-import { type Chapter, tellStory } from "./run-story.ts";
-import { ChapterSlices, MAIN_LANE, type Mark, type Slice } from "./trace-slices.ts";
+import { RecordLookup, waitIndex } from "./record-lookup.ts";
+import { everyRecord } from "./record-pages.ts";
+import { type Chapter, type RunOutline, readRunOutline } from "./run-outline.ts";
+import { StoryTeller } from "./run-story.ts";
+import { jsonPieces, wholeText } from "./text-pieces.ts";
+import { TraceChapter } from "./trace-chapter.ts";
+import { MAIN_LANE, type Mark, type Slice } from "./trace-slices.ts";
 
 /**
  * The run in the Trace Event Format, which Perfetto, chrome://tracing and speedscope show: each attempt is a process, with
  * its steps, turns, model calls and tool calls as slices that nest. Made from the store alone.
  */
 export async function renderTrace(reader: StoreReader, runId: string): Promise<JsonObject> {
-  return traceOf(await readRunAccount(reader, runId));
+  const document = traceOf(reader, await readRunOutline(reader, runId));
+  return JSON.parse(await wholeText(jsonPieces(document, 0))) as JsonObject;
 }
 
-export function traceOf(account: RunAccount): JsonObject {
-  const { run } = account;
-  const { chapters } = tellStory(account);
+/** Its events come one by one. */
+export function traceOf(reader: StoreReader, outline: RunOutline): object {
+  const { run } = outline;
   return {
     displayTimeUnit: "ms",
     otherData: {
@@ -25,63 +30,85 @@ export function traceOf(account: RunAccount): JsonObject {
       started_at: isoTime(run.createdAt),
       last_change_at: isoTime(run.updatedAt),
     },
-    traceEvents: [
-      ...chapters.flatMap((chapter, i) => attemptEvents(run.runId, chapter, i + 1)),
-      ...peopleEvents(account, chapters.length + 1),
-    ],
+    traceEvents: traceEvents(reader, outline),
   };
 }
 
-function attemptEvents(runId: string, chapter: Chapter, number: number): readonly Json[] {
-  const taken = new ChapterSlices(runId, chapter, number);
-  return [
-    ...processEvents(number, `attempt ${number} (${chapter.attempt.owner})`, taken.slices, "parallel calls"),
-    ...taken.slices.map((slice) => sliceEvent(number, slice)),
-    ...taken.marks.map((mark) => markEvent(number, mark)),
-  ];
+type TraceEvents = AsyncGenerator<Json, void, undefined>;
+
+async function* traceEvents(reader: StoreReader, outline: RunOutline): TraceEvents {
+  const records = new RecordLookup(reader, outline.run.runId);
+  const teller = new StoryTeller(reader, outline, records);
+  for (const chapter of outline.chapters)
+    yield* attemptEvents(chapter, await TraceChapter.read(outline, chapter, teller));
+  yield* peopleEvents(reader, outline, records);
+}
+
+async function* attemptEvents({ number, attempt }: Chapter, told: TraceChapter): TraceEvents {
+  yield* processEvents(number, `attempt ${number} (${attempt.owner})`, told.lanes, "parallel calls");
+  for await (const slice of told.slices()) yield sliceEvent(number, slice);
+  for await (const mark of told.marks()) yield markEvent(number, mark);
 }
 
 /** While a person is asked, no worker has the run: a process of its own. */
-function peopleEvents({ run, waits }: RunAccount, pid: number): readonly Json[] {
-  if (waits.length === 0) return [];
-  const slices = waitSlices(waits, run.updatedAt);
-  return [
-    ...processEvents(pid, "people", slices, "questions"),
-    ...slices.map((slice) => sliceEvent(pid, slice)),
-  ];
+async function* peopleEvents(reader: StoreReader, outline: RunOutline, records: RecordLookup): TraceEvents {
+  const { run, chapters } = outline;
+  const places = await waitPlaces(reader, run);
+  if (places.length === 0) return;
+  const pid = chapters.length + 1;
+  const lanes = [...new Set(places.map(({ lane }) => lane))].sort((a, b) => a - b);
+  yield* processEvents(pid, "people", lanes, "questions");
+  for (const place of places) {
+    const wait = await records.wait(place.index);
+    if (wait !== null) yield sliceEvent(pid, waitSlice(wait, place));
+  }
 }
 
+type WaitPlace = { readonly index: number; readonly lane: number; readonly end: number };
+
 /** Questions that are open at the same time lie on lanes of their own. */
-function waitSlices(waits: readonly WaitRecord[], until: number): readonly Slice[] {
+async function waitPlaces(
+  reader: StoreReader,
+  { runId, updatedAt }: RunRecord,
+): Promise<readonly WaitPlace[]> {
+  const times: { readonly index: number; readonly start: number; readonly end: number }[] = [];
+  for await (const wait of everyRecord<WaitRecord>((range) => reader.listWaits(runId, range))) {
+    const { createdAt: start, answeredAt } = wait;
+    times.push({ index: waitIndex(wait), start, end: Math.max(start, answeredAt ?? updatedAt) });
+  }
   const laneEnds: number[] = [];
-  const inOrder = waits.toSorted((a, b) => a.createdAt - b.createdAt);
-  return inOrder.map((wait) => {
-    const end = Math.max(wait.createdAt, wait.answeredAt ?? until);
-    const free = laneEnds.findIndex((laneEnd) => laneEnd <= wait.createdAt);
-    const lane = free < 0 ? laneEnds.length : free;
-    laneEnds[lane] = end;
-    return {
-      lane: MAIN_LANE + lane,
-      category: "wait" as const,
-      name: wait.kind,
-      start: wait.createdAt,
-      end,
-      args: {
-        run_id: wait.runId,
-        wait_id: wait.waitId,
-        ...(wait.toolCallId === null ? {} : { tool_call_id: wait.toolCallId }),
-        status: wait.status,
-        answered_by: wait.answeredBy,
-      },
-    };
-  });
+  return times
+    .sort((a, b) => a.start - b.start)
+    .map(({ index, start, end }) => {
+      const free = laneEnds.findIndex((laneEnd) => laneEnd <= start);
+      const lane = free < 0 ? laneEnds.length : free;
+      laneEnds[lane] = end;
+      return { index, lane: MAIN_LANE + lane, end };
+    });
+}
+
+function waitSlice(wait: WaitRecord, { lane, end }: WaitPlace): Slice {
+  return {
+    lane,
+    category: "wait",
+    name: wait.kind,
+    start: wait.createdAt,
+    end,
+    args: {
+      run_id: wait.runId,
+      wait_id: wait.waitId,
+      ...(wait.toolCallId === null ? {} : { tool_call_id: wait.toolCallId }),
+      status: wait.status,
+      answered_by: wait.answeredBy,
+    },
+  };
 }
 
 /** Names for the viewer, in the order of the run. */
 function processEvents(
   pid: number,
   name: string,
-  slices: readonly Slice[],
+  lanes: readonly number[],
   otherLanes: string,
 ): readonly Json[] {
   const metadata = (tid: number, what: string, args: JsonObject) => ({
@@ -92,7 +119,6 @@ function processEvents(
     tid,
     args,
   });
-  const lanes = [...new Set([MAIN_LANE, ...slices.map(({ lane }) => lane)])].sort((a, b) => a - b);
   return [
     metadata(MAIN_LANE, "process_name", { name }),
     metadata(MAIN_LANE, "process_sort_index", { sort_index: pid }),

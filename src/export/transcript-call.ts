@@ -1,7 +1,7 @@
-import type { Receipt, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
+import type { Receipt, ToolCallRecord, ToolCallTry } from "../store/store.ts";
 import { duration, timeOfDay } from "./figures.ts";
 import { code, inline, jsonFence, sentence } from "./markdown.ts";
-import { IN_RECEIPTS, type LargeResults, resultText } from "./result-texts.ts";
+import { IN_RECEIPTS, resultText } from "./result-texts.ts";
 import type { CallTry, EndedTry } from "./run-story.ts";
 
 // What a transcript says of tool calls: what was asked for, each try, and what came of it.
@@ -65,14 +65,17 @@ export function lateTry({ call, attempt, outcome }: EndedTry): string {
   return `${name}: its first worker told at ${timeOfDay(late.at)} that it had ${code(late.status)}. The call was settled already, so this changes nothing:\n\n${jsonFence(late.output.value, IN_RECEIPTS)}`;
 }
 
+/** What a receipt alone does not have: who settled the call, and what its large result begins with. */
+export type ReceiptFacts = { readonly settledBy: string | null; readonly beginning: string | null };
+
 /** What came of a call, how that is known, and what whoever asked for it was given. */
-export function settledCall(call: ToolCallRecord, waits: readonly WaitRecord[], large: LargeResults): string {
-  const said = settledLine(call, waits);
-  return call.receipt === null ? said : `${said}\n\n${resultText(call.receipt, large)}`;
+export function settledCall(call: ToolCallRecord, { settledBy, beginning }: ReceiptFacts): string {
+  const said = settledLine(call, settledBy);
+  return call.receipt === null ? said : `${said}\n\n${resultText(call.receipt, beginning)}`;
 }
 
 /** The same without what was given. */
-export function settledLine(call: ToolCallRecord, waits: readonly WaitRecord[]): string {
+export function settledLine(call: ToolCallRecord, settledBy: string | null): string {
   const { receipt } = call;
   if (receipt === null) return `${callName(call)}, has no receipt.`;
   const facts = [
@@ -81,10 +84,10 @@ export function settledLine(call: ToolCallRecord, waits: readonly WaitRecord[]):
     receipt.uncertain ? "it may have happened all the same" : null,
   ].filter((fact) => fact !== null);
   const more = facts.length === 0 ? "" : ` (${facts.join("; ")})`;
-  return `${callName(call)}, **${receipt.status}** at ${timeOfDay(receipt.at)}: ${howSettled(call, receipt, waits)}${more}.`;
+  return `${callName(call)}, **${receipt.status}** at ${timeOfDay(receipt.at)}: ${howSettled(call, receipt, settledBy)}${more}.`;
 }
 
-function howSettled(call: ToolCallRecord, receipt: Receipt, waits: readonly WaitRecord[]): string {
+function howSettled(call: ToolCallRecord, receipt: Receipt, settledBy: string | null): string {
   if (receipt.duplicateOf !== null)
     return `it was not run, because ${code(receipt.duplicateOf)} had the same effect; this is that one's result`;
   switch (receipt.source) {
@@ -93,15 +96,10 @@ function howSettled(call: ToolCallRecord, receipt: Receipt, waits: readonly Wait
     case "reconciled":
       return "the other side was asked what became of it, and this is what it said";
     case "person":
-      return `${saidBy(call, waits)} settled it`;
+      return `${inline(settledBy ?? "a person")} settled it`;
     case "late":
       return "the worker that had lost the run told what became of it";
     case "pawl":
       return call.attempt === 0 ? "it was not run" : "this is what whoever asked for it was told";
   }
-}
-
-function saidBy({ toolCallId }: ToolCallRecord, waits: readonly WaitRecord[]): string {
-  const said = waits.findLast((wait) => wait.toolCallId === toolCallId && wait.status === "answered");
-  return inline(said?.answeredBy ?? "a person");
 }

@@ -1,27 +1,15 @@
 import type { StepPath } from "../core/step-path.ts";
-import type { RunRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
 import { timeOfDay } from "./figures.ts";
 import { code, fence } from "./markdown.ts";
-import type { LargeResults } from "./result-texts.ts";
-import { type Chapter, type Incident, isByOthers } from "./run-story.ts";
-import type { StepGround } from "./step-ground.ts";
-import { askedCall, endedTry, lateTry, settledCall, settledLine, startedTry } from "./transcript-call.ts";
+import type { Chapter } from "./run-outline.ts";
+import type { Incident } from "./run-story.ts";
+import type { TextPieces } from "./text-pieces.ts";
+import { askedCall, endedTry, lateTry, startedTry } from "./transcript-call.ts";
 import * as ofRun from "./transcript-run.ts";
+import type { TranscriptSource } from "./transcript-source.ts";
 import * as ofStep from "./transcript-step.ts";
 import { answeredModel, responseText } from "./transcript-turn.ts";
 import { answeredBy } from "./transcript-wait.ts";
-
-/** What chapters are written from, beside their own incidents. */
-export type TranscriptSource = {
-  readonly run: RunRecord;
-  readonly lastSeq: number;
-  readonly waits: readonly WaitRecord[];
-  readonly findTry: (toolCallId: string, attempt: number) => ToolCallTry | null;
-  /** What the agent was told after a turn, to make it go on. */
-  readonly findFollowUp: (stepPath: StepPath, turnIndex: number) => string | null;
-  readonly large: LargeResults;
-  readonly grounds: ReadonlyMap<StepPath, StepGround>;
-};
 
 const CHECKPOINTS = {
   milestone: "a milestone is reached",
@@ -33,31 +21,33 @@ const CHECKPOINTS = {
 /** Writes one attempt after the other: a turn that was begun in one goes on in the next. */
 export class ChapterWriter {
   readonly #source: TranscriptSource;
-  readonly #seen = new Set<string>();
+  /** The last turn of each step that was told of: turns are told in their order. */
+  readonly #told = new Map<StepPath, number>();
   #turn = "";
 
   constructor(source: TranscriptSource) {
     this.#source = source;
   }
 
-  write(chapter: Chapter, number: number): readonly string[] {
+  /** Paragraph by paragraph, of the incidents of the chapter. */
+  async *write(chapter: Chapter, incidents: AsyncIterable<Incident>): TextPieces {
     this.#turn = "";
-    const last = chapter.incidents.findLastIndex(({ event }) => !isByOthers(event)) + 1;
-    const paragraphs = (incidents: readonly Incident[]) =>
-      incidents.flatMap((incident) => this.#paragraphs(incident));
-    const [byWorker, byOthers] = [chapter.incidents.slice(0, last), chapter.incidents.slice(last)];
-    const end = ofRun.chapterEnd(chapter);
-    return [
-      ...ofRun.chapterHead(chapter, number),
-      ...paragraphs(byWorker),
+    yield* ofRun.chapterHead(chapter);
+    let isEnded = false;
+    for await (const incident of incidents) {
       // What people said after a worker has died, they said after it has died.
-      ...(chapter.end === "open" ? [...paragraphs(byOthers), ...end] : [...end, ...paragraphs(byOthers)]),
-    ];
+      if (!isEnded && chapter.end !== "open" && incident.event.seq > chapter.lastOwnSeq) {
+        yield* ofRun.chapterEnd(chapter);
+        isEnded = true;
+      }
+      yield* await this.#paragraphs(incident);
+    }
+    if (!isEnded) yield* ofRun.chapterEnd(chapter);
   }
 
-  #paragraphs(incident: Incident): readonly string[] {
+  async #paragraphs(incident: Incident): Promise<readonly string[]> {
     const { checkpoint } = incident;
-    const told = this.#tell(incident);
+    const told = await this.#tell(incident);
     const saved =
       checkpoint === null
         ? []
@@ -77,14 +67,14 @@ export class ChapterWriter {
     const turn = `${step.path}#${turnIndex}`;
     if (turn === this.#turn) return [];
     this.#turn = turn;
-    const again = this.#seen.has(turn) ? ", goes on" : "";
-    this.#seen.add(turn);
+    const last = this.#told.get(step.path) ?? 0;
+    const again = turnIndex <= last ? ", goes on" : "";
+    this.#told.set(step.path, Math.max(last, turnIndex));
     return [`#### Turn ${turnIndex} of ${code(step.path)}${again}`];
   }
 
-  #tell(incident: Incident): readonly string[] {
+  async #tell(incident: Incident): Promise<readonly string[]> {
     const { event, step, answered, ended, answer, settled } = incident;
-    const ground = step === null ? null : (this.#source.grounds.get(step.path) ?? null);
     switch (event.type) {
       case "run.created":
       case "run.traced":
@@ -102,11 +92,11 @@ export class ChapterWriter {
       case "run.failed":
       case "run.cancelled":
       case "run.queued":
-        return ofRun.endedRun(incident, this.#source.run, event.seq === this.#source.lastSeq);
+        return this.#runEnd(incident);
       case "run.cancel_requested":
         return ofRun.wantedEnd(incident);
       case "step.begun":
-        return step === null ? [] : ofStep.begunStep(step, ground);
+        return step === null ? [] : ofStep.begunStep(step, await this.#source.findGround(step));
       case "step.resumed":
         return step === null ? [] : ofStep.resumedStep(step);
       case "step.skipped":
@@ -116,7 +106,7 @@ export class ChapterWriter {
       case "loop.decided":
         return ofStep.decidedLoop(incident);
       case "lineage.begun":
-        return [...this.#settled(incident), ...ofStep.begunLineage(incident, ground)];
+        return [...(await this.#settled(incident)), ...(await this.#lineage(incident))];
       case "turn.denied":
         return ofRun.deniedTurn(incident);
       case "model.settled":
@@ -124,7 +114,11 @@ export class ChapterWriter {
       case "turn.journaled":
         return this.#response(incident);
       case "turn.committed":
-        return [...this.#response(incident), ...this.#settled(incident), ...this.#commit(incident)];
+        return [
+          ...this.#response(incident),
+          ...(await this.#settled(incident)),
+          ...(await this.#commit(incident)),
+        ];
       case "turn.dropped":
         return ["**The answer is dropped**, and the model is asked again. None of its calls had gone out."];
       case "divergence.accepted":
@@ -145,7 +139,7 @@ export class ChapterWriter {
       case "wait.answered":
         return [
           ...(answer === null ? [] : [answeredBy(answer)]),
-          ...settled.map((call) => settledLine(call, this.#source.waits)),
+          ...settled.map((call) => this.#source.settledLine(call)),
         ];
       case "artifact.kept":
         return ofRun.keptArtifact(incident);
@@ -162,12 +156,25 @@ export class ChapterWriter {
     ];
   }
 
-  #settled({ settled }: Incident): readonly string[] {
-    return settled.map((call) => settledCall(call, this.#source.waits, this.#source.large));
+  /** The message of the run's error belongs to its last end. */
+  #runEnd(incident: Incident): readonly string[] {
+    const { run, lastSeq } = this.#source.outline;
+    return ofRun.endedRun(incident, run, incident.event.seq === lastSeq);
   }
 
-  #commit({ event, facts, step, turnIndex }: Incident): readonly string[] {
-    const followUp = this.#source.findFollowUp(step?.path ?? "", turnIndex ?? 0);
+  async #lineage(incident: Incident): Promise<readonly string[]> {
+    const { step } = incident;
+    return ofStep.begunLineage(incident, step === null ? null : await this.#source.findGround(step));
+  }
+
+  async #settled({ settled }: Incident): Promise<readonly string[]> {
+    const told: string[] = [];
+    for (const call of settled) told.push(await this.#source.settledCall(call));
+    return told;
+  }
+
+  async #commit({ event, facts, step, turnIndex }: Incident): Promise<readonly string[]> {
+    const followUp = await this.#source.findFollowUp(step?.path ?? "", turnIndex ?? 0);
     const done = facts.complete === true ? " The agent is done." : "";
     return [
       ...(followUp === null ? [] : [`**User:**\n\n${fence(followUp)}`]),
@@ -176,10 +183,13 @@ export class ChapterWriter {
   }
 
   /** A call of a step's code is told of when it is made, one of a turn with the response. */
-  #starts({ event, wanted, started }: Incident): readonly string[] {
+  async #starts({ event, wanted, started }: Incident): Promise<readonly string[]> {
     if (wanted.length > 0) return wanted.map(askedCall);
-    return started.map((each) =>
-      startedTry(each, event.at, this.#source.findTry(each.call.toolCallId, each.attempt - 1)),
-    );
+    const told: string[] = [];
+    for (const { call, attempt } of started) {
+      const before = attempt > 1 ? await this.#source.findTry(call.toolCallId, attempt - 1) : null;
+      told.push(startedTry({ call, attempt }, event.at, before));
+    }
+    return told;
   }
 }

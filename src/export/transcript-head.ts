@@ -1,25 +1,25 @@
 import type { RunSpec } from "../core/run-spec.ts";
 import { amountText, counted, dollars, duration, isoTime, usageText, wholeNumber } from "./figures.ts";
 import { code, fence, jsonFence, table } from "./markdown.ts";
-import type { RunAccount } from "./run-account.ts";
-import type { Chapter } from "./run-story.ts";
+import type { RunOutline } from "./run-outline.ts";
+import { type RunTally, type StatusCounts, totalOf } from "./run-tally.ts";
 
 type Row = readonly [name: string, value: string];
 
 /** What a reader wants to know first: what it was for, what became of it, and what it took. */
-export function transcriptHead(account: RunAccount, chapters: readonly Chapter[]): readonly string[] {
-  const { run, input } = account;
+export function transcriptHead(outline: RunOutline, tally: RunTally): readonly string[] {
+  const { run, input } = outline;
   return [
     `# Run ${code(run.runId)}`,
     ...(run.spec === null ? [] : [fence(run.spec.objective)]),
-    table([...runRows(account), ...workRows(account, chapters)]),
+    table([...runRows(outline), ...workRows(outline, tally)]),
     ...(run.spec === null ? [] : rulesText(run.spec)),
     "The input:",
     jsonFence(input, "all of it is in the store"),
   ];
 }
 
-function runRows({ run, usage }: RunAccount): readonly Row[] {
+function runRows({ run, usage }: RunOutline): readonly Row[] {
   const { forkedFrom, deadline, limit } = run;
   const budget = [
     limit.tokens === null ? null : counted(limit.tokens, "token"),
@@ -44,38 +44,32 @@ function runRows({ run, usage }: RunAccount): readonly Row[] {
   ];
 }
 
-function workRows(account: RunAccount, chapters: readonly Chapter[]): readonly Row[] {
-  const { steps, turns, calls, waits, artifacts, checkpoints } = account;
+function workRows({ chapters, artifacts }: RunOutline, tally: RunTally): readonly Row[] {
   const died = chapters.filter(({ end }) => end === "died").length;
-  const open = waits.filter(({ status }) => status === "open").length;
+  const open = tally.waits.get("open") ?? 0;
   return [
     [
       "attempts",
       `${wholeNumber(chapters.length)}${died === 0 ? "" : `, of which ${counted(died, "worker")} died`}`,
     ],
-    ["steps", tally(steps)],
-    [
-      "turns",
-      `${wholeNumber(turns.length)}, of which ${wholeNumber(turns.filter(({ committed }) => committed).length)} committed`,
-    ],
-    ["tool calls", tally(calls)],
+    ["steps", countsText(tally.steps)],
+    ["turns", `${wholeNumber(tally.turns)}, of which ${wholeNumber(tally.committedTurns)} committed`],
+    ["tool calls", countsText(tally.calls)],
     [
       "questions to people",
-      `${wholeNumber(waits.length)}${open === 0 ? "" : `, of which ${wholeNumber(open)} open`}`,
+      `${wholeNumber(totalOf(tally.waits))}${open === 0 ? "" : `, of which ${wholeNumber(open)} open`}`,
     ],
-    ["checkpoints", wholeNumber(checkpoints.length)],
+    ["checkpoints", wholeNumber(tally.checkpoints)],
     ["artifacts", wholeNumber(artifacts.length)],
   ];
 }
 
 /** `12: 10 succeeded, 2 deduplicated`. */
-function tally(items: readonly { readonly status: string }[]): string {
-  const counts = new Map<string, number>();
-  for (const { status } of items) counts.set(status, (counts.get(status) ?? 0) + 1);
+function countsText(counts: StatusCounts): string {
   const parts = [...counts]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([status, count]) => `${wholeNumber(count)} ${status}`);
-  return parts.length === 0 ? "0" : `${wholeNumber(items.length)}: ${parts.join(", ")}`;
+  return parts.length === 0 ? "0" : `${wholeNumber(totalOf(counts))}: ${parts.join(", ")}`;
 }
 
 /** The contract, without what it does not ask for. */

@@ -4,13 +4,14 @@ import type { RunRecord } from "../store/store.ts";
 import { listIn, numberIn, textIn } from "./event-facts.ts";
 import { amountText, counted, isoTime, timeOfDay, wholeNumber } from "./figures.ts";
 import { code, fence, inline, sentence } from "./markdown.ts";
-import type { Chapter, Incident } from "./run-story.ts";
+import type { Chapter } from "./run-outline.ts";
+import type { Incident } from "./run-story.ts";
 import { callName } from "./transcript-call.ts";
 import { askedPerson } from "./transcript-wait.ts";
 
 // What a transcript says of the run as a whole: who had it, how they found it and how they left it.
 
-export function chapterHead({ attempt }: Chapter, number: number): readonly string[] {
+export function chapterHead({ attempt, number }: Chapter): readonly string[] {
   const { owner, startedAt, resumedFrom, reason } = attempt;
   const why = reason === null ? "" : ` Why it was taken up: ${sentence(reason)}`;
   return [

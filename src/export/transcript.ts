@@ -2,13 +2,15 @@ import type { Json } from "../core/json.ts";
 import type { StoredSlice, StoreReader } from "../store/store.ts";
 import { counted, isoTime } from "./figures.ts";
 import { code, jsonFence } from "./markdown.ts";
-import { readLargeResults } from "./result-texts.ts";
-import { type RunAccount, readRunAccount } from "./run-account.ts";
-import { tellStory } from "./run-story.ts";
-import { readGrounds } from "./step-ground.ts";
+import { RecordLookup } from "./record-lookup.ts";
+import { type RunOutline, readRunOutline } from "./run-outline.ts";
+import { StoryTeller } from "./run-story.ts";
+import { tallyRun } from "./run-tally.ts";
+import { type TextPieces, wholeText } from "./text-pieces.ts";
 import { ChapterWriter } from "./transcript-chapter.ts";
 import { takenOver } from "./transcript-fork.ts";
 import { transcriptHead } from "./transcript-head.ts";
+import { TranscriptSource } from "./transcript-source.ts";
 
 const WHOLE = "all of it is in the store";
 
@@ -17,36 +19,31 @@ const WHOLE = "all of it is in the store";
  * order of its log. Made from the store alone, so the same store gives the same bytes.
  */
 export async function renderTranscript(reader: StoreReader, runId: string): Promise<string> {
-  return transcriptOf(reader, await readRunAccount(reader, runId));
+  return wholeText(transcriptOf(reader, await readRunOutline(reader, runId)));
 }
 
-export async function transcriptOf(reader: StoreReader, account: RunAccount): Promise<string> {
-  const { runId } = account.run;
-  const story = tellStory(account);
-  const tries = new Map(account.tries.map((each) => [`${each.toolCallId} ${each.attempt}`, each]));
-  const followUps = new Map(
-    account.turns.map((turn) => [`${turn.stepPath}#${turn.turnIndex}`, turn.followUp]),
-  );
-  const large = await readLargeResults(reader, runId, account.calls);
-  const writer = new ChapterWriter({
-    run: account.run,
-    lastSeq: account.events.at(-1)?.seq ?? 0,
-    waits: account.waits,
-    findTry: (toolCallId, attempt) => tries.get(`${toolCallId} ${attempt}`) ?? null,
-    findFollowUp: (path, turnIndex) => followUps.get(`${path}#${turnIndex}`) ?? null,
-    large,
-    grounds: await readGrounds(reader, account),
-  });
-  const paragraphs = [
-    ...transcriptHead(account, story.chapters),
-    ...(account.run.forkedFrom === null ? [] : takenOver(account, story, large)),
-    ...story.chapters.flatMap((chapter, i) => writer.write(chapter, i + 1)),
-    ...transcriptEnd(account, await reader.readSession(runId)),
-  ];
-  return `${paragraphs.join("\n\n")}\n`;
+export async function* transcriptOf(reader: StoreReader, outline: RunOutline): TextPieces {
+  let gap = "";
+  for await (const paragraph of paragraphsOf(reader, outline)) {
+    yield `${gap}${paragraph}`;
+    gap = "\n\n";
+  }
+  yield "\n";
 }
 
-function transcriptEnd({ run, artifacts }: RunAccount, session: readonly StoredSlice[]): readonly string[] {
+async function* paragraphsOf(reader: StoreReader, outline: RunOutline): TextPieces {
+  const { run, chapters } = outline;
+  const records = new RecordLookup(reader, run.runId);
+  const source = await TranscriptSource.open(reader, outline, records);
+  yield* transcriptHead(outline, await tallyRun(reader, run.runId));
+  if (run.forkedFrom !== null) yield* takenOver(reader, source);
+  const writer = new ChapterWriter(source);
+  const teller = new StoryTeller(reader, outline, records);
+  for (const chapter of chapters) yield* writer.write(chapter, teller.tell(chapter));
+  yield* transcriptEnd(outline, await reader.readSession(run.runId));
+}
+
+function transcriptEnd({ run, artifacts }: RunOutline, session: readonly StoredSlice[]): readonly string[] {
   return [
     "## What there is now",
     `The run has the status **${run.status}**.`,
@@ -56,7 +53,7 @@ function transcriptEnd({ run, artifacts }: RunAccount, session: readonly StoredS
   ];
 }
 
-function artifactList(artifacts: RunAccount["artifacts"]): string {
+function artifactList(artifacts: RunOutline["artifacts"]): string {
   return artifacts
     .map(({ name, size, hash, stepPath, at }) => {
       const made = stepPath === "" ? "the run" : `step ${code(stepPath)}`;

@@ -7,7 +7,7 @@ import type { CheckpointSnapshot, Store, WorkRecord } from "./store.ts";
  * turns, so there is nothing to write for them here; and the run's lease keeps a second process out.
  *
  * @example
- * const checkpoints = new DatabaseCheckpointStore(await openStore("file:./pawl.db"), "worker-001");
+ * const checkpoints = new DatabaseCheckpointStore(await openStore(), "worker-001");
  */
 export class DatabaseCheckpointStore implements CheckpointStore {
   readonly worker: string;

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, open, realpath, rename, rm } from "node:fs/promises";
+import { lstat, mkdir, open, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 // Files in a folder that others may write to as well: a file is there whole or not at all, and a name never leads out of the
@@ -25,12 +25,15 @@ export async function pathInside(folder: string, name: string): Promise<GuardedP
   return { ok: true, path: join(place, parts.at(-1) ?? name) };
 }
 
+/** What a file is to hold; the text of a long one comes in pieces. */
+export type FileContent = string | Uint8Array | AsyncIterable<string>;
+
 /** Temporary file → fsync → rename → fsync of its folder. */
-export async function replaceFile(target: string, content: string | Uint8Array): Promise<void> {
+export async function replaceFile(target: string, content: FileContent): Promise<void> {
   const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
   try {
     await withFile(temporary, "wx", async (file) => {
-      await file.writeFile(content);
+      await writeFile(file, content);
       await file.sync();
     });
     // It takes the place of a symbolic link, and does not follow it.

@@ -2,11 +2,13 @@ import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../core/errors.ts";
 import { SqliteStore, type SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
+import { assertNotMoved, DEFAULT_STORE, makeHome } from "./store-home.ts";
 
-export const DEFAULT_STORE = "file:./pawl.db";
+export { DEFAULT_STORE } from "./store-home.ts";
 
 /**
- * Opens the store at a URL: `file:./pawl.db` (the default; the file is created) or `:memory:` for tests.
+ * Opens the store at a URL: `file:./.pawl/pawl.db` (the default; the file and its folder are created), another file, which is
+ * created in a folder that is there, or `:memory:` for tests.
  *
  * @example
  * const store = await openStore("file:./pawl.db");
@@ -16,8 +18,11 @@ export async function openStore(
   { readOnly = false, ...options }: OpenStoreOptions = {},
 ): Promise<Store> {
   const file = sqliteFile(url);
+  assertNotMoved(file);
   const reader = readOnly && file !== ":memory:" ? await SqliteStore.openReadOnly(file, options) : null;
-  return reader ?? SqliteStore.open(file, options);
+  if (reader !== null) return reader;
+  makeHome(file);
+  return SqliteStore.open(file, options);
 }
 
 export type OpenStoreOptions = SqliteStoreOptions & {

@@ -345,6 +345,23 @@ export type EventRecord = {
 /** Which events of a run: those after one, at most so many. */
 export type EventRange = { readonly after?: number; readonly limit?: number };
 
+/**
+ * A part of a list, in the order of the list: what follows the place of a record, at most so many. The last record of a part
+ * is what the next one comes `after`; it need not be there any more. Without a range, it is the whole list.
+ */
+export type ListRange<T, Place extends keyof T> = {
+  readonly after?: Pick<T, Place>;
+  readonly limit?: number;
+};
+
+export type StepRange = ListRange<StepRecord, "path">;
+export type TurnRange = ListRange<TurnRecord, "stepPath" | "turnIndex">;
+export type ModelCallRange = ListRange<ModelCallRecord, "stepPath" | "turnIndex" | "attempt">;
+export type ToolCallRange = ListRange<ToolCallRecord, "stepPath" | "turnIndex" | "callIndex">;
+export type ToolCallTryRange = ListRange<ToolCallTry, "toolCallId" | "attempt">;
+export type WaitRange = ListRange<WaitRecord, "waitId">;
+export type CheckpointRange = ListRange<CheckpointRecord, "checkpoint">;
+
 export type NewStep = {
   readonly path: StepPath;
   readonly name: string;

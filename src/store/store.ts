@@ -37,6 +37,7 @@ import type {
 import type {
   ArtifactRecord,
   AttemptRecord,
+  CheckpointRange,
   CheckpointRecord,
   CheckpointSnapshot,
   Conversation,
@@ -46,18 +47,24 @@ import type {
   LeftBehind,
   LineageRecord,
   LoopDecision,
+  ModelCallRange,
   ModelCallRecord,
   NewStep,
   RunFilter,
   RunOfInput,
   RunRecord,
   RunUsage,
+  StepRange,
   StepRecord,
   StoredSlice,
+  ToolCallRange,
   ToolCallRecord,
   ToolCallTry,
+  ToolCallTryRange,
+  TurnRange,
   TurnRecord,
   Verification,
+  WaitRange,
   WaitRecord,
   WorkRecord,
 } from "./store-records.ts";
@@ -255,7 +262,10 @@ export interface Store extends StoreReader {
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
 
-/** What everybody may read: the runner, the command line, the dashboard. */
+/**
+ * What everybody may read: the runner, the command line, the dashboard. A list that grows with a run can be read in parts, so
+ * that a reader of a long run holds a part of it at a time. Each part is one state; those after it may be later ones.
+ */
 export interface StoreReader {
   getRun(runId: string): Promise<RunRecord | null>;
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
@@ -272,7 +282,7 @@ export interface StoreReader {
   /** What taking the run now would make of what its worker left open. */
   readLeftBehind(runId: string): Promise<LeftBehind>;
 
-  listSteps(runId: string): Promise<readonly StepRecord[]>;
+  listSteps(runId: string, range?: StepRange): Promise<readonly StepRecord[]>;
   findStep(runId: string, path: StepPath): Promise<StepRecord | null>;
   listLoopDecisions(stepKey: number): Promise<readonly LoopDecision[]>;
 
@@ -281,13 +291,14 @@ export interface StoreReader {
    * results of a turn, only what `shareOut` gives them within `limits` counts; all of them, unless said.
    */
   readConversation(stepKey: number, tailTokens: number, limits?: ResultLimits): Promise<Conversation>;
-  listTurns(runId: string): Promise<readonly TurnRecord[]>;
-  listModelCalls(runId: string): Promise<readonly ModelCallRecord[]>;
-  listToolCalls(runId: string): Promise<readonly ToolCallRecord[]>;
+  listTurns(runId: string, range?: TurnRange): Promise<readonly TurnRecord[]>;
+  listModelCalls(runId: string, range?: ModelCallRange): Promise<readonly ModelCallRecord[]>;
+  /** Step by step, in the order they were asked for; those of a code step have turn index 0. */
+  listToolCalls(runId: string, range?: ToolCallRange): Promise<readonly ToolCallRecord[]>;
   /** The calls that the code of a step has made, in their order. */
   listCodeStepCalls(stepKey: number): Promise<readonly ToolCallRecord[]>;
   /** The tries that brought no receipt, in the order of their calls. */
-  listToolCallTries(runId: string): Promise<readonly ToolCallTry[]>;
+  listToolCallTries(runId: string, range?: ToolCallTryRange): Promise<readonly ToolCallTry[]>;
   /** Whether a call of the run has failed and may have happened all the same. */
   hasUncertainCalls(runId: string): Promise<boolean>;
   /** The newest such call of this identity, unless one with the same identity has succeeded since. */
@@ -309,7 +320,7 @@ export interface StoreReader {
   isApplied(runId: string, toolCallId: string): Promise<boolean>;
   /** Whether the session had it and was rolled back since: its logs have it still. */
   isForgotten(runId: string, toolCallId: string): Promise<boolean>;
-  listCheckpoints(runId: string): Promise<readonly CheckpointRecord[]>;
+  listCheckpoints(runId: string, range?: CheckpointRange): Promise<readonly CheckpointRecord[]>;
   /** A checkpoint with its snapshot: that of this number, or the last one that the session was not rolled back behind. */
   readCheckpoint(runId: string, checkpoint?: number): Promise<CheckpointSnapshot | null>;
   listLineages(runId: string): Promise<readonly LineageRecord[]>;
@@ -318,7 +329,7 @@ export interface StoreReader {
   /** What a worker was asked last, and whether it has done it. */
   findWork(worker: string): Promise<WorkRecord | null>;
   /** What people were asked, in order, answered or not. */
-  listWaits(runId: string): Promise<readonly WaitRecord[]>;
+  listWaits(runId: string, range?: WaitRange): Promise<readonly WaitRecord[]>;
   /** What people are asked and have not answered, of all runs, oldest first. */
   listOpenWaits(): Promise<readonly WaitRecord[]>;
   /** Whether somebody wants the run to end. */
@@ -329,6 +340,8 @@ export interface StoreReader {
   readArtifact(runId: string, name: string): Promise<Uint8Array | null>;
   /** How many step instances and tool calls the run has. */
   countWork(runId: string): Promise<{ readonly steps: number; readonly toolCalls: number }>;
+  /** Whether a path leads to a file of the store's own, which nobody else may open, replace or move. It opens nothing. */
+  isOwnFile(path: string): Promise<boolean>;
   /** What is wrong with the database itself, in sentences; nothing where all is well. It reads the whole of it. */
   checkIntegrity(): Promise<readonly string[]>;
   /** Looks whether the run's events, receipts and blobs are what was written, and names each row that is not. */

@@ -24,6 +24,7 @@ import { lateReceiptChecks } from "./store-conformance/late-receipts.ts";
 import { leaseChecks } from "./store-conformance/leases.ts";
 import { ledgerEventChecks } from "./store-conformance/ledger-events.ts";
 import { lineageChecks } from "./store-conformance/lineages.ts";
+import { listRangeChecks } from "./store-conformance/list-ranges.ts";
 import { questionChecks } from "./store-conformance/questions.ts";
 import { quotaChecks } from "./store-conformance/quota.ts";
 import { receiptChecks } from "./store-conformance/receipts.ts";
@@ -89,6 +90,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   blobs: blobChecks,
   artifacts: artifactChecks,
   "blob collection": blobCollectionChecks,
+  "lists in parts": listRangeChecks,
   events: eventChecks,
   "events of the ledger": ledgerEventChecks,
   verification: verificationChecks,

@@ -182,7 +182,7 @@ pipeline:
     const surroundings = { cwd: folder.path, env: { FILES_KEY: "folder-of-the-key" } };
     const begun = await pawl(["run", "jobs/job.yaml", "--run-id", "l-1"], surroundings);
     expect({ exitCode: begun.exitCode, stderr: begun.stderr }).toMatchObject({ exitCode: 3 });
-    const store = await openStore(`file:${join(folder.path, "pawl.db")}`);
+    const store = await openStore(`file:${join(folder.path, ".pawl/pawl.db")}`);
     const record = await store.getRun("l-1");
     await store.close();
     expect(record?.spec?.pipeline).toMatchObject({
@@ -233,7 +233,7 @@ pipeline:
     });
     expect(exitCode).toBe(1);
     expect(stderr).toContain("[secret]/nothing.txt");
-    const store = await openStore(`file:${join(folder.path, "pawl.db")}`);
+    const store = await openStore(`file:${join(folder.path, ".pawl/pawl.db")}`);
     const steps = await store.listSteps("l-1");
     const events = await store.listEvents("l-1", {});
     await store.close();

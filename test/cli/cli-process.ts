@@ -85,6 +85,13 @@ export class CliFolder {
     return startPawl(this.path, ...args);
   }
 
+  /** In a process whose heap may have so many megabytes. */
+  async pawlWithin(megabytes: number, ...args: readonly string[]): Promise<Ended> {
+    // What is young is collected soon, so that all that counts is what is held.
+    const heap = [`--max-old-space-size=${megabytes}`, "--max-semi-space-size=2"];
+    return new CliProcess(this.path, process.execPath, [...heap, main, ...args], environment).ended();
+  }
+
   async pawl(...args: readonly string[]): Promise<Ended> {
     return this.start(...args).ended();
   }

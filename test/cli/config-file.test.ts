@@ -330,12 +330,12 @@ describe("the store", () => {
     expect(resolveStore({ ...context, env }, configured, "file:./flag.db")).toBe("file:/here/flag.db");
     expect(resolveStore({ ...context, env }, configured)).toBe("file:/here/env.db");
     expect(resolveStore({ ...context, env: { PAWL_STORE: "" } }, configured)).toBe("file:/project/runs.db");
-    expect(resolveStore(context, { path: null, config: {} })).toBe("file:/here/pawl.db");
+    expect(resolveStore(context, { path: null, config: {} })).toBe("file:/here/.pawl/pawl.db");
   });
 
   it("is beside the configuration where that says nothing, so that every folder below finds the same runs", () => {
     expect(resolveStore({ cwd: "/project/below", env: {} }, { ...configured, config: {} })).toBe(
-      "file:/project/pawl.db",
+      "file:/project/.pawl/pawl.db",
     );
   });
 

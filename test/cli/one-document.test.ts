@@ -119,6 +119,6 @@ describe("a job file with mistakes", () => {
     const { exitCode, document } = await pawlJson(["run", "job.yaml"], { cwd: folder.path });
     expect(exitCode).toBe(2);
     expect(document).toMatchObject({ error: { message: expect.stringContaining("job.yaml") } });
-    expect(existsSync(join(folder.path, "pawl.db"))).toBe(false);
+    expect(existsSync(join(folder.path, ".pawl"))).toBe(false);
   });
 });

@@ -1,7 +1,7 @@
 // Why a tool has its class, and whether everything is in order.
 
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { pawl, pawlJson } from "./recording-context.ts";
 import { cliFolder, runSamples, SEARCHING, TRANSFERRING } from "./sample-runs.ts";
@@ -76,6 +76,7 @@ describe("doctor", () => {
       "config ok",
       "store ok",
       "disk ok",
+      "place ok",
       "durability ok",
       "database ok",
       "integrity ok",
@@ -105,6 +106,7 @@ describe("doctor", () => {
 
   it("fails where the configuration or the store does, and goes on looking", async () => {
     const folder = cliFolder();
+    mkdirSync(dirname(folder.file));
     writeFileSync(folder.file, "Dear diary, ".repeat(500));
     writeFileSync(join(folder.cwd, "pawl.config.ts"), "export const x = 1;");
     const named = await pawlJson<Document>(["doctor", "--store", `file:${folder.file}`], folder);
@@ -116,6 +118,6 @@ describe("doctor", () => {
       "disk ok",
     ]);
     const unnamed = await pawl(["doctor"], folder);
-    expect(unnamed.stdout).toContain("mend the configuration first");
+    expect(unnamed.stdout).toContain("fix the configuration first");
   });
 });

@@ -145,7 +145,7 @@ describe("where the store is", () => {
   it("is said by the flag before the environment before the configuration", async () => {
     const folder = cliFolder();
     const { cwd } = folder;
-    expect(await storeOf(["ls"], { cwd })).toBe(join(cwd, "pawl.db"));
+    expect(await storeOf(["ls"], { cwd })).toBe(join(cwd, ".pawl/pawl.db"));
     writeFileSync(join(cwd, "pawl.config.ts"), 'export default { store: "file:./configured.db" };');
     expect(await storeOf(["ls"], { cwd })).toBe(join(cwd, "configured.db"));
     const env = { PAWL_STORE: "file:./named.db" };

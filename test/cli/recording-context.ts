@@ -32,6 +32,7 @@ export function recordingContext(surroundings: Surroundings = {}): Recording {
     write: (text) => {
       if (name === "stderr" || !isClosed) texts[name] += text;
     },
+    drained: () => Promise.resolve(),
     isTerminal,
     columns,
     get isClosed() {

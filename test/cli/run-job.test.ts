@@ -12,7 +12,7 @@ import { WORKING_CONFIG } from "./working-config.ts";
 type Outcome = { readonly runId: string; readonly status: string; readonly output: unknown };
 
 async function specOf({ path }: CliFolder, runId: string) {
-  const store = await openStore(`file:${join(path, "pawl.db")}`);
+  const store = await openStore(`file:${join(path, ".pawl/pawl.db")}`);
   try {
     return (await store.getRun(runId))?.spec ?? null;
   } finally {
@@ -153,6 +153,6 @@ describe("the example", () => {
       "The ratchet of the tower clock",
     );
     expect(readFileSync(join(cwd, "outbox.log"), "utf8").trimEnd().split("\n")).toHaveLength(1);
-    expect(existsSync(join(cwd, "pawl.db"))).toBe(true);
+    expect(existsSync(join(cwd, ".pawl/pawl.db"))).toBe(true);
   });
 });

@@ -17,7 +17,7 @@ export type CliFolder = {
 export function cliFolder(): CliFolder {
   const cwd = mkdtempSync(join(tmpdir(), "pawl-cli-"));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true }));
-  const file = join(cwd, "pawl.db");
+  const file = join(cwd, ".pawl/pawl.db");
   return {
     cwd,
     file,

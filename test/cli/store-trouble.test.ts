@@ -1,7 +1,7 @@
 // A store that cannot be used: one sentence, and nothing is made or changed.
 
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { CliProcess } from "./cli-process.ts";
@@ -55,6 +55,7 @@ describe("a command that needs a store", () => {
     ["a folder", (file: string) => mkdirSync(file), "store_unavailable", "cannot be opened"],
   ])("says in one sentence that it found %s", async (_, make, code, message) => {
     const folder = cliFolder();
+    mkdirSync(dirname(folder.file));
     make(folder.file);
     const { exitCode, stderr } = await pawl(["ls"], folder);
     expect([exitCode, stderr]).toEqual([1, expect.stringMatching(/^error: The [^\n]*: [^\n]*\.\n$/)]);
@@ -78,8 +79,9 @@ describe("a command that needs a store", () => {
   it("says that it may not write there, where it may not", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
-    for (const name of readdirSync(folder.cwd)) chmodSync(join(folder.cwd, name), 0o444);
-    chmodSync(folder.cwd, 0o555);
+    const home = dirname(folder.file);
+    for (const name of readdirSync(home)) chmodSync(join(home, name), 0o444);
+    for (const place of [home, folder.cwd]) chmodSync(place, 0o555);
     // The superuser may write everywhere, so it becomes nobody first.
     const nobody = "data:text/javascript,if (process.getuid() === 0) process.setuid(65534)";
     const { exitCode, stderr } = await new CliProcess(folder.cwd, process.execPath, [
@@ -89,7 +91,7 @@ describe("a command that needs a store", () => {
       "cancel",
       "q-1",
     ]).ended();
-    chmodSync(folder.cwd, 0o755);
+    for (const place of [home, folder.cwd]) chmodSync(place, 0o755);
     expect([exitCode, stderr]).toEqual([
       1,
       `error: The database ${folder.file} cannot be written to: make the file and its folder writable and try again.\n`,

@@ -27,6 +27,7 @@ export class TerminalEmulator {
     const columns = () => this.columns;
     return {
       write,
+      drained: () => Promise.resolve(),
       isTerminal: true,
       get columns() {
         return columns();

@@ -15,7 +15,14 @@ import { asked, at, finished, life, skipped, turn } from "./lives.ts";
 function page(columns: number, useColour = false): Page {
   const stream = new PassThrough();
   return {
-    stdout: { write: () => undefined, isTerminal: false, columns, isClosed: false, stream },
+    stdout: {
+      write: () => undefined,
+      drained: () => Promise.resolve(),
+      isTerminal: false,
+      columns,
+      isClosed: false,
+      stream,
+    },
     useColour,
   };
 }

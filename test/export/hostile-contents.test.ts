@@ -3,8 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { code, fence, inline, jsonFence, sentence, shortFence, table } from "../../src/export/markdown.ts";
-import { readRunAccount } from "../../src/export/run-account.ts";
-import { logOf } from "../../src/export/run-log.ts";
+import { renderLog } from "../../src/export/run-log.ts";
 import { renderTranscript } from "../../src/export/transcript.ts";
 import { visibleLine, visibleText } from "../../src/export/visible-text.ts";
 import { FINGERPRINT, SampleRun } from "../../src/testing/store-conformance/sample-run.ts";
@@ -120,7 +119,7 @@ describe("a run full of hostile texts", () => {
 
   it("has a log with one line an event, and nothing unseen in it", async () => {
     const store = await hostileRun();
-    const log = logOf(await readRunAccount(store, "run-1"));
+    const log = await renderLog(store, "run-1");
     const lines = log.split("\n").slice(0, -1);
     expect(lines).toHaveLength((await store.listEvents("run-1")).length);
     expect(

@@ -9,7 +9,7 @@ import { codeOf } from "../../store/guarded-folder.ts";
 // Reading in the folder of a run, for names that a model has chosen: none leads out of it, not by `..` and not by a symbolic
 // link, and no folder is made on the way.
 
-type InWorkspace = Pick<ToolCallContext, "workspace" | "readArtifact">;
+type InWorkspace = Pick<ToolCallContext, "workspace" | "readArtifact" | "isStoreFile">;
 
 export const MOST_FILE_BYTES = 20_000_000;
 
@@ -29,7 +29,7 @@ export function workspaceName(given: string): string {
 /** The bytes of a file; what was kept as an artifact is there even where its file is not. */
 export async function readWorkspaceFile(call: InWorkspace, given: string): Promise<Uint8Array> {
   const name = workspaceName(given);
-  const bytes = (await bytesOfFile(call.workspace, name)) ?? (await call.readArtifact(name));
+  const bytes = (await bytesOfFile(call, name)) ?? (await call.readArtifact(name));
   if (bytes === null)
     throw new FinalFailure(
       `There is no file ${shown(name)} in the workspace: list_files shows which there are.`,
@@ -37,9 +37,14 @@ export async function readWorkspaceFile(call: InWorkspace, given: string): Promi
   return bytes;
 }
 
-async function bytesOfFile(workspace: string, name: string): Promise<Uint8Array | null> {
-  const place = await placeInside(workspace, name);
+async function bytesOfFile(call: InWorkspace, name: string): Promise<Uint8Array | null> {
+  const place = await placeInside(call.workspace, name);
   if (place === null) return null;
+  // Before it is opened: closing it again would free the store's locks.
+  if (await call.isStoreFile(place))
+    throw new FinalFailure(
+      `${shown(name)} is a file of Pawl's own store, which no tool opens: leave it alone.`,
+    );
   // Without waiting for a writer: something else than a file may stand there, a pipe for instance.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const file = await open(place, flags).catch((error: unknown) => {

@@ -1,11 +1,16 @@
 import { existsSync } from "node:fs";
 import { openStore } from "../../store/open-store.ts";
+import { assertNotMoved } from "../../store/store-home.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { Command, CommandInput } from "../command.ts";
 import { fileOfStore, storeAddress } from "../command-store.ts";
 import { paint, paintStatus } from "../format.ts";
 import { configHealth, diskHealth, failed, type Health, ok, problem, runHealth } from "../health-checks.ts";
+import { placeHealth } from "../store-place.ts";
 import { cleanLine, pad, wrap } from "../terminal-text.ts";
+
+/** The newest runs tell where runs work. */
+const MOST_PLACES = 100;
 
 export const doctor: Command = {
   name: "doctor",
@@ -34,12 +39,12 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
     url = await storeAddress(context, input);
   } catch {
     return [
-      problem("store", "fail", "where it is, the configuration would say", "mend the configuration first"),
+      problem("store", "fail", "where it is, the configuration would say", "fix the configuration first"),
     ];
   }
   const file = fileOfStore(url);
   if (file !== null && !existsSync(file))
-    return [ok("store", `none at ${file} yet: the first run makes it`), await diskHealth(file)];
+    return [missingStore(file), await diskHealth(file), await placeHealth(context, input, file, [])];
   const disk = file === null ? [] : [await diskHealth(file)];
   try {
     const store = await openStore(url);
@@ -47,12 +52,25 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
       // Opening it checks both, and refuses where one does not hold.
       const durable = ok("durability", "journal_mode WAL and synchronous FULL hold");
       const runs = await runHealth(store, input, context.clock.now());
-      return [ok("store", url), ...disk, ...(file === null ? [] : [durable]), ...runs];
+      const place =
+        file === null
+          ? []
+          : [await placeHealth(context, input, file, await store.listRuns({ limit: MOST_PLACES }))];
+      return [ok("store", url), ...disk, ...place, ...(file === null ? [] : [durable]), ...runs];
     } finally {
       await store.close();
     }
   } catch (error) {
     return [failed("store", error), ...disk];
+  }
+}
+
+function missingStore(file: string): Health {
+  try {
+    assertNotMoved(file);
+    return ok("store", `none at ${file} yet: the first run makes it`);
+  } catch (error) {
+    return failed("store", error);
   }
 }
 

@@ -4,6 +4,7 @@ import { findRun } from "../find-run.ts";
 import { nextSteps } from "../next-steps.ts";
 import { readRunReport, reportDocument } from "../run-report.ts";
 import { reportText } from "../run-report-text.ts";
+import { writePieces } from "../write-pieces.ts";
 
 export const show: Command = {
   name: "show",
@@ -19,12 +20,9 @@ export const show: Command = {
         const { runId } = await findRun(store, input.argument("run"));
         const report = await readRunReport(store, runId);
         const now = context.clock.now();
-        const next = nextSteps(input, report.run, report.waits, report.calls, now);
-        return {
-          exitCode: 0,
-          document: reportDocument(report, now, next),
-          text: reportText(context, report, next),
-        };
+        const next = nextSteps(input, report.run, report.openWaits, report.doubts, now);
+        if (input.json) return writePieces(context, reportDocument(store, report, now, next));
+        return { exitCode: 0, document: undefined, text: reportText(context, report, next) };
       },
       { readOnly: true },
     ),

@@ -1,3 +1,5 @@
+import { LogReader, WHOLE_LOG } from "../../export/log-reader.ts";
+import { jsonPieces, type TextPieces } from "../../export/text-pieces.ts";
 import type { EventRecord, StoreReader } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { Command, CommandEnd, CommandInput } from "../command.ts";
@@ -10,6 +12,7 @@ import { formatTimeOfDay, paint } from "../format.ts";
 import { formatNextSteps } from "../next-steps.ts";
 import { hasEnded } from "../run-status.ts";
 import { cut, pad } from "../terminal-text.ts";
+import { writePieces } from "../write-pieces.ts";
 
 const POLL_MS = 200;
 const TYPE_COLUMNS = 16;
@@ -27,17 +30,24 @@ export const tail: Command = {
       async (store) => {
         const { runId } = await findRun(store, input.argument("run"));
         if (input.flag("follow")) return follow(context, input, store, runId);
-        const events = await eventsAfter(store, runId, 0);
-        const lines = await Promise.all(events.map((event) => eventLine(context, store, runId, event)));
-        return {
-          exitCode: 0,
-          document: { runId, events: events.map(eventDocument) },
-          text: lines.join(""),
-        };
+        if (input.json) {
+          const document = { runId, events: eventDocuments(store, runId) };
+          return writePieces(context, jsonPieces(document, 2));
+        }
+        return writePieces(context, eventLines(context, store, runId));
       },
       { readOnly: true },
     ),
 };
+
+async function* eventLines(context: CliContext, store: StoreReader, runId: string): TextPieces {
+  for await (const event of new LogReader(store, runId).events())
+    yield await eventLine(context, store, runId, event);
+}
+
+async function* eventDocuments(store: StoreReader, runId: string): AsyncGenerator<object, void, undefined> {
+  for await (const event of new LogReader(store, runId).events()) yield eventDocument(event);
+}
 
 /** Until the run has ended, the reader has left, or somebody presses Ctrl-C. */
 async function follow(
@@ -54,12 +64,14 @@ async function follow(
     for (;;) {
       // Read before the events: what is written in between is seen in the next round.
       const run = await store.getRun(runId);
-      const events = await eventsAfter(store, runId, seen);
-      for (const event of events) {
+      const log = new LogReader(store, runId, { firstSeq: seen + 1, lastSeq: WHOLE_LOG.lastSeq });
+      for await (const event of log.events()) {
+        if (context.stdout.isClosed) break;
         const line = input.json
           ? `${JSON.stringify(eventDocument(event))}\n`
           : await eventLine(context, store, runId, event);
         context.stdout.write(line);
+        await context.stdout.drained();
         seen = event.seq;
       }
       if (context.stdout.isClosed) return { exitCode: 0, text: "", document: undefined };
@@ -84,19 +96,6 @@ function ended(context: CliContext, input: CommandInput, runId: string, status: 
 function sayWaiting(context: CliContext, input: CommandInput, runId: string): void {
   const next = [{ what: `Run ${runId} waits for a person`, commands: [commandHint(input, "waits", runId)] }];
   if (!input.json) context.stderr.write(formatNextSteps(context, next));
-}
-
-async function eventsAfter(
-  store: StoreReader,
-  runId: string,
-  after: number,
-): Promise<readonly EventRecord[]> {
-  const events: EventRecord[] = [];
-  for (;;) {
-    const page = await store.listEvents(runId, { after: events.at(-1)?.seq ?? after });
-    if (page.length === 0) return events;
-    events.push(...page);
-  }
 }
 
 /** Cut to the terminal; whole for a pipe, where somebody may look for what is at its end. */

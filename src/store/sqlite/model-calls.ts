@@ -4,7 +4,7 @@ import type { Database, Row } from "./database.ts";
 import { granularState, granularStateRow } from "./granular-state.ts";
 import type { GranularStateRow, LastModelCall, RunHead } from "./run-head.ts";
 import { chargedAmount, reservedAmount } from "./run-row.ts";
-import { TURNS_OF_STEP, turnNo } from "./turn-number.ts";
+import { TURNS_OF_STEP, TURNS_PER_STEP, turnNo } from "./turn-number.ts";
 
 /** Reserves for one try at a turn, if the quota allows it. */
 export function reserve(run: RunHead, opening: TurnOpening, attempt: number): TurnOpened {
@@ -160,14 +160,31 @@ export const SETTLED_CALLS = `
   SELECT ${SETTLED_COLUMNS} FROM failed_model_calls
    WHERE step_no IN (SELECT step_no FROM run_steps WHERE run_no = ?1)`;
 
-export function settledModelCalls(database: Database, runNo: number): ModelCallRecord[] {
-  return database
-    .all(
-      `SELECT * FROM (${SETTLED_CALLS}) JOIN (SELECT step_no, step_path, step_index FROM run_steps) USING (step_no)
-        ORDER BY step_index, turn_index, attempt`,
-      runNo,
-    )
-    .map(modelCallRecord);
+/** Settled tries of a step in their order, after one of them, at most so many of each kind. */
+export function settledModelCalls(
+  database: Database,
+  step: { readonly stepNo: number; readonly path: string },
+  after: { readonly turnIndex: number; readonly attempt: number },
+  limit: number,
+): ModelCallRecord[] {
+  const answered = database.all(
+    `SELECT ${SETTLED_COLUMNS} FROM turns WHERE turn_no BETWEEN ? AND ? AND (turn_index, attempt) > (?, ?)
+      ORDER BY turn_no LIMIT ?`,
+    step.stepNo * TURNS_PER_STEP + after.turnIndex,
+    step.stepNo * TURNS_PER_STEP + TURNS_PER_STEP - 1,
+    after.turnIndex,
+    after.attempt,
+    limit,
+  );
+  const failed = database.all(
+    `SELECT ${SETTLED_COLUMNS} FROM failed_model_calls WHERE step_no = ? AND (turn_index, attempt) > (?, ?)
+      ORDER BY turn_index, attempt LIMIT ?`,
+    step.stepNo,
+    after.turnIndex,
+    after.attempt,
+    limit,
+  );
+  return [...answered, ...failed].map((row) => modelCallRecord(step.path, row));
 }
 
 function isOpen(database: Database, { stepNo }: GranularStateRow, call: LastModelCall): boolean {
@@ -178,9 +195,9 @@ function isJournaled(database: Database, stepNo: number, turnIndex: number): boo
   return database.get("SELECT 1 AS found FROM turns WHERE turn_no = ?", turnNo(stepNo, turnIndex)) !== null;
 }
 
-function modelCallRecord(row: Row): ModelCallRecord {
+function modelCallRecord(stepPath: string, row: Row): ModelCallRecord {
   return {
-    stepPath: row.text("step_path"),
+    stepPath,
     turnIndex: row.int("turn_index"),
     attempt: row.int("attempt"),
     reserved: reservedAmount(row),

@@ -80,7 +80,8 @@ export class OwnerLock {
   async look(owner: string): Promise<Sighting> {
     if (this.#files === null || owner === this.owner || this.#dead.has(owner)) return this.sightingOf(owner);
     const id = idOf(owner);
-    const sighting = id === null ? "unknown" : judge(owner, id, await this.#doorbell.ring(this.#files.lockFile(id)));
+    const sighting =
+      id === null ? "unknown" : judge(owner, id, await this.#doorbell.ring(this.#files.lockFile(id)));
     if (sighting === "dead") this.#dead.add(owner);
     this.#seen.set(owner, sighting);
     return sighting;
@@ -93,9 +94,7 @@ export class OwnerLock {
       if (id === this.id) continue;
       const isOwnBoot = bootOf(id) === bootId() && bootOf(id) !== NO_BOOT;
       // What another boot or machine left is nobody's after a while; its processes cannot be asked from here.
-      const isGone = isOwnBoot
-        ? (await this.#doorbell.ring(this.#files.lockFile(id))) !== "accepted"
-        : isOld;
+      const isGone = isOwnBoot ? (await this.#doorbell.ring(this.#files.lockFile(id))) !== "accepted" : isOld;
       if (isGone && !isNeeded(id)) removeIfPossible(file);
     }
     this.#files.removeHalfMade();

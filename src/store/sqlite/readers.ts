@@ -1,7 +1,7 @@
 import type { Json } from "../../core/json.ts";
-import type { EventRecord, ForkOrigin, ModelCallRecord, RunFilter, RunRecord, RunUsage } from "../store.ts";
+import type { EventRecord, ForkOrigin, RunFilter, RunRecord, RunUsage } from "../store.ts";
 import type { Database } from "./database.ts";
-import { openModelCalls, SETTLED_CALLS, settledModelCalls } from "./model-calls.ts";
+import { SETTLED_CALLS } from "./model-calls.ts";
 import { chargedAmount, parseJson, RUN_COLUMNS, requireRunNo, runRecord } from "./run-row.ts";
 import { TURNS_OF_STEP } from "./turn-number.ts";
 
@@ -98,14 +98,6 @@ export function checkIntegrity(database: Database): string[] {
     .all('SELECT DISTINCT "table" AS child, parent FROM pragma_foreign_key_check')
     .map((row) => `A row of ${row.text("child")} refers to one of ${row.text("parent")} that is not there.`);
   return [...damage.filter((line) => line !== "ok"), ...orphans];
-}
-
-export function listModelCalls(database: Database, runId: string): ModelCallRecord[] {
-  const runNo = requireRunNo(database, runId);
-  return [
-    ...settledModelCalls(database, runNo),
-    ...openModelCalls(database, runNo).map(({ record }) => record),
-  ];
 }
 
 export function listEvents(database: Database, runId: string, after: number, limit: number): EventRecord[] {

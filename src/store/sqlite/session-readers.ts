@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../../core/json.ts";
 import type {
   AttemptRecord,
+  CheckpointRange,
   CheckpointRecord,
   CheckpointSnapshot,
   CheckpointType,
@@ -52,11 +53,17 @@ function appliedRow(database: Database, runId: string, toolCallId: string): Row 
 
 const CHECKPOINTS = "SELECT checkpoints.*, step_path FROM checkpoints JOIN run_steps USING (step_no)";
 
-export function listCheckpoints(database: Database, runId: string): CheckpointRecord[] {
+export function listCheckpoints(
+  database: Database,
+  runId: string,
+  { after, limit = Number.MAX_SAFE_INTEGER }: CheckpointRange = {},
+): CheckpointRecord[] {
   return database
     .all(
-      `${CHECKPOINTS} WHERE checkpoints.run_no = ? ORDER BY checkpoint_index`,
+      `${CHECKPOINTS} WHERE checkpoints.run_no = ? AND checkpoint_index > ? ORDER BY checkpoint_index LIMIT ?`,
       requireRunNo(database, runId),
+      after?.checkpoint ?? 0,
+      limit,
     )
     .map(checkpointRecord);
 }

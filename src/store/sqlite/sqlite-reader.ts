@@ -3,6 +3,7 @@ import type { Message } from "../../core/message.ts";
 import type { ResultLimits } from "../../core/result-share.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type * as contract from "../store.ts";
+import { StoreFiles } from "../store-files.ts";
 import * as artifacts from "./artifact-intents.ts";
 import { readBlob } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
@@ -12,6 +13,7 @@ import { readLeftBehind } from "./left-open.ts";
 import type { OwnerLock } from "./owner-lock.ts";
 import * as readers from "./readers.ts";
 import { isRunHeld, ownerOf } from "./run-interruption.ts";
+import * as lists from "./run-lists.ts";
 import { getRun, requireRunNo } from "./run-row.ts";
 import * as sessions from "./session-readers.ts";
 import * as steps from "./step-intents.ts";
@@ -21,18 +23,24 @@ import { listOpenWaits, listWaits } from "./wait-readers.ts";
 import { whileBusy } from "./while-busy.ts";
 import * as workers from "./worker-intents.ts";
 
+type Listed<List extends `list${string}` & keyof contract.StoreReader> = ReturnType<
+  contract.StoreReader[List]
+>;
+
 /** The reads of the store on one SQLite file: each sees one state, whatever other processes commit in between. */
 export abstract class SqliteReader implements contract.StoreReader {
   protected readonly database: Database;
   protected readonly lock: OwnerLock;
   protected readonly leases: Leases;
   protected readonly now: () => number;
+  readonly #files: StoreFiles;
 
   constructor(database: Database, lock: OwnerLock, leases: Leases, now: () => number) {
     this.database = database;
     this.lock = lock;
     this.leases = leases;
     this.now = now;
+    this.#files = new StoreFiles(database.file);
   }
 
   /** Whether the store is closed, and nobody is left who may still ask. */
@@ -72,8 +80,8 @@ export abstract class SqliteReader implements contract.StoreReader {
     return this.read(() => readLeftBehind(this.database, this.leases, runId));
   }
 
-  listSteps(runId: string): Promise<readonly contract.StepRecord[]> {
-    return this.read(() => steps.listSteps(this.database, runId));
+  listSteps(runId: string, range?: contract.StepRange): Listed<"listSteps"> {
+    return this.read(() => steps.listSteps(this.database, runId, range));
   }
 
   findStep(runId: string, path: StepPath): Promise<contract.StepRecord | null> {
@@ -92,24 +100,24 @@ export abstract class SqliteReader implements contract.StoreReader {
     return this.read(() => turnReaders.readConversation(this.database, stepKey, tailTokens, limits));
   }
 
-  listTurns(runId: string): Promise<readonly contract.TurnRecord[]> {
-    return this.read(() => turnReaders.listTurns(this.database, runId));
+  listTurns(runId: string, range?: contract.TurnRange): Listed<"listTurns"> {
+    return this.read(() => lists.listTurns(this.database, runId, range));
   }
 
-  listModelCalls(runId: string): Promise<readonly contract.ModelCallRecord[]> {
-    return this.read(() => readers.listModelCalls(this.database, runId));
+  listModelCalls(runId: string, range?: contract.ModelCallRange): Listed<"listModelCalls"> {
+    return this.read(() => lists.listModelCalls(this.database, runId, range));
   }
 
-  listToolCalls(runId: string): Promise<readonly contract.ToolCallRecord[]> {
-    return this.read(() => turnReaders.listToolCalls(this.database, runId));
+  listToolCalls(runId: string, range?: contract.ToolCallRange): Listed<"listToolCalls"> {
+    return this.read(() => lists.listToolCalls(this.database, runId, range));
   }
 
   listCodeStepCalls(stepKey: number): Promise<readonly contract.ToolCallRecord[]> {
     return this.read(() => turnReaders.listCodeStepCalls(this.database, stepKey));
   }
 
-  listToolCallTries(runId: string): Promise<readonly contract.ToolCallTry[]> {
-    return this.read(() => turnReaders.listToolCallTries(this.database, runId));
+  listToolCallTries(runId: string, range?: contract.ToolCallTryRange): Listed<"listToolCallTries"> {
+    return this.read(() => lists.listToolCallTries(this.database, runId, range));
   }
 
   hasUncertainCalls(runId: string): Promise<boolean> {
@@ -161,8 +169,8 @@ export abstract class SqliteReader implements contract.StoreReader {
     return this.read(() => sessions.isForgotten(this.database, runId, toolCallId));
   }
 
-  listCheckpoints(runId: string): Promise<readonly contract.CheckpointRecord[]> {
-    return this.read(() => sessions.listCheckpoints(this.database, runId));
+  listCheckpoints(runId: string, range?: contract.CheckpointRange): Listed<"listCheckpoints"> {
+    return this.read(() => sessions.listCheckpoints(this.database, runId, range));
   }
 
   readCheckpoint(runId: string, checkpoint?: number): Promise<contract.CheckpointSnapshot | null> {
@@ -181,8 +189,8 @@ export abstract class SqliteReader implements contract.StoreReader {
     return this.read(() => workers.findWork(this.database, worker));
   }
 
-  listWaits(runId: string): Promise<readonly contract.WaitRecord[]> {
-    return this.read(() => listWaits(this.database, runId));
+  listWaits(runId: string, range?: contract.WaitRange): Listed<"listWaits"> {
+    return this.read(() => listWaits(this.database, runId, range));
   }
 
   listOpenWaits(): Promise<readonly contract.WaitRecord[]> {
@@ -203,6 +211,10 @@ export abstract class SqliteReader implements contract.StoreReader {
 
   countWork(runId: string): ReturnType<contract.Store["countWork"]> {
     return this.read(() => readers.countWork(this.database, runId));
+  }
+
+  isOwnFile(path: string): Promise<boolean> {
+    return this.#files.has(path);
   }
 
   checkIntegrity(): Promise<readonly string[]> {

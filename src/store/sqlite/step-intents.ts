@@ -1,7 +1,15 @@
 import { canonicalJson } from "../../core/canonical-json.ts";
 import type { Json } from "../../core/json.ts";
 import type { StepPath } from "../../core/step-path.ts";
-import type { Fence, FinishedStep, LoopDecision, NewStep, StepRecord, StepStatus } from "../store.ts";
+import type {
+  Fence,
+  FinishedStep,
+  LoopDecision,
+  NewStep,
+  StepRange,
+  StepRecord,
+  StepStatus,
+} from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import { digestOf } from "./digest.ts";
 import {
@@ -127,9 +135,21 @@ export function listLoopDecisions(database: Database, stepKey: number): LoopDeci
     }));
 }
 
-export function listSteps(database: Database, runId: string): StepRecord[] {
+export function listSteps(
+  database: Database,
+  runId: string,
+  { after, limit = Number.MAX_SAFE_INTEGER }: StepRange = {},
+): StepRecord[] {
+  const runNo = requireRunNo(database, runId);
+  const last = after === undefined ? null : findStepRow(database, runNo, after.path);
+  if (after !== undefined && last === null) return [];
   return database
-    .all("SELECT * FROM run_steps WHERE run_no = ? ORDER BY step_index", requireRunNo(database, runId))
+    .all(
+      "SELECT * FROM run_steps WHERE run_no = ? AND step_index > ? ORDER BY step_index LIMIT ?",
+      runNo,
+      last?.stepIndex ?? 0,
+      limit,
+    )
     .map(stepRecord);
 }
 

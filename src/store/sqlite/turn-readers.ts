@@ -9,7 +9,6 @@ import type {
   RecoveryClass,
   SideEffectClass,
   ToolCallStatus,
-  TryOutcome,
 } from "../../core/tool-call-decision.ts";
 import { headMessages, turnMessages } from "../history.ts";
 import type {
@@ -19,16 +18,14 @@ import type {
   ReceiptSource,
   StoredResponse,
   ToolCallRecord,
-  ToolCallTry,
   TurnRecord,
 } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import { UNPINNED } from "./granular-state.ts";
 import { findRun, parseJson, requireRunNo } from "./run-row.ts";
 import { callNoOfId } from "./session-rows.ts";
-import { listSteps } from "./step-intents.ts";
 import { CODE_STEP_TURN } from "./tool-call-rows.ts";
-import { TURNS_OF_STEP, turnNo } from "./turn-number.ts";
+import { turnNo } from "./turn-number.ts";
 
 export function readConversation(
   database: Database,
@@ -108,7 +105,7 @@ const COMMITTED = `
   turns.turn_index <= (SELECT g.turn_index FROM granular_states g WHERE g.step_no = turns.step_no)
   AND NOT EXISTS (SELECT 1 FROM lineages l WHERE l.step_no = turns.step_no AND l.open_turn = turns.turn_index) AS committed`;
 
-const TURNS = `
+export const TURNS = `
   SELECT turns.*, step_path, run_id, ${COMMITTED}
     FROM turns JOIN run_steps USING (step_no) JOIN runs USING (run_no)`;
 
@@ -116,52 +113,9 @@ const CALL_COLUMNS = `tool_calls.*, step_path, run_id, receipts.created_at AS re
   receipts.status AS receipt_status, receipts.error_code AS receipt_error, blob_hash, blob_size,
   uncertain, source, external_correlation_id, duplicate_of, session_events, receipts.output AS receipt_output`;
 
-const CALLS = `
+export const CALLS = `
   SELECT ${CALL_COLUMNS}
     FROM tool_calls JOIN run_steps USING (step_no) JOIN runs USING (run_no) LEFT JOIN receipts USING (call_no)`;
-
-const CALLS_OF_TURNS = `
-  SELECT ${CALL_COLUMNS}
-    FROM run_steps JOIN runs USING (run_no) JOIN turns ON ${TURNS_OF_STEP}
-    JOIN tool_calls ON tool_calls.call_no BETWEEN first_call_no AND first_call_no + calls - 1
-    LEFT JOIN receipts USING (call_no)`;
-
-/** All turns of the steps that a condition on `run_steps` picks: two queries, however many turns there are. */
-function turnsWhere(database: Database, condition: string, value: number): TurnRecord[] {
-  const calls = new Map<string, ToolCallRecord[]>();
-  for (const row of database.iterate(
-    `${CALLS_OF_TURNS} WHERE ${condition} ORDER BY tool_calls.call_no`,
-    value,
-  )) {
-    const call = toolCallRecord(row);
-    const turn = `${call.stepPath}#${call.turnIndex}`;
-    const known = calls.get(turn);
-    if (known === undefined) calls.set(turn, [call]);
-    else known.push(call);
-  }
-  return database
-    .all(
-      `SELECT turns.*, step_path, ${COMMITTED}
-         FROM run_steps JOIN turns ON ${TURNS_OF_STEP} WHERE ${condition} ORDER BY step_index, turns.turn_no`,
-      value,
-    )
-    .map((row) => turnRecord(row, calls.get(`${row.text("step_path")}#${row.int("turn_index")}`) ?? []));
-}
-
-export function listTurns(database: Database, runId: string): TurnRecord[] {
-  return turnsWhere(database, "run_steps.run_no = ?", requireRunNo(database, runId));
-}
-
-/** Step by step, in the order they were asked for. */
-export function listToolCalls(database: Database, runId: string): ToolCallRecord[] {
-  const ofCode = database.all(
-    `${CALLS} WHERE run_no = ? AND turn_index = 0 ORDER BY step_index, call_index`,
-    requireRunNo(database, runId),
-  );
-  const calls = [...listTurns(database, runId).flatMap((turn) => turn.calls), ...ofCode.map(toolCallRecord)];
-  const order = new Map(listSteps(database, runId).map((step) => [step.path, step.stepIndex]));
-  return calls.sort((a, b) => (order.get(a.stepPath) ?? 0) - (order.get(b.stepPath) ?? 0));
-}
 
 export function listCodeStepCalls(database: Database, stepKey: number): ToolCallRecord[] {
   return database
@@ -213,39 +167,6 @@ function wholeCall(database: Database, row: Row | null): ToolCallRecord | null {
 /** The arguments of a turn's call stand in its response, and nowhere else. */
 function withRequest(call: ToolCallRecord, { content }: StoredResponse): ToolCallRecord {
   return { ...call, request: ledgerCallsOf(content)[call.callIndex - 1]?.input ?? null };
-}
-
-export function listToolCallTries(database: Database, runId: string): ToolCallTry[] {
-  return database
-    .all(
-      `SELECT tries.*, step_path, turn_index, call_index FROM tool_call_tries AS tries
-         JOIN tool_calls USING (call_no) JOIN run_steps USING (step_no)
-        WHERE tries.run_no = ? ORDER BY tries.call_no, tries.attempt`,
-      requireRunNo(database, runId),
-    )
-    .map((row) => toolCallTry(runId, row));
-}
-
-function toolCallTry(runId: string, row: Row): ToolCallTry {
-  const lateAt = row.optionalInt("late_at");
-  return {
-    toolCallId: toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
-    attempt: row.int("attempt"),
-    startedAt: row.int("started_at"),
-    endedAt: row.int("ended_at"),
-    outcome: row.text("outcome") as TryOutcome,
-    errorCode: row.optionalText("error_code"),
-    errorDetail: row.optionalText("error_detail"),
-    correlationId: row.optionalText("external_correlation_id"),
-    late:
-      lateAt === null
-        ? null
-        : {
-            at: lateAt,
-            status: row.text("late_status") as ReceiptStatus,
-            output: JSON.parse(row.text("late_output")) as ToolOutput,
-          },
-  };
 }
 
 export function hasToolCall(database: Database, idempotencyKey: Uint8Array): boolean {
@@ -319,14 +240,14 @@ export function readGranularState(database: Database, runId: string, stepName: s
   };
 }
 
-function callsOfTurn(database: Database, turn: Row): ToolCallRecord[] {
+export function callsOfTurn(database: Database, turn: Row): ToolCallRecord[] {
   const first = turn.int("first_call_no");
   return database
     .all(`${CALLS} WHERE call_no BETWEEN ? AND ? ORDER BY call_no`, first, first + turn.int("calls") - 1)
     .map(toolCallRecord);
 }
 
-function turnRecord(row: Row, calls: readonly ToolCallRecord[]): TurnRecord {
+export function turnRecord(row: Row, calls: readonly ToolCallRecord[]): TurnRecord {
   const response = JSON.parse(row.text("response")) as StoredResponse;
   return {
     stepPath: row.text("step_path"),
@@ -340,7 +261,7 @@ function turnRecord(row: Row, calls: readonly ToolCallRecord[]): TurnRecord {
   };
 }
 
-function toolCallRecord(row: Row): ToolCallRecord {
+export function toolCallRecord(row: Row): ToolCallRecord {
   const [runId, stepPath] = [row.text("run_id"), row.text("step_path")];
   const [turnIndex, callIndex] = [row.int("turn_index"), row.int("call_index")];
   return {

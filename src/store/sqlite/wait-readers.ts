@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../core/json.ts";
 import { toolCallId } from "../../core/step-path.ts";
-import { type WaitAnswer, type WaitKind, waitId } from "../../core/wait.ts";
-import type { WaitRecord } from "../store.ts";
+import { parseWaitId, type WaitAnswer, type WaitKind, waitId } from "../../core/wait.ts";
+import type { WaitRange, WaitRecord } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import { digestOf } from "./digest.ts";
 import { parseJson, requireRunNo } from "./run-row.ts";
@@ -9,9 +9,21 @@ import { parseJson, requireRunNo } from "./run-row.ts";
 const WAITS = `SELECT waits.*, run_id, step_path, turn_index, call_index FROM waits JOIN runs USING (run_no)
     LEFT JOIN tool_calls USING (call_no) LEFT JOIN run_steps USING (step_no)`;
 
-export function listWaits(database: Database, runId: string): WaitRecord[] {
+export function listWaits(
+  database: Database,
+  runId: string,
+  { after, limit = Number.MAX_SAFE_INTEGER }: WaitRange = {},
+): WaitRecord[] {
+  const runNo = requireRunNo(database, runId);
+  const last = after === undefined ? { runId, index: 0 } : parseWaitId(after.waitId);
+  if (last?.runId !== runId) return [];
   return database
-    .all(`${WAITS} WHERE waits.run_no = ? ORDER BY wait_index`, requireRunNo(database, runId))
+    .all(
+      `${WAITS} WHERE waits.run_no = ? AND wait_index > ? ORDER BY wait_index LIMIT ?`,
+      runNo,
+      last.index,
+      limit,
+    )
     .map(waitRecord);
 }
 

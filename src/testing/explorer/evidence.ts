@@ -1,9 +1,9 @@
 import { type BlobReference, blobReferenceOf } from "../../core/blob-reference.ts";
 import type { Message } from "../../core/message.ts";
-import { readRunAccount, type RunAccount as StoredAccount } from "../../export/run-account.ts";
 import type { Store, StoredSlice, Verification } from "../../store/store.ts";
 import type { Life } from "./life.ts";
 import type { Point } from "./point.ts";
+import { readRunAccount, type RunAccount as StoredAccount } from "./run-account.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Schedule } from "./schedule.ts";
 import type { WitnessLine } from "./witness.ts";

@@ -8,6 +8,8 @@ import { DIRECT, type ModelCallPlace, type Outside } from "../../engine/outside.
 import type { ModelPort, ModelRequest, ModelResponse } from "../../engine/ports.ts";
 import type { PreparedTool } from "../../engine/prepared-tool.ts";
 import type { ToolCallContext } from "../../engine/tool.ts";
+import { wholeText } from "../../export/text-pieces.ts";
+import type { FileContent } from "../../store/guarded-folder.ts";
 import type { Store } from "../../store/store.ts";
 import type { Activity, Life } from "./life.ts";
 import { faultError, type ModelFaults } from "./model-fault.ts";
@@ -99,7 +101,10 @@ export class SimulatedOutside implements Outside {
     });
   }
 
-  writeFile(path: string, content: string | Uint8Array): Promise<void> {
+  /** What comes in pieces is made before the door: its reader is the process, which may die on the way. */
+  async writeFile(path: string, given: FileContent): Promise<void> {
+    const isWhole = typeof given === "string" || given instanceof Uint8Array;
+    const content = isWhole ? given : await wholeText(given);
     return this.#life.through(`file.${basename(path)}`, () => DIRECT.writeFile(path, content));
   }
 

@@ -1,5 +1,5 @@
-import { RunNotFoundError } from "../core/errors.ts";
-import type { Json } from "../core/json.ts";
+import { RunNotFoundError } from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
 import type {
   ArtifactRecord,
   AttemptRecord,
@@ -15,9 +15,9 @@ import type {
   ToolCallTry,
   TurnRecord,
   WaitRecord,
-} from "../store/store.ts";
+} from "../../store/store.ts";
 
-/** All that a store tells of a run. */
+/** All that a store tells of a run. Scenarios are short; what is written of any run reads it in parts. */
 export type RunAccount = {
   readonly run: RunRecord;
   readonly input: Json;

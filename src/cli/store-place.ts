@@ -1,0 +1,63 @@
+import { realpath } from "node:fs/promises";
+import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { agentSteps } from "../engine/known-tools.ts";
+import { folderOf } from "../engine/run-folder.ts";
+import type { RunRecord } from "../store/store.ts";
+import type { CliContext } from "./cli-context.ts";
+import type { CommandInput } from "./command.ts";
+import { type LoadedConfig, loadConfig, projectFolder } from "./config-file.ts";
+import { type Health, ok, problem } from "./health-checks.ts";
+
+/** A folder that tools work in, and whose. */
+type WorkFolder = { readonly folder: string; readonly whose: string };
+
+/** Whether tools work in the folder that the store is in: what they search, copy or clean up there may be the store. */
+export async function placeHealth(
+  context: CliContext,
+  input: CommandInput,
+  file: string,
+  runs: readonly RunRecord[],
+): Promise<Health> {
+  // What is wrong with the configuration is said by another check.
+  const loaded = await loadConfig(context, input.text("config") ?? undefined).catch(() => null);
+  const folders = loaded === null ? [] : [...serverFolders(loaded), ...runFolders(context, loaded, runs)];
+  const place = await realPlace(dirname(file));
+  for (const { folder, whose } of folders) {
+    if (!isInside(await realPlace(folder), place)) continue;
+    const remedy =
+      "keep the store in a folder of its own, outside of it: move all files whose names begin with the database's while no process has it open, and name it with --store or `store` in pawl.config.ts";
+    return problem("place", "warn", `the store is in ${folder}, which ${whose} works in`, remedy);
+  }
+  return ok("place", "no tool that is known here works in the folder of the store");
+}
+
+/** What the programs of MCP servers were given that may be a folder. */
+function serverFolders({ config }: LoadedConfig): readonly WorkFolder[] {
+  return Object.values(config.pipelines ?? {})
+    .flatMap((target) => agentSteps(target))
+    .flatMap(({ agent }) => Object.entries(agent.sources))
+    .flatMap(([name, { places = [] }]) =>
+      places.map((folder) => ({ folder: resolve(folder), whose: `the MCP server ${name}` })),
+    );
+}
+
+function runFolders(
+  context: CliContext,
+  loaded: LoadedConfig,
+  runs: readonly RunRecord[],
+): readonly WorkFolder[] {
+  const root = resolve(projectFolder(context, loaded), loaded.config.workspaceRoot ?? ".");
+  return runs.map(({ runId, spec, forkedFrom }) => ({
+    folder: folderOf(runId, spec, root, forkedFrom),
+    whose: `run ${runId}`,
+  }));
+}
+
+function realPlace(folder: string): Promise<string> {
+  return realpath(folder).catch(() => resolve(folder));
+}
+
+function isInside(folder: string, place: string): boolean {
+  const way = relative(folder, place);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}

@@ -1,0 +1,119 @@
+import type { StepPath } from "../core/step-path.ts";
+import { parseWaitId, waitId } from "../core/wait.ts";
+import type {
+  CheckpointRecord,
+  ModelCallRecord,
+  StepRecord,
+  StoreReader,
+  ToolCallRecord,
+  ToolCallTry,
+  TurnRecord,
+  WaitRecord,
+} from "../store/store.ts";
+import { RECORDS_A_PAGE } from "./record-pages.ts";
+
+/** Steps that events tell of by turns: one in another, and what they are parts of. */
+const STEPS_KEPT = 8;
+
+/**
+ * The records of a run by their place. It keeps the page that the last one of its kind was on: a log tells of one thing after
+ * another, so the next one is nearly always on it.
+ */
+export class RecordLookup {
+  readonly #reader: StoreReader;
+  readonly #runId: string;
+  readonly #steps = new Map<StepPath, StepRecord | null>();
+  readonly #turns = new LastPage<TurnRecord>();
+  readonly #modelCalls = new LastPage<ModelCallRecord>();
+  readonly #codeCalls = new LastPage<ToolCallRecord>();
+  readonly #tries = new LastPage<ToolCallTry>();
+  readonly #waits = new LastPage<WaitRecord>();
+  readonly #checkpoints = new LastPage<CheckpointRecord>();
+
+  constructor(reader: StoreReader, runId: string) {
+    this.#reader = reader;
+    this.#runId = runId;
+  }
+
+  async step(path: StepPath): Promise<StepRecord | null> {
+    const known = this.#steps.get(path);
+    if (known !== undefined) return known;
+    const step = await this.#reader.findStep(this.#runId, path);
+    const [oldest] = this.#steps.keys();
+    if (this.#steps.size >= STEPS_KEPT && oldest !== undefined) this.#steps.delete(oldest);
+    this.#steps.set(path, step);
+    return step;
+  }
+
+  turn(stepPath: StepPath, turnIndex: number): Promise<TurnRecord | null> {
+    return this.#turns.find(
+      (turn) => turn.turnIndex === turnIndex && turn.stepPath === stepPath,
+      () => this.#reader.listTurns(this.#runId, before({ stepPath, turnIndex: turnIndex - 1 })),
+    );
+  }
+
+  modelCall(stepPath: StepPath, turnIndex: number, attempt: number): Promise<ModelCallRecord | null> {
+    return this.#modelCalls.find(
+      (call) => call.turnIndex === turnIndex && call.attempt === attempt && call.stepPath === stepPath,
+      () => this.#reader.listModelCalls(this.#runId, before({ stepPath, turnIndex, attempt: attempt - 1 })),
+    );
+  }
+
+  /** A call of a turn, or, with turn 0, of a step's code. */
+  async call(stepPath: StepPath, turnIndex: number, callIndex: number): Promise<ToolCallRecord | null> {
+    if (turnIndex > 0) return (await this.turn(stepPath, turnIndex))?.calls[callIndex - 1] ?? null;
+    return this.#codeCalls.find(
+      (call) => call.callIndex === callIndex && call.stepPath === stepPath,
+      () =>
+        this.#reader.listToolCalls(this.#runId, before({ stepPath, turnIndex, callIndex: callIndex - 1 })),
+    );
+  }
+
+  toolCallTry(toolCallId: string, attempt: number): Promise<ToolCallTry | null> {
+    return this.#tries.find(
+      (each) => each.toolCallId === toolCallId && each.attempt === attempt,
+      () => this.#reader.listToolCallTries(this.#runId, before({ toolCallId, attempt: attempt - 1 })),
+    );
+  }
+
+  /** By its number in the run. */
+  wait(index: number): Promise<WaitRecord | null> {
+    const id = waitId(this.#runId, index);
+    return this.#waits.find(
+      (wait) => wait.waitId === id,
+      () =>
+        this.#reader.listWaits(
+          this.#runId,
+          index === 1 ? { limit: RECORDS_A_PAGE } : before({ waitId: waitId(this.#runId, index - 1) }),
+        ),
+    );
+  }
+
+  checkpoint(checkpoint: number): Promise<CheckpointRecord | null> {
+    return this.#checkpoints.find(
+      (each) => each.checkpoint === checkpoint,
+      () => this.#reader.listCheckpoints(this.#runId, before({ checkpoint: checkpoint - 1 })),
+    );
+  }
+}
+
+/** The number of a wait in its run. */
+export function waitIndex({ waitId: id }: WaitRecord): number {
+  return parseWaitId(id)?.index ?? 0;
+}
+
+/** The page that begins with the record after this place. */
+function before<Place>(after: Place): { readonly after: Place; readonly limit: number } {
+  return { after, limit: RECORDS_A_PAGE };
+}
+
+class LastPage<T> {
+  #page: readonly T[] = [];
+
+  async find(isIt: (record: T) => boolean, read: () => Promise<readonly T[]>): Promise<T | null> {
+    const known = this.#page.find(isIt);
+    if (known !== undefined) return known;
+    this.#page = await read();
+    return this.#page.find(isIt) ?? null;
+  }
+}

@@ -1,0 +1,136 @@
+import { RunNotFoundError } from "../core/errors.ts";
+import type { Json } from "../core/json.ts";
+import type {
+  ArtifactRecord,
+  AttemptRecord,
+  EventRecord,
+  LineageRecord,
+  RunRecord,
+  RunUsage,
+  StoreReader,
+} from "../store/store.ts";
+import { factsOf, numberIn, textIn } from "./event-facts.ts";
+import { LogReader } from "./log-reader.ts";
+
+/** What is held of a run while something is written of it: what does not grow with its turns. The rest is looked up. */
+export type RunOutline = {
+  readonly run: RunRecord;
+  readonly input: Json;
+  readonly usage: RunUsage;
+  readonly lineages: readonly LineageRecord[];
+  readonly artifacts: readonly ArtifactRecord[];
+  readonly chapters: readonly Chapter[];
+  /** The last event that is told: what came later is in no file. */
+  readonly lastSeq: number;
+};
+
+/** One time that a worker had the run, and what happened until the next one took it. */
+export type Chapter = {
+  /** From 1. */
+  readonly number: number;
+  readonly attempt: AttemptRecord;
+  /**
+   * `released`: the worker let go of the run. `died`: it never did, and another took over or ended the run. `open`: nobody
+   * has looked since.
+   */
+  readonly end: "released" | "died" | "open";
+  /** When something was last heard of the worker. */
+  readonly lastSign: number;
+  /** Its events in the log: from the first one to the last one; and the last one that is the worker's own. */
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly lastOwnSeq: number;
+};
+
+type Section = Pick<Chapter, "firstSeq" | "lastSeq" | "lastOwnSeq"> & {
+  readonly epoch: number;
+  readonly lastSign: number | null;
+};
+
+/**
+ * The log is read first: of a run that is being worked on, what it tells of is then there. What came later than the log is
+ * in the store, and in no event.
+ */
+export async function readRunOutline(reader: StoreReader, runId: string): Promise<RunOutline> {
+  const { sections, lastSeq } = await readSections(reader, runId);
+  const run = await requireRun(reader, runId);
+  const { input } = await reader.readRunInput(runId);
+  return {
+    run,
+    input,
+    usage: await reader.readUsage(runId),
+    lineages: await reader.listLineages(runId),
+    artifacts: await reader.listArtifacts(runId),
+    chapters: chaptersOf(run, await reader.listAttempts(runId), sections),
+    lastSeq,
+  };
+}
+
+export async function requireRun(reader: StoreReader, runId: string): Promise<RunRecord> {
+  const run = await reader.getRun(runId);
+  if (run !== null) return run;
+  throw new RunNotFoundError(
+    `There is no run ${runId} in this store: list the runs to see which there are.`,
+    {
+      runId,
+    },
+  );
+}
+
+/** Where each worker's part of the log is. Events before the first one are those of a fork. */
+async function readSections(
+  reader: StoreReader,
+  runId: string,
+): Promise<{ readonly sections: readonly Section[]; readonly lastSeq: number }> {
+  const sections: Section[] = [];
+  let lastSeq = 0;
+  for await (const event of new LogReader(reader, runId).events()) {
+    lastSeq = event.seq;
+    if (event.type === "run.created" || event.type === "run.claimed") {
+      const epoch = numberIn(factsOf(event), "epoch") ?? 0;
+      sections.push({ epoch, firstSeq: event.seq, lastSeq, lastOwnSeq: 0, lastSign: null });
+    }
+    const section = sections.pop();
+    if (section !== undefined) sections.push(afterEvent(section, event));
+  }
+  return { sections, lastSeq };
+}
+
+function afterEvent(section: Section, event: EventRecord): Section {
+  const { seq, at } = event;
+  return isByOthers(event)
+    ? { ...section, lastSeq: seq }
+    : { ...section, lastSeq: seq, lastOwnSeq: seq, lastSign: at };
+}
+
+/** What a person says, and what comes from a worker that has lost the run, is no sign of life of its present worker. */
+export function isByOthers(event: EventRecord): boolean {
+  if (event.type === "run.cancelled") return textIn(factsOf(event), "by") !== null;
+  return (
+    event.type.startsWith("wait.") || event.type === "call.late" || event.type === "run.cancel_requested"
+  );
+}
+
+/** A run that is being worked on may have been taken since its log was read: of that there is nothing to tell yet. */
+function chaptersOf(
+  run: RunRecord,
+  attempts: readonly AttemptRecord[],
+  sections: readonly Section[],
+): readonly Chapter[] {
+  const byEpoch = new Map(sections.map((section) => [section.epoch, section]));
+  const known = attempts.flatMap((attempt) => {
+    const section = byEpoch.get(attempt.epoch);
+    return section === undefined ? [] : [{ attempt, section }];
+  });
+  return known.map(({ attempt, section: { epoch: _, lastSign, ...places } }, i) => {
+    const isLast = attempts.at(-1)?.epoch === attempt.epoch;
+    const unreleased = isLast && run.status === "running" ? "open" : "died";
+    return {
+      number: i + 1,
+      attempt,
+      end: attempt.endedAt === null ? unreleased : "released",
+      lastSign: lastSign ?? attempt.startedAt,
+      ...places,
+    };
+  });
+}
