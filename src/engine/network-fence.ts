@@ -81,7 +81,7 @@ function guarded(dispatcher: Dispatcher): Dispatcher {
       if (name === "dispatch") return dispatch;
       const value: unknown = Reflect.get(target, name, target);
       // Their private fields are those of the dispatcher itself.
-      return typeof value === "function" && !SENDING.includes(name) ? value.bind(target) : value;
+      return typeof value === "function" && !SENDING.includes(name) ? (value.bind(target) as unknown) : value;
     },
   });
   guards.add(guard);

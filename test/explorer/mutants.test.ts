@@ -26,7 +26,7 @@ describe("the explorer", () => {
   });
 
   it.for(MARK_MUTANTS.map((mutant, i) => ({ ...mutant, i })))(
-    "finds out that $what",
+    "finds out by a check of its own that $what",
     async ({ patches, check, i }) => {
       expect(await check(sound)).toBe(true);
       expect(await check(await loadPatched(folder, `mark-mutant-${i}`, patches))).toBe(false);

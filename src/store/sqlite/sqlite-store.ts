@@ -39,8 +39,6 @@ export type SqliteStoreOptions = {
   readonly doorbell?: Doorbell;
 };
 
-type Listed<List extends `list${string}` & keyof contract.Store> = ReturnType<contract.Store[List]>;
-
 /** The store on one SQLite file: the default. Processes on the same machine may share the file. */
 export class SqliteStore extends SqliteReader implements contract.Store {
   readonly #commits: GroupCommit;
