@@ -17,7 +17,6 @@ import type { DraftSession } from "../session/draft-session.ts";
 import type { SessionState } from "../session/slice-set.ts";
 import { BoundedAttempt } from "./bounded-attempt.ts";
 import { whyTooLate } from "./deadline.ts";
-import { withinNetwork } from "./network-fence.ts";
 import { keyProblem, type PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { OpenSpan, SpanFacts, SpanStart } from "./telemetry-port.ts";
@@ -186,7 +185,7 @@ async function execute(
   const end = await attempt.settle(() => {
     // The last thing before the tool: whoever is stopped before this sends nothing when it wakes.
     run.lease.assertHeld();
-    return withinNetwork(run.rules, () => run.outside.execute(tool, freshInput(input), context));
+    return run.outside.execute(tool, freshInput(input), context);
   });
   switch (end.kind) {
     case "returned":
@@ -315,9 +314,7 @@ export async function lookUp(
   const bounded = new BoundedAttempt(run, tool.timeoutMs);
   const session = run.keeper.draft(call.sessionBase);
   const context = callContext(run, call, attempt, bounded.signal, correlation, session);
-  const end = await bounded.settle(() =>
-    withinNetwork(run.rules, () => run.outside.reconcile(tool, freshInput(input), context)),
-  );
+  const end = await bounded.settle(() => run.outside.reconcile(tool, freshInput(input), context));
   run.signal.throwIfAborted();
   reach(run, "tool:reconciled", stepPath, turnIndex);
   if (end.kind === "given_up") return { status: "unknown", problem: tookTooLong(tool) };
