@@ -119,7 +119,7 @@ describe("a tool that requests by itself", () => {
         throw new NotApplied("It is for the tool to say that nothing else has happened.");
       },
       [other.url],
-      { ...enforcing(allowed.host), maxRetriesPerToolCall: 0 } as RunnerOptions,
+      { ...enforcing(allowed.host), maxRetriesPerToolCall: 0 },
     );
     expect(error).toMatchObject({
       name: "TypeError",
