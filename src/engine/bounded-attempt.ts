@@ -1,3 +1,4 @@
+import { withinNetwork } from "./network-fence.ts";
 import { ABORT_GRACE_MS, type RunHandle } from "./run-handle.ts";
 
 export type AttemptEnd =
@@ -6,7 +7,7 @@ export type AttemptEnd =
   /** It does not listen to its signal; `late` is what it comes to, if ever. */
   | { readonly kind: "given_up"; readonly late: Promise<unknown> };
 
-/** Work of a tool, with an end: told to stop when its time is up or the run stops, and given up on a moment later. */
+/** Work of a tool, within the hosts that it may reach, and with an end: told to stop when its time is up or the run stops, and given up on a moment later. */
 export class BoundedAttempt {
   readonly #run: RunHandle;
   readonly #stop = new AbortController();
@@ -33,7 +34,7 @@ export class BoundedAttempt {
         resolve(how);
       };
       // In a function of its own, so that a tool that throws at once is a rejection like any other.
-      const running = (async () => await work())();
+      const running = (async () => await withinNetwork(this.#run.rules, work))();
       this.#giveUp = () => end({ kind: "given_up", late: running });
       running.then(
         (value) => end({ kind: "returned", value }),

@@ -77,7 +77,7 @@ function guarded(dispatcher: Dispatcher): Dispatcher {
     return dispatcher.dispatch(options, handler);
   };
   const guard = new Proxy(dispatcher, {
-    get(target, name) {
+    get(target, name): unknown {
       if (name === "dispatch") return dispatch;
       const value: unknown = Reflect.get(target, name, target);
       // Their private fields are those of the dispatcher itself.

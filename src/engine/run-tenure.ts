@@ -189,16 +189,17 @@ export class RunTenure {
   /** Leaves the run as the error says it is, and throws it on; only a cancelled run is a result like others. */
   async #fail(run: RunHandle, error: unknown): Promise<void> {
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
-    if (reason instanceof LeaseLostError || error instanceof LeaseLostError) {
+    const lost = [reason, error].find((each) => each instanceof LeaseLostError);
+    if (run.closing.aborted && (lost !== undefined || reason === run.closing.reason)) {
+      // What cannot be written now, the goodbye of the store writes, or has written.
+      await this.#store.interruptRun(this.#fence).catch(() => undefined);
+      throw ofRun(run.runId, run.closing.reason);
+    }
+    if (lost !== undefined) {
       run.emit({ type: "lease.lost", runId: run.runId, epoch: this.#fence.epoch });
       // Whoever takes the run need not wait, if nobody has it by now; and where somebody has, this is refused.
       await this.#store.interruptRun(this.#fence).catch(() => undefined);
-      throw ofRun(run.runId, reason instanceof LeaseLostError ? reason : error);
-    }
-    if (run.closing.aborted && reason === run.closing.reason) {
-      // What cannot be written now, the goodbye of the store writes.
-      await this.#store.interruptRun(this.#fence).catch(() => undefined);
-      throw ofRun(run.runId, reason);
+      throw ofRun(run.runId, lost);
     }
     const question = await questionAbout(run, reason);
     const end = endOf(

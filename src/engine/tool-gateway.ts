@@ -20,7 +20,6 @@ import { BoundedAttempt } from "./bounded-attempt.ts";
 import type { Correlation } from "./correlation.ts";
 import { whyTooLate } from "./deadline.ts";
 import { assertMayLeave, noteEffect, reachNoted } from "./effect-departure.ts";
-import { withinNetwork } from "./network-fence.ts";
 import { keyProblem, type PreparedTool } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { OpenSpan, SpanFacts, SpanStart } from "./telemetry-port.ts";
@@ -195,7 +194,7 @@ async function execute(
   const context = callContext(run, call, about);
   const end = await attempt.settle(() => {
     assertMayLeave(run, effect);
-    return withinNetwork(run.rules, () => run.outside.execute(tool, freshInput(input), context));
+    return run.outside.execute(tool, freshInput(input), context);
   });
   if (end.kind !== "given_up") effect.end();
   switch (end.kind) {

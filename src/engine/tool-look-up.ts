@@ -1,6 +1,5 @@
 import { BoundedAttempt } from "./bounded-attempt.ts";
 import type { Correlation } from "./correlation.ts";
-import { withinNetwork } from "./network-fence.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { Reconciliation } from "./tool.ts";
 import {
@@ -30,9 +29,7 @@ export async function lookUp(
   const session = run.keeper.draft(call.sessionBase);
   const about = { attempt, signal: bounded.signal, correlation, session, traceHeaders: {} };
   const context = callContext(run, call, about);
-  const end = await bounded.settle(() =>
-    withinNetwork(run.rules, () => run.outside.reconcile(tool, freshInput(input), context)),
-  );
+  const end = await bounded.settle(() => run.outside.reconcile(tool, freshInput(input), context));
   run.signal.throwIfAborted();
   reach(run, "tool:reconciled", stepPath, turnIndex);
   if (end.kind === "given_up") return { status: "unknown", problem: tookTooLong(tool) };

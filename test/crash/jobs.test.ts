@@ -23,7 +23,7 @@ describe("a job that is killed once in every phase does everything once", () => 
   test("at the points where something has happened and is not stored", PATIENCE, async () => {
     const { deaths } = await killedJob([
       point("plan", 6),
-      point("crawl", 14),
+      point("crawl", 15),
       point("synthesise", 8),
       point("render", 2),
       point("upload", 6),

@@ -62,7 +62,10 @@ describe("closing a store while a tool is at work", () => {
     const [before] = await other.listToolCalls("r-1");
     await store.close({ graceMs: 1 });
     const [doubted] = await other.listToolCalls("r-1");
-    expect([doubted?.status, doubted?.endsBy], "its time is what it was").toEqual(["in_doubt", before?.endsBy]);
+    expect([doubted?.status, doubted?.endsBy], "its time is what it was").toEqual([
+      "in_doubt",
+      before?.endsBy,
+    ]);
     expect(await other.isHeld("r-1")).toBe(false);
     await expect(store.listRuns(), "nothing new is begun").resolves.toHaveLength(1);
     const locks = () => readdirSync(dirname(file)).filter((name) => name.includes("-owner-"));
