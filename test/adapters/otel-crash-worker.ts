@@ -9,5 +9,5 @@ import { databaseUrl, fileExporter, killedWork, RUN_ID } from "./otel-crash-scen
 const [, , folder = ""] = process.argv;
 new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(fileExporter(folder))] }).register();
 const store = await openStore(databaseUrl(folder));
-const probe = crashAt("model:before-request", { turn: 2 });
+const probe = crashAt("model:noted", { turn: 2 });
 await new Runner(killedWork(), { store, telemetry: otel(), probe }).run("Go", { runId: RUN_ID });

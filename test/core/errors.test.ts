@@ -27,6 +27,7 @@ const SAMPLES: [errors.PawlError, boolean][] = [
   [new errors.StoreUnusableError("m", { reason: "newer" }), false],
   [new errors.RunNotFoundError("m", { runId: "q-1" }), false],
   [new errors.RunBusyError("m", { runId: "q-1", owner: "w-1", until: "2026-01-01T00:00:00Z" }), true],
+  [new errors.RunNotBegunError("m", { why: "waiting", runIds: ["r-1"] }), false],
   [new errors.LeaseLostError("m", { runId: "q-1", epoch: 3 }), true],
   [new errors.PersonNeededError("m", { waits: [] }), false],
   [new errors.WaitNotFoundError("m", { waitId: "q-1~1" }), false],

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { NO_USAGE } from "../../src/core/usage.ts";
 import type { Evidence } from "../../src/testing/explorer/evidence.ts";
 import { INVARIANTS } from "../../src/testing/explorer/invariants/index.ts";
 import { judge } from "../../src/testing/explorer/judge.ts";
@@ -31,7 +32,8 @@ describe("what really happened", () => {
     for (const evidence of [crashed, otherPrompt])
       for (const [name, times] of Object.entries((await judge(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
-    expect([...looked].filter(([, times]) => times === 0)).toEqual([]);
+    // Nobody was silent and alive: pauses.test.ts has that.
+    expect([...looked].filter(([, times]) => times === 0)).toEqual([["silence-is-no-proof", 0]]);
     expect(looked.size).toBe(INVARIANTS.length);
   });
 
@@ -371,6 +373,48 @@ const FALSIFICATIONS: readonly Falsification[] = [
     /reserved at stop 1, and its 1 open model calls reserve/,
   ],
   [
+    "silence-is-no-proof",
+    "what a silent process had open costs nothing",
+    (draft) => {
+      fallSilent(draft);
+      const place = one(one(one(draft.moments)).modelCalls);
+      place.charge = null;
+      const call = one(one(draft.again.accounts).modelCalls, (each) => isSamePlace(each, place));
+      if (call.charge !== null) call.charge.basis = "none";
+    },
+    /was open in a process that may have sent it, and nothing is charged for it/,
+  ],
+  [
+    "silence-is-no-proof",
+    "what a silent process had under way counts as never sent",
+    (draft) => {
+      fallSilent(draft);
+      const { toolCallId, attempt } = one(one(one(draft.moments)).calls);
+      one(one(draft.moments)).calls.forEach((call) => void (call.status = "running"));
+      const left = { startedAt: 0, endedAt: 0, outcome: "not_applied", errorCode: "not_sent" } as const;
+      const rest = { errorDetail: null, correlationId: null, late: null };
+      one(draft.again.accounts).tries.unshift({ toolCallId, attempt, ...left, ...rest });
+    },
+    /was under way in a process that may live, and counts as never sent/,
+  ],
+  [
+    "usage-exact",
+    "a reservation stays charged for what was never sent",
+    ({ witness, again, noted }) => {
+      const asked = one(witness, ({ kind }) => kind === "asked") as { turnIndex: number; attempt: number };
+      const isOf = (each: { turnIndex?: number; attempt?: number }) => isSamePlace(each, asked);
+      takeOut(witness, (line) => "turnIndex" in line && isOf(line));
+      takeOut(noted ?? [], isOf);
+      const { run, modelCalls } = one(again.accounts);
+      const { charge, reserved } = one(modelCalls, isOf);
+      if (charge === null) throw new Error("It is settled.");
+      run.charged.tokens += reserved.tokens - charge.amount.tokens;
+      run.charged.microDollars += reserved.microDollars - charge.amount.microDollars;
+      Object.assign(charge, { basis: "baseline", amount: reserved, usage: NO_USAGE });
+    },
+    /was never sent, and its reservation is charged/,
+  ],
+  [
     "writes-under-the-epoch",
     "an earlier owner has written",
     ({ writes }) => void (one(writes).currentEpoch += 1),
@@ -653,6 +697,18 @@ describe("an invariant notices that", () => {
     expect([...shown].sort()).toEqual(INVARIANTS.map(({ name }) => name).sort());
   });
 });
+
+/** As if the first process had only been stopped. */
+function fallSilent(draft: Draft): void {
+  const at = { phase: "before", call: "store.commitTurn", nth: 2 } as const;
+  Object.assign(draft.schedule, { kind: "pause", at, wake: null });
+}
+
+type SomePlace = { readonly turnIndex?: number; readonly attempt?: number };
+
+function isSamePlace(a: SomePlace, b: SomePlace): boolean {
+  return a.turnIndex === b.turnIndex && a.attempt === b.attempt;
+}
 
 function isEffectOf(tool: string) {
   return (line: WitnessLine): line is Effect => line.kind === "effect" && line.tool === tool;

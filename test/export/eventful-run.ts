@@ -18,6 +18,7 @@ import {
   type ToolCallContext,
   tool,
 } from "../../src/index.ts";
+import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import type { CrashPoint } from "../../src/testing/index.ts";
 import { asking, jumpingClock, openWait } from "../engine/call-fixture.ts";
 import { databaseFile, failureOf, recordingModel } from "../engine/run-fixture.ts";
@@ -50,7 +51,8 @@ function worldOf(): World {
 
 /** Whoever holds the store is gone, like a process that was killed: nothing that it still wants to write is written. */
 export function dies(store: Store): never {
-  void store.close();
+  if (!(store instanceof SqliteStore)) throw new Error("Only a store on SQLite can vanish.");
+  void store.vanish();
   throw new Error("Killed.");
 }
 

@@ -20,7 +20,7 @@ const CHECKPOINT_AFTER_BYTES = 4 * 1024 * 1024;
 export class Database {
   readonly file: string;
   readonly isReadOnly: boolean;
-  readonly #connection: DatabaseSync;
+  #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
   /** What intents know of the runs they work on. */
   readonly heads = new Map<string, RunHead>();
@@ -44,6 +44,9 @@ export class Database {
   static open(file: string): Database {
     assertWritable(file);
     let database: Database | undefined;
+    // Those of one process share its view of the log, which the first one makes: one that cannot write has to come later.
+    const readers = readersOf(file);
+    for (const reader of readers) reader.#disconnect();
     try {
       const connection = new DatabaseSync(file, {
         timeout: BUSY_TIMEOUT_MS,
@@ -57,6 +60,8 @@ export class Database {
     } catch (error) {
       database?.close();
       throw storeError(error, file);
+    } finally {
+      for (const reader of readers) reader.#connection = readOnlyConnection(file);
     }
   }
 
@@ -69,6 +74,7 @@ export class Database {
     try {
       database = new Database(file, readOnlyConnection(file), true);
       database.#assertOurs();
+      openReaders.add(database);
       return database;
     } catch (error) {
       database?.close();
@@ -164,9 +170,14 @@ export class Database {
 
   /** As the death of the process does. */
   vanish(): void {
+    openReaders.delete(this);
+    this.#disconnect();
+    if (this.#companion?.isOpen === true) this.#companion.close();
+  }
+
+  #disconnect(): void {
     this.#statements.clear();
     if (this.#connection.isOpen) this.#connection.close();
-    if (this.#companion?.isOpen === true) this.#companion.close();
   }
 
   #keepFiles(): void {
@@ -217,6 +228,15 @@ export class Database {
   #pragma(name: string): SQLOutputValue | undefined {
     return Object.values(this.sql(`PRAGMA ${name}`).get() ?? {})[0];
   }
+}
+
+const openReaders = new Set<Database>();
+
+/** Those in this process that have the same file open, by whatever name. */
+function readersOf(file: string): Database[] {
+  if (openReaders.size === 0 || !existsSync(file)) return [];
+  const path = realpathSync(file);
+  return [...openReaders].filter((reader) => realpathSync(reader.file) === path);
 }
 
 function readOnlyConnection(file: string): DatabaseSync {

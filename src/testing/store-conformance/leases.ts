@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
+import { StoreUnavailableError } from "../../core/errors.ts";
 import { type Check, check, checkSeveral } from "./check.ts";
 import { readEverything } from "./everything.ts";
 import { claimOptions, FAILED, LEASE_MS, newRun, SampleRun, SUCCEEDED } from "./sample-run.ts";
+
+const effectOf = ({ stepKey }: SampleRun, attempt: number) => ({
+  stepKey,
+  turnIndex: 1,
+  callIndex: 0,
+  attempt,
+});
 
 export const leaseChecks: readonly Check[] = [
   check("a held run is busy, and says by whom and until when", async ({ store, now }) => {
@@ -116,6 +124,71 @@ export const leaseChecks: readonly Check[] = [
     }
     assert.equal((await scene.store.listRuns()).length, 10);
   }),
+
+  check("a run is not taken again by its own store while an effect of it is under way", async (scene) => {
+    const { store, advance } = scene;
+    const run = await SampleRun.create(store);
+    store.attend(run.fence);
+    const effect = await store.beginEffect(run.fence, effectOf(run, 1));
+    advance(2 * LEASE_MS);
+    assert.equal((await store.claimRun(run.runId, claimOptions())).kind, "busy");
+    effect.end();
+    assert.equal((await store.claimRun(run.runId, claimOptions())).kind, "claimed");
+  }),
+
+  check("a run that its worker has left can be taken again by its store at once", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    const attendance = store.attend(run.fence);
+    assert.equal((await store.claimRun(run.runId, claimOptions())).kind, "busy");
+    attendance.leave();
+    assert.equal((await run.takenOver()).fence.epoch, 2);
+  }),
+
+  check("what its own worker has not begun is charged nothing, and what it has is", async ({ store }) => {
+    for (const begins of [false, true]) {
+      const run = await SampleRun.create(store, `run-${begins}`);
+      const attendance = store.attend(run.fence);
+      await run.open(1);
+      const effect = begins ? await store.beginEffect(run.fence, effectOf(run, 1)) : null;
+      effect?.end();
+      attendance.leave();
+      const outcome = await store.claimRun(run.runId, claimOptions());
+      assert.equal(outcome.kind === "claimed" && outcome.chargedAsLost.length, begins ? 1 : 0);
+    }
+  }),
+
+  checkSeveral("a store that is closed gives its runs up, to be taken at once", async (scene) => {
+    const leaving = await scene.openAnother();
+    const run = await SampleRun.create(leaving);
+    assert.equal((await scene.store.claimRun(run.runId, claimOptions())).kind, "busy");
+    await leaving.close();
+    const taken = await run.takenOver(scene.store, { from: ["running"] });
+    assert.equal(taken.fence.epoch, 2);
+  }),
+
+  checkSeveral(
+    "no effect begins once a store is being closed, and what is under way is awaited",
+    async (scene) => {
+      const leaving = await scene.openAnother();
+      const run = await SampleRun.create(leaving);
+      const attendance = leaving.attend(run.fence);
+      await run.open(1);
+      const effect = await leaving.beginEffect(run.fence, effectOf(run, 1));
+      let isClosed = false;
+      const closing = leaving.close().then(() => {
+        isClosed = true;
+      });
+      assert.equal(attendance.closing.aborted, true);
+      await assert.rejects(leaving.beginEffect(run.fence, effectOf(run, 2)), StoreUnavailableError);
+      await assert.rejects(leaving.createRun(newRun("late")), StoreUnavailableError);
+      assert.equal(isClosed, false, "it waits for the effect");
+      await leaving.journalResponse(run.fence, run.journal(1));
+      effect.end();
+      attendance.leave();
+      await closing;
+      assert.equal((await scene.store.listModelCalls(run.runId))[0]?.charge?.basis, "provider");
+    },
+  ),
 
   checkSeveral("what one process commits the others read", async (scene) => {
     const run = await SampleRun.create(scene.store);

@@ -27,6 +27,19 @@ describe("a store that is open while a newer version migrates its file", () => {
 });
 
 describe("a store that is opened to be read", () => {
+  it("is in the way of nobody in the same process who opens it to write, before or after", async () => {
+    const file = join(tempFolder(), "pawl.db");
+    await (await openStore(`file:${file}`)).close();
+    const reader = await openStore(`file:${file}`, { readOnly: true });
+    expect(await reader.listRuns()).toEqual([]);
+    const store = await openStore(`file:${file}`);
+    await store.createRun(newRun("r"));
+    expect(await reader.listRuns()).toHaveLength(1);
+    await store.close();
+    expect(await reader.listRuns()).toHaveLength(1);
+    await reader.close();
+  });
+
   it("shows everything, changes no file and takes no write", async () => {
     const file = join(tempFolder(), "pawl.db");
     const store = await openStore(`file:${file}`);
