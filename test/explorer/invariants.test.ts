@@ -403,7 +403,8 @@ const FALSIFICATIONS: readonly Falsification[] = [
     ({ witness, again, noted }) => {
       const asked = one(witness, ({ kind }) => kind === "asked") as { turnIndex: number; attempt: number };
       const isOf = (each: { turnIndex?: number; attempt?: number }) => isSamePlace(each, asked);
-      takeOut(witness, (line) => "turnIndex" in line && isOf(line));
+      while (witness.some((line) => "turnIndex" in line && isOf(line)))
+        takeOut(witness, (line) => "turnIndex" in line && isOf(line));
       takeOut(noted ?? [], isOf);
       const { run, modelCalls } = one(again.accounts);
       const { charge, reserved } = one(modelCalls, isOf);
