@@ -26,7 +26,8 @@ export async function withExistingStore<T>(
   try {
     return await work(store);
   } finally {
-    await store.close();
+    // What is still under way when the work is done was given up on.
+    await store.close({ graceMs: 0 });
   }
 }
 

@@ -40,7 +40,8 @@ export async function withStore<T>(given: Store | undefined, work: (store: Store
   try {
     return await work(store);
   } finally {
-    await store.close();
+    // Its work is done: what is still under way was given up on, and nobody waits for that.
+    await store.close({ graceMs: 0 });
   }
 }
 

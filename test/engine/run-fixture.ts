@@ -62,7 +62,8 @@ export async function fileStore(file: string, options: StoreOptions = {}): Promi
 }
 
 function closedLater(store: Store): Store {
-  onTestFinished(() => store.close());
+  // Of a tool that never ends nobody waits for the end.
+  onTestFinished(() => store.close({ graceMs: 0 }));
   return store;
 }
 

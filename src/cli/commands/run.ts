@@ -42,7 +42,8 @@ export const run: Command = {
       const work = { context, input, store, loaded, pipeline: target.pipeline };
       return await (input.flag("resume") ? goOn(work, target) : start(work, target));
     } finally {
-      await store.close();
+      // What is still under way when the run has ended was given up on.
+      await store.close({ graceMs: 0 });
     }
   },
 };
