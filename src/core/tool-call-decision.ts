@@ -159,6 +159,9 @@ export type TryOutcome = "failed" | "not_applied" | "needs_human" | "timed_out" 
 /** The error code of a try that was lost with its process: nothing of it is at work any more. */
 export const PROCESS_ENDED = "process_ended";
 
+/** The error code of a try that certainly never left its process. */
+export const NOT_SENT = "not_sent";
+
 export type FailedTryDecision =
   /** Once more, with the same key, after a pause. */
   | { readonly kind: "retry" }

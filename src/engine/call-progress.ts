@@ -10,6 +10,8 @@ export type CallProgress = LastTry & {
   readonly attempt: number;
   /** The wall time at which its key went out first. */
   readonly sentAt: number | null;
+  /** How many of its tries were certainly never sent: those are no retries. */
+  readonly unsent: number;
   /** Whether a try before may have happened. */
   readonly mayHaveHappened: boolean;
   /** Monotonic; from before the ledger was told. */
@@ -22,5 +24,5 @@ export type CallProgress = LastTry & {
 export function begunProgress(run: RunHandle, { timeoutMs }: PreparedTool, begunAt: number): CallProgress {
   const ownEndsBy = run.clock.monotonic() + timeoutMs;
   const times = { sentAt: run.clock.now(), ownEndsBy, endedBy: null, begunAt };
-  return { isBegun: true, attempt: 1, mayHaveHappened: false, correlationId: null, ...times };
+  return { isBegun: true, attempt: 1, unsent: 0, mayHaveHappened: false, correlationId: null, ...times };
 }

@@ -2,6 +2,7 @@ import { isJsonObject, type Json } from "../core/json.ts";
 import { REDACTED } from "../core/redaction.ts";
 import {
   decideToolCall,
+  NOT_SENT,
   PROCESS_ENDED,
   type ToolCallDecision,
   type ToolCallFacts,
@@ -200,6 +201,8 @@ function progressOf(run: RunHandle, tool: PreparedTool, { known, past }: CallCas
     isBegun: false,
     attempt: known?.attempt ?? 0,
     sentAt: firstSentAt(past, known),
+    unsent: past.tries.filter((each) => each.toolCallId === known?.toolCallId && each.errorCode === NOT_SENT)
+      .length,
     mayHaveHappened: past.tries.some(
       (each) => each.toolCallId === known?.toolCallId && mayHaveHappened(each),
     ),

@@ -144,11 +144,12 @@ class CallWork {
     });
     reach(this.#run, "tool:started", stepPath, turnIndex);
     const now = this.#run.clock.now();
-    const { attempt, sentAt, mayHaveHappened } = this.#progress;
+    const { attempt, sentAt, unsent, mayHaveHappened } = this.#progress;
     this.#progress = {
       isBegun: false,
       attempt: attempt + 1,
       sentAt: sentAt ?? now,
+      unsent,
       mayHaveHappened,
       endedBy: null,
       ownEndsBy: this.#run.clock.monotonic() + tool.timeoutMs,
@@ -231,7 +232,8 @@ class CallWork {
   get #retriesLeft(): number {
     // What is wrong with the plan stays so until the model has heard of it.
     if (this.#call.tool.isOfSession) return 0;
-    return this.#run.maxRetriesPerToolCall - (this.#progress.attempt - 1);
+    const { attempt, unsent } = this.#progress;
+    return this.#run.maxRetriesPerToolCall - (attempt - 1 - unsent);
   }
 
   #fail({ errorCode, message, correlationId }: FailedTry, uncertain: boolean): CallEnd {

@@ -1,5 +1,5 @@
 import { toolCallId } from "../../core/step-path.ts";
-import { PROCESS_ENDED } from "../../core/tool-call-decision.ts";
+import { NOT_SENT, PROCESS_ENDED } from "../../core/tool-call-decision.ts";
 import type { EffectTry, LeftBehind } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import type { LeftOpen } from "./leases.ts";
@@ -93,7 +93,7 @@ export function leaveRunningCalls(database: Database, run: RunRow, now: number, 
     };
     const maySent = left.maySent(effectTryOf(row));
     const correlationId = correlationOf(database, run.runNo, place);
-    const ended = maySent ? LOST[`${left.hasEnded}`] : NOT_SENT;
+    const ended = maySent ? LOST[`${left.hasEnded}`] : UNSENT;
     // A try that has told how it ended, and was to be followed by another, is kept as it is.
     const isNew = keepTry(database, run, now, callNo, { ...ended, correlationId });
     if (maySent || !isNew) doubt(database, now, callNo, left.hasEnded);
@@ -111,9 +111,9 @@ export function leaveRunningCalls(database: Database, run: RunRow, now: number, 
 
 type LeftTry = { readonly outcome: string; readonly code: string | null; readonly detail: string | null };
 
-const NOT_SENT: LeftTry = {
+const UNSENT: LeftTry = {
   outcome: "not_applied",
-  code: "not_sent",
+  code: NOT_SENT,
   detail: "Its worker stopped before it was sent.",
 };
 

@@ -108,7 +108,7 @@ class Exploration {
     for (const [i, at] of stopped.entries()) {
       const left = stopped.length - i - 1;
       const evidence = await this.#try("pause", { kind: "pause", at, wake: null }, left);
-      const others = evidence.lives[1]?.reached ?? [];
+      const others = sinceTakeover(evidence.lives[1]?.reached ?? []);
       for (const wake of sample(this.#random, others, wakes))
         await this.#try("pause", { kind: "pause", at, wake }, left);
     }
@@ -180,6 +180,20 @@ function added(
 ): { [name: string]: number } {
   return { ...counts, [name]: (ownProperty(counts, name) ?? 0) + times };
 }
+
+/** Without those at which it still waits for the run: one that wakes by then is not overtaken. */
+function sinceTakeover(points: readonly Point[]): readonly Point[] {
+  const first = points.findIndex(({ call }) => !POLLING.has(call));
+  const claimed = points.findLastIndex(({ call }, i) => i < first && call === "store.claimRun");
+  return points.slice(Math.max(0, claimed));
+}
+
+const POLLING: ReadonlySet<string> = new Set([
+  "store.createRun",
+  "store.claimRun",
+  "store.beginWork",
+  "clock.sleep",
+]);
 
 /** Whether a process never came to the point that something was to be done at. */
 function isMissed({ schedule, moments, lives }: Evidence): boolean {

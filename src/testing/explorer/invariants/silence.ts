@@ -15,11 +15,11 @@ export const silenceIsNoProof: Invariant = {
 };
 
 /** Of a process that stood still until its lease had run out: the one disturbance in which nobody is proven dead. */
-function leftOpen({ schedule, lives, moments, writes }: Evidence): LeftOpen[] {
+function leftOpen({ schedule, lives, moments }: Evidence): LeftOpen[] {
   const [moment] = moments;
   if (schedule.kind !== "pause" || lives.length < 2 || moment === undefined) return [];
-  // It woke in time to give the run up itself, and knew what it had sent.
-  if (writes.some(({ intent, life }) => intent === "interruptRun" && life === lives[0]?.number)) return [];
+  // One that wakes before the other has ended may not have been overtaken.
+  if (schedule.wake !== null) return [];
   return moment.flatMap(({ run: { runId, status }, modelCalls, calls }) => {
     if (status !== "running") return [];
     const requests = modelCalls.filter(({ charge }) => charge === null);
