@@ -240,7 +240,8 @@ function endOf(child: ChildProcess): Promise<WorkerEnd> {
       clearTimeout(timer);
       const last = stdout.trimEnd().split("\n").at(-1) ?? "";
       if (late) reject(new Error(`The worker was not done after ${LONGEST_MS} ms.\n${stderr}`));
-      else if (signal === "SIGKILL") resolve({ kind: "killed" });
+      // The system ends a process whose shared memory another one cuts short, for want of locks that a tool has lost.
+      else if (signal === "SIGKILL" || signal === "SIGBUS") resolve({ kind: "killed" });
       else if (code === 0 && last !== "") resolve(JSON.parse(last) as WorkerReport);
       else reject(new Error(`The worker ended with ${signal ?? code} and no report.\n${stdout}${stderr}`));
     });

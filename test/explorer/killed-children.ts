@@ -1,9 +1,10 @@
 // The parent's side: the bundled worker, and how one is started, alone or under a tracer that makes its disk fail.
 
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { openStore } from "../../src/index.ts";
 import type { KilledOrder, StartChild } from "../../src/testing/explorer/killed.ts";
 import type { Laboratory } from "../../src/testing/explorer/perform.ts";
@@ -33,7 +34,11 @@ export class KilledChildren {
   static async make(): Promise<KilledChildren> {
     const folder = mkdtempSync(join(tmpdir(), "pawl-killed-worker-"));
     try {
-      // Left out is what no scenario calls: every tool and model of theirs is stood in for.
+      // Left out is what is loaded only where it is needed, and then found where the project has it.
+      symlinkSync(
+        fileURLToPath(new URL("../../node_modules", import.meta.url)),
+        join(folder, "node_modules"),
+      );
       await bundle(folder, ["test/explorer/killed-worker.ts"], ["pdfkit", "nodemailer", "ai", /^@ai-sdk\//]);
     } catch (error) {
       rmSync(folder, { recursive: true, force: true });
