@@ -104,10 +104,11 @@ async function assertStored(folder: CrashFolder, kills: number): Promise<void> {
     const answered = calls.filter(({ charge }) => charge?.basis === "provider");
     const lost = calls.filter(({ charge }) => charge?.basis === "baseline");
     expect(answered.map(({ turnIndex }) => turnIndex)).toEqual(TURNS);
-    expect(answered.length + lost.length).toBe(calls.length);
-    expect(lost.length).toBeLessThanOrEqual(kills);
+    const unsent = calls.filter(({ charge }) => charge?.basis === "none");
+    expect(answered.length + lost.length + unsent.length).toBe(calls.length);
+    expect(lost.length + unsent.length).toBeLessThanOrEqual(kills);
     // Every time the model was asked there is a call that was charged for it.
-    expect(calls.length).toBeGreaterThanOrEqual(folder.lines("asked").length);
+    expect(answered.length + lost.length).toBeGreaterThanOrEqual(folder.lines("asked").length);
     const run = await store.getRun("marathon-1");
     const charged = calls.reduce((sum, { charge }) => sum + (charge?.amount.tokens ?? 0), 0);
     expect(run).toMatchObject({ charged: { tokens: charged }, reserved: { tokens: 0 } });
