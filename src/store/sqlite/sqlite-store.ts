@@ -72,9 +72,13 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     try {
       const schema = await whileBusy(file, () => migrate(database, (options.now ?? Date.now)()));
       const lock = await OwnerLock.take(file, options.doorbell);
-      const store = new SqliteStore(database, lock, schema, options);
-      await lock.sweep((ownerId) => interruption.isNeeded(database, ownerId));
-      return store;
+      try {
+        await lock.sweep((ownerId) => interruption.isNeeded(database, ownerId));
+        return new SqliteStore(database, lock, schema, options);
+      } catch (error) {
+        await lock.release();
+        throw error;
+      }
     } catch (error) {
       database.close();
       throw error;
