@@ -4,8 +4,10 @@ import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { LeaseLostError, RunBusyError, Runner, StoreUnavailableError } from "../../src/index.ts";
+import { z } from "zod";
+import { LeaseLostError, RunBusyError, Runner, StoreUnavailableError, tool } from "../../src/index.ts";
 import { fakeClock } from "../../src/testing/index.ts";
+import { jumpingClock } from "./call-fixture.ts";
 import { databaseFile, failureAs, fileStore, must, noteTool, noting, scriptedAgent } from "./run-fixture.ts";
 
 const YEAR_MS = 365 * 24 * 60 * 60_000;
@@ -134,6 +136,50 @@ describe("a lease that was lost to a clock step", () => {
     const other = await fileStore(file, { now });
     expect(await other.requestCancel("r-1")).toMatchObject({ kind: "ended", run: { status: "cancelled" } });
   });
+});
+
+it("a try of a process that may live can land for its whole time, by the new owner's own clock and no other", async () => {
+  const file = databaseFile();
+  const [timeoutMs, landsWithinMs] = [5_000, 1_000];
+  const looks: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const sender = (send: () => unknown) =>
+    scriptedAgent([noting("one"), { text: "End." }], {
+      tools: {
+        note: tool({
+          name: "note",
+          description: "Writes a line down.",
+          inputSchema: z.object({ text: z.string() }),
+          recovery: "reconcile",
+          timeoutMs,
+          landsWithinMs,
+          execute: send,
+          reconcile: () => {
+            looks.push("look");
+            return { status: "absent" as const };
+          },
+        }),
+      },
+    }).agent;
+  const slow = sender(() => {
+    begun.resolve();
+    return new Promise(() => undefined);
+  });
+  const store = await fileStore(file);
+  void new Runner(slow, { store }).run("Go", { runId: "r-1" }).catch(() => undefined);
+  await begun.promise;
+  // Its clock on the wall is a year ahead: by that, every try would have landed long ago.
+  const clock = jumpingClock();
+  clock.setWall(Date.now() + YEAR_MS);
+  let watched = 0;
+  const other = await fileStore(file, { now: () => clock.now(), monotonic: () => (watched += 30_000) });
+  expect(await other.isHeld("r-1"), "its first look begins to watch").toBe(true);
+  const result = await new Runner(
+    sender(() => "sent"),
+    { store: other, clock },
+  ).resume("r-1");
+  expect([result.output, looks]).toEqual(["End.", ["look", "look"]]);
+  expect(clock.slept).toEqual([timeoutMs + landsWithinMs]);
 });
 
 it("a run that was claimed by a clock a year ahead is resumed at once after a close", async () => {

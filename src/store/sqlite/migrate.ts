@@ -62,13 +62,6 @@ function makeSchema(database: Database, all: readonly Migration[]): void {
   schemasMade.set(text, parts.map((part) => `${part.text("sql")};`).join("\n"));
 }
 
-/** How the schema stands to what this program knows. */
-export function schemaAge(database: Database): "older" | "same" | "newer" {
-  const [version, known] = [schemaVersion(database), migrations().length];
-  if (version === known) return "same";
-  return version < known ? "older" : "newer";
-}
-
 /**
  * Inside a write transaction: another process may have migrated the database since it was opened, and rows that this
  * program writes would not be what that one expects.
