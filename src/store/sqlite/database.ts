@@ -78,7 +78,7 @@ export class Database {
       return database;
     } catch (error) {
       database?.close();
-      // Whoever opens it for writing says what is wrong with it, or mends it.
+      // Opening it for writing reports what is wrong with it, or repairs it.
       if (isBusy(error) || PawlError.isInstance(error)) throw storeError(error, file);
       return null;
     }
