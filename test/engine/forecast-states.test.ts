@@ -216,7 +216,7 @@ it("is left to the worker that has it; when that is gone, its call in doubt need
   const held = await check(process);
   expect([held.problems, held.forecast.refusal?.code]).toEqual([[], "run_busy"]);
 
-  await theirs.close();
+  await theirs.close({ graceMs: 0 });
   await clock.advance(HOUR_MS);
   const before = rowsIn(file);
   const forecast = await process.runner(undefined).forecast("r-1");

@@ -243,7 +243,7 @@ describe("what a tool that was given up on comes to after all", () => {
   it("comes when the store is closed: nobody is there to hear, and nothing breaks", async () => {
     const { runner, store, ends } = await hangingTool();
     await runner.run("Go", { runId: "r-1" });
-    await store.close();
+    await store.close({ graceMs: 0 });
     must(ends[0]).resolve("late mail");
     await quiet();
   });

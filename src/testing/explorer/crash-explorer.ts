@@ -78,11 +78,11 @@ class Exploration {
   }
 
   async #explore(points: readonly Point[], modes: ReadonlySet<ExplorerMode>): Promise<void> {
-    const { pairs = 100, courses = 50, seed = 1 } = this.#options;
+    const { crashes = points.length, pairs = 100, courses = 50, seed = 1 } = this.#options;
     const found: (readonly [Point, Point])[] = [];
     // Only who has crashed at a point knows the points of the recovery: for a few pairs, some will do.
     const isWhole = modes.has("crash") || pairs === "all";
-    const firsts = isWhole ? points : sample(this.#random, points, Math.ceil(Math.sqrt(pairs)));
+    const firsts = sample(this.#random, points, isWhole ? crashes : Math.ceil(Math.sqrt(pairs)));
     if (modes.has("crash") || modes.has("twice"))
       for (const [i, point] of firsts.entries()) {
         const evidence = await this.#try("crash", { kind: "crash", at: [point] }, firsts.length - i - 1);

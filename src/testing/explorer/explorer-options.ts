@@ -22,6 +22,8 @@ export type CrashExplorerOptions = Scenario & {
   readonly invariants?: { readonly [name: string]: OwnInvariant | false };
   /** `["crash", "pause"]` unless said. */
   readonly modes?: readonly ExplorerMode[];
+  /** At how many of the points a process crashes, by chance; at all of them unless said. */
+  readonly crashes?: number;
   /** How many pairs of crashes are tried, by chance; 100 unless said. */
   readonly pairs?: number | "all";
   /** At how many of the points a process is paused, by chance; at all of them unless said. */
@@ -51,7 +53,7 @@ export type ExplorerProgress = {
 };
 
 const MODES: readonly string[] = EXPLORER_MODES;
-const COUNTS = ["pairs", "pauses", "ends", "wakes", "courses", "seed"] as const;
+const COUNTS = ["crashes", "pairs", "pauses", "ends", "wakes", "courses", "seed"] as const;
 const NAMES: readonly string[] = INVARIANTS.map(({ name }) => name);
 
 /** What is set up wrongly would explore nothing, or something else, and nobody would notice. */

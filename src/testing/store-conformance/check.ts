@@ -76,7 +76,7 @@ export async function runCheck({ stores, body }: Check, open: OpenConformanceDat
     });
     await assertVerified(store);
   } finally {
-    await Promise.all(opened.map((store) => store.close()));
+    await Promise.all(opened.map((store) => store.close({ graceMs: 0 })));
     await database.dispose();
   }
 }
