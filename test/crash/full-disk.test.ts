@@ -1,10 +1,12 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { agent, openStore, Runner, StoreUnavailableError, tool } from "../../src/index.ts";
+import { agent, openStore, RunBusyError, Runner, StoreUnavailableError, tool } from "../../src/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 
 /** A small file system of its own; null where this user may not make one. */
@@ -46,6 +48,66 @@ function shop(folder: string, charged: string[]) {
   );
   return agent({ name: "shop", model, tools: { charge } });
 }
+
+/** Says `closed` once its store is, and lives on until its input ends: what it cannot write, it cannot give up. */
+const CLOSES_ON_A_FULL_DISK = `
+  import { statfsSync, writeFileSync } from "node:fs";
+  import { agent, openStore, Runner, tool } from "SOURCES/index.ts";
+  import { scriptedModel } from "SOURCES/testing/index.ts";
+  import { z } from "zod";
+  const folder = process.argv[1];
+  const store = await openStore("file:" + folder + "/pawl.db");
+  const charge = tool({
+    description: "Charge.",
+    inputSchema: z.object({}),
+    recovery: "keyed",
+    execute: () => {
+      const { bavail, bsize } = statfsSync(folder);
+      writeFileSync(folder + "/full", Buffer.alloc(bavail * bsize));
+      store.close().then(() => console.log("closed"));
+      return "x".repeat(15000);
+    },
+  });
+  const model = scriptedModel([{ toolCalls: [{ name: "charge", input: {} }] }]);
+  await new Runner(agent({ name: "shop", model, tools: { charge } }), { store }).run("Go").catch(() => undefined);
+  process.stdin.resume();
+`;
+
+describe("a goodbye that a full disk keeps from being written", () => {
+  test("leaves the run with the process until that dies, and to the next one at once then", async (context) => {
+    const folder = smallDisk();
+    if (folder === null) return context.skip("a file system of its own needs root");
+    const sources = pathToFileURL(resolve("src")).href;
+    const code = CLOSES_ON_A_FULL_DISK.replaceAll("SOURCES", sources);
+    const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", code, folder], {
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const gone = once(child, "close");
+    const [said] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
+    expect(said).toBe("closed\n");
+    rmSync(join(folder, "full"));
+
+    const keys: string[] = [];
+    const charge = tool({
+      description: "Charge.",
+      inputSchema: z.object({}),
+      recovery: "keyed",
+      execute: (_input, { idempotencyKey }) => keys.push(idempotencyKey),
+    });
+    const model = scriptedModel(() => ({ text: "Done." }));
+    const store = await openStore(`file:${join(folder, "pawl.db")}`);
+    const runner = new Runner(agent({ name: "shop", model, tools: { charge } }), { store });
+    await expect(runner.run("Go")).rejects.toBeInstanceOf(RunBusyError);
+    child.stdin.end();
+    expect(await gone).toEqual([0, null]);
+    await expect(runner.run("Go")).resolves.toMatchObject({ status: "succeeded", resumed: true });
+    expect([keys.length, (await store.listRuns()).length], "the charge in doubt, under its key").toEqual([
+      1, 1,
+    ]);
+    await store.close();
+  });
+});
 
 describe("a disk that is full for a moment", () => {
   test.for(["with the same open store", "with the store closed and opened again"])(
