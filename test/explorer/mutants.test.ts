@@ -3,7 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseSchedule, UNDISTURBED } from "../../src/testing/explorer/schedule.ts";
-import { type Bundled, loadPatched, makeBundleFolder } from "./mutants/bundle-mutant.ts";
+import { makeBundleFolder } from "../patched-sources.ts";
+import { type Bundled, loadPatched } from "./mutants/bundle-mutant.ts";
 import { firstViolation } from "./mutants/first-violation.ts";
 import { MUTANTS } from "./mutants/index.ts";
 import { MARK_MUTANTS } from "./mutants/mark-mutants.ts";

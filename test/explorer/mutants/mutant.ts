@@ -1,13 +1,5 @@
 import type { ExplorerMode } from "../../../src/testing/explorer/crash-explorer.ts";
-
-/** A text of one source file, and the wrong one that takes its place. */
-export type Patch = {
-  /** Below `src/`. */
-  readonly file: string;
-  /** It has to be there exactly once. */
-  readonly right: string;
-  readonly wrong: string;
-};
+import type { Patch } from "../../patched-sources.ts";
 
 /** A bug that is planted in a copy of the engine or the store, and the promise that it breaks. */
 export type Mutant = {

@@ -1,0 +1,72 @@
+// Copies of the sources with a text replaced: a bug that is planted, or a guard that is taken away. The sources stay as they are.
+
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Plugin, rolldown } from "rolldown";
+
+const repository = fileURLToPath(new URL("../", import.meta.url));
+
+/** A text of one source file, and the one that takes its place. */
+export type Patch = {
+  /** Below `src/`. */
+  readonly file: string;
+  /** It has to be there exactly once. */
+  readonly right: string;
+  readonly wrong: string;
+};
+
+/** A folder for the bundles: inside of `node_modules`, from where the packages are found that they import. */
+export function makeBundleFolder(): { readonly folder: string; readonly remove: () => void } {
+  const cache = join(repository, "node_modules/.cache");
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, "patched-"));
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Bundles a file of this repository, with these texts of its sources replaced, into one file. */
+export async function bundlePatched(entry: string, file: string, patches: readonly Patch[]): Promise<void> {
+  const built = await rolldown({
+    input: join(repository, entry),
+    platform: "node",
+    external: (id) => !id.startsWith(".") && !isAbsolute(id),
+    plugins: [planting(patches)],
+    logLevel: "silent",
+  });
+  await built.write({ file, format: "esm", codeSplitting: false });
+  await built.close();
+  // They are read from beside the code that applies them.
+  const migrations = join(dirname(file), "migrations");
+  if (!existsSync(migrations))
+    cpSync(join(repository, "src/store/sqlite/migrations"), migrations, { recursive: true });
+}
+
+/** What is not planted would be found by nobody: every text has to be there, and once. */
+function planting(patches: readonly Patch[]): Plugin {
+  const missing = patches.find(({ file }) => !existsSync(pathOf(file)));
+  if (missing !== undefined) throw new Error(`There is no src/${missing.file} to change.`);
+  const planted = new Set<Patch>();
+  return {
+    name: "replace-texts",
+    transform(source, id) {
+      const here = patches.filter(({ file }) => id === pathOf(file));
+      for (const patch of here) planted.add(patch);
+      return here.length === 0 ? null : { code: here.reduce(patched, source) };
+    },
+    buildEnd(error) {
+      const left = patches.find((patch) => !planted.has(patch));
+      if (error === undefined && left !== undefined)
+        throw new Error(`src/${left.file} is not in the bundle.`);
+    },
+  };
+}
+
+function patched(source: string, { file, right, wrong }: Patch): string {
+  const times = source.split(right).length - 1;
+  if (times !== 1) throw new Error(`src/${file} has this text ${times} times, and not once:\n${right}`);
+  return source.replace(right, () => wrong);
+}
+
+function pathOf(file: string): string {
+  return join(repository, "src", file);
+}
