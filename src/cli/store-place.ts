@@ -48,7 +48,7 @@ function runFolders(
 ): readonly WorkFolder[] {
   const root = resolve(projectFolder(context, loaded), loaded.config.workspaceRoot ?? ".");
   return runs.map(({ runId, spec, forkedFrom }) => ({
-    folder: folderOf(runId, spec, root, forkedFrom),
+    folder: folderOf(runId, spec, root, forkedFrom).path,
     whose: `run ${runId}`,
   }));
 }

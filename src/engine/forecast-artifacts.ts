@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { TELEMETRY_FILES } from "../core/artifact-name.ts";
 import type { ArtifactRecord, Fence, Store } from "../store/store.ts";
 import { RunArtifacts } from "./run-artifacts.ts";
+import type { RunFolder } from "./workspace.ts";
 
 /** The artifacts of a run, looked at: no file or folder is made or changed. */
 export class ForecastArtifacts extends RunArtifacts {
@@ -9,7 +10,7 @@ export class ForecastArtifacts extends RunArtifacts {
   readonly #fence: Fence;
 
   /** What is kept is remembered by that store, and goes nowhere else. */
-  constructor(store: Store, fence: Fence, folder: string) {
+  constructor(store: Store, fence: Fence, folder: RunFolder) {
     super(store, fence, folder, () => undefined);
     this.#store = store;
     this.#fence = fence;

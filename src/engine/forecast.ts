@@ -146,7 +146,7 @@ class Trial {
       limit,
       deadline,
       budget: new RunBudget(runId, budgets, work),
-      artifacts: new ForecastArtifacts(store, run.fence, run.artifacts.workspace.folder),
+      artifacts: new ForecastArtifacts(store, run.fence, run.artifacts.workspace.place),
       emit: (event) => {
         if (event.type === "step.skipped") this.skipped.push(event.step);
       },

@@ -16,6 +16,7 @@ import { RunToolSources } from "./run-tool-sources.ts";
 import { SessionKeeper, type SliceMismatch } from "./session-keeper.ts";
 import type { RunTelemetry } from "./telemetry-port.ts";
 import { Uncertainties } from "./uncertainties.ts";
+import type { RunFolder } from "./workspace.ts";
 
 type TenureFields =
   | "runId"
@@ -52,7 +53,7 @@ export type RunTenureOptions = Omit<RunHandle, TenureFields> & {
   readonly cancel: AbortSignal | undefined;
   readonly release: AbortSignal | undefined;
   /** The folder of the run. */
-  readonly folder: string;
+  readonly folder: RunFolder;
   /** What the run has done before this worker took it. */
   readonly workDone: WorkDone;
   readonly streaks: readonly Failure[];

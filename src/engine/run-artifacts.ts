@@ -4,12 +4,14 @@ import { WorkspaceError } from "../core/errors.ts";
 import { replaceFile } from "../store/guarded-folder.ts";
 import type { ArtifactRecord, Fence, Store } from "../store/store.ts";
 import { ownFolder } from "./run-folder.ts";
-import { Workspace } from "./workspace.ts";
+import { type RunFolder, Workspace } from "./workspace.ts";
 
 /** What a step or a tool sees of the things that its run makes. */
 export interface ArtifactAccess {
   /** The directory of the run, as an absolute path. It may not be there before the first artifact. */
   readonly workspace: string;
+  /** Where that really is, for whoever compares: links above it are followed, one in the place of the run's own folder is not. */
+  realWorkspace(): Promise<string>;
   /**
    * Keeps something that the run has made: its bytes, size and hash in the store, and a copy as a file of that name in the
    * workspace. The same name again replaces it, so a step that is entered again leaves one.
@@ -29,7 +31,6 @@ export class RunArtifacts {
   readonly workspace: Workspace;
   readonly #store: Store;
   readonly #fence: Fence;
-  readonly #replace: typeof replaceFile;
   readonly #warn: (message: string) => void;
   #known: readonly ArtifactRecord[] | null = null;
   #keeping: Promise<unknown> = Promise.resolve();
@@ -38,12 +39,11 @@ export class RunArtifacts {
   constructor(
     store: Store,
     fence: Fence,
-    folder: string,
+    folder: RunFolder,
     warn: (message: string) => void,
     replace: typeof replaceFile = replaceFile,
   ) {
     this.workspace = new Workspace(folder, { replace, isStoreFile: (path) => store.isOwnFile(path) });
-    this.#replace = replace;
     this.#store = store;
     this.#fence = fence;
     this.#warn = warn;
@@ -52,6 +52,7 @@ export class RunArtifacts {
   accessOf(stepKey: number): ArtifactAccess {
     return {
       workspace: this.workspace.folder,
+      realWorkspace: () => this.workspace.realPath(),
       artifact: (name, bytes) => this.keep(stepKey, name, bytes),
       readArtifact: (name) => this.read(name),
       isStoreFile: (path) => this.#store.isOwnFile(path),
@@ -145,7 +146,7 @@ export class RunArtifacts {
 
   /** Marks the folder as this run's, so that no other run takes its files for its own. */
   async #own(): Promise<void> {
-    if (!this.#isOwned) await ownFolder(this.workspace.folder, this.#fence.runId, this.#replace);
+    if (!this.#isOwned) await ownFolder(this.workspace, this.#fence.runId);
     this.#isOwned = true;
   }
 }

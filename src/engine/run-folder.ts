@@ -1,10 +1,11 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { RUN_MARK } from "../core/artifact-name.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { placeOfRun, type RunSpec } from "../core/run-spec.ts";
-import { codeOf, replaceFile } from "../store/guarded-folder.ts";
+import { codeOf } from "../store/guarded-folder.ts";
 import type { ForkOrigin } from "../store/store.ts";
+import type { RunFolder, Workspace } from "./workspace.ts";
 
 /**
  * Where the files of a run are: what its spec says, or a folder of its own under `pawl-runs`. A fork has its parent's spec, and
@@ -15,12 +16,16 @@ export function folderOf(
   spec: RunSpec | null,
   root: string,
   forkedFrom: ForkOrigin | null = null,
-): string {
+): RunFolder {
   const named = spec?.artifacts.workspaceDir ?? "pawl-runs/<run_id>";
   const place = placeOfRun(named, runId);
-  return forkedFrom === null || place !== named
-    ? resolve(root, place)
-    : resolve(root, place, `fork-${runId}`);
+  if (place === named) {
+    const chosen = resolve(root, place);
+    return { path: forkedFrom === null ? chosen : join(chosen, `fork-${runId}`), chosen };
+  }
+  const parts = named.split("/");
+  const first = parts.findIndex((part) => placeOfRun(part, runId) !== part);
+  return { path: resolve(root, place), chosen: resolve(root, parts.slice(0, first).join("/") || ".") };
 }
 
 /** Before there is a run: files that another one has left there would pass as its own. */
@@ -33,10 +38,9 @@ export async function assertFolderIsFree(folder: string, runId: string): Promise
 }
 
 /** From now on it is this run's. */
-export async function ownFolder(folder: string, runId: string, replace = replaceFile): Promise<void> {
-  await assertFolderIsFree(folder, runId);
-  await mkdir(folder, { recursive: true });
-  if ((await ownerOf(folder)) === null) await replace(join(folder, RUN_MARK), `${runId}\n`);
+export async function ownFolder(workspace: Workspace, runId: string): Promise<void> {
+  await assertFolderIsFree(workspace.folder, runId);
+  await workspace.mark(runId);
 }
 
 async function ownerOf(folder: string): Promise<string | null> {

@@ -220,7 +220,7 @@ export class Runner<O = unknown> {
   ): Promise<Begun> {
     const inputHash = canonicalHash(input);
     if (spec !== null)
-      await assertFolderIsFree(folderOf(runId, spec, this.#options.workspaceRoot ?? "."), runId);
+      await assertFolderIsFree(folderOf(runId, spec, this.#options.workspaceRoot ?? ".").path, runId);
     const claimedAt = readClock(this.#clock);
     const created = await store.createRun({
       runId,

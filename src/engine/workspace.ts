@@ -1,9 +1,9 @@
-import { constants } from "node:fs";
-import { mkdir, open } from "node:fs/promises";
-import { join } from "node:path";
-import { artifactNameProblem } from "../core/artifact-name.ts";
+import { constants, existsSync } from "node:fs";
+import { open, realpath } from "node:fs/promises";
+import { join, relative, resolve, sep } from "node:path";
+import { artifactNameProblem, RUN_MARK } from "../core/artifact-name.ts";
 import { WorkspaceError } from "../core/errors.ts";
-import { codeOf, type FileContent, pathInside, replaceFile } from "../store/guarded-folder.ts";
+import { codeOf, type FileContent, insideFolder, makeFolder, replaceFile } from "../store/guarded-folder.ts";
 
 /** How files are written, and which ones are not to be touched. */
 export type WorkspaceDoors = {
@@ -11,17 +11,30 @@ export type WorkspaceDoors = {
   readonly isStoreFile: (path: string) => Promise<boolean>;
 };
 
+/** Where the files of a run are. */
+export type RunFolder = {
+  readonly path: string;
+  /** What of it whoever runs Pawl has chosen, and may be a link. The rest is made for the run, and is none. */
+  readonly chosen: string;
+};
+
 /**
  * The directory of a run. Nothing in it is the only copy: what counts is in the store. A name never leads out of it, not by
  * `..` and not by a symbolic link that somebody put there.
  */
 export class Workspace {
-  readonly folder: string;
+  readonly place: RunFolder;
+  /** The folders below what was chosen, and a slash after each. */
+  readonly #own: string;
   readonly #doors: WorkspaceDoors;
 
-  /** An absolute path. It is made when the first file is written. */
-  constructor(folder: string, doors: Partial<WorkspaceDoors> = {}) {
-    this.folder = folder;
+  /** Absolute paths. It is made when the first file is written. */
+  constructor(place: RunFolder, doors: Partial<WorkspaceDoors> = {}) {
+    this.place = place;
+    this.#own = relative(place.chosen, place.path)
+      .split(sep)
+      .map((part) => (part === "" ? "" : `${part}/`))
+      .join("");
     this.#doors = { replace: replaceFile, isStoreFile: () => Promise.resolve(false), ...doors };
   }
 
@@ -30,40 +43,65 @@ export class Workspace {
     if (await this.#doors.isStoreFile(join(this.folder, name))) throw ofStore(name);
   }
 
+  get folder(): string {
+    return this.place.path;
+  }
+
+  /** Where it really is: a link that was put in the place of a run's own folder is not followed. */
+  async realPath(): Promise<string> {
+    return resolve(await realpath(this.place.chosen), this.#own);
+  }
+
+  /** Says whose folder it is, where nothing says so yet. */
+  async mark(runId: string): Promise<void> {
+    await this.#within(RUN_MARK, async (path) => {
+      if (!existsSync(path)) await this.#doors.replace(path, `${runId}\n`);
+    });
+  }
+
   /** Whole or not at all: whoever reads it meanwhile sees the old file or the new one. */
-  async write(name: string, content: FileContent): Promise<void> {
-    await this.#doors.replace(await this.#target(name), content);
+  write(name: string, content: FileContent): Promise<void> {
+    return this.#with(name, (path) => this.#doors.replace(path, content));
   }
 
   /** Null where there is no such file. */
-  async read(name: string): Promise<Uint8Array | null> {
-    const target = await this.#target(name);
-    try {
-      const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW);
+  read(name: string): Promise<Uint8Array | null> {
+    return this.#with(name, async (path) => {
       try {
-        if (!(await file.stat()).isFile()) throw leadsOut(name);
-        return await file.readFile();
-      } finally {
-        await file.close();
+        const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+        try {
+          const stats = await file.stat();
+          // A second name of the same file may be anywhere, and with it what the file is for.
+          if (!stats.isFile() || stats.nlink > 1) throw leadsOut(name);
+          return await file.readFile();
+        } finally {
+          await file.close();
+        }
+      } catch (error) {
+        if (codeOf(error) === "ENOENT") return null;
+        if (codeOf(error) === "ELOOP") throw leadsOut(name);
+        throw error;
       }
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return null;
-      if (codeOf(error) === "ELOOP") throw leadsOut(name);
-      throw error;
-    }
+    });
   }
 
-  async #target(name: string): Promise<string> {
+  async #with<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
     const problem = artifactNameProblem(name);
     if (problem !== null)
       throw new WorkspaceError(`${JSON.stringify(name)} cannot name a file of a run: ${problem}.`, {
         name: String(name),
       });
-    await mkdir(this.folder, { recursive: true });
-    const target = await pathInside(this.folder, name);
-    if (!target.ok) throw leadsOut(name);
-    if (await this.#doors.isStoreFile(target.path)) throw ofStore(name);
-    return target.path;
+    return this.#within(name, async (path) => {
+      if (await this.#doors.isStoreFile(path)) throw ofStore(name);
+      return work(path);
+    });
+  }
+
+  async #within<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
+    await makeFolder(this.place.chosen);
+    const outcome = await insideFolder(this.place.chosen, `${this.#own}${name}`, work);
+    if (!outcome.ok) throw leadsOut(name);
+    return outcome.value;
   }
 }
 
@@ -76,7 +114,7 @@ function ofStore(name: string): WorkspaceError {
 
 function leadsOut(name: string): WorkspaceError {
   return new WorkspaceError(
-    `${JSON.stringify(name)} leads out of the workspace, or is no file: a symbolic link or a folder is in its place. Remove that, and resume.`,
+    `${JSON.stringify(name)} leads out of the workspace, or is no file: a link or a folder is in its place. Remove that, and resume.`,
     { name },
   );
 }

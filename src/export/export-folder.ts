@@ -1,9 +1,9 @@
-import { mkdir, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { artifactNameProblem } from "../core/artifact-name.ts";
 import { PawlError } from "../core/errors.ts";
 import { ownProperty } from "../core/own-property.ts";
-import { codeOf, type FileContent, pathInside, replaceFile } from "../store/guarded-folder.ts";
+import { codeOf, type FileContent, insideFolder, makeFolder, replaceFile } from "../store/guarded-folder.ts";
 
 /** A file of an export cannot be written; what was there before still is. */
 export class ExportError extends PawlError<{ path: string }> {
@@ -31,7 +31,7 @@ export class ExportFolder {
   ): Promise<ExportFolder> {
     const path = resolve(folder);
     return inSentence(path, async () => {
-      await mkdir(path, { recursive: true });
+      await makeFolder(path);
       return new ExportFolder(path, isStoreFile);
     });
   }
@@ -47,18 +47,18 @@ export class ExportFolder {
     if (problem !== null)
       throw new ExportError(`${path} cannot be a file of an export: ${problem}.`, { path });
     return inSentence(path, async () => {
-      const target = await pathInside(this.path, name);
-      if (target.ok && (await this.#isStoreFile(target.path)))
-        throw new ExportError(
-          `${path} was not written, because it is a file of the store: export to another folder.`,
-          { path },
-        );
-      if (target.ok) {
-        await replaceFile(target.path, content);
-        return (await stat(target.path)).size;
-      }
+      const written = await insideFolder(this.path, name, async (target) => {
+        if (await this.#isStoreFile(target))
+          throw new ExportError(
+            `${path} was not written, because it is a file of the store: export to another folder.`,
+            { path },
+          );
+        await replaceFile(target, content);
+        return (await stat(target)).size;
+      });
+      if (written.ok) return written.value;
       throw new ExportError(
-        `${path} was not written, because ${target.obstacle} is a link or a file and no folder: remove it, or export to another folder.`,
+        `${path} was not written, because ${written.obstacle} is a link or a file and no folder: remove it, or export to another folder.`,
         { path },
       );
     });

@@ -1,28 +1,140 @@
 import { randomBytes } from "node:crypto";
-import { lstat, mkdir, open, realpath, rename, rm, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { constants, existsSync } from "node:fs";
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  writeFile,
+} from "node:fs/promises";
+import { dirname, join, relative, sep } from "node:path";
 
 // Files in a folder that others may write to as well: a file is there whole or not at all, and a name never leads out of the
-// folder, not by a symbolic link that somebody put there. Names are checked by `artifactNameProblem` before.
+// folder, not by a link that somebody put there, and not by a folder that is exchanged for a link between the look and the
+// deed. Names are checked by `artifactNameProblem` before. What is made is for its owner alone.
 
-/** Where a file of that name is, or what is in the place of one of its folders. */
-export type GuardedPath =
-  | { readonly ok: true; readonly path: string }
+/** For whoever runs Pawl, and nobody else. */
+const FOLDER_MODE = 0o700;
+const FILE_MODE = 0o600;
+
+/** What came of it, or what is in the place of one of the folders on the way. */
+export type GuardedOutcome<T> =
+  | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly obstacle: string };
 
-/** Makes the folders on the way, one by one, so that a link in the place of one is seen before anything goes through it. */
-export async function pathInside(folder: string, name: string): Promise<GuardedPath> {
+/** Makes the folder, and those above it, where they are missing. */
+export async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+}
+
+/** Does something to the file of that name, by a path that is good for that work only. */
+export function insideFolder<T>(
+  folder: string,
+  name: string,
+  work: (path: string) => Promise<T>,
+): Promise<GuardedOutcome<T>> {
   const parts = name.split("/");
+  return holdingFolder(folder, parts.slice(0, -1), (at) => work(at(parts.at(-1) ?? name)));
+}
+
+/**
+ * Does something in a folder below another one. Each folder on the way is made where it is missing, and held open while the
+ * next is looked for in it, so that a link is seen, and what is exchanged meanwhile is not met.
+ */
+export async function holdingFolder<T>(
+  folder: string,
+  way: readonly string[],
+  work: (at: (name: string) => string) => Promise<T>,
+): Promise<GuardedOutcome<T>> {
   // Whoever names the folder itself may use a link.
-  let place = await realpath(folder);
-  for (const part of parts.slice(0, -1)) {
-    place = join(place, part);
-    await mkdir(place).catch((error: unknown) => {
+  const first = await HeldFolder.open(folder, { mayBeLink: true });
+  if (first === null) return { ok: false, obstacle: folder };
+  const held = [first];
+  try {
+    for (const part of way) {
+      const next = await held.at(-1)?.folder(part);
+      if (!next) return { ok: false, obstacle: join(folder, ...way.slice(0, held.length)) };
+      held.push(next);
+    }
+    const last = held.at(-1) ?? first;
+    const value = await work((name) => last.at(name));
+    return (await last.isStillThere()) ? { ok: true, value } : { ok: false, obstacle: join(folder, ...way) };
+  } finally {
+    for (const each of held) await each.close();
+  }
+}
+
+/** Where Linux shows what a process has open: a path through it leads into the folder that is open, whatever has its name now. */
+const DESCRIPTORS = "/proc/self/fd";
+const HAS_DESCRIPTORS = process.platform === "linux" && existsSync(DESCRIPTORS);
+
+/** A folder that is held open. Where the system shows no descriptors, an exchange of it is noticed afterwards. */
+class HeldFolder {
+  readonly #place: string;
+  readonly #handle: FileHandle | null;
+
+  private constructor(place: string, handle: FileHandle | null) {
+    this.#place = place;
+    this.#handle = handle;
+  }
+
+  /** Null where something else than a folder is in its place. */
+  static async open(
+    path: string,
+    { mayBeLink }: { readonly mayBeLink: boolean },
+  ): Promise<HeldFolder | null> {
+    if (!HAS_DESCRIPTORS) {
+      if (!mayBeLink && !(await lstat(path)).isDirectory()) return null;
+      return new HeldFolder(await realpath(path), null);
+    }
+    const flags = constants.O_RDONLY | constants.O_DIRECTORY | (mayBeLink ? 0 : constants.O_NOFOLLOW);
+    const handle = await open(path, flags).catch((error: unknown) => {
+      if (codeOf(error) === "ENOTDIR" || codeOf(error) === "ELOOP") return null;
+      throw error;
+    });
+    return handle === null ? null : new HeldFolder(path, handle);
+  }
+
+  at(name: string): string {
+    return this.#handle === null ? join(this.#place, name) : join(DESCRIPTORS, String(this.#handle.fd), name);
+  }
+
+  /** A folder in it, made where it is missing; null where something else is in its place. */
+  async folder(name: string): Promise<HeldFolder | null> {
+    await mkdir(this.at(name), { mode: FOLDER_MODE }).catch((error: unknown) => {
       if (codeOf(error) !== "EEXIST") throw error;
     });
-    if (!(await lstat(place)).isDirectory()) return { ok: false, obstacle: place };
+    return HeldFolder.open(this.at(name), { mayBeLink: false });
   }
-  return { ok: true, path: join(place, parts.at(-1) ?? name) };
+
+  async isStillThere(): Promise<boolean> {
+    return this.#handle !== null || (await realpath(this.#place).catch(() => null)) === this.#place;
+  }
+
+  async close(): Promise<void> {
+    await this.#handle?.close();
+  }
+}
+
+/**
+ * Whether a file that was opened by its name is really below the folder: the name may have led elsewhere by the time it was
+ * opened. Both are real paths.
+ */
+export async function isOpenedBelow(folder: string, place: string, file: FileHandle): Promise<boolean> {
+  if (HAS_DESCRIPTORS) return isBelow(folder, await readlink(join(DESCRIPTORS, String(file.fd))));
+  const [opened, found] = [await file.stat({ bigint: true }), await lstat(place, { bigint: true })];
+  const isSame = opened.dev === found.dev && opened.ino === found.ino;
+  return isSame && isBelow(folder, await realpath(place));
+}
+
+/** Whether the one path is the other, or leads to something below it. */
+export function isBelow(folder: string, place: string): boolean {
+  const way = relative(folder, place);
+  return way !== ".." && !way.startsWith(`..${sep}`);
 }
 
 /** What a file is to hold; the text of a long one comes in pieces. */
@@ -48,9 +160,9 @@ export async function replaceFile(target: string, content: FileContent): Promise
 async function withFile(
   path: string,
   flags: "r" | "wx",
-  work: (file: Awaited<ReturnType<typeof open>>) => Promise<void>,
+  work: (file: FileHandle) => Promise<void>,
 ): Promise<void> {
-  const file = await open(path, flags);
+  const file = await open(path, flags, FILE_MODE);
   try {
     await work(file);
   } finally {

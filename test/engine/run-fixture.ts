@@ -42,6 +42,8 @@ import { CheckpointTrigger } from "../../src/session/checkpoint-trigger.ts";
 import { Session } from "../../src/session/session.ts";
 import { type Script, type ScriptedTurn, scriptedModel } from "../../src/testing/index.ts";
 
+const NO_FOLDER = join(tmpdir(), "pawl-no-artifacts");
+
 type StoreOptions = NonNullable<Parameters<typeof openStore>[1]>;
 
 /** A store in memory, closed when the test ends. */
@@ -226,7 +228,7 @@ export async function beginRun(
     budget: new RunBudget(runId, null, { steps: 0, toolCalls: 0 }),
     conditions: {},
     phases: [],
-    artifacts: new RunArtifacts(store, fence, join(tmpdir(), "pawl-no-artifacts"), () => undefined),
+    artifacts: new RunArtifacts(store, fence, { path: NO_FOLDER, chosen: NO_FOLDER }, () => undefined),
     acceptDivergence: null,
     redoTurn: false,
     releasing: new AbortController().signal,

@@ -245,7 +245,7 @@ describe("a listener that throws", () => {
       workDone: { steps: 0, toolCalls: 0 },
       conditions: {},
       phases: [],
-      folder: "unused",
+      folder: { path: "unused", chosen: "unused" },
       acceptDivergence: null,
       redoTurn: false,
       release: undefined,

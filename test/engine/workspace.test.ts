@@ -1,6 +1,15 @@
 // The directory of a run: what is written there is there whole, and nothing is written or read outside of it.
 
-import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Workspace } from "../../src/engine/workspace.ts";
@@ -10,13 +19,15 @@ import { failureAs, failureOf } from "./run-fixture.ts";
 
 const bytes = (text: string) => Buffer.from(text, "utf8");
 
+const workspaceIn = (path: string) => new Workspace({ path, chosen: path });
+
 /** A workspace, and beside it a place that nobody may touch through it. */
 function folders() {
   const root = temporaryFolder();
   const outside = join(root, "outside");
   mkdirSync(outside);
   writeFileSync(join(outside, "secret.txt"), "untouched");
-  return { root, outside, inside: join(root, "inside"), workspace: new Workspace(join(root, "inside")) };
+  return { root, outside, inside: join(root, "inside"), workspace: workspaceIn(join(root, "inside")) };
 }
 
 function untouched(outside: string): void {
@@ -30,6 +41,16 @@ describe("a file of a workspace", () => {
     await workspace.write("pages/1/index.html", bytes("<p>One</p>"));
     expect(readFileSync(join(inside, "pages", "1", "index.html"), "utf8")).toBe("<p>One</p>");
     expect(await workspace.read("pages/1/index.html")).toEqual(bytes("<p>One</p>"));
+  });
+
+  it("is for its owner alone, with all folders that are made for it", async () => {
+    const { root } = folders();
+    const path = join(root, "runs/r-1");
+    await new Workspace({ path, chosen: join(root, "runs") }).write("pages/1.html", bytes("x"));
+    const modes = ["runs", "runs/r-1", "runs/r-1/pages", "runs/r-1/pages/1.html"].map(
+      (made) => statSync(join(root, made)).mode & 0o777,
+    );
+    expect(modes).toEqual([0o700, 0o700, 0o700, 0o600]);
   });
 
   it("is replaced whole, and leaves nothing beside it", async () => {
@@ -117,10 +138,32 @@ describe("what is in the place of a file", () => {
     expect(readdirSync(inside)).toEqual(["pages"]);
   });
 
+  it("is not read where it is a second name of a file, which may be from elsewhere", async () => {
+    const { workspace, outside, inside } = folders();
+    mkdirSync(inside);
+    linkSync(join(outside, "secret.txt"), join(inside, "report.md"));
+    await failureAs(WorkspaceError, workspace.read("report.md"));
+    await workspace.write("report.md", bytes("mine"));
+    untouched(outside);
+  });
+
+  it("is followed by nobody where it is a link in the place of the run's own folder", async () => {
+    const { root, outside } = folders();
+    const chosen = join(root, "runs");
+    mkdirSync(chosen);
+    symlinkSync(outside, join(chosen, "r-1"));
+    const workspace = new Workspace({ path: join(chosen, "r-1"), chosen });
+    await failureAs(WorkspaceError, workspace.write("report.md", bytes("x")));
+    await failureAs(WorkspaceError, workspace.read("secret.txt"));
+    await failureAs(WorkspaceError, workspace.mark("r-1"));
+    expect(await workspace.realPath()).toBe(join(chosen, "r-1"));
+    untouched(outside);
+  });
+
   it("may be the workspace itself as a link that its owner made", async () => {
     const { root, outside } = folders();
     symlinkSync(outside, join(root, "chosen"));
-    const workspace = new Workspace(join(root, "chosen"));
+    const workspace = workspaceIn(join(root, "chosen"));
     await workspace.write("report.md", bytes("mine"));
     expect(readFileSync(join(outside, "report.md"), "utf8")).toBe("mine");
   });

@@ -1,15 +1,15 @@
 import { constants } from "node:fs";
 import { lstat, open, opendir, realpath } from "node:fs/promises";
-import { join, relative, sep } from "node:path";
+import { join } from "node:path";
 import { artifactNameProblem, RUN_MARK } from "../../core/artifact-name.ts";
 import { FinalFailure } from "../../core/errors.ts";
 import type { ToolCallContext } from "../../engine/tool.ts";
-import { codeOf } from "../../store/guarded-folder.ts";
+import { codeOf, holdingFolder, isBelow, isOpenedBelow } from "../../store/guarded-folder.ts";
 
 // Reading in the folder of a run, for names that a model has chosen: none leads out of it, not by `..` and not by a symbolic
 // link, and no folder is made on the way.
 
-type InWorkspace = Pick<ToolCallContext, "workspace" | "readArtifact" | "isStoreFile">;
+type InWorkspace = Pick<ToolCallContext, "realWorkspace" | "readArtifact" | "isStoreFile">;
 
 export const MOST_FILE_BYTES = 20_000_000;
 
@@ -38,8 +38,9 @@ export async function readWorkspaceFile(call: InWorkspace, given: string): Promi
 }
 
 async function bytesOfFile(call: InWorkspace, name: string): Promise<Uint8Array | null> {
-  const place = await placeInside(call.workspace, name);
-  if (place === null) return null;
+  const found = await placeInside(call, name);
+  if (found === null) return null;
+  const { root, place } = found;
   // Before it is opened: closing it again would free the store's locks.
   if (await call.isStoreFile(place))
     throw new FinalFailure(
@@ -61,6 +62,12 @@ async function bytesOfFile(call: InWorkspace, name: string): Promise<Uint8Array 
     if (stats.isDirectory())
       throw new FinalFailure(`${shown(name)} is a folder: list_files shows what is in it.`);
     if (!stats.isFile()) throw new FinalFailure(`${shown(name)} is no ordinary file: it is not read.`);
+    // Between the look and the opening a folder may have been exchanged for a link.
+    if (!(await isOpenedBelow(root, place, file))) throw leadsOut(name);
+    if (stats.nlink > 1)
+      throw new FinalFailure(
+        `${shown(name)} has another name elsewhere (a hard link), and may be no file of the workspace: it is not read.`,
+      );
     const { size } = stats;
     if (size > MOST_FILE_BYTES)
       throw new FinalFailure(
@@ -73,18 +80,24 @@ async function bytesOfFile(call: InWorkspace, name: string): Promise<Uint8Array 
 }
 
 /** Where it really is, links followed; null where there is nothing. What is outside of the workspace is refused. */
-async function placeInside(workspace: string, name: string): Promise<string | null> {
+async function placeInside(
+  call: Pick<ToolCallContext, "realWorkspace">,
+  name: string,
+): Promise<{ readonly root: string; readonly place: string } | null> {
   try {
-    const root = await realpath(workspace);
+    const root = await call.realWorkspace();
     const place = await realpath(join(root, name));
-    const way = relative(root, place);
-    if (way !== ".." && !way.startsWith(`..${sep}`)) return place;
+    if (isBelow(root, place)) return { root, place };
   } catch (error) {
     const code = codeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
     throw new FinalFailure(`${shown(name)} cannot be read (${code ?? "unknown"}).`, {}, { cause: error });
   }
-  throw new FinalFailure(`${shown(name)} leads out of the workspace by a symbolic link: it is not read.`);
+  throw leadsOut(name);
+}
+
+function leadsOut(name: string): FinalFailure {
+  return new FinalFailure(`${shown(name)} leads out of the workspace by a symbolic link: it is not read.`);
 }
 
 /** The text of a file. A BOM is no part of it. */
@@ -111,25 +124,25 @@ const MOST_ENTRIES = 20_000;
 
 /** The files below a folder of the workspace, in the order of their names. Links are not followed, and not listed. */
 export async function listWorkspace(
-  { workspace }: Pick<ToolCallContext, "workspace">,
+  call: Pick<ToolCallContext, "realWorkspace">,
   folder: string | undefined,
 ): Promise<{ readonly files: readonly WorkspaceEntry[]; readonly isWhole: boolean }> {
   const start = folderName(folder);
-  const place = await placeInside(workspace, start);
-  if (place === null) {
+  const found = await placeInside(call, start);
+  if (found === null) {
     if (start === "") return { files: [], isWhole: true };
     throw new FinalFailure(`There is no folder ${shown(start)} in the workspace.`);
   }
-  if (!(await lstat(place)).isDirectory()) throw new FinalFailure(`${shown(start)} is no folder.`);
+  if (!(await lstat(found.place)).isDirectory()) throw new FinalFailure(`${shown(start)} is no folder.`);
   const files: WorkspaceEntry[] = [];
   const waiting = [start];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    for (const entry of await entriesOf(join(workspace, next))) {
+    for (const entry of await entriesIn(found.root, next)) {
       const name = next === "" ? entry.name : `${next}/${entry.name}`;
       if (name === RUN_MARK) continue;
       if (files.length + waiting.length >= MOST_ENTRIES) return { files: sorted(files), isWhole: false };
-      if (entry.isDirectory()) waiting.push(name);
-      else if (entry.isFile()) files.push({ name, size: (await lstat(join(workspace, name))).size });
+      if (entry.isFolder) waiting.push(name);
+      else if (entry.size !== null) files.push({ name, size: entry.size });
     }
   }
   return { files: sorted(files), isWhole: true };
@@ -140,13 +153,19 @@ function folderName(given: string | undefined): string {
   return plain === "" || plain === "." ? "" : workspaceName(plain);
 }
 
-async function entriesOf(folder: string) {
-  const entries = [];
-  for await (const entry of await opendir(folder)) {
-    entries.push(entry);
-    if (entries.length > MOST_ENTRIES) break;
-  }
-  return entries;
+/** Nothing where a link has taken the place of the folder meanwhile. */
+async function entriesIn(root: string, folder: string) {
+  const way = folder === "" ? [] : folder.split("/");
+  const listed = await holdingFolder(root, way, async (at) => {
+    const entries = [];
+    for await (const entry of await opendir(at("."))) {
+      const size = entry.isFile() ? (await lstat(at(entry.name))).size : null;
+      entries.push({ name: entry.name, isFolder: entry.isDirectory(), size });
+      if (entries.length > MOST_ENTRIES) break;
+    }
+    return entries;
+  });
+  return listed.ok ? listed.value : [];
 }
 
 function sorted(files: readonly WorkspaceEntry[]): readonly WorkspaceEntry[] {

@@ -1,0 +1,209 @@
+import {
+  existsSync,
+  promises as fs,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { onTestFinished } from "vitest";
+import { DIRECT, type Outside } from "../../../src/engine/outside.ts";
+import type { Attack } from "../attack.ts";
+import type { Target } from "../target.ts";
+
+const SECRET = "a key of somebody else";
+
+type Place = {
+  readonly project: string;
+  /** The folder of the run. */
+  readonly workspace: string;
+  /** A folder that no run may read or write. */
+  readonly outside: string;
+};
+
+function place(): Place {
+  const root = mkdtempSync(join(tmpdir(), "pawl-attack-"));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  const [project, outside] = [join(root, "project"), join(root, "outside")];
+  for (const folder of [project, outside]) mkdirSync(folder);
+  writeFileSync(join(outside, "key.txt"), SECRET);
+  return { project, workspace: join(project, "pawl-runs/r-1"), outside };
+}
+
+type Call = {
+  readonly name: "read_file" | "write_file";
+  readonly input: { readonly [name: string]: string };
+};
+
+/** What somebody does to the workspace in the moment between a look and the deed. */
+type Meanwhile = { readonly written?: () => void; readonly read?: () => void };
+
+/** A run whose model makes these calls, one in a turn; gives what the tools told the model. */
+async function calls(
+  target: Target,
+  { project }: Place,
+  wanted: readonly Call[],
+  meanwhile: Meanwhile = {},
+): Promise<string> {
+  const { pawl, tools, testing } = await target.library();
+  const store = await pawl.openStore(":memory:");
+  const model = testing.scriptedModel(({ turn }) => {
+    const call = wanted[turn - 1];
+    return call === undefined ? { text: "Done." } : { toolCalls: [call] };
+  });
+  const agent = pawl.agent({
+    name: "clerk",
+    model,
+    tools: { read_file: tools.readFile, write_file: tools.writeFile },
+  });
+  const outside: Outside = {
+    ...DIRECT,
+    execute: (tool, input, call) => {
+      const isStoreFile = (path: string) => {
+        meanwhile.read?.();
+        return call.isStoreFile(path);
+      };
+      return DIRECT.execute(tool, input, { ...call, isStoreFile });
+    },
+    writeFile: async (path, content) => {
+      if (basename(path) === "new.txt") meanwhile.written?.();
+      await fs.writeFile(path, content);
+    },
+  };
+  const disturbed = Object.keys(meanwhile).length > 0 ? { outside } : {};
+  await new pawl.Runner(agent, { store, workspaceRoot: project, ...disturbed })
+    .run("Go", { runId: "r-1" })
+    .catch(() => undefined);
+  const told = (await store.listToolCalls("r-1")).map(({ receipt }) => JSON.stringify(receipt)).join("\n");
+  await store.close();
+  return told;
+}
+
+/** Puts a link to the outside in the place of a folder of the workspace. */
+function exchange({ workspace, outside }: Place): void {
+  const pages = join(workspace, "pages");
+  if (!lstatSync(pages).isDirectory()) return;
+  renameSync(pages, join(workspace, "old"));
+  symlinkSync(outside, pages);
+}
+
+export const FILE_ATTACKS: readonly Attack[] = [
+  {
+    threat: "a program beside the run exchanges a folder for a link while a file is written",
+    weakened: [
+      {
+        file: "store/guarded-folder.ts",
+        right: 'const HAS_DESCRIPTORS = process.platform === "linux" && existsSync(DESCRIPTORS);',
+        wrong: "const HAS_DESCRIPTORS = false;",
+      },
+    ],
+    succeeds: async (target) => {
+      const here = place();
+      const write = { name: "write_file", input: { path: "pages/new.txt", text: "planted" } } as const;
+      await calls(target, here, [write], { written: () => exchange(here) });
+      return existsSync(join(here.outside, "new.txt"));
+    },
+  },
+  {
+    threat: "a program beside the run exchanges a folder for a link while a file is read",
+    weakened: [
+      {
+        file: "adapters/tools/workspace-files.ts",
+        right: "if (!(await isOpenedBelow(root, place, file))) throw leadsOut(name);",
+        wrong: "",
+      },
+    ],
+    succeeds: async (target) => {
+      const here = place();
+      mkdirSync(join(here.workspace, "pages"), { recursive: true });
+      writeFileSync(join(here.workspace, "pages/key.txt"), "mine");
+      const read = { name: "read_file", input: { path: "pages/key.txt" } } as const;
+      return (await calls(target, here, [read], { read: () => exchange(here) })).includes(SECRET);
+    },
+  },
+  {
+    threat: "a link is put in the place of a run's folder before the run begins",
+    weakened: [
+      {
+        file: "engine/run-folder.ts",
+        right: 'chosen: resolve(root, parts.slice(0, first).join("/") || ".")',
+        wrong: "chosen: resolve(root, place)",
+      },
+    ],
+    succeeds: async (target) => {
+      const here = place();
+      mkdirSync(join(here.project, "pawl-runs"));
+      symlinkSync(here.outside, here.workspace);
+      const told = await calls(target, here, [
+        { name: "write_file", input: { path: "new.txt", text: "planted" } },
+        { name: "read_file", input: { path: "key.txt" } },
+      ]);
+      return told.includes(SECRET) || readdirSync(here.outside).length > 1;
+    },
+  },
+  {
+    threat: "a hard link in the workspace shows a file from elsewhere",
+    weakened: [
+      { file: "adapters/tools/workspace-files.ts", right: "if (stats.nlink > 1)", wrong: "if (false)" },
+    ],
+    succeeds: async (target) => {
+      const here = place();
+      mkdirSync(here.workspace, { recursive: true });
+      linkSync(join(here.outside, "key.txt"), join(here.workspace, "notes.txt"));
+      const told = await calls(target, here, [{ name: "read_file", input: { path: "notes.txt" } }]);
+      return told.includes(SECRET);
+    },
+  },
+  {
+    threat: "a file of a run is named as a device of Windows",
+    weakened: [{ file: "core/artifact-name.ts", right: "DEVICE.test(", wrong: "/^$/.test(" }],
+    succeeds: async (target) => {
+      const here = place();
+      const write = { name: "write_file", input: { path: "notes/aux.txt", text: "lost" } } as const;
+      await calls(target, here, [write]);
+      return existsSync(join(here.workspace, "notes/aux.txt"));
+    },
+  },
+  {
+    threat: "a file's name is shown backwards to whoever looks at it",
+    weakened: [{ file: "core/artifact-name.ts", right: "if (UNSEEN.test(name))", wrong: "if (false)" }],
+    succeeds: async (target) => {
+      const here = place();
+      const write = { name: "write_file", input: { path: "invoice\u202efdp.sh", text: "rm" } } as const;
+      await calls(target, here, [write]);
+      return (
+        existsSync(here.workspace) && readdirSync(here.workspace).some((name) => name.includes("\u202e"))
+      );
+    },
+  },
+  {
+    threat: "another user of the machine reads the files of a run",
+    weakened: [
+      {
+        file: "store/guarded-folder.ts",
+        right: "const FOLDER_MODE = 0o700;",
+        wrong: "const FOLDER_MODE = 0o755;",
+      },
+      {
+        file: "store/guarded-folder.ts",
+        right: "const FILE_MODE = 0o600;",
+        wrong: "const FILE_MODE = 0o644;",
+      },
+    ],
+    succeeds: async (target) => {
+      const here = place();
+      const write = { name: "write_file", input: { path: "notes/plan.txt", text: "private" } } as const;
+      await calls(target, here, [write]);
+      const made = ["pawl-runs", "pawl-runs/r-1", "pawl-runs/r-1/notes", "pawl-runs/r-1/notes/plan.txt"];
+      return made.some((path) => (statSync(join(here.project, path)).mode & 0o077) !== 0);
+    },
+  },
+];
