@@ -7,7 +7,8 @@ export const RUN_MARK = ".pawl-run";
 const MOST_BYTES = 1_024;
 
 /** Not to be seen, or seen elsewhere than it is; joiners are left, which words of some languages need. */
-const UNSEEN = /[\p{Zl}\p{Zp}\p{Co}\u115f\u1160\u3164\uffa0\u034f\ufe00-\ufe0d]|(?![\u200c\u200d])\p{Cf}/u;
+const UNSEEN =
+  /\u034f|[\ufe00-\ufe0d]|[\p{Zl}\p{Zp}\p{Co}\u115f\u1160\u3164\uffa0]|(?![\u200c\u200d])\p{Cf}/u;
 
 /** Devices of Windows, with whatever ending: writing to one there is writing to no file. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])(?:\..*)?$/i;

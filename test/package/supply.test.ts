@@ -1,0 +1,87 @@
+// What comes with the package: whose work it is, under which licence, and how it is made.
+
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+
+type Locked = {
+  readonly version: string;
+  readonly license?: string;
+  readonly dev?: boolean;
+  readonly devOptional?: boolean;
+  readonly hasInstallScript?: boolean;
+};
+
+const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
+  readonly dependencies: { readonly [name: string]: string };
+  readonly scripts: { readonly [name: string]: string };
+  readonly files: readonly string[];
+  readonly repository: { readonly url: string };
+  readonly bugs: { readonly url: string };
+  readonly publishConfig: { readonly provenance: boolean };
+};
+const locked = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
+  readonly packages: { readonly [path: string]: Locked };
+};
+/** What a user gets, peers included; not what only this repository is made with. */
+const shipped = Object.entries(locked.packages).filter(([path, { dev }]) => path !== "" && dev !== true);
+
+/** Each lets anybody use, change and pass on what is under it, without conditions for the rest of a program. */
+const LICENCES = new Set([
+  "MIT",
+  "ISC",
+  "BSD-2-Clause",
+  "BSD-3-Clause",
+  "Apache-2.0",
+  "0BSD",
+  "BlueOak-1.0.0",
+  "MIT-0",
+]);
+
+describe("what comes with the package", () => {
+  it("is under licences that nobody has to ask about", () => {
+    expect(shipped.length).toBeGreaterThan(40);
+    const others = shipped.filter(([, { license }]) => !LICENCES.has(license ?? ""));
+    expect(others.map(([path, { license }]) => `${path}: ${license}`)).toEqual([]);
+  });
+
+  it("runs nothing when it is installed", () => {
+    expect(shipped.filter(([, { hasInstallScript }]) => hasInstallScript)).toEqual([]);
+    for (const script of ["preinstall", "install", "postinstall"])
+      expect(manifest.scripts).not.toHaveProperty(script);
+  });
+
+  it("is of one version each, where the package says which", () => {
+    const ranges = Object.values(manifest.dependencies).filter((version) => !/^\d+\.\d+\.\d+$/.test(version));
+    expect(ranges).toEqual([]);
+  });
+
+  it("is named in full by the command for it", () => {
+    const printed = execFileSync(process.execPath, ["scripts/sbom.ts"], { encoding: "utf8" });
+    const bill = JSON.parse(printed) as {
+      readonly bomFormat: string;
+      readonly components: readonly {
+        readonly name: string;
+        readonly version: string;
+        readonly hashes: unknown;
+      }[];
+    };
+    expect(bill.bomFormat).toBe("CycloneDX");
+    expect(bill.components).toHaveLength(shipped.length);
+    const named = new Set(bill.components.map(({ name, version }) => `${name}@${version}`));
+    for (const [name, version] of Object.entries(manifest.dependencies))
+      expect(named).toContain(`${name}@${version}`);
+    expect(bill.components.filter(({ hashes }) => hashes === undefined)).toEqual([]);
+  });
+});
+
+describe("the package", () => {
+  it("says where it comes from and where to report, and is built before it is packed", () => {
+    expect(manifest.repository.url).toMatch(/^git\+https:\/\/.*\.git$/);
+    expect(manifest.bugs.url).toMatch(/^https:\/\/.*\/issues$/);
+    expect(manifest.publishConfig.provenance).toBe(true);
+    expect(manifest.scripts.prepack).toBe("npm run build");
+    expect(manifest.files.filter((file) => file !== "dist" && !existsSync(file))).toEqual([]);
+    expect(manifest.files).toContain("SECURITY.md");
+  });
+});
