@@ -1,0 +1,17 @@
+import { seededRandom } from "../../../src/testing/explorer/seeded-random.ts";
+import type { Parser } from "./parsers.ts";
+
+/** What every object has, and has to have still: whoever adds to it has changed every object of the process. */
+const OWN = Reflect.ownKeys(Object.prototype).join(" ");
+
+/** What is wrong, after so many inputs from a seed. */
+export async function fuzzed({ feed }: Parser, count: number, seed: number): Promise<readonly string[]> {
+  const problems = await feed(seededRandom(seed), count);
+  const polluted = Reflect.ownKeys(Object.prototype).map(String).join(" ") !== OWN;
+  const shown = problems.slice(0, 5);
+  return [
+    ...shown,
+    ...(problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : []),
+    ...(polluted ? ["every object has something new"] : []),
+  ];
+}
