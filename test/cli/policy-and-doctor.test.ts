@@ -1,6 +1,6 @@
 // Why a tool has its class, and whether everything is in order.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { pawl, pawlJson } from "./recording-context.ts";
@@ -76,6 +76,7 @@ describe("doctor", () => {
       "config ok",
       "store ok",
       "disk ok",
+      "rights ok",
       "place ok",
       "durability ok",
       "database ok",
@@ -102,6 +103,15 @@ describe("doctor", () => {
     expect(stdout).toMatch(
       /^warn +in doubt +nobody knows whether 1 call happened\n +→ see pawl receipts t-1 --in-doubt$/m,
     );
+  });
+
+  it("warns of a database that others can read or change", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "t-1": [TRANSFERRING] });
+    chmodSync(folder.file, 0o644);
+    expect((await pawl(["doctor"], folder)).stdout).toMatch(/^warn +rights +.*can be read by other users/m);
+    chmodSync(folder.file, 0o620);
+    expect((await pawl(["doctor"], folder)).stdout).toMatch(/^warn +rights +.*can be read or changed by/m);
   });
 
   it("fails where the configuration or the store does, and goes on looking", async () => {
