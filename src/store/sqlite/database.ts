@@ -321,6 +321,14 @@ export class Row {
     return this.#values[column] === null ? null : this.bytes(column);
   }
 
+  /** Each column with what it holds, in the order of the query. */
+  columns(): readonly [string, string | number | Uint8Array | null][] {
+    return Object.entries(this.#values).map(([column, value]) => [
+      column,
+      typeof value === "bigint" ? this.#mismatch(column, "an integer of 53 bits") : value,
+    ]);
+  }
+
   hex(column: string): string {
     return Buffer.from(this.bytes(column)).toString("hex");
   }
