@@ -64,7 +64,9 @@ describe("policy", () => {
 });
 
 describe("doctor", () => {
-  type Document = { checks: readonly { name: string; status: string; what: string; remedy: string | null }[] };
+  type Document = {
+    checks: readonly { name: string; status: string; what: string; remedy: string | null }[];
+  };
 
   it("finds everything in order", async () => {
     const folder = cliFolder();

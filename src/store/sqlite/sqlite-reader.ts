@@ -20,7 +20,8 @@ import * as sessions from "./session-readers.ts";
 import * as steps from "./step-intents.ts";
 import * as turnReaders from "./turn-readers.ts";
 import { verify } from "./verify.ts";
-import { listOpenWaits, listWaits } from "./wait-readers.ts";
+import { listTrustedWaits } from "./verify-open.ts";
+import { listWaits } from "./wait-readers.ts";
 import { whileBusy } from "./while-busy.ts";
 import * as workers from "./worker-intents.ts";
 
@@ -197,7 +198,7 @@ export abstract class SqliteReader implements contract.StoreReader {
   }
 
   listOpenWaits(): Promise<readonly contract.WaitRecord[]> {
-    return this.read(() => listOpenWaits(this.database));
+    return this.read(() => listTrustedWaits(this.database));
   }
 
   isCancelRequested(runId: string): Promise<boolean> {

@@ -1,10 +1,11 @@
 import { StoreUnusableError } from "../../core/errors.ts";
-import type { Verification, VerificationProblem } from "../store.ts";
+import type { Verification, VerificationProblem, WaitRecord } from "../store.ts";
 import type { Database } from "./database.ts";
 import { factsOf, tellingsOf } from "./event-tellings.ts";
 import { type FoundRun, OpenPart, type OpenRow } from "./open-part.ts";
-import { chainHash, NO_EVENT_HASH } from "./run-row.ts";
+import { chainHash, NO_EVENT_HASH, requireRunNo } from "./run-row.ts";
 import { CHANGED, GONE, SLIPPED_IN, type ToldFormat, toldFormat } from "./verify.ts";
+import { listOpenWaits } from "./wait-readers.ts";
 
 /**
  * Before somebody acts on what a run says: what is open of it is what was written. The events are read from the newest
@@ -25,6 +26,20 @@ export function assertWhole({ runId, problems }: Pick<Verification, "runId" | "p
   );
 }
 
+/** Everything that people are asked, and what is wrong with the runs that ask: one of them hides no other. */
+export function listTrustedWaits(database: Database): WaitRecord[] {
+  const wrong = new Map<string, string | null>();
+  return listOpenWaits(database).map((wait) => {
+    const { runId } = wait;
+    if (!wrong.has(runId)) {
+      const [first] = openProblems(database, { runNo: requireRunNo(database, runId), runId });
+      wrong.set(runId, first === undefined ? null : `${first.row} ${first.what}`);
+    }
+    const distrusted = wrong.get(runId) ?? null;
+    return distrusted === null ? wait : { ...wait, distrusted };
+  });
+}
+
 export function openProblems(database: Database, run: FoundRun): VerificationProblem[] {
   const open = new OpenPart(database, run);
   const format = formatOf(database, run);
@@ -34,7 +49,8 @@ export function openProblems(database: Database, run: FoundRun): VerificationPro
     if (known === digest || (known === undefined && (isOver || !isTold(stored, format)))) continue;
     problems.push({ row, what: typeof known === "string" ? CHANGED : SLIPPED_IN });
   }
-  for (const [row, digest] of told)
+  // What was written first is named first: with a turn its calls are gone.
+  for (const [row, digest] of [...told].reverse())
     if (digest !== null && !open.rows.has(row) && open.includes(row)) problems.push({ row, what: GONE });
   return problems;
 }
