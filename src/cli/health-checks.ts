@@ -1,5 +1,5 @@
 import { constants, existsSync } from "node:fs";
-import { access, statfs } from "node:fs/promises";
+import { access, stat, statfs } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import type { RunRecord, StoreReader } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
@@ -60,6 +60,15 @@ export async function diskHealth(file: string): Promise<Health> {
   return free < LITTLE_SPACE_BYTES
     ? problem("disk", "warn", `${folder} has ${formatBytes(free)} left`, "free some space, or run `pawl gc`")
     : ok("disk", `${folder} can be written to and has ${formatBytes(free)} left`);
+}
+
+/** Whoever reads the database reads what people and tools have written in it; whoever writes it decides for them. */
+export async function rightsHealth(file: string): Promise<Health> {
+  const { mode } = await stat(file);
+  const others = mode & 0o066;
+  if (others === 0 || process.platform === "win32") return ok("rights", `${file} is for its owner alone`);
+  const what = `${file} can be ${(others & 0o022) === 0 ? "read" : "read or changed"} by other users of this machine`;
+  return problem("rights", "warn", what, `unless you share it on purpose: chmod 600 ${file}*`);
 }
 
 /** The folder, or where it would be made: the default store's is made by the first run. */

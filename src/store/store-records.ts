@@ -207,6 +207,11 @@ export type WaitRecord = {
   readonly answeredAt: number | null;
   readonly answeredBy: string | null;
   readonly answer: WaitAnswer | null;
+  /**
+   * What is wrong with the run that asks, where its questions are listed to be answered: it is not as it was written, so what
+   * is shown here is not to be believed, and no answer is taken.
+   */
+  readonly distrusted?: string;
 };
 
 /** What a look at all that is stored of a run came to. */

@@ -1,5 +1,6 @@
 // The commands by which people decide: what is stored of it, what is said, and how to go on.
 
+import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { Pipeline, Runner, Step, tool } from "../../src/index.ts";
@@ -346,5 +347,29 @@ describe("cancel", () => {
       finish.resolve();
       await running;
     });
+  });
+});
+
+describe("a question that another hand has changed", () => {
+  it("is shown as one that is not to be believed, and takes no answer", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [MAILING] });
+    const database = new DatabaseSync(folder.file);
+    database.exec(`UPDATE waits SET subject = json_set(subject, '$.arguments.to', 'eve@example.com')`);
+    database.close();
+    const { stdout } = await pawl(["waits", "q-1"], folder);
+    expect(stdout).toContain("not as it was written");
+    expect(stdout).not.toContain("pawl approve");
+    const { document } = await pawlJson<{ waits: readonly object[] }>(["waits"], folder);
+    expect(document.waits).toEqual([
+      expect.objectContaining({
+        distrusted: expect.stringContaining("question q-1~1"),
+        answerWith: ["pawl verify q-1"],
+      }),
+    ]);
+    const approved = await pawl(["approve", "q-1~1"], folder);
+    expect(approved.exitCode).toBe(1);
+    expect(approved.stderr).toContain("is not as it was written: question q-1~1");
+    expect(await storedWait(folder, "q-1")).toMatchObject({ status: "open" });
   });
 });

@@ -1,6 +1,6 @@
 // Why a tool has its class, and whether everything is in order.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { pawl, pawlJson } from "./recording-context.ts";
@@ -64,7 +64,9 @@ describe("policy", () => {
 });
 
 describe("doctor", () => {
-  type Document = { checks: readonly { name: string; status: string; remedy: string | null }[] };
+  type Document = {
+    checks: readonly { name: string; status: string; what: string; remedy: string | null }[];
+  };
 
   it("finds everything in order", async () => {
     const folder = cliFolder();
@@ -76,6 +78,7 @@ describe("doctor", () => {
       "config ok",
       "store ok",
       "disk ok",
+      "rights ok",
       "place ok",
       "durability ok",
       "database ok",
@@ -102,6 +105,22 @@ describe("doctor", () => {
     expect(stdout).toMatch(
       /^warn +in doubt +nobody knows whether 1 call happened\n +→ see pawl receipts t-1 --in-doubt$/m,
     );
+  });
+
+  it("warns of a database that others can read or change", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "t-1": [TRANSFERRING] });
+    for (const [mode, what] of [
+      [0o644, "can be read by"],
+      [0o620, "can be read or changed by"],
+    ] as const) {
+      chmodSync(folder.file, mode);
+      const { document } = await pawlJson<Document>(["doctor"], folder);
+      expect(document.checks.find(({ name }) => name === "rights")).toMatchObject({
+        status: "warn",
+        what: expect.stringContaining(what),
+      });
+    }
   });
 
   it("fails where the configuration or the store does, and goes on looking", async () => {

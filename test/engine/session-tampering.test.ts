@@ -25,7 +25,11 @@ it.each([
   ["where a line of history goes on from", "UPDATE lineages SET base_turn = 2", ["lineage r-1/worker~1"]],
   ["where a line of history begins", "UPDATE lineages SET first_turn = 4", ["lineage r-1/worker~1"]],
   ["which checkpoint it goes on from", "UPDATE lineages SET checkpoint_index = 2", ["lineage r-1/worker~1"]],
-  ["that there is another line", "DELETE FROM lineages", ["lineage r-1/worker~1"]],
+  [
+    "that there is another line",
+    "DELETE FROM lineages",
+    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
+  ],
   [
     "that the session has heard of a call",
     "DELETE FROM applied_calls WHERE event_seq = (SELECT min(event_seq) FROM applied_calls)",

@@ -5,7 +5,16 @@ import type { CliContext } from "../cli-context.ts";
 import type { Command, CommandInput } from "../command.ts";
 import { fileOfStore, storeAddress } from "../command-store.ts";
 import { paint, paintStatus } from "../format.ts";
-import { configHealth, diskHealth, failed, type Health, ok, problem, runHealth } from "../health-checks.ts";
+import {
+  configHealth,
+  diskHealth,
+  failed,
+  type Health,
+  ok,
+  problem,
+  rightsHealth,
+  runHealth,
+} from "../health-checks.ts";
 import { placeHealth } from "../store-place.ts";
 import { cleanLine, pad, wrap } from "../terminal-text.ts";
 
@@ -55,7 +64,10 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
       const place =
         file === null
           ? []
-          : [await placeHealth(context, input, file, await store.listRuns({ limit: MOST_PLACES }))];
+          : [
+              await rightsHealth(file),
+              await placeHealth(context, input, file, await store.listRuns({ limit: MOST_PLACES })),
+            ];
       return [ok("store", url), ...disk, ...place, ...(file === null ? [] : [durable]), ...runs];
     } finally {
       await store.close();

@@ -2,7 +2,7 @@ import type { Json } from "../../core/json.ts";
 import type { WaitRecord } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { Command, CommandInput } from "../command.ts";
-import { formatHints } from "../command-hint.ts";
+import { commandHint, formatHints } from "../command-hint.ts";
 import { withExistingStore } from "../command-store.ts";
 import { waitDocument } from "../documents.ts";
 import { findRun } from "../find-run.ts";
@@ -23,15 +23,13 @@ export const waits: Command = {
       input,
       async (store) => {
         const given = input.optionalArgument("run");
-        const all =
-          given === null
-            ? await store.listOpenWaits()
-            : await store.listWaits((await findRun(store, given)).runId);
-        const open = all.filter(({ status }) => status === "open");
+        const runId = given === null ? null : (await findRun(store, given)).runId;
+        const all = await store.listOpenWaits();
+        const open = runId === null ? all : all.filter((wait) => wait.runId === runId);
         return {
           exitCode: 0,
           document: {
-            waits: open.map((wait) => ({ ...waitDocument(wait), answerWith: waitHints(input, wait) })),
+            waits: open.map((wait) => ({ ...waitDocument(wait), answerWith: hintsFor(input, wait) })),
           },
           text:
             open.length === 0
@@ -43,9 +41,14 @@ export const waits: Command = {
     ),
 };
 
+/** What is not as it was asked can only be looked into. */
+function hintsFor(input: CommandInput, wait: WaitRecord): readonly string[] {
+  return wait.distrusted === undefined ? waitHints(input, wait) : [commandHint(input, "verify", wait.runId)];
+}
+
 /** A wait with all that a person needs to decide, and the command lines for it. */
 export function waitText(context: CliContext, input: CommandInput, wait: WaitRecord): string {
-  const { waitId, kind, createdAt, question, subject, toolCallId } = wait;
+  const { waitId, kind, createdAt, question, subject, toolCallId, distrusted } = wait;
   const paints = paint(context);
   const age = formatAgo(createdAt, context.clock.now());
   const { tool, arguments: given, failedWith, problem, correlationId, budget, limit, used } = subject;
@@ -58,6 +61,9 @@ export function waitText(context: CliContext, input: CommandInput, wait: WaitRec
       ? [choices.length === 0 ? null : fact("choices", choices.join(", "))]
       : [fact("tool", tool), fact("arguments", given)];
   const facts = formatFacts(context, [
+    distrusted === undefined
+      ? null
+      : ["not as it was written", cleanText(`${distrusted}; no answer is taken`)],
     ["question", cleanText(question)],
     ...about,
     fact("failed with", failedWith),
@@ -68,5 +74,5 @@ export function waitText(context: CliContext, input: CommandInput, wait: WaitRec
     fact("used", used),
     toolCallId === null ? null : ["call", cleanLine(toolCallId)],
   ]);
-  return `${paints.bold(cleanLine(waitId))}  ${paints.yellow(kind)}  ${paints.dim(age)}\n${facts}${formatHints(context, waitHints(input, wait), "  ")}`;
+  return `${paints.bold(cleanLine(waitId))}  ${paints.yellow(kind)}  ${paints.dim(age)}\n${facts}${formatHints(context, hintsFor(input, wait), "  ")}`;
 }

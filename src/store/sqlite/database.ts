@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, realpathSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync, realpathSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { PawlError, StoreUnusableError } from "../../core/errors.ts";
@@ -43,16 +43,13 @@ export class Database {
   /** Opens and checks the file: whose it is, and that what makes commits durable is really in force. */
   static open(file: string): Database {
     assertWritable(file);
+    makePrivate(file);
     let database: Database | undefined;
     // Those of one process share its view of the log, which the first one makes: one that cannot write has to come later.
     const readers = readersOf(file);
     for (const reader of readers) reader.#disconnect();
     try {
-      const connection = new DatabaseSync(file, {
-        timeout: BUSY_TIMEOUT_MS,
-        enableForeignKeyConstraints: true,
-      });
-      database = new Database(file, connection, false);
+      database = new Database(file, connect(file, false), false);
       database.#assertOurs();
       database.#configure();
       database.#keepFiles();
@@ -243,7 +240,37 @@ function readOnlyConnection(file: string): DatabaseSync {
   const url = pathToFileURL(file);
   url.searchParams.set("mode", "ro");
   url.searchParams.set("readonly_shm", "1");
-  return new DatabaseSync(url, { timeout: BUSY_TIMEOUT_MS, readOnly: true });
+  return connect(url, true);
+}
+
+/**
+ * What is in the file is input: no function that could do something is called by its schema, its schema cannot be edited in
+ * place, its pages are checked as they are read, and no extension is loaded.
+ */
+function connect(file: string | URL, readOnly: boolean): DatabaseSync {
+  const connection = new DatabaseSync(file, {
+    timeout: BUSY_TIMEOUT_MS,
+    enableForeignKeyConstraints: true,
+    allowExtension: false,
+    readOnly,
+  });
+  const { enableDefensive } = connection as { enableDefensive?: (active: boolean) => void };
+  enableDefensive?.call(connection, true);
+  connection.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
+  return connection;
+}
+
+/**
+ * A new database is for its owner alone, whatever the umask says, and SQLite gives its log the same rights. One that is there
+ * keeps those that it has: an operator may share it.
+ */
+function makePrivate(file: string): void {
+  if (file === ":memory:") return;
+  try {
+    closeSync(openSync(file, "ax", 0o600));
+  } catch {
+    // It is there; or there is no folder for it, and opening it says so.
+  }
 }
 
 /**
@@ -292,6 +319,14 @@ export class Row {
 
   optionalBytes(column: string): Uint8Array | null {
     return this.#values[column] === null ? null : this.bytes(column);
+  }
+
+  /** Each column with what it holds, in the order of the query. */
+  columns(): readonly [string, string | number | Uint8Array | null][] {
+    return Object.entries(this.#values).map(([column, value]) => [
+      column,
+      typeof value === "bigint" ? this.#mismatch(column, "an integer of 53 bits") : value,
+    ]);
   }
 
   hex(column: string): string {

@@ -5,6 +5,7 @@ import type { DroppedTurn, Fence } from "../store.ts";
 import type { Database } from "./database.ts";
 import { assertNextTurn, granularState } from "./granular-state.ts";
 import { fencedStep, recordEvent, stepHead } from "./run-row.ts";
+import { touch, touchRemoved } from "./told-rows.ts";
 import { turnNo } from "./turn-number.ts";
 import { partWaitsFromCalls } from "./wait-intents.ts";
 
@@ -28,6 +29,8 @@ export function dropTurn(database: Database, now: number, fence: Fence, dropped:
   );
   assertDroppable({ runId: run.runId, stepPath: path, turnIndex }, begun !== null);
   const waits = partWaitsFromCalls(database, run, now, first, last);
+  touchRemoved(database, run, "turn", turnNo(stepKey, turnIndex));
+  for (let callNo = first; callNo <= last; callNo++) touchRemoved(database, run, "call", callNo);
   if (turn.int("calls") > 0)
     database.run("DELETE FROM tool_calls WHERE call_no BETWEEN ? AND ?", first, last);
   database.run(
@@ -45,6 +48,8 @@ export function dropTurn(database: Database, now: number, fence: Fence, dropped:
     turn.int("opened_at"),
     stepKey,
   );
+  touch(run, "modelCall", stepKey, turnIndex, turn.int("attempt"));
+  touch(run, "turns", stepKey);
   // What is kept of the step in memory has that response.
   run.steps.delete(stepKey);
   recordEvent(database, run, now, "turn.dropped", {

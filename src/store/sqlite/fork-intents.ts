@@ -10,7 +10,9 @@ import { workOf } from "./readers.ts";
 import { budgetsOf } from "./run-budgets.ts";
 import { findRun, getRun, NO_EVENT_HASH, type RunRow, recordEvent, runNotFound } from "./run-row.ts";
 import { writeSession } from "./session-rows.ts";
-import { readRows } from "./verify.ts";
+import { readRows } from "./stored-rows.ts";
+import { verify } from "./verify.ts";
+import { assertWhole } from "./verify-open.ts";
 
 /**
  * Makes a new run of the turns of another, up to one: the steps before it, their turns, calls and receipts, each call under
@@ -22,6 +24,8 @@ export function forkRun(database: Database, leases: Leases, now: number, fork: N
   if (leases.isHeld(parent, now)) throw busy(parent);
   if (findRun(database, fork.runId) !== null)
     throw new ConfigurationError(`There is a run ${fork.runId} already: give the fork another id.`);
+  // What is copied is told of anew: nothing of another hand may come with it.
+  assertWhole(verify(database, fork.parent));
   const step = requireStep(database, parent, fork);
   const run = insertRun(database, now, parent, fork);
   const copy = new ForkCopy(database, parent, run, fork, step);
@@ -57,7 +61,7 @@ export function forkRun(database: Database, leases: Leases, now: number, fork: N
 
 /** What a session's own history tells of, change by change. */
 function isOfSession(row: string): boolean {
-  return /^(slice |checkpoint |events of )/.test(row);
+  return /^(slice |checkpoint |events of |charges )/.test(row);
 }
 
 function busy(parent: RunRow): RunBusyError {

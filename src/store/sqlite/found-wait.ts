@@ -10,6 +10,7 @@ import { parseWaitId, type WaitKind } from "../../core/wait.ts";
 import type { Database } from "./database.ts";
 import { findRun, parseJson, type RunRow } from "./run-row.ts";
 import { findCallNo } from "./tool-call-rows.ts";
+import { assertOpenPart } from "./verify-open.ts";
 
 // What people speak of when they answer: a wait by its id, a call by its own.
 
@@ -44,6 +45,8 @@ export function openWait(
     throw new WaitNotFoundError(`There is no wait ${id} in this store: list the waits of the run.`, {
       waitId: id,
     });
+  // What a person was shown is what was asked, or their answer is none.
+  assertOpenPart(database, run);
   const status = row.text("status");
   if (status !== "open")
     throw new AlreadySettledError(
@@ -83,6 +86,7 @@ export function runOfCall(database: Database, id: string): RunRow {
   const place = parseToolCallId(id);
   const run = place === null ? null : findRun(database, place.runId);
   if (run === null) throw callNotFound(id);
+  assertOpenPart(database, run);
   return run;
 }
 

@@ -4,6 +4,7 @@ import type { EffectTry, LeftBehind } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import type { LeftOpen } from "./leases.ts";
 import type { RunRow } from "./run-row.ts";
+import { touch } from "./told-rows.ts";
 import { correlationOf } from "./tool-call-correlation.ts";
 import { tryDigest } from "./tool-call-rows.ts";
 import { TURNS_PER_STEP } from "./turn-number.ts";
@@ -96,7 +97,7 @@ export function leaveRunningCalls(database: Database, run: RunRow, now: number, 
     const ended = maySent ? LOST[`${left.hasEnded}`] : UNSENT;
     // A try that has told how it ended, and was to be followed by another, is kept as it is.
     const isNew = keepTry(database, run, now, callNo, { ...ended, correlationId });
-    if (maySent || !isNew) doubt(database, now, callNo, left.hasEnded);
+    if (maySent || !isNew) doubt(database, run, now, callNo, left.hasEnded);
     const kept = { ...place, try: tryDigest(database, run, callNo, place.attempt) };
     (maySent || !isNew ? inDoubt : notSent).push(kept);
   }
@@ -145,7 +146,7 @@ function keepTry(
   return kept === 1;
 }
 
-function doubt(database: Database, now: number, callNo: number, hasEnded: boolean): void {
+function doubt(database: Database, run: RunRow, now: number, callNo: number, hasEnded: boolean): void {
   database.run(
     `UPDATE tool_calls SET status = 'in_doubt', ends_by = CASE WHEN ? THEN min(ends_by, ?) ELSE ends_by END
       WHERE call_no = ?`,
@@ -153,4 +154,5 @@ function doubt(database: Database, now: number, callNo: number, hasEnded: boolea
     now,
     callNo,
   );
+  touch(run, "call", callNo);
 }

@@ -7,6 +7,7 @@ import type { Leases, LeftOpen } from "./leases.ts";
 import { openModelCalls, settleFailedCall } from "./model-calls.ts";
 import { findRun, type RunRow, runNotFound } from "./run-row.ts";
 import { MODEL_CALL } from "./sent-marks.ts";
+import { touch } from "./told-rows.ts";
 
 /** Ends the tries that are open. Gives those that are charged for, although nobody knows of an answer. */
 export function settleOpenCalls(
@@ -53,14 +54,16 @@ export function markRunningSteps(
   status: StepStatus,
   error: StoredError | null,
 ): void {
-  database.run(
-    "UPDATE run_steps SET status = ?, updated_at = ?, error_code = ?, error_detail = ? WHERE run_no = ? AND status = 'running'",
+  const steps = database.all(
+    `UPDATE run_steps SET status = ?, updated_at = ?, error_code = ?, error_detail = ?
+      WHERE run_no = ? AND status = 'running' RETURNING step_no`,
     status,
     now,
     error?.code ?? null,
     error?.message ?? null,
     row.runNo,
   );
+  for (const step of steps) touch(row, "step", step.int("step_no"));
 }
 
 /** The worker has stopped, and left the run like this. */
@@ -72,4 +75,5 @@ export function endAttempt(database: Database, row: RunRow, now: number, status:
     row.runNo,
     row.epoch,
   );
+  touch(row, "attempt", row.runNo, row.epoch);
 }

@@ -8,6 +8,7 @@ import { openModelCalls } from "./model-calls.ts";
 import type { RunHead } from "./run-head.ts";
 import { fencedStep, recordEvent, stepHead } from "./run-row.ts";
 import { writeSlices } from "./session-rows.ts";
+import { touch } from "./told-rows.ts";
 import { turnCalls, writeTurnReceipt } from "./tool-call-rows.ts";
 
 export function beginLineage(database: Database, now: number, fence: Fence, begun: NewLineage): number {
@@ -51,6 +52,9 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
     state.turnIndex,
   );
   if (changed !== 1) throw new Error(`The turns of step ${stepKey} were changed by another process.`);
+  touch(run, "lineage", stepKey, lineage);
+  touch(run, "fingerprint", stepKey, lineage);
+  touch(run, "turns", stepKey);
   const { path } = stepHead(database, run, stepKey);
   // What is kept of the step in memory is of the old line.
   run.steps.delete(stepKey);

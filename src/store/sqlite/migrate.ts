@@ -1,10 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { StoreUnusableError } from "../../core/errors.ts";
 import type { Database } from "./database.ts";
+import { assertOwnSchema, type Migration, schemaMadeBy } from "./schema.ts";
 
 const FOLDER = new URL("./migrations/", import.meta.url);
-
-export type Migration = { readonly number: number; readonly name: string; readonly sql: string };
 
 /** The numbered SQL files, in order and without a hole. */
 export function migrations(): Migration[] {
@@ -20,55 +19,35 @@ export function migrations(): Migration[] {
 
 /**
  * Brings the database to this program's schema. All in one transaction that begins by taking the write lock, so two
- * processes that start together do it once. A schema that is newer than the program is refused. Gives the version.
+ * processes that start together do it once. A schema that is newer than the program is refused, and so is one that is not
+ * what the migrations up to its version make.
  */
-export function migrate(database: Database, now: number, all: readonly Migration[] = migrations()): number {
-  if (schemaVersion(database) === all.length) return all.length;
+export function migrate(database: Database, now: number, all: readonly Migration[] = migrations()): void {
+  if (isUpToDate(database, all)) return;
   database.exec("BEGIN IMMEDIATE");
   try {
     const version = schemaVersion(database);
     if (version > all.length) throw newerSchema(database, version, all.length);
+    assertOwnSchema(database, all.slice(0, version));
     const pending = all.slice(version);
-    if (version === 0) makeSchema(database, all);
+    if (version === 0) for (const { sql } of schemaMadeBy(all)) database.exec(sql ?? "");
     else for (const { sql } of pending) database.exec(sql);
     for (const { number, name } of pending)
       database.run("INSERT INTO migrations VALUES (?, ?, ?)", number, name, now);
     database.exec(`PRAGMA user_version = ${all.length}`);
     database.exec("COMMIT");
-    return all.length;
   } catch (error) {
     if (database.inTransaction) database.exec("ROLLBACK");
     throw error;
   }
 }
 
-/** What migrations made of an empty database in this process, by their text. */
-const schemasMade = new Map<string, string>();
-
-/**
- * The migrations are applied to the first empty database, and the next one gets what they made of it: they leave tables
- * and no rows. That takes 2 ms where they take 12, since SQLite reads the whole schema again at each ALTER TABLE, and
- * whoever tests their jobs opens an empty database in each test.
- */
-function makeSchema(database: Database, all: readonly Migration[]): void {
-  const text = all.map(({ sql }) => sql).join("\n");
-  const made = schemasMade.get(text);
-  if (made !== undefined) return database.exec(made);
-  database.exec(
-    "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT",
-  );
-  for (const { sql } of all) database.exec(sql);
-  const parts = database.all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid");
-  schemasMade.set(text, parts.map((part) => `${part.text("sql")};`).join("\n"));
-}
-
-/**
- * Inside a write transaction: another process may have migrated the database since it was opened, and rows that this
- * program writes would not be what that one expects.
- */
-export function assertSchema(database: Database, known: number): void {
-  const version = schemaVersion(database);
-  if (version !== known) throw newerSchema(database, version, known);
+function isUpToDate(database: Database, all: readonly Migration[]): boolean {
+  return database.snapshot(() => {
+    if (schemaVersion(database) !== all.length) return false;
+    assertOwnSchema(database, all);
+    return true;
+  });
 }
 
 export function newerSchema(database: Database, version: number, known: number): StoreUnusableError {

@@ -4,6 +4,7 @@ import type { Database, Row } from "./database.ts";
 import { granularState, granularStateRow } from "./granular-state.ts";
 import type { GranularStateRow, LastModelCall, RunHead } from "./run-head.ts";
 import { chargedAmount, reservedAmount } from "./run-row.ts";
+import { touch } from "./told-rows.ts";
 import { TURNS_OF_STEP, TURNS_PER_STEP, turnNo } from "./turn-number.ts";
 
 /** Reserves for one try at a turn, if the quota allows it. */
@@ -42,6 +43,7 @@ export function openModelCall(
     reserved.microDollars,
     stepKey,
   );
+  touch(run, "turns", stepKey);
   state.lastCall = { turnIndex, attempt, openedAt: now, reserved };
   return opened;
 }
@@ -117,6 +119,8 @@ export function settleFailedCall(
     turnIndex,
     ...values,
   );
+  touch(run, "modelCall", stepKey, turnIndex, settlement.attempt);
+  touch(run, "turns", stepKey);
   database.run(
     "UPDATE granular_states SET reserved_tokens = NULL, reserved_micro_dollars = NULL WHERE step_no = ?",
     stepKey,

@@ -1,5 +1,14 @@
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
 import { connect, createServer } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -11,7 +20,7 @@ export type Sighting = "dead" | "alive" | "unknown";
 /** How processes show each other that they live: sockets, unless a test stands in for the system. */
 export interface Doorbell {
   /** From now on whoever rings there is answered, for as long as this process lives. */
-  listen(file: string): Promise<{ close(): Promise<void> }>;
+  listen(file: string, mode: number): Promise<{ close(): Promise<void> }>;
   ring(file: string): Promise<Answer>;
 }
 
@@ -51,7 +60,8 @@ export class OwnerLock {
   static async take(path: string, doorbell: Doorbell = SOCKETS): Promise<OwnerLock> {
     const id = `${bootId()}-${randomBytes(6).toString("hex")}`;
     const files = path === ":memory:" ? null : new OwnerFiles(realpathSync(path));
-    const listening = files === null ? null : await doorbell.listen(files.lockFile(id)).catch(() => null);
+    const listening =
+      files === null ? null : await doorbell.listen(files.lockFile(id), files.mode).catch(() => null);
     return new OwnerLock(files, `${hostname()}/${process.pid}/${id}`, doorbell, listening);
   }
 
@@ -118,6 +128,11 @@ export class OwnerFiles {
 
   constructor(database: string) {
     this.#database = database;
+  }
+
+  /** Who may open the database may see who has it, and nobody else. */
+  get mode(): number {
+    return statSync(this.#database).mode & 0o666;
   }
 
   lockFile(id: string): string {
@@ -212,7 +227,7 @@ function isSurelyGone(owner: string): boolean {
 const LONGEST_PATH = 100;
 
 /** Listens under a name of the moment, and only then has the real one: nobody finds a socket that does not listen yet. */
-async function listenAt(file: string): ReturnType<Doorbell["listen"]> {
+async function listenAt(file: string, mode: number): ReturnType<Doorbell["listen"]> {
   const folder = dirname(file);
   const made = `.pawl-${randomBytes(6).toString("hex")}`;
   const server = createServer((connection) => connection.destroy());
@@ -223,6 +238,8 @@ async function listenAt(file: string): ReturnType<Doorbell["listen"]> {
       server.listen({ path, exclusive: true }, resolve);
     });
     server.unref();
+    // Who may not open the database need not know who has it.
+    chmodSync(join(folder, made), mode);
     renameSync(join(folder, made), file);
   });
   // Somebody who cannot be accepted for want of descriptors is no reason to fall.

@@ -1,6 +1,7 @@
 import type { Quota } from "../../core/quota.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type { Amount } from "../../core/usage.ts";
+import type { TouchedRow } from "./told-rows.ts";
 
 /**
  * What intents read of a run and change: who may write, what is charged, where its steps stand, and the head of its log.
@@ -23,6 +24,9 @@ export type RunHead = {
   hasOpenWaits: boolean | null;
   /** Whether a call of the run has failed and may have happened; null where nobody looked. */
   hasUncertainCalls: boolean | null;
+  /** What the intent at hand has written and removed, for its event to tell of. */
+  readonly touched: Map<string, TouchedRow>;
+  readonly removed: Set<string>;
 };
 
 /** What was read of a step so far; null where nothing was. */

@@ -34,7 +34,9 @@ import {
   recordEvent,
   saveRun,
 } from "./run-row.ts";
+import { touch } from "./told-rows.ts";
 import { CODE_STEP_TURN, withdrawWaits } from "./tool-call-rows.ts";
+import { assertOpenPart } from "./verify-open.ts";
 import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.ts";
 
 export function createRun(
@@ -78,6 +80,7 @@ export function createRun(
     canonicalJson(run.shape),
     spec,
   );
+  touch(row, "shape", row.runNo);
   recordAttempt(database, row, leases.owner, now, null);
   saveRun(database, row, now, "run.created", {
     pipeline: run.pipeline,
@@ -105,6 +108,7 @@ export function claimRun(
   const row = findRun(database, runId);
   if (row === null) return { kind: "not_found" };
   if (leases.isHeld(row, now)) return { kind: "busy", owner: row.owner ?? "", until: leases.endOf(row, now) };
+  assertOpenPart(database, row);
   // Its worker died before it saw that somebody wanted it to end. Only who wants a cancelled run goes on with it.
   if (row.cancelRequestedAt !== null && !options.from.includes("cancelled"))
     endAbandoned(database, leases, now, row, whoWantsItToEnd(database, row));
@@ -164,25 +168,28 @@ export function turnMarksOff(database: Database, now: number, fence: Fence): voi
 export function keepTrace(database: Database, now: number, fence: Fence, traceParent: string): void {
   const run = fencedRun(database, fence);
   const { epoch } = fence;
-  recordEvent(database, run, now, "run.traced", { epoch, traceParent });
   database.run(
     "UPDATE attempts SET trace_parent = ? WHERE run_no = ? AND epoch = ?",
     traceParent,
     run.runNo,
     epoch,
   );
+  touch(run, "attempt", run.runNo, epoch);
+  recordEvent(database, run, now, "run.traced", { epoch, traceParent });
 }
 
 export function renewLease(database: Database, now: number, fence: Fence, leaseMs: number): void {
   const run = fencedRun(database, fence);
   const until = now + leaseMs;
-  recordEvent(database, run, now, "lease.renewed", { epoch: fence.epoch, until });
   database.run("UPDATE runs SET lease_until = ?, lease_ms = ? WHERE run_no = ?", until, leaseMs, run.runNo);
+  touch(run, "run", run.runNo);
+  recordEvent(database, run, now, "lease.renewed", { epoch: fence.epoch, until });
 }
 
 export function pinShape(database: Database, now: number, fence: Fence, shape: Json): void {
   const row = fencedRunRow(database, fence);
   database.run("UPDATE run_inputs SET shape = ? WHERE run_no = ?", canonicalJson(shape), row.runNo);
+  touch(row, "shape", row.runNo);
   saveRun(database, row, now, "run.reshaped", {});
 }
 
@@ -247,16 +254,17 @@ function supersedeCall(database: Database, row: RunRow, error: StoredError | nul
   const id = error?.code === "tool_failed" ? error.details.toolCallId : null;
   const place = typeof id === "string" ? parseToolCallId(id) : null;
   if (place?.runId !== row.runId || place.turnIndex !== CODE_STEP_TURN) return;
-  database.run(
+  const superseded = database.all(
     `UPDATE tool_calls SET superseded = 1
       WHERE turn_index = 0 AND call_index = ?
         AND step_no = (SELECT step_no FROM run_steps WHERE run_no = ? AND step_path = ?)
         AND EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no
-                       AND receipts.status = 'failed' AND source <> 'person')`,
+                       AND receipts.status = 'failed' AND source <> 'person') RETURNING call_no`,
     place.callIndex,
     row.runNo,
     place.path,
   );
+  for (const call of superseded) touch(row, "call", call.int("call_no"));
 }
 
 function reasoned({ status, error }: RunRow, { resumedFrom, reason }: AttemptReason): AttemptReason {
@@ -282,6 +290,7 @@ function recordAttempt(
     why?.resumedFrom ?? null,
     why?.reason ?? null,
   );
+  touch(row, "attempt", row.runNo, row.epoch);
 }
 
 function claimOf(database: Database, row: RunRow): Claim {

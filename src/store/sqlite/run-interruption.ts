@@ -5,7 +5,8 @@ import { callsUnderWay, leaveRunningCalls } from "./in-doubt.ts";
 import type { Leases } from "./leases.ts";
 import { endAttempt, markRunningSteps, settleOpenCalls } from "./left-open.ts";
 import { endWaiting } from "./run-budgets.ts";
-import { fencedRunRow, findRun, getRun, type RunRow, runNotFound, saveRun } from "./run-row.ts";
+import { fencedRunRow, findRun, getRun, type RunRow, requireRun, saveRun } from "./run-row.ts";
+import { touch } from "./told-rows.ts";
 import { withdrawWaits } from "./tool-call-rows.ts";
 
 /**
@@ -62,8 +63,7 @@ export function requestCancel(
   runId: string,
   { by = "somebody" }: Person,
 ): CancelOutcome {
-  const row = findRun(database, runId);
-  if (row === null) throw runNotFound(runId);
+  const row = requireRun(database, runId);
   const known = getRun(database, runId);
   if (known === null || !["queued", "running", "waiting"].includes(row.status))
     return { kind: "over", run: known as RunRecord };
@@ -95,11 +95,12 @@ export function endAbandoned(
   const { facts, inDoubt } = leaveRunningCalls(database, row, now, left);
   withdrawWaits(database, row, now, null);
   markRunningSteps(database, row, now, "failed", null);
-  database.run(
-    "UPDATE run_steps SET status = 'failed', updated_at = ? WHERE run_no = ? AND status = 'blocked'",
+  const blocked = database.all(
+    "UPDATE run_steps SET status = 'failed', updated_at = ? WHERE run_no = ? AND status = 'blocked' RETURNING step_no",
     now,
     row.runNo,
   );
+  for (const step of blocked) touch(row, "step", step.int("step_no"));
   row.epoch += 1;
   row.owner = null;
   row.leaseUntil = 0;

@@ -1,12 +1,14 @@
 import { hash } from "node:crypto";
-import { LeaseLostError, RunNotFoundError, type StoredError } from "../../core/errors.ts";
+import { LeaseLostError, RunNotFoundError, type StoredError, StoreUnusableError } from "../../core/errors.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import { type Limit, Quota } from "../../core/quota.ts";
 import type { Budgets, RunSpec } from "../../core/run-spec.ts";
 import type { Amount } from "../../core/usage.ts";
 import type { Fence, ForkOrigin, RunRecord, RunStatus } from "../store.ts";
 import type { Database, Row } from "./database.ts";
+import { digestOf } from "./digest.ts";
 import type { RunHead, StepHead } from "./run-head.ts";
+import { readToldRow, takeTouched, touch } from "./told-rows.ts";
 
 /** The whole row, for the intents that begin and end something. */
 export type RunRow = RunHead & {
@@ -68,15 +70,49 @@ function keptHead(database: Database, runId: string): RunHead {
   const row = database.get(HEAD, runId);
   if (row === null) throw runNotFound(runId);
   const head = runHead(row);
+  assertAsTold(database, head);
   database.heads.set(runId, head);
   return head;
 }
 
 /** The whole row, as the database has it. */
 export function fencedRunRow(database: Database, fence: Fence): RunRow {
-  const run = findRun(database, fence.runId);
-  if (run === null) throw runNotFound(fence.runId);
-  return assertFence(run, fence);
+  return assertFence(requireRun(database, fence.runId), fence);
+}
+
+/** The whole row, for those who change it. */
+export function requireRun(database: Database, runId: string): RunRow {
+  const run = findRun(database, runId);
+  if (run === null) throw runNotFound(runId);
+  assertAsTold(database, run);
+  return run;
+}
+
+/**
+ * Whoever changes the row writes all of it, and the event tells of it: so that it does not tell of what another program has
+ * put there, the row has to be what the last event that told of it says. That is never far back: a lease is renewed.
+ */
+function assertAsTold(database: Database, run: RunHead): void {
+  const events = database.iterate("SELECT data FROM events WHERE run_no = ? ORDER BY seq DESC", run.runNo);
+  let isNewest = true;
+  for (const event of events) {
+    const { quota, rows } = parseJson(event.text("data")) as JsonObject;
+    if (!Array.isArray(quota)) return;
+    if (isNewest && quota.join() !== quotaFacts(run.quota).join()) throw changedRun(run);
+    isNewest = false;
+    const told = Array.isArray(rows) ? rows.find((row) => Array.isArray(row) && row[0] === "run") : undefined;
+    if (told === undefined) continue;
+    const [stored] = readToldRow(database, run.runId, { kind: "run", key: [run.runNo] });
+    if (!Array.isArray(told) || told[1] !== stored?.[1]) throw changedRun(run);
+    return;
+  }
+}
+
+function changedRun({ runId }: RunHead): StoreUnusableError {
+  return new StoreUnusableError(
+    `Run ${runId} is not as it was written: another program has changed its row. Nothing was done; see \`pawl verify ${runId}\`, and restore the database from a backup.`,
+    { reason: "changed_rows" },
+  );
 }
 
 function assertFence<R extends RunHead>(run: R, fence: Fence): R {
@@ -119,10 +155,15 @@ function runHead(row: Row): RunHead {
     steps: new Map(),
     hasOpenWaits: null,
     hasUncertainCalls: null,
+    touched: new Map(),
+    removed: new Set(),
   };
 }
 
-/** Writes the one event that tells of an intent, and what every intent may change in the row: usage and the log's head. */
+/**
+ * Writes the one event that tells of an intent, and what every intent may change in the row: usage and the log's head. It is
+ * the last thing that the intent writes, since it tells of all its rows.
+ */
 export function recordEvent(
   database: Database,
   run: RunHead,
@@ -131,7 +172,12 @@ export function recordEvent(
   data: JsonObject,
 ): void {
   const seq = run.eventSeq + 1;
-  const text = JSON.stringify(data);
+  const rows = takeTouched(database, run);
+  const text = JSON.stringify({
+    ...data,
+    ...(rows.length === 0 ? {} : { rows }),
+    quota: quotaFacts(run.quota),
+  });
   const eventHash = chainHash(run.eventHash, seq, now, type, text);
   database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", run.runNo, seq, now, type, text, eventHash);
   const { charged, reserved } = run.quota;
@@ -159,8 +205,6 @@ export function recordEvent(
  * indexed column in an UPDATE rewrites its index, whether it changed or not.
  */
 export function saveRun(database: Database, run: RunRow, now: number, type: string, data: JsonObject): void {
-  recordEvent(database, run, now, type, data);
-  database.heads.delete(run.runId);
   const { limit } = run.quota;
   database.run(
     `UPDATE runs SET status = ?, current_step_no = ?, owner = ?, epoch = ?, lease_until = ?, lease_ms = ?, marks = ?, limit_tokens = ?,
@@ -184,6 +228,22 @@ export function saveRun(database: Database, run: RunRow, now: number, type: stri
     run.error,
     run.runNo,
   );
+  touch(run, "run", run.runNo);
+  recordEvent(database, run, now, type, data);
+  database.heads.delete(run.runId);
+}
+
+/** What is charged and reserved, as an event tells it. */
+function quotaFacts({ charged, reserved }: Quota): number[] {
+  return [charged.tokens, charged.microDollars, reserved.tokens, reserved.microDollars];
+}
+
+export function quotaDigest(facts: readonly (number | null)[]): string {
+  return digestOf(...facts);
+}
+
+export function storedQuotaDigest(row: Row): string {
+  return quotaDigest(quotaFacts(quotaOf(row)));
 }
 
 /** The hash of an event covers everything it says and the hash of the one before it. */

@@ -157,7 +157,19 @@ export function snapshotOf(row: Row): JsonObject {
 }
 
 function snapshotText(row: Row): string {
-  const stored = row.bytes("snapshot");
-  const bytes = row.text("encoding") === "deflate" ? inflateSync(stored) : stored;
-  return Buffer.from(bytes).toString("utf8");
+  const bytes = Buffer.from(DECODE[row.text("encoding") as keyof typeof DECODE](row.bytes("snapshot")));
+  if (bytes.byteLength !== row.int("size")) throw new Error("The snapshot is not as long as it was.");
+  return bytes.toString("utf8");
+}
+
+const DECODE = { json: (bytes: Uint8Array) => bytes, deflate: inflated } as const;
+
+/** What stands behind the compressed text was not written by Pawl. */
+function inflated(bytes: Uint8Array): Uint8Array {
+  const { buffer, engine } = inflateSync(bytes, { info: true }) as unknown as {
+    buffer: Buffer;
+    engine: { bytesWritten: number };
+  };
+  if (engine.bytesWritten !== bytes.byteLength) throw new Error("The snapshot is longer than it was.");
+  return buffer;
 }

@@ -15,11 +15,13 @@ import * as readers from "./readers.ts";
 import { isRunHeld, ownerOf } from "./run-interruption.ts";
 import * as lists from "./run-lists.ts";
 import { getRun, requireRunNo } from "./run-row.ts";
+import { SchemaGuard } from "./schema-guard.ts";
 import * as sessions from "./session-readers.ts";
 import * as steps from "./step-intents.ts";
 import * as turnReaders from "./turn-readers.ts";
 import { verify } from "./verify.ts";
-import { listOpenWaits, listWaits } from "./wait-readers.ts";
+import { listTrustedWaits } from "./verify-open.ts";
+import { listWaits } from "./wait-readers.ts";
 import { whileBusy } from "./while-busy.ts";
 import * as workers from "./worker-intents.ts";
 
@@ -33,6 +35,7 @@ export abstract class SqliteReader implements contract.StoreReader {
   protected readonly lock: OwnerLock;
   protected readonly leases: Leases;
   protected readonly now: () => number;
+  protected readonly schema: SchemaGuard;
   readonly #files: StoreFiles;
 
   constructor(database: Database, lock: OwnerLock, leases: Leases, now: () => number) {
@@ -40,6 +43,7 @@ export abstract class SqliteReader implements contract.StoreReader {
     this.lock = lock;
     this.leases = leases;
     this.now = now;
+    this.schema = new SchemaGuard(database);
     this.#files = new StoreFiles(database.file);
   }
 
@@ -194,7 +198,7 @@ export abstract class SqliteReader implements contract.StoreReader {
   }
 
   listOpenWaits(): Promise<readonly contract.WaitRecord[]> {
-    return this.read(() => listOpenWaits(this.database));
+    return this.read(() => listTrustedWaits(this.database));
   }
 
   isCancelRequested(runId: string): Promise<boolean> {
@@ -233,6 +237,11 @@ export abstract class SqliteReader implements contract.StoreReader {
 
   protected read<T>(work: () => T): Promise<T> {
     if (this.isOver) return Promise.reject(closedError(this.database.file));
-    return whileBusy(this.database.file, () => this.database.snapshot(work));
+    return whileBusy(this.database.file, () =>
+      this.database.snapshot(() => {
+        this.schema.assertReadable();
+        return work();
+      }),
+    );
   }
 }

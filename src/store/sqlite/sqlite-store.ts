@@ -12,7 +12,7 @@ import { forkRun } from "./fork-intents.ts";
 import { type CommitObserver, closedError, GroupCommit } from "./group-commit.ts";
 import { Leases } from "./leases.ts";
 import { beginLineage } from "./lineage-intents.ts";
-import { assertSchema, migrate, migrations, newerSchema, schemaVersion } from "./migrate.ts";
+import { migrate, migrations, newerSchema, schemaVersion } from "./migrate.ts";
 import { type Doorbell, OwnerFiles, OwnerLock } from "./owner-lock.ts";
 import * as runs from "./run-intents.ts";
 import * as interruption from "./run-interruption.ts";
@@ -49,7 +49,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
   /** From then on nothing new begins; what workers had under way they may still tell. */
   #isClosed = false;
 
-  private constructor(database: Database, lock: OwnerLock, schema: number, options: SqliteStoreOptions) {
+  private constructor(database: Database, lock: OwnerLock, options: SqliteStoreOptions) {
     const work = new WorkUnderWay();
     const marks = makeMarks(database, lock);
     const leases = new Leases(lock, work, {
@@ -62,7 +62,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     this.#marks = marks;
     this.#after = options.after ?? afterMs;
     this.#commits = new GroupCommit(database, options.onCommit ?? (() => undefined), () =>
-      assertSchema(database, schema),
+      this.schema.assertWritable(),
     );
   }
 
@@ -70,11 +70,11 @@ export class SqliteStore extends SqliteReader implements contract.Store {
   static async open(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
     const database = await whileBusy(file, () => SqliteDatabase.open(file));
     try {
-      const schema = await whileBusy(file, () => migrate(database, (options.now ?? Date.now)()));
+      await whileBusy(file, () => migrate(database, (options.now ?? Date.now)()));
       const lock = await OwnerLock.take(file, options.doorbell);
       try {
         await lock.sweep((ownerId) => interruption.isNeeded(database, ownerId));
-        return new SqliteStore(database, lock, schema, options);
+        return new SqliteStore(database, lock, options);
       } catch (error) {
         await lock.release();
         throw error;
@@ -93,7 +93,11 @@ export class SqliteStore extends SqliteReader implements contract.Store {
       const version = await whileBusy(file, () => schemaVersion(database));
       const known = migrations().length;
       if (version > known) throw newerSchema(database, version, known);
-      if (version === known) return new SqliteStore(database, OwnerLock.watch(file), known, options);
+      if (version === known) {
+        const store = new SqliteStore(database, OwnerLock.watch(file), options);
+        await store.read(() => undefined);
+        return store;
+      }
     } catch (error) {
       database.close();
       throw error;

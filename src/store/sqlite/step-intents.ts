@@ -22,6 +22,7 @@ import {
   stepHead,
 } from "./run-row.ts";
 import { writeSession } from "./session-rows.ts";
+import { touch } from "./told-rows.ts";
 
 export function beginStep(database: Database, now: number, fence: Fence, step: NewStep): StepRecord {
   const run = fencedRunRow(database, fence);
@@ -41,6 +42,7 @@ export function beginStep(database: Database, now: number, fence: Fence, step: N
   const begun = findStepRow(database, run.runNo, step.path);
   if (begun === null) throw new Error(`Step ${step.path} was inserted and is not there.`);
   run.currentStepNo = begun.stepKey;
+  touch(run, "step", begun.stepKey);
   saveRun(database, run, now, known === null ? "step.begun" : "step.resumed", {
     step: step.path,
     kind: step.kind,
@@ -52,7 +54,7 @@ export function skipStep(database: Database, now: number, fence: Fence, step: Ne
   const run = fencedRunRow(database, fence);
   // One that was begun stays what it came to.
   if (findStepRow(database, run.runNo, step.path) !== null) return;
-  insertStep(database, run.runNo, now, step, "skipped");
+  touch(run, "step", insertStep(database, run.runNo, now, step, "skipped"));
   saveRun(database, run, now, "step.skipped", { step: step.path, kind: step.kind });
 }
 
@@ -62,8 +64,8 @@ function insertStep(
   now: number,
   step: NewStep,
   status: "running" | "skipped",
-): void {
-  database.run(
+): number {
+  return database.insert(
     `INSERT INTO run_steps (run_no, step_path, step_index, step_name, kind, phase, status, created_at, updated_at, input)
      VALUES (?1, ?2, (SELECT count(*) + 1 FROM run_steps WHERE run_no = ?1), ?3, ?4, ?5, ?6, ?7, ?7, ?8)`,
     runNo,
@@ -95,6 +97,7 @@ export function finishStep(
   );
   if (changed !== 1)
     throw new Error(`Step ${step.stepKey} of run ${fence.runId} is not running: it cannot finish.`);
+  touch(run, "step", step.stepKey);
   const place = { stepKey: step.stepKey, turnIndex: 0 };
   const { facts, checkpoint } = writeSession(database, run, now, place, step.session);
   recordEvent(database, run, now, "step.finished", {
@@ -116,6 +119,7 @@ export function decideLoop(database: Database, now: number, fence: Fence, decisi
     canonicalJson(output),
     optionalJson(context),
   );
+  touch(run, "decision", stepKey, iteration);
   recordEvent(database, run, now, "loop.decided", {
     step: stepHead(database, run, stepKey).path,
     iteration,

@@ -11,8 +11,9 @@ import type {
 import { putBlob } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
 import type { RunHead } from "./run-head.ts";
-import { fencedStep, findRun, recordEvent, runNotFound, saveRun, stepHead } from "./run-row.ts";
+import { fencedStep, recordEvent, requireRun, saveRun, stepHead } from "./run-row.ts";
 import { writeCheckpoint } from "./session-rows.ts";
+import { touch } from "./told-rows.ts";
 import {
   CODE_STEP_TURN,
   callNoAt,
@@ -49,7 +50,7 @@ export function openToolCall(database: Database, now: number, fence: Fence, call
   const callIndex = (last?.optionalInt("n") ?? 0) + 1;
   const request = canonicalJson(call.request);
   const row = { ...call, callIndex, turnIndex: CODE_STEP_TURN, request };
-  insertToolCall(database, now, row);
+  insertToolCall(database, run, now, row);
   const { facts } = writeCheckpoint(database, run, now, row, call.checkpoint);
   recordEvent(database, run, now, call.status === "running" ? "calls.started" : "calls.prepared", {
     step: stepHead(database, run, call.stepKey).path,
@@ -87,6 +88,7 @@ export function endToolCallTry(database: Database, now: number, fence: Fence, en
     now,
     callNo,
   );
+  touch(run, "call", callNo);
   recordEvent(database, run, now, end.inDoubt ? "call.in_doubt" : "call.tried", {
     step: stepHead(database, run, end.stepKey).path,
     turn: end.turnIndex,
@@ -108,8 +110,7 @@ export function recordReceipt(database: Database, now: number, fence: Fence, rec
 
 export function offerLateReceipt(database: Database, now: number, late: LateReceipt): "settled" | "kept" {
   const { runId, stepKey, turnIndex, attempt } = late;
-  const run = findRun(database, runId);
-  if (run === null) throw runNotFound(runId);
+  const run = requireRun(database, runId);
   const step = stepHead(database, run, stepKey).path;
   const { callIndex } = late.receipt;
   const callNo = callNoAt(database, run, { stepKey, turnIndex, callIndex });
@@ -149,4 +150,5 @@ function keepEvidence(
     attempt,
   );
   if (kept !== 1) throw settledMeanwhile(callNo);
+  touch(run, "late", run.runNo, callNo, attempt);
 }

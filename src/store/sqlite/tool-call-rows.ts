@@ -7,6 +7,7 @@ import type { Database, Row } from "./database.ts";
 import { digestOf } from "./digest.ts";
 import type { RunHead, TurnCalls } from "./run-head.ts";
 import { stepHead } from "./run-row.ts";
+import { touch, touchRemoved } from "./told-rows.ts";
 import { TURNS_PER_STEP, turnNo } from "./turn-number.ts";
 
 /** Code steps have no turns: their calls are kept under this index. */
@@ -15,11 +16,12 @@ export const CODE_STEP_TURN = 0;
 /** Gives the number of the row: rows of one transaction are numbered one after the other. */
 export function insertToolCall(
   database: Database,
+  run: RunHead,
   now: number,
   call: NewToolCall & { stepKey: number; turnIndex: number; request: string | null },
 ): number {
   const isRunning = call.status === "running";
-  return database.insert(
+  const callNo = database.insert(
     "INSERT INTO tool_calls VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
     call.stepKey,
     call.turnIndex,
@@ -38,6 +40,8 @@ export function insertToolCall(
     isRunning ? 1 : 0,
     call.request,
   );
+  touch(run, "call", callNo);
+  return callNo;
 }
 
 /** What never changes of a call, for the event that tells of it. */
@@ -118,6 +122,7 @@ function rememberUncertain(database: Database, run: RunHead, callNo: number): vo
     callNo,
   );
   run.hasUncertainCalls = true;
+  touch(run, "doubt", run.runNo, callNo);
 }
 
 /** The effect was had now, with a person's consent: what was uncertain before is not in the way any more. */
@@ -125,12 +130,11 @@ function forgetUncertain(database: Database, run: RunHead, callNo: number): void
   run.hasUncertainCalls ??=
     database.get("SELECT 1 AS found FROM uncertain_calls WHERE run_no = ? LIMIT 1", run.runNo) !== null;
   if (!run.hasUncertainCalls) return;
-  database.run(
-    `DELETE FROM uncertain_calls
-      WHERE run_no = ? AND identity_hash = (SELECT identity_hash FROM tool_calls WHERE call_no = ?)`,
-    run.runNo,
-    callNo,
-  );
+  const same = `FROM uncertain_calls
+      WHERE run_no = ? AND identity_hash = (SELECT identity_hash FROM tool_calls WHERE call_no = ?)`;
+  for (const doubt of database.all(`SELECT call_no ${same}`, run.runNo, callNo))
+    touchRemoved(database, run, "doubt", run.runNo, doubt.int("call_no"));
+  database.run(`DELETE ${same}`, run.runNo, callNo);
 }
 
 /**
@@ -142,14 +146,15 @@ export function withdrawWaits(database: Database, run: RunHead, now: number, cal
     database.get("SELECT 1 AS found FROM waits WHERE run_no = ? AND status = 'open' LIMIT 1", run.runNo) !==
     null;
   if (!run.hasOpenWaits) return false;
-  const changed = database.run(
+  const withdrawn = database.all(
     `UPDATE waits SET status = 'withdrawn', answered_at = ?1
-      WHERE run_no = ?2 AND status = 'open' AND (?3 IS NULL OR call_no = ?3)`,
+      WHERE run_no = ?2 AND status = 'open' AND (?3 IS NULL OR call_no = ?3) RETURNING wait_index`,
     now,
     run.runNo,
     callNo,
   );
-  return changed > 0;
+  for (const wait of withdrawn) touch(run, "question", run.runNo, wait.int("wait_index"));
+  return withdrawn.length > 0;
 }
 
 export function storedReceiptDigest(row: Row): string {
@@ -337,6 +342,7 @@ export function startToolCall(
     run.runNo,
   );
   const turn = run.steps.get(place.stepKey)?.calls;
+  touch(run, "call", callNo);
   if (changed === 1 && turn?.turnIndex === place.turnIndex) turn.dispatched[start.callIndex - 1] = true;
   if (changed === 1) return;
   throw hasReceipt(database, callNo)

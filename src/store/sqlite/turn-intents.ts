@@ -16,6 +16,7 @@ import { openModelCall, reclaim, reserve, settleFailedCall } from "./model-calls
 import type { RunHead } from "./run-head.ts";
 import { fencedStep, recordEvent, stepHead } from "./run-row.ts";
 import { writeCheckpoint, writeSession } from "./session-rows.ts";
+import { touch } from "./told-rows.ts";
 import { insertToolCall, toolCallDigest, turnCalls, writeTurnReceipt } from "./tool-call-rows.ts";
 import { turnNo } from "./turn-number.ts";
 
@@ -34,12 +35,14 @@ export function openTurn(database: Database, now: number, fence: Fence, opening:
     stepKey,
     UNPINNED,
   );
-  if (isUnpinned !== null) pin(database, stepKey, fingerprint);
-  database.run(
+  if (isUnpinned !== null) pin(database, run, stepKey, fingerprint);
+  const isNew = database.run(
     "INSERT OR IGNORE INTO fingerprints VALUES (?, 0, ?)",
     stepKey,
     canonicalJson(fingerprint.document),
   );
+  if (isNew === 1) touch(run, "fingerprint", stepKey, 0);
+  touch(run, "turns", stepKey);
   const state = granularState(database, run, stepKey);
   assertNextTurn(state, turnIndex);
   const opened = openModelCall(database, run, now, opening, state);
@@ -61,7 +64,7 @@ export function acceptDivergence(
   const run = fencedStep(database, fence, stepKey);
   // It refuses a step without turns, which has no fingerprint yet.
   granularState(database, run, stepKey);
-  pin(database, stepKey, fingerprint);
+  pin(database, run, stepKey, fingerprint);
   recordEvent(database, run, now, "divergence.accepted", {
     step: stepHead(database, run, stepKey).path,
     why,
@@ -70,18 +73,25 @@ export function acceptDivergence(
 }
 
 /** For the line of history that the step is in. */
-function pin(database: Database, stepKey: number, fingerprint: TurnOpening["fingerprint"]): void {
+function pin(
+  database: Database,
+  run: RunHead,
+  stepKey: number,
+  fingerprint: TurnOpening["fingerprint"],
+): void {
   database.run(
     "UPDATE granular_states SET fingerprint = ? WHERE step_no = ?",
     Buffer.from(fingerprint.hash, "hex"),
     stepKey,
   );
-  database.run(
+  touch(run, "turns", stepKey);
+  const pinned = database.all(
     `INSERT INTO fingerprints SELECT step_no, lineage, ? FROM granular_states WHERE step_no = ?
-       ON CONFLICT DO UPDATE SET document = excluded.document`,
+       ON CONFLICT DO UPDATE SET document = excluded.document RETURNING lineage`,
     canonicalJson(fingerprint.document),
     stepKey,
   );
+  for (const row of pinned) touch(run, "fingerprint", stepKey, row.int("lineage"));
 }
 
 export function settleModelCall(
@@ -142,6 +152,7 @@ export function commitTurn(
     turnIndex - 1,
   );
   if (changed !== 1) throw new Error(`The turns of step ${stepKey} were changed by another process.`);
+  touch(run, "turns", stepKey);
   state.turnIndex = turnIndex;
   state.isComplete = isComplete;
   state.lastCall = opened === null ? null : { turnIndex: turnIndex + 1, openedAt: now, ...opened };
@@ -180,7 +191,7 @@ function writeJournal(
   const callNos = calls.map((call, i) => {
     if (call.callIndex !== i + 1)
       throw new Error(`Call ${call.callIndex} of turn ${turnIndex} is out of order.`);
-    return insertToolCall(database, now, { ...call, stepKey, turnIndex, request: null });
+    return insertToolCall(database, run, now, { ...call, stepKey, turnIndex, request: null });
   });
   const firstCallNo = callNos[0] ?? 0;
   if (callNos.some((callNo, i) => callNo !== firstCallNo + i)) throw new Error("The ledger has a gap.");
@@ -201,6 +212,7 @@ function writeJournal(
     response,
     followUp,
   );
+  touch(run, "turn", turnNo(stepKey, turnIndex));
   stepHead(database, run, stepKey).calls = {
     turnIndex,
     firstCallNo,

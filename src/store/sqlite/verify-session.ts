@@ -2,9 +2,15 @@ import type { Json, JsonObject } from "../../core/json.ts";
 import { toolCallId } from "../../core/step-path.ts";
 import type { Database, Row } from "./database.ts";
 import { digestOf } from "./digest.ts";
+import { list } from "./event-tellings.ts";
 import { storedCheckpointDigest } from "./session-rows.ts";
 
-type ToldCheckpoint = { readonly digest: string; readonly seq: number; readonly isSuperseded: boolean };
+type ToldCheckpoint = {
+  readonly digest: string;
+  readonly seq: number;
+  readonly at: number;
+  readonly isSuperseded: boolean;
+};
 
 /**
  * What the events of a run say about its session: what its slices hold, which calls it has heard of, which checkpoints it
@@ -20,7 +26,7 @@ export class SessionHistory {
     this.#runId = runId;
   }
 
-  take(seq: number, type: string, data: JsonObject): void {
+  take(seq: number, at: number, type: string, data: JsonObject): void {
     if (type === "lineage.begun") this.#rollBack(data);
     // A run that begins with the rows of another says so in its first event, its lines of history among them.
     if (type === "run.forked")
@@ -31,7 +37,7 @@ export class SessionHistory {
     for (const id of list(data.applied)) if (typeof id === "string") this.#apply(id, seq);
     const [checkpoint, digest] = list(data.checkpoint);
     if (typeof digest !== "string") return;
-    this.#checkpoints.set(Number(checkpoint), { digest, seq, isSuperseded: false });
+    this.#checkpoints.set(Number(checkpoint), { digest, seq, at, isSuperseded: false });
   }
 
   /** Row → its digest as the events tell it. */
@@ -39,8 +45,8 @@ export class SessionHistory {
     const all = new Map(this.#digests);
     for (const [id, { seq, isForgotten }] of this.#applied)
       all.set(appliedRow(id), digestOf(seq, Number(isForgotten)));
-    for (const [checkpoint, { digest, seq, isSuperseded }] of this.#checkpoints)
-      all.set(checkpointRow(this.#runId, checkpoint), digestOf(digest, seq, Number(isSuperseded)));
+    for (const [checkpoint, { digest, seq, at, isSuperseded }] of this.#checkpoints)
+      all.set(checkpointRow(this.#runId, checkpoint), digestOf(digest, seq, at, Number(isSuperseded)));
     return all;
   }
 
@@ -85,7 +91,10 @@ export function readSessionRows(
     rows.set(itemRow(row.text("slice_name"), row.int("item_index")), digestOf(row.text("value")));
   for (const row of database.iterate("SELECT * FROM checkpoints WHERE run_no = ?", runNo)) {
     const name = checkpointRow(runId, row.int("checkpoint_index"));
-    rows.set(name, digestOf(checkpointDigest(row), row.int("event_seq"), row.int("superseded")));
+    rows.set(
+      name,
+      digestOf(checkpointDigest(row), row.int("event_seq"), row.int("created_at"), row.int("superseded")),
+    );
   }
   const applied = `SELECT step_path, turn_index, call_index, event_seq, forgotten FROM applied_calls
                      JOIN tool_calls USING (call_no) JOIN run_steps USING (step_no) WHERE applied_calls.run_no = ?`;
@@ -115,11 +124,6 @@ function checkpointDigest(row: Row): string {
   } catch {
     return "unreadable";
   }
-}
-
-/** A list in an event, whatever somebody made of it. */
-export function list(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
 function sliceRow(name: string): string {

@@ -18,6 +18,7 @@ import {
 import { endWaiting, raiseBudget } from "./run-budgets.ts";
 import type { RunHead } from "./run-head.ts";
 import { type RunRow, saveRun } from "./run-row.ts";
+import { touch } from "./told-rows.ts";
 import { callNoAt, hasReceipt, receiptFacts, withdrawWaits, writeAnyReceipt } from "./tool-call-rows.ts";
 import { argumentsHashOf, storedAnswerDigest } from "./wait-readers.ts";
 
@@ -66,14 +67,16 @@ export function withdrawBudgetWaits(
   now: number,
   budgets: readonly string[],
 ): void {
-  for (const budget of budgets)
-    database.run(
+  for (const budget of budgets) {
+    const withdrawn = database.all(
       `UPDATE waits SET status = 'withdrawn', answered_at = ? WHERE run_no = ? AND kind = 'budget' AND status = 'open'
-          AND json_extract(subject, '$.budget') = ?`,
+          AND json_extract(subject, '$.budget') = ? RETURNING wait_index`,
       now,
       run.runNo,
       budget,
     );
+    for (const wait of withdrawn) touch(run, "question", run.runNo, wait.int("wait_index"));
+  }
 }
 
 /** About the same try, a doubt is a doubt, whether or not its tool asked for a person by itself. */
@@ -105,6 +108,7 @@ function insertWait(
     wait.argumentsHash === null ? null : Buffer.from(wait.argumentsHash, "hex"),
     now,
   );
+  touch(run, "question", run.runNo, index);
   return index;
 }
 
@@ -308,6 +312,7 @@ function closeWait(
     run.runNo,
     index,
   );
+  touch(run, "question", run.runNo, index);
   const receipt = call === null ? {} : settleIt(call);
   // A run that was paused was not asked about this, and goes on when whoever paused it says so.
   if (wasAsked) queueIfAnswered(database, run, now);
@@ -339,7 +344,8 @@ export function partWaitsFromCalls(
     now,
     ...calls,
   );
-  database.run(`UPDATE waits SET call_no = NULL ${about}`, ...calls);
+  for (const wait of database.all(`UPDATE waits SET call_no = NULL ${about} RETURNING wait_index`, ...calls))
+    touch(run, "question", run.runNo, wait.int("wait_index"));
   return answered.map((row) => [row.int("wait_index"), answerDigest(database, run, row.int("wait_index"))]);
 }
 

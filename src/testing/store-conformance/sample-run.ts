@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { blobReferenceOf, renderBlobReference } from "../../core/blob-reference.ts";
-import type { Json } from "../../core/json.ts";
+import { isJsonObject, type Json } from "../../core/json.ts";
 import { NO_LIMIT } from "../../core/quota.ts";
 import { toolCallId } from "../../core/step-path.ts";
 import type { Amount } from "../../core/usage.ts";
@@ -148,10 +148,11 @@ export class SampleRun {
     return this.store.listToolCallTries(this.runId);
   }
 
+  /** What it tells of its intent: without what every event has for `verify`. */
   async lastEvent(): Promise<EventRecord> {
     const event = (await this.store.listEvents(this.runId)).at(-1);
     assert.ok(event !== undefined);
-    return event;
+    return { ...event, data: intentFacts(event) };
   }
 
   opening(turnIndex: number, over: Partial<TurnOpening> = {}): TurnOpening {
@@ -365,4 +366,11 @@ export function blobReceipt(callIndex: number, bytes: Uint8Array): NewReceipt {
     output: { type: "text", value: renderBlobReference(reference) },
     blob: { blobId: reference.blobId, bytes },
   });
+}
+
+/** The facts of an event without the digests of its rows and the figures of the run. */
+export function intentFacts({ data }: EventRecord): Json {
+  if (!isJsonObject(data)) return data;
+  const { rows: _, quota: __, ...facts } = data;
+  return facts;
 }

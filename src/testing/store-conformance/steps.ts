@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Json } from "../../core/json.ts";
 import { assertRefused, type Check, check } from "./check.ts";
-import { FAILED, newStep, SampleRun } from "./sample-run.ts";
+import { FAILED, intentFacts, newStep, SampleRun } from "./sample-run.ts";
 
 export const stepChecks: readonly Check[] = [
   check(
@@ -166,7 +166,11 @@ export const stepChecks: readonly Check[] = [
     });
     assert.equal((await run.record()).currentStep, "draft", "the run is not there");
     const [event] = (await store.listEvents(run.runId)).slice(-1);
-    assert.deepEqual([event?.type, event?.data], ["step.skipped", { step: "polish[2]/send", kind: "run" }]);
+    assert.ok(event !== undefined);
+    assert.deepEqual(
+      [event.type, intentFacts(event)],
+      ["step.skipped", { step: "polish[2]/send", kind: "run" }],
+    );
     const finish = { stepKey: skipped?.stepKey ?? 0, output: 1, context: null };
     await assertRefused(store, run.runId, () => store.finishStep(run.fence, finish));
     await store.releaseRun(run.fence, FAILED);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { WorkerRequest } from "../../store/store.ts";
 import { type Check, check, checkSeveral } from "./check.ts";
-import { claimOptions, FAILED, LEASE_MS, newRun, SampleRun, SUCCEEDED } from "./sample-run.ts";
+import { claimOptions, FAILED, intentFacts, LEASE_MS, newRun, SampleRun, SUCCEEDED } from "./sample-run.ts";
 
 function request(runId: string, over: Partial<WorkerRequest> = {}): WorkerRequest {
   return { runId, request: { topic: runId }, createdAt: 1_000, deadline: null, ...over };
@@ -161,13 +161,10 @@ export const workerChecks: readonly Check[] = [
       ],
     );
     const told = (await store.listEvents(run.runId)).filter(({ type }) => type === "run.traced");
-    assert.deepEqual(
-      told.map(({ data }) => data),
-      [
-        { epoch: 1, traceParent: traces[0] },
-        { epoch: 2, traceParent: traces[1] },
-      ],
-    );
+    assert.deepEqual(told.map(intentFacts), [
+      { epoch: 1, traceParent: traces[0] },
+      { epoch: 2, traceParent: traces[1] },
+    ]);
   }),
 
   check("whoever takes a run is told which of its calls were running", async ({ store, advance }) => {

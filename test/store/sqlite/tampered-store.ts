@@ -39,11 +39,11 @@ export async function writeRuns(file: string): Promise<void> {
 
 /** What a person with an editor can do to a copy of the file, and what `verify` says of it then. */
 export class TamperedStore {
-  readonly #file: string;
+  readonly file: string;
 
   constructor(template: string) {
-    this.#file = join(tempFolder(), "pawl.db");
-    copyFileSync(template, this.#file);
+    this.file = join(tempFolder(), "pawl.db");
+    copyFileSync(template, this.file);
   }
 
   /** Changes rows by hand; that nothing was changed would be a mistake in the test. */
@@ -56,7 +56,7 @@ export class TamperedStore {
   }
 
   withDatabase<T>(work: (database: DatabaseSync) => T): T {
-    const database = editor(this.#file);
+    const database = editor(this.file);
     try {
       return work(database);
     } finally {
@@ -80,7 +80,7 @@ export class TamperedStore {
   }
 
   async verify(runId = "ledger"): Promise<Verification> {
-    const store = await openStore(`file:${this.#file}`);
+    const store = await openStore(`file:${this.file}`);
     try {
       return await store.verify(runId);
     } finally {

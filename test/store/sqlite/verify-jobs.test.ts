@@ -119,7 +119,7 @@ describe("a row of a job that was changed is named, and nothing else is", () => 
     [
       "an approval of a call that is no more, to one of another",
       `UPDATE waits SET call_no = ${call("job", "write", "3.1")} WHERE ${wait(1)}`,
-      ["wait job~1"],
+      ["question job~1", "wait job~1"],
     ],
     [
       "the response that took the place of another",
@@ -140,8 +140,12 @@ describe("a row of a job that was changed is named, and nothing else is", () => 
 describe("a row of a job that is gone is named", () => {
   it.for([
     ["an artifact", `DELETE FROM artifacts WHERE ${artifact("job", "pages.txt")}`, ["artifact pages.txt"]],
-    ["an answer about a budget", `DELETE FROM waits WHERE ${wait(2)}`, ["wait job~2"]],
-    ["an answer about a call that is no more", `DELETE FROM waits WHERE ${wait(1)}`, ["wait job~1"]],
+    ["an answer about a budget", `DELETE FROM waits WHERE ${wait(2)}`, ["question job~2", "wait job~2"]],
+    [
+      "an answer about a call that is no more",
+      `DELETE FROM waits WHERE ${wait(1)}`,
+      ["question job~1", "wait job~1"],
+    ],
   ] satisfies Case[])("%s", ([, sql, rows]) =>
     expectNamed(new TamperedStore(template).change(sql), "job", rows),
   );
@@ -155,7 +159,15 @@ describe("a row of a job that is gone is named", () => {
   it("the event that a response was dropped with", async () => {
     const change = `DELETE FROM events WHERE run_no = ${run("job")} AND type = 'turn.dropped'`;
     const named = await new TamperedStore(template).change(change).named("job");
-    expect([...new Set(named)]).toEqual(["event 25", "event 26", "call job/write#3.2", "wait job~1"]);
+    expect([...new Set(named)]).toEqual([
+      "event 25",
+      "event 26",
+      "call job/write#3.2",
+      "state of call job/write#3.2",
+      "question job~1",
+      "wait job~1",
+      "model call job/write#3@1",
+    ]);
   });
 });
 
@@ -171,7 +183,7 @@ describe("a row of a job that was slipped in is named", () => {
       "an answer about a budget",
       `INSERT INTO waits SELECT run_no, 4, kind, NULL, 0, question, subject, NULL, 'answered', 1, 1, 'Eve', answer
          FROM waits WHERE ${wait(2)}`,
-      ["wait job~4"],
+      ["wait job~4", "question job~4"],
     ],
   ] satisfies Case[])("%s", ([, sql, rows]) =>
     expectNamed(new TamperedStore(template).change(sql), "job", rows),
@@ -194,7 +206,12 @@ describe("a row of a job that was slipped in is named", () => {
     expect(await after.named("dropping")).toEqual([]);
     for (const [table, values] of rows)
       after.change(`INSERT INTO ${table} VALUES (${values.map(() => "?").join()})`, ...values);
-    expect(await after.named("dropping")).toEqual(["turn dropping/draft#1", "call dropping/draft#1.1"]);
+    expect(await after.named("dropping")).toEqual([
+      "turn dropping/draft#1",
+      "call dropping/draft#1.1",
+      "charge of turn dropping/draft#1",
+      "state of call dropping/draft#1.1",
+    ]);
   });
 });
 
@@ -289,7 +306,10 @@ describe("a row that a fork began with is named when it was changed, and nothing
   it("when it was slipped in after it", async () => {
     const change = `INSERT INTO turns SELECT turn_no + 1, step_no, 4, 1, 1, 1, 0, 0, 'none', 0, 0, 0, 0, 0, 0, 0, 0, 0,
                            '{"content":[]}', NULL FROM turns WHERE ${turn("job-fork", 3)}`;
-    await expectNamed(new TamperedStore(template).change(change), "job-fork", ["turn job-fork/write#4"]);
+    await expectNamed(new TamperedStore(template).change(change), "job-fork", [
+      "turn job-fork/write#4",
+      "charge of turn job-fork/write#4",
+    ]);
   });
 
   it("with the event that tells of it, where that was changed", async () => {

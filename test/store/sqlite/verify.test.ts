@@ -197,14 +197,19 @@ describe("a changed row is named, and nothing else is", () => {
     const moved = await tampered("UPDATE tool_calls SET call_index = 9 WHERE call_no = 7").named();
     expect(moved.toSorted()).toEqual(
       ["code#0.2", "code#0.9"]
-        .flatMap((id) => [`call ledger/${id}`, `receipt ledger/${id}`, `try 1 of ledger/${id}`])
+        .flatMap((id) => [
+          `call ledger/${id}`,
+          `state of call ledger/${id}`,
+          `receipt ledger/${id}`,
+          `try 1 of ledger/${id}`,
+        ])
         .toSorted(),
     );
   });
 
   it("that a step has succeeded", async () => {
     const change = "UPDATE run_steps SET status = 'failed' WHERE step_no = 2";
-    expect(await tampered(change).named()).toEqual(["step code"]);
+    expect(await tampered(change).named()).toEqual(["state of step code", "step code"]);
   });
 
   it("what is said of it", async () => {
@@ -225,22 +230,35 @@ describe("a row that is gone is named", () => {
     [
       "a call of code",
       "DELETE FROM tool_calls WHERE call_no = 7",
-      ["call ledger/code#0.2", "try 1 of ledger/code#0.2", "receipt ledger/code#0.2"],
+      [
+        "call ledger/code#0.2",
+        "state of call ledger/code#0.2",
+        "try 1 of ledger/code#0.2",
+        "receipt ledger/code#0.2",
+      ],
     ],
     ["a try", "DELETE FROM tool_call_tries WHERE run_no = 1 AND call_no = 7", ["try 1 of ledger/code#0.2"]],
     [
       "a call of a turn",
       "DELETE FROM tool_calls WHERE call_no = 4",
-      ["call ledger/draft#1.4", "receipt ledger/draft#1.4"],
+      ["call ledger/draft#1.4", "state of call ledger/draft#1.4", "receipt ledger/draft#1.4"],
     ],
-    ["a turn", "DELETE FROM turns WHERE step_no = 1 AND turn_index = 2", ["turn ledger/draft#2"]],
+    [
+      "a turn",
+      "DELETE FROM turns WHERE step_no = 1 AND turn_index = 2",
+      ["turn ledger/draft#2", "charge of turn ledger/draft#2"],
+    ],
     [
       "what was said after a turn",
       "UPDATE turns SET follow_up = NULL WHERE follow_up = 'Go on.'",
       ["follow-up ledger/draft#1"],
     ],
-    ["an answered wait", "DELETE FROM waits WHERE run_no = 1 AND wait_index = 3", ["wait ledger~3"]],
-    ["the input", "DELETE FROM run_inputs WHERE run_no = 1", ["run input"]],
+    [
+      "an answered wait",
+      "DELETE FROM waits WHERE run_no = 1 AND wait_index = 3",
+      ["question ledger~3", "wait ledger~3"],
+    ],
+    ["the input", "DELETE FROM run_inputs WHERE run_no = 1", ["run input", "run shape"]],
     ["the output", "UPDATE runs SET output = NULL WHERE run_no = 1", ["run output"]],
     ["a blob", "DELETE FROM blobs WHERE size = 30000", [LARGE_BLOB]],
     [
@@ -258,7 +276,7 @@ describe("a row that is gone is named", () => {
     ["the first", 1, ["event 1", "event 2", "run input"]],
     ["one that tells of a try", 9, ["event 9", "event 10", "try 2 of ledger/draft#1.3"]],
     ["one that tells of a receipt", 5, ["event 5", "event 6", "receipt ledger/draft#1.2"]],
-    ["the last", 33, ["event 33", "run output"]],
+    ["the last", 33, ["event 33", "run", "attempt 3", "run output"]],
   ] as const)("an event: %s", async ([, seq, rows]) => {
     const store = tampered("DELETE FROM events WHERE run_no = ? AND seq = ?", LEDGER, seq);
     expect([...new Set(await store.named())]).toEqual(rows);
@@ -269,7 +287,9 @@ describe("a row that is gone is named", () => {
     const named = await tampered("DELETE FROM events WHERE run_no = 1 AND seq IN (18, 19, 20, 22)").named();
     expect([...new Set(named)]).toEqual([
       ...[18, 19, 20, 21, 22, 23].map((seq) => `event ${seq}`),
+      "doubt about ledger/code#0.2",
       "receipt ledger/draft#1.1",
+      "attempt 2",
     ]);
   });
 
@@ -299,7 +319,7 @@ describe("a row that was slipped in is named", () => {
       `UPDATE waits SET status = 'answered', answered_by = 'Ann', answered_at = 1, answer = '{"approved":true}'
         WHERE kind = 'approval' AND status = 'open'`,
     );
-    expect(await store.named("open")).toEqual(["wait open~2"]);
+    expect(await store.named("open")).toEqual(["question open~2", "wait open~2"]);
   });
 
   it("a call of code", async () => {
@@ -307,7 +327,7 @@ describe("a row that was slipped in is named", () => {
       `INSERT INTO tool_calls SELECT NULL, step_no, 0, 3, 1, NULL, NULL, 'local', 'send', 'external', 'opaque', X'00', 1,
               X'00', 'prepared', 0, 0, '1' FROM run_steps WHERE step_path = 'code'`,
     );
-    expect(await store.named()).toEqual(["call ledger/code#0.3"]);
+    expect(await store.named()).toEqual(["call ledger/code#0.3", "state of call ledger/code#0.3"]);
   });
 
   it("a turn", async () => {
@@ -315,7 +335,7 @@ describe("a row that was slipped in is named", () => {
       `INSERT INTO turns SELECT turn_no + 1, step_no, turn_index + 1, 1, 1, 1, 0, 0, 'none', 0, 0, 0, 0, 0, 0, 0, 0, 0,
               '{"content":[]}', NULL FROM turns WHERE step_no = 1 AND turn_index = 2`,
     );
-    expect(await store.named()).toEqual(["turn ledger/draft#3"]);
+    expect(await store.named()).toEqual(["turn ledger/draft#3", "charge of turn ledger/draft#3"]);
   });
 
   it("an output of a run that has none", async () => {

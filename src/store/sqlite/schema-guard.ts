@@ -1,0 +1,32 @@
+import type { Database } from "./database.ts";
+import { migrations, newerSchema, schemaVersion } from "./migrate.ts";
+import { assertNothingRuns, assertOwnSchema } from "./schema.ts";
+
+/** Looks whether the schema of an open database is still the one that was compared: another process may change it. */
+export class SchemaGuard {
+  readonly #database: Database;
+  readonly #known: number;
+  /** SQLite counts the changes of a schema. */
+  #changes: number | null = null;
+
+  constructor(database: Database) {
+    this.#database = database;
+    this.#known = migrations().length;
+  }
+
+  /** Inside a write transaction: rows that this program writes would not be what a newer one expects. */
+  assertWritable(): void {
+    const version = schemaVersion(this.#database);
+    if (version !== this.#known) throw newerSchema(this.#database, version, this.#known);
+    this.assertReadable();
+  }
+
+  /** Inside a snapshot. */
+  assertReadable(): void {
+    const changes = this.#database.get("PRAGMA schema_version")?.int("schema_version") ?? 0;
+    if (changes === this.#changes) return;
+    if (schemaVersion(this.#database) > this.#known) assertNothingRuns(this.#database);
+    else assertOwnSchema(this.#database, migrations());
+    this.#changes = changes;
+  }
+}
