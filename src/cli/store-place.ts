@@ -6,6 +6,7 @@ import type { RunRecord } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
 import { type LoadedConfig, loadConfig, projectFolder } from "./config-file.ts";
+import { findConfig } from "./config-search.ts";
 import { type Health, ok, problem } from "./health-checks.ts";
 
 /** A folder that tools work in, and whose. */
@@ -18,8 +19,7 @@ export async function placeHealth(
   file: string,
   runs: readonly RunRecord[],
 ): Promise<Health> {
-  // What is wrong with the configuration is said by another check.
-  const loaded = await loadConfig(context, input.text("config") ?? undefined).catch(() => null);
+  const loaded = await knownConfig(context, input);
   const folders = loaded === null ? [] : [...serverFolders(loaded), ...runFolders(context, loaded, runs)];
   const place = await realPlace(dirname(file));
   for (const { folder, whose } of folders) {
@@ -29,6 +29,14 @@ export async function placeHealth(
     return problem("place", "warn", `the store is in ${folder}, which ${whose} works in`, remedy);
   }
   return ok("place", "no tool that is known here works in the folder of the store");
+}
+
+/** As much of the configuration as was asked for. What is wrong with it is said by another check. */
+async function knownConfig(context: CliContext, input: CommandInput): Promise<LoadedConfig | null> {
+  const file = input.text("config") ?? undefined;
+  if (input.flag("loadConfig")) return loadConfig(context, file).catch(() => null);
+  const found = await findConfig(context, file).catch(() => null);
+  return { path: found?.path ?? null, config: {} };
 }
 
 /** What the programs of MCP servers were given that may be a folder. */

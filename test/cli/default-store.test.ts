@@ -77,7 +77,7 @@ describe("the default store", () => {
 
 describe("doctor", () => {
   const placeOf = async (cwd: string) => {
-    const { stdout } = await pawl(["doctor"], { cwd, columns: 400 });
+    const { stdout } = await pawl(["doctor", "--load-config"], { cwd, columns: 400 });
     return /^(ok|warn) +place .*$/m.exec(stdout)?.[0];
   };
 

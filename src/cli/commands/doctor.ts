@@ -5,7 +5,7 @@ import type { CliContext } from "../cli-context.ts";
 import type { Command, CommandInput } from "../command.ts";
 import { fileOfStore, storeAddress } from "../command-store.ts";
 import { paint, paintStatus } from "../format.ts";
-import { configHealth, diskHealth, failed, type Health, ok, problem, runHealth } from "../health-checks.ts";
+import { configHealth, diskHealth, failed, type Health, ok, runHealth } from "../health-checks.ts";
 import { placeHealth } from "../store-place.ts";
 import { cleanLine, pad, wrap } from "../terminal-text.ts";
 
@@ -16,7 +16,7 @@ export const doctor: Command = {
   name: "doctor",
   summary: "Look whether everything is in order, and say what to do where it is not",
   arguments: [],
-  options: [],
+  options: [{ flags: "--load-config", summary: "run the configuration as well, and look at what is in it" }],
   example: "pawl doctor",
   execute: async (context, input) => {
     const checks = [
@@ -37,10 +37,8 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
   let url: string;
   try {
     url = await storeAddress(context, input);
-  } catch {
-    return [
-      problem("store", "fail", "where it is, the configuration would say", "fix the configuration first"),
-    ];
+  } catch (error) {
+    return [failed("store", error)];
   }
   const file = fileOfStore(url);
   if (file !== null && !existsSync(file))

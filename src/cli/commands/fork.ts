@@ -1,7 +1,7 @@
 import { asFound } from "../../engine/forecast-store.ts";
 import type { Fork } from "../../engine/fork-run.ts";
 import { Runner } from "../../engine/runner.ts";
-import type { ToolCallRecord } from "../../store/store.ts";
+import type { Store, ToolCallRecord } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { Command, CommandEnd, CommandInput } from "../command.ts";
 import { commandHint } from "../command-hint.ts";
@@ -36,7 +36,7 @@ export const fork: Command = {
     if (atTurn === null) throw new WrongUseError("Say where to fork it: add --at-turn <n>.");
     const [step, runId] = [input.text("step"), input.text("runId")];
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
-    return withExistingStore(context, input, async (store) => {
+    const work = async (store: Store) => {
       const parent = await findRun(store, input.argument("run"));
       const pipeline = await pipelineOfRun(context, loaded, parent);
       const runner = new Runner(pipeline, runnerOptions({ context, input, store, loaded, pipeline }));
@@ -46,7 +46,8 @@ export const fork: Command = {
         ...(runId === null ? {} : { runId }),
       });
       return forkEnd(context, input, parent.runId, atTurn, made);
-    });
+    };
+    return withExistingStore(context, input, work, { loaded });
   },
 };
 

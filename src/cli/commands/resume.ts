@@ -51,7 +51,7 @@ export const resume: Command = {
         }
         return driveRun(work, (runner, options) => runner.resume(runId, { ...asked, ...options }));
       },
-      { readOnly: input.flag("dryRun") },
+      { loaded, readOnly: input.flag("dryRun") },
     );
   },
 };
