@@ -23,9 +23,9 @@ export async function findConfig(surroundings: Surroundings, file?: string): Pro
 
 /**
  * Where the project of a folder ends: at the repository, else at the first package, or at the workspace that this is part of. And
- * nowhere above home: what lies there is no project of this user.
+ * nowhere above home: what lies there is no project of this user. Null where nothing says where it ends.
  */
-export async function projectTop({ cwd, env }: Surroundings): Promise<string> {
+export async function projectTop({ cwd, env }: Surroundings): Promise<string | null> {
   const folders = await upwards(cwd, homeFolder(env));
   for (const folder of folders) if ((await kindOf(join(folder, ".git"))) !== "absent") return folder;
   let first: string | null = null;
@@ -34,18 +34,19 @@ export async function projectTop({ cwd, env }: Surroundings): Promise<string> {
     if (first !== null && (await isWorkspace(folder))) return folder;
     first ??= folder;
   }
-  return first ?? folders.at(-1) ?? cwd;
+  return first;
 }
 
 async function nearestConfig(surroundings: Surroundings): Promise<string | null> {
   const top = await projectTop(surroundings);
-  for (let folder = surroundings.cwd; ; folder = dirname(folder)) {
+  for (const folder of await upwards(surroundings.cwd, homeFolder(surroundings.env))) {
     for (const name of FILE_NAMES) {
       const path = join(folder, name);
       if ((await kindOf(path)) === "file") return path;
     }
-    if (folder === top || folder === dirname(folder)) return null;
+    if (folder === top) return null;
   }
+  return null;
 }
 
 /** A folder and all above it, to its root or to home where that is on the way. */

@@ -1,5 +1,4 @@
-import { realpath } from "node:fs/promises";
-import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { dirname, resolve } from "node:path";
 import { agentSteps } from "../engine/known-tools.ts";
 import { folderOf } from "../engine/run-folder.ts";
 import type { RunRecord } from "../store/store.ts";
@@ -8,6 +7,7 @@ import type { CommandInput } from "./command.ts";
 import { type LoadedConfig, loadConfig, projectFolder } from "./config-file.ts";
 import { findConfig } from "./config-search.ts";
 import { type Health, ok, problem } from "./health-checks.ts";
+import { isInside, realPlace } from "./real-place.ts";
 
 /** A folder that tools work in, and whose. */
 type WorkFolder = { readonly folder: string; readonly whose: string };
@@ -21,9 +21,9 @@ export async function placeHealth(
 ): Promise<Health> {
   const loaded = await knownConfig(context, input);
   const folders = loaded === null ? [] : [...serverFolders(loaded), ...runFolders(context, loaded, runs)];
-  const place = await realPlace(dirname(file));
+  const place = (await realPlace(dirname(file))) ?? dirname(file);
   for (const { folder, whose } of folders) {
-    if (!isInside(await realPlace(folder), place)) continue;
+    if (!isInside((await realPlace(folder)) ?? folder, place)) continue;
     const remedy =
       "keep the store in a folder of its own, outside of it: move all files whose names begin with the database's while no process has it open, and name it with --store or `store` in pawl.config.ts";
     return problem("place", "warn", `the store is in ${folder}, which ${whose} works in`, remedy);
@@ -59,13 +59,4 @@ function runFolders(
     folder: folderOf(runId, spec, root, forkedFrom),
     whose: `run ${runId}`,
   }));
-}
-
-function realPlace(folder: string): Promise<string> {
-  return realpath(folder).catch(() => resolve(folder));
-}
-
-function isInside(folder: string, place: string): boolean {
-  const way = relative(folder, place);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

@@ -13,7 +13,7 @@ import { counted } from "../format.ts";
 import { formatNextSteps } from "../next-steps.ts";
 import { callColumns } from "../run-report-text.ts";
 import { pipelineOfRun } from "../run-target.ts";
-import { runnerOptions } from "../run-work.ts";
+import { isJobRun, runnerOptions } from "../run-work.ts";
 import { formatTable } from "../table.ts";
 import { paragraph } from "../terminal-text.ts";
 import { WrongUseError } from "../wrong-use-error.ts";
@@ -38,8 +38,9 @@ export const fork: Command = {
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
     const work = async (store: Store) => {
       const parent = await findRun(store, input.argument("run"));
-      const pipeline = await pipelineOfRun(context, loaded, parent);
-      const runner = new Runner(pipeline, runnerOptions({ context, input, store, loaded, pipeline }));
+      const isJob = await isJobRun(store, parent);
+      const pipeline = await pipelineOfRun(context, loaded, parent, isJob);
+      const runner = new Runner(pipeline, runnerOptions({ context, input, store, loaded, pipeline, isJob }));
       const made = await runner.fork(parent.runId, {
         atTurn,
         ...(step === null ? {} : { step }),

@@ -10,6 +10,7 @@ import type { Command, CommandEnd, CommandInput } from "../command.ts";
 import { loadConfig, resolveStore } from "../config-file.ts";
 import { driveRun } from "../drive-run.ts";
 import { formatAgo } from "../format.ts";
+import { TRUST_OPTION } from "../job-trust.ts";
 import { LOG_OPTIONS } from "../log-options.ts";
 import { readInput } from "../run-input.ts";
 import { findTarget, needsInput, type RunTarget } from "../run-target.ts";
@@ -30,16 +31,18 @@ export const run: Command = {
     { flags: "--resume", summary: "go on with the newest run that was interrupted, failed or waits" },
     { flags: "--fresh", summary: "a new run, even where one with the same input was interrupted" },
     { flags: "--wait", summary: "wait while another process works on the run" },
+    TRUST_OPTION,
     ...LOG_OPTIONS,
   ],
   example: "pawl run report --input 'Quantum computing'",
   execute: async (context, input) => {
     assertTogether(input);
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
-    const target = await findTarget(context, loaded, input.argument("pipeline"));
+    const target = await findTarget(context, input, loaded);
     const store = await openStore(resolveStore(context, loaded, input.text("store") ?? undefined));
     try {
-      const work = { context, input, store, loaded, pipeline: target.pipeline };
+      const isJob = target.spec !== null;
+      const work = { context, input, store, loaded, pipeline: target.pipeline, isJob };
       return await (input.flag("resume") ? goOn(work, target) : start(work, target));
     } finally {
       // What is still under way when the run has ended was given up on.

@@ -80,23 +80,26 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "cli/config-search.ts",
-        right: "if (folder === top || folder === dirname(folder)) return null;",
-        wrong: "if (top === '' || folder === dirname(folder)) return null;",
+        right: "for (let last = folder; !ends.includes(last) && last !== dirname(last); folders.push(last))",
+        wrong: "for (let last = folder; last !== dirname(last); folders.push(last))",
+      },
+      {
+        file: "cli/config-search.ts",
+        right: "if (folder === top) return null;",
+        wrong: "if (top === '') return null;",
       },
     ],
     succeeds: async (target) => {
-      const runs: boolean[] = [];
       for (const end of [".git", "package.json", "home"]) {
         const { root, home, work } = place();
         const mark = join(root, "pwned");
         plant(root, mark);
         if (end === ".git") mkdirSync(join(root, "shared/.git"));
         if (end === "package.json") writeFileSync(join(root, "shared/package.json"), "{}");
-        runs.push(
-          await isRun(target, work, end === "home" ? join(root, "shared") : home, ["run", "report"], mark),
-        );
+        const itsHome = end === "home" ? join(root, "shared") : home;
+        if (await isRun(target, work, itsHome, ["run", "report"], mark)) return true;
       }
-      return runs.includes(true);
+      return false;
     },
   },
   {
