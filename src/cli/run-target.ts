@@ -39,21 +39,32 @@ export async function findTarget(
   const { knownTools } = await import("./blueprint-tools.ts");
   const tools = await knownTools(loaded.config, context.env);
   const { spec: written, path, digest } = await readJobFile(resolve(context.cwd, word), tools);
-  const { keepFolders, pipelineOf } = await import("./blueprint-parts.ts");
-  const isBlueprint = typeof written.pipeline === "object" && written.pipeline !== null;
   const spec = {
     ...written,
+    pipeline: await keptPipeline(context, loaded, path, written.pipeline),
     budgets: withDefaults(written.budgets, loaded.config.budgets ?? {}),
-    ...(isBlueprint ? { pipeline: keepFolders(context, loaded, path, written.pipeline) } : {}),
   };
   await assertWithinCeiling(context, loaded, spec, input.text("runId"));
   const project = projectFolder(context, loaded);
   await assertTrusted(context, input, { path, digest, project, wants: wantsOf(spec, context.env) });
-  if (typeof spec.pipeline === "object" && spec.pipeline !== null)
+  if (typeof spec.pipeline === "object" && spec.pipeline !== null) {
+    const { pipelineOf } = await import("./blueprint-parts.ts");
     return { pipeline: await pipelineOf(context, loaded, spec.pipeline), spec };
+  }
   const pipeline = spec.pipeline === null ? onlyPipeline(loaded, word) : pipelineNamed(loaded, spec.pipeline);
   // A run is found again by the name of its pipeline, whatever the configuration calls it.
   return { pipeline, spec: { ...spec, pipeline: pipeline.name } };
+}
+
+async function keptPipeline(
+  context: CliContext,
+  loaded: LoadedConfig,
+  jobFile: string,
+  pipeline: RunSpec["pipeline"],
+): Promise<RunSpec["pipeline"]> {
+  if (typeof pipeline !== "object" || pipeline === null) return pipeline;
+  const { keepFolders } = await import("./blueprint-parts.ts");
+  return keepFolders(context, loaded, jobFile, pipeline);
 }
 
 /**
