@@ -208,41 +208,53 @@ describe("the workspace of a job file", () => {
 });
 
 describe("a run of a job file", () => {
-  const JOB =
-    "objective: Ask\nartifacts: { workspace_dir: out }\npipeline: { name: p, steps: [{ name: a, ask: Well? }] }\n";
-  const config = (text: string) => `export default { jobs: ${text} };\n`;
+  const CONFIG = `import { Pipeline, Step } from "<pawl>src/index.ts";
+import jobs from "./jobs.mjs";
+const p = Pipeline.of("p", Step.human("a", { question: "Well?" }));
+export default { pipelines: { p }, jobs };
+`;
+  const FETCHING =
+    "objective: x\npipeline: { name: f, steps: [{ name: a, tool: fetch_page, with: { url: 'https://other.example/' } }] }\n";
 
-  it("is bound on resume by what job files may have then, and so is a fork's contract", async () => {
-    const folder = new CliFolder(config("{}"));
-    folder.write("job.yaml", JOB);
+  function folderWith(jobs: JobCeiling, job: string): CliFolder {
+    const folder = new CliFolder(CONFIG);
+    folder.write("job.yaml", job);
+    allow(folder, jobs);
+    return folder;
+  }
+
+  function allow(folder: CliFolder, jobs: JobCeiling): void {
+    folder.write("jobs.mjs", `export default ${JSON.stringify(jobs)};\n`);
+  }
+
+  it("is bound by what job files may have when it is worked on again, whatever names it", async () => {
+    const folder = folderWith({}, "objective: Ask\npipeline: p\nartifacts: { workspace_dir: out }\n");
     expect((await folder.pawl("run", "job.yaml", "--run-id", "r-1", "--trust")).exitCode).toBe(3);
-    folder.write("pawl.config.ts", config('{ workspaceRoot: "elsewhere" }'));
+    allow(folder, { workspaceRoot: "elsewhere" });
     await folder.pawl("answer", "r-1", "yes");
-    const refused = await folder.pawl("resume", "r-1");
-    expect(refused.exitCode).toBe(2);
-    expect(refused.stderr).toContain('artifacts.workspace_dir is "out", which is outside of');
-    folder.write("pawl.config.ts", config("{}"));
+    for (const command of [
+      ["resume", "r-1"],
+      ["run", "p", "--run-id", "r-1"],
+      ["run", "p", "--resume"],
+    ]) {
+      const { exitCode, stderr } = await folder.pawl(...command);
+      expect({ command, exitCode, stderr }).toEqual({
+        command,
+        exitCode: 2,
+        stderr: expect.stringContaining('artifacts.workspace_dir is "out", which is outside of'),
+      });
+    }
+    allow(folder, {});
     expect((await folder.pawl("resume", "r-1")).exitCode).toBe(0);
   });
 
-  it("reaches only the hosts that are listed, where the job names none", async () => {
-    const folder = new CliFolder(config('{ domains: ["example.com"] }'));
-    folder.write(
-      "job.yaml",
-      "objective: x\npipeline: { name: p, steps: [{ name: a, tool: fetch_page, with: { url: 'https://other.example/' } }] }\n",
-    );
-    const { exitCode, stderr } = await pawl(["run", "job.yaml", "--trust"], { cwd: folder.path });
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("other.example is not in allowedDomains");
-  });
-
-  it("reaches no host where none is listed", async () => {
-    const folder = new CliFolder(config("{ domains: [] }"));
-    folder.write(
-      "job.yaml",
-      "objective: x\npipeline: { name: p, steps: [{ name: a, tool: fetch_page, with: { url: 'https://other.example/' } }] }\n",
-    );
-    const { stderr } = await pawl(["run", "job.yaml", "--trust"], { cwd: folder.path });
-    expect(stderr).toContain("other.example is not in allowedDomains");
-  });
+  it.for([[["example.com"]], [[]]] as const)(
+    "reaches only the hosts %j, where the job names none",
+    async ([hosts]) => {
+      const folder = folderWith({ domains: hosts }, FETCHING);
+      const { exitCode, stderr } = await pawl(["run", "job.yaml", "--trust"], { cwd: folder.path });
+      expect(exitCode).toBe(1);
+      expect(stderr).toContain("other.example is not in allowedDomains");
+    },
+  );
 });
