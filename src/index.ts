@@ -74,6 +74,7 @@ export type {
   ResumeForecast,
 } from "./engine/forecast.ts";
 export type { Fork, ForkOptions } from "./engine/fork-run.ts";
+export type { JobCeiling } from "./engine/job-ceiling.ts";
 export type { SavedCheckpoint } from "./engine/milestone-request.ts";
 export type { ModelCallPlace, Outside } from "./engine/outside.ts";
 export type {

@@ -1,5 +1,6 @@
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { aiSdkModel } from "../adapters/ai-sdk.ts";
 import { ConfigurationError } from "../core/errors.ts";
@@ -25,17 +26,21 @@ const PROVIDERS =
     " ",
   );
 
+/** The folders whose packages are the operator's, from the configuration's up to the top of its project. */
+export type PackagePlace = { readonly folder: string; readonly top: string };
+
 /**
  * The models that a job names, by those names: of the configuration, or else of the provider's package, which is looked for
- * beside the job first. All that cannot be had are told at once.
+ * beside the configuration (null where there is none) and beside Pawl. A package is code, so none is taken from where a job file
+ * happens to lie. All that cannot be had are told at once.
  */
 export async function findModels(
   names: readonly string[],
   configured: Models,
-  folders: readonly string[],
+  packages: PackagePlace | null,
 ): Promise<ReadonlyMap<string, ModelPort>> {
   const found = await Promise.allSettled(
-    [...new Set(names)].map(async (name) => [name, await findModel(name, configured, folders)] as const),
+    [...new Set(names)].map(async (name) => [name, await findModel(name, configured, packages)] as const),
   );
   const problems = found.flatMap((each) => (each.status === "rejected" ? [messageOf(each.reason)] : []));
   if (problems.length > 0) throw new ConfigurationError(problems.join(" "));
@@ -48,12 +53,16 @@ function messageOf(problem: unknown): string {
   throw problem instanceof Error ? problem : new Error(String(problem));
 }
 
-async function findModel(name: string, configured: Models, folders: readonly string[]): Promise<ModelPort> {
+async function findModel(
+  name: string,
+  configured: Models,
+  packages: PackagePlace | null,
+): Promise<ModelPort> {
   const own = ownProperty(configured, name);
   if (own !== undefined) return "respond" in own ? own : aiSdkModel(own as LanguageModel);
   const [, provider, modelId] = /^([a-z][a-z0-9-]*)\/(.+)$/.exec(name) ?? [];
   if (provider === undefined || modelId === undefined) throw noSuchModel(name, Object.keys(configured));
-  const make = await makerOf(name, provider, folders);
+  const make = await makerOf(name, provider, packages);
   return aiSdkModel(make(modelId));
 }
 
@@ -69,10 +78,10 @@ function noSuchModel(name: string, names: readonly string[]): ConfigurationError
 async function makerOf(
   name: string,
   provider: string,
-  folders: readonly string[],
+  packages: PackagePlace | null,
 ): Promise<(modelId: string) => LanguageModel> {
   const packageName = `@ai-sdk/${provider}`;
-  const place = placeOf(packageName, folders);
+  const place = placeOf(packageName, packages);
   if (place === null) throw notInstalled(name, provider, packageName);
   const exported = await importQuietly(pathToFileURL(place).href);
   const maker = ownProperty(MAKERS, provider) ?? provider;
@@ -99,19 +108,27 @@ function notInstalled(name: string, provider: string, packageName: string): Conf
   const near = PROVIDERS.includes(provider) ? null : nearestName(provider, PROVIDERS);
   return new ConfigurationError(
     near === null
-      ? `Model ${name} needs the package ${packageName}, which is not there: run \`npm install ai@7 ${packageName}\`.`
+      ? `Model ${name} needs the package ${packageName}, which is neither beside pawl.config.ts nor beside Pawl: run \`npm install ai@7 ${packageName}\` there.`
       : `There is no provider ${JSON.stringify(provider)} for model ${name}: did you mean ${near}/${name.slice(provider.length + 1)}?`,
   );
 }
 
-/** Beside the job, and else beside Pawl. */
-function placeOf(packageName: string, folders: readonly string[]): string | null {
-  for (const from of [...folders.map((folder) => join(folder, "job.yaml")), import.meta.filename]) {
+/** Beside the configuration or above it, no further than its project reaches; and else beside Pawl. */
+function placeOf(packageName: string, packages: PackagePlace | null): string | null {
+  for (const from of [...foldersWith(packageName, packages), import.meta.dirname]) {
     try {
-      return createRequire(from).resolve(packageName);
+      return createRequire(join(from, "job.yaml")).resolve(packageName);
     } catch {
       // Perhaps it is elsewhere.
     }
   }
   return null;
+}
+
+function foldersWith(packageName: string, packages: PackagePlace | null): readonly string[] {
+  if (packages === null) return [];
+  const folders = [packages.folder];
+  for (let last = packages.folder; last !== packages.top && last !== dirname(last); folders.push(last))
+    last = dirname(last);
+  return folders.filter((folder) => existsSync(join(folder, "node_modules", packageName)));
 }

@@ -10,11 +10,12 @@ import { secret } from "../core/secret.ts";
 import { buildPipeline } from "../engine/blueprint.ts";
 import type { PipelineStep } from "../engine/step.ts";
 import type { ToolSource } from "../engine/tool-source.ts";
-import { findModels } from "./blueprint-models.ts";
+import { findModels, type PackagePlace } from "./blueprint-models.ts";
 import { hidingSource } from "./blueprint-secrets.ts";
 import { findTool } from "./blueprint-tools.ts";
 import type { CliContext } from "./cli-context.ts";
 import { type LoadedConfig, projectFolder } from "./config-file.ts";
+import { projectTop } from "./config-search.ts";
 
 type Surroundings = Pick<CliContext, "cwd" | "env">;
 
@@ -49,7 +50,7 @@ export async function pipelineOf(
   const { tools = {}, models: configured = {} } = loaded.config;
   assertEnvironment(blueprint, env);
   const names = Object.values(blueprint.agents).map(({ model }) => model);
-  const models = await findModels(names, configured, [project, surroundings.cwd]);
+  const models = await findModels(names, configured, await packagesOf(loaded, env));
   const settings = withSecrets(blueprint.tools, env);
   return buildPipeline(blueprint, {
     model: (name) => {
@@ -64,6 +65,12 @@ export async function pipelineOf(
       return sourceOf(name, server, env, project);
     },
   });
+}
+
+async function packagesOf({ path }: LoadedConfig, env: Environment): Promise<PackagePlace | null> {
+  if (path === null) return null;
+  const folder = dirname(path);
+  return { folder, top: (await projectTop({ cwd: folder, env })) ?? folder };
 }
 
 /** All at once, and by name only. */

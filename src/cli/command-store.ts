@@ -5,7 +5,9 @@ import type { Store } from "../store/store.ts";
 import { assertNotMoved } from "../store/store-home.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
-import { loadConfig, resolveStore } from "./config-file.ts";
+import { type LoadedConfig, resolveStore } from "./config-file.ts";
+import { findConfig } from "./config-search.ts";
+import { writtenStore } from "./config-store.ts";
 import { cleanLine } from "./terminal-text.ts";
 
 const SILENCE_MS = 1_500;
@@ -18,9 +20,10 @@ export async function withExistingStore<T>(
   context: CliContext,
   input: CommandInput,
   work: (store: Store) => Promise<T>,
-  { readOnly = false }: { readonly readOnly?: boolean } = {},
+  { readOnly = false, loaded = null }: StoreUse = {},
 ): Promise<T> {
-  const url = await storeAddress(context, input);
+  const flag = input.text("store") ?? undefined;
+  const url = loaded === null ? await storeAddress(context, input) : resolveStore(context, loaded, flag);
   assertThere(url);
   const store = await openPatiently(context, url, readOnly);
   try {
@@ -31,15 +34,28 @@ export async function withExistingStore<T>(
   }
 }
 
-/** The address from the flag, the environment or the configuration, which is loaded only where it is asked. */
+export type StoreUse = {
+  readonly readOnly?: boolean;
+  /** The configuration, where the command has run it. Without it the store is found, and nothing is run. */
+  readonly loaded?: LoadedConfig | null;
+};
+
+/** The address from the flag, the environment, the text of the configuration, or else the default one. No code is run for it. */
 export async function storeAddress(context: CliContext, input: CommandInput): Promise<string> {
   const flag = input.text("store") ?? undefined;
   const isNamed = flag !== undefined || (context.env.PAWL_STORE ?? "") !== "";
-  const loaded = isNamed
-    ? { path: null, config: {} }
-    : await loadConfig(context, input.text("config") ?? undefined);
-  return resolveStore(context, loaded, flag);
+  const found = isNamed ? null : await findConfig(context, input.text("config") ?? undefined);
+  if (found === null) return resolveStore(context, NO_CONFIG, flag);
+  if (found.refusal !== null) {
+    // It is passed over, for whoever put it there would keep everybody from reading their runs.
+    context.stderr.write(`${cleanLine(`${found.path} is not used: ${found.refusal}.`)}\n`);
+    return resolveStore(context, NO_CONFIG);
+  }
+  const store = await writtenStore(found.path, context.env);
+  return resolveStore(context, { path: found.path, config: store === null ? {} : { store } });
 }
+
+const NO_CONFIG: LoadedConfig = { path: null, config: {} };
 
 /** The file of a store; null where its address names none. */
 export function fileOfStore(url: string): string | null {

@@ -1,30 +1,24 @@
-import { stat } from "node:fs/promises";
-import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "../core/errors.ts";
 import { defineConfig, type PawlConfig } from "../engine/config.ts";
 import { DEFAULT_STORE } from "../store/open-store.ts";
 import { type ConfigProblem, importProblem, importQuietly } from "./config-import.ts";
-
-/** Where the command line stands: what it needs to find its configuration. */
-type Surroundings = {
-  readonly cwd: string;
-  readonly env: { readonly [name: string]: string | undefined };
-};
+import { type FoundConfig, findConfig, type Surroundings } from "./config-search.ts";
 
 /** The configuration that holds; `path` is null where there is no file and nothing is configured. */
 export type LoadedConfig = { readonly path: string | null; readonly config: PawlConfig };
 
-const FILE_NAMES = ["pawl.config.ts", "pawl.config.mts", "pawl.config.js", "pawl.config.mjs"] as const;
-
 /**
- * Loads the file that was named, or the nearest `pawl.config.*` in the working directory or above it. Node strips the
- * types, so nothing has to be built. Whatever is wrong with the file is one sentence that says where.
+ * Loads the file that was named, or the nearest one of this project. Node strips the types, so nothing has to be built. Whatever
+ * is wrong with the file is one sentence that says where.
  */
-export async function loadConfig({ cwd }: Pick<Surroundings, "cwd">, file?: string): Promise<LoadedConfig> {
-  const path = file === undefined ? await nearestConfig(cwd) : await namedConfig(cwd, file);
-  if (path === null) return { path, config: {} };
-  const show = (each: string) => shownPath(cwd, each);
+export async function loadConfig(surroundings: Surroundings, file?: string): Promise<LoadedConfig> {
+  const found = await findConfig(surroundings, file);
+  if (found === null) return { path: null, config: {} };
+  assertOwn(found);
+  const { path } = found;
+  const show = (each: string) => shownPath(surroundings.cwd, each);
   const shown = show(path);
   const config = defaultExport(await importConfig(path, show), shown);
   try {
@@ -32,6 +26,12 @@ export async function loadConfig({ cwd }: Pick<Surroundings, "cwd">, file?: stri
   } catch (error) {
     throw error instanceof ConfigurationError ? wrong({ place: shown, what: error.message }, error) : error;
   }
+}
+
+/** The code of another user is not run. */
+function assertOwn({ path, refusal }: FoundConfig): void {
+  if (refusal === null) return;
+  throw new ConfigurationError(`${path} was not run: ${refusal}.`);
 }
 
 /** Which store a command uses: the flag's, the environment's (`PAWL_STORE`), the configuration's, or the default one. */
@@ -54,34 +54,6 @@ export function projectFolder({ cwd }: Pick<Surroundings, "cwd">, { path }: Load
 function storeFrom(folder: string, url: string): string {
   const file = /^file:(?!\/\/)(.+)$/.exec(url)?.[1];
   return file === undefined || isAbsolute(file) ? url : `file:${resolve(folder, file)}`;
-}
-
-async function nearestConfig(folder: string): Promise<string | null> {
-  for (const name of FILE_NAMES) {
-    const path = join(folder, name);
-    if ((await kindOf(path)) === "file") return path;
-  }
-  const parent = dirname(folder);
-  return parent === folder ? null : nearestConfig(parent);
-}
-
-async function namedConfig(cwd: string, file: string): Promise<string> {
-  const path = resolve(cwd, file);
-  const kind = await kindOf(path);
-  if (kind === "file") return path;
-  throw new ConfigurationError(
-    kind === "absent"
-      ? `There is no configuration file at ${file}: check --config.`
-      : `${file} is no file: give --config the file itself, such as ${join(file, FILE_NAMES[0])}.`,
-  );
-}
-
-async function kindOf(path: string): Promise<"file" | "absent" | "other"> {
-  try {
-    return (await stat(path)).isFile() ? "file" : "other";
-  } catch {
-    return "absent";
-  }
 }
 
 async function importConfig(

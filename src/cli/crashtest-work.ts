@@ -22,13 +22,14 @@ import { crashtestText } from "./crashtest-text.ts";
 import { counted } from "./format.ts";
 import { Interruption } from "./interruption.ts";
 import { findTarget, type RunTarget } from "./run-target.ts";
+import { constraintsFor } from "./run-work.ts";
 import { paragraph } from "./terminal-text.ts";
 
 /** Kills a pipeline at every point where its process could die, and tells what became of what is promised. */
 export async function crashtestPipeline(context: CliContext, input: CommandInput): Promise<CommandEnd> {
   const trials = readTrials(input);
   const loaded = await loadConfig(context, input.text("config") ?? undefined);
-  const target = await findTarget(context, loaded, input.argument("pipeline"));
+  const target = await findTarget(context, input, loaded);
   assertNoSources(target);
   const refusals: string[] = [];
   const ground = await groundOf({ context, input, loaded, target, refuse: (why) => refusals.push(why) });
@@ -107,8 +108,11 @@ function assertNoSources({ pipeline }: RunTarget): void {
   );
 }
 
-function scenarioOf({ config }: LoadedConfig, { pipeline }: RunTarget, ground: Ground): CrashExplorerOptions {
-  const { policy, constraints, stopConditions } = config;
+function scenarioOf(loaded: LoadedConfig, target: RunTarget, ground: Ground): CrashExplorerOptions {
+  const { config } = loaded;
+  const { pipeline } = target;
+  const { policy, stopConditions } = config;
+  const constraints = constraintsFor(loaded, target.spec !== null);
   const { pricing = pricesFor(modelsOf(rootOf(pipeline))).pricing } = config;
   const { setup, input, spec } = ground;
   return {

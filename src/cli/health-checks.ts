@@ -6,6 +6,7 @@ import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
 import { commandHint } from "./command-hint.ts";
 import { loadConfig } from "./config-file.ts";
+import { findConfig } from "./config-search.ts";
 import { counted, formatBytes } from "./format.ts";
 import { isInterrupted } from "./run-status.ts";
 
@@ -35,12 +36,18 @@ export function failed(name: string, error: unknown): Health {
   return problem(name, "fail", error instanceof Error ? error.message : String(error), null);
 }
 
+/** Which configuration there is, and whether it may be run; it is run only where that is asked for. */
 export async function configHealth(context: CliContext, input: CommandInput): Promise<Health> {
+  const file = input.text("config") ?? undefined;
   try {
-    const { path, config } = await loadConfig(context, input.text("config") ?? undefined);
-    if (path === null)
-      return ok("config", "no pawl.config.ts here or above; commands that start runs need one");
-    return ok("config", `${path}, ${counted(Object.keys(config.pipelines ?? {}).length, "pipeline")}`);
+    const found = await findConfig(context, file);
+    if (found === null)
+      return ok("config", "no pawl.config.ts in this project; commands that start runs need one");
+    if (found.refusal !== null) return problem("config", "fail", `${found.path} is not run`, found.refusal);
+    if (!input.flag("loadConfig"))
+      return ok("config", `${found.path}, which was not run: --load-config does that`);
+    const { config } = await loadConfig(context, file);
+    return ok("config", `${found.path}, ${counted(Object.keys(config.pipelines ?? {}).length, "pipeline")}`);
   } catch (error) {
     return failed("config", error);
   }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { LineCounter } from "yaml";
@@ -10,6 +11,9 @@ import { readYaml } from "./job-file-yaml.ts";
 
 /** A file that says what a run is to do. */
 export type JobFile = { readonly path: string; readonly spec: RunSpec };
+
+/** One that was read from a disk, with the hash of its text. */
+export type ReadJobFile = JobFile & { readonly digest: string };
 
 export type JobFormat = "yaml" | "json";
 
@@ -41,7 +45,7 @@ const MOST_BYTES = 1024 * 1024;
  *
  * @throws JobFileError that lists every mistake, `job.yaml:12:5  budgets.max_steps: …`.
  */
-export async function readJobFile(path: string, tools: KnownTools | null = null): Promise<JobFile> {
+export async function readJobFile(path: string, tools: KnownTools | null = null): Promise<ReadJobFile> {
   const format = FORMATS.get(extname(path).toLowerCase());
   if (format === undefined) {
     throw wholeFile(path, `${path} is no job file: give one whose name ends in .yaml, .yml or .json.`);
@@ -53,7 +57,8 @@ export async function readJobFile(path: string, tools: KnownTools | null = null)
   } catch {
     throw wholeFile(path, `${path} is not UTF-8 text: save it as UTF-8.`);
   }
-  return parseJob(text, format, path, tools);
+  const digest = createHash("sha256").update(bytes).digest("hex");
+  return { ...parseJob(text, format, path, tools), digest };
 }
 
 /** Reads the text of a job file; `fileName` is what its mistakes are told with. */

@@ -17,9 +17,7 @@ function isTooOld(version: string): boolean {
  * changes no code: the reader has had what it wanted, and what the command did, it did.
  */
 async function main(): Promise<void> {
-  // Compiled once and kept, the sources load in less than half of the time.
-  const { enableCompileCache } = await import("node:module");
-  enableCompileCache();
+  await keepCompiled();
   const { processContext } = await import("./cli-context.ts");
   const { reportFloating, runCommandLine } = await import("./program.ts");
   const [words, context] = [process.argv.slice(2), processContext()];
@@ -28,6 +26,17 @@ async function main(): Promise<void> {
   process.exitCode = await runCommandLine(words, context);
   for (const stream of [process.stdout, process.stderr]) await flushed(stream);
   setTimeout(() => process.exit(), GRACE_MS).unref();
+}
+
+/**
+ * Compiled once and kept, the sources load in less than half of the time. What is kept is run, so it lies in a folder that only
+ * this user writes; Node's own place is in the shared folder for temporary files, where the first to come owns it.
+ */
+async function keepCompiled(): Promise<void> {
+  const { enableCompileCache } = await import("node:module");
+  const { privateFolder } = await import("./private-folder.ts");
+  const folder = privateFolder("cache", "compiled", process.env);
+  if (folder !== null) enableCompileCache(folder);
 }
 
 function flushed(stream: NodeJS.WriteStream): Promise<void> {

@@ -7,8 +7,12 @@ import { rootOf } from "../engine/pipeline-root.ts";
 import { isAgentStep, type StepNode } from "../engine/step.ts";
 import type { RunRecord } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
-import type { LoadedConfig } from "./config-file.ts";
+import type { CommandInput } from "./command.ts";
+import { type LoadedConfig, projectFolder } from "./config-file.ts";
 import { readJobFile } from "./job-file.ts";
+import { assertWithinCeiling } from "./job-limits.ts";
+import { assertTrusted } from "./job-trust.ts";
+import { wantsOf } from "./job-wants.ts";
 
 /** What is to be run: a pipeline of the configuration, with the contract of a job file where one was given. */
 export type RunTarget = {
@@ -19,39 +23,62 @@ export type RunTarget = {
 
 const JOB_EXTENSIONS = [".yaml", ".yml", ".json"];
 
-type Surroundings = Pick<CliContext, "cwd" | "env">;
-
-/** A name from the configuration; or a job file, told by its ending or its slash. */
+/**
+ * A name from the configuration; or a job file, told by its ending or its slash. A job file gets no more than the configuration lets
+ * job files have, and one that was not seen before is agreed to first.
+ */
 export async function findTarget(
-  surroundings: Surroundings,
+  context: CliContext,
+  input: CommandInput,
   loaded: LoadedConfig,
-  word: string,
 ): Promise<RunTarget> {
+  const word = input.argument("pipeline");
   const isFile = JOB_EXTENSIONS.includes(extname(word).toLowerCase()) || /[/\\]/.test(word);
   if (!isFile) return { pipeline: pipelineNamed(loaded, word), spec: null };
   // Loaded when they are needed: every command would take longer to start otherwise.
   const { knownTools } = await import("./blueprint-tools.ts");
-  const tools = await knownTools(loaded.config, surroundings.env);
-  const { spec: written, path } = await readJobFile(resolve(surroundings.cwd, word), tools);
-  const spec = { ...written, budgets: withDefaults(written.budgets, loaded.config.budgets ?? {}) };
+  const tools = await knownTools(loaded.config, context.env);
+  const { spec: written, path, digest } = await readJobFile(resolve(context.cwd, word), tools);
+  const spec = {
+    ...written,
+    pipeline: await keptPipeline(context, loaded, path, written.pipeline),
+    budgets: withDefaults(written.budgets, loaded.config.budgets ?? {}),
+  };
+  await assertWithinCeiling(context, loaded, spec, input.text("runId"));
+  const project = projectFolder(context, loaded);
+  await assertTrusted(context, input, { path, digest, project, wants: wantsOf(spec, context.env) });
   if (typeof spec.pipeline === "object" && spec.pipeline !== null) {
-    const { keepFolders, pipelineOf } = await import("./blueprint-parts.ts");
-    const blueprint = keepFolders(surroundings, loaded, path, spec.pipeline);
-    const pipeline = await pipelineOf(surroundings, loaded, blueprint);
-    return { pipeline, spec: { ...spec, pipeline: blueprint } };
+    const { pipelineOf } = await import("./blueprint-parts.ts");
+    return { pipeline: await pipelineOf(context, loaded, spec.pipeline), spec };
   }
   const pipeline = spec.pipeline === null ? onlyPipeline(loaded, word) : pipelineNamed(loaded, spec.pipeline);
   // A run is found again by the name of its pipeline, whatever the configuration calls it.
   return { pipeline, spec: { ...spec, pipeline: pipeline.name } };
 }
 
-/** The pipeline that a run is of: the one that is written down in its contract, or else one of the configuration. */
-export async function pipelineOfRun(
-  surroundings: Surroundings,
+async function keptPipeline(
+  context: CliContext,
   loaded: LoadedConfig,
-  { spec, pipeline: name }: Pick<RunRecord, "spec" | "pipeline">,
+  jobFile: string,
+  pipeline: RunSpec["pipeline"],
+): Promise<RunSpec["pipeline"]> {
+  if (typeof pipeline !== "object" || pipeline === null) return pipeline;
+  const { keepFolders } = await import("./blueprint-parts.ts");
+  return keepFolders(context, loaded, jobFile, pipeline);
+}
+
+/**
+ * The pipeline that a run is of: the one that is written down in its contract, or else one of the configuration. What a job asked
+ * for when the run began is held against what job files may have now.
+ */
+export async function pipelineOfRun(
+  surroundings: Pick<CliContext, "cwd" | "env">,
+  loaded: LoadedConfig,
+  { spec, pipeline: name, runId }: RunRecord,
+  isJob: boolean,
 ): Promise<Agent | StepNode> {
   const written = spec?.pipeline ?? null;
+  if (isJob && spec !== null) await assertWithinCeiling(surroundings, loaded, spec, runId);
   if (typeof written !== "object" || written === null) return pipelineNamed(loaded, name);
   const { pipelineOf } = await import("./blueprint-parts.ts");
   return pipelineOf(surroundings, loaded, written);

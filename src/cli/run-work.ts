@@ -2,9 +2,11 @@ import { resolve } from "node:path";
 import { pricesFor } from "../adapters/genai-prices.ts";
 import type { Agent } from "../engine/agent.ts";
 import { rootOf } from "../engine/pipeline-root.ts";
+import { narrower } from "../engine/run-contract.ts";
+import type { Constraints } from "../engine/run-rules.ts";
 import type { RunnerOptions } from "../engine/runner-options.ts";
 import { modelsOf, type StepNode } from "../engine/step.ts";
-import type { Store } from "../store/store.ts";
+import type { RunRecord, Store, StoreReader } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
 import { type LoadedConfig, projectFolder } from "./config-file.ts";
@@ -17,19 +19,45 @@ export type RunWork = {
   readonly store: Store;
   readonly loaded: LoadedConfig;
   readonly pipeline: Agent | StepNode;
+  /** A job file asked for it, which may have no more than the configuration lets job files have. */
+  readonly isJob: boolean;
   /** Where a log was asked for: takes what would be told to a person beside it. */
   readonly log?: (tone: Tone, text: string) => void;
 };
 
+/** What the runs of job files say that they were started by. */
+const JOB_FILE = "job file";
+
+/** Whether a job file asked for a run: its contract has a whole pipeline, or it, or the run that it is a fork of, was started by one. */
+export async function isJobRun(
+  store: StoreReader,
+  { spec, entrypoint, forkedFrom }: RunRecord,
+): Promise<boolean> {
+  if (entrypoint === JOB_FILE || typeof (spec?.pipeline ?? "") === "object") return true;
+  return forkedFrom !== null && (await store.getRun(forkedFrom.firstRunId))?.entrypoint === JOB_FILE;
+}
+
+/** An empty list would allow every public host; this name has none, and never will (RFC 6761). */
+const NO_HOST = "no-host.invalid";
+
+/** The configuration's; a run of a job file reaches no host either that job files may not. */
+export function constraintsFor({ config }: LoadedConfig, isJob: boolean): Constraints | undefined {
+  const { constraints, jobs } = config;
+  if (!isJob || jobs?.domains === undefined) return constraints;
+  if (jobs.domains.length === 0) return { ...constraints, allowedDomains: [NO_HOST] };
+  return { ...constraints, allowedDomains: narrower(constraints?.allowedDomains ?? [], jobs.domains) };
+}
+
 /** The runner that the configuration asks for. */
-export function runnerOptions({ context, store, loaded, pipeline }: RunWork): RunnerOptions {
-  const { policy, constraints, stopConditions, telemetry, workspaceRoot = "." } = loaded.config;
+export function runnerOptions({ context, store, loaded, pipeline, isJob }: RunWork): RunnerOptions {
+  const { policy, stopConditions, telemetry, workspaceRoot = "." } = loaded.config;
+  const constraints = constraintsFor(loaded, isJob);
   // What a model costs is known for the usual ones; one that is not known has no price, and none is made up.
   const { pricing = pricesFor(modelsOf(rootOf(pipeline))).pricing } = loaded.config;
   const folder = projectFolder(context, loaded);
   return {
     store,
-    entrypoint: "cli",
+    entrypoint: isJob ? JOB_FILE : "cli",
     clock: context.clock,
     workspaceRoot: resolve(folder, workspaceRoot),
     ...(policy === undefined ? {} : { policy }),

@@ -1,12 +1,13 @@
-import { realpath } from "node:fs/promises";
-import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { dirname, resolve } from "node:path";
 import { agentSteps } from "../engine/known-tools.ts";
 import { folderOf } from "../engine/run-folder.ts";
 import type { RunRecord } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
 import { type LoadedConfig, loadConfig, projectFolder } from "./config-file.ts";
+import { findConfig } from "./config-search.ts";
 import { type Health, ok, problem } from "./health-checks.ts";
+import { isInside, realPlace } from "./real-place.ts";
 
 /** A folder that tools work in, and whose. */
 type WorkFolder = { readonly folder: string; readonly whose: string };
@@ -18,17 +19,24 @@ export async function placeHealth(
   file: string,
   runs: readonly RunRecord[],
 ): Promise<Health> {
-  // What is wrong with the configuration is said by another check.
-  const loaded = await loadConfig(context, input.text("config") ?? undefined).catch(() => null);
+  const loaded = await knownConfig(context, input);
   const folders = loaded === null ? [] : [...serverFolders(loaded), ...runFolders(context, loaded, runs)];
-  const place = await realPlace(dirname(file));
+  const place = (await realPlace(dirname(file))) ?? dirname(file);
   for (const { folder, whose } of folders) {
-    if (!isInside(await realPlace(folder), place)) continue;
+    if (!isInside((await realPlace(folder)) ?? folder, place)) continue;
     const remedy =
       "keep the store in a folder of its own, outside of it: move all files whose names begin with the database's while no process has it open, and name it with --store or `store` in pawl.config.ts";
     return problem("place", "warn", `the store is in ${folder}, which ${whose} works in`, remedy);
   }
   return ok("place", "no tool that is known here works in the folder of the store");
+}
+
+/** As much of the configuration as was asked for. What is wrong with it is said by another check. */
+async function knownConfig(context: CliContext, input: CommandInput): Promise<LoadedConfig | null> {
+  const file = input.text("config") ?? undefined;
+  if (input.flag("loadConfig")) return loadConfig(context, file).catch(() => null);
+  const found = await findConfig(context, file).catch(() => null);
+  return { path: found?.path ?? null, config: {} };
 }
 
 /** What the programs of MCP servers were given that may be a folder. */
@@ -51,13 +59,4 @@ function runFolders(
     folder: folderOf(runId, spec, root, forkedFrom).path,
     whose: `run ${runId}`,
   }));
-}
-
-function realPlace(folder: string): Promise<string> {
-  return realpath(folder).catch(() => resolve(folder));
-}
-
-function isInside(folder: string, place: string): boolean {
-  const way = relative(folder, place);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

@@ -62,6 +62,12 @@ export function textsIn(value: Json, path: SpecPath = []): readonly (readonly [S
   return Object.entries(value).flatMap(([name, each]) => textsIn(each, [...path, name]));
 }
 
+/** The variables that the texts of a value name, each once. */
+export function variablesIn(value: Json): readonly string[] {
+  const names = textsIn(value).flatMap(([, text]) => [...text.matchAll(MARK)].map(([, name]) => name));
+  return [...new Set(names)].filter((name) => name !== undefined);
+}
+
 /** A value without the fields that name a variable: they hold no secret, only where to find one. */
 export function withoutVariables(value: Json): Json {
   if (Array.isArray(value)) return (value as readonly Json[]).map(withoutVariables);

@@ -91,7 +91,7 @@ export const OUTPUT: Rule<string> = {
 /** What stands for the id of the run in the path of its directory. */
 export const RUN_ID_MARKS = /<(?:id|run_id)>/g;
 
-/** Any directory, outside of the usual place too: whoever writes the job chooses it. */
+/** Any directory, outside of the usual place too: code chooses it freely, and a job file within what the operator lets job files. */
 export const WORKSPACE: Rule<string | null> = {
   schema: NAME.nullable(),
   must: "the path of a directory, or null for the usual one",

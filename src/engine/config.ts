@@ -4,6 +4,7 @@ import { type Budgets, parseRunSpec } from "../core/run-spec.ts";
 import { nearestName } from "../core/run-spec-spelling.ts";
 import { assertPricing, type Pricing } from "../core/usage.ts";
 import { type Agent, isAgent } from "./agent.ts";
+import { assertJobCeiling, type JobCeiling } from "./job-ceiling.ts";
 import type { ModelPort } from "./ports.ts";
 import { type Constraints, makeRules, type Policy } from "./run-rules.ts";
 import type { StepNode } from "./step.ts";
@@ -61,6 +62,8 @@ export type PawlConfig = {
   readonly crashtests?: { readonly [pipeline: string]: ConfiguredCrashtest };
   /** Where runs have their folders; the folder of the configuration unless said. */
   readonly workspaceRoot?: string;
+  /** What a job file may ask for at most: unless said, no program, no variable, no private host, and a folder of its own here. */
+  readonly jobs?: JobCeiling;
 };
 
 const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => void } = {
@@ -76,6 +79,7 @@ const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => 
   telemetry: assertTelemetry,
   crashtests: assertCrashtests,
   workspaceRoot: (value) => assertText("workspaceRoot", value, "./work"),
+  jobs: assertJobCeiling,
 };
 
 /**

@@ -20,7 +20,7 @@ export function bothConstraints(own: Constraints = {}, spec: RunSpec | null): Co
 }
 
 /** An empty list allows every public host, so the other one is the narrower. */
-function narrower(ours: readonly string[], theirs: readonly string[]): readonly string[] {
+export function narrower(ours: readonly string[], theirs: readonly string[]): readonly string[] {
   if (ours.length === 0) return theirs;
   if (theirs.length === 0) return ours;
   const both = [
@@ -34,7 +34,7 @@ function narrower(ours: readonly string[], theirs: readonly string[]): readonly 
 }
 
 /** Whether every host that one entry allows is allowed by the others: any host below a wildcard stands for all of them. */
-function isWithin(domain: string, allowedDomains: readonly string[]): boolean {
+export function isWithin(domain: string, allowedDomains: readonly string[]): boolean {
   const host = domain.replace(/^\*/, "any");
   // An entry without a port allows every port, so it is within one without a port only: here, an unusual one.
   const url = `https://${host}${/:\d+$/.test(host) ? "" : ":1"}`;

@@ -1,57 +1,18 @@
 // Questions at the terminal: what is shown, what is typed, and what the run makes of it.
 
-import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { askPerson } from "../../src/cli/ask-person.ts";
-import type { CliContext } from "../../src/cli/cli-context.ts";
 import { runCommandLine } from "../../src/cli/program.ts";
 import type { RunSpecInput } from "../../src/core/run-spec-input.ts";
 import { NeedsHuman, Runner, tool } from "../../src/index.ts";
 import { temporaryFolder } from "../engine/job-fixture.ts";
 import { failureOf, memoryStore, scriptedAgent, toolResults } from "../engine/run-fixture.ts";
 import { CliFolder } from "./cli-process.ts";
-import { pawl, recordingContext } from "./recording-context.ts";
-import { TerminalEmulator } from "./terminal-emulator.ts";
+import { pawl } from "./recording-context.ts";
+import { DOWN, ENTER, ESCAPE, Typist, UP } from "./typist.ts";
 import { WORKING_CONFIG } from "./working-config.ts";
-
-const DOWN = "\u001b[B";
-const UP = "\u001b[A";
-const ENTER = "\r";
-const ESCAPE = "\u001b";
-
-/** Somebody at a terminal: looks for a text, and types when it is there. */
-class Typist {
-  readonly terminal = new TerminalEmulator(60);
-  readonly context: CliContext;
-  readonly #keys = new PassThrough();
-  readonly stdout: () => string;
-  readonly interrupt: () => void;
-
-  constructor(cwd = "/nowhere") {
-    const { context, stdout, interrupt } = recordingContext({ cwd });
-    this.stdout = stdout;
-    this.interrupt = interrupt;
-    this.context = {
-      ...context,
-      stderr: this.terminal.output,
-      stdin: { isTerminal: true, stream: this.#keys },
-    };
-  }
-
-  async sees(text: string): Promise<void> {
-    while (!this.terminal.rows.join("\n").includes(text)) await sleep(2);
-  }
-
-  /** Key by key, since a terminal sends them so. */
-  async types(...keys: readonly string[]): Promise<void> {
-    for (const key of keys) {
-      this.#keys.write(key);
-      await sleep(2);
-    }
-  }
-}
 
 describe("a run at a terminal", () => {
   it("asks right there, shows the exact arguments, and goes on with what is said", async () => {

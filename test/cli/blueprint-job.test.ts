@@ -43,8 +43,8 @@ pipeline:
 `;
 
 function jobFolder(): CliFolder {
-  const folder = new CliFolder("");
-  folder.remove("pawl.config.ts");
+  const jobs = { commands: [[process.execPath, fileServer]], environment: ["NOTES_TOKEN", "DIGEST_TOKEN"] };
+  const folder = new CliFolder(`export default { jobs: ${JSON.stringify(jobs)} };\n`);
   mkdirSync(join(folder.path, "notes"));
   folder.write("notes/pawl.txt", "A pawl lets a ratchet move only forward.");
   folder.write("job.yaml", JOB);
@@ -65,12 +65,12 @@ describe("a job that is one file", () => {
     vi.stubEnv("DIGEST_TOKEN", "token-of-the-notes");
     const folder = jobFolder();
 
-    const first = folder.start("run", "job.yaml", "--run-id", "d-1");
+    const first = folder.start("run", "job.yaml", "--run-id", "d-1", "--trust");
     await provider.askedTimes(2);
     first.signal("SIGKILL");
     await first.ended();
 
-    const second = await folder.pawl("run", "job.yaml", "--run-id", "d-1");
+    const second = await folder.pawl("run", "job.yaml", "--run-id", "d-1", "--trust");
     expect({ exitCode: second.exitCode, stderr: second.stderr }).toMatchObject({ exitCode: 3 });
     expect(second.stdout).toContain("Keep this?");
     expect(second.stdout).toContain("Digest: ratchets");

@@ -14,7 +14,7 @@ test("a provider's address is read when a job names its model, and not once for 
   for (const name of ["first", "second"]) {
     vi.unstubAllEnvs();
     const provider = await startProvider(() => `The ${name} one.`);
-    const model = (await findModels(["openai/gpt-5.2"], {}, [])).get("openai/gpt-5.2");
+    const model = (await findModels(["openai/gpt-5.2"], {}, null)).get("openai/gpt-5.2");
     const answer = await model?.respond(request);
     expect(JSON.stringify(answer?.content)).toContain(`The ${name} one.`);
     expect(provider.asked).toHaveLength(1);

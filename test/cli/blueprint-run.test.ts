@@ -23,6 +23,9 @@ function folderWith(files: { readonly [name: string]: string }, config: string |
   return folder;
 }
 
+/** What job files may have in the folder of a test. */
+const allowing = (jobs: object) => `export default { jobs: ${JSON.stringify(jobs)} };\n`;
+
 const CONFIG = `
 import { z } from "<pawl>node_modules/zod/index.js";
 import { defineConfig, tool } from "<pawl>src/index.ts";
@@ -92,18 +95,24 @@ describe("a job that is one file", () => {
     const { exitCode, stderr } = await pawl(["run", "job.yaml"], { cwd: folder.path });
     expect(exitCode).toBe(2);
     expect(stderr).toBe(
-      'error: There is no provider "opnai" for model opnai/gpt-5.2: did you mean openai/gpt-5.2? Model mistral/large needs the package @ai-sdk/mistral, which is not there: run `npm install ai@7 @ai-sdk/mistral`. There is no model "gpt": write provider/model, such as openai/gpt-5.2, or give it in `models` of pawl.config.ts.\n',
+      'error: There is no provider "opnai" for model opnai/gpt-5.2: did you mean openai/gpt-5.2? Model mistral/large needs the package @ai-sdk/mistral, which is neither beside pawl.config.ts nor beside Pawl: run `npm install ai@7 @ai-sdk/mistral` there. There is no model "gpt": write provider/model, such as openai/gpt-5.2, or give it in `models` of pawl.config.ts.\n',
     );
   });
 
-  it("takes a provider's package from beside the job", async () => {
+  it("takes a provider's package from beside the configuration, and not from beside a job", async () => {
     const made = `export const mistral = (modelId) => ({ specificationVersion: "v4", provider: "of the test", modelId, supportedUrls: {}, doGenerate: async () => ({ content: [{ type: "text", text: "I am " + modelId }], finishReason: { unified: "stop" }, usage: { inputTokens: {}, outputTokens: {} }, warnings: [] }) });`;
-    const folder = folderWith({
+    const files = {
       "node_modules/@ai-sdk/mistral/package.json":
         '{ "type": "module", "exports": { "import": "./x.js", "default": "./x.js" } }',
       "node_modules/@ai-sdk/mistral/x.js": made,
       "job.yaml": `objective: x\npipeline: { name: p, agents: { a: { model: mistral/large } }, steps: [{ name: a, agent: a }] }\n`,
+    };
+    const { exitCode: refused, stderr } = await pawl(["run", "job.yaml"], { cwd: folderWith(files).path });
+    expect({ refused, stderr }).toEqual({
+      refused: 2,
+      stderr: expect.stringContaining("neither beside pawl.config.ts nor beside Pawl"),
     });
+    const folder = folderWith(files, "export default {};\n");
     const { exitCode, document } = await pawlJson<{ output: unknown }>(["run", "job.yaml"], {
       cwd: folder.path,
     });
@@ -125,11 +134,14 @@ describe("a job that is one file", () => {
   });
 
   it("names every variable that is not set, and no value, before anything starts", async () => {
-    const folder = folderWith({
-      "job.yaml": `objective: x\npipeline:\n  name: p\n  mcp_servers: { s: { command: x, args: ["\${ONE}", "\${TWO}"], env: { A: "\${THREE}" } } }\n  tools: { notify: { url: "\${ONE}" } }\n  steps: [{ name: a, tool: s/x }, { name: b, tool: notify, with: { text: x } }]\n`,
-    });
+    const folder = folderWith(
+      {
+        "job.yaml": `objective: x\npipeline:\n  name: p\n  mcp_servers: { s: { command: x, args: ["\${ONE}", "\${TWO}"], env: { A: "\${THREE}" } } }\n  tools: { notify: { url: "\${ONE}" } }\n  steps: [{ name: a, tool: s/x }, { name: b, tool: notify, with: { text: x } }]\n`,
+      },
+      allowing({ commands: ["x"], environment: ["*"] }),
+    );
     const env = { TWO: "value-of-two", THREE: "" };
-    const { exitCode, stderr } = await pawl(["run", "job.yaml"], { cwd: folder.path, env });
+    const { exitCode, stderr } = await pawl(["run", "job.yaml", "--trust"], { cwd: folder.path, env });
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
       stderr:
@@ -174,13 +186,12 @@ pipeline:
     - { name: stop, ask: "Go on?" }
     - { name: list, tool: beside/list_directory, with: { path: "." } }
 `;
-    const folder = folderWith({
-      "jobs/data/note.txt": "the note",
-      "jobs/job.yaml": job,
-      "jobs/folder-of-the-key/x.txt": "",
-    });
+    const folder = folderWith(
+      { "jobs/data/note.txt": "the note", "jobs/job.yaml": job, "jobs/folder-of-the-key/x.txt": "" },
+      allowing({ commands: [[process.execPath, fileServer]], environment: ["FILES_KEY", "KEY"] }),
+    );
     const surroundings = { cwd: folder.path, env: { FILES_KEY: "folder-of-the-key" } };
-    const begun = await pawl(["run", "jobs/job.yaml", "--run-id", "l-1"], surroundings);
+    const begun = await pawl(["run", "jobs/job.yaml", "--run-id", "l-1", "--trust"], surroundings);
     expect({ exitCode: begun.exitCode, stderr: begun.stderr }).toMatchObject({ exitCode: 3 });
     const store = await openStore(`file:${join(folder.path, ".pawl/pawl.db")}`);
     const record = await store.getRun("l-1");
@@ -198,15 +209,15 @@ pipeline:
 });
 
 describe("a name that stands for secrets", () => {
-  const CONFIGURED = `import { defineConfig } from "<pawl>src/index.ts";\nexport default defineConfig({ policy: { secretKeys: ["token"] } });\n`;
+  const CONFIGURED = `import { defineConfig } from "<pawl>src/index.ts";\nexport default defineConfig({ policy: { secretKeys: ["token"] }, jobs: { commands: ["x"], environment: ["TOKEN"] } });\n`;
   const job = (value: string) =>
     `objective: x\npipeline:\n  name: p\n  mcp_servers: { s: { command: x, env: { TOKEN: "${value}" } } }\n  steps: [{ name: a, ask: "Well?" }, { name: b, tool: s/x, when: { step: a, equals: go } }]\n`;
 
   it("may have a variable under it in a job, and no value", async () => {
     const folder = folderWith({ "fine.yaml": job("${TOKEN}"), "told.yaml": job("t-123456") }, CONFIGURED);
     const surroundings = { cwd: folder.path, env: { TOKEN: "t-123456" } };
-    expect((await pawl(["run", "fine.yaml"], surroundings)).exitCode).toBe(3);
-    const refused = await pawl(["run", "told.yaml"], surroundings);
+    expect((await pawl(["run", "fine.yaml", "--trust"], surroundings)).exitCode).toBe(3);
+    const refused = await pawl(["run", "told.yaml", "--trust"], surroundings);
     expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toContain("The RunSpec of the run holds a value under one of policy.secretKeys");
   });
@@ -214,9 +225,10 @@ describe("a name that stands for secrets", () => {
 
 describe("what a server sends back", () => {
   it("has no value of a variable in it, whether it is a result or an error", async () => {
-    const folder = folderWith({
-      "secret-words/a.txt": "",
-      "job.yaml": `
+    const folder = folderWith(
+      {
+        "secret-words/a.txt": "",
+        "job.yaml": `
 objective: Look
 pipeline:
   name: look
@@ -225,9 +237,11 @@ pipeline:
     - { name: list, tool: files/list_allowed_directories }
     - { name: read, tool: files/read_text_file, with: { path: nothing.txt } }
 `,
-    });
+      },
+      allowing({ commands: [[process.execPath, fileServer]], environment: ["SECRET"] }),
+    );
     const env = { SECRET: "secret-words" };
-    const { exitCode, stderr } = await pawl(["run", "job.yaml", "--run-id", "l-1"], {
+    const { exitCode, stderr } = await pawl(["run", "job.yaml", "--run-id", "l-1", "--trust"], {
       cwd: folder.path,
       env,
     });
@@ -258,13 +272,13 @@ describe("the example", () => {
     cpSync(join(repository, "examples/blueprint"), join(folder.path, "examples/blueprint"), {
       recursive: true,
     });
-    symlinkSync(join(repository, "node_modules"), join(folder.path, "node_modules"));
+    for (const name of ["src", "node_modules"]) symlinkSync(join(repository, name), join(folder.path, name));
     const cwd = join(folder.path, "examples/blueprint");
-    const begun = await pawl(["run", "job.yaml", "--run-id", "d-1"], { cwd });
+    const begun = await pawl(["run", "job.yaml", "--run-id", "d-1", "--trust"], { cwd });
     expect({ exitCode: begun.exitCode, stderr: begun.stderr }).toMatchObject({ exitCode: 3 });
     expect(begun.stdout).toContain("It held.");
     await pawl(["answer", "d-1", "keep"], { cwd });
-    expect((await pawl(["run", "job.yaml", "--resume"], { cwd })).exitCode).toBe(0);
+    expect((await pawl(["run", "job.yaml", "--resume", "--trust"], { cwd })).exitCode).toBe(0);
     expect(readFileSync(join(cwd, "notes/digest.md"), "utf8")).toBe("# This week\n\nIt held.\n");
     expect(provider.asked).toHaveLength(3);
   });

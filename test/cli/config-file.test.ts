@@ -136,7 +136,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a name that is like no other",
     config('{ colour: "red" }'),
-    'pawl.config.ts:4: A configuration has no "colour": it knows store, pipelines, policy, constraints, budgets, pricing, models, tools, stopConditions, telemetry, crashtests, workspaceRoot.',
+    'pawl.config.ts:4: A configuration has no "colour": it knows store, pipelines, policy, constraints, budgets, pricing, models, tools, stopConditions, telemetry, crashtests, workspaceRoot, jobs.',
   ],
   [
     "a store that is no text",
@@ -245,6 +245,31 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   ],
   [
     "an empty workspace root",
+    config("{ jobs: { comands: [] } }"),
+    'pawl.config.ts:4: jobs has no "comands": it knows commands, environment, domains, workspaceRoot, models, servers.',
+  ],
+  [
+    "a list for what job files may have",
+    config("{ jobs: [] }"),
+    "pawl.config.ts:4: jobs is no object: give one with commands, environment, domains, workspaceRoot, models, servers.",
+  ],
+  [
+    "a program that is no text",
+    config('{ jobs: { commands: ["npx", " "] } }'),
+    'pawl.config.ts:4: jobs.commands cannot be used: write it like ["npx -y @modelcontextprotocol/server-filesystem"].',
+  ],
+  [
+    "a variable with a sign before it",
+    config('{ jobs: { environment: ["$TOKEN"] } }'),
+    'pawl.config.ts:4: jobs.environment cannot be used: write it like ["NOTES_TOKEN", "SMTP_*"].',
+  ],
+  [
+    "a server without a scheme",
+    config('{ jobs: { servers: ["tools.example.com"] } }'),
+    'pawl.config.ts:4: jobs.servers cannot be used: write it like ["https://tools.example.com/mcp"].',
+  ],
+  [
+    "no place for workspaces",
     config('{ workspaceRoot: "" }'),
     'pawl.config.ts:4: workspaceRoot is "": give a text such as "./work".',
   ],

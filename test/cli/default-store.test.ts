@@ -18,7 +18,7 @@ import { pawl } from "./recording-context.ts";
 import { cliFolder } from "./sample-runs.ts";
 
 const CONFIG = `import { samplePipeline } from ${JSON.stringify(new URL("./sample-runs.ts", import.meta.url).href)};
-  export default { pipelines: { report: samplePipeline("report") } };`;
+  export default { pipelines: { report: samplePipeline("report") }, jobs: { workspaceRoot: "." } };`;
 
 function configured() {
   const folder = cliFolder();
@@ -77,7 +77,7 @@ describe("the default store", () => {
 
 describe("doctor", () => {
   const placeOf = async (cwd: string) => {
-    const { stdout } = await pawl(["doctor"], { cwd, columns: 400 });
+    const { stdout } = await pawl(["doctor", "--load-config"], { cwd, columns: 400 });
     return /^(ok|warn) +place .*$/m.exec(stdout)?.[0];
   };
 
@@ -87,7 +87,7 @@ describe("doctor", () => {
     await folder.withStore((store) => SampleRun.create(store, "q-1"));
     expect(await placeOf(cwd)).toMatch(/^ok/);
     writeFileSync(join(cwd, "job.yaml"), "objective: Go\npipeline: report\nartifacts:\n  workspaceDir: .\n");
-    await pawl(["run", "job.yaml", "--run-id", "q-2"], { cwd });
+    await pawl(["run", "job.yaml", "--run-id", "q-2", "--trust"], { cwd });
     expect(await placeOf(cwd)).toBe(`warn  place       the store is in ${cwd}, which run q-2 works in`);
   });
 

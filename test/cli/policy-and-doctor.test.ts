@@ -128,15 +128,25 @@ describe("doctor", () => {
     mkdirSync(dirname(folder.file));
     writeFileSync(folder.file, "Dear diary, ".repeat(500));
     writeFileSync(join(folder.cwd, "pawl.config.ts"), "export const x = 1;");
-    const named = await pawlJson<Document>(["doctor", "--store", `file:${folder.file}`], folder);
-    expect(named.exitCode).toBe(1);
-    expect(named.document.checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
+    const { exitCode, document } = await pawlJson<Document>(["doctor", "--load-config"], folder);
+    expect(exitCode).toBe(1);
+    expect(document.checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
       "node ok",
       "config fail",
       "store fail",
       "disk ok",
     ]);
-    const unnamed = await pawl(["doctor"], folder);
-    expect(unnamed.stdout).toContain("fix the configuration first");
+  });
+
+  it("says which configuration there is, and runs it only where that is asked for", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [SEARCHING] });
+    writeFileSync(join(folder.cwd, "pawl.config.ts"), 'throw new Error("It was run.");');
+    const { exitCode, stdout } = await pawl(["doctor"], { ...folder, columns: 400 });
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("pawl.config.ts, which was not run: --load-config does that");
+    const loaded = await pawl(["doctor", "--load-config"], { ...folder, columns: 400 });
+    expect(loaded.exitCode).toBe(1);
+    expect(loaded.stdout).toMatch(/^fail +config .*It was run/m);
   });
 });

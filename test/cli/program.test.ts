@@ -132,7 +132,7 @@ describe("an error", () => {
   it("in the configuration is wrong use: nothing was begun", async () => {
     const folder = cliFolder();
     writeFileSync(join(folder.cwd, "pawl.config.ts"), "export default { pipelins: {} };");
-    const { exitCode, stderr } = await pawl(["ls"], folder);
+    const { exitCode, stderr } = await pawl(["run", "report"], folder);
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/^error: pawl\.config\.ts: .*pipelins/);
   });

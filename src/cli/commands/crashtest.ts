@@ -1,4 +1,5 @@
 import type { Command } from "../command.ts";
+import { TRUST_OPTION } from "../job-trust.ts";
 
 export const crashtest: Command = {
   name: "crashtest",
@@ -18,6 +19,7 @@ export const crashtest: Command = {
     { flags: "--courses <n>", summary: "with random: how many courses (50 unless said)" },
     { flags: "--seed <n>", summary: "what chance is made from (1 unless said)" },
     { flags: "--schedule <text>", summary: "only this one, as a report names it" },
+    TRUST_OPTION,
   ],
   example: "pawl crashtest report",
   execute: async (context, input) => {

@@ -25,7 +25,7 @@ export const doctor: Command = {
   name: "doctor",
   summary: "Look whether everything is in order, and say what to do where it is not",
   arguments: [],
-  options: [],
+  options: [{ flags: "--load-config", summary: "run the configuration as well, and look at what is in it" }],
   example: "pawl doctor",
   execute: async (context, input) => {
     const checks = [
@@ -46,10 +46,8 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
   let url: string;
   try {
     url = await storeAddress(context, input);
-  } catch {
-    return [
-      problem("store", "fail", "where it is, the configuration would say", "fix the configuration first"),
-    ];
+  } catch (error) {
+    return [failed("store", error)];
   }
   const file = fileOfStore(url);
   if (file !== null && !existsSync(file))

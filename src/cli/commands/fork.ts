@@ -1,7 +1,7 @@
 import { asFound } from "../../engine/forecast-store.ts";
 import type { Fork } from "../../engine/fork-run.ts";
 import { Runner } from "../../engine/runner.ts";
-import type { ToolCallRecord } from "../../store/store.ts";
+import type { Store, ToolCallRecord } from "../../store/store.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { Command, CommandEnd, CommandInput } from "../command.ts";
 import { commandHint } from "../command-hint.ts";
@@ -13,7 +13,7 @@ import { counted } from "../format.ts";
 import { formatNextSteps } from "../next-steps.ts";
 import { callColumns } from "../run-report-text.ts";
 import { pipelineOfRun } from "../run-target.ts";
-import { runnerOptions } from "../run-work.ts";
+import { isJobRun, runnerOptions } from "../run-work.ts";
 import { formatTable } from "../table.ts";
 import { paragraph } from "../terminal-text.ts";
 import { WrongUseError } from "../wrong-use-error.ts";
@@ -36,17 +36,19 @@ export const fork: Command = {
     if (atTurn === null) throw new WrongUseError("Say where to fork it: add --at-turn <n>.");
     const [step, runId] = [input.text("step"), input.text("runId")];
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
-    return withExistingStore(context, input, async (store) => {
+    const work = async (store: Store) => {
       const parent = await findRun(store, input.argument("run"));
-      const pipeline = await pipelineOfRun(context, loaded, parent);
-      const runner = new Runner(pipeline, runnerOptions({ context, input, store, loaded, pipeline }));
+      const isJob = await isJobRun(store, parent);
+      const pipeline = await pipelineOfRun(context, loaded, parent, isJob);
+      const runner = new Runner(pipeline, runnerOptions({ context, input, store, loaded, pipeline, isJob }));
       const made = await runner.fork(parent.runId, {
         atTurn,
         ...(step === null ? {} : { step }),
         ...(runId === null ? {} : { runId }),
       });
       return forkEnd(context, input, parent.runId, atTurn, made);
-    });
+    };
+    return withExistingStore(context, input, work, { loaded });
   },
 };
 

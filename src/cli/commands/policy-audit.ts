@@ -6,6 +6,7 @@ import type { CliContext } from "../cli-context.ts";
 import type { Command } from "../command.ts";
 import { loadConfig } from "../config-file.ts";
 import { counted } from "../format.ts";
+import { TRUST_OPTION } from "../job-trust.ts";
 import { findTarget } from "../run-target.ts";
 import { formatFacts, formatTable } from "../table.ts";
 import { cleanLine, paragraph } from "../terminal-text.ts";
@@ -37,7 +38,7 @@ export const policyAudit: Command = {
   name: "policy audit",
   summary: "List the tools of every configured pipeline, or of one, each with its class and why",
   arguments: [{ name: "pipeline", summary: "a pipeline of pawl.config.ts, or a job file", isOptional: true }],
-  options: [],
+  options: [TRUST_OPTION],
   example: "pawl policy audit",
   execute: async (context, input) => {
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
@@ -48,7 +49,7 @@ export const policyAudit: Command = {
         ? await configuredTools(context, config)
         : await toolsOfAll(
             context,
-            [[one, (await findTarget(context, loaded, one)).pipeline]],
+            [[one, (await findTarget(context, input, loaded)).pipeline]],
             config.policy ?? {},
           );
     return {

@@ -10,7 +10,7 @@ import { findRun } from "../find-run.ts";
 import { endOfForecast } from "../forecast-text.ts";
 import { LOG_OPTIONS } from "../log-options.ts";
 import { pipelineOfRun } from "../run-target.ts";
-import { runnerOptions } from "../run-work.ts";
+import { isJobRun, runnerOptions } from "../run-work.ts";
 import { WrongUseError } from "../wrong-use-error.ts";
 
 const BEGINNINGS = ["turn", "milestone", "beginning"] as const;
@@ -43,15 +43,16 @@ export const resume: Command = {
       async (store) => {
         const run = await findRun(store, input.argument("run"));
         const { runId } = run;
-        const pipeline = await pipelineOfRun(context, loaded, run);
-        const work = { context, input, store, loaded, pipeline };
+        const isJob = await isJobRun(store, run);
+        const pipeline = await pipelineOfRun(context, loaded, run, isJob);
+        const work = { context, input, store, loaded, pipeline, isJob };
         if (input.flag("dryRun")) {
           const runner = new Runner(pipeline, runnerOptions(work));
           return endOfForecast(context, input, await runner.forecast(runId, asked));
         }
         return driveRun(work, (runner, options) => runner.resume(runId, { ...asked, ...options }));
       },
-      { readOnly: input.flag("dryRun") },
+      { loaded, readOnly: input.flag("dryRun") },
     );
   },
 };

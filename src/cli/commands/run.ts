@@ -10,10 +10,12 @@ import type { Command, CommandEnd, CommandInput } from "../command.ts";
 import { loadConfig, resolveStore } from "../config-file.ts";
 import { driveRun } from "../drive-run.ts";
 import { formatAgo } from "../format.ts";
+import { assertWithinCeiling } from "../job-limits.ts";
+import { TRUST_OPTION } from "../job-trust.ts";
 import { LOG_OPTIONS } from "../log-options.ts";
 import { readInput } from "../run-input.ts";
 import { findTarget, needsInput, type RunTarget } from "../run-target.ts";
-import type { RunWork } from "../run-work.ts";
+import { isJobRun, type RunWork } from "../run-work.ts";
 import { WrongUseError } from "../wrong-use-error.ts";
 
 export const run: Command = {
@@ -30,16 +32,18 @@ export const run: Command = {
     { flags: "--resume", summary: "go on with the newest run that was interrupted, failed or waits" },
     { flags: "--fresh", summary: "a new run, even where one with the same input was interrupted" },
     { flags: "--wait", summary: "wait while another process works on the run" },
+    TRUST_OPTION,
     ...LOG_OPTIONS,
   ],
   example: "pawl run report --input 'Quantum computing'",
   execute: async (context, input) => {
     assertTogether(input);
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
-    const target = await findTarget(context, loaded, input.argument("pipeline"));
+    const target = await findTarget(context, input, loaded);
     const store = await openStore(resolveStore(context, loaded, input.text("store") ?? undefined));
     try {
-      const work = { context, input, store, loaded, pipeline: target.pipeline };
+      const isJob = target.spec !== null;
+      const work = { context, input, store, loaded, pipeline: target.pipeline, isJob };
       return await (input.flag("resume") ? goOn(work, target) : start(work, target));
     } finally {
       // What is still under way when the run has ended was given up on.
@@ -62,10 +66,11 @@ function assertTogether(input: CommandInput): void {
 }
 
 /** A new run, or the one of that id; without an id, one of the same pipeline and input whose process died. */
-async function start(work: RunWork, target: RunTarget): Promise<CommandEnd> {
-  const { input, store } = work;
+async function start(asked: RunWork, target: RunTarget): Promise<CommandEnd> {
+  const { input, store } = asked;
   const runId = input.text("runId");
   const existing = runId === null ? null : await store.getRun(runId);
+  const work = existing === null ? asked : await withJobOf(asked, existing);
   const given = await givenInput(work, target, existing);
   const spec = existing === null || target.spec !== null ? specOf(work, target, given) : null;
   const key = input.text("key");
@@ -86,6 +91,13 @@ async function start(work: RunWork, target: RunTarget): Promise<CommandEnd> {
       return resultOf(store, waiting, true);
     }
   });
+}
+
+/** A run that a job file began stays bound by what job files may have, also where its pipeline is named now and not its file. */
+async function withJobOf(work: RunWork, run: RunRecord): Promise<RunWork> {
+  if (work.isJob || run.spec === null || !(await isJobRun(work.store, run))) return work;
+  await assertWithinCeiling(work.context, work.loaded, run.spec, run.runId);
+  return { ...work, isJob: true };
 }
 
 /** The run that a call without an id came upon, where that waits for a person. */
@@ -125,11 +137,12 @@ export function specOf(
   };
 }
 
-async function goOn(work: RunWork, target: RunTarget): Promise<CommandEnd> {
-  const { context, input, store } = work;
+async function goOn(asked: RunWork, target: RunTarget): Promise<CommandEnd> {
+  const { context, input, store } = asked;
   const named = input.text("runId");
-  const found = named === null ? await newestUnfinished(work, target) : await store.getRun(named);
+  const found = named === null ? await newestUnfinished(asked, target) : await store.getRun(named);
   if (found === null) throw nothingToGoOnWith(target, named);
+  const work = await withJobOf(asked, found);
   if (target.spec !== null) assertSameSpec(found, target.spec);
   if (!input.json)
     context.stderr.write(

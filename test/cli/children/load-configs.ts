@@ -9,7 +9,7 @@ const orders = JSON.parse(process.argv[2] ?? "[]") as readonly Order[];
 const ends: unknown[] = [];
 for (const { cwd, file } of orders) {
   try {
-    const { path, config } = await loadConfig({ cwd }, file);
+    const { path, config } = await loadConfig({ cwd, env: process.env }, file);
     ends.push({
       path,
       keys: Object.keys(config),

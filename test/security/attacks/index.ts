@@ -1,10 +1,14 @@
 import type { Attack } from "../attack.ts";
+import { CONFIGURATION_ATTACKS } from "./configuration-attacks.ts";
 import { DATABASE_ATTACKS } from "./database-attacks.ts";
 import { FILE_ATTACKS } from "./file-attacks.ts";
+import { JOB_ATTACKS } from "./job-attacks.ts";
 import { NETWORK_ATTACKS } from "./network-attacks.ts";
 
 export const ATTACKS: readonly Attack[] = [
+  ...CONFIGURATION_ATTACKS,
   ...DATABASE_ATTACKS,
   ...FILE_ATTACKS,
+  ...JOB_ATTACKS,
   ...NETWORK_ATTACKS,
 ];

@@ -1,0 +1,207 @@
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { isAbsolute, relative, resolve, sep } from "node:path";
+import { fitsPattern } from "../core/action-pattern.ts";
+import { RUN_MARK } from "../core/artifact-name.ts";
+import { ConfigurationError } from "../core/errors.ts";
+import { checkUrl } from "../core/network-policy.ts";
+import { placeOfRun, type RunSpec } from "../core/run-spec.ts";
+import { commandWords, type JobCeiling } from "../engine/job-ceiling.ts";
+import { isWithin } from "../engine/run-contract.ts";
+import type { CliContext } from "./cli-context.ts";
+import { type LoadedConfig, projectFolder } from "./config-file.ts";
+import { type JobAddress, type JobProgram, type JobWants, wantsOf } from "./job-wants.ts";
+import { isInside, realPlace } from "./real-place.ts";
+
+type Surroundings = Pick<CliContext, "cwd" | "env">;
+
+/** Where a job is run, and what it may have there. */
+type Place = {
+  readonly ceiling: JobCeiling;
+  /** The folder that its run belongs to. */
+  readonly project: string;
+  readonly loaded: LoadedConfig;
+  readonly runId: string | null;
+  /** Every tool may reach them, so a job may as well. */
+  readonly allowPrivate: boolean;
+};
+
+/**
+ * Refuses a job that asks for more than `jobs` of the configuration lets job files have. All that is too much is told at once, and
+ * nothing of the job was started. What a run has kept of a job is looked at again whenever a command works on it.
+ */
+export async function assertWithinCeiling(
+  surroundings: Surroundings,
+  loaded: LoadedConfig,
+  spec: RunSpec,
+  runId: string | null = null,
+): Promise<void> {
+  const project = projectFolder(surroundings, loaded);
+  const { jobs = {}, policy } = loaded.config;
+  const allowPrivate = policy?.allowPrivateAddresses === true;
+  const place: Place = { ceiling: jobs, project, loaded, runId, allowPrivate };
+  const wants = wantsOf(spec, surroundings.env);
+  const problems = [
+    ...(await Promise.all(wants.programs.map((program) => programProblems(place, program)))).flat(),
+    ...variableProblems(place, wants),
+    ...wants.addresses.flatMap((address) => addressProblems(place, address)),
+    ...domainProblems(place, wants),
+    ...modelProblems(place, wants),
+    ...(wants.workspace === null ? [] : await workspaceProblems(place, wants.workspace)),
+  ];
+  if (problems.length === 0) return;
+  throw new ConfigurationError(
+    `The job asks for what job files may not have here: ${problems.join("; ")}. Whoever runs it decides: allow it under \`jobs\` in ${loaded.path === null ? "a pawl.config.ts of this project" : "pawl.config.ts"}, or change the job.`,
+  );
+}
+
+async function programProblems(place: Place, program: JobProgram): Promise<readonly string[]> {
+  const { where, command, args, cwd } = program;
+  const shown = JSON.stringify([command, ...args].join(" "));
+  const folder = resolve(place.project, cwd ?? ".");
+  const entries = (place.ceiling.commands ?? []).map(commandWords);
+  const found = entries.filter((words) => isListed(place, words, program, folder));
+  if (found.length === 0) return [`${where} starts ${shown}, which jobs.commands does not list`];
+  const [project, start] = [await realPlace(place.project), await realPlace(folder)];
+  if (project === null || start === null || !isInside(project, start))
+    return [`${where} starts ${shown} in ${folder}, which is outside of ${place.project}`];
+  const isPinned = found.some(
+    (words) =>
+      words.some((word, index) => isFile(place, word, index, folder)) &&
+      // `--import=./x` is read from where the program starts, too.
+      !words.some((word) => /=\.{1,2}[/\\]/.test(word)),
+  );
+  if (isPinned || start === project) return [];
+  return [
+    `${where} starts ${shown} in ${cwd}, and what is listed without a path starts in the folder of the configuration, for npx and its kind run what lies where they start (set cwd)`,
+  ];
+}
+
+/** A program is listed where it begins as an entry does. A file is the same by where it is, not by how it is called from there. */
+function isListed(place: Place, words: readonly string[], program: JobProgram, folder: string): boolean {
+  const given = [program.command, ...program.args];
+  return words.every((word, index) => {
+    const other = given[index];
+    if (other === undefined) return false;
+    if (!isFile(place, word, index, folder)) return word === other;
+    // A bare name is looked for along PATH, whatever lies in the folder.
+    const isBareProgram = index === 0 && !/[/\\]/.test(other);
+    return !isBareProgram && resolve(place.project, word) === resolve(folder, other);
+  });
+}
+
+/** A program with a slash, or an argument that is a path or would be taken for one where the program starts. */
+function isFile({ project }: Place, word: string, index: number, folder: string): boolean {
+  if (index === 0) return /[/\\]/.test(word);
+  if (isAbsolute(word) || /^\.{1,2}[/\\]/.test(word)) return true;
+  return existsSync(resolve(project, word)) || existsSync(resolve(folder, word));
+}
+
+function variableProblems({ ceiling }: Place, { variables }: JobWants): readonly string[] {
+  const isListed = (name: string) => (ceiling.environment ?? []).some((entry) => fitsPattern(entry, name));
+  const problems = variables
+    .filter(({ name }) => !isListed(name))
+    .map(({ where, name, use }) => `${where} ${use} ${name}, which jobs.environment does not list`);
+  return [...new Set(problems)];
+}
+
+function addressProblems(
+  { ceiling, allowPrivate }: Place,
+  { where, shown, url, isServer }: JobAddress,
+): readonly string[] {
+  if (url === null) return [];
+  if (isServer && ceiling.servers !== undefined)
+    return ceiling.servers.some((entry) => isBelow(url, entry))
+      ? []
+      : [`${where} connects to ${shown}, which jobs.servers does not list`];
+  return mayReach(ceiling.domains, url, allowPrivate)
+    ? []
+    : [`${where} connects to ${shown}, which ${notListed(ceiling.domains)}`];
+}
+
+function notListed(domains: readonly string[] | undefined): string {
+  return domains === undefined
+    ? "is no public host, and jobs.domains does not list it"
+    : "jobs.domains does not list";
+}
+
+function isBelow(url: string, entry: string): boolean {
+  const [given, listed] = [URL.parse(url), URL.parse(entry)];
+  if (given === null || listed === null || given.origin !== listed.origin) return false;
+  const folder = listed.pathname.endsWith("/") ? listed.pathname : `${listed.pathname}/`;
+  return given.pathname === listed.pathname || given.pathname.startsWith(folder);
+}
+
+/** Without a list every public host, on any port. A mail server is looked at by its name: its ports are no web ports. */
+function mayReach(domains: readonly string[] | undefined, url: string, allowPrivate: boolean): boolean {
+  const parsed = URL.parse(url.trim());
+  if (parsed === null || parsed.hostname === "") return false;
+  if (domains === undefined) return allowPrivate || isPublicHost(parsed.hostname);
+  if (domains.length === 0) return false;
+  const isWeb = parsed.protocol === "http:" || parsed.protocol === "https:";
+  const looked = isWeb ? parsed.origin : `https://${parsed.hostname}`;
+  const listed = isWeb ? domains : domains.map((entry) => entry.replace(/:\d+(?=!|$)/, ""));
+  return checkUrl({ allowedDomains: listed, allowPrivateAddresses: true }, looked).ok;
+}
+
+function isPublicHost(host: string): boolean {
+  return checkUrl({ allowedDomains: [], allowPrivateAddresses: false }, `https://${host}`).ok;
+}
+
+/** `*.example.com:8443` is about example.com; an IPv6 address stands in brackets in a URL. */
+function hostOfEntry(entry: string): string {
+  const host = entry.replace(/^\*\./, "");
+  return /^[^[].*:.*:/.test(host) ? `[${host}]` : host.replace(/:\d+$/, "");
+}
+
+function domainProblems({ ceiling, allowPrivate }: Place, { domains }: JobWants): readonly string[] {
+  const { domains: listed } = ceiling;
+  const isAllowed = (entry: string) => {
+    if (listed === undefined) return allowPrivate || isPublicHost(hostOfEntry(entry));
+    return listed.includes(entry) || (listed.length > 0 && isWithin(entry, listed));
+  };
+  return domains
+    .filter((entry) => !isAllowed(entry))
+    .map((entry) => `constraints.allowed_domains has ${JSON.stringify(entry)}, which ${notListed(listed)}`);
+}
+
+/** Those that the configuration offers by name are there to be used. */
+function modelProblems({ ceiling, loaded }: Place, { models }: JobWants): readonly string[] {
+  const { models: listed } = ceiling;
+  if (listed === undefined) return [];
+  const offered = Object.keys(loaded.config.models ?? {});
+  return models
+    .filter(({ name }) => !offered.includes(name) && !listed.some((entry) => fitsPattern(entry, name)))
+    .map(({ where, name }) => `${where} asks model ${JSON.stringify(name)}, which jobs.models does not list`);
+}
+
+/**
+ * Where tools write. Unless the operator has said where, that is a folder of the run's own inside of the project: in one that has
+ * files already, or among packages or in a hidden folder, what a model writes would be run or obeyed by somebody.
+ */
+async function workspaceProblems(place: Place, workspace: string): Promise<readonly string[]> {
+  const { ceiling, project, loaded, runId } = place;
+  const runs = resolve(project, loaded.config.workspaceRoot ?? ".");
+  const folder = resolve(runs, placeOfRun(workspace, runId ?? "the-run"));
+  const roots =
+    ceiling.workspaceRoot === undefined ? [project, runs] : [resolve(project, ceiling.workspaceRoot)];
+  const real = await realPlace(folder);
+  const said = `artifacts.workspace_dir is ${JSON.stringify(workspace)}`;
+  for (const root of roots) {
+    const top = await realPlace(root);
+    if (real === null || top === null || !isInside(top, real)) continue;
+    if (ceiling.workspaceRoot !== undefined) return [];
+    const names = relative(top, real).split(sep);
+    if (names.some((name) => name.startsWith(".") || name === "node_modules"))
+      return [`${said}, which is a hidden folder or one of packages`];
+    return (await isFree(real))
+      ? []
+      : [`${said}, where files are that no run has made (jobs.workspaceRoot allows such a folder)`];
+  }
+  return [`${said}, which is outside of ${roots.join(" and ")} (jobs.workspaceRoot says where it may be)`];
+}
+
+async function isFree(folder: string): Promise<boolean> {
+  const names: readonly string[] = await readdir(folder).catch(() => []);
+  return names.length === 0 || names.includes(RUN_MARK);
+}

@@ -1,0 +1,42 @@
+import { PassThrough } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CliContext } from "../../src/cli/cli-context.ts";
+import { recordingContext } from "./recording-context.ts";
+import { TerminalEmulator } from "./terminal-emulator.ts";
+
+export const DOWN = "\u001b[B";
+export const UP = "\u001b[A";
+export const ENTER = "\r";
+export const ESCAPE = "\u001b";
+
+/** Somebody at a terminal: looks for a text, and types when it is there. */
+export class Typist {
+  readonly terminal = new TerminalEmulator(60);
+  readonly context: CliContext;
+  readonly #keys = new PassThrough();
+  readonly stdout: () => string;
+  readonly interrupt: () => void;
+
+  constructor(cwd = "/nowhere", env: CliContext["env"] = {}) {
+    const { context, stdout, interrupt } = recordingContext({ cwd, env });
+    this.stdout = stdout;
+    this.interrupt = interrupt;
+    this.context = {
+      ...context,
+      stderr: this.terminal.output,
+      stdin: { isTerminal: true, stream: this.#keys },
+    };
+  }
+
+  async sees(text: string): Promise<void> {
+    while (!this.terminal.rows.join("\n").includes(text)) await sleep(2);
+  }
+
+  /** Key by key, since a terminal sends them so. */
+  async types(...keys: readonly string[]): Promise<void> {
+    for (const key of keys) {
+      this.#keys.write(key);
+      await sleep(2);
+    }
+  }
+}
