@@ -8,7 +8,7 @@ import { RecordLookup } from "./record-lookup.ts";
 import { type RunOutline, readRunOutline } from "./run-outline.ts";
 import { type Incident, StoryTeller } from "./run-story.ts";
 import { type TextPieces, wholeText } from "./text-pieces.ts";
-import { visibleText } from "./visible-text.ts";
+import { visibleText } from "../core/visible-text.ts";
 
 /** The longest types that are usual; a longer one moves its line. */
 const TYPE_WIDTH = 14;
