@@ -103,7 +103,9 @@ async function openTools(
     const listed = await link.tools(signal);
     assertNamed(name, serverName, server, listed);
     const onChanged = once(warn);
-    const chosen = [...listed.values()].filter(({ listed: { name: each } }) => isChosen(server.only, name, each));
+    const chosen = [...listed.values()].filter(({ listed: { name: each } }) =>
+      isChosen(server.only, name, each),
+    );
     const names = modelNames(name, [...listed.keys()]);
     const tools = chosen.map((each) => {
       const pinned: PinnedTool = { ...each, connection, serverName, secrets, onChanged };

@@ -1,6 +1,6 @@
 import { logEvents } from "../adapters/event-log.ts";
-import { visibleJson } from "../core/visible-text.ts";
 import type { Amount } from "../core/usage.ts";
+import { visibleJson } from "../core/visible-text.ts";
 import type { Clock } from "../engine/ports.ts";
 import type { RunEvent } from "../engine/run-events.ts";
 import type { CliContext } from "./cli-context.ts";

@@ -8,6 +8,7 @@ import type { Store } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
 import { type LoadedConfig, projectFolder } from "./config-file.ts";
+import { userOf } from "./person.ts";
 import type { Tone } from "./progress-lines.ts";
 
 /** One command that works on one run: what it was given, and with what. */
@@ -23,7 +24,14 @@ export type RunWork = {
 
 /** The runner that the configuration asks for. */
 export function runnerOptions({ context, store, loaded, pipeline }: RunWork): RunnerOptions {
-  const { policy, constraints, stopConditions, telemetry, workspaceRoot = "." } = loaded.config;
+  const {
+    policy,
+    constraints,
+    pipelines = {},
+    stopConditions,
+    telemetry,
+    workspaceRoot = ".",
+  } = loaded.config;
   // What a model costs is known for the usual ones; one that is not known has no price, and none is made up.
   const { pricing = pricesFor(modelsOf(rootOf(pipeline))).pricing } = loaded.config;
   const folder = projectFolder(context, loaded);
@@ -37,5 +45,7 @@ export function runnerOptions({ context, store, loaded, pipeline }: RunWork): Ru
     pricing,
     ...(stopConditions === undefined ? {} : { stopConditions }),
     ...(telemetry === undefined ? {} : { telemetry }),
+    otherPipelines: Object.values(pipelines).filter((each) => each !== pipeline),
+    startedBy: userOf(context),
   };
 }

@@ -50,7 +50,8 @@ function foldedNames({ name, namespace, server = null, ownName = null }: NamedTo
   readonly placed: readonly string[];
 } {
   const plain = [name, parseToolName(name).tool, ...(ownName === null ? [] : [ownName])];
-  const places = server === null ? [namespace] : [namespace, server, `mcp:${server}`, `${namespace}:${server}`];
+  const places =
+    server === null ? [namespace] : [namespace, server, `mcp:${server}`, `${namespace}:${server}`];
   const placed = places.flatMap((place) => plain.map((each) => `${place}:${each}`));
   const folded = (names: readonly string[]) => [...new Set(names.flatMap(spellings))];
   return { plain: folded(plain), placed: folded(placed) };

@@ -11,14 +11,22 @@ describe("text of any origin on a terminal", () => {
     expect(cleanLine("pay \u202ebob\u2066")).toBe("pay \\u202ebob\\u2066");
   });
 
-  it.each(["\u200b", "\u00ad", "\u3164", "\u115f", "\u{e0041}", "\u200d", "\u034f", "\u2800", "\ufe0f", "\u{e0100}"])(
-    "shows %j, which nobody would see",
-    (unseen) => {
-      const code = unseen.codePointAt(0)?.toString(16) ?? "";
-      const escape = code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
-      expect(cleanLine(`pay${unseen}ee`)).toBe(`pay${escape}ee`);
-    },
-  );
+  it.each([
+    "\u200b",
+    "\u00ad",
+    "\u3164",
+    "\u115f",
+    "\u{e0041}",
+    "\u200d",
+    "\u034f",
+    "\u2800",
+    "\ufe0f",
+    "\u{e0100}",
+  ])("shows %j, which nobody would see", (unseen) => {
+    const code = unseen.codePointAt(0)?.toString(16) ?? "";
+    const escape = code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
+    expect(cleanLine(`pay${unseen}ee`)).toBe(`pay${escape}ee`);
+  });
 
   it("stays on one line, or keeps its lines", () => {
     expect(cleanLine("one\r\ntwo\nthree\tfour")).toBe("one⏎two⏎three four");

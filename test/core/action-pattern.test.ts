@@ -97,9 +97,9 @@ describe("a pattern", () => {
     };
     expect(matchesAction([pattern], tool)).toBe(pattern);
     // A long or odd name is another one for the model.
-    expect(matchesAction([pattern], { ...tool, ownName: "delete file", name: "files__delete_f_1a2b3c4d" })).toBe(
-      pattern,
-    );
+    expect(
+      matchesAction([pattern], { ...tool, ownName: "delete file", name: "files__delete_f_1a2b3c4d" }),
+    ).toBe(pattern);
   });
 
   it.each(["file", "mcp", "files", "other/delete_file", "files/delete", "mcp*", "read_*"])(

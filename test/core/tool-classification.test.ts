@@ -73,11 +73,7 @@ const NAMES: readonly (readonly [SideEffectClass, Rule, string])[] = [
   ["external", "side_effect_word", "mcp__github__create_or_update_file github__write_file save_local_report"],
   ["external", "side_effect_word", "delete_directory_user update_local_business"],
 
-  [
-    "memory",
-    "side_effect_word",
-    "add_memory memory_store updateCoreMemory delete_memories",
-  ],
+  ["memory", "side_effect_word", "add_memory memory_store updateCoreMemory delete_memories"],
   ["memory", "side_effect_word", "set_core_memory_block append_to_long_term_memory"],
   ["external", "side_effect_word", "update_memory_limit send_memory_report save_memory_file publish_memory"],
   ["external", "side_effect_word", "block_user_memory create_entities"],
@@ -91,11 +87,7 @@ const NAMES: readonly (readonly [SideEffectClass, Rule, string])[] = [
     "list_orders get_deleted_items list_sent_emails list_open_issues get_message",
   ],
   ["read_only", "read_only_word", "find_user lookup_word describe_table grep glob SendGridListTemplates"],
-  [
-    "read_only",
-    "read_only_word",
-    "view_file count_rows search_memory read_file getS3Object",
-  ],
+  ["read_only", "read_only_word", "view_file count_rows search_memory read_file getS3Object"],
 
   [
     "external",
@@ -400,7 +392,9 @@ describe("a tool of an MCP server that nobody trusts", () => {
         expect(classify(name, { server: "s", annotations })).toMatchObject(expected);
         expect(classify(`mcp__s__${name}`, { annotations })).toMatchObject(expected);
         expect(classify(`mcp__s__${name}`, { annotations, server: null })).toMatchObject(expected);
-        expect(classify(name, { server: "s", annotations }, { trustedServers: ["S"] })).toMatchObject(expected);
+        expect(classify(name, { server: "s", annotations }, { trustedServers: ["S"] })).toMatchObject(
+          expected,
+        );
       }
     },
   );
@@ -485,7 +479,11 @@ describe("a hint of a server", () => {
     const expected = ["read_only", "opaque", "read_only_word"];
     expect(hinted("get_issue", { idempotentHint: false }, trust)).toEqual(expected);
     const list = { readOnlyAllowlist: ["github/get_issue"] };
-    expect(hinted("get_issue", { idempotentHint: false }, list)).toEqual(["read_only", "opaque", "allowlist"]);
+    expect(hinted("get_issue", { idempotentHint: false }, list)).toEqual([
+      "read_only",
+      "opaque",
+      "allowlist",
+    ]);
     expect(hinted("x", { readOnlyHint: true, idempotentHint: false }, trust)).toEqual([
       "read_only",
       "opaque",

@@ -245,6 +245,7 @@ describe("a listener that throws", () => {
       workDone: { steps: 0, toolCalls: 0 },
       conditions: {},
       phases: [],
+      otherPipelines: [],
       folder: "unused",
       acceptDivergence: null,
       redoTurn: false,

@@ -33,6 +33,7 @@ import {
   type RunRow,
   recordEvent,
   saveRun,
+  starterFacts,
 } from "./run-row.ts";
 import { CODE_STEP_TURN, withdrawWaits } from "./tool-call-rows.ts";
 import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.ts";
@@ -86,6 +87,7 @@ export function createRun(
     ...marksFacts(row),
     input: digestOf(input),
     ...(spec === null ? {} : { spec: digestOf(spec) }),
+    ...starterFacts(run.startedBy, now),
   });
   return { kind: "created", claim: claimOf(database, row) };
 }

@@ -97,7 +97,7 @@ function collectDigests(runId: string, type: string, data: JsonObject, digests: 
     for (const [row, digest] of list(data.rows).map(list)) if (typeof row === "string") tell(row, digest);
   if (type === "artifact.kept" && typeof data.name === "string") tell(artifactRow(data.name), data.artifact);
   if (type === "run.succeeded") tell("run output", data.output);
-  if (type === "wait.answered") tell(waitRow(runId, data.wait), data.answer);
+  if (type === "wait.answered" || type === "wait.approved") tell(waitRow(runId, data.wait), data.answer);
   for (const doubt of [...list(data.inDoubt), ...list(data.notSent)]) {
     if (!isJsonObject(doubt) || typeof doubt.step !== "string") continue;
     const id = toolCallId(runId, doubt.step, Number(doubt.turn), Number(doubt.call));
@@ -171,7 +171,7 @@ export function readRows(database: Database, runNo: number, runId: string): Map<
     rows.set(tryRow(id, row.int("attempt")), storedTryDigest(row));
   }
   readSessionRows(database, runNo, runId, rows);
-  const waits = "SELECT * FROM waits WHERE run_no = ? AND answer IS NOT NULL";
+  const waits = "SELECT * FROM waits WHERE run_no = ? AND (answer IS NOT NULL OR answered_by IS NOT NULL)";
   for (const row of database.iterate(waits, runNo))
     rows.set(waitRow(runId, row.int("wait_index")), storedAnswerDigest(row));
   return rows;
