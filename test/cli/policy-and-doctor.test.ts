@@ -54,7 +54,9 @@ describe("policy", () => {
       ["sign_in", true],
     ]);
     const { stdout } = await pawl(["policy", "audit"], folder);
-    expect(stdout).toMatch(/^tool +effect +recovery +pipeline +why\nsearch +read_only +repeat +report /);
+    expect(stdout).toMatch(
+      /^tool +effect +recovery +approval +pipeline +why\nsearch +read_only +repeat +report /,
+    );
   });
 
   it("says that there is nothing to audit", async () => {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from "../../../core/json.ts";
+import { approvalNeedOf } from "../../../core/person.ts";
 import { REDACTED } from "../../../core/redaction.ts";
 import { approvalNeed, approvalRules } from "../../../engine/approval-rule.ts";
 import { toolsOf } from "../../../engine/known-tools.ts";
@@ -42,8 +43,9 @@ function isApproval({ kind }: WaitRecord): boolean {
   return kind === "approval";
 }
 
-function isGiven({ answer }: WaitRecord): boolean {
-  return answer !== null && "approved" in answer && answer.approved;
+function isGiven({ answer, subject, people }: WaitRecord): boolean {
+  const isEnough = people.length >= approvalNeedOf(subject).people;
+  return answer !== null && "approved" in answer && answer.approved && isEnough;
 }
 
 /** Whether it lets just this run. What a person is not shown (a secret) and what is no JSON cannot be held against it. */
