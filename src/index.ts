@@ -42,6 +42,7 @@ export {
 export type { Json, JsonObject } from "./core/json.ts";
 export type { Lineage } from "./core/lineage.ts";
 export type { AssistantPart, Message, ToolOutput } from "./core/message.ts";
+export type { Authenticated, Decision, Person } from "./core/person.ts";
 export { type Limit, Quota } from "./core/quota.ts";
 export type { ResultLimits } from "./core/result-share.ts";
 export { type Budgets, parseRunSpec, type RunSpec, type SpecProblem } from "./core/run-spec.ts";
@@ -55,6 +56,7 @@ export type { Amount, ModelPrice, Pricing, Usage } from "./core/usage.ts";
 export type { Settlement, WaitAnswer } from "./core/wait.ts";
 export type { Agent } from "./engine/agent.ts";
 export type { Instructions } from "./engine/agent-prompt.ts";
+export type { ApprovalRule } from "./engine/approval-rule.ts";
 export { askHuman } from "./engine/ask-human.ts";
 export type { CodeStepContext } from "./engine/code-step-context.ts";
 export { defineConfig, type PawlConfig } from "./engine/config.ts";

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { z } from "zod";
-import { fitsPattern } from "../core/action-pattern.ts";
+import { matchesAction } from "../core/action-pattern.ts";
 import { ConfigurationError, FinalFailure } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { checkUrl, type NetworkPolicy } from "../core/network-policy.ts";
@@ -101,9 +101,11 @@ async function openTools(
   try {
     const link = await connection.link(signal);
     const listed = await link.tools(signal);
-    assertNamed(serverName, server, listed);
+    assertNamed(name, serverName, server, listed);
     const onChanged = once(warn);
-    const chosen = [...listed.values()].filter(({ listed: { name: each } }) => isChosen(server.only, each));
+    const chosen = [...listed.values()].filter(({ listed: { name: each } }) =>
+      isChosen(server.only, name, each),
+    );
     const names = modelNames(name, [...listed.keys()]);
     const tools = chosen.map((each) => {
       const pinned: PinnedTool = { ...each, connection, serverName, secrets, onChanged };
@@ -157,6 +159,7 @@ function toolOf(name: string, server: McpServer & McpOptions, pinned: PinnedTool
     name: null,
     namespace: "mcp",
     server: name,
+    ownName: listed.name,
     input: mcpToolInput(listed.inputSchema),
     annotations: annotationsOf(pinned),
     urls: hasPublicAddress(server) ? () => [String(server.url)] : null,
@@ -218,16 +221,21 @@ function annotationsOf({ listed: { annotations = {} } }: McpTool): ToolAnnotatio
   return Object.fromEntries(Object.entries(hints).filter(([, hint]) => typeof hint === "boolean"));
 }
 
-function isChosen(only: McpOptions["only"], name: string): boolean {
-  return only === undefined || only.some((pattern) => fitsPattern(pattern, name));
+function isChosen(only: McpOptions["only"], server: string, name: string): boolean {
+  return only === undefined || matchesAction(only, { name, namespace: "mcp", server }) !== null;
 }
 
 /** A tool that was misspelled would lose what was said of it, its approval included, and nobody would notice. */
-function assertNamed(serverName: string, { only = [], tools = {} }: McpOptions, listed: McpTools): void {
+function assertNamed(
+  source: string,
+  serverName: string,
+  { only = [], tools = {} }: McpOptions,
+  listed: McpTools,
+): void {
   const names = [...listed.keys()];
   const missing =
     Object.keys(tools).find((name) => !listed.has(name)) ??
-    only.find((pattern) => !names.some((name) => fitsPattern(pattern, name)));
+    only.find((pattern) => !names.some((name) => isChosen([pattern], source, name)));
   if (missing === undefined) return;
   throw new ConfigurationError(
     `The ${serverName} has no tool ${JSON.stringify(missing)}: it has ${names.join(", ") || "none"}.`,

@@ -1,10 +1,11 @@
 import { isCancel, select, text } from "@clack/prompts";
-import { AlreadySettledError } from "../core/errors.ts";
+import { AlreadySettledError, ConfigurationError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import type { Settlement } from "../core/wait.ts";
 import type { Person, Store, WaitRecord } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import { paint } from "./format.ts";
+import { needsMore, stillNeeded, userOf } from "./person.ts";
 import { cleanLine, cleanText, wrap } from "./terminal-text.ts";
 import { choicesOf } from "./wait-hints.ts";
 
@@ -45,9 +46,9 @@ async function answered(desk: Desk, wait: WaitRecord): Promise<boolean> {
 type Question = (desk: Desk, wait: WaitRecord) => Promise<boolean>;
 
 const QUESTIONS: { readonly [K in WaitRecord["kind"]]: Question } = {
-  approval: async (desk, { waitId }) => {
+  approval: async (desk, { waitId, runId }) => {
     const said = await choose(desk, "May it run?", { approve: "Yes, with just these arguments", deny: "No" });
-    if (said === "approve") return done(desk.store.approve(waitId, person(desk)));
+    if (said === "approve") return approved(desk, waitId, runId);
     if (said !== "deny") return false;
     const why = await ask(desk, "Why not? Whoever asked for it is told.", needed);
     return why !== null && done(desk.store.deny(waitId, why, person(desk)));
@@ -81,6 +82,21 @@ const QUESTIONS: { readonly [K in WaitRecord["kind"]]: Question } = {
     return limit !== null && done(desk.store.answer(waitId, Number(limit), person(desk)));
   },
 };
+
+/** False where others have to approve it too, or this person may not. */
+async function approved({ context, store, ...desk }: Desk, waitId: string, runId: string): Promise<boolean> {
+  try {
+    await store.approve(waitId, person({ context, store, ...desk }));
+  } catch (error) {
+    if (!ConfigurationError.isInstance(error)) throw error;
+    context.stderr.write(`${cleanText(error.message)}\n`);
+    return false;
+  }
+  const left = (await store.listWaits(runId)).find((wait) => wait.waitId === waitId);
+  if (left?.status !== "open") return true;
+  context.stderr.write(`${cleanText(stillNeeded(left))}\n`);
+  return false;
+}
 
 const SETTLEMENTS = {
   succeeded: "It happened",
@@ -163,7 +179,8 @@ function prompting({ stdin, stderr }: CliContext, signal: AbortSignal) {
 }
 
 /** What there is to decide about, with the arguments just as they would go out. */
-function show(context: CliContext, { kind, question, subject, toolCallId }: WaitRecord): void {
+function show(context: CliContext, wait: WaitRecord): void {
+  const { kind, question, subject, toolCallId } = wait;
   const { bold, dim } = paint(context);
   const columns = context.stderr.columns - 1;
   const isAboutCall = kind !== "question" && toolCallId !== null;
@@ -172,6 +189,10 @@ function show(context: CliContext, { kind, question, subject, toolCallId }: Wait
     ...wrap(cleanText(question), columns).map(bold),
     ...(isAboutCall ? wrap(cleanText(toolCallId), columns).map(dim) : []),
     ...(isAboutCall ? shownArguments(subject.arguments ?? null, columns) : []),
+    ...(subject.requested === undefined
+      ? []
+      : [dim("asked for as"), ...shownArguments(subject.requested, columns)]),
+    ...(needsMore(wait) ? wrap(cleanText(stillNeeded(wait)), columns) : []),
     "",
   ];
   context.stderr.write(`${lines.join("\n")}\n`);
@@ -211,7 +232,7 @@ function jsonOrText(given: string): Json {
 }
 
 function person({ context }: Desk): Person {
-  return context.userName === null ? {} : { by: context.userName };
+  return userOf(context);
 }
 
 async function done(intent: Promise<void>): Promise<true> {

@@ -31,6 +31,8 @@ export type CliContext = {
   readonly clock: Clock;
   /** Whoever sits there; null where the system does not know. */
   readonly userName: string | null;
+  /** The number that the operating system knows them by; null where it has none. */
+  readonly userId: string | null;
   /** Calls back on Ctrl-C and SIGTERM until the returned function is called; without a listener they end the process. */
   onInterrupt(listener: (signal: InterruptSignal) => void): () => void;
   readonly useColour: boolean;
@@ -54,6 +56,7 @@ export function processContext(): CliContext {
     cwd: process.cwd(),
     clock: systemClock,
     userName: currentUser(),
+    userId: process.getuid === undefined ? null : String(process.getuid()),
     onInterrupt,
     useColour: wantsColour(stdout.isTerminal, process.env),
     keepStdoutForDocuments: () => {

@@ -1,5 +1,6 @@
 import { logEvents } from "../adapters/event-log.ts";
 import type { Amount } from "../core/usage.ts";
+import { visibleJson } from "../core/visible-text.ts";
 import type { Clock } from "../engine/ports.ts";
 import type { RunEvent } from "../engine/run-events.ts";
 import type { CliContext } from "./cli-context.ts";
@@ -56,7 +57,7 @@ export class LogScreen implements RunScreen {
 /** Loaded here, since most commands log nothing. Written at once: what a killed process has logged is there. */
 async function makeLogger({ stderr, useColour }: CliContext, { level, format }: LogWish) {
   const { pino } = await import("pino");
-  const destination = { write: (line: string) => stderr.write(line) };
+  const destination = { write: (line: string) => stderr.write(visibleJson(line)) };
   const options = {
     level,
     base: null,
@@ -70,5 +71,5 @@ async function makeLogger({ stderr, useColour }: CliContext, { level, format }: 
     translateTime: "SYS:HH:MM:ss.l",
     singleLine: true,
   });
-  return pino(options, { write: (line) => stderr.write(pretty(line)) });
+  return pino(options, { write: (line) => stderr.write(visibleJson(pretty(line))) });
 }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Argument, CommanderError, Option, Command as Parser } from "commander";
-import type { CliContext } from "./cli-context.ts";
+import { visibleJson } from "../core/visible-text.ts";
+import type { CliContext, TextOutput } from "./cli-context.ts";
 import { type Command, type CommandArgument, CommandInput, type CommandOption } from "./command.ts";
 import { commands, groups } from "./commands.ts";
 import { reportError } from "./report-error.ts";
@@ -20,7 +21,9 @@ type Chosen = { readonly command: Command; readonly input: CommandInput };
 /** Runs one command line and resolves to its exit code; what went wrong has been said by then. */
 export async function runCommandLine(argv: readonly string[], context: CliContext): Promise<number> {
   const flags = flagsOf(argv);
-  const given = flags.includes("--no-color") ? { ...context, useColour: false } : context;
+  const useColour = context.useColour && !flags.includes("--no-color");
+  const stdout = flags.includes("--json") ? jsonOutput(context.stdout) : context.stdout;
+  const given = { ...context, useColour, stdout };
   if (flags.includes("--json")) given.keepStdoutForDocuments();
   try {
     const chosen = choose(argv, given);
@@ -35,11 +38,19 @@ export async function runCommandLine(argv: readonly string[], context: CliContex
   }
 }
 
+/** Where documents go, whoever writes them: a terminal may be what reads them. */
+function jsonOutput(stdout: TextOutput): TextOutput {
+  const write = (text: string) => stdout.write(visibleJson(text));
+  return Object.assign(Object.create(stdout) as TextOutput, { write });
+}
+
 /** Something failed that no command was waiting for: it is said like any other error, and the process is to end. */
 export function reportFloating(argv: readonly string[], context: CliContext, error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
   const cause = new Error(`Code that nobody waited for has failed: ${message}`, { cause: error });
-  return reportError(context, cause, reportingOf(flagsOf(argv)));
+  const reporting = reportingOf(flagsOf(argv));
+  const stdout = reporting.json ? jsonOutput(context.stdout) : context.stdout;
+  return reportError({ ...context, stdout }, cause, reporting);
 }
 
 function flagsOf(argv: readonly string[]): readonly string[] {

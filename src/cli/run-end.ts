@@ -6,6 +6,7 @@ import type { CommandEnd } from "./command.ts";
 import { commandHint } from "./command-hint.ts";
 import { waitDocument } from "./documents.ts";
 import { counted, formatMoney, paint } from "./format.ts";
+import { needsMore, stillNeeded } from "./person.ts";
 import { reportError } from "./report-error.ts";
 import type { RunWork } from "./run-work.ts";
 import { cleanText, wrap } from "./terminal-text.ts";
@@ -131,6 +132,7 @@ function waitingText(work: RunWork, runId: string, waits: readonly WaitRecord[])
     ...(wait.subject.arguments === undefined
       ? []
       : wrap(cleanText(JSON.stringify(wait.subject.arguments)), columns)),
+    ...(needsMore(wait) ? wrap(cleanText(stillNeeded(wait)), columns) : []),
     ...waitHints(work.input, wait).map((hint) => `  ${hint}`),
   ]);
   return `${[`run ${runId} waits for a person`, ...lines, "", `then ${goOn(work, runId)}`].join("\n")}\n`;

@@ -10,6 +10,7 @@ import type { RunRecord, Store, StoreReader } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
 import { type LoadedConfig, projectFolder } from "./config-file.ts";
+import { userOf } from "./person.ts";
 import type { Tone } from "./progress-lines.ts";
 
 /** One command that works on one run: what it was given, and with what. */
@@ -50,7 +51,7 @@ export function constraintsFor({ config }: LoadedConfig, isJob: boolean): Constr
 
 /** The runner that the configuration asks for. */
 export function runnerOptions({ context, store, loaded, pipeline, isJob }: RunWork): RunnerOptions {
-  const { policy, stopConditions, telemetry, workspaceRoot = "." } = loaded.config;
+  const { policy, pipelines = {}, stopConditions, telemetry, workspaceRoot = "." } = loaded.config;
   const constraints = constraintsFor(loaded, isJob);
   // What a model costs is known for the usual ones; one that is not known has no price, and none is made up.
   const { pricing = pricesFor(modelsOf(rootOf(pipeline))).pricing } = loaded.config;
@@ -65,5 +66,7 @@ export function runnerOptions({ context, store, loaded, pipeline, isJob }: RunWo
     pricing,
     ...(stopConditions === undefined ? {} : { stopConditions }),
     ...(telemetry === undefined ? {} : { telemetry }),
+    otherPipelines: Object.values(pipelines).filter((each) => each !== pipeline),
+    startedBy: userOf(context),
   };
 }

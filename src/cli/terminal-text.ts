@@ -1,3 +1,5 @@
+import { visibleText } from "../core/visible-text.ts";
+
 const SEGMENTS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
 /** Takes two columns: East Asian wide characters, and what is drawn as a picture. */
@@ -7,16 +9,14 @@ const WIDE =
 /** Takes no column of its own. */
 const INVISIBLE = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
-/** What a terminal obeys or draws in another order than it was written, instead of showing it. */
-const UNSAFE = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/gu;
-
-/** One line of text that a terminal shows and does not obey: control characters become pictures of themselves. */
+/** One line of text that a terminal shows and does not obey: what would not be seen is a picture or an escape of itself. */
 export function cleanLine(text: string): string {
-  return text
-    .toWellFormed()
-    .replaceAll(/\r\n?|\n/g, "⏎")
-    .replaceAll("\t", " ")
-    .replaceAll(UNSAFE, pictureOf);
+  return visibleText(
+    text
+      .replaceAll(/\r\n?|\n/g, "⏎")
+      .replaceAll("\t", " ")
+      .replaceAll(/\p{Cc}/gu, pictureOf),
+  );
 }
 
 /** The same for several lines. */
@@ -30,7 +30,7 @@ export function cleanText(text: string): string {
 function pictureOf(character: string): string {
   const code = character.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
-  return code === 0x7f ? "␡" : "�";
+  return code === 0x7f ? "␡" : character;
 }
 
 /** How many columns a cleaned line takes. */
@@ -93,13 +93,15 @@ function wrapLine(line: string, columns: number): readonly string[] {
 function pieces(word: string, columns: number): readonly string[] {
   if (widthOf(word) <= columns) return [word];
   const found: string[] = [];
-  let piece = "";
+  let [piece, used] = ["", 0];
   for (const { segment } of SEGMENTS.segment(word)) {
-    if (widthOf(piece + segment) > columns) {
+    const more = columnsOf(segment);
+    if (used + more > columns) {
       found.push(piece);
-      piece = "";
+      [piece, used] = ["", 0];
     }
     piece += segment;
+    used += more;
   }
   return [...found, piece];
 }

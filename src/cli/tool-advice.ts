@@ -1,6 +1,6 @@
 import type { ToolPolicy } from "../core/tool-classification.ts";
 import type { Agent } from "../engine/agent.ts";
-import { agentSteps, type KnownTool, knownTools, toolsOf } from "../engine/known-tools.ts";
+import { agentSteps, type KnownTool, knownTools, stepsOf, toolsOf } from "../engine/known-tools.ts";
 import { makeRules } from "../engine/run-rules.ts";
 import { RunToolSources } from "../engine/run-tool-sources.ts";
 import type { StepNode } from "../engine/step.ts";
@@ -20,14 +20,21 @@ export async function allToolsOf(
   });
   try {
     const found: KnownTool[] = [...toolsOf(target, policy)];
+    const why = (what: string, error: unknown) =>
+      warn(`The tools of ${what} are not known: ${error instanceof Error ? error.message : String(error)}`);
+    for (const { name, tools } of stepsOf(target))
+      if (tools !== undefined)
+        try {
+          found.push(...knownTools(await tools(sources), name, policy));
+        } catch (error) {
+          why(`step ${name}`, error);
+        }
     for (const { name, agent } of agentSteps(target))
       for (const [key, source] of Object.entries(agent.sources))
         try {
           found.push(...knownTools(await sources.toolsOf({ [key]: source }), name, policy));
         } catch (error) {
-          warn(
-            `The tools of ${key} are not known: ${error instanceof Error ? error.message : String(error)}`,
-          );
+          why(key, error);
         }
     return found;
   } finally {

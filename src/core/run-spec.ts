@@ -145,7 +145,7 @@ const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
         forbiddenActions: listOf(
           ACTION,
           'names of tools or patterns such as "delete_*"',
-          "Tools that must not run, by name or pattern: send_email, delete_*, github:*.",
+          "Tools that must not run, by any name that they have, or by pattern: send_email, delete_*, files/delete_file, github:*. A name that no tool of the run has is an error.",
         ),
       },
       "What the run must and must not do. Enforced by the runtime, not by the prompt.",

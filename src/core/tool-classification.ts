@@ -1,12 +1,12 @@
-import { fitsPattern } from "./action-pattern.ts";
+import { matchesAction, type NamedTool } from "./action-pattern.ts";
 import { defaultRecovery, type RecoveryClass, type SideEffectClass } from "./tool-call-decision.ts";
 import { parseToolName, tokensOf, wordSet } from "./tool-name.ts";
 
-/** What the people who run the agent say about tools. An entry is a name or a pattern with `*`, in any case. */
+/** What the people who run the agent say about tools. An entry is a name or a pattern, as in `forbiddenActions`. */
 export type ToolPolicy = {
   readonly sideEffectDenylist?: readonly string[];
   readonly readOnlyAllowlist?: readonly string[];
-  /** MCP servers whose hints may also loosen what is assumed of a tool. */
+  /** MCP servers that are believed what their tools' names and hints say. The tools of others are external and opaque. */
   readonly trustedServers?: readonly string[];
 };
 
@@ -23,6 +23,7 @@ export type Classification = {
     | "known_name"
     | "side_effect_word"
     | "read_only_word"
+    | "untrusted_server"
     | "unknown"
     | "annotation";
   /** One sentence for people, with the word or the entry that decided. */
@@ -35,7 +36,9 @@ export type ClassifiedTool = {
   readonly name: string;
   readonly declaredEffect: SideEffectClass | null;
   readonly declaredRecovery: RecoveryClass | null;
+  readonly namespace?: string;
   readonly server?: string | null;
+  readonly ownName?: string | null;
   readonly annotations?: ToolAnnotations | null;
 };
 
@@ -134,35 +137,36 @@ export function classifyTool(tool: ClassifiedTool, policy: ToolPolicy): Classifi
   const verdict =
     declared(tool) ??
     denied(subject, policy) ??
-    hintedReadOnly(tool, trusted, allowed(subject, policy) ?? knownName(subject) ?? byWords(subject));
+    hintedReadOnly(tool, trusted, allowed(subject, policy) ?? byName(subject, trusted));
   return {
     ...verdict,
     recovery: recoveryOf(tool, verdict.effect, trusted),
-    known: verdict.rule !== "unknown",
+    known: verdict.rule !== "unknown" && verdict.rule !== "untrusted_server",
   };
 }
 
 type Subject = {
-  /** What the entries of a list are held against, in lower case. */
-  readonly names: readonly string[];
+  /** What the entries of a list are held against. */
+  readonly named: NamedTool;
   readonly tokens: readonly string[];
   /** Where words that act are looked for. */
   readonly suspects: readonly string[];
   /** Stated by the caller or by an `mcp__` name, for what is not stated is not to be trusted. */
   readonly server: string | null;
+  readonly isOfServer: boolean;
 };
 
-function subjectOf({ name, server: given }: ClassifiedTool): Subject {
+function subjectOf({ name, namespace, server: given, ownName = null }: ClassifiedTool): Subject {
   const parsed = parseToolName(name);
   const isMcpName = /^mcp__/i.test(name);
   const server = given === undefined && isMcpName ? parsed.server : (given ?? null);
-  const full = server === null ? [] : [`mcp__${server}__${name}`];
   return {
-    names: [name, parsed.tool, ...full].map((one) => one.toLowerCase()),
+    named: { name, namespace: namespace ?? (server === null ? "local" : "mcp"), server, ownName },
     tokens: parsed.tokens,
     // `create__list` may have no server at all, but a verb before its "__".
     suspects: isMcpName || parsed.server === given ? parsed.tokens : tokensOf(name),
     server,
+    isOfServer: server !== null || isMcpName,
   };
 }
 
@@ -171,15 +175,15 @@ function declared({ declaredEffect: effect }: ClassifiedTool): Verdict | null {
   return { effect, rule: "declared", reason: `The tool itself declares that it is ${effect}.` };
 }
 
-function denied({ names }: Subject, { sideEffectDenylist = [] }: ToolPolicy): Verdict | null {
-  const entry = sideEffectDenylist.find((one) => matches(one, names));
-  if (entry === undefined) return null;
+function denied({ named }: Subject, { sideEffectDenylist = [] }: ToolPolicy): Verdict | null {
+  const entry = matchesAction(sideEffectDenylist, named);
+  if (entry === null) return null;
   return { effect: "external", rule: "denylist", reason: `sideEffectDenylist has ${JSON.stringify(entry)}.` };
 }
 
-function allowed({ names }: Subject, { readOnlyAllowlist = [] }: ToolPolicy): Verdict | null {
-  const entry = readOnlyAllowlist.find((one) => matches(one, names));
-  if (entry === undefined) return null;
+function allowed({ named }: Subject, { readOnlyAllowlist = [] }: ToolPolicy): Verdict | null {
+  const entry = matchesAction(readOnlyAllowlist, named);
+  if (entry === null) return null;
   return {
     effect: "read_only",
     rule: "allowlist",
@@ -187,9 +191,13 @@ function allowed({ names }: Subject, { readOnlyAllowlist = [] }: ToolPolicy): Ve
   };
 }
 
-function matches(entry: string, names: readonly string[]): boolean {
-  const pattern = entry.toLowerCase();
-  return names.some((name) => fitsPattern(pattern, name));
+/** A name is the word of whoever gave it: that of a server which nobody trusts may make things stricter, and no more. */
+function byName(subject: Subject, trusted: boolean): Verdict {
+  const verdict = knownName(subject) ?? byWords(subject);
+  if (!subject.isOfServer || trusted || verdict.effect === "external") return verdict;
+  const which = subject.server === null ? "an MCP server" : `MCP server ${subject.server}`;
+  const reason = `It comes from ${which}, which policy.trustedServers does not name: whatever its name says, it counts as external.`;
+  return { effect: "external", rule: "untrusted_server", reason };
 }
 
 const CHANGED: Readonly<Record<SideEffectClass, string>> = {

@@ -1,6 +1,7 @@
-import { fitsPattern } from "../core/action-pattern.ts";
+import { matchesAction } from "../core/action-pattern.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { nearestName } from "../core/run-spec-spelling.ts";
+import { parseToolName } from "../core/tool-name.ts";
 import type { Tool } from "./tool.ts";
 import { makeToolSource, type ToolSource } from "./tool-source.ts";
 
@@ -26,27 +27,24 @@ export function someToolsOf(server: string, source: ToolSource, patterns: readon
 }
 
 function chosen(tools: Tools, server: string, patterns: readonly string[]): Tools {
-  const prefix = `${server}__`;
-  const entries = Object.entries(tools).map(
-    ([name, tool]) => [name.startsWith(prefix) ? name.slice(prefix.length) : name, name, tool] as const,
-  );
-  const missing = patterns.find((pattern) => !entries.some(([own]) => fits(pattern, own)));
-  if (missing !== undefined)
+  const all = Object.entries(tools).map(([name, tool]) => ({
+    name,
+    tool,
+    own: tool.ownName ?? parseToolName(name).tool,
+  }));
+  const found = patterns.flatMap((pattern) => {
+    // Two of them may differ in a capital only: then a name means the one that is spelled so.
+    const same = all.filter(({ own }) => own === pattern);
+    const some = all.filter(({ name, tool }) => matchesAction([pattern], { ...tool, name }) !== null);
+    if (some.length > 0) return same.length > 0 ? same : some;
     throw noSuchTool(
       server,
-      missing,
-      entries.map(([own]) => own),
+      pattern,
+      all.map(({ own }) => own),
     );
-  return Object.fromEntries(
-    entries.flatMap(([own, name, tool]) =>
-      patterns.some((pattern) => fits(pattern, own)) ? [[name, tool] as const] : [],
-    ),
-  );
-}
-
-/** A name is compared as models are told it: without what providers refuse. */
-function fits(pattern: string, name: string): boolean {
-  return fitsPattern(pattern.replaceAll(/[^A-Za-z0-9_*-]/g, "_"), name);
+  });
+  const names = new Set(found.map(({ name }) => name));
+  return Object.fromEntries(Object.entries(tools).filter(([name]) => names.has(name)));
 }
 
 function noSuchTool(server: string, pattern: string, names: readonly string[]): ConfigurationError {

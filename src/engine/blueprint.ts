@@ -14,7 +14,7 @@ import type { Json } from "../core/json.ts";
 import { ownProperty } from "../core/own-property.ts";
 import { KEY_PROPERTIES } from "../core/tool-call-key.ts";
 import { type Agent, defineAgent } from "./agent.ts";
-import { askAt } from "./ask-human.ts";
+import { askAt, askHuman } from "./ask-human.ts";
 import { someToolsOf } from "./blueprint-tools.ts";
 import { fillJson, fillText, holds } from "./blueprint-values.ts";
 import { whenStep } from "./blueprint-when.ts";
@@ -81,6 +81,10 @@ class PipelineBuilder {
     );
     return {
       ...step,
+      tools: async (sources) => {
+        const found = await toolIn((source) => sources.toolsOf({ [source.name ?? reference]: source }));
+        return { [found.name ?? reference]: found };
+      },
       // Those of a server are known only now, and a blueprint need not come from a file.
       problems: async (sources) => {
         const { input } = await toolIn((source) => sources.toolsOf({ [source.name ?? reference]: source }));
@@ -173,7 +177,7 @@ class PipelineBuilder {
 }
 
 function askStep({ name, ask, choices, ...rest }: BlueprintAskStep): StepNode {
-  return Step.run<Json, Json>(
+  const step = Step.run<Json, Json>(
     name,
     async (given, context) =>
       context.call(askAt(name), {
@@ -182,6 +186,7 @@ function askStep({ name, ask, choices, ...rest }: BlueprintAskStep): StepNode {
       }),
     phaseOf(rest),
   );
+  return { ...step, tools: async () => ({ ask_human: askHuman }) };
 }
 
 function phaseOf({ phase }: Pick<BlueprintStep, "phase">): { readonly phase?: string } {

@@ -1,4 +1,5 @@
 import type { Json } from "../core/json.ts";
+import { ONE_PERSON } from "../core/person.ts";
 import { toolCallKey } from "../core/tool-call-key.ts";
 import type { StepRecord, ToolCallRecord, TurnRecord } from "../store/store.ts";
 import { earlierCall, NO_EARLIER_CALL } from "./earlier-call.ts";
@@ -163,6 +164,6 @@ async function payloadOf(
   if (payload.kind !== "ready") return payload;
   const asked = waits.findLast((wait) => wait.toolCallId === toolCallId && wait.kind === "approval");
   const shown: Json = asked?.subject.arguments ?? input;
-  const needsApproval = payload.needsApproval || asked !== undefined || status === "prepared";
-  return { ...payload, input: shown, needsApproval };
+  const isAsked = asked !== undefined || status === "prepared";
+  return { ...payload, input: shown, approval: payload.approval ?? (isAsked ? ONE_PERSON : null) };
 }

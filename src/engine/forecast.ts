@@ -168,7 +168,8 @@ class Trial {
     const onSession = () => undefined;
     try {
       assertBudgetRaised(this.#record, budgets);
-      await goThrough(this.#run, { registry: this.#registry, root, resumed: true, currentStep, onSession });
+      const course = { registry: this.#registry, root, resumed: true, currentStep, otherPipelines: [] };
+      await goThrough(this.#run, { ...course, onSession });
       return null;
     } catch (error) {
       if (!(error instanceof ForecastEnd)) return error;

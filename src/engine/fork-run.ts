@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../core/errors.ts";
 import { isKept } from "../core/lineage.ts";
+import type { Person } from "../core/person.ts";
 import type { StepPath } from "../core/step-path.ts";
 import { Session } from "../session/session.ts";
 import { sliceChanges } from "../session/slice-changes.ts";
@@ -16,6 +17,8 @@ export type ForkOptions = {
   readonly step?: string;
   /** Names the fork; minted when absent. */
   readonly runId?: string;
+  /** Who makes it, as whoever starts a run is. */
+  readonly startedBy?: Person;
 };
 
 /** A run that goes on from a turn of another. It is queued: `resume` starts it. */
@@ -29,7 +32,7 @@ export async function forkRun(
   store: Store,
   options: RunSessionOptions,
   parent: string,
-  { atTurn, step, runId }: ForkOptions & { readonly runId: string },
+  { atTurn, step, runId, startedBy }: ForkOptions & { readonly runId: string },
 ): Promise<Fork> {
   const run = await store.getRun(parent);
   if (run === null) throw runNotFound(parent);
@@ -56,6 +59,7 @@ export async function forkRun(
       snapshot: session.snapshot(state).toJSON(),
       cursor: { step: forked.path, turn: atTurn, lastToolCall: null, forkedFrom: parent },
     },
+    ...(startedBy === undefined ? {} : { startedBy }),
   };
   const later = (await store.listToolCalls(parent)).filter((call) =>
     isLaterEffect(call, steps, forked, atTurn),

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from "../core/json.ts";
+import { ONE_PERSON } from "../core/person.ts";
 import { REDACTED } from "../core/redaction.ts";
 import {
   decideToolCall,
@@ -74,7 +75,8 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
   const isNew = known === null || known.status === "prepared";
   const isOdd = earlier.kind === "uncertain" || earlier.kind === "left_over";
   const needsApproval =
-    waits.some(({ kind }) => kind === "approval") || (isNew && (payload.needsApproval || isOdd));
+    waits.some(({ kind }) => kind === "approval") || (isNew && (payload.approval !== null || isOdd));
+  const approval = needsApproval ? (payload.approval ?? ONE_PERSON) : null;
   const call: LedgerCall = {
     ...place,
     tool,
@@ -82,7 +84,8 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
     input,
     idempotencyKey,
     enforceKeys: request.enforceKeys,
-    approvedArguments: needsApproval ? argumentsHash(run, tool, input, request.input) : null,
+    approval,
+    approvedArguments: approval === null ? null : argumentsHash(run, tool, input, request.input, approval),
     sessionBase,
     blobThresholdBytes,
   };
@@ -134,6 +137,7 @@ function judgeRefused(
     input,
     idempotencyKey,
     enforceKeys,
+    approval: null,
     approvedArguments: null,
     sessionBase,
     blobThresholdBytes,

@@ -2,6 +2,7 @@ import type { CheckpointTrigger } from "../session/checkpoint-trigger.ts";
 import { Session, type Tags } from "../session/session.ts";
 import type { SliceSet } from "../session/slice-set.ts";
 import type { Claim, Store } from "../store/store.ts";
+import type { Agent } from "./agent.ts";
 import { harmless } from "./begin-telemetry.ts";
 import { EstimateWatch } from "./estimate-watch.ts";
 import { type Failure, FailureStreaks } from "./failure-streaks.ts";
@@ -14,6 +15,7 @@ import type { RunHandle } from "./run-handle.ts";
 import { RunSecrets } from "./run-secrets.ts";
 import { RunToolSources } from "./run-tool-sources.ts";
 import { SessionKeeper, type SliceMismatch } from "./session-keeper.ts";
+import type { StepNode } from "./step.ts";
 import type { RunTelemetry } from "./telemetry-port.ts";
 import { Uncertainties } from "./uncertainties.ts";
 import type { RunFolder } from "./workspace.ts";
@@ -52,6 +54,8 @@ export type RunTenureOptions = Omit<RunHandle, TenureFields> & {
   readonly from: MilestoneFrom | null;
   readonly cancel: AbortSignal | undefined;
   readonly release: AbortSignal | undefined;
+  /** What else the runner's rules are for. */
+  readonly otherPipelines: readonly (Agent | StepNode)[];
   /** The folder of the run. */
   readonly folder: RunFolder;
   /** What the run has done before this worker took it. */

@@ -1,5 +1,6 @@
 import { type BudgetExceededError, PersonNeededError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
+import { needFacts } from "../core/person.ts";
 import type { AskReason } from "../core/tool-call-decision.ts";
 import type { NewBudgetWait, NewCallWait, NewWait } from "../core/wait.ts";
 import type { ToolCallRecord, WaitRecord } from "../store/store.ts";
@@ -123,7 +124,7 @@ function question(
   text: string,
   more: JsonObject = {},
 ): NewCallWait {
-  const { stepKey, turnIndex, callIndex, tool, input, request, idempotencyKey } = call;
+  const { stepKey, turnIndex, callIndex, tool, idempotencyKey, approval } = call;
   return {
     kind,
     stepKey,
@@ -134,8 +135,9 @@ function question(
       tool: tool.name,
       effect: tool.effect,
       recovery: tool.recovery,
-      arguments: shownArguments(run, input, request),
+      ...shownArguments(run, call),
       idempotencyKey,
+      ...(kind === "approval" && approval !== null ? needFacts(approval) : {}),
       ...more,
     },
     argumentsHash: kind === "approval" ? call.approvedArguments : null,

@@ -40,11 +40,9 @@ export async function prepareTool(key: string, tool: Tool, policy: ToolPolicy): 
 
 /** What a tool changes and what may be done about a doubt, by what it declares, what the policy says, or its name. */
 export function classify(name: string, tool: Tool, policy: ToolPolicy): Classification {
-  const { effect, recovery, server, annotations } = tool;
-  return classifyTool(
-    { name, declaredEffect: effect, declaredRecovery: recovery, server, annotations },
-    policy,
-  );
+  const { effect, recovery, namespace, server, ownName, annotations } = tool;
+  const declared = { declaredEffect: effect, declaredRecovery: recovery };
+  return classifyTool({ name, namespace, server, ownName, annotations, ...declared }, policy);
 }
 
 function withoutProperty(schema: JsonObject, properties: JsonObject, hidden: string | null): JsonObject {

@@ -1,3 +1,4 @@
+import { matchesAction } from "../core/action-pattern.ts";
 import type { JsonObject } from "../core/json.ts";
 import { type ProviderCall, providerCallsOf, type ToolOutput } from "../core/message.ts";
 import type { SideEffectClass } from "../core/tool-call-decision.ts";
@@ -79,11 +80,23 @@ async function newCall(
     status: "running",
     timeoutMs: 0,
   };
-  const outcome = outcomeOf(scope, call);
+  const forbidden = matchesAction(run.rules.forbiddenActions, {
+    ...(prepared.tools.get(tool) ?? { namespace: PROVIDER_NAMESPACE }),
+    name: tool,
+  });
+  if (forbidden !== null)
+    run.emit({ type: "warning", runId: run.runId, message: ranForbidden(tool, forbidden) });
+  const made = outcomeOf(scope, call);
+  const outcome = forbidden === null ? made : { ...made, errorCode: "forbidden" };
   const receipt = receiptOf(scope, callIndex, outcome);
   const asStored: Receipt = { ...receipt, blob: null, sessionEvents: [], at: run.clock.now() };
   const subject = caseOf(scope, call, turnIndex, row, null);
   return { item: itemOf(call, subject, { kind: "replay", receipt: asStored }), row, receipt };
+}
+
+/** It was not offered, and by now it is done: that it was is all that can be recorded. */
+function ranForbidden(tool: string, forbidden: string): string {
+  return `The provider ran ${tool}, which is forbidden in this run (${forbidden}), within its answer: its receipt says so, and nothing here can undo it.`;
 }
 
 /** A worker that died between the two has left a row without its receipt: the response still says what it has to be. */

@@ -1,5 +1,6 @@
 import { matchesAction } from "../core/action-pattern.ts";
 import type { PreparedAgent } from "./agent.ts";
+import { approvalNeed } from "./approval-rule.ts";
 import type { ModelTool } from "./ports.ts";
 import type { RunRules } from "./run-rules.ts";
 import { makeTool, type Tool } from "./tool.ts";
@@ -31,6 +32,6 @@ export function offeredTools({ tools, modelTools }: PreparedAgent, rules: RunRul
   return modelTools.filter(({ name }) => {
     const tool = tools.get(name);
     if (tool === undefined || tool.namespace !== PROVIDER_NAMESPACE) return true;
-    return matchesAction(rules.forbiddenActions, tool) === null && !rules.approve.has(tool.effect);
+    return matchesAction(rules.forbiddenActions, tool) === null && approvalNeed(rules.approve, tool) === null;
   });
 }

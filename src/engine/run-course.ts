@@ -5,13 +5,15 @@ import type { Json, JsonObject } from "../core/json.ts";
 import { ROOT_PATH, type StepPath } from "../core/step-path.ts";
 import type { NewBudgetWait } from "../core/wait.ts";
 import type { Session } from "../session/session.ts";
+import type { Agent } from "./agent.ts";
+import { assertRulesBind } from "./binding-rules.ts";
 import { assertMayBegin } from "./deadline.ts";
 import { executeStep } from "./execute-step.ts";
 import { assertFinished } from "./final-checks.ts";
 import { askAboutBudget } from "./person-question.ts";
 import { assertSameShape, shapeOf } from "./pipeline-shape.ts";
 import type { RunHandle } from "./run-handle.ts";
-import type { PipelineStep } from "./step.ts";
+import type { PipelineStep, StepNode } from "./step.ts";
 import { assertFeasible } from "./step-problems.ts";
 import type { StepRegistry } from "./step-registry.ts";
 
@@ -22,6 +24,8 @@ export type RunCourse = {
   readonly resumed: boolean;
   /** The step that it had come to; null where it had begun none. */
   readonly currentStep: StepPath | null;
+  /** What else the runner's rules are for. */
+  readonly otherPipelines: readonly (Agent | StepNode)[];
   /** Given the session before the first step. */
   readonly onSession: (session: Session) => void;
 };
@@ -29,7 +33,7 @@ export type RunCourse = {
 /** All that a run is, from where it was left to its end, in its order. A forecast goes the same way, and does nothing. */
 export async function goThrough(
   run: RunHandle,
-  { registry, root, resumed, currentStep, onSession }: RunCourse,
+  { registry, root, resumed, currentStep, otherPipelines, onSession }: RunCourse,
 ): Promise<{ readonly output: Json; readonly context: JsonObject }> {
   assertMayBegin(run);
   if (resumed) await assertNotDenied(run);
@@ -37,6 +41,7 @@ export async function goThrough(
   if (resumed) await run.artifacts.restore();
   const input = await readInput(run, root, currentStep);
   if (currentStep === null) await assertFeasible(run, root);
+  if (currentStep === null) await assertRulesBind(run, root, otherPipelines);
   const context = { value: {} as JsonObject };
   const output = await executeStep(registry, root, { run, path: ROOT_PATH, input, context });
   if (run.budget.reached !== null) throw run.budget.reached;

@@ -4,11 +4,12 @@ import { assertAllowedDomains, type NetworkPolicy } from "../core/network-policy
 import { normaliseKeyName } from "../core/redaction.ts";
 import type { SideEffectClass } from "../core/tool-call-decision.ts";
 import type { ToolPolicy } from "../core/tool-classification.ts";
+import { type ApprovalRule, approvalRules } from "./approval-rule.ts";
 
 /** How tools are treated, whatever the run. */
 export type Policy = ToolPolicy & {
-  /** Calls of these classes run only after a person has approved them. */
-  readonly approve?: readonly SideEffectClass[];
+  /** Calls of these classes, and of what these rules name, run only after people have approved them. */
+  readonly approve?: readonly (SideEffectClass | ApprovalRule)[];
   /** Values under these names never reach the store, an event, a log or an error text. */
   readonly secretKeys?: readonly string[];
   /** Lets tools connect to loopback, private and link-local addresses. */
@@ -22,7 +23,7 @@ export type Policy = ToolPolicy & {
 
 /** What a run must not do. Enforced where tools are called, not in the prompt. */
 export type Constraints = {
-  /** Tools that are never called, by name or pattern: `send_*`. */
+  /** Tools that are never called, by name or pattern: `send_email`, `delete_*`, `files/delete_file`, `github:*`. */
   readonly forbiddenActions?: readonly string[];
   /**
    * The only hosts that `guardedFetch`, and tools that declare their `urls`, connect to; all public ones if empty. A tool with a
@@ -36,7 +37,7 @@ export type Constraints = {
 /** Policy and constraints, checked and ready to be asked. */
 export type RunRules = {
   readonly tools: ToolPolicy;
-  readonly approve: ReadonlySet<SideEffectClass>;
+  readonly approve: readonly ApprovalRule[];
   readonly forbiddenActions: readonly string[];
   readonly noDuplicateExternalActions: boolean;
   readonly network: NetworkPolicy;
@@ -70,8 +71,6 @@ function assertWords(what: string, rules: unknown, words: readonly string[]): vo
   );
 }
 
-const CLASSES: readonly string[] = ["external", "memory", "local", "read_only"] satisfies SideEffectClass[];
-
 export function makeRules(policy: Policy = {}, constraints: Constraints = {}): RunRules {
   assertWords("policy", policy, POLICY_WORDS);
   assertWords("constraints", constraints, CONSTRAINT_WORDS);
@@ -84,10 +83,6 @@ export function makeRules(policy: Policy = {}, constraints: Constraints = {}): R
   };
   for (const [what, list] of Object.entries(lists)) assertPatterns(list ?? [], what);
   assertAllowedDomains(constraints.allowedDomains ?? [], "constraints.allowedDomains");
-  assertPatterns(policy.approve ?? [], "policy.approve");
-  const unknown = (policy.approve ?? []).find((effect) => !CLASSES.includes(effect));
-  if (unknown !== undefined)
-    throw new ConfigurationError(`policy.approve has ${JSON.stringify(unknown)}: use ${CLASSES.join(", ")}.`);
   const network: unknown = policy.network;
   if (network !== undefined && network !== "enforce")
     throw new ConfigurationError(
@@ -95,7 +90,7 @@ export function makeRules(policy: Policy = {}, constraints: Constraints = {}): R
     );
   return {
     tools: policy,
-    approve: new Set(policy.approve),
+    approve: approvalRules(policy.approve ?? []),
     forbiddenActions: constraints.forbiddenActions ?? [],
     noDuplicateExternalActions: constraints.noDuplicateExternalActions ?? false,
     network: {

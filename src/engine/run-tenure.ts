@@ -162,6 +162,7 @@ export class RunTenure {
         root: this.#root,
         resumed,
         currentStep: this.#claim.run.currentStep,
+        otherPipelines: this.#options.otherPipelines,
         onSession: this.#options.session.onSession,
       });
       if (isTelemetryExpected(run)) await writeTelemetry(run);

@@ -1,6 +1,7 @@
 import type { BudgetName } from "../core/budget.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
+import { decisionOf, type Person } from "../core/person.ts";
 import type { Limit } from "../core/quota.ts";
 import { redact } from "../core/redaction.ts";
 import type { RunSpecInput } from "../core/run-spec-input.ts";
@@ -11,6 +12,7 @@ import { Session, type Tags } from "../session/session.ts";
 import type { Slice } from "../session/slice.ts";
 import { SliceSet } from "../session/slice-set.ts";
 import type { Store } from "../store/store.ts";
+import type { Agent } from "./agent.ts";
 import type { CrashProbe } from "./crash-points.ts";
 import type { Deadline } from "./deadline.ts";
 import type { RunSessionOptions } from "./make-run-handle.ts";
@@ -46,6 +48,10 @@ export type RunnerOptions = {
   readonly policy?: Policy;
   /** What the run must not do. */
   readonly constraints?: Constraints;
+  /** Pipelines that the same policy and constraints are for: a name in those may be that of a tool of theirs. */
+  readonly otherPipelines?: readonly (Agent | StepNode)[];
+  /** Who starts its runs, where that is not said for each of them. */
+  readonly startedBy?: Person;
   /** What the `stopConditions` of a RunSpec may name, beside those of the pipeline. */
   readonly stopConditions?: StopConditions;
   /** What the workspace of a run is relative to; the directory of the process unless said. */
@@ -123,6 +129,8 @@ export type RunOptions = GoingOnOptions & {
   readonly key?: string;
   /** Begins a new run, whatever became of others with the same input. */
   readonly fresh?: boolean;
+  /** Who starts it: kept with the run, and needed where `policy.approve` asks for another person than that one. */
+  readonly startedBy?: Person;
 };
 
 /** Node's timers take no more milliseconds than this; given more, they go off at once. */
@@ -207,5 +215,19 @@ export function assertNoSecrets(
   if (secretKeys.size === 0 || redact(input, secretKeys, []) === input) return;
   throw new ConfigurationError(
     `The ${what} of the run holds a value under one of policy.secretKeys, and it is stored: leave it out, and give tools their secrets where they are made, or from code with secret(…).`,
+  );
+}
+
+/** Nobody can be another than somebody unknown: that is found out before there is a run, and not by who is to approve. */
+export function starterOf(
+  { approve }: RunRules,
+  startedBy: Person | undefined,
+): { readonly startedBy?: Person } {
+  if (startedBy !== undefined) void decisionOf(startedBy, 0);
+  const isNamed = startedBy?.by !== undefined || startedBy?.authenticated !== undefined;
+  const rule = approve.find(({ notStarter }) => notStarter === true);
+  if (rule === undefined || isNamed) return startedBy === undefined ? {} : { startedBy };
+  throw new ConfigurationError(
+    `policy.approve asks for another person than who started the run (${rule.match}): say who starts it, with startedBy: { by: … }.`,
   );
 }

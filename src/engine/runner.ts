@@ -50,6 +50,7 @@ import {
   type RunnerOptions,
   type RunOptions,
   sessionOptions,
+  starterOf,
 } from "./runner-options.ts";
 import { assertSamePipeline, assertSameRun, assertWhy, busy, runNotFound } from "./same-run.ts";
 import type { PipelineStep, StepNode } from "./step.ts";
@@ -159,7 +160,9 @@ export class Runner<O = unknown> {
       }
       const run = await store.getRun(runId);
       if (run !== null) assertSamePipeline(run, this.#root.name);
-      return forkRun(store, this.#session, runId, { ...options, runId: options.runId ?? uuidv7() });
+      const starter = starterOf(this.#rules, options.startedBy ?? this.#options.startedBy);
+      const fork = { ...options, ...starter, runId: options.runId ?? uuidv7() };
+      return forkRun(store, this.#session, runId, fork);
     });
   }
 
@@ -219,6 +222,7 @@ export class Runner<O = unknown> {
     options: RunOptions,
   ): Promise<Begun> {
     const inputHash = canonicalHash(input);
+    const starter = starterOf(this.#rules, options.startedBy ?? this.#options.startedBy);
     if (spec !== null)
       await assertFolderIsFree(folderOf(runId, spec, this.#options.workspaceRoot ?? ".").path, runId);
     const claimedAt = readClock(this.#clock);
@@ -234,6 +238,7 @@ export class Runner<O = unknown> {
       spec,
       leaseMs: this.#leaseMs,
       marksEffects: true,
+      ...starter,
     });
     if (created.kind === "created")
       return { kind: "work", claim: created.claim, claimedAt, found: JUST_BEGUN };

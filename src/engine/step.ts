@@ -4,12 +4,13 @@ import type { Json, JsonObject } from "../core/json.ts";
 import { defaultResultTokens } from "../core/result-share.ts";
 import { assertStepName } from "../core/step-path.ts";
 import type { Agent } from "./agent.ts";
-import { askAt, questionOf } from "./ask-human.ts";
+import { askAt, askHuman, questionOf } from "./ask-human.ts";
 import type { CodeStepContext } from "./code-step-context.ts";
 import type { EarlierSteps } from "./earlier-steps.ts";
 import { classify } from "./prepared-tool.ts";
 import type { RunToolSources } from "./run-tool-sources.ts";
 import type { StopConditions } from "./stop-conditions.ts";
+import type { Tool } from "./tool.ts";
 
 /**
  * A step: data that says what is to be done. Which executor does it is looked up by `kind` in the registry, so a
@@ -24,6 +25,8 @@ export interface StepNode<O = unknown> {
   readonly children?: readonly StepNode[];
   /** What is wrong with it, in sentences, as far as can be known before the first step of a run begins. */
   readonly problems?: (sources: Pick<RunToolSources, "toolsOf">) => Promise<readonly string[]>;
+  /** The tools that it calls by itself, by name, where they are known before it runs; without it, a step may call any. */
+  readonly tools?: (sources: Pick<RunToolSources, "toolsOf">) => Promise<{ readonly [name: string]: Tool }>;
   /** Carries the type of the output, and no value. */
   readonly outputType?: O;
 }
@@ -170,7 +173,7 @@ export const Step = {
       readonly phase?: string;
     },
   ): CodeStep<Json> {
-    return Step.run<I, Json>(
+    const step = Step.run<I, Json>(
       name,
       (input, context) =>
         context.call(askAt(name), {
@@ -179,6 +182,7 @@ export const Step = {
         }),
       options,
     );
+    return { ...step, tools: async () => ({ ask_human: askHuman }) };
   },
 
   /** Runs the body again and again, on its own output, until `until` says so. Every iteration is an instance of its own. */

@@ -62,6 +62,7 @@ export async function tenureOptions(
     streaks: resumed && maxSameErrorRepeats !== null ? await readFailures(store, runId) : [],
     rules: spec === null ? rules : makeRules(policy, bothConstraints(constraints, spec)),
     conditions: conditionsOf(spec, root, stopConditions),
+    otherPipelines: options.otherPipelines ?? [],
     phases: phasesOf(root),
     folder: folderOf(runId, spec, workspaceRoot, forkedFrom),
     workDone: resumed ? await store.countWork(runId) : { steps: 0, toolCalls: 0 },

@@ -3,9 +3,11 @@ import { assertJson } from "../core/canonical-json.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
 import { checkUrl } from "../core/network-policy.ts";
+import { type ApprovalNeed, ONE_PERSON } from "../core/person.ts";
 import { secretIdentityHash, toolCallIdentityHash, toolCallKey } from "../core/tool-call-key.ts";
 import { builtInIdentity, dedupeOf, withoutVolatile } from "../core/tool-identity.ts";
 import type { ToolCallRecord } from "../store/store.ts";
+import { approvalNeed } from "./approval-rule.ts";
 import { KEY_STAND_IN, keyProblem, type PreparedTool, withKey } from "./prepared-tool.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunRules } from "./run-rules.ts";
@@ -33,7 +35,8 @@ export type ToolCallPayload =
       readonly kind: "ready";
       readonly tool: PreparedTool;
       readonly input: unknown;
-      readonly needsApproval: boolean;
+      /** Who has to let it run; null where nobody has to. */
+      readonly approval: ApprovalNeed | null;
     }
   /** The model (or the code) is told, and nothing is dispatched. */
   | { readonly kind: "refused"; readonly errorCode: string; readonly error: string }
@@ -189,7 +192,7 @@ export async function makePayload(
     kind: "ready",
     tool,
     input: parsed.value,
-    needsApproval: rules.approve.has(tool.effect) || verdict,
+    approval: approvalNeed(rules.approve, tool) ?? (verdict ? ONE_PERSON : null),
   };
 }
 

@@ -1,5 +1,5 @@
 import { matchesAction } from "../core/action-pattern.ts";
-import { canonicalHash, isJson } from "../core/canonical-json.ts";
+import { canonicalHash, canonicalJson, isJson } from "../core/canonical-json.ts";
 import {
   ConfigurationError,
   FinalFailure,
@@ -9,7 +9,8 @@ import {
   NotApplied,
   PersonNeededError,
 } from "../core/errors.ts";
-import { type Json, throughJson } from "../core/json.ts";
+import { type Json, type JsonObject, throughJson } from "../core/json.ts";
+import { type ApprovalNeed, needFacts } from "../core/person.ts";
 import { stepId, toolCallId } from "../core/step-path.ts";
 import type { ReceiptStatus, TryOutcome } from "../core/tool-call-decision.ts";
 import { turnKey } from "../core/turn-key.ts";
@@ -20,7 +21,7 @@ import { BoundedAttempt } from "./bounded-attempt.ts";
 import type { Correlation } from "./correlation.ts";
 import { whyTooLate } from "./deadline.ts";
 import { assertMayLeave, noteEffect, reachNoted } from "./effect-departure.ts";
-import { keyProblem, type PreparedTool } from "./prepared-tool.ts";
+import { keyProblem, type PreparedTool, withKey } from "./prepared-tool.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 import type { OpenSpan, SpanFacts, SpanStart } from "./telemetry-port.ts";
 import type { ToolCallContext } from "./tool.ts";
@@ -40,6 +41,8 @@ export type LedgerCall = {
   readonly input: unknown;
   readonly idempotencyKey: string;
   readonly enforceKeys: boolean;
+  /** Who has to let it run; null where nobody has to. */
+  readonly approval: ApprovalNeed | null;
   /** The hash of what the tool gets, for a call that only an approval of just that lets run; else null. */
   readonly approvedArguments: string | null;
   /** The session as the call finds it. */
@@ -154,25 +157,47 @@ function toldOf(end: Tried): SpanFacts {
 
 /** What was planned for is looked at once more: the payload may have been changed since. */
 function whyItMayNotGoOut(run: RunHandle, call: LedgerCall): string | null {
-  const { tool, input, request, idempotencyKey, enforceKeys, approvedArguments } = call;
+  const { tool, input, request, idempotencyKey, enforceKeys, approval, approvedArguments } = call;
   const forbidden = matchesAction(run.rules.forbiddenActions, tool);
   if (forbidden !== null) return `Tool ${tool.name} is forbidden (${forbidden}): nothing was sent.`;
   const key = keyProblem(tool, input, idempotencyKey, enforceKeys);
   if (key !== null) return key;
-  if (approvedArguments === null || argumentsHash(run, tool, input, request) === approvedArguments)
-    return null;
+  const present = approval === null ? null : argumentsHash(run, tool, input, request, approval);
+  if (present === approvedArguments) return null;
   return `The arguments of ${callId(run, call)} changed after they were approved: nothing was sent.`;
 }
 
-/** What an approval is bound to, and a person is shown. */
-export function argumentsHash(run: RunHandle, tool: PreparedTool, input: unknown, request: Json): string {
-  const { namespace, name } = tool;
-  return canonicalHash([namespace, name, shownArguments(run, input, request)]).toString("hex");
+/** What an approval is bound to: what the tool gets, as a person is shown it, and who has to let it run. */
+export function argumentsHash(
+  run: RunHandle,
+  { namespace, name }: PreparedTool,
+  input: unknown,
+  request: Json,
+  need: ApprovalNeed,
+): string {
+  const facts = needFacts(need);
+  const more = Object.keys(facts).length === 0 ? [] : [facts];
+  return canonicalHash([namespace, name, outgoing(run, input, request), ...more]).toString("hex");
 }
 
-/** The arguments as they go out, without secrets; where those are no JSON (a schema may make dates), as asked for. */
-export function shownArguments(run: RunHandle, input: unknown, request: Json): Json {
-  return isJson(input) ? run.secrets.hide(input) : request;
+/** The arguments as the tool gets them, without secrets: as JSON has them where a schema made dates or the like of them. */
+function outgoing(run: RunHandle, input: unknown, request: Json): Json {
+  if (isJson(input)) return run.secrets.hide(input);
+  try {
+    return run.secrets.hide(throughJson(input));
+  } catch {
+    return request; // JSON has nothing for it: what it was made of can be shown.
+  }
+}
+
+/** What a person is shown of a call: what goes out, and what was asked for where a schema made something else of it. */
+export function shownArguments(
+  run: RunHandle,
+  { tool, input, request, idempotencyKey }: Pick<LedgerCall, "tool" | "input" | "request" | "idempotencyKey">,
+): JsonObject {
+  const shown = outgoing(run, input, request);
+  const isSame = canonicalJson(shown) === canonicalJson(withKey(tool, request, idempotencyKey));
+  return { arguments: shown, ...(isSame ? {} : { requested: request }) };
 }
 
 async function execute(

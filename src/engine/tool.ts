@@ -111,6 +111,8 @@ export type Tool<A = never, O = unknown> = {
   readonly namespace: string;
   /** The MCP server that it comes from. */
   readonly server: string | null;
+  /** What that server itself calls it; null where it comes from none. */
+  readonly ownName: string | null;
   readonly description: string;
   readonly input: ToolInput;
   readonly output: z.ZodType | null;
@@ -146,6 +148,7 @@ const DEFAULTS = {
   name: null,
   namespace: "local",
   server: null,
+  ownName: null,
   output: null,
   effect: null,
   recovery: null,

@@ -1,5 +1,5 @@
 import type { Json } from "../core/json.ts";
-import { visibleLine, visibleText } from "./visible-text.ts";
+import { visibleLine, visibleText } from "../core/visible-text.ts";
 
 // Markdown around texts that anybody may have written: whatever is in them, they stay where they were put.
 

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../core/json.ts";
+import { decisionJson } from "../core/person.ts";
 import type { Receipt, StoreReader, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
 import { isoTime } from "./figures.ts";
 import { RecordLookup, waitIndex } from "./record-lookup.ts";
@@ -114,6 +115,7 @@ function waitDocument(wait: WaitRecord): JsonObject {
     askedAt: isoTime(wait.createdAt),
     answeredAt: optionalTime(wait.answeredAt),
     answeredBy: wait.answeredBy,
+    people: wait.people.map((each) => ({ ...decisionJson(each), at: isoTime(each.at) })),
     answer: wait.answer,
   };
 }

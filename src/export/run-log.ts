@@ -1,5 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { toolCallId } from "../core/step-path.ts";
+import { visibleText } from "../core/visible-text.ts";
 import { waitId } from "../core/wait.ts";
 import type { StoreReader } from "../store/store.ts";
 import { callIndexesIn, leadingNumber, listIn, numberIn, numbersIn, textIn } from "./event-facts.ts";
@@ -8,7 +9,6 @@ import { RecordLookup } from "./record-lookup.ts";
 import { type RunOutline, readRunOutline } from "./run-outline.ts";
 import { type Incident, StoryTeller } from "./run-story.ts";
 import { type TextPieces, wholeText } from "./text-pieces.ts";
-import { visibleText } from "./visible-text.ts";
 
 /** The longest types that are usual; a longer one moves its line. */
 const TYPE_WIDTH = 14;

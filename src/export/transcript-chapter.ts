@@ -1,4 +1,5 @@
 import type { StepPath } from "../core/step-path.ts";
+import { factsOf, textIn } from "./event-facts.ts";
 import { timeOfDay } from "./figures.ts";
 import { code, fence } from "./markdown.ts";
 import type { Chapter } from "./run-outline.ts";
@@ -9,7 +10,7 @@ import * as ofRun from "./transcript-run.ts";
 import type { TranscriptSource } from "./transcript-source.ts";
 import * as ofStep from "./transcript-step.ts";
 import { answeredModel, responseText } from "./transcript-turn.ts";
-import { answeredBy } from "./transcript-wait.ts";
+import { answeredBy, approvedBy } from "./transcript-wait.ts";
 
 const CHECKPOINTS = {
   milestone: "a milestone is reached",
@@ -141,6 +142,8 @@ export class ChapterWriter {
           ...(answer === null ? [] : [answeredBy(answer)]),
           ...settled.map((call) => this.#source.settledLine(call)),
         ];
+      case "wait.approved":
+        return answer === null ? [] : [approvedBy(answer, textIn(factsOf(event), "by"))];
       case "artifact.kept":
         return ofRun.keptArtifact(incident);
       default:

@@ -1,5 +1,5 @@
 import type { WaitAnswer } from "../core/wait.ts";
-import type { WaitRecord } from "../store/store.ts";
+import type { Decision, WaitRecord } from "../store/store.ts";
 import { isoTime } from "./figures.ts";
 import { code, fence, inline, jsonFence, sentence } from "./markdown.ts";
 
@@ -17,11 +17,25 @@ export function askedPerson({ waitId, toolCallId, kind, question, subject }: Wai
 
 /** Who said what. */
 export function answeredBy(wait: WaitRecord): string {
-  const who = `**${inline(wait.answeredBy ?? "Somebody")}**`;
+  const who = wait.people.length === 0 ? "**Somebody**" : wait.people.map(shownPerson).join(" and ");
   const when = wait.answeredAt === null ? "" : ` at ${isoTime(wait.answeredAt)}`;
   const about = wait.toolCallId === null ? "the run" : `call ${code(wait.toolCallId)}`;
   if (wait.answer === null) return `${who} said nothing to ${code(wait.waitId)}.`;
   return `${who} answered ${code(wait.waitId)}${when}: ${about} ${whatWasSaid(wait.answer)}`;
+}
+
+/** One of the people that a call needs has let it run. */
+export function approvedBy({ waitId, people }: WaitRecord, name: string | null): string {
+  const found = people.find((each) => each.name === name);
+  return `${found === undefined ? `**${inline(name ?? "Somebody")}**` : shownPerson(found)} approved ${code(waitId)}, which needs others too.`;
+}
+
+/** What they say they are called, and whom somebody vouches that they are. */
+function shownPerson({ name, authenticated }: Decision): string {
+  const shown = `**${inline(name)}**`;
+  if (authenticated === null) return shown;
+  const known = authenticated.name === name ? "" : ` as ${inline(authenticated.name)}`;
+  return `${shown} (known to ${inline(authenticated.by)}${known})`;
 }
 
 function whatWasSaid(answer: WaitAnswer): string {

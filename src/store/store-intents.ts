@@ -2,6 +2,7 @@ import type { BudgetName } from "../core/budget.ts";
 import type { StoredError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
+import type { Person } from "../core/person.ts";
 import type { Limit } from "../core/quota.ts";
 import type { RunSpec } from "../core/run-spec.ts";
 import type { SessionEvent } from "../core/session-event.ts";
@@ -41,6 +42,8 @@ export type NewRun = {
   readonly deadline?: number | null;
   /** The contract of the run. Its budgets set `limit` and `deadline` where those are not given. */
   readonly spec?: RunSpec | null;
+  /** Who started it, for whoever is to be another one. */
+  readonly startedBy?: Person;
   readonly leaseMs: number;
   readonly marksEffects?: boolean;
 };
@@ -306,6 +309,7 @@ export type NewFork = {
   /** The session as it was then. */
   readonly slices: readonly SliceChange[];
   readonly checkpoint: NewCheckpoint;
+  readonly startedBy?: Person;
 };
 
 /** A step goes on under another configuration than it began with, because somebody said so. */
@@ -317,9 +321,6 @@ export type AcceptedDivergence = {
 
 /** A journaled response is given up, and the model is asked again. */
 export type DroppedTurn = { readonly stepKey: number; readonly turnIndex: number };
-
-/** Who decided something, for the record. */
-export type Person = { readonly by?: string };
 
 export type TurnCommit = {
   readonly stepKey: number;

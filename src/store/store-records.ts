@@ -2,6 +2,7 @@ import type { StoredError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { Lineage } from "../core/lineage.ts";
 import type { AssistantPart, Message, ToolOutput } from "../core/message.ts";
+import type { Decision } from "../core/person.ts";
 import type { Limit } from "../core/quota.ts";
 import type { Budgets, RunSpec } from "../core/run-spec.ts";
 import type { SessionEvent } from "../core/session-event.ts";
@@ -46,6 +47,8 @@ export type RunRecord = {
   /** When somebody wanted it to end, while a worker had it. */
   readonly cancelRequestedAt: number | null;
   readonly forkedFrom: ForkOrigin | null;
+  /** Who started it; null where nobody said. */
+  readonly startedBy: Decision | null;
   readonly charged: Amount;
   readonly reserved: Amount;
   readonly output: Json;
@@ -206,6 +209,8 @@ export type WaitRecord = {
   readonly createdAt: number;
   readonly answeredAt: number | null;
   readonly answeredBy: string | null;
+  /** Who has decided so far: of an open one, who has approved it where it takes more than one person. */
+  readonly people: readonly Decision[];
   readonly answer: WaitAnswer | null;
   /**
    * What is wrong with the run that asks, where its questions are listed to be answered: it is not as it was written, so what

@@ -1,5 +1,6 @@
 import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
+import type { Person } from "../core/person.ts";
 import type { ResultLimits } from "../core/result-share.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { Settlement } from "../core/wait.ts";
@@ -23,7 +24,6 @@ import type {
   NewFork,
   NewLineage,
   NewRun,
-  Person,
   ReceiptRecord,
   RunEnd,
   ToolCallCorrelation,
@@ -70,6 +70,7 @@ import type {
 } from "./store-records.ts";
 import type { Attendance, EffectUnderWay } from "./work-under-way.ts";
 
+export type { Authenticated, Decision, Person } from "../core/person.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
 export type * from "./store-intents.ts";
 export type * from "./store-records.ts";

@@ -25,6 +25,7 @@ import { leaseChecks } from "./store-conformance/leases.ts";
 import { ledgerEventChecks } from "./store-conformance/ledger-events.ts";
 import { lineageChecks } from "./store-conformance/lineages.ts";
 import { listRangeChecks } from "./store-conformance/list-ranges.ts";
+import { peopleChecks } from "./store-conformance/people.ts";
 import { questionChecks } from "./store-conformance/questions.ts";
 import { quotaChecks } from "./store-conformance/quota.ts";
 import { receiptChecks } from "./store-conformance/receipts.ts";
@@ -71,6 +72,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   receipts: receiptChecks,
   "in doubt": inDoubtChecks,
   approvals: approvalChecks,
+  people: peopleChecks,
   waits: waitChecks,
   answers: answerChecks,
   questions: questionChecks,

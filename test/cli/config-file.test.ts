@@ -191,7 +191,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a class that does not exist",
     config('{ policy: { approve: ["dangerous"] } }'),
-    'pawl.config.ts:4: policy.approve has "dangerous": use external, memory, local, read_only.',
+    'pawl.config.ts:4: policy.approve has "dangerous": use external, memory, local, read_only, or { match: "refund_*", people: 2 }.',
   ],
   [
     "a domain that is none",

@@ -38,7 +38,8 @@ describe("a question and its choices", () => {
       const written = asked.stdout + asked.stderr;
       expect(written).toContain("Which␛[2J one?");
       expect(OBEYED.exec(written)).toBeNull();
-      for (const choice of ["␛]0;owned␇red", "blue�31m", "�neerg"]) expect(written).toContain(choice);
+      for (const choice of ["␛]0;owned␇red", "blue\\u009b31m", "\\u202eneerg"])
+        expect(written).toContain(choice);
     },
   );
 });

@@ -58,6 +58,37 @@ describe("approve", () => {
     expect(await storedWait(folder, "quantum-1")).toMatchObject({ answeredBy: "bob" });
   });
 
+  it("keeps the operating system's user apart from the name that is claimed", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [MAILING] });
+    await pawl(["approve", "q-1~1", "--by", "the boss"], { ...folder, userName: "bob" });
+    expect(await storedWait(folder, "q-1")).toMatchObject({
+      answeredBy: "the boss",
+      people: [{ name: "the boss", authenticated: { name: "bob", by: "os", id: "id of bob" } }],
+    });
+  });
+
+  it("says who else is needed where it takes two people, and takes nobody twice", async () => {
+    const folder = cliFolder();
+    const policy = { approve: [{ match: "send_email", people: 2 }] };
+    await folder.withStore((store) =>
+      new Runner(samplePipeline("report", MAILING), { store, policy }).run("Go", { runId: "q-1" }),
+    );
+    expect((await pawl(["waits"], folder)).stdout).toContain("It takes 2 people to let it run.");
+    const as = (userName: string, ...more: readonly string[]) =>
+      pawl(["approve", "q-1~1", ...more], { ...folder, userName });
+    const more = "It takes 1 person more to let it run, and not bob.";
+    expect((await as("bob")).stdout.replaceAll(/\s+/g, " ")).toContain(more);
+    expect((await pawl(["waits"], folder)).stdout.replaceAll(/\s+/g, " ")).toContain(more);
+    const again = await as("bob", "--by", "ann");
+    expect([again.exitCode, again.stderr]).toEqual([
+      2,
+      "error: Wait q-1~1 is not approved: bob has approved it already, and it takes 2 people: ask another one.\n",
+    ]);
+    expect((await as("ann")).exitCode).toBe(0);
+    expect(await storedWait(folder, "q-1")).toMatchObject({ status: "answered", answeredBy: "bob and ann" });
+  });
+
   it("refuses what was answered before, what asks something else, and what is not there", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING], "t-1": [TRANSFERRING] });

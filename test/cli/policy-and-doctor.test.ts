@@ -3,6 +3,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { rawServer } from "../mcp/mcp-fixture.ts";
 import { pawl, pawlJson } from "./recording-context.ts";
 import { cliFolder, runSamples, SEARCHING, TRANSFERRING } from "./sample-runs.ts";
 
@@ -54,7 +55,49 @@ describe("policy", () => {
       ["sign_in", true],
     ]);
     const { stdout } = await pawl(["policy", "audit"], folder);
-    expect(stdout).toMatch(/^tool +effect +recovery +pipeline +why\nsearch +read_only +repeat +report /);
+    expect(stdout).toMatch(
+      /^tool +effect +recovery +approval +pipeline +why\nsearch +read_only +repeat +report /,
+    );
+  });
+
+  it("audits the tools of servers: their class without trust, what forbids them, and what forbids nothing", async () => {
+    const folder = cliFolder();
+    const { server } = rawServer({ get_data: { does: "echoes" }, delete_file: { does: "echoes" } });
+    const at = (file: string) => JSON.stringify(new URL(`../../src/${file}`, import.meta.url).href);
+    writeFileSync(
+      join(folder.cwd, "pawl.config.ts"),
+      `import { agent } from ${at("index.ts")};
+       import { mcpTools } from ${at("adapters/mcp.ts")};
+       import { scriptedModel } from ${at("testing/index.ts")};
+       const clerk = agent({ name: "clerk", model: scriptedModel([]), tools: { files: mcpTools(${JSON.stringify(server)}) } });
+       export default {
+         pipelines: { clerk },
+         constraints: { forbiddenActions: ["delete_*", "files/*_file", "send_*"] },
+         policy: { approve: [{ match: "files/get_data", people: 2, notStarter: true }] },
+       };`,
+    );
+    const { document } = await pawlJson<{ tools: readonly object[]; unmatched: readonly string[] }>(
+      ["policy", "audit"],
+      folder,
+    );
+    expect(document.tools).toMatchObject([
+      {
+        tool: "files__get_data",
+        effect: "external",
+        recovery: "opaque",
+        rule: "untrusted_server",
+        forbiddenBy: [],
+        approval: { people: 2, notStarter: true },
+      },
+      { tool: "files__delete_file", forbiddenBy: ["delete_*", "files/*_file"], approval: null },
+    ]);
+    expect(document.unmatched).toEqual(["send_*"]);
+    const { stdout } = await pawl(["policy", "audit"], { ...folder, columns: 200 });
+    expect(stdout).toMatch(/files__get_data +external +opaque +2 people, not the starter/);
+    expect(stdout).toMatch(/files__delete_file +external +opaque +delete_\*, files\/\*_file/);
+    expect(stdout).toContain('None of these tools is forbidden by "send_*".');
+    const { document: explained } = await pawlJson(["policy", "explain", "files/get_data"], folder);
+    expect(explained).toMatchObject({ foundIn: "clerk, step clerk", effect: "external" });
   });
 
   it("says that there is nothing to audit", async () => {

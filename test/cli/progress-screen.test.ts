@@ -200,8 +200,8 @@ describe("on a terminal", () => {
     tell({ type: "warning", runId, message: "bad \u009b31m news" });
     screen.stop();
     const text = terminal.rows.join("\n");
-    expect(text).toContain("turn 1: one␛[31m⏎two⏎�three");
-    expect(text).toContain("bad �31m news");
+    expect(text).toContain("turn 1: one␛[31m⏎two⏎\\u202ethree");
+    expect(text).toContain("bad \\u009b31m news");
     const written = terminal.writes.join("");
     for (const obeyed of ["\u001b[2J", "\u001b]", "\u009b", "\u202e"]) expect(written).not.toContain(obeyed);
   });

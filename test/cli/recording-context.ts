@@ -49,6 +49,7 @@ export function recordingContext(surroundings: Surroundings = {}): Recording {
       cwd,
       clock: surroundings.clock ?? systemClock,
       userName,
+      userId: userName === null ? null : `id of ${userName}`,
       onInterrupt: (listener) => {
         listeners.add(listener);
         return () => void listeners.delete(listener);

@@ -4,11 +4,28 @@ import { cleanLine, cleanText, cut, pad, paragraph, widthOf, wrap } from "../../
 
 describe("text of any origin on a terminal", () => {
   it("shows control characters as pictures instead of obeying them", () => {
-    expect(cleanLine("a\u001b[2Jb\u0007c\u007fd\u009be")).toBe("a␛[2Jb␇c␡d�e");
+    expect(cleanLine("a\u001b[2Jb\u0007c\u007fd\u009be")).toBe("a␛[2Jb␇c␡d\\u009be");
   });
 
   it("is not re-ordered by bidirectional marks", () => {
-    expect(cleanLine("pay \u202ebob\u2066")).toBe("pay �bob�");
+    expect(cleanLine("pay \u202ebob\u2066")).toBe("pay \\u202ebob\\u2066");
+  });
+
+  it.each([
+    "\u200b",
+    "\u00ad",
+    "\u3164",
+    "\u115f",
+    "\u{e0041}",
+    "\u200d",
+    "\u034f",
+    "\u2800",
+    "\ufe0f",
+    "\u{e0100}",
+  ])("shows %j, which nobody would see", (unseen) => {
+    const code = unseen.codePointAt(0)?.toString(16) ?? "";
+    const escape = code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
+    expect(cleanLine(`pay${unseen}ee`)).toBe(`pay${escape}ee`);
   });
 
   it("stays on one line, or keeps its lines", () => {

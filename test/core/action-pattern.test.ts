@@ -30,6 +30,16 @@ describe("a pattern", () => {
     ["files.write(x)", "local:files.write(x)"],
     ["[a-z]+$", "local:[a-z]+$"],
     ["\\d?", "local:\\d?"],
+    ["send.email", "local:send_email"],
+    ["send-*", "local:send_email"],
+    [" send_email", "local:send_email"],
+    ["send\u200b_email", "local:send_email"],
+    ["send_*", "local:se\u200bnd_email"],
+    ["send_*", "local:sendEmail"],
+    ["sendEmail", "local:send_email"],
+    ["ｓｅｎｄ＿email", "local:send_email"],
+    ["send_email", "local:send\u2010email"],
+    ["git_hub:*", "GitHub:read_file"],
   ])("%s forbids %s", (pattern, full) => {
     expect(matchesAction([pattern], action(full))).toBe(pattern);
   });
@@ -51,14 +61,54 @@ describe("a pattern", () => {
     ["*hub*", "github:read_file"],
     ["github:", "github:read_file"],
     [".*", "local:send_email"],
-    ["send.email", "local:send_email"],
     ["send_emai?", "local:send_email"],
     ["(send_email|x)", "local:send_email"],
     ["[a-z]+", "local:send"],
-    [" send_email", "local:send_email"],
+    ["send_*", "local:sender"],
   ])("%s does not forbid %s", (pattern, full) => {
     expect(matchesAction([pattern], action(full))).toBeNull();
   });
+
+  it.each([
+    "delete_*",
+    "delete_file",
+    "Delete_File",
+    "delete-*",
+    "deleteFile",
+    "*:delete_*",
+    "*/delete_file",
+    "files:*",
+    "files/*",
+    "files:delete_file",
+    "files/delete_file",
+    "FILES/Delete-File",
+    "files__delete_file",
+    "mcp:*",
+    "mcp:delete_*",
+    "mcp:files:delete_*",
+    "mcp__files__delete_file",
+    "*",
+  ])("%s forbids delete_file of the MCP server files", (pattern) => {
+    const tool = {
+      name: "files__delete_file",
+      namespace: "mcp",
+      server: "files",
+      ownName: "delete_file",
+    };
+    expect(matchesAction([pattern], tool)).toBe(pattern);
+    // A long or odd name is another one for the model.
+    expect(
+      matchesAction([pattern], { ...tool, ownName: "delete file", name: "files__delete_f_1a2b3c4d" }),
+    ).toBe(pattern);
+  });
+
+  it.each(["file", "mcp", "files", "other/delete_file", "files/delete", "mcp*", "read_*"])(
+    "%s does not forbid delete_file of the MCP server files",
+    (pattern) => {
+      const tool = { name: "x1", namespace: "mcp", server: "files", ownName: "delete_file" };
+      expect(matchesAction([pattern], tool)).toBeNull();
+    },
+  );
 
   it("that is empty forbids nothing, not even what has no name", () => {
     expect(matchesAction([""], action("local:send_email"))).toBeNull();
@@ -71,11 +121,11 @@ describe("a pattern", () => {
   });
 
   it("fits like the regular expression that it stands for", () => {
-    const text = fc.string({ unit: fc.constantFrom("a", "b", "*", "."), minLength: 1, maxLength: 8 });
-    const name = fc.string({ unit: fc.constantFrom("a", "b", "."), minLength: 1, maxLength: 8 });
+    const text = fc.string({ unit: fc.constantFrom("a", "b", "*", "+"), minLength: 1, maxLength: 8 });
+    const name = fc.string({ unit: fc.constantFrom("a", "b", "+"), minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(text, name, (pattern, tool) => {
-        const expression = new RegExp(`^${pattern.replaceAll(".", "\\.").replaceAll("*", ".*")}$`);
+        const expression = new RegExp(`^${pattern.replaceAll("+", "\\+").replaceAll("*", ".*")}$`);
         expect(matchesAction([pattern], { namespace: "n", name: tool }) !== null).toBe(expression.test(tool));
       }),
     );
@@ -95,6 +145,7 @@ describe("assertPatterns", () => {
   it.each([
     ["", "an empty text"],
     ["  ", "an empty text"],
+    ["\u200b", "an empty text"],
     [7, "a value of type number"],
     [undefined, "a value of type undefined"],
     [{}, "a value of type object"],

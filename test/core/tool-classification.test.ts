@@ -24,7 +24,7 @@ function classify(name: string, more: Partial<ClassifiedTool> = {}, policy: Tool
 const NAMES: readonly (readonly [SideEffectClass, Rule, string])[] = [
   ["external", "known_name", "workbench_upload upload_to_composio mcp__local_toolkit__workbench_upload"],
   ["local", "known_name", "write_local_file compress_files finalize_research generate_image preview_image"],
-  ["local", "known_name", "writeLocalFile WRITE_LOCAL_FILE mcp__anything__write_local_file"],
+  ["local", "known_name", "writeLocalFile WRITE_LOCAL_FILE"],
   ["memory", "known_name", "core_memory_replace core_memory_append archival_memory_insert"],
   ["read_only", "known_name", "read_local_file read_research_files list_directory archival_memory_search"],
   ["read_only", "known_name", "get_core_memory_blocks describe_image crawl_parallel toolkit__crawl_parallel"],
@@ -68,35 +68,26 @@ const NAMES: readonly (readonly [SideEffectClass, Rule, string])[] = [
     "side_effect_word",
     "write_file save_local_file edit_file create_directory append_to_file write_files",
   ],
-  ["local", "side_effect_word", "delete_file move_file saveJsonFile mcp__filesystem__write_file"],
-  ["local", "side_effect_word", "mcp__desk__save_local_file"],
+  ["local", "side_effect_word", "delete_file move_file saveJsonFile"],
   ["external", "side_effect_word", "upload_file send_file share_file create_folder GITHUB_CREATE_FILE"],
   ["external", "side_effect_word", "mcp__github__create_or_update_file github__write_file save_local_report"],
   ["external", "side_effect_word", "delete_directory_user update_local_business"],
 
-  [
-    "memory",
-    "side_effect_word",
-    "add_memory memory_store updateCoreMemory delete_memories mcp__mem0__add_memory",
-  ],
+  ["memory", "side_effect_word", "add_memory memory_store updateCoreMemory delete_memories"],
   ["memory", "side_effect_word", "set_core_memory_block append_to_long_term_memory"],
   ["external", "side_effect_word", "update_memory_limit send_memory_report save_memory_file publish_memory"],
   ["external", "side_effect_word", "block_user_memory create_entities"],
 
   ["read_only", "read_only_word", "SPREADSHEET_READ BUDGET_LIST get_email list_emails search_web fetch_page"],
   ["read_only", "read_only_word", "retrieve_document getOAuthToken listURLs GMAIL_LIST_THREADS search"],
-  ["read_only", "read_only_word", "mcp__github__list_issues github__get_issue mcp__send-hub__list_items"],
+  ["read_only", "read_only_word", "github__get_issue"],
   [
     "read_only",
     "read_only_word",
     "list_orders get_deleted_items list_sent_emails list_open_issues get_message",
   ],
   ["read_only", "read_only_word", "find_user lookup_word describe_table grep glob SendGridListTemplates"],
-  [
-    "read_only",
-    "read_only_word",
-    "view_file count_rows mcp__gh__view_issue search_memory read_file getS3Object",
-  ],
+  ["read_only", "read_only_word", "view_file count_rows search_memory read_file getS3Object"],
 
   [
     "external",
@@ -138,8 +129,9 @@ describe("what stands before a __", () => {
       effect: "external",
       rule: "unknown",
     });
-    expect(classify("merge__get_issue", { server: "merge" }).effect).toBe("read_only");
-    expect(classify("mcp__merge__get_issue").effect).toBe("read_only");
+    const trust = { trustedServers: ["merge"] };
+    expect(classify("merge__get_issue", { server: "merge" }, trust).effect).toBe("read_only");
+    expect(classify("mcp__merge__get_issue", {}, trust).effect).toBe("read_only");
   });
 
   it("never makes a tool read-only", () => {
@@ -236,7 +228,7 @@ describe("every name", () => {
     fc.assert(
       fc.property(someName, (name) => {
         const { known, effect, rule, reason } = classify(name);
-        expect(known).toBe(rule !== "unknown");
+        expect(known).toBe(rule !== "unknown" && rule !== "untrusted_server");
         if (!known) expect(effect).toBe("external");
         expect(reason).toMatch(/^\S.*\.$/s);
       }),
@@ -296,7 +288,8 @@ describe("an entry of a list", () => {
     ["get_issue", "mcp__github__get_issue"],
     ["get_*", "github__get_issue"],
     ["a.b(c)", "a.b(c)"],
-    ["", ""],
+    ["get.issue", "get_issue"],
+    ["github/get_issue", "github__get_issue"],
   ])("%j matches %s", (entry, name) => {
     expect(classify(name, {}, { sideEffectDenylist: ["other", entry] }).rule).toBe("denylist");
     expect(classify(name, {}, { readOnlyAllowlist: ["other", entry] }).rule).toBe("allowlist");
@@ -306,7 +299,6 @@ describe("an entry of a list", () => {
     ["get", "get_issue"],
     ["issue", "get_issue"],
     ["get_issu?", "get_issue"],
-    ["get.issue", "get_issue"],
     ["[a-z_]*", "get_issue"],
     ["get_*", "mcp__get_it__issue"],
     ["github", "mcp__github__get_issue"],
@@ -321,7 +313,7 @@ describe("an entry of a list", () => {
   it("matches the full name of a tool whose server is told apart from it", () => {
     const policy = { sideEffectDenylist: ["mcp__github__get_*"] };
     expect(classify("get_issue", { server: "github" }, policy).rule).toBe("denylist");
-    expect(classify("get_issue", { server: "gitlab" }, policy).rule).toBe("read_only_word");
+    expect(classify("get_issue", { server: "gitlab" }, policy).rule).toBe("untrusted_server");
   });
 
   it("on both lists forces a side effect", () => {
@@ -389,6 +381,37 @@ describe("what is declared", () => {
   });
 });
 
+describe("a tool of an MCP server that nobody trusts", () => {
+  const hints: ToolAnnotations = { readOnlyHint: true, idempotentHint: true };
+
+  it.each(["get_data", "list_directory", "write_local_file", "add_memory", "search", "crawl_parallel"])(
+    "is external and opaque, although it is called %s",
+    (name) => {
+      const expected = { effect: "external", recovery: "opaque", known: false, rule: "untrusted_server" };
+      for (const annotations of [hints, {}, null]) {
+        expect(classify(name, { server: "s", annotations })).toMatchObject(expected);
+        expect(classify(`mcp__s__${name}`, { annotations })).toMatchObject(expected);
+        expect(classify(`mcp__s__${name}`, { annotations, server: null })).toMatchObject(expected);
+        expect(classify(name, { server: "s", annotations }, { trustedServers: ["S"] })).toMatchObject(
+          expected,
+        );
+      }
+    },
+  );
+
+  it("is known to be external where its name says so: a server may make things stricter", () => {
+    expect(classify("send_mail", { server: "s" })).toMatchObject({ effect: "external", known: true });
+  });
+
+  it("is what its name says once the server is trusted, and what an operator says of it", () => {
+    const reads = { effect: "read_only", recovery: "repeat" };
+    expect(classify("get_data", { server: "s" }, { trustedServers: ["s"] })).toMatchObject(reads);
+    expect(classify("get_data", { server: "s" }, { readOnlyAllowlist: ["s/get_*"] })).toMatchObject(reads);
+    expect(classify("get_data", { server: "s", declaredEffect: "read_only" })).toMatchObject(reads);
+    expect(classify("get_data", { server: "s" }, { readOnlyAllowlist: ["t/get_*"] }).effect).toBe("external");
+  });
+});
+
 describe("a hint of a server", () => {
   const trust = { trustedServers: ["other", "github"] };
   const hinted = (name: string, annotations: ToolAnnotations, policy: ToolPolicy = {}, server = "github") => {
@@ -397,7 +420,7 @@ describe("a hint of a server", () => {
   };
 
   it("that a tool is not read-only is always heard", () => {
-    for (const policy of [{}, trust]) {
+    for (const policy of [trust, { ...trust, sideEffectDenylist: ["other"] }]) {
       const expected = ["external", "opaque", "annotation"];
       expect(hinted("get_issue", { readOnlyHint: false }, policy)).toEqual(expected);
       expect(hinted("crawl_parallel", { readOnlyHint: false }, policy)).toEqual(expected);
@@ -406,7 +429,8 @@ describe("a hint of a server", () => {
   });
 
   it("that a tool is not read-only changes nothing about one that is not", () => {
-    expect(hinted("add_memory", { readOnlyHint: false })).toEqual(["memory", "opaque", "side_effect_word"]);
+    const ofMemory = ["memory", "opaque", "side_effect_word"];
+    expect(hinted("add_memory", { readOnlyHint: false }, trust)).toEqual(ofMemory);
     expect(hinted("thing", { readOnlyHint: false })).toEqual(["external", "opaque", "unknown"]);
   });
 
@@ -453,8 +477,13 @@ describe("a hint of a server", () => {
 
   it("that a tool is not idempotent is always heard", () => {
     const expected = ["read_only", "opaque", "read_only_word"];
-    expect(hinted("get_issue", { idempotentHint: false })).toEqual(expected);
     expect(hinted("get_issue", { idempotentHint: false }, trust)).toEqual(expected);
+    const list = { readOnlyAllowlist: ["github/get_issue"] };
+    expect(hinted("get_issue", { idempotentHint: false }, list)).toEqual([
+      "read_only",
+      "opaque",
+      "allowlist",
+    ]);
     expect(hinted("x", { readOnlyHint: true, idempotentHint: false }, trust)).toEqual([
       "read_only",
       "opaque",

@@ -116,6 +116,7 @@ describe("what a person is shown", () => {
           effect: "external",
           recovery: "keyed",
           arguments: { amount: 5, currency: "EUR", idempotencyKey: key },
+          requested: { amount: 5 },
           idempotencyKey: key,
         },
         argumentsHash: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
@@ -123,13 +124,14 @@ describe("what a person is shown", () => {
         createdAt: expect.any(Number) as number,
         answeredAt: null,
         answeredBy: null,
+        people: [],
         answer: null,
       },
     ]);
     expect(await store.listWaits("r-1")).toEqual(waits);
   });
 
-  it("is what was asked for, where the schema makes of it what JSON cannot carry", async () => {
+  it("is what goes out as JSON has it, and what was asked for, where the schema makes more of it", async () => {
     const store = await memoryStore();
     const book = tool({
       name: "book",
@@ -140,7 +142,10 @@ describe("what a person is shown", () => {
     });
     const { runner } = runnerOf(store, { book }, [asking(["book", { day: "2026-05-01" }])]);
     const { waits } = await runner.run("Go", { runId: "r-1" });
-    expect(waits[0]?.subject.arguments).toEqual({ day: "2026-05-01" });
+    expect(waits[0]?.subject).toMatchObject({
+      arguments: { day: "2026-05-01T00:00:00.000Z" },
+      requested: { day: "2026-05-01" },
+    });
     await store.approve("r-1~1");
     expect((await runner.resume("r-1")).output).toBe("End.");
   });

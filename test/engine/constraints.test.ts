@@ -26,13 +26,15 @@ describe("forbiddenActions", () => {
     ["a pattern", "a*", true],
     ["its namespace", "shop:*", true],
     ["its whole name", "shop:act", true],
-    ["another name", "acts", false],
+    ["its name in other separators", "Shop/ACT", true],
+    ["its name with what is not seen", "a\u200bct", true],
+    ["a pattern of another name", "acts*", false],
     ["another namespace", "bank:*", false],
     ["a pattern that looks like the namespace", "sho*", false],
   ])("with %s (%s): forbidden is %s", async (_what, pattern, isForbidden) => {
     const store = await memoryStore();
     const { act, calls } = actTool(undefined, { namespace: "shop" });
-    const { runner, prompts } = runnerOf(store, { act }, [acting("a")], forbidding("other", pattern));
+    const { runner, prompts } = runnerOf(store, { act }, [acting("a")], forbidding("other_*", pattern));
     expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
     expect(calls).toHaveLength(isForbidden ? 0 : 1);
     const [seen] = toolResults(prompts[1]);

@@ -246,6 +246,7 @@ describe("a listener that throws", () => {
       conditions: {},
       phases: [],
       folder: { path: "unused", chosen: "unused" },
+      otherPipelines: [],
       acceptDivergence: null,
       redoTurn: false,
       release: undefined,

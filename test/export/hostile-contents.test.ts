@@ -2,10 +2,10 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { visibleLine, visibleText } from "../../src/core/visible-text.ts";
 import { code, fence, inline, jsonFence, sentence, shortFence, table } from "../../src/export/markdown.ts";
 import { renderLog } from "../../src/export/run-log.ts";
 import { renderTranscript } from "../../src/export/transcript.ts";
-import { visibleLine, visibleText } from "../../src/export/visible-text.ts";
 import { FINGERPRINT, SampleRun } from "../../src/testing/store-conformance/sample-run.ts";
 import { outsideFences } from "./markdown-blocks.ts";
 import { tickingStore } from "./sample-store.ts";

@@ -56,6 +56,7 @@ describe("the receipts", () => {
             askedAt: "2026-11-16T06:01:00.700Z",
             answeredAt: "2026-11-16T06:01:00.800Z",
             answeredBy: "ann",
+            people: [{ name: "ann", at: "2026-11-16T06:01:00.800Z" }],
             answer: { as: "succeeded", result: { ok: true } },
           },
         ],

@@ -63,10 +63,10 @@ it("An agent works with the official filesystem, memory and everything servers, 
   ).toEqual({
     files__write_file: "external, opaque",
     memory__create_entities: "external, opaque",
-    files__read_text_file: "read_only, repeat",
-    memory__read_graph: "read_only, repeat",
-    "all__get-sum": "read_only, repeat",
-    "all__get-tiny-image": "read_only, repeat",
+    files__read_text_file: "external, opaque",
+    memory__read_graph: "external, opaque",
+    "all__get-sum": "external, opaque",
+    "all__get-tiny-image": "external, opaque",
   });
   const pids = linesIn(join(folder, "pids")).map(Number);
   expect(pids).toHaveLength(4);

@@ -86,7 +86,8 @@ it("A read during which the server ends is made again, with a new one; a write i
     { tools: { site: mcpTools(raw.server) } },
   );
   const store = await memoryStore();
-  await new Runner(agent, { store }).run("Go.", { runId: "r-1" });
+  const policy = { trustedServers: ["site"] };
+  await new Runner(agent, { store, policy }).run("Go.", { runId: "r-1" });
   expect(toolResults(prompts.at(-1))).toEqual([
     { type: "text", value: "at last" },
     {

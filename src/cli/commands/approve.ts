@@ -3,7 +3,7 @@ import type { Command } from "../command.ts";
 import { withExistingStore } from "../command-store.ts";
 import { findWait } from "../find-wait.ts";
 import { formatValue } from "../format.ts";
-import { BY_OPTION, personOf } from "../person.ts";
+import { BY_OPTION, personOf, stillNeeded } from "../person.ts";
 
 export const approve: Command = {
   name: "approve",
@@ -16,6 +16,8 @@ export const approve: Command = {
       const { waitId, runId, subject } = await findWait(store, input.argument("wait"));
       await store.approve(waitId, personOf(context, input));
       const call = `${formatValue(subject.tool ?? null)} with ${formatValue(subject.arguments ?? null)}`;
-      return answered(context, input, store, runId, `Approved ${waitId}: ${call}.`);
+      const left = (await store.listWaits(runId)).find((wait) => wait.waitId === waitId);
+      const more = left?.status === "open" ? ` ${stillNeeded(left)}` : "";
+      return answered(context, input, store, runId, `Approved ${waitId}: ${call}.${more}`);
     }),
 };

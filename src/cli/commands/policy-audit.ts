@@ -1,6 +1,11 @@
+import { matchesAction } from "../../core/action-pattern.ts";
+import { type ApprovalNeed, ONE_PERSON } from "../../core/person.ts";
 import type { ToolPolicy } from "../../core/tool-classification.ts";
 import type { Agent } from "../../engine/agent.ts";
+import { approvalNeed, approvalRules } from "../../engine/approval-rule.ts";
 import type { PawlConfig } from "../../engine/config.ts";
+import { bothConstraints } from "../../engine/run-contract.ts";
+import type { Policy } from "../../engine/run-rules.ts";
 import type { StepNode } from "../../engine/step.ts";
 import type { CliContext } from "../cli-context.ts";
 import type { Command } from "../command.ts";
@@ -34,6 +39,24 @@ async function toolsOfAll(
   return found;
 }
 
+/** What is done about a tool, whatever is assumed of it. */
+type Binding = {
+  /** Those of the forbidden actions that name it. */
+  readonly forbiddenBy: readonly string[];
+  readonly approval: ApprovalNeed | null;
+};
+
+function bindingOf(tool: ConfiguredTool, forbidden: readonly string[], policy: Policy): Binding {
+  const named = { ...tool.tool, name: tool.name, effect: tool.classification.effect };
+  const own = tool.tool.approval === true ? ONE_PERSON : null;
+  return {
+    forbiddenBy: forbidden.filter((pattern) => matchesAction([pattern], named) !== null),
+    approval: approvalNeed(approvalRules(policy.approve ?? []), named) ?? own,
+  };
+}
+
+type AuditedTool = ConfiguredTool & Binding;
+
 export const policyAudit: Command = {
   name: "policy audit",
   summary: "List the tools of every configured pipeline, or of one, each with its class and why",
@@ -44,14 +67,17 @@ export const policyAudit: Command = {
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
     const { config, path } = loaded;
     const one = input.optionalArgument("pipeline");
-    const tools =
-      one === null
+    const { policy = {}, constraints = {} } = config;
+    const target = one === null ? null : await findTarget(context, input, loaded);
+    const found =
+      one === null || target === null
         ? await configuredTools(context, config)
-        : await toolsOfAll(
-            context,
-            [[one, (await findTarget(context, input, loaded)).pipeline]],
-            config.policy ?? {},
-          );
+        : await toolsOfAll(context, [[one, target.pipeline]], policy);
+    const forbidden = bothConstraints(constraints, target?.spec ?? null).forbiddenActions ?? [];
+    const tools = found.map((tool) => ({ ...tool, ...bindingOf(tool, forbidden, policy) }));
+    const unmatched = forbidden.filter(
+      (each) => !tools.some(({ forbiddenBy }) => forbiddenBy.includes(each)),
+    );
     return {
       exitCode: 0,
       document: {
@@ -61,18 +87,21 @@ export const policyAudit: Command = {
           step: each.step,
           tool: each.name,
           ...each.classification,
+          forbiddenBy: each.forbiddenBy,
+          approval: each.approval,
           advice: betterLine(each),
         })),
+        unmatched,
       },
       text:
         tools.length === 0
           ? paragraph(nothing(one ?? path), context.stdout.columns)
-          : auditText(context, tools),
+          : auditText(context, tools, unmatched),
     };
   },
 };
 
-function auditText(context: CliContext, tools: readonly ConfiguredTool[]): string {
+function auditText(context: CliContext, tools: readonly AuditedTool[], unmatched: readonly string[]): string {
   const table = formatTable(
     context,
     [
@@ -85,15 +114,28 @@ function auditText(context: CliContext, tools: readonly ConfiguredTool[]): strin
         paint: (paints, text, { classification }) =>
           classification.recovery === "opaque" ? paints.yellow(text) : text,
       },
+      { title: "forbidden by", value: ({ forbiddenBy }) => forbiddenBy.join(", "), rank: 1, atLeast: 12 },
+      { title: "approval", value: ({ approval }) => approvalText(approval), rank: 1, atLeast: 8 },
       { title: "pipeline", value: ({ pipeline }) => pipeline, rank: 2, atLeast: 8 },
       { title: "why", value: ({ classification }) => classification.reason, rank: 1, atLeast: 16 },
     ],
     tools,
   );
-  return `${table}${adviceText(context, tools)}${paragraph(
+  return `${table}${adviceText(context, tools)}${unmatchedText(context, unmatched)}${paragraph(
     "What the code of a step calls by itself is not listed: it is known only when it is called.",
     context.stdout.columns,
   )}`;
+}
+
+function approvalText(need: ApprovalNeed | null): string {
+  if (need === null) return "";
+  return `${counted(need.people, "person", "people")}${need.notStarter ? ", not the starter" : ""}`;
+}
+
+function unmatchedText(context: CliContext, unmatched: readonly string[]): string {
+  if (unmatched.length === 0) return "";
+  const which = unmatched.map((pattern) => JSON.stringify(pattern)).join(", ");
+  return `${paragraph(`None of these tools is forbidden by ${which}.`, context.stdout.columns)}\n`;
 }
 
 /** Each advice once, with the tools that it is for. */

@@ -1,3 +1,4 @@
+import { matchesAction } from "../../core/action-pattern.ts";
 import { classifyTool } from "../../core/tool-classification.ts";
 import type { Command } from "../command.ts";
 import { loadConfig } from "../config-file.ts";
@@ -16,9 +17,12 @@ export const policyExplain: Command = {
     const name = input.argument("tool");
     const server = input.text("namespace");
     const { config } = await loadConfig(context, input.text("config") ?? undefined);
-    const configured = (await configuredTools(context, config)).find(
-      (each) => each.name === name && (server === null || each.tool.server === server),
+    const all = (await configuredTools(context, config)).filter(
+      (each) => server === null || each.tool.server === server,
     );
+    const configured =
+      all.find((each) => each.name === name) ??
+      all.find((each) => matchesAction([name], { ...each.tool, name: each.name }) !== null);
     const { effect, recovery, rule, reason } =
       configured?.classification ??
       classifyTool({ name, declaredEffect: null, declaredRecovery: null, server }, config.policy ?? {});

@@ -7,6 +7,7 @@ import { withExistingStore } from "../command-store.ts";
 import { waitDocument } from "../documents.ts";
 import { findRun } from "../find-run.ts";
 import { formatAgo, formatValue, paint } from "../format.ts";
+import { needsMore, stillNeeded } from "../person.ts";
 import { formatFacts } from "../table.ts";
 import { cleanLine, cleanText } from "../terminal-text.ts";
 import { choicesOf, waitHints } from "../wait-hints.ts";
@@ -59,13 +60,14 @@ export function waitText(context: CliContext, input: CommandInput, wait: WaitRec
   const about =
     kind === "question"
       ? [choices.length === 0 ? null : fact("choices", choices.join(", "))]
-      : [fact("tool", tool), fact("arguments", given)];
+      : [fact("tool", tool), fact("arguments", given), fact("asked for as", subject.requested)];
   const facts = formatFacts(context, [
     distrusted === undefined
       ? null
       : ["not as it was written", cleanText(`${distrusted}; no answer is taken`)],
     ["question", cleanText(question)],
     ...about,
+    needsMore(wait) ? ["people", cleanText(stillNeeded(wait))] : null,
     fact("failed with", failedWith),
     fact("problem", problem),
     fact("known outside as", correlationId),

@@ -42,7 +42,7 @@ function tellOfRun(runId: string, type: string, data: JsonObject, tell: Tell): v
   if (type === "run.created") tell("run spec", data.spec);
   if (type === "artifact.kept" && typeof data.name === "string") tell(artifactRow(data.name), data.artifact);
   if (type === "run.succeeded") tell("run output", data.output);
-  if (type === "wait.answered") tell(waitRow(runId, data.wait), data.answer);
+  if (type === "wait.answered" || type === "wait.approved") tell(waitRow(runId, data.wait), data.answer);
   for (const doubt of [...list(data.inDoubt), ...list(data.notSent)]) {
     if (!isJsonObject(doubt) || typeof doubt.step !== "string") continue;
     const id = toolCallId(runId, doubt.step, Number(doubt.turn), Number(doubt.call));

@@ -8,7 +8,15 @@ import { ForkCopy } from "./fork-copy.ts";
 import type { Leases } from "./leases.ts";
 import { workOf } from "./readers.ts";
 import { budgetsOf } from "./run-budgets.ts";
-import { findRun, getRun, NO_EVENT_HASH, type RunRow, recordEvent, runNotFound } from "./run-row.ts";
+import {
+  findRun,
+  getRun,
+  NO_EVENT_HASH,
+  type RunRow,
+  recordEvent,
+  runNotFound,
+  starterFacts,
+} from "./run-row.ts";
 import { writeSession } from "./session-rows.ts";
 import { readRows } from "./stored-rows.ts";
 import { verify } from "./verify.ts";
@@ -55,6 +63,7 @@ export function forkRun(database: Database, leases: Leases, now: number, fork: N
     ...(copy.artifacts.length === 0 ? {} : { artifacts: copy.artifacts }),
     rows,
     ...session.facts,
+    ...starterFacts(fork.startedBy, now),
   });
   return getRun(database, fork.runId) as RunRecord;
 }

@@ -5,12 +5,14 @@ import {
   WaitNotFoundError,
 } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
+import type { Decision } from "../../core/person.ts";
 import { parseToolCallId, type StepPath } from "../../core/step-path.ts";
 import { parseWaitId, type WaitKind } from "../../core/wait.ts";
 import type { Database } from "./database.ts";
 import { findRun, parseJson, type RunRow } from "./run-row.ts";
 import { findCallNo } from "./tool-call-rows.ts";
 import { assertOpenPart } from "./verify-open.ts";
+import { namesOf, peopleOf } from "./wait-readers.ts";
 
 // What people speak of when they answer: a wait by its id, a call by its own.
 
@@ -26,6 +28,8 @@ export type FoundWait = {
   readonly wasAsked: boolean;
   readonly kind: WaitKind;
   readonly subject: JsonObject;
+  /** Who has approved it already. */
+  readonly people: readonly Decision[];
   /** Null where it is about the run. */
   readonly call: FoundCall | null;
 };
@@ -50,7 +54,7 @@ export function openWait(
   const status = row.text("status");
   if (status !== "open")
     throw new AlreadySettledError(
-      `Wait ${id} is ${status}${status === "answered" ? ` by ${row.text("answered_by")}` : ""}: it stays as it is.`,
+      `Wait ${id} is ${status}${status === "answered" ? ` by ${namesOf(row)}` : ""}: it stays as it is.`,
       { id, status },
     );
   const kind = row.text("kind") as WaitKind;
@@ -58,7 +62,7 @@ export function openWait(
   const callNo = row.optionalInt("call_no");
   const call = callNo === null ? null : callAt(database, callNo);
   const subject = parseJson(row.text("subject")) as JsonObject;
-  return { run, wait: { index: parsed.index, wasAsked: true, kind, subject, call } };
+  return { run, wait: { index: parsed.index, wasAsked: true, kind, subject, people: peopleOf(row), call } };
 }
 
 const WHAT_ANSWERS = {
@@ -137,5 +141,5 @@ function callNotFound(id: string): ToolCallNotFoundError {
 
 /** Of a doubt that a person speaks of, asked or not. */
 export function aboutDoubt(index: number, wasAsked: boolean, call: FoundCall): FoundWait {
-  return { index, wasAsked, kind: "in_doubt", subject: {}, call };
+  return { index, wasAsked, kind: "in_doubt", subject: {}, people: [], call };
 }

@@ -33,6 +33,7 @@ import {
   type RunRow,
   recordEvent,
   saveRun,
+  starterFacts,
 } from "./run-row.ts";
 import { touch } from "./told-rows.ts";
 import { CODE_STEP_TURN, withdrawWaits } from "./tool-call-rows.ts";
@@ -89,6 +90,7 @@ export function createRun(
     ...marksFacts(row),
     input: digestOf(input),
     ...(spec === null ? {} : { spec: digestOf(spec) }),
+    ...starterFacts(run.startedBy, now),
   });
   return { kind: "created", claim: claimOf(database, row) };
 }

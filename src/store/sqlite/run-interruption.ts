@@ -1,5 +1,6 @@
+import { decisionOf, type Person, personFacts } from "../../core/person.ts";
 import { toolCallId } from "../../core/step-path.ts";
-import type { CancelOutcome, Fence, Person, RunRecord } from "../store.ts";
+import type { CancelOutcome, Fence, RunRecord } from "../store.ts";
 import type { Database } from "./database.ts";
 import { callsUnderWay, leaveRunningCalls } from "./in-doubt.ts";
 import type { Leases } from "./leases.ts";
@@ -61,8 +62,10 @@ export function requestCancel(
   leases: Leases,
   now: number,
   runId: string,
-  { by = "somebody" }: Person,
+  person: Person,
 ): CancelOutcome {
+  const decision = decisionOf(person, now);
+  const { name: by } = decision;
   const row = requireRun(database, runId);
   const known = getRun(database, runId);
   if (known === null || !["queued", "running", "waiting"].includes(row.status))
@@ -70,7 +73,7 @@ export function requestCancel(
   database.run("UPDATE runs SET cancel_requested_by = ? WHERE run_no = ?", by, row.runNo);
   if (leases.isHeld(row, now)) {
     row.cancelRequestedAt = now;
-    saveRun(database, row, now, "run.cancel_requested", { by });
+    saveRun(database, row, now, "run.cancel_requested", personFacts(decision));
     return { kind: "requested", owner: row.owner ?? "", underWay: callsUnderWay(database, row) };
   }
   const inDoubt = endAbandoned(database, leases, now, row, by);

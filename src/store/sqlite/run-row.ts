@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { LeaseLostError, RunNotFoundError, type StoredError, StoreUnusableError } from "../../core/errors.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
+import { type Decision, decisionJson, decisionOf, type Person, readDecision } from "../../core/person.ts";
 import { type Limit, Quota } from "../../core/quota.ts";
 import type { Budgets, RunSpec } from "../../core/run-spec.ts";
 import type { Amount } from "../../core/usage.ts";
@@ -275,6 +276,7 @@ export function runRecord(row: Row): RunRecord {
     budgets: parseJson(row.optionalText("budgets")) as Budgets | null,
     cancelRequestedAt: row.optionalInt("cancel_requested_at"),
     forkedFrom: parseJson(row.optionalText("forked_from")) as ForkOrigin | null,
+    startedBy: readDecision(parseJson(row.optionalText("started_by"))),
     charged: quota.charged,
     reserved: quota.reserved,
     output: parseJson(row.optionalText("output")),
@@ -284,11 +286,21 @@ export function runRecord(row: Row): RunRecord {
 }
 
 export const RUN_COLUMNS = `runs.*, (SELECT step_path FROM run_steps WHERE step_no = runs.current_step_no) AS current_step,
-  (SELECT spec FROM run_inputs WHERE run_no = runs.run_no) AS spec`;
+  (SELECT spec FROM run_inputs WHERE run_no = runs.run_no) AS spec,
+  (SELECT json_extract(data, '$.startedBy') FROM events WHERE run_no = runs.run_no AND seq = 1) AS started_by`;
 
 export function getRun(database: Database, runId: string): RunRecord | null {
   const row = database.get(`SELECT ${RUN_COLUMNS} FROM runs WHERE run_id = ?`, runId);
   return row === null ? null : runRecord(row);
+}
+
+/** Who started a run stands in the first event of it, as all that it began with. */
+export function startedBy(database: Database, runId: string): Decision | null {
+  return getRun(database, runId)?.startedBy ?? null;
+}
+
+export function starterFacts(person: Person | undefined, now: number): JsonObject {
+  return person === undefined ? {} : { startedBy: decisionJson(decisionOf(person, now)) };
 }
 
 export function requireRunNo(database: Database, runId: string): number {

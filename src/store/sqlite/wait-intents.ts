@@ -2,9 +2,10 @@ import { assertPayload, canonicalJson } from "../../core/canonical-json.ts";
 import { AlreadySettledError, ConfigurationError } from "../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { ToolOutput } from "../../core/message.ts";
+import { approvalNeedOf, decisionOf, judgeApproval, type Person, personFacts } from "../../core/person.ts";
 import { estimateResultTokens, estimateTokens } from "../../core/token-estimate.ts";
 import { type NewCallWait, type NewWait, type Settlement, type WaitAnswer } from "../../core/wait.ts";
-import type { NewReceipt, Person } from "../store.ts";
+import type { NewReceipt } from "../store.ts";
 import type { Database, Row } from "./database.ts";
 import {
   aboutDoubt,
@@ -17,10 +18,10 @@ import {
 } from "./found-wait.ts";
 import { endWaiting, raiseBudget } from "./run-budgets.ts";
 import type { RunHead } from "./run-head.ts";
-import { type RunRow, saveRun } from "./run-row.ts";
+import { type RunRow, saveRun, startedBy } from "./run-row.ts";
 import { touch } from "./told-rows.ts";
 import { callNoAt, hasReceipt, receiptFacts, withdrawWaits, writeAnyReceipt } from "./tool-call-rows.ts";
-import { argumentsHashOf, storedAnswerDigest } from "./wait-readers.ts";
+import { argumentsHashOf, namesOf, peopleText, storedAnswerDigest } from "./wait-readers.ts";
 
 /**
  * Opens a wait for each question that is neither open nor answered already and whose call is not settled; there is one
@@ -124,9 +125,35 @@ export function queueIfAnswered(database: Database, run: RunRow, now: number): v
   endWaiting(run, now);
 }
 
+/** Lets a call run; or, where that takes more people, keeps that this one has and leaves the question open. */
 export function approve(database: Database, now: number, id: string, person: Person): void {
   const { run, wait } = openWait(database, id, "approval");
-  closeWait(database, run, now, wait, { approved: true }, person);
+  const need = approvalNeedOf(wait.subject);
+  const starter = need.notStarter ? startedBy(database, run.runId) : null;
+  const decision = decisionOf(person, now);
+  const verdict = judgeApproval(need, starter, wait.people, decision);
+  if (verdict.kind === "refused") throw new ConfigurationError(`Wait ${id} is not approved: ${verdict.why}.`);
+  if (verdict.kind === "enough") {
+    closeWait(database, run, now, wait, { approved: true }, person);
+    return;
+  }
+  database.run(
+    "UPDATE waits SET answered_by = ? WHERE run_no = ? AND wait_index = ? AND status = 'open'",
+    peopleText([...wait.people, decision]),
+    run.runNo,
+    wait.index,
+  );
+  saveRun(database, run, now, "wait.approved", {
+    wait: wait.index,
+    ...personFacts(decision),
+    needed: verdict.needed,
+    answer: answerDigest(database, run, wait.index),
+    ...callFacts(wait),
+  });
+}
+
+function callFacts({ call }: FoundWait): JsonObject {
+  return call === null ? {} : { step: call.step, turn: call.turnIndex, call: call.callIndex };
 }
 
 export function deny(database: Database, now: number, id: string, why: string, person: Person): void {
@@ -218,14 +245,14 @@ export function settle(
 /** A call that is to run again stays in doubt until a worker starts it, and the question about that try has its answer. */
 function assertUnanswered(database: Database, run: RunRow, call: FoundCall, id: string): void {
   const answered = database.get(
-    `SELECT answered_by FROM waits JOIN tool_calls USING (call_no, attempt)
+    `SELECT answered_by, answered_at FROM waits JOIN tool_calls USING (call_no, attempt)
       WHERE waits.run_no = ? AND call_no = ? AND waits.status = 'answered' AND json_extract(answer, '$.as') = 'retry' LIMIT 1`,
     run.runNo,
     call.callNo,
   );
   if (answered === null) return;
   throw new AlreadySettledError(
-    `Call ${id} was settled by ${answered.text("answered_by")}, who let it run again: that stays as it is; resume run ${run.runId}, or cancel it.`,
+    `Call ${id} was settled by ${namesOf(answered)}, who let it run again: that stays as it is; resume run ${run.runId}, or cancel it.`,
     { id, status: "answered" },
   );
 }
@@ -297,18 +324,19 @@ function closeWait(
   database: Database,
   run: RunRow,
   now: number,
-  { index, wasAsked, call }: FoundWait,
+  wait: FoundWait,
   said: WaitAnswer,
-  { by = "somebody" }: Person,
+  person: Person,
   settleIt: (call: FoundCall) => JsonObject = () => ({}),
 ): void {
-  const text = canonicalJson(said);
+  const { index, wasAsked, call } = wait;
+  const decision = decisionOf(person, now);
   database.run(
     `UPDATE waits SET status = 'answered', answered_at = ?, answered_by = ?, answer = ?
       WHERE run_no = ? AND wait_index = ? AND status = 'open'`,
     now,
-    by,
-    text,
+    peopleText([...("approved" in said && said.approved ? wait.people : []), decision]),
+    canonicalJson(said),
     run.runNo,
     index,
   );
@@ -318,9 +346,9 @@ function closeWait(
   if (wasAsked) queueIfAnswered(database, run, now);
   saveRun(database, run, now, "wait.answered", {
     wait: index,
-    by,
+    ...personFacts(decision),
     answer: answerDigest(database, run, index),
-    ...(call === null ? {} : { step: call.step, turn: call.turnIndex, call: call.callIndex }),
+    ...callFacts(wait),
     ...receipt,
   });
 }
@@ -338,7 +366,10 @@ export function partWaitsFromCalls(
 ): Json[] {
   const calls = [run.runNo, firstCallNo, lastCallNo] as const;
   const about = "WHERE run_no = ? AND call_no BETWEEN ? AND ?";
-  const answered = database.all(`SELECT wait_index FROM waits ${about} AND answer IS NOT NULL`, ...calls);
+  const answered = database.all(
+    `SELECT wait_index FROM waits ${about} AND answered_by IS NOT NULL`,
+    ...calls,
+  );
   database.run(
     `UPDATE waits SET status = 'withdrawn', answered_at = ? ${about} AND status = 'open'`,
     now,

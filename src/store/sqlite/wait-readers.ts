@@ -1,4 +1,6 @@
+import { canonicalJson } from "../../core/canonical-json.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { type Decision, decisionJson, readDecision } from "../../core/person.ts";
 import { toolCallId } from "../../core/step-path.ts";
 import { parseWaitId, type WaitAnswer, type WaitKind, waitId } from "../../core/wait.ts";
 import type { WaitRange, WaitRecord } from "../store.ts";
@@ -50,7 +52,8 @@ function waitRecord(row: Row): WaitRecord {
     status: row.text("status") as WaitRecord["status"],
     createdAt: row.int("created_at"),
     answeredAt: row.optionalInt("answered_at"),
-    answeredBy: row.optionalText("answered_by"),
+    answeredBy: row.text("status") === "answered" ? namesOf(row) : null,
+    people: peopleOf(row),
     answer: parseJson(row.optionalText("answer")) as WaitAnswer | null,
   };
 }
@@ -58,6 +61,35 @@ function waitRecord(row: Row): WaitRecord {
 export function argumentsHashOf(row: Row): string | null {
   const hash = row.optionalBytes("arguments_hash");
   return hash === null ? null : Buffer.from(hash).toString("hex");
+}
+
+/** Who has decided: a list of what is known of each; of a row from before that, a name. */
+export function peopleOf(row: Row): readonly Decision[] {
+  const text = row.optionalText("answered_by");
+  if (text === null) return [];
+  const known = text.startsWith('[{"') ? readPeople(text) : null;
+  return known ?? [{ name: text, at: row.optionalInt("answered_at") ?? 0, authenticated: null }];
+}
+
+export function peopleText(people: readonly Decision[]): string {
+  return canonicalJson(people.map(decisionJson));
+}
+
+function readPeople(text: string): readonly Decision[] | null {
+  try {
+    const list = parseJson(text);
+    const people = Array.isArray(list) ? list.map(readDecision) : [];
+    return people.length === 0 || people.includes(null) ? null : people.filter((each) => each !== null);
+  } catch {
+    return null;
+  }
+}
+
+/** Their names, as people read them. */
+export function namesOf(row: Row): string {
+  return peopleOf(row)
+    .map(({ name }) => name)
+    .join(" and ");
 }
 
 /** Who said what, and about which arguments. */

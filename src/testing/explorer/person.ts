@@ -1,4 +1,5 @@
 import { AlreadySettledError } from "../../core/errors.ts";
+import { approvalNeedOf } from "../../core/person.ts";
 import type { Settlement } from "../../core/wait.ts";
 import type { Store, WaitRecord } from "../../store/store.ts";
 import type { PersonStandIn } from "./scenario.ts";
@@ -31,7 +32,7 @@ async function answer(
   const { kind, waitId, toolCallId } = wait;
   if (kind === "approval") {
     const verdict = approval(wait);
-    if (verdict === "approve") await store.approve(waitId, SOMEBODY);
+    if (verdict === "approve") await approve(store, wait);
     else await store.deny(waitId, verdict.deny, SOMEBODY);
   } else if (kind === "question") {
     await store.answer(waitId, question(wait), SOMEBODY);
@@ -40,6 +41,13 @@ async function answer(
     const seen = call === null ? null : (witness.effectsOf(call.idempotencyKey).at(-1) ?? null);
     await store.settle(toolCallId, inDoubt(wait, seen), SOMEBODY);
   }
+}
+
+/** As many as it takes, one after the other: after a crash, those that are left. */
+async function approve(store: Store, { waitId, subject, people }: WaitRecord): Promise<void> {
+  const need = approvalNeedOf(subject);
+  if (need.people === 1 && !need.notStarter) return store.approve(waitId, SOMEBODY);
+  for (let i = people.length; i < need.people; i++) await store.approve(waitId, { by: `approver ${i + 1}` });
 }
 
 function lookedUp(_: WaitRecord, seen: Effect | null): Settlement {

@@ -15,6 +15,7 @@ import { claimOptions, FAILED, newReceipt, SampleRun, sha256 } from "./sample-ru
 
 const ARGUMENTS = sha256("arguments").toString("hex");
 const ANN = { by: "Ann 🙂" };
+const people = (at: number) => [{ name: ANN.by, at, authenticated: null }];
 
 /** A run that waits for one answer of each kind given, about as many calls. */
 async function asked(
@@ -48,7 +49,14 @@ export const answerChecks: readonly Check[] = [
       advance(5);
       await store.approve("run-1~1", ANN);
       assert.deepEqual(await run.waits(), [
-        { ...open, status: "answered", answeredAt: now(), answeredBy: "Ann 🙂", answer: { approved: true } },
+        {
+          ...open,
+          status: "answered",
+          answeredAt: now(),
+          answeredBy: "Ann 🙂",
+          people: people(now()),
+          answer: { approved: true },
+        },
       ]);
       const call = await run.callAt(1, 1);
       assert.deepEqual([call.status, call.receipt], ["prepared", null], "it is for a worker to run it");

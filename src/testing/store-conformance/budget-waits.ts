@@ -44,6 +44,7 @@ export const budgetWaitChecks: readonly Check[] = [
         createdAt: now(),
         answeredAt: null,
         answeredBy: null,
+        people: [],
         answer: null,
       },
     ]);

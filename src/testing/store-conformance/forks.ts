@@ -63,6 +63,7 @@ export const forkChecks: readonly Check[] = [
           firstRunId: "run-1",
           ...(await store.countWork("run-1")),
         },
+        startedBy: null,
         charged: { tokens: 0, microDollars: 0 },
         reserved: { tokens: 0, microDollars: 0 },
         output: null,

@@ -55,6 +55,7 @@ export const runChecks: readonly Check[] = [
       budgets: null,
       cancelRequestedAt: null,
       forkedFrom: null,
+      startedBy: null,
       charged: { tokens: 0, microDollars: 0 },
       reserved: { tokens: 0, microDollars: 0 },
       output: null,

@@ -14,6 +14,7 @@ import { FAILED, LEASE_MS, newReceipt, SampleRun } from "./sample-run.ts";
 
 const CALL = "run-1/draft#1.1";
 const ANN = { by: "Ann 🙂" };
+const people = (at: number) => [{ name: ANN.by, at, authenticated: null }];
 const WAYS: readonly Settlement[] = [
   { as: "succeeded", result: { id: "m-1" } },
   { as: "failed", why: "The mailbox is empty." },
@@ -97,7 +98,14 @@ export const settlementChecks: readonly Check[] = [
       advance(5);
       await store.settle(`run-${i}/draft#1.1`, settlement, ANN);
       assert.deepEqual(await run.waits(), [
-        { ...open, status: "answered", answeredAt: now(), answeredBy: "Ann 🙂", answer: settlement },
+        {
+          ...open,
+          status: "answered",
+          answeredAt: now(),
+          answeredBy: "Ann 🙂",
+          people: people(now()),
+          answer: settlement,
+        },
       ]);
       assert.equal((await run.record()).status, "queued");
     }

@@ -35,6 +35,7 @@ export const waitChecks: readonly Check[] = [
       createdAt: now(),
       answeredAt: null,
       answeredBy: null,
+      people: [],
       answer: null,
     };
     assert.deepEqual(await run.waits(), [

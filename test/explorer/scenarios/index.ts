@@ -2,7 +2,7 @@ import type { Scenario } from "../../../src/testing/explorer/scenario.ts";
 import { budget, budgetAsked, budgetReached, lateReceipt, providerFaults, retries } from "./faults.ts";
 import { blob, truncation } from "./histories.ts";
 import { jobsDemo } from "./jobs-demo.ts";
-import { approval, cancel, cancelledWaiting, escalation, question } from "./people.ts";
+import { approval, cancel, cancelledWaiting, escalation, question, twoPeople } from "./people.ts";
 import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
 import {
@@ -33,6 +33,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   truncation,
   planning,
   approval,
+  twoPeople,
   question,
   escalation,
   retries,

@@ -24,6 +24,20 @@ export function approval(): Scenario {
   };
 }
 
+/** A call that two people have to approve, none of whom started the run. */
+export function twoPeople(): Scenario {
+  return {
+    name: "two-people",
+    pipeline: errandAgent([asks(["charge", "a"], ["ship", "c"]), { text: "Done." }]),
+    input: "Charge a.",
+    runner: {
+      policy: { approve: [{ match: "charge", people: 2, notStarter: true }] },
+      startedBy: { by: "starter" },
+    },
+    tools: OTHER_SIDES,
+  };
+}
+
 /** The agent asks a person, and so does the step after it. */
 export function question(): Scenario {
   const asking = errandAgent(

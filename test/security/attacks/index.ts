@@ -4,6 +4,7 @@ import { DATABASE_ATTACKS } from "./database-attacks.ts";
 import { FILE_ATTACKS } from "./file-attacks.ts";
 import { JOB_ATTACKS } from "./job-attacks.ts";
 import { NETWORK_ATTACKS } from "./network-attacks.ts";
+import { POLICY_ATTACKS } from "./policy-attacks.ts";
 
 export const ATTACKS: readonly Attack[] = [
   ...CONFIGURATION_ATTACKS,
@@ -11,4 +12,5 @@ export const ATTACKS: readonly Attack[] = [
   ...FILE_ATTACKS,
   ...JOB_ATTACKS,
   ...NETWORK_ATTACKS,
+  ...POLICY_ATTACKS,
 ];

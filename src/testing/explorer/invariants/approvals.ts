@@ -1,5 +1,7 @@
 import { isJsonObject, type Json } from "../../../core/json.ts";
+import { approvalNeedOf } from "../../../core/person.ts";
 import { REDACTED } from "../../../core/redaction.ts";
+import { approvalNeed, approvalRules } from "../../../engine/approval-rule.ts";
 import { toolsOf } from "../../../engine/known-tools.ts";
 import type { WaitRecord } from "../../../store/store.ts";
 import { FINE, type Invariant, lookAt, wrong } from "../invariant.ts";
@@ -11,11 +13,13 @@ export const runsAsApproved: Invariant = {
   promise: "What a person has to approve runs only when one has, and with the arguments that were shown.",
   judge: (evidence) => {
     const { pipeline, runner: { policy = {} } = {} } = evidence.scenario;
+    const rules = approvalRules(policy.approve ?? []);
     const needing = new Set(
       toolsOf(pipeline, policy)
         .filter(
-          ({ tool, classification }) =>
-            tool.approval === true || policy.approve?.includes(classification.effect) === true,
+          ({ name, tool, classification }) =>
+            tool.approval === true ||
+            approvalNeed(rules, { ...tool, name, effect: classification.effect }) !== null,
         )
         .map(({ name }) => name),
     );
@@ -39,8 +43,9 @@ function isApproval({ kind }: WaitRecord): boolean {
   return kind === "approval";
 }
 
-function isGiven({ answer }: WaitRecord): boolean {
-  return answer !== null && "approved" in answer && answer.approved;
+function isGiven({ answer, subject, people }: WaitRecord): boolean {
+  const isEnough = people.length >= approvalNeedOf(subject).people;
+  return answer !== null && "approved" in answer && answer.approved && isEnough;
 }
 
 /** Whether it lets just this run. What a person is not shown (a secret) and what is no JSON cannot be held against it. */
