@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { aiSdkModel } from "../../src/adapters/ai-sdk.ts";
+import { checkAnswer } from "../../src/adapters/foreign-schema.ts";
 import type { Json, JsonObject } from "../../src/core/json.ts";
 import { assertRunSpec } from "../../src/core/run-spec.ts";
 import { buildPipeline } from "../../src/engine/blueprint.ts";
@@ -32,6 +33,7 @@ function build(blueprint: JsonObject, answer: (asked: string) => string = (asked
       },
     });
   const made = buildPipeline(pipeline, {
+    check: checkAnswer,
     model: (modelId) =>
       aiSdkModel(
         scriptedModel(
@@ -303,7 +305,8 @@ describe("the pipeline of a blueprint", () => {
     const none = () => {
       throw new Error("Nobody asked for it.");
     };
-    const made = buildPipeline(pipeline, { model: () => aiSdkModel(model), tool: none, source: none });
+    const parts = { model: () => aiSdkModel(model), tool: none, source: none, check: checkAnswer };
+    const made = buildPipeline(pipeline, parts);
     const { output } = await new Runner(made, { store: await memoryStore() }).run("go");
     expect(output).toEqual({ text: "fits" });
     expect(seen[0]).toEqual({ temperature: 0, maxOutputTokens: 99, seed: 7, stopSequences: ["END"] });
