@@ -104,6 +104,7 @@ async function openTools(
     assertNamed(serverName, server, listed);
     const onChanged = once(warn);
     const chosen = [...listed.values()].filter(({ listed: { name: each } }) => isChosen(server.only, each));
+    for (const each of chosen) assertSmall(serverName, each);
     const names = modelNames(name, [...listed.keys()]);
     const tools = chosen.map((each) => {
       const pinned: PinnedTool = { ...each, connection, serverName, secrets, onChanged };
@@ -153,7 +154,7 @@ function toolOf(name: string, server: McpServer & McpOptions, pinned: PinnedTool
     return callMcpTool(pinned, input, call);
   });
   return makeTool({
-    ...declaredTool(listed.name, listed.description ?? listed.title ?? "", server, execute),
+    ...declaredTool(listed.name, shortened(listed.description ?? listed.title ?? ""), server, execute),
     name: null,
     namespace: "mcp",
     server: name,
@@ -232,6 +233,26 @@ function assertNamed(serverName: string, { only = [], tools = {} }: McpOptions, 
   throw new ConfigurationError(
     `The ${serverName} has no tool ${JSON.stringify(missing)}: it has ${names.join(", ") || "none"}.`,
   );
+}
+
+/** A schema goes to the model in every turn. */
+const LARGEST_SCHEMA = 64 * 1024;
+
+function assertSmall(serverName: string, { listed }: McpTool): void {
+  const bytes = Buffer.byteLength(JSON.stringify(listed.inputSchema));
+  if (bytes <= LARGEST_SCHEMA) return;
+  throw new ConfigurationError(
+    `The tool ${JSON.stringify(listed.name)} of the ${serverName} has an input schema of ${bytes} bytes, and ${LARGEST_SCHEMA} is the most: leave the tool out with \`only\`, or have the server describe it in fewer words.`,
+  );
+}
+
+const LONGEST_DESCRIPTION = 16_000;
+
+/** So does a description. */
+function shortened(description: string): string {
+  const rest = description.length - LONGEST_DESCRIPTION;
+  if (rest <= 0) return description;
+  return `${description.slice(0, LONGEST_DESCRIPTION).toWellFormed()} [${rest} more characters were cut]`;
 }
 
 /** What the types say, for those who came without them. */

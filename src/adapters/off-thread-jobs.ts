@@ -7,6 +7,12 @@ export const JOBS = {
     return ({ schema, value }: { readonly schema: JsonObject; readonly value: Json }) =>
       checkBySchema(schema, value);
   },
+  pageText: async () => {
+    const { pageText } = await import("./tools/page-text.ts");
+    return ({ html, url }: { readonly html: string; readonly url: string }) => pageText(html, url);
+  },
+  imagesInMarkdown: async () => (await import("./tools/pdf-document.ts")).imagesInMarkdown,
+  pdfDocument: async () => (await import("./tools/pdf-document.ts")).pdfDocument,
 };
 
 export type Jobs = typeof JOBS;
