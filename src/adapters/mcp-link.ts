@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import type { Client, Tool as ListedTool, Transport } from "@modelcontextprotocol/client";
 import { canonicalHash } from "../core/canonical-json.ts";
 import { causesOf, messageOf } from "./error-causes.ts";
@@ -116,6 +117,11 @@ export class McpLink {
     return this.#transport instanceof StdioTransport ? this.#transport.saying : "";
   }
 
+  /** Another try would bring as much. */
+  get sentTooMuch(): boolean {
+    return this.#limit.wasExceeded;
+  }
+
   get hasSession(): boolean {
     return this.#transport.sessionId !== undefined;
   }
@@ -142,7 +148,12 @@ export class McpLink {
     const options = { cacheMode: "refresh", timeout: this.#handshakeMs } as const;
     const { tools } = await this.#limit.whileListing(() => this.client.listTools(undefined, options));
     assertFewTools(tools);
-    return new Map(tools.map((listed) => [listed.name, { listed, fingerprint: fingerprintOf(listed) }]));
+    const known = new Map<string, McpTool>();
+    for (const listed of tools) {
+      known.set(listed.name, { listed, fingerprint: fingerprintOf(listed) });
+      await setImmediate();
+    }
+    return known;
   }
 
   #forgetTools(): void {
@@ -240,7 +251,7 @@ function noLink(
   const codes = causes.map(({ code }) => code);
   if ("command" in server && codes.some((code) => code === "ENOENT" || code === "EACCES"))
     return because(`cannot be started (${messageOf(error)}): check the command and its cwd`, true);
-  if (link.whyLost !== null) return because(link.whyLost);
+  if (link.whyLost !== null) return because(link.whyLost, link.sentTooMuch);
   if (mcp.SdkHttpError.isInstance(error)) {
     const isRefused = error.status === 401 || error.status === 403;
     return because(`answered with HTTP ${error.status}${isRefused ? ": check the headers" : ""}`, isRefused);

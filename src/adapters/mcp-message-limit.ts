@@ -4,16 +4,23 @@ const MEGABYTE = 1024 * 1024;
 const LARGEST_MESSAGE = 10 * MEGABYTE;
 
 /** All pages of a list of tools together: it is read in one go, and nothing else happens meanwhile. */
-const LARGEST_LIST = 2 * MEGABYTE;
+const LARGEST_LIST = MEGABYTE;
 
 /** How much a server may send at a time. */
 export class MessageLimit {
   /** What came since a list of tools was asked for; null while none is. */
   #listed: number | null = null;
+  #wasExceeded = false;
 
   /** Whether a message of so many bytes, so far, may be taken. */
   allows(bytes: number): boolean {
-    return bytes <= (this.#listed === null ? LARGEST_MESSAGE : LARGEST_LIST - this.#listed);
+    const isFine = bytes <= (this.#listed === null ? LARGEST_MESSAGE : LARGEST_LIST - this.#listed);
+    if (!isFine) this.#wasExceeded = true;
+    return isFine;
+  }
+
+  get wasExceeded(): boolean {
+    return this.#wasExceeded;
   }
 
   received(bytes: number): void {

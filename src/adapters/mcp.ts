@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { fitsPattern } from "../core/action-pattern.ts";
 import { ConfigurationError, FinalFailure } from "../core/errors.ts";
@@ -104,13 +105,16 @@ async function openTools(
     assertNamed(serverName, server, listed);
     const onChanged = once(warn);
     const chosen = [...listed.values()].filter(({ listed: { name: each } }) => isChosen(server.only, each));
-    for (const each of chosen) assertSmall(serverName, each);
     const names = modelNames(name, [...listed.keys()]);
-    const tools = chosen.map((each) => {
+    const tools: { [name: string]: Tool } = {};
+    for (const each of chosen) {
+      assertSmall(serverName, each);
       const pinned: PinnedTool = { ...each, connection, serverName, secrets, onChanged };
-      return [names.get(each.listed.name) ?? each.listed.name, toolOf(name, server, pinned)] as const;
-    });
-    return { tools: Object.fromEntries(tools), close: () => connection.leave(user) };
+      tools[names.get(each.listed.name) ?? each.listed.name] = toolOf(name, server, pinned);
+      // There may be many of them, and the process has other things to do.
+      await setImmediate();
+    }
+    return { tools, close: () => connection.leave(user) };
   } catch (error) {
     await connection.leave(user);
     if (!(error instanceof NoLinkError)) throw error;

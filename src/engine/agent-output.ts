@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { MOST_ANSWER_VALUES } from "../core/answer-limits.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, throughJson } from "../core/json.ts";
+import { sizeOf } from "../core/json-schema-check.ts";
 import { textOf, toolCallsOf } from "../core/message.ts";
 import type { StoredResponse } from "../store/store.ts";
 import type { PreparedAgent } from "./agent.ts";
@@ -22,6 +24,11 @@ export async function answerOf({ agent }: PreparedAgent, response: StoredRespons
     return {
       output: null,
       problem: `Your answer is nested deeper than ${MAX_PAYLOAD_DEPTH} levels. Answer again with flatter JSON.`,
+    };
+  if (sizeOf(value, MOST_ANSWER_VALUES) === null)
+    return {
+      output: null,
+      problem: `Your answer has more than ${MOST_ANSWER_VALUES} values. Answer again with less.`,
     };
   const checked = await (agent.checkOutput?.(value) ?? checkByZod(agent.output, value));
   if (checked.ok) return { output: storable(agent.name, checked.value), problem: null };
