@@ -1,8 +1,8 @@
 // Copies of the sources with a text replaced: a bug that is planted, or a guard that is taken away. The sources stay as they are.
 
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Plugin, rolldown } from "rolldown";
 
 const repository = fileURLToPath(new URL("../", import.meta.url));
@@ -39,6 +39,9 @@ export async function bundlePatched(entry: string, file: string, patches: readon
   const migrations = join(dirname(file), "migrations");
   if (!existsSync(migrations))
     cpSync(join(repository, "src/store/sqlite/migrations"), migrations, { recursive: true });
+  // A thread is started by its file, which is looked for beside the code that starts it: the one of the sources serves.
+  const worker = pathToFileURL(join(repository, "src/adapters/off-thread-worker.ts"));
+  writeFileSync(join(dirname(file), "off-thread-worker.mjs"), `import ${JSON.stringify(worker.href)};\n`);
 }
 
 /** What is not planted would be found by nobody: every text has to be there, and once. */

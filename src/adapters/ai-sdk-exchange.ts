@@ -1,4 +1,5 @@
 import type { LanguageModelMiddleware } from "ai";
+import { excessIn } from "../core/answer-limits.ts";
 import { sha256Hex } from "../core/canonical-json.ts";
 import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, upToDepth } from "../core/json.ts";
 import type { AiSdkSettings } from "./ai-sdk-settings.ts";
@@ -11,6 +12,8 @@ export type Exchange = {
   failure: { readonly error: unknown } | null;
   /** The provider's own id. The SDK makes one up where there is none. */
   responseId: string | null;
+  /** What is too much in the answer, as the end of a sentence; the SDK gets none of it then. */
+  excess: string | null;
   /** The id of the call whose arguments end where the answer was cut off. */
   cutCallId: string | null;
 };
@@ -19,7 +22,7 @@ type GenerateResult = Awaited<ReturnType<NonNullable<LanguageModelMiddleware["wr
 type AnswerPart = GenerateResult["content"][number];
 
 export function newExchange(): Exchange {
-  return { began: false, failure: null, responseId: null, cutCallId: null };
+  return { began: false, failure: null, responseId: null, excess: null, cutCallId: null };
 }
 
 /**
@@ -47,6 +50,8 @@ export function exchangeMiddleware(
       try {
         const answer = await unlessAborted(doGenerate(), signal);
         exchange.responseId = answer.response?.id ?? null;
+        exchange.excess = excessIn(answer.content);
+        if (exchange.excess !== null) return { ...answer, content: [] };
         const content = withUniqueCallIds(answer.content);
         if (answer.finishReason.unified === "length") exchange.cutCallId = cutCallOf(content);
         return { ...answer, content };

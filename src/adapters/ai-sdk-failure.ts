@@ -83,6 +83,21 @@ export function emptyAnswer(
   });
 }
 
+/** A provider that answered with more than can be taken. */
+export function excessiveAnswer(
+  model: string,
+  excess: string,
+  { usage }: Pick<ModelResponse, "usage">,
+): ModelCallError {
+  return asError(model, {
+    ...noAnswer,
+    ...(usage === null ? {} : { usage }),
+    retryable: true,
+    what: excess,
+    next: "Nothing of it was taken: try again, or have the agent do less at a time",
+  });
+}
+
 function asError(model: string, failure: Failure, cause?: Error): ModelCallError {
   const { what, next, ...details } = failure;
   return new ModelCallError(`${model} ${what}. ${next}.`, details, cause === undefined ? {} : { cause });

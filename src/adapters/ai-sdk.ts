@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../core/json.ts";
 import { usageOf } from "../core/usage.ts";
 import type { ModelPort, ModelRequest, ModelResponse, ModelTool } from "../engine/ports.ts";
 import { exchangeMiddleware, newExchange } from "./ai-sdk-exchange.ts";
-import { emptyAnswer, modelCallFailed } from "./ai-sdk-failure.ts";
+import { emptyAnswer, excessiveAnswer, modelCallFailed } from "./ai-sdk-failure.ts";
 import { modelMessages } from "./ai-sdk-messages.ts";
 import { type AiSdkPackage, loadAiSdk } from "./ai-sdk-package.ts";
 import { contentOf, invalidCallsOf, isEmptyAnswer, reportedUsage } from "./ai-sdk-response.ts";
@@ -58,7 +58,8 @@ function modelPort(
     modelId,
     respond: async (request) => {
       const ai = await loadAiSdk();
-      const response = await ask(name, ai, modelOf, request, extras);
+      const { response, excess } = await ask(name, ai, modelOf, request, extras);
+      if (excess !== null) throw excessiveAnswer(name, excess, response);
       if (isEmptyAnswer(response.content)) throw emptyAnswer(name, response);
       return response;
     },
@@ -81,7 +82,7 @@ function ask(
   modelOf: (ai: AiSdkPackage) => ModelObject,
   request: ModelRequest,
   extras: ModelExtras,
-): Promise<ModelResponse> {
+): Promise<{ readonly response: ModelResponse; readonly excess: string | null }> {
   const exchange = newExchange();
   return watchNetwork(async (network) => {
     try {
@@ -93,13 +94,15 @@ function ask(
         : { ...request, messages: withoutSystemMessages(request.messages) };
       const result = await ai.generateText({ model, ...callOptions(ai, sent, extras) });
       const content = contentOf(result.responseMessages, result.toolCalls);
-      return {
+      const { excess, cutCallId, responseId } = exchange;
+      const response: ModelResponse = {
         content,
         finishReason: result.finishReason,
-        usage: usageOf(reportedUsage(result.usage), content.length > 0),
-        invalidCalls: invalidCallsOf(result.toolCalls, request.tools, exchange.cutCallId),
-        responseId: exchange.responseId,
+        usage: usageOf(reportedUsage(result.usage), content.length > 0 || excess !== null),
+        invalidCalls: invalidCallsOf(result.toolCalls, request.tools, cutCallId),
+        responseId,
       };
+      return { response, excess };
     } catch (error) {
       const { began, failure } = exchange;
       const progress = { began, network: network.progress, signal: request.signal };

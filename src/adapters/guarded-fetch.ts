@@ -187,13 +187,13 @@ function locationOf(response: Response): string | null {
 function nextHop(policy: NetworkPolicy, hop: Hop, status: number, location: string): Hop {
   const url = checked(policy, URL.parse(location, hop.url.href), REDIRECT);
   const headers = new Headers(hop.headers);
-  if (url.origin !== hop.url.origin) dropHeaders(headers, FOR_ONE_ORIGIN);
+  if (url.origin !== hop.url.origin) dropHeaders(headers, (name) => !FOR_ANYBODY.test(name));
   const toGet =
     status === 303
       ? hop.method !== "GET" && hop.method !== "HEAD"
       : (status === 301 || status === 302) && hop.method === "POST";
   if (toGet) {
-    dropHeaders(headers, OF_A_BODY);
+    dropHeaders(headers, (name) => OF_A_BODY.test(name));
     return { ...hop, url, headers, method: "GET", body: null };
   }
   if (hop.body instanceof ReadableStream) {
@@ -202,12 +202,13 @@ function nextHop(policy: NetworkPolicy, hop: Hop, status: number, location: stri
   return { ...hop, url, headers };
 }
 
-/** What only the origin that it was meant for may see: credentials, and keys under which it keeps a request. */
-const FOR_ONE_ORIGIN = /authorization|cookie|idempotency|api-?key|token|secret/;
+/** What another origin than the one that it was meant for may see. Any other header may carry a credential. */
+const FOR_ANYBODY =
+  /^(?:accept|accept-language|accept-encoding|user-agent|range|if-[a-z-]+|cache-control|pragma|content-(?:encoding|language|length|location|type))$/;
 const OF_A_BODY = /^content-(encoding|language|length|location|type)$/;
 
-function dropHeaders(headers: Headers, names: RegExp): void {
-  const dropped = [...headers.keys()].filter((name) => names.test(name));
+function dropHeaders(headers: Headers, isDropped: (name: string) => boolean): void {
+  const dropped = [...headers.keys()].filter(isDropped);
   for (const name of dropped) headers.delete(name);
 }
 

@@ -1,7 +1,11 @@
+import { setImmediate } from "node:timers/promises";
 import type { Client, Tool as ListedTool, Transport } from "@modelcontextprotocol/client";
 import { canonicalHash } from "../core/canonical-json.ts";
 import { causesOf, messageOf } from "./error-causes.ts";
+import { NetworkRefusedError } from "./guarded-fetch.ts";
 import { Deliveries } from "./mcp-deliveries.ts";
+import { serverFetch, TooLargeError } from "./mcp-http.ts";
+import { MessageLimit } from "./mcp-message-limit.ts";
 import type { McpPackage } from "./mcp-package.ts";
 import type { McpServer } from "./mcp-server.ts";
 import { StdioTransport } from "./mcp-stdio.ts";
@@ -22,7 +26,7 @@ export type LinkOptions = {
 export class NoLinkError extends Error {
   /** Trying again would bring the same. */
   readonly isFinal: boolean;
-  constructor(message: string, isFinal: boolean, options: ErrorOptions) {
+  constructor(message: string, isFinal: boolean, options?: ErrorOptions) {
     super(message, options);
     this.isFinal = isFinal;
   }
@@ -34,14 +38,22 @@ export class McpLink {
   readonly client: Client;
   readonly deliveries: Deliveries;
   readonly #transport: Transport;
+  readonly #limit: MessageLimit;
   readonly #handshakeMs: number;
   #tools: Promise<McpTools> | null = null;
   #isLost = false;
   #whyLost: string | null = null;
 
-  private constructor(mcp: McpPackage, transport: Transport, mode: "legacy" | "auto", options: LinkOptions) {
+  private constructor(
+    mcp: McpPackage,
+    transport: Transport,
+    limit: MessageLimit,
+    mode: "legacy" | "auto",
+    options: LinkOptions,
+  ) {
     this.mcp = mcp;
     this.#transport = transport;
+    this.#limit = limit;
     this.#handshakeMs = options.handshakeMs;
     this.deliveries = new Deliveries(transport);
     transport.onclose = () => this.lose(transport instanceof StdioTransport ? transport.whyClosed : null);
@@ -76,8 +88,9 @@ export class McpLink {
     signal: AbortSignal,
   ): Promise<McpLink> {
     const { server, handshakeMs } = options;
-    const transport = transportTo(mcp, options);
-    const link = new McpLink(mcp, transport, mode, options);
+    const limit = new MessageLimit();
+    const transport = transportTo(mcp, limit, options);
+    const link = new McpLink(mcp, transport, limit, mode, options);
     try {
       await link.client.connect(transport, { timeout: handshakeMs, signal });
       await link.tools(signal);
@@ -104,6 +117,11 @@ export class McpLink {
     return this.#transport instanceof StdioTransport ? this.#transport.saying : "";
   }
 
+  /** Another try would bring as much. */
+  get sentTooMuch(): boolean {
+    return this.#limit.wasExceeded;
+  }
+
   get hasSession(): boolean {
     return this.#transport.sessionId !== undefined;
   }
@@ -127,11 +145,15 @@ export class McpLink {
   /** For all who ask meanwhile, so none of them stops it. */
   async #list(): Promise<McpTools> {
     if (this.client.getServerCapabilities()?.tools === undefined) return new Map();
-    const { tools } = await this.client.listTools(undefined, {
-      cacheMode: "refresh",
-      timeout: this.#handshakeMs,
-    });
-    return new Map(tools.map((listed) => [listed.name, { listed, fingerprint: fingerprintOf(listed) }]));
+    const options = { cacheMode: "refresh", timeout: this.#handshakeMs } as const;
+    const { tools } = await this.#limit.whileListing(() => this.client.listTools(undefined, options));
+    assertFewTools(tools);
+    const known = new Map<string, McpTool>();
+    for (const listed of tools) {
+      known.set(listed.name, { listed, fingerprint: fingerprintOf(listed) });
+      await setImmediate();
+    }
+    return known;
   }
 
   #forgetTools(): void {
@@ -175,10 +197,36 @@ function fingerprintOf({ description, inputSchema }: ListedTool): string {
   return canonicalHash([description ?? null, plainJson(inputSchema) ?? null]).toString("hex");
 }
 
-function transportTo(mcp: McpPackage, { server, onRubbish }: LinkOptions): Transport {
-  if ("command" in server) return new StdioTransport(mcp, server, onRubbish);
+function transportTo(mcp: McpPackage, limit: MessageLimit, { server, onRubbish }: LinkOptions): Transport {
+  if ("command" in server) return new StdioTransport(mcp, server, limit, onRubbish);
   const { url, headers = {} } = server;
-  return new mcp.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
+  const fetch = serverFetch(server, limit);
+  return new mcp.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch });
+}
+
+/** More than a model can choose from; each is told to it in every turn. */
+const MOST_TOOLS = 200;
+const LONGEST_NAME = 200;
+
+function assertFewTools(tools: readonly ListedTool[]): void {
+  if (tools.length > MOST_TOOLS)
+    throw new NoLinkError(
+      `lists ${tools.length} tools, and ${MOST_TOOLS} is the most: have it offer fewer`,
+      true,
+    );
+  const long = tools.find(({ name }) => name.length > LONGEST_NAME);
+  if (long !== undefined)
+    throw new NoLinkError(
+      `lists a tool with a name of ${long.name.length} characters ("${long.name.slice(0, 40)}…"), and ${LONGEST_NAME} is the most`,
+      true,
+    );
+}
+
+/** What is to be written is for `allowedDomains`, and a server has a word of its own for it. */
+function whyRefused({ details: { why } }: NetworkRefusedError): string {
+  return why
+    .replace(/: add \S+!private to .*$/, ": give it private: true if that is meant")
+    .replace(/\.$/, "");
 }
 
 function speaksLaterRevision(mcp: McpPackage, error: unknown): boolean {
@@ -194,10 +242,16 @@ function noLink(
   handshakeMs: number,
 ): NoLinkError {
   const because = (why: string, isFinal = false) => new NoLinkError(why, isFinal, { cause: error });
-  const codes = [...causesOf(error)].map(({ code }) => code);
+  if (error instanceof NoLinkError) return error;
+  const causes = [...causesOf(error)];
+  const refused = causes.find((cause) => NetworkRefusedError.isInstance(cause));
+  if (refused !== undefined) return because(`may not be connected to (${whyRefused(refused)})`, true);
+  const tooLarge = causes.find((cause) => cause instanceof TooLargeError);
+  if (tooLarge !== undefined) return because(messageOf(tooLarge).replace(/^it /, ""), true);
+  const codes = causes.map(({ code }) => code);
   if ("command" in server && codes.some((code) => code === "ENOENT" || code === "EACCES"))
     return because(`cannot be started (${messageOf(error)}): check the command and its cwd`, true);
-  if (link.whyLost !== null) return because(link.whyLost);
+  if (link.whyLost !== null) return because(link.whyLost, link.sentTooMuch);
   if (mcp.SdkHttpError.isInstance(error)) {
     const isRefused = error.status === 401 || error.status === 403;
     return because(`answered with HTTP ${error.status}${isRefused ? ": check the headers" : ""}`, isRefused);

@@ -13,6 +13,8 @@ export type McpServer =
       readonly url: string | URL;
       /** Go with every request, such as `Authorization`. */
       readonly headers?: { readonly [name: string]: string };
+      /** Whether its name may have a private address. An address, and `localhost`, may be private anyway. */
+      readonly private?: boolean;
     };
 
 export type ServerCommand = Extract<McpServer, { command: string }>;

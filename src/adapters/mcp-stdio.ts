@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
+import type { MessageLimit } from "./mcp-message-limit.ts";
 import type { McpPackage } from "./mcp-package.ts";
 import { ServerProcess } from "./mcp-process.ts";
 import type { ServerCommand } from "./mcp-server.ts";
-
-/** A longer line is no message that anybody could use, and would be kept in memory until it ends. */
-const LONGEST_LINE_BYTES = 10 * 1024 * 1024;
 
 /**
  * A server that is spoken to by its input and output. The client's own transport does not tell how a server ended, passes
@@ -18,15 +16,22 @@ export class StdioTransport implements Transport {
   readonly #mcp: McpPackage;
   readonly #server: ServerCommand;
   readonly #onRubbish: (line: string) => void;
+  readonly #limit: MessageLimit;
   #process: ServerProcess | null = null;
   #line: Buffer[] = [];
   #lineBytes = 0;
   #whyClosed: string | null = null;
   #isClosed = false;
 
-  constructor(mcp: McpPackage, server: ServerCommand, onRubbish: (line: string) => void) {
+  constructor(
+    mcp: McpPackage,
+    server: ServerCommand,
+    limit: MessageLimit,
+    onRubbish: (line: string) => void,
+  ) {
     this.#mcp = mcp;
     this.#server = server;
+    this.#limit = limit;
     this.#onRubbish = onRubbish;
   }
 
@@ -90,6 +95,9 @@ export class StdioTransport implements Transport {
   #read(chunk: Buffer): void {
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0 && !this.#isClosed; end = chunk.indexOf(NEWLINE, from)) {
+      const bytes = this.#lineBytes + end - from;
+      if (!this.#limit.allows(bytes)) return this.#close(this.#limit.excess);
+      this.#limit.received(bytes);
       const line = Buffer.concat([...this.#line, chunk.subarray(from, end)]).toString("utf8");
       this.#line = [];
       this.#lineBytes = 0;
@@ -99,8 +107,7 @@ export class StdioTransport implements Transport {
     if (this.#isClosed) return;
     this.#line.push(chunk.subarray(from));
     this.#lineBytes += chunk.length - from;
-    if (this.#lineBytes <= LONGEST_LINE_BYTES) return;
-    this.#close(`sent a message of more than ${LONGEST_LINE_BYTES / 1024 / 1024} MB`);
+    if (!this.#limit.allows(this.#lineBytes)) this.#close(this.#limit.excess);
   }
 
   #receive(line: string): void {

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { matchesAction } from "../core/action-pattern.ts";
 import { ConfigurationError, FinalFailure } from "../core/errors.ts";
@@ -107,11 +108,15 @@ async function openTools(
       isChosen(server.only, name, each),
     );
     const names = modelNames(name, [...listed.keys()]);
-    const tools = chosen.map((each) => {
+    const tools: { [name: string]: Tool } = {};
+    for (const each of chosen) {
+      assertSmall(serverName, each);
       const pinned: PinnedTool = { ...each, connection, serverName, secrets, onChanged };
-      return [names.get(each.listed.name) ?? each.listed.name, toolOf(name, server, pinned)] as const;
-    });
-    return { tools: Object.fromEntries(tools), close: () => connection.leave(user) };
+      tools[names.get(each.listed.name) ?? each.listed.name] = toolOf(name, server, pinned);
+      // There may be many of them, and the process has other things to do.
+      await setImmediate();
+    }
+    return { tools, close: () => connection.leave(user) };
   } catch (error) {
     await connection.leave(user);
     if (!(error instanceof NoLinkError)) throw error;
@@ -155,7 +160,7 @@ function toolOf(name: string, server: McpServer & McpOptions, pinned: PinnedTool
     return callMcpTool(pinned, input, call);
   });
   return makeTool({
-    ...declaredTool(listed.name, listed.description ?? listed.title ?? "", server, execute),
+    ...declaredTool(listed.name, shortened(listed.description ?? listed.title ?? ""), server, execute),
     name: null,
     namespace: "mcp",
     server: name,
@@ -240,6 +245,26 @@ function assertNamed(
   throw new ConfigurationError(
     `The ${serverName} has no tool ${JSON.stringify(missing)}: it has ${names.join(", ") || "none"}.`,
   );
+}
+
+/** A schema goes to the model in every turn. */
+const LARGEST_SCHEMA = 64 * 1024;
+
+function assertSmall(serverName: string, { listed }: McpTool): void {
+  const bytes = Buffer.byteLength(JSON.stringify(listed.inputSchema));
+  if (bytes <= LARGEST_SCHEMA) return;
+  throw new ConfigurationError(
+    `The tool ${JSON.stringify(listed.name)} of the ${serverName} has an input schema of ${bytes} bytes, and ${LARGEST_SCHEMA} is the most: leave the tool out with \`only\`, or have the server describe it in fewer words.`,
+  );
+}
+
+const LONGEST_DESCRIPTION = 16_000;
+
+/** So does a description. */
+function shortened(description: string): string {
+  const rest = description.length - LONGEST_DESCRIPTION;
+  if (rest <= 0) return description;
+  return `${description.slice(0, LONGEST_DESCRIPTION).toWellFormed()} [${rest} more characters were cut]`;
 }
 
 /** What the types say, for those who came without them. */

@@ -1,4 +1,5 @@
 import { dirname, isAbsolute, relative, resolve, sep } from "node:path";
+import { checkAnswer } from "../adapters/foreign-schema.ts";
 import { type McpServer, mcpTools } from "../adapters/mcp.ts";
 import { secretTexts } from "../adapters/tools/hiding-secrets.ts";
 import type { Blueprint, BlueprintServer } from "../core/blueprint.ts";
@@ -64,6 +65,7 @@ export async function pipelineOf(
       if (server === undefined) throw new Error(`There is no MCP server ${name}.`);
       return sourceOf(name, server, env, project);
     },
+    check: checkAnswer,
   });
 }
 

@@ -4,10 +4,9 @@ import { isAbsolute, relative, resolve, sep } from "node:path";
 import { fitsPattern } from "../core/action-pattern.ts";
 import { RUN_MARK } from "../core/artifact-name.ts";
 import { ConfigurationError } from "../core/errors.ts";
-import { checkUrl } from "../core/network-policy.ts";
+import { checkUrl, isWithinDomains, opensPrivate } from "../core/network-policy.ts";
 import { placeOfRun, type RunSpec } from "../core/run-spec.ts";
 import { commandWords, type JobCeiling } from "../engine/job-ceiling.ts";
-import { isWithin } from "../engine/run-contract.ts";
 import type { CliContext } from "./cli-context.ts";
 import { type LoadedConfig, projectFolder } from "./config-file.ts";
 import { type JobAddress, type JobProgram, type JobWants, wantsOf } from "./job-wants.ts";
@@ -140,7 +139,7 @@ function mayReach(domains: readonly string[] | undefined, url: string, allowPriv
   if (domains.length === 0) return false;
   const isWeb = parsed.protocol === "http:" || parsed.protocol === "https:";
   const looked = isWeb ? parsed.origin : `https://${parsed.hostname}`;
-  const listed = isWeb ? domains : domains.map((entry) => entry.replace(/:\d+(?=!|$)/, ""));
+  const listed = isWeb ? domains : domains.map((entry) => entry.replace(/:(?:\d+|\*)(?=!|$)/, ""));
   return checkUrl({ allowedDomains: listed, allowPrivateAddresses: true }, looked).ok;
 }
 
@@ -148,17 +147,11 @@ function isPublicHost(host: string): boolean {
   return checkUrl({ allowedDomains: [], allowPrivateAddresses: false }, `https://${host}`).ok;
 }
 
-/** `*.example.com:8443` is about example.com; an IPv6 address stands in brackets in a URL. */
-function hostOfEntry(entry: string): string {
-  const host = entry.replace(/^\*\./, "");
-  return /^[^[].*:.*:/.test(host) ? `[${host}]` : host.replace(/:\d+$/, "");
-}
-
 function domainProblems({ ceiling, allowPrivate }: Place, { domains }: JobWants): readonly string[] {
   const { domains: listed } = ceiling;
   const isAllowed = (entry: string) => {
-    if (listed === undefined) return allowPrivate || isPublicHost(hostOfEntry(entry));
-    return listed.includes(entry) || (listed.length > 0 && isWithin(entry, listed));
+    if (listed === undefined) return allowPrivate || !opensPrivate(entry);
+    return listed.includes(entry) || (listed.length > 0 && isWithinDomains(entry, listed));
   };
   return domains
     .filter((entry) => !isAllowed(entry))

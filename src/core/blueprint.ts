@@ -51,7 +51,12 @@ export type BlueprintServer =
       /** Relative to the folder of the configuration; null is that folder. */
       readonly cwd: string | null;
     }
-  | { readonly url: string; readonly headers: { readonly [name: string]: string } };
+  | {
+      readonly url: string;
+      readonly headers: { readonly [name: string]: string };
+      /** Absent unless it is written: runs that began before it could be keep their blueprint. */
+      readonly private?: boolean;
+    };
 
 export type BlueprintAgent = {
   /** `openai/gpt-5.2`, or a name that the configuration has for one. */
@@ -314,6 +319,10 @@ const SERVER = kindOf<BlueprintServer>(
       {
         url: address("The address of the server. ${NAME} is a variable of the environment."),
         headers: texts(HEADER_NAME, "Headers of every request. ${NAME} is a variable of the environment."),
+        private: laterField(
+          YES_OR_NO,
+          "Whether its name may have a private address; an address, and localhost, may be private anyway.",
+        ),
       },
       "A server elsewhere.",
       {},

@@ -3,11 +3,13 @@ import { ConfigurationError } from "./errors.ts";
 /** Where a tool may connect to. No domains at all: every public host. */
 export type NetworkPolicy = {
   /**
-   * `example.com` is that host and no other, `*.example.com` every host below it (not itself), and with a port,
-   * `example.com:8443`, only that port. A host that stands here by its own name may also have a private address:
-   * whoever writes `localhost` or `intranet.corp` means it. A wildcard says nothing of the kind.
+   * `example.com` is that host and no other, `*.example.com` every host below it (not itself); both at the ports 80 and 443.
+   * `example.com:8443` is that port, `example.com:*` every one. A name may have a private address where it says so,
+   * `intranet.corp!private`, since its owner decides what it resolves to; an address, `10.0.0.5`, and a name that nobody can own,
+   * `localhost`, need no mark.
    */
   readonly allowedDomains: readonly string[];
+  /** Never the addresses where clouds keep the keys of a machine. */
   readonly allowPrivateAddresses: boolean;
 };
 
@@ -36,8 +38,9 @@ export function checkUrl(policy: NetworkPolicy, url: string | URL): NetworkVerdi
       `The URL of ${target.host} carries a user name or password: send them in a header instead.`,
     );
   }
-  if (policy.allowedDomains.length > 0 && !policy.allowedDomains.some((entry) => allows(entry, target))) {
-    return refused(`The host ${parsed.host} is not in allowedDomains: add it there if it may be reached.`);
+  if (isMetadata(target.host)) return refused(`The host ${target.host} ${OF_CLOUDS}`);
+  if (policy.allowedDomains.length > 0 && entriesFor(policy, target).length === 0) {
+    return refused(notAllowed(policy, target, parsed.host));
   }
   if (!isPrivateName(target.host) || mayBePrivate(policy, target)) return OK;
   return refused(`The host ${target.host} is private or reserved: ${remedy(target)}`);
@@ -54,11 +57,10 @@ export function checkAddress(policy: NetworkPolicy, host: string, address: strin
   if (bitsOf(address.replace(/%.*$/s, "")) === null) {
     return refused(`The host ${target.host} resolves to ${address}, which is no IP address: check its name.`);
   }
-  if (isPublicAddress(address)) return OK;
-  // Whoever owns a name decides what it resolves to, so it does not vouch for the place where clouds keep their keys.
-  const isVouchedFor =
-    mayBePrivate(policy, target) && (policy.allowPrivateAddresses || !isMetadata(target, address));
-  if (isVouchedFor) return OK;
+  if (isMetadata(address)) {
+    return refused(`The host ${target.host} resolves to ${address}, which ${OF_CLOUDS}`);
+  }
+  if (isPublicAddress(address) || mayBePrivate(policy, target)) return OK;
   return refused(
     `The host ${target.host} resolves to ${address}, which is private or reserved: ${remedy(target)}`,
   );
@@ -71,7 +73,7 @@ export function assertAllowedDomains(entries: unknown, what: string): asserts en
   for (const entry of entries as readonly unknown[]) {
     if (typeof entry === "string" && parseEntry(entry) !== null) continue;
     throw new ConfigurationError(
-      `${what} contains ${JSON.stringify(entry)}, which is no host: write "example.com", "*.example.com" or "example.com:8443".`,
+      `${what} contains ${JSON.stringify(entry)}, which is no host: write ${ENTRIES}.`,
     );
   }
 }
@@ -80,8 +82,20 @@ function refused(why: string): NetworkVerdict {
   return { ok: false, why };
 }
 
-function remedy({ host }: Target): string {
-  return `add ${host} itself to allowedDomains if it is meant, or set allowPrivateAddresses.`;
+const OF_CLOUDS = "is where clouds keep the keys of a machine: no tool may connect there.";
+
+function remedy({ host, port }: Target): string {
+  const written = `${host}${isUsualPort(port) ? "" : `:${port}`}${isPrivateName(host) ? "" : MARK}`;
+  return `add ${written} to allowedDomains if it is meant, or set allowPrivateAddresses.`;
+}
+
+function notAllowed({ allowedDomains }: NetworkPolicy, { host, port }: Target, shown: string): string {
+  const isOtherPort = allowedDomains.some((text) => {
+    const entry = parseEntry(text);
+    return entry !== null && hasHost(entry, host);
+  });
+  if (!isOtherPort) return `The host ${shown} is not in allowedDomains: add it there if it may be reached.`;
+  return `The host ${host}:${port} is not in allowedDomains, which have other ports of it: add ${host}:${port} there if it may be reached.`;
 }
 
 /** A host in its one spelling: lower case, punycode, no final dot, an IPv6 address in brackets. */
@@ -97,7 +111,7 @@ function targetOf(url: URL): Target {
 /** `host`, `host:port`, `[::1]:port` or a bare IPv6 address; null for anything else, a URL for instance. */
 function parseTarget(text: string): Target | null {
   if (!text.startsWith("[") && bitsOf(text)?.length === 128) return parseTarget(`[${text}]`);
-  const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/?#@\\%*[\]]+)(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/?#@\\%*!\[\]]+)(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const url = host === undefined ? null : URL.parse(`http://${host}`);
   if (url === null || Number(port ?? 0) > 65_535) return null;
   return { host: withoutFinalDot(url.hostname), port: port === undefined ? null : String(Number(port)) };
@@ -107,24 +121,71 @@ function withoutFinalDot(hostname: string): string {
   return hostname.endsWith(".") ? hostname.slice(0, -1) : hostname;
 }
 
-type Entry = Target & { readonly wildcard: boolean };
+/** As they can be written, for people. */
+export const ENTRIES =
+  '"example.com", "*.example.com", "example.com:8443" or, where its address is private, "example.com!private"';
+
+const MARK = "!private";
+const ANY_PORT = "*";
+
+type Entry = Target & { readonly wildcard: boolean; readonly mayBePrivate: boolean };
 
 function parseEntry(text: string): Entry | null {
-  const wildcard = text.startsWith("*.");
-  const target = parseTarget(wildcard ? text.slice(2) : text);
-  if (target === null || (wildcard && bitsOf(target.host) !== null)) return null;
-  return { ...target, wildcard };
+  const isMarked = text.endsWith(MARK);
+  const unmarked = isMarked ? text.slice(0, -MARK.length) : text;
+  const isAnyPort = unmarked.endsWith(":*");
+  const wildcard = unmarked.startsWith("*.");
+  const target = parseTarget(unmarked.slice(wildcard ? 2 : 0, isAnyPort ? -2 : undefined));
+  if (target === null || (isAnyPort && target.port !== null)) return null;
+  if (wildcard && bitsOf(target.host) !== null) return null;
+  return {
+    host: target.host,
+    port: isAnyPort ? ANY_PORT : target.port,
+    wildcard,
+    mayBePrivate: isMarked || (!wildcard && isPrivateName(target.host)),
+  };
 }
 
-function allows(text: string, { host, port }: Target): boolean {
-  const entry = parseEntry(text);
-  if (entry === null || (entry.port !== null && entry.port !== port)) return false;
+function isUsualPort(port: string | null): boolean {
+  return port === null || port === "80" || port === "443";
+}
+
+function hasPort(entry: Entry, port: string | null): boolean {
+  if (entry.port === ANY_PORT) return true;
+  return entry.port === null ? isUsualPort(port) : entry.port === port;
+}
+
+function hasHost(entry: Entry, host: string): boolean {
   return entry.wildcard ? host.endsWith(`.${entry.host}`) : host === entry.host;
 }
 
+function entriesFor({ allowedDomains }: NetworkPolicy, { host, port }: Target): readonly Entry[] {
+  return allowedDomains
+    .map(parseEntry)
+    .filter((entry) => entry !== null)
+    .filter((entry) => hasHost(entry, host) && hasPort(entry, port));
+}
+
 function mayBePrivate(policy: NetworkPolicy, target: Target): boolean {
-  if (policy.allowPrivateAddresses) return true;
-  return policy.allowedDomains.some((entry) => !entry.startsWith("*") && allows(entry, target));
+  return policy.allowPrivateAddresses || entriesFor(policy, target).some((entry) => entry.mayBePrivate);
+}
+
+/** Whether an entry lets a name or an address be private; so does one that nobody can read. */
+export function opensPrivate(text: string): boolean {
+  return parseEntry(text)?.mayBePrivate ?? true;
+}
+
+/** Whether one of the others allows all that an entry does, private addresses included. */
+export function isWithinDomains(text: string, others: readonly string[]): boolean {
+  const entry = parseEntry(text);
+  return entry !== null && others.some((other) => isWithin(entry, parseEntry(other)));
+}
+
+function isWithin(entry: Entry, other: Entry | null): boolean {
+  if (other === null || (entry.mayBePrivate && !other.mayBePrivate)) return false;
+  const hasItsHosts = hasHost(other, entry.host) && (other.wildcard || !entry.wildcard);
+  const isSameWildcard = entry.wildcard && other.wildcard && entry.host === other.host;
+  return (hasItsHosts || isSameWildcard) && hasPort(other, entry.port);
 }
 
 /** Names that are never public (RFC 6761, RFC 6762, RFC 8375, and ICANN for `internal`), whatever they resolve to. */
@@ -179,15 +240,35 @@ export function isPublicAddress(address: string): boolean {
   return bits.startsWith(GLOBAL_IPV6) && !SPECIAL_IPV6.some((prefix) => bits.startsWith(prefix));
 }
 
-/** Link-local, and what clouds use like it. */
-const METADATA = ["169.254.0.0/16", "168.63.129.16/32", "192.0.0.0/24", "fe80::/10"].map(prefixBits);
+/** What large clouds answer at with the credentials of the machine, or of what runs on it. */
+const METADATA = [
+  "169.254.169.0/24", // AWS, Google, Azure, Oracle, IBM, DigitalOcean, OpenStack
+  "169.254.170.0/24", // containers of AWS
+  "169.254.0.23/32", // Tencent
+  "168.63.129.16/32", // the host agent of Azure
+  "192.0.0.192/32", // Oracle
+  "100.100.100.200/32", // Alibaba
+  "fd00:ec2::/32", // AWS
+  "fd20:ce::/32", // Google
+  "fe80::a9fe:a9fe/128", // OpenStack
+].map(prefixBits);
 
-/** An address of those, reached by a name and not by itself. */
-function isMetadata({ host }: Target, address: string): boolean {
-  if (bitsOf(host) !== null) return false;
+/** What stands in an IPv6 address and may be reached by it, where some gateway makes one of the other: behind each prefix. */
+const GATEWAYS = [
+  ["::ffff:0:0/96", 96],
+  ["64:ff9b::/96", 96],
+  ["64:ff9b:1::/48", 96],
+  ["::/96", 96],
+  ["::ffff:0:0:0/96", 96],
+  ["2002::/16", 16],
+] as const;
+
+function isMetadata(address: string): boolean {
+  // The zone of fe80::1%eth0 says on which link the address is meant, not what kind it is.
   const bits = bitsOf(address.replace(/%.*$/s, "")) ?? "";
-  const reached = CARRIES_IPV4.some((prefix) => bits.startsWith(prefix)) ? bits.slice(96) : bits;
-  return METADATA.some((prefix) => reached.startsWith(prefix));
+  const inside = GATEWAYS.filter(([prefix]) => bits.length === 128 && bits.startsWith(prefixBits(prefix)));
+  const reached = [bits, ...inside.map(([, at]) => bits.slice(at, at + 32))];
+  return reached.some((each) => METADATA.some((prefix) => each.startsWith(prefix)));
 }
 
 function prefixBits(range: string): string {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { assertPatterns } from "./action-pattern.ts";
 import { artifactNameProblem } from "./artifact-name.ts";
-import { assertAllowedDomains } from "./network-policy.ts";
+import { assertAllowedDomains, ENTRIES } from "./network-policy.ts";
 import type { Rule } from "./run-spec-field.ts";
 import { assertStepName } from "./step-path.ts";
 
@@ -66,7 +66,7 @@ export const PIPELINE: Rule<string | null> = {
 
 export const DOMAIN: Rule<string> = {
   schema: NAME.refine((domain) => isPlainLine(domain) && accepts(() => assertAllowedDomains([domain], "It"))),
-  must: 'a host such as "example.com", "*.example.com" or "example.com:8443"',
+  must: `a host such as ${ENTRIES}`,
 };
 
 export const ACTION: Rule<string> = {

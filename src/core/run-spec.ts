@@ -140,7 +140,7 @@ const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
         allowedDomains: listOf(
           DOMAIN,
           'hosts such as "example.com"',
-          "The only hosts that the built-in tools, guardedFetch and tools that declare their URLs connect to: example.com, *.example.com, example.com:8443. None: every public host. A tool with a fetch of its own is bound only where the operator has set policy.network to enforce; one with its own sockets or processes never is.",
+          "The only hosts that the built-in tools, guardedFetch and tools that declare their URLs connect to, at the ports 80 and 443 or at the one that is written: example.com, *.example.com, example.com:8443, example.com:* (every port), intranet.corp!private (a name whose address is private). None: every public host. A tool with a fetch of its own is bound only where the operator has set policy.network to enforce; one with its own sockets or processes never is.",
         ),
         forbiddenActions: listOf(
           ACTION,

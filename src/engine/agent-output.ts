@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { MOST_ANSWER_VALUES } from "../core/answer-limits.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, throughJson } from "../core/json.ts";
+import { sizeOf } from "../core/json-schema-check.ts";
 import { textOf, toolCallsOf } from "../core/message.ts";
 import type { StoredResponse } from "../store/store.ts";
 import type { PreparedAgent } from "./agent.ts";
@@ -23,12 +25,25 @@ export async function answerOf({ agent }: PreparedAgent, response: StoredRespons
       output: null,
       problem: `Your answer is nested deeper than ${MAX_PAYLOAD_DEPTH} levels. Answer again with flatter JSON.`,
     };
-  const parsed = await agent.output.safeParseAsync(value);
-  if (parsed.success) return { output: storable(agent.name, parsed.data), problem: null };
-  return {
-    output: null,
-    problem: `Your answer does not fit the schema: ${z.prettifyError(parsed.error)}\nAnswer again.`,
-  };
+  if (sizeOf(value, MOST_ANSWER_VALUES) === null)
+    return {
+      output: null,
+      problem: `Your answer has more than ${MOST_ANSWER_VALUES} values. Answer again with less.`,
+    };
+  const checked = await (agent.checkOutput?.(value) ?? checkByZod(agent.output, value));
+  if (checked.ok) return { output: storable(agent.name, checked.value), problem: null };
+  return { output: null, problem: `Your answer does not fit the schema: ${checked.error}\nAnswer again.` };
+}
+
+type ZodCheck =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: string };
+
+async function checkByZod(schema: z.ZodType, value: Json): Promise<ZodCheck> {
+  const parsed = await schema.safeParseAsync(value);
+  return parsed.success
+    ? { ok: true, value: parsed.data }
+    : { ok: false, error: z.prettifyError(parsed.error) };
 }
 
 /** What the schema made of the answer (its defaults, its transforms), as JSON: a date becomes a string. */

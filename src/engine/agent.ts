@@ -3,6 +3,7 @@ import type { CompletionRule } from "../core/completion.ts";
 import { type Completion, completionRule } from "../core/completion.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
+import type { SchemaCheck } from "../core/json-schema-check.ts";
 import { assertStepName } from "../core/step-path.ts";
 import { estimatorFor, type TextEstimator, type TokenEstimator } from "../core/token-estimate.ts";
 import type { ToolPolicy } from "../core/tool-classification.ts";
@@ -32,6 +33,8 @@ export type Agent<O = unknown> = {
   readonly sources: { readonly [name: string]: ToolSource };
   readonly slices: readonly Slice[];
   readonly output: z.ZodType<O> | null;
+  /** Reads an answer by its output schema in another way than zod would here; null: zod does. */
+  readonly checkOutput: OutputCheck | null;
   readonly settings: ModelSettings;
   /** How many turns it may take where its step does not say; null: as many as any. */
   readonly maxTurns: number | null;
@@ -43,6 +46,8 @@ export type Agent<O = unknown> = {
   readonly ready: () => Promise<void>;
 };
 
+export type OutputCheck = (answer: Json) => Promise<SchemaCheck>;
+
 export type AgentDefinition<O> = {
   readonly name: string;
   readonly model: ModelPort;
@@ -53,6 +58,7 @@ export type AgentDefinition<O> = {
   /** What its tools change in the session, beside what its prompt brings. */
   readonly slices?: readonly Slice[];
   readonly output?: z.ZodType<O>;
+  readonly checkOutput?: OutputCheck;
   readonly settings?: Partial<ModelSettings>;
   /** How many turns it may take, unless its step says. */
   readonly maxTurns?: number;
@@ -100,6 +106,7 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
     sources,
     slices: [...new SliceSet([...prompt.slices, ...slices])],
     output: definition.output ?? null,
+    checkOutput: definition.checkOutput ?? null,
     settings,
     maxTurns: definition.maxTurns ?? null,
     acceptCutAnswers: definition.acceptCutAnswers ?? false,

@@ -10,7 +10,8 @@ import type {
 } from "../core/blueprint.ts";
 import { argumentProblems } from "../core/blueprint-arguments.ts";
 import { asText } from "../core/blueprint-template.ts";
-import type { Json } from "../core/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { SchemaCheck } from "../core/json-schema-check.ts";
 import { ownProperty } from "../core/own-property.ts";
 import { KEY_PROPERTIES } from "../core/tool-call-key.ts";
 import { type Agent, defineAgent } from "./agent.ts";
@@ -30,6 +31,8 @@ export type BlueprintParts = {
   /** A tool that is no MCP server's, with its settings. */
   readonly tool: (name: string) => Tool;
   readonly source: (server: string) => ToolSource;
+  /** Holds an answer against an output schema. */
+  readonly check: (schema: JsonObject, answer: Json) => Promise<SchemaCheck>;
 };
 
 /** The pipeline that a blueprint describes. What it refers to is there: `parseRunSpec` has seen to that. */
@@ -146,10 +149,16 @@ class PipelineBuilder {
       model: this.#parts.model(model),
       instructions,
       tools: this.#toolsOf(tools),
-      ...(output === null ? {} : { output: z.fromJSONSchema(output) }),
+      ...(output === null ? {} : this.#outputOf(output)),
       settings: settingsOf(settings),
       acceptCutAnswers,
     });
+  }
+
+  /** A pattern in it may take any time, so that it is for the parts to say where it is run. */
+  #outputOf(schema: JsonObject) {
+    const { check } = this.#parts;
+    return { output: z.fromJSONSchema(schema), checkOutput: (answer: Json) => check(schema, answer) };
   }
 
   #toolsOf(references: readonly string[]): { readonly [name: string]: Tool | ToolSource } {

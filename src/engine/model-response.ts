@@ -1,6 +1,8 @@
+import { excessIn } from "../core/answer-limits.ts";
+import { ModelCallError } from "../core/errors.ts";
 import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, upToDepth } from "../core/json.ts";
 import { type AssistantPart, toolCallsOf } from "../core/message.ts";
-import { usageOf } from "../core/usage.ts";
+import { type Usage, usageOf } from "../core/usage.ts";
 import type { ModelResponse } from "./ports.ts";
 
 /**
@@ -10,6 +12,8 @@ import type { ModelResponse } from "./ports.ts";
 export function readResponse(response: ModelResponse): ModelResponse {
   const { content, invalidCalls } = response;
   const usage = usageOf(response.usage, content.length > 0);
+  const excess = excessIn(content);
+  if (excess !== null) throw excessive(excess, usage);
   if (!content.some(isTooDeep)) return { ...response, usage };
   const deep = toolCallsOf(content).filter(({ input }) => hasTooDeepArguments(input));
   const problems = deep.map(({ toolCallId, toolName }) => [toolCallId, tooDeepArguments(toolName)] as const);
@@ -19,6 +23,20 @@ export function readResponse(response: ModelResponse): ModelResponse {
     content: content.map((part) => (isTooDeep(part) ? shallow(part) : part)),
     invalidCalls: { ...Object.fromEntries(problems), ...invalidCalls },
   };
+}
+
+/** An answer that cannot be taken is none; but it is paid for. */
+function excessive(excess: string, usage: Usage | null): ModelCallError {
+  return new ModelCallError(
+    `The model ${excess}. Nothing of it was taken: have the agent do less at a time.`,
+    {
+      kind: "no_answer",
+      status: null,
+      retryAfterMs: null,
+      retryable: true,
+      ...(usage === null ? {} : { usage }),
+    },
+  );
 }
 
 export function hasTooDeepArguments(input: unknown): boolean {

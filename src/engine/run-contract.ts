@@ -1,6 +1,6 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import { ConfigurationError, reviveError } from "../core/errors.ts";
-import { checkUrl } from "../core/network-policy.ts";
+import { isWithinDomains } from "../core/network-policy.ts";
 import { describeSpecChanges, pipelineName, type RunSpec } from "../core/run-spec.ts";
 import { type Pricing, priceOfModel } from "../core/usage.ts";
 import type { RunRecord } from "../store/store.ts";
@@ -24,21 +24,13 @@ export function narrower(ours: readonly string[], theirs: readonly string[]): re
   if (ours.length === 0) return theirs;
   if (theirs.length === 0) return ours;
   const both = [
-    ...theirs.filter((domain) => isWithin(domain, ours)),
-    ...ours.filter((domain) => !theirs.includes(domain) && isWithin(domain, theirs)),
+    ...theirs.filter((domain) => isWithinDomains(domain, ours)),
+    ...ours.filter((domain) => !theirs.includes(domain) && isWithinDomains(domain, theirs)),
   ];
   if (both.length > 0) return both;
   throw new ConfigurationError(
     `No domain is allowed by both the configuration (${ours.join(", ")}) and the RunSpec (${theirs.join(", ")}): let one of them allow what the other does.`,
   );
-}
-
-/** Whether every host that one entry allows is allowed by the others: any host below a wildcard stands for all of them. */
-export function isWithin(domain: string, allowedDomains: readonly string[]): boolean {
-  const host = domain.replace(/^\*/, "any");
-  // An entry without a port allows every port, so it is within one without a port only: here, an unusual one.
-  const url = `https://${host}${/:\d+$/.test(host) ? "" : ":1"}`;
-  return checkUrl({ allowedDomains, allowPrivateAddresses: true }, url).ok;
 }
 
 /** What the run has to come to. Those of the pipeline, and those of the configuration beside them. */

@@ -145,7 +145,7 @@ it("A run that may not connect to where the server is sends it nothing", async (
     return toolResults(prompts.at(-1));
   };
   expect(await shownUnder({ allowedDomains: [] })).toEqual([{ type: "text", value: "Sun in Paris" }]);
-  expect(await shownUnder({ allowedDomains: ["127.0.0.1"] })).toEqual([
+  expect(await shownUnder({ allowedDomains: ["127.0.0.1:*"] })).toEqual([
     { type: "text", value: "Sun in Paris" },
   ]);
   expect(server.calls()).toHaveLength(2);

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { mcpToolInput } from "../../src/adapters/mcp-tool-input.ts";
+import { watchingLoop } from "../watching-loop.ts";
 
 const SCHEMA = {
   $schema: "http://json-schema.org/draft-07/schema#",
@@ -58,4 +59,32 @@ it("A server that gives no schema gets any object", async () => {
   const input = mcpToolInput(undefined);
   expect(await input.jsonSchema()).toEqual({ type: "object" });
   expect(await input.parse({ a: 1 })).toMatchObject({ ok: true });
+});
+
+it("However long a schema of a server takes, others have their turn meanwhile, and the server decides", async () => {
+  const text = `${"a".repeat(40)}!`;
+  const doubling = Array.from({ length: 40 }, (_, i) => {
+    const next = { $ref: `#/$defs/d${i + 1}` };
+    return [`d${i}`, i === 39 ? { type: "boolean" } : { anyOf: [next, next] }] as const;
+  });
+  const slow = [
+    [{ type: "array", items: { anyOf: [{ type: "string", pattern: ["^(a+)+$"] }] } }, [text]],
+    [{ type: "object", propertyNames: { pattern: "^(a+)+$" } }, { [text]: 1 }],
+    [{ $ref: "#/$defs/d0" }, text],
+  ] as const;
+  const parsed = slow.map(([v, value]) => async () => {
+    const input = mcpToolInput({ type: "object", properties: { v }, $defs: Object.fromEntries(doubling) });
+    expect(await input.parse({ v: value })).toEqual({ ok: true, value: { v: value } });
+  });
+  const { longestBlockMs } = await watchingLoop(() => Promise.all(parsed.map((each) => each())));
+  expect(longestBlockMs).toBeLessThan(1_000);
+});
+
+it("A pattern is checked all the same, and an argument may be called pattern", async () => {
+  const input = mcpToolInput({
+    type: "object",
+    properties: { id: { type: "string", pattern: "^[a-z]+$" }, pattern: { type: "string" } },
+  });
+  expect(await input.parse({ id: "abc", pattern: "x" })).toMatchObject({ ok: true });
+  expect(await input.parse({ id: "ABC" })).toMatchObject({ ok: false, error: expect.stringMatching(/id/) });
 });

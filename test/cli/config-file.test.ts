@@ -196,7 +196,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a domain that is none",
     config('{ constraints: { allowedDomains: ["https://example.com/x"] } }'),
-    'pawl.config.ts:4: constraints.allowedDomains contains "https://example.com/x", which is no host: write "example.com", "*.example.com" or "example.com:8443".',
+    'pawl.config.ts:4: constraints.allowedDomains contains "https://example.com/x", which is no host: write "example.com", "*.example.com", "example.com:8443" or, where its address is private, "example.com!private".',
   ],
   [
     "a misspelt budget",

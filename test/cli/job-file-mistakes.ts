@@ -226,11 +226,11 @@ export const mistakenYaml: readonly Mistaken[] = [
       "",
     ],
     [
-      '4:7  constraints.allowed_domains[0]: must be a host such as "example.com", "*.example.com" or "example.com:8443", not the text "https://example.com".',
-      '5:7  constraints.allowed_domains[1]: must be a host such as "example.com", "*.example.com" or "example.com:8443", not the text "ftp://x".',
-      '6:7  constraints.allowed_domains[2]: must be a host such as "example.com", "*.example.com" or "example.com:8443", not the text "".',
-      '7:7  constraints.allowed_domains[3]: must be a host such as "example.com", "*.example.com" or "example.com:8443", not 5.',
-      '8:7  constraints.allowed_domains[4]: must be a host such as "example.com", "*.example.com" or "example.com:8443", not the text "a b.com".',
+      '4:7  constraints.allowed_domains[0]: must be a host such as "example.com", "*.example.com", "example.com:8443" or, where its address is private, "example.com!private", not the text "https://example.com".',
+      '5:7  constraints.allowed_domains[1]: must be a host such as "example.com", "*.example.com", "example.com:8443" or, where its address is private, "example.com!private", not the text "ftp://x".',
+      '6:7  constraints.allowed_domains[2]: must be a host such as "example.com", "*.example.com", "example.com:8443" or, where its address is private, "example.com!private", not the text "".',
+      '7:7  constraints.allowed_domains[3]: must be a host such as "example.com", "*.example.com", "example.com:8443" or, where its address is private, "example.com!private", not 5.',
+      '8:7  constraints.allowed_domains[4]: must be a host such as "example.com", "*.example.com", "example.com:8443" or, where its address is private, "example.com!private", not the text "a b.com".',
     ],
   ],
   [

@@ -7,6 +7,7 @@ import {
   checkAddress,
   checkUrl,
   isPublicAddress,
+  isWithinDomains,
   type NetworkPolicy,
 } from "../../src/core/network-policy.ts";
 
@@ -94,7 +95,7 @@ describe("without domains, a URL", () => {
     "http://[64:ff9b::127.0.0.1]/",
     "http://[2002:7f00:1::]/",
     "http://0/",
-    "http://169.254.169.254/latest/meta-data",
+    "http://169.254.1.1/",
     "http://localhost/",
     "http://LOCALHOST./",
     "http://app.localhost/",
@@ -102,9 +103,7 @@ describe("without domains, a URL", () => {
     "http://metadata.google.internal/",
     "http://router.home.arpa/",
   ])("of a private host, %s, is refused", (url) => {
-    expect(why(PUBLIC, url)).toMatch(
-      /^The host \S+ is private or reserved: add \S+ itself to allowedDomains/,
-    );
+    expect(why(PUBLIC, url)).toMatch(/^The host \S+ is private or reserved: add \S+ to allowedDomains/);
     expect(checkUrl(PRIVATE_TOO, url)).toEqual({ ok: true });
   });
 
@@ -120,7 +119,7 @@ describe("a domain in the list", () => {
   it.each([
     ["example.com", "https://example.com/"],
     ["example.com", "https://example.com./"],
-    ["example.com", "https://EXAMPLE.com:8443/"],
+    ["example.com", "http://EXAMPLE.com/"],
     ["example.com", "https://exa%6dple.com/"],
     ["Example.COM.", "https://example.com/"],
     ["*.example.com", "https://api.example.com/"],
@@ -134,12 +133,17 @@ describe("a domain in the list", () => {
     ["example.com:80", "http://example.com/"],
     ["example.com:080", "http://example.com/"],
     ["*.example.com:8443", "https://api.example.com:8443/"],
-    ["127.0.0.1", "http://127.0.0.1:3000/"],
+    ["example.com:*", "https://example.com:9000/"],
+    ["*.example.com:*", "https://api.example.com:9000/"],
+    ["[::1]:*", "http://[::1]:3000/"],
+    ["example.com!private", "https://example.com/"],
+    ["*.corp.example:8080!private", "http://db.corp.example:8080/"],
+    ["127.0.0.1:3000", "http://127.0.0.1:3000/"],
     ["127.0.0.1", "http://0x7f.1/"],
     ["::1", "http://[::1]/"],
     ["[::1]", "http://[0:0::1]/"],
     ["[::1]:3000", "http://[::1]:3000/"],
-    ["localhost", "http://localhost:3000/"],
+    ["localhost", "http://localhost/"],
     ["intranet.corp.internal", "http://intranet.corp.internal/"],
   ])("%s allows %s", (entry, url) => {
     expect(checkUrl(domains("other.org", entry), url)).toEqual({ ok: true });
@@ -160,10 +164,6 @@ describe("a domain in the list", () => {
     ["*.example.com", "https://evilexample.com/"],
     ["*.example.com", "https://api.example.com.evil.org/"],
     ["*.example.com", "https://.example.com.evil.org/"],
-    ["example.com:8443", "https://example.com/"],
-    ["example.com:443", "http://example.com/"],
-    ["example.com:80", "https://example.com/"],
-    ["*.example.com:8443", "https://api.example.com/"],
     ["127.0.0.1", "http://127.0.0.2/"],
     ["127.0.0.1", "http://[::ffff:127.0.0.1]/"],
     ["127.0.0.1", "http://localhost/"],
@@ -186,17 +186,26 @@ describe("a domain in the list", () => {
     expect(why(policy, "http://10.0.0.1/")).toContain("The host 10.0.0.1 is not in allowedDomains");
   });
 
-  it("is named with its port where that is what does not fit", () => {
-    expect(why(domains("example.com:8443"), "https://example.com:9000/")).toContain(
-      "The host example.com:9000 is not",
+  it.each([
+    ["example.com:8443", "https://example.com/", "example.com:443"],
+    ["example.com:443", "http://example.com/", "example.com:80"],
+    ["example.com:80", "https://example.com/", "example.com:443"],
+    ["*.example.com:8443", "https://api.example.com/", "api.example.com:443"],
+    ["example.com", "https://example.com:8443/", "example.com:8443"],
+    ["*.example.com", "http://api.example.com:9000/", "api.example.com:9000"],
+    ["127.0.0.1", "http://127.0.0.1:3000/", "127.0.0.1:3000"],
+    ["localhost", "http://localhost:3000/", "localhost:3000"],
+  ])("%s does not allow another port, %s, and says what to write", (entry, url, written) => {
+    expect(why(domains(entry), url)).toBe(
+      `The host ${written} is not in allowedDomains, which have other ports of it: add ${written} there if it may be reached.`,
     );
+    expect(checkUrl(domains(entry, written), url)).toEqual({ ok: true });
   });
 
   it("opens a private host only by its own name, not by a wildcard", () => {
     expect(checkUrl(domains("db.internal"), "http://db.internal/")).toEqual({ ok: true });
-    expect(why(domains("*.internal"), "http://db.internal/")).toContain(
-      "add db.internal itself to allowedDomains",
-    );
+    expect(why(domains("*.internal"), "http://db.internal/")).toContain("add db.internal to allowedDomains");
+    expect(checkUrl(domains("*.internal!private"), "http://db.internal/")).toEqual({ ok: true });
     expect(why(domains("*.localhost"), "http://app.localhost/")).toContain("is private or reserved");
   });
 
@@ -210,6 +219,11 @@ describe("a domain in the list", () => {
     "a.*.com",
     "",
     " ",
+    "!private",
+    "example.com!public",
+    "example.com! private",
+    "example.com!private!private",
+    "example.com:80:*",
   ])("that is none, %j, allows nothing, and does not open the list", (entry) => {
     for (const url of ["https://example.com/", "https://a.b.com/", "https://path/", "http://localhost/"]) {
       expect(why(domains(entry), url)).toContain("is not in allowedDomains");
@@ -228,6 +242,9 @@ describe("assertAllowedDomains", () => {
       "[::1]:80",
       "bücher.example",
       "localhost",
+      "example.com:*",
+      "*.corp.example:8443!private",
+      "::1!private",
     ];
     expect(() => assertAllowedDomains(entries, "allowedDomains")).not.toThrow();
     expect(() => assertAllowedDomains([], "allowedDomains")).not.toThrow();
@@ -412,7 +429,7 @@ describe("the address that a host resolves to", () => {
     for (const policy of [PUBLIC, domains("*.example.com")]) {
       expect(checkAddress(policy, "a.example.com:443", "127.0.0.1")).toEqual({
         ok: false,
-        why: "The host a.example.com resolves to 127.0.0.1, which is private or reserved: add a.example.com itself to allowedDomains if it is meant, or set allowPrivateAddresses.",
+        why: "The host a.example.com resolves to 127.0.0.1, which is private or reserved: add a.example.com!private to allowedDomains if it is meant, or set allowPrivateAddresses.",
       });
     }
   });
@@ -421,9 +438,24 @@ describe("the address that a host resolves to", () => {
     expect(checkAddress(PRIVATE_TOO, "intranet.corp:80", "fe80::1%eth0")).toEqual({ ok: true });
     for (const address of ["10.0.0.1", "::1", "fd00::1"]) {
       expect(checkAddress(PRIVATE_TOO, "intranet.corp:80", address)).toEqual({ ok: true });
-      expect(checkAddress(domains("Intranet.Corp."), "intranet.corp:80", address)).toEqual({ ok: true });
-      expect(checkAddress(domains("intranet.corp"), "intranet.corp", address)).toEqual({ ok: true });
+      expect(checkAddress(domains("Intranet.Corp.!private"), "intranet.corp:80", address)).toEqual({
+        ok: true,
+      });
+      expect(checkAddress(domains("*.corp!private"), "intranet.corp", address)).toEqual({ ok: true });
+      expect(checkAddress(domains("localhost"), "localhost:80", address)).toEqual({ ok: true });
     }
+  });
+
+  it("may not be private for a name that only stands in the list: its owner decides what it resolves to", () => {
+    for (const address of ["127.0.0.1", "10.0.0.1", "169.254.1.1", "::1", "fd00::1", "::ffff:10.0.0.1"]) {
+      expect(checkAddress(domains("museum.example"), "museum.example:443", address)).toMatchObject({
+        ok: false,
+        why: expect.stringContaining("add museum.example!private to allowedDomains if it is meant"),
+      });
+    }
+    expect(checkAddress(domains("museum.example:8080"), "museum.example:8080", "10.0.0.1")).toMatchObject({
+      why: expect.stringContaining("add museum.example:8080!private to allowedDomains"),
+    });
   });
 
   it("may be private at the port that the list names, and at no other", () => {
@@ -432,6 +464,7 @@ describe("the address that a host resolves to", () => {
     expect(checkAddress(policy, "[::1]:8080", "::1").ok).toBe(true);
     expect(checkAddress(policy, "localhost:8081", "127.0.0.1").ok).toBe(false);
     expect(checkAddress(policy, "localhost", "127.0.0.1").ok).toBe(false);
+    expect(checkAddress(domains("db.corp:8080!private"), "db.corp:8081", "10.0.0.1").ok).toBe(false);
   });
 
   it("is not private for the sake of another host in the list", () => {
@@ -450,22 +483,68 @@ describe("the address that a host resolves to", () => {
     expect(checkAddress(PRIVATE_TOO, "https://example.com", "8.8.8.8").ok).toBe(false);
   });
 
-  it("lets no name vouch for the addresses where clouds keep their keys", () => {
-    const named = { allowedDomains: ["api.example.com"], allowPrivateAddresses: false };
-    for (const address of [
-      "169.254.169.254",
-      "168.63.129.16",
-      "192.0.0.192",
-      "fe80::1",
-      "::ffff:169.254.0.1",
-    ]) {
-      expect(checkAddress(named, "api.example.com:443", address).ok).toBe(false);
-      expect(checkAddress({ ...named, allowPrivateAddresses: true }, "api.example.com:443", address).ok).toBe(
-        true,
+  it.each([
+    "169.254.169.254",
+    "169.254.170.2",
+    "169.254.0.23",
+    "168.63.129.16",
+    "192.0.0.192",
+    "100.100.100.200",
+    "fd00:ec2::254",
+    "fd00:ec2::23",
+    "fd20:ce::254",
+    "fe80::a9fe:a9fe",
+    "fe80::a9fe:a9fe%eth0",
+    "::ffff:169.254.169.254",
+    "::169.254.169.254",
+    "::ffff:0:169.254.169.254",
+    "64:ff9b::169.254.169.254",
+    "64:ff9b:1::100.100.100.200",
+    "2002:a9fe:a9fe::1",
+  ])("is never %s, where clouds keep their keys, whatever is allowed", (address) => {
+    const literal = address.includes(":") ? `[${address}]` : address;
+    const allowed = ["api.example.com!private", "localhost", "*.corp!private"];
+    for (const allowPrivateAddresses of [false, true]) {
+      const policy = { allowedDomains: [...allowed, literal], allowPrivateAddresses };
+      for (const host of ["api.example.com:443", "localhost:80", "db.corp:80"])
+        expect(checkAddress(policy, host, address)).toMatchObject({
+          ok: false,
+          why: expect.stringContaining("is where clouds keep the keys of a machine"),
+        });
+      if (address.includes("%")) continue;
+      expect(why(policy, `http://${literal}/latest/meta-data`)).toMatch(/no tool may connect there\.$/);
+      expect(why({ ...policy, allowedDomains: [] }, `http://${literal}/`)).toMatch(
+        /no tool may connect there\.$/,
       );
     }
-    expect(checkAddress(named, "api.example.com:443", "10.1.2.3").ok).toBe(true);
-    const literal = { ...named, allowedDomains: ["169.254.169.254"] };
-    expect(checkAddress(literal, "169.254.169.254:80", "169.254.169.254").ok).toBe(true);
+  });
+});
+
+describe("an entry is within others", () => {
+  it.each([
+    ["example.com", "example.com"],
+    ["example.com:443", "example.com"],
+    ["example.com:8443", "example.com:*"],
+    ["api.example.com", "*.example.com"],
+    ["*.api.example.com", "*.example.com"],
+    ["*.example.com", "*.example.com"],
+    ["example.com", "example.com!private"],
+    ["127.0.0.1:3000", "127.0.0.1:*"],
+    ["db.internal", "*.internal!private"],
+  ])("%s in %s", (entry, other) => {
+    expect(isWithinDomains(entry, ["other.org", other])).toBe(true);
+  });
+
+  it.each([
+    ["example.com", "example.com:443"],
+    ["example.com:*", "example.com"],
+    ["example.com:8443", "example.com"],
+    ["example.com!private", "example.com"],
+    ["db.internal", "*.internal"],
+    ["*.example.com", "example.com"],
+    ["*.example.com", "api.example.com"],
+    ["example.com", "*.example.com"],
+  ])("%s not in %s", (entry, other) => {
+    expect(isWithinDomains(entry, ["other.org", other])).toBe(false);
   });
 });

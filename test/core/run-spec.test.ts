@@ -149,7 +149,7 @@ describe("a RunSpec with mistakes", () => {
         {
           path: ["constraints", "allowed_domains", 1],
           message:
-            'must be a host such as "example.com", "*.example.com" or "example.com:8443", not the text "http://example.com".',
+            'must be a host such as "example.com", "*.example.com", "example.com:8443" or, where its address is private, "example.com!private", not the text "http://example.com".',
         },
         { path: ["budgets", "maxSteps"], message: "is the same field as max_steps: leave one of them out." },
         {

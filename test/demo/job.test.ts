@@ -88,7 +88,7 @@ describe("a tool of the job", () => {
   async function callOnce<O>(
     outside: Outside,
     call: (ctx: Parameters<Parameters<typeof Step.run>[1]>[1]) => Promise<O>,
-    allowedDomains = ["127.0.0.1"],
+    allowedDomains = ["127.0.0.1:*"],
   ) {
     const store = await openStore(":memory:");
     try {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { aiSdkModel } from "../../src/adapters/ai-sdk.ts";
+import { checkAnswer } from "../../src/adapters/foreign-schema.ts";
 import type { Json, JsonObject } from "../../src/core/json.ts";
 import { assertRunSpec } from "../../src/core/run-spec.ts";
 import { buildPipeline } from "../../src/engine/blueprint.ts";
@@ -8,6 +9,7 @@ import { whenExecutor } from "../../src/engine/blueprint-when.ts";
 import { makeToolSource } from "../../src/engine/tool-source.ts";
 import { Runner, type StepNode, type Store, tool } from "../../src/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
+import { watchingLoop } from "../watching-loop.ts";
 import { memoryStore } from "./run-fixture.ts";
 
 type World = {
@@ -32,6 +34,7 @@ function build(blueprint: JsonObject, answer: (asked: string) => string = (asked
       },
     });
   const made = buildPipeline(pipeline, {
+    check: checkAnswer,
     model: (modelId) =>
       aiSdkModel(
         scriptedModel(
@@ -303,10 +306,32 @@ describe("the pipeline of a blueprint", () => {
     const none = () => {
       throw new Error("Nobody asked for it.");
     };
-    const made = buildPipeline(pipeline, { model: () => aiSdkModel(model), tool: none, source: none });
+    const parts = { model: () => aiSdkModel(model), tool: none, source: none, check: checkAnswer };
+    const made = buildPipeline(pipeline, parts);
     const { output } = await new Runner(made, { store: await memoryStore() }).run("go");
     expect(output).toEqual({ text: "fits" });
     expect(seen[0]).toEqual({ temperature: 0, maxOutputTokens: 99, seed: 7, stopSequences: ["END"] });
     expect(seen).toHaveLength(2);
+  });
+
+  it("lets no pattern of an output schema stop the process: the model is asked for another answer", async () => {
+    const { pipeline } = assertRunSpec({
+      objective: "Do it",
+      pipeline: {
+        name: "p",
+        agents: { w: { model: "m", instructions: "Go.", output: { type: "string", pattern: "^(a+)+$" } } },
+        steps: [{ name: "a", agent: "w", max_turns: 3 }],
+      },
+    });
+    if (typeof pipeline !== "object" || pipeline === null) throw new Error("There is no blueprint.");
+    const model = scriptedModel([{ text: `"${"a".repeat(40)}!"` }, { text: '"aaaa"' }]);
+    const none = () => {
+      throw new Error("Nobody asked for it.");
+    };
+    const parts = { model: () => aiSdkModel(model), tool: none, source: none, check: checkAnswer };
+    const runner = new Runner(buildPipeline(pipeline, parts), { store: await memoryStore() });
+    const { result, longestBlockMs } = await watchingLoop(() => runner.run("go"));
+    expect(result.output).toBe("aaaa");
+    expect(longestBlockMs).toBeLessThan(3_000);
   });
 });

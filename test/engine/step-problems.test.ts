@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { checkAnswer } from "../../src/adapters/foreign-schema.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 import { assertRunSpec } from "../../src/core/run-spec.ts";
 import { buildPipeline } from "../../src/engine/blueprint.ts";
@@ -29,6 +30,7 @@ function made(steps: readonly JsonObject[]) {
   });
   if (typeof pipeline !== "object" || pipeline === null) throw new Error("There is no blueprint.");
   const built = buildPipeline(pipeline, {
+    check: checkAnswer,
     model: () => {
       throw new Error("No model is asked.");
     },

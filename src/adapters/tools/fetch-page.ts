@@ -2,9 +2,10 @@ import { z } from "zod";
 import { FinalFailure } from "../../core/errors.ts";
 import { type ToolCallContext, tool } from "../../engine/tool.ts";
 import { guardedFetch, NetworkRefusedError } from "../guarded-fetch.ts";
+import { OffThreadError, offThread } from "../off-thread.ts";
 import type { PageText } from "./page-text.ts";
 import { failureText, hostOf } from "./request-outcome.ts";
-import { beginningOf, contentTypeOf, decoded, isTextType, readAtMost } from "./response-text.ts";
+import { beginningOf, charsetIn, contentTypeOf, decoded, isTextType, readAtMost } from "./response-text.ts";
 
 const MOST_BYTES = 2_000_000;
 const USUAL_CHARACTERS = 20_000;
@@ -40,7 +41,7 @@ export const fetchPage = tool({
   urls: ({ url }) => [url],
   execute: async ({ url, maxCharacters = USUAL_CHARACTERS, from = 0 }, call): Promise<FetchedPage> => {
     const response = await get(url, call);
-    const { title, text, isWhole } = await contentOf(response, url);
+    const { title, text, isWhole } = await contentOf(response, url, call.signal);
     const given = beginningOf(text, from, maxCharacters);
     const notes = [
       ...(isWhole ? [] : ["The page is too large: the rest of it was not read."]),
@@ -75,7 +76,9 @@ async function get(url: string, call: ToolCallContext): Promise<Response> {
   throw new FinalFailure(answer);
 }
 
-async function contentOf(response: Response, url: string): Promise<PageText & { readonly isWhole: boolean }> {
+type Content = PageText & { readonly isWhole: boolean };
+
+async function contentOf(response: Response, url: string, signal: AbortSignal): Promise<Content> {
   const { type, charset } = contentTypeOf(response);
   const isHtml = type === "text/html" || type === "application/xhtml+xml";
   if (!isHtml && type !== "" && !isTextType(type)) {
@@ -89,9 +92,20 @@ async function contentOf(response: Response, url: string): Promise<PageText & { 
       throw new FinalFailure("What is at this address does not say what it is, and is no text.");
     return { title: null, text: decoded(bytes, charset), isWhole };
   }
-  // Loaded when it is needed: few processes read pages.
-  const { charsetIn, pageText } = await import("./page-text.ts");
   const named = charset ?? charsetIn(decoded(bytes.subarray(0, 2_048), "latin1"));
-  const page = pageText(decoded(bytes, named), response.url === "" ? url : response.url);
+  const html = decoded(bytes, named);
+  const page = await textOfPage(html, response.url === "" ? url : response.url, signal);
   return { ...page, isWhole: isWhole && page.isWhole };
+}
+
+/** Longer than any honest page takes. */
+const LONGEST_MS = 20_000;
+
+async function textOfPage(html: string, url: string, signal: AbortSignal): Promise<Content> {
+  try {
+    return await offThread("pageText", { html, url }, { timeoutMs: LONGEST_MS, signal });
+  } catch (error) {
+    if (!(error instanceof OffThreadError)) throw error;
+    throw new FinalFailure(`Reading this page ${error.why}: do without it.`, {}, { cause: error });
+  }
 }

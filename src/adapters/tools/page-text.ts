@@ -86,8 +86,3 @@ function titleOf(html: string): string | null {
   const title = htmlToText(inner, { wordwrap: false }).replace(/\s+/g, " ").trim();
   return title === "" ? null : title.slice(0, MOST_TITLE).toWellFormed();
 }
-
-/** The encoding that a page names itself, where the server does not. */
-export function charsetIn(beginning: string): string | null {
-  return /<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{1,40})/i.exec(beginning)?.[1] ?? null;
-}

@@ -1,20 +1,17 @@
-import { buffer } from "node:stream/consumers";
-import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
-import { FinalFailure, PawlError } from "../../core/errors.ts";
+import { FinalFailure } from "../../core/errors.ts";
 import { type ToolCallContext, tool } from "../../engine/tool.ts";
-import { messageOf } from "../error-causes.ts";
+import { type Limits, OffThreadError, offThread } from "../off-thread.ts";
 import { readableText } from "../readable-text.ts";
 import { keep, keptFile } from "./file-tools.ts";
 import { loadPackage } from "./load-package.ts";
-import type { Block } from "./markdown-blocks.ts";
-import { isStandardCharacter, PrintableText } from "./pdf-characters.ts";
-import { pdfImage } from "./pdf-image.ts";
-import { type PdfFonts, PdfPages } from "./pdf-pages.ts";
+import type { MadePdf, PdfFile } from "./pdf-document.ts";
 import { readWorkspaceFile, readWorkspaceText } from "./workspace-files.ts";
 
-/** Reading them goes on without a pause, and the time that some need, such as quotes in a row, grows with the square of it. */
+/** The time that some texts need, such as quotes in a row, grows with the square of it. */
 const MOST_CHARACTERS = 100_000;
+/** Longer than any honest text of that length takes. */
+const LONGEST_MS = 60_000;
 
 const input = z
   .object({
@@ -63,107 +60,60 @@ export const renderPdf = tool({
   },
 });
 
-type Rendered = { readonly bytes: Uint8Array; readonly pages: number; readonly notes: readonly string[] };
-
-async function rendered(wanted: PdfInput, call: ToolCallContext): Promise<Rendered> {
+async function rendered(wanted: PdfInput, call: ToolCallContext): Promise<MadePdf> {
   const markdown = wanted.markdown ?? (await readWorkspaceText(call, wanted.source ?? ""));
   if (markdown.length > MOST_CHARACTERS)
     throw new FinalFailure(
       `The Markdown has ${markdown.length} characters, and ${MOST_CHARACTERS} is the most: make several of it.`,
     );
-  const { default: PDFDocument } = await loadPackage("render_pdf", "pdfkit@0.20", () => import("pdfkit"));
-  const { markdownBlocks } = await import("./markdown-blocks.ts");
-  const blocks = attempt("The Markdown cannot be read", () => markdownBlocks(markdown));
-  const { images, notes } = await imagesOf(blocks, call);
-  const document = new PDFDocument({
-    size: wanted.pageSize ?? "A4",
-    margin: 72,
-    bufferPages: true,
-    info: infoOf(wanted.title ?? firstHeading(blocks)),
-  });
-  const bytes = buffer(document);
-  const { fonts, has } = await fontsOf(document, wanted, call);
-  const printable = new PrintableText(has);
-  const pages = new PdfPages(document, fonts, printable, images);
-  for (const block of blocks) {
-    attempt("The Markdown cannot be set", () => pages.add([block]));
-    // A long text takes a while, and the process has other things to do: its lease, for one.
-    await setImmediate();
-    call.signal.throwIfAborted();
-  }
-  const count = pages.numberPages();
-  document.end();
-  return {
-    bytes: await bytes,
-    pages: count,
-    notes: [
-      ...notes,
-      ...(printable.replaced > 0
-        ? [
-            `${printable.replaced} characters are not in the font and were replaced by "?": give a font that has them.`,
-          ]
-        : []),
-      ...(pages.cutCells > 0
-        ? [`${pages.cutCells} cells of tables are longer than a page and were cut.`]
-        : []),
-    ],
-  };
+  // It is loaded by the thread that uses it.
+  await loadPackage("render_pdf", "pdfkit@0.20", async () => import.meta.resolve("pdfkit"));
+  const found = await onThread(offThread("imagesInMarkdown", markdown, limitsOf(call)));
+  if ("problem" in found) throw new FinalFailure(found.problem);
+  const { images, notes } = await imagesOf(found.hrefs, call);
+  const order = {
+    markdown,
+    title: wanted.title ?? null,
+    pageSize: wanted.pageSize ?? "A4",
+    font: wanted.font === undefined ? null : await fileOf(wanted.font, call),
+    boldFont: wanted.boldFont === undefined ? null : await fileOf(wanted.boldFont, call),
+    images,
+  } as const;
+  const made = await onThread(offThread("pdfDocument", order, limitsOf(call)));
+  if ("problem" in made) throw new FinalFailure(made.problem);
+  return { ...made, notes: [...notes, ...made.notes] };
 }
 
-/** Not the time of day: the same input has to make the same bytes. */
-const MADE_AT = new Date("2000-01-01T00:00:00Z");
-
-function infoOf(title: string | null): PDFKit.DocumentInfo {
-  return {
-    ...(title === null ? {} : { Title: title }),
-    Producer: "Pawl",
-    Creator: "Pawl",
-    CreationDate: MADE_AT,
-    ModDate: MADE_AT,
-  };
+function limitsOf({ signal }: ToolCallContext): Limits {
+  return { timeoutMs: LONGEST_MS, signal };
 }
 
-function firstHeading(blocks: readonly Block[]): string | null {
-  const heading = blocks.find((block) => block.kind === "heading");
-  return heading === undefined ? null : heading.runs.map(({ text }) => text).join("");
-}
-
-/** What goes wrong in reading a text is for whoever wrote it, and will not go away by itself. */
-function attempt<T>(what: string, work: () => T): T {
+/** What takes too long, or too much memory, does so the next time too. */
+async function onThread<T>(work: Promise<T>): Promise<T> {
   try {
-    return work();
+    return await work;
   } catch (error) {
-    if (PawlError.isInstance(error)) throw error;
-    throw new FinalFailure(`${what}: ${readableText(messageOf(error))}.`, {}, { cause: error });
+    if (!(error instanceof OffThreadError)) throw error;
+    throw new FinalFailure(`Making the PDF ${error.why}: make it of less.`, {}, { cause: error });
   }
+}
+
+async function fileOf(name: string, call: ToolCallContext): Promise<PdfFile> {
+  return { name, bytes: await readWorkspaceFile(call, name) };
 }
 
 async function imagesOf(
-  blocks: readonly Block[],
+  hrefs: readonly string[],
   call: ToolCallContext,
-): Promise<{ readonly images: ReadonlyMap<string, Buffer>; readonly notes: readonly string[] }> {
-  const images = new Map<string, Buffer>();
+): Promise<{ readonly images: ReadonlyMap<string, PdfFile>; readonly notes: readonly string[] }> {
+  const images = new Map<string, PdfFile>();
   const notes: string[] = [];
-  for (const href of new Set(hrefsIn(blocks))) {
-    if (/^[a-z][a-z\d+.-]*:|^\/\//i.test(href)) {
+  for (const href of hrefs) {
+    if (/^[a-z][a-z\d+.-]*:|^\/\//i.test(href))
       notes.push(`The image ${readableText(href)} is not in the workspace and was left out.`);
-      continue;
-    }
-    const name = decodedName(href);
-    const image = pdfImage(Buffer.from(await readWorkspaceFile(call, name)));
-    if ("problem" in image)
-      throw new FinalFailure(`The image ${JSON.stringify(name)} cannot be used: ${image.problem}.`);
-    images.set(href, image.bytes);
+    else images.set(href, await fileOf(decodedName(href), call));
   }
   return { images, notes };
-}
-
-function hrefsIn(blocks: readonly Block[]): readonly string[] {
-  return blocks.flatMap((block) => {
-    if (block.kind === "image") return [block.href];
-    if (block.kind === "quote") return hrefsIn(block.blocks);
-    return block.kind === "list" ? block.items.flatMap((item) => hrefsIn(item.blocks)) : [];
-  });
 }
 
 /** Spaces in an address are written as %20. */
@@ -173,35 +123,4 @@ function decodedName(href: string): string {
   } catch {
     return href;
   }
-}
-
-const STANDARD_FONTS: PdfFonts = {
-  plain: "Helvetica",
-  bold: "Helvetica-Bold",
-  italic: "Helvetica-Oblique",
-  boldItalic: "Helvetica-BoldOblique",
-  code: "Courier",
-};
-
-/** With a font of its own, all is set in it, code too: the standard ones lack what it was given for. */
-async function fontsOf(document: PDFKit.PDFDocument, { font, boldFont }: PdfInput, call: ToolCallContext) {
-  if (font === undefined) return { fonts: STANDARD_FONTS, has: isStandardCharacter };
-  const glyphs = [await useFont(document, "plain", font, call)];
-  if (boldFont !== undefined) glyphs.push(await useFont(document, "bold", boldFont, call));
-  const bold = boldFont === undefined ? "plain" : "bold";
-  const fonts: PdfFonts = { plain: "plain", bold, italic: "plain", boldItalic: bold, code: "plain" };
-  return { fonts, has: (codePoint: number) => glyphs.every((each) => each(codePoint)) };
-}
-
-/** The part of fontkit's font that is used. */
-type FontWithGlyphs = { readonly font?: { hasGlyphForCodePoint?(codePoint: number): boolean } };
-
-async function useFont(document: PDFKit.PDFDocument, name: string, path: string, call: ToolCallContext) {
-  const bytes = Buffer.from(await readWorkspaceFile(call, path));
-  return attempt(`The font ${JSON.stringify(path)} cannot be used`, () => {
-    document.registerFont(name, bytes).font(name);
-    const { font } = (document as unknown as { readonly _font: FontWithGlyphs })._font;
-    if (font?.hasGlyphForCodePoint === undefined) throw new Error("it is no font that pdfkit can read");
-    return (codePoint: number) => font.hasGlyphForCodePoint?.(codePoint) === true;
-  });
 }

@@ -44,6 +44,11 @@ export function contentTypeOf({ headers }: Response): {
   return { type: type.trim(), charset: charset ?? null };
 }
 
+/** The encoding that a page names itself, where the server does not. */
+export function charsetIn(beginning: string): string | null {
+  return /<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{1,40})/i.exec(beginning)?.[1] ?? null;
+}
+
 /** In the encoding that it names, and in UTF-8 where there is no such. */
 export function decoded(bytes: Uint8Array, charset: string | null): string {
   try {

@@ -221,7 +221,7 @@ describe("a request in doubt", () => {
           { http_request: httpRequest({ keyed }) },
           [asking(["http_request", post(service.url)])],
           {
-            constraints: { allowedDomains: ["127.0.0.1"] },
+            constraints: { allowedDomains: ["127.0.0.1:*"] },
             clock,
             workspaceRoot,
             ...probe,

@@ -119,4 +119,4 @@ export async function openService(
 }
 
 /** The loopback interface is private: a run reaches it only where it is named. */
-export const LOOPBACK: CallOptions = { constraints: { allowedDomains: ["127.0.0.1"] } };
+export const LOOPBACK: CallOptions = { constraints: { allowedDomains: ["127.0.0.1:*"] } };

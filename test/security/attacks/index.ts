@@ -5,6 +5,7 @@ import { FILE_ATTACKS } from "./file-attacks.ts";
 import { JOB_ATTACKS } from "./job-attacks.ts";
 import { NETWORK_ATTACKS } from "./network-attacks.ts";
 import { POLICY_ATTACKS } from "./policy-attacks.ts";
+import { TIME_ATTACKS } from "./time-attacks.ts";
 
 export const ATTACKS: readonly Attack[] = [
   ...CONFIGURATION_ATTACKS,
@@ -13,4 +14,5 @@ export const ATTACKS: readonly Attack[] = [
   ...JOB_ATTACKS,
   ...NETWORK_ATTACKS,
   ...POLICY_ATTACKS,
+  ...TIME_ATTACKS,
 ];

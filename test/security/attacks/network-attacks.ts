@@ -1,19 +1,76 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import { z } from "zod";
+import { everyNameIsHere } from "../../every-name-is-here.ts";
+import { handMadeServer, sendForEver } from "../../mcp/servers/hand-made-server.ts";
 import type { Attack } from "../attack.ts";
+import type { Target } from "../target.ts";
+
+type Site = {
+  readonly port: number;
+  readonly requests: readonly string[];
+  readonly headers: IncomingHttpHeaders[];
+};
 
 /** A service on this machine that nobody meant to be reached by an agent. */
-async function internalService(): Promise<{ readonly url: string; readonly requests: readonly string[] }> {
+async function internalService(location?: string): Promise<Site> {
   const requests: string[] = [];
+  const headers: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     requests.push(request.url ?? "");
-    response.end("internal");
+    headers.push(request.headers);
+    if (location === undefined) response.end("internal");
+    else response.writeHead(302, { location }).end();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/admin`, requests };
+  return { port: (server.address() as AddressInfo).port, requests, headers };
 }
+
+const signal = new AbortController().signal;
+
+/** Fetches as a tool of a run with this policy does, whatever comes of it. */
+async function fetching(
+  target: Target,
+  url: string,
+  network: { readonly allowedDomains: readonly string[]; readonly allowPrivateAddresses: boolean },
+  headers: { readonly [name: string]: string } = {},
+): Promise<string> {
+  const { pawl } = await target.library();
+  try {
+    const response = await pawl.guardedFetch({ signal, network })(url, { headers });
+    return await response.text();
+  } catch (error) {
+    return String(error);
+  }
+}
+
+const only = (...allowedDomains: string[]) => ({ allowedDomains, allowPrivateAddresses: false });
+
+/** Opens a server at an address as a run does, whatever comes of it. */
+async function opening(target: Target, url: string): Promise<void> {
+  const { mcp } = await target.library();
+  try {
+    const open = await mcp.mcpTools({ url }).open("web", { signal, network: only(), warn: () => undefined });
+    await open.close();
+  } catch {
+    // It is what was sent that counts.
+  }
+}
+
+const SPELLINGS = [
+  "169.254.169.254",
+  "2852039166",
+  "[::ffff:169.254.169.254]",
+  "[64:ff9b::a9fe:a9fe]",
+  "[2002:a9fe:a9fe::1]",
+  "[fd00:ec2::254]",
+  "[fd20:ce::254]",
+  "100.100.100.200",
+  "168.63.129.16",
+  "192.0.0.192",
+];
 
 export const NETWORK_ATTACKS: readonly Attack[] = [
   {
@@ -26,13 +83,129 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const { pawl } = await target.library();
-      const { url, requests } = await internalService();
-      const network = { allowedDomains: [], allowPrivateAddresses: false };
-      await pawl
-        .guardedFetch({ signal: new AbortController().signal, network })(url)
-        .catch(() => undefined);
+      const { port, requests } = await internalService();
+      await fetching(target, `http://127.0.0.1:${port}/admin`, only());
       return requests.length > 0;
+    },
+  },
+  {
+    threat: "the owner of an allowed name points it at the internal network",
+    weakened: [
+      {
+        file: "core/network-policy.ts",
+        right: "mayBePrivate: isMarked || (!wildcard && isPrivateName(target.host)),",
+        wrong: "mayBePrivate: !wildcard,",
+      },
+    ],
+    succeeds: async (target) => {
+      everyNameIsHere();
+      const { port, requests } = await internalService();
+      await fetching(target, `http://museum.example:${port}/admin`, only(`museum.example:${port}`));
+      return requests.length > 0;
+    },
+  },
+  {
+    threat: "another service of an allowed host is reached by its port",
+    weakened: [
+      {
+        file: "core/network-policy.ts",
+        right: "return entry.port === null ? isUsualPort(port) : entry.port === port;",
+        wrong: "return entry.port === null || entry.port === port;",
+      },
+    ],
+    succeeds: async (target) => {
+      const { port, requests } = await internalService();
+      await fetching(target, `http://127.0.0.1:${port}/admin`, only("127.0.0.1"));
+      return requests.length > 0;
+    },
+  },
+  {
+    threat:
+      "the keys of a cloud machine are read, by some spelling of their address, where private addresses are allowed",
+    weakened: [
+      {
+        file: "core/network-policy.ts",
+        right: "return reached.some((each) => METADATA.some((prefix) => each.startsWith(prefix)));",
+        wrong: "return false;",
+      },
+    ],
+    succeeds: async (target) => {
+      const { pawl, testing } = await target.library();
+      const visited: string[] = [];
+      // It connects nowhere: that it is called is enough.
+      const visit = pawl.tool({
+        description: "Visits a page.",
+        inputSchema: z.object({ url: z.string() }),
+        effect: "read_only",
+        urls: ({ url }) => [url],
+        execute: ({ url }) => void visited.push(url),
+      });
+      const toolCalls = SPELLINGS.map((host) => ({ name: "visit", input: { url: `http://${host}/` } }));
+      const model = testing.scriptedModel([{ toolCalls }, { text: "Done." }]);
+      const store = await pawl.openStore(":memory:");
+      const worker = pawl.agent({ name: "worker", model, tools: { visit } });
+      await new pawl.Runner(worker, { store, policy: { allowPrivateAddresses: true } }).run("Go");
+      await store.close({ graceMs: 0 });
+      return visited.length > 0;
+    },
+  },
+  {
+    threat: "the owner of an MCP server's name points it at the internal network",
+    weakened: [
+      {
+        file: "adapters/mcp-http.ts",
+        right: 'mayBePrivate ? "!private" : ""',
+        wrong: '"!private"',
+      },
+    ],
+    succeeds: async (target) => {
+      everyNameIsHere();
+      const { port, methods } = await handMadeServer((_, result) => result({ tools: [] }));
+      await opening(target, `http://mcp.museum.example:${port}/mcp`);
+      return methods.length > 0;
+    },
+  },
+  {
+    threat: "an MCP server at an address sends a message without an end",
+    weakened: [
+      {
+        file: "adapters/mcp-http.ts",
+        right: "if (counter.takes(chunk)) controller.enqueue(chunk);",
+        wrong: "if (counter.takes(chunk) || true) controller.enqueue(chunk);",
+      },
+    ],
+    succeeds: async (target) => {
+      const FAR_TOO_MUCH = 40 * 1024 * 1024;
+      let sent = 0;
+      const { promise: enough, resolve } = Promise.withResolvers<void>();
+      const { url } = await handMadeServer((response) => {
+        sendForEver(response, '{"jsonrpc":"2.0","id":1,');
+        const watch = setInterval(() => {
+          sent = Math.max(sent, response.socket?.bytesWritten ?? 0);
+          if (sent < FAR_TOO_MUCH) return;
+          response.destroy();
+          resolve();
+        }, 5);
+        response.on("close", () => clearInterval(watch));
+      });
+      await Promise.race([opening(target, url), enough]);
+      return sent >= FAR_TOO_MUCH;
+    },
+  },
+  {
+    threat: "a redirect to another origin takes a credential along",
+    weakened: [
+      {
+        file: "adapters/guarded-fetch.ts",
+        right: "dropHeaders(headers, (name) => !FOR_ANYBODY.test(name));",
+        wrong: "dropHeaders(headers, (name) => /authorization|cookie|api-?key|token|secret/.test(name));",
+      },
+    ],
+    succeeds: async (target) => {
+      const thief = await internalService();
+      const { port } = await internalService(`http://127.0.0.1:${thief.port}/`);
+      await fetching(target, `http://127.0.0.1:${port}/`, only("127.0.0.1:*"), { "x-auth": "s-123" });
+      return thief.headers.some((headers) => headers["x-auth"] === "s-123");
     },
   },
 ];

@@ -1,0 +1,163 @@
+// What strangers can send to make the process busy, and ten times as much of it: for how long nothing else happens meanwhile.
+// Run it with `node bench/hostile-inputs.ts`. The goal is that no line has more than 100 ms of processor time in one piece.
+
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { fileURLToPath } from "node:url";
+import { z } from "zod";
+import { mcpTools } from "../src/adapters/mcp.ts";
+import { mcpToolInput } from "../src/adapters/mcp-tool-input.ts";
+import { fetchPage, renderPdf } from "../src/adapters/tools/index.ts";
+import { agent, openStore, Runner, Step, type Tool, tool } from "../src/index.ts";
+import { scriptedModel } from "../src/testing/index.ts";
+import { watchingLoop } from "../test/watching-loop.ts";
+
+type Case = {
+  readonly name: string;
+  readonly times: readonly number[];
+  /** What is done before counts for nobody. */
+  readonly prepare: (times: number) => (() => Promise<unknown>) | Promise<() => Promise<unknown>>;
+};
+
+const signal = new AbortController().signal;
+const network = { allowedDomains: [], allowPrivateAddresses: false };
+
+const MARKDOWN = ["a", "~~a", "`a`` ", "_a*", "\\*", "a@b.", "&a;", "["];
+
+const CASES: readonly Case[] = [
+  ...[28, 280].map(
+    (letters): Case => ({
+      name: `schema with ^(a+)+$ and ${letters} letters`,
+      times: [1],
+      prepare: () => () =>
+        mcpToolInput({ type: "object", properties: { v: { type: "string", pattern: "^(a+)+$" } } }).parse({
+          v: `${"a".repeat(letters)}!`,
+        }),
+    }),
+  ),
+  { name: "schema of 7 MB", times: [1, 10], prepare: (times) => () => listed("schema", 75_000 * times) },
+  { name: "30,000 tools", times: [1, 10], prepare: (times) => () => listed("tools", 30_000 * times) },
+  {
+    name: "description of 7 MB",
+    times: [1, 10],
+    prepare: (times) => () => listed("description", 7_000_000 * times),
+  },
+  { name: "200 tools with 5 KB each", times: [1], prepare: () => () => listed("allowed", 200) },
+  ...MARKDOWN.map(
+    (piece): Case => ({
+      name: `PDF of 100,000 characters of ${piece}`,
+      times: [1, 10],
+      prepare: (times) => {
+        const markdown = repeated(piece, 100_000 * times);
+        return () => called(renderPdf, { path: "a.pdf", markdown });
+      },
+    }),
+  ),
+  ...["<a>", "<div>", "<table><tr><td>", "&amp;", "x"].map(
+    (piece): Case => ({
+      name: `page of 2 MB of ${piece}`,
+      times: [1, 10],
+      prepare: (times) => {
+        const html = Buffer.from(repeated(piece, 2_000_000 * times));
+        return () => pageOf(html);
+      },
+    }),
+  ),
+  { name: "128 calls in one answer", times: [1], prepare: () => answered(128, 1) },
+  { name: "12,000 calls in one answer", times: [1, 10], prepare: (times) => answered(12_000 * times, 1) },
+  { name: "7,900 keys in the arguments", times: [1], prepare: () => answered(1, 7_900) },
+  { name: "1,000,000 keys in the arguments", times: [1], prepare: () => answered(1, 1_000_000) },
+];
+
+function repeated(piece: string, characters: number): string {
+  return piece.repeat(Math.ceil(characters / piece.length)).slice(0, characters);
+}
+
+/** Opens a server that lists so much. */
+async function listed(what: string, count: number): Promise<unknown> {
+  const args = [fileURLToPath(new URL("./hostile-mcp-server.ts", import.meta.url)), what, String(count)];
+  const source = mcpTools({ command: process.execPath, args });
+  const open = await source.open("hostile", { signal, network, warn: () => undefined });
+  await open.close();
+  return Object.keys(open.tools).length;
+}
+
+/** A tool as a run calls it. */
+async function called(work: Tool, input: unknown): Promise<unknown> {
+  const store = await openStore(":memory:");
+  try {
+    const step = Step.run("s", (_: unknown, context) =>
+      context.call({ ...work, name: work.name ?? "t" }, input as never),
+    );
+    const constraints = { allowedDomains: ["127.0.0.1:*"] };
+    return (await new Runner(step, { store, constraints }).run("go")).output;
+  } finally {
+    await store.close({ graceMs: 0 });
+  }
+}
+
+async function pageOf(html: Buffer): Promise<unknown> {
+  const server = createServer((_, response) => response.setHeader("content-type", "text/html").end(html));
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    return await called(fetchPage, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/` });
+  } finally {
+    server.close();
+  }
+}
+
+async function answered(calls: number, keys: number): Promise<() => Promise<unknown>> {
+  const note = tool({
+    description: "n",
+    inputSchema: z.looseObject({}),
+    effect: "read_only",
+    execute: () => "ok",
+  });
+  const input = Object.fromEntries(Array.from({ length: keys }, (_, i) => [`k${i}`, i]));
+  const toolCalls = Array.from({ length: calls }, (_, i) => ({ name: "note", input: { ...input, i } }));
+  const model = scriptedModel(({ turn }) => (turn === 1 ? { toolCalls } : { text: "done" }));
+  // Written out before: that is the provider's work.
+  const first = await model.doGenerate({ prompt: [] });
+  const ask = model.doGenerate.bind(model);
+  let asked = 0;
+  model.doGenerate = (options) => (asked++ === 0 ? Promise.resolve(first) : ask(options));
+  const clerk = agent({ name: "clerk", model, tools: { note } });
+  return async () => {
+    const store = await openStore(":memory:");
+    try {
+      return (await new Runner(clerk, { store, maxModelAttempts: 1 }).run("go")).output;
+    } finally {
+      await store.close({ graceMs: 0 });
+    }
+  };
+}
+
+/** Everything is loaded once before: that takes time, and no stranger decides how often. */
+async function warmUp(): Promise<void> {
+  await called(renderPdf, { path: "a.pdf", markdown: "# a" });
+  await pageOf(Buffer.from("<p>a</p>"));
+  await (await answered(1, 1))();
+  await listed("tools", 1);
+}
+
+const only = process.argv[2] ?? "";
+await warmUp();
+console.log("cpu ms  wall ms   took ms  what");
+for (const { name, times, prepare } of CASES.filter((each) => each.name.includes(only))) {
+  for (const factor of times) {
+    const work = await prepare(factor);
+    const begun = performance.now();
+    const { result, longestBlockMs, longestCpuMs } = await watchingLoop(async () => {
+      try {
+        return JSON.stringify(await work()).slice(0, 80);
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    });
+    const figures = [longestCpuMs, longestBlockMs, performance.now() - begun].map((ms) => Math.round(ms));
+    console.log(
+      `${String(figures[0]).padStart(6)} ${String(figures[1]).padStart(8)} ${String(figures[2]).padStart(9)}  ${name}${factor === 1 ? "" : ` × ${factor}`}: ${result.slice(0, 110)}`,
+    );
+  }
+}
+process.exit();

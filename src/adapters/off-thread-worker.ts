@@ -1,0 +1,19 @@
+// What a thread of `off-thread.ts` runs: one job after the other.
+
+import { parentPort } from "node:worker_threads";
+import type { WorkAnswer, WorkRequest } from "./off-thread.ts";
+import { JOBS } from "./off-thread-jobs.ts";
+
+const answer = (what: WorkAnswer) => parentPort?.postMessage(what);
+
+async function perform({ job, input }: WorkRequest): Promise<void> {
+  try {
+    const work = (await JOBS[job]()) as (given: unknown) => unknown;
+    answer({ kind: "begun" });
+    answer({ kind: "done", value: await work(input) });
+  } catch (error) {
+    answer({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+parentPort?.on("message", (request: WorkRequest) => void perform(request));

@@ -1,0 +1,123 @@
+import { availableParallelism } from "node:os";
+import { Worker } from "node:worker_threads";
+import type { Jobs } from "./off-thread-jobs.ts";
+
+// Work on what strangers wrote, on a thread of its own: however long it takes, the process renews its leases meanwhile, and
+// after a while it is given up on.
+
+export type JobName = keyof Jobs;
+type Work<N extends JobName> = Awaited<ReturnType<Jobs[N]>>;
+
+export type Limits = {
+  /** Counted from when the thread has loaded what it needs. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+};
+
+/** Work that was given up on; `why` is the end of a sentence that begins with what was to be done. */
+export class OffThreadError extends Error {
+  readonly why: string;
+  constructor(why: string, options?: ErrorOptions) {
+    super(`The work on a thread of its own ${why}.`, options);
+    this.why = why;
+  }
+}
+
+export type WorkRequest = { readonly job: JobName; readonly input: unknown };
+export type WorkAnswer =
+  | { readonly kind: "begun" }
+  | { readonly kind: "done"; readonly value: unknown }
+  | { readonly kind: "failed"; readonly message: string };
+
+/** More at once would only take turns. */
+const MOST_THREADS = Math.max(2, Math.min(4, availableParallelism()));
+const MOST_MEGABYTES = 512;
+
+/** Beside this file, and of its kind: `.ts` among the sources, `.js` in the package. */
+const WORKER = new URL(`./off-thread-worker${/\.\w+$/.exec(import.meta.url)?.[0] ?? ".js"}`, import.meta.url);
+
+const idle: Worker[] = [];
+const waiting: (() => void)[] = [];
+let threads = 0;
+
+/** Does a job on another thread. Rejects with an `OffThreadError` where it fails or takes too long, and as the signal says. */
+export async function offThread<N extends JobName>(
+  job: N,
+  input: Parameters<Work<N>>[0],
+  limits: Limits,
+): Promise<Awaited<ReturnType<Work<N>>>> {
+  limits.signal?.throwIfAborted();
+  if (threads === MOST_THREADS) await new Promise<void>((resolve) => waiting.push(resolve));
+  else threads += 1;
+  try {
+    limits.signal?.throwIfAborted();
+    return (await askWorker({ job, input }, limits)) as Awaited<ReturnType<Work<N>>>;
+  } finally {
+    const next = waiting.shift();
+    if (next === undefined) threads -= 1;
+    else next();
+  }
+}
+
+async function askWorker(request: WorkRequest, { timeoutMs, signal }: Limits): Promise<unknown> {
+  const worker = idle.pop() ?? startWorker();
+  worker.ref();
+  const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const giveUp = (error: Error) => {
+    void worker.terminate();
+    reject(error);
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const onAbort = () => giveUp(signal?.reason as Error);
+  const onAnswer = (answer: WorkAnswer) => {
+    if (answer.kind === "begun") {
+      timer = setTimeout(() => giveUp(new OffThreadError(`took longer than ${timeoutMs} ms`)), timeoutMs);
+      return;
+    }
+    if (answer.kind === "done") resolve(answer.value);
+    else reject(new OffThreadError(`failed: ${answer.message}`));
+    rest(worker);
+  };
+  const onError = (error: Error) => giveUp(new OffThreadError(endOf(error), { cause: error }));
+  const onExit = () => reject(new OffThreadError("ended before it was done"));
+  worker.on("message", onAnswer).on("error", onError).on("exit", onExit);
+  signal?.addEventListener("abort", onAbort, { once: true });
+  worker.postMessage(request);
+  try {
+    return await promise;
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+    worker.off("message", onAnswer).off("error", onError).off("exit", onExit);
+  }
+}
+
+/** It gets nothing of the environment: what it reads may have been written by anybody. */
+function startWorker(): Worker {
+  const worker = new Worker(WORKER, {
+    env: {},
+    execArgv: [],
+    resourceLimits: { maxOldGenerationSizeMb: MOST_MEGABYTES },
+  });
+  // Also while it has nothing to do: an error that nobody hears of would end the process.
+  worker.on("error", () => forget(worker));
+  worker.on("exit", () => forget(worker));
+  return worker;
+}
+
+/** The next job finds it warm; the process does not wait for it to end. */
+function rest(worker: Worker): void {
+  worker.unref();
+  idle.push(worker);
+}
+
+function forget(worker: Worker): void {
+  const at = idle.indexOf(worker);
+  if (at !== -1) idle.splice(at, 1);
+}
+
+function endOf(error: Error & { readonly code?: string }): string {
+  return error.code === "ERR_WORKER_OUT_OF_MEMORY"
+    ? `needs more than ${MOST_MEGABYTES} MB`
+    : `failed: ${error.message}`;
+}

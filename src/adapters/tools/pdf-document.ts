@@ -1,0 +1,164 @@
+import { buffer } from "node:stream/consumers";
+import PDFDocument from "pdfkit";
+import { messageOf } from "../error-causes.ts";
+import { readableText } from "../readable-text.ts";
+import { type Block, markdownBlocks } from "./markdown-blocks.ts";
+import { isStandardCharacter, PrintableText } from "./pdf-characters.ts";
+import { pdfImage } from "./pdf-image.ts";
+import { type PdfFonts, PdfPages } from "./pdf-pages.ts";
+
+// The part of render_pdf that reads what a model wrote, for a thread of its own: reading and setting some texts takes minutes.
+
+/** A file of the workspace, under the name that it has there. */
+export type PdfFile = { readonly name: string; readonly bytes: Uint8Array };
+
+export type PdfOrder = {
+  readonly markdown: string;
+  readonly title: string | null;
+  readonly pageSize: "A4" | "LETTER";
+  readonly font: PdfFile | null;
+  readonly boldFont: PdfFile | null;
+  /** By what the Markdown calls them. */
+  readonly images: ReadonlyMap<string, PdfFile>;
+};
+
+export type MadePdf = {
+  readonly bytes: Uint8Array;
+  readonly pages: number;
+  readonly notes: readonly string[];
+};
+
+/** A problem is a sentence for the model. */
+export type PdfOutcome = MadePdf | { readonly problem: string };
+
+class PdfProblem extends Error {}
+
+/** What pictures a text refers to, each once. */
+export function imagesInMarkdown(
+  markdown: string,
+): { readonly hrefs: readonly string[] } | { readonly problem: string } {
+  try {
+    return { hrefs: [...new Set(hrefsIn(blocksIn(markdown)))] };
+  } catch (error) {
+    return problemOf(error);
+  }
+}
+
+export async function pdfDocument(order: PdfOrder): Promise<PdfOutcome> {
+  try {
+    return await made(order);
+  } catch (error) {
+    return problemOf(error);
+  }
+}
+
+function problemOf(error: unknown): { readonly problem: string } {
+  if (error instanceof PdfProblem) return { problem: error.message };
+  throw error;
+}
+
+async function made(order: PdfOrder): Promise<MadePdf> {
+  const blocks = blocksIn(order.markdown);
+  const images = new Map([...order.images].map(([href, file]) => [href, usableImage(file)]));
+  const document = new PDFDocument({
+    size: order.pageSize,
+    margin: 72,
+    bufferPages: true,
+    info: infoOf(order.title ?? firstHeading(blocks)),
+  });
+  const bytes = buffer(document);
+  const { fonts, has } = fontsOf(document, order);
+  const printable = new PrintableText(has);
+  const pages = new PdfPages(document, fonts, printable, images);
+  attempt("The Markdown cannot be set", () => pages.add(blocks));
+  const count = pages.numberPages();
+  document.end();
+  return { bytes: await bytes, pages: count, notes: notesOn(printable, pages) };
+}
+
+function notesOn(printable: PrintableText, pages: PdfPages): readonly string[] {
+  return [
+    ...(printable.replaced > 0
+      ? [
+          `${printable.replaced} characters are not in the font and were replaced by "?": give a font that has them.`,
+        ]
+      : []),
+    ...(pages.cutCells > 0 ? [`${pages.cutCells} cells of tables are longer than a page and were cut.`] : []),
+  ];
+}
+
+function blocksIn(markdown: string): readonly Block[] {
+  return attempt("The Markdown cannot be read", () => markdownBlocks(markdown));
+}
+
+function usableImage({ name, bytes }: PdfFile): Buffer {
+  const image = pdfImage(Buffer.from(bytes));
+  if ("problem" in image)
+    throw new PdfProblem(`The image ${JSON.stringify(name)} cannot be used: ${image.problem}.`);
+  return image.bytes;
+}
+
+/** Not the time of day: the same input has to make the same bytes. */
+const MADE_AT = new Date("2000-01-01T00:00:00Z");
+
+function infoOf(title: string | null): PDFKit.DocumentInfo {
+  return {
+    ...(title === null ? {} : { Title: title }),
+    Producer: "Pawl",
+    Creator: "Pawl",
+    CreationDate: MADE_AT,
+    ModDate: MADE_AT,
+  };
+}
+
+function firstHeading(blocks: readonly Block[]): string | null {
+  const heading = blocks.find((block) => block.kind === "heading");
+  return heading === undefined ? null : heading.runs.map(({ text }) => text).join("");
+}
+
+/** What goes wrong in reading a text is for whoever wrote it, and will not go away by itself. */
+function attempt<T>(what: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw new PdfProblem(`${what}: ${readableText(messageOf(error))}.`, { cause: error });
+  }
+}
+
+function hrefsIn(blocks: readonly Block[]): readonly string[] {
+  return blocks.flatMap((block) => {
+    if (block.kind === "image") return [block.href];
+    if (block.kind === "quote") return hrefsIn(block.blocks);
+    return block.kind === "list" ? block.items.flatMap((item) => hrefsIn(item.blocks)) : [];
+  });
+}
+
+const STANDARD_FONTS: PdfFonts = {
+  plain: "Helvetica",
+  bold: "Helvetica-Bold",
+  italic: "Helvetica-Oblique",
+  boldItalic: "Helvetica-BoldOblique",
+  code: "Courier",
+};
+
+/** With a font of its own, all is set in it, code too: the standard ones lack what it was given for. */
+function fontsOf(document: PDFKit.PDFDocument, { font, boldFont }: PdfOrder) {
+  if (font === null) return { fonts: STANDARD_FONTS, has: isStandardCharacter };
+  const glyphs = [useFont(document, "plain", font)];
+  if (boldFont !== null) glyphs.push(useFont(document, "bold", boldFont));
+  const bold = boldFont === null ? "plain" : "bold";
+  const fonts: PdfFonts = { plain: "plain", bold, italic: "plain", boldItalic: bold, code: "plain" };
+  return { fonts, has: (codePoint: number) => glyphs.every((each) => each(codePoint)) };
+}
+
+/** The part of fontkit's font that is used. */
+type FontWithGlyphs = { readonly font?: { hasGlyphForCodePoint?(codePoint: number): boolean } };
+
+function useFont(document: PDFKit.PDFDocument, name: string, file: PdfFile) {
+  return attempt(`The font ${JSON.stringify(file.name)} cannot be used`, () => {
+    document.registerFont(name, Buffer.from(file.bytes)).font(name);
+    const { font } = (document as unknown as { readonly _font: FontWithGlyphs })._font;
+    if (font?.hasGlyphForCodePoint === undefined) throw new Error("it is no font that pdfkit can read");
+    return (codePoint: number) => font.hasGlyphForCodePoint?.(codePoint) === true;
+  });
+}

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { isJsonList, isJsonObject, type Json, type JsonObject } from "./json.ts";
+
+/** What a value comes to by a JSON Schema; a mistake is a text for a model. */
+export type SchemaCheck =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly error: string };
+
+/** Throws where the schema cannot be read, or used. Takes as long as it takes: see `isQuickToCheck`. */
+export function checkBySchema(schema: JsonObject, value: Json): SchemaCheck {
+  const parsed = readSchema(schema).safeParse(value);
+  return parsed.success
+    ? { ok: true, value: parsed.data as Json }
+    : { ok: false, error: z.prettifyError(parsed.error) };
+}
+
+/** Read once: a tool's schema is used for every call of it. */
+const read = new WeakMap<JsonObject, z.ZodType>();
+
+function readSchema(schema: JsonObject): z.ZodType {
+  const known = read.get(schema) ?? z.fromJSONSchema(schema);
+  read.set(schema, known);
+  return known;
+}
+
+/**
+ * Words whose checking can take any time at all, whatever the sizes: regular expressions, and references, by which a small
+ * schema looks at the same value again and again.
+ */
+const SLOW_WORDS: ReadonlySet<string> = new Set(["pattern", "format", "$ref"]);
+const SLOW_SCHEMAS: ReadonlySet<string> = new Set(["patternProperties", "propertyNames"]);
+
+/** An argument may be called `pattern` too: then an object stands there, its schema. */
+function isSlow(word: string, value: Json): boolean {
+  return SLOW_SCHEMAS.has(word) || (SLOW_WORDS.has(word) && !isJsonObject(value));
+}
+
+/** Some 20 ms of work: everything in the schema may be held against everything in the value. */
+const MOST_STEPS = 100_000;
+
+/** Whether a value can be checked where nothing else happens meanwhile. The schema and the value come from strangers. */
+export function isQuickToCheck(schema: JsonObject, value: Json): boolean {
+  const size = sizeOf(schema, MOST_STEPS, isSlow);
+  return size !== null && sizeOf(value, MOST_STEPS / size) !== null;
+}
+
+/**
+ * How many values there are in a value, itself included; null where there are more than `most`, or one that is not wanted. It
+ * looks no further then.
+ */
+export function sizeOf(
+  value: Json,
+  most: number,
+  isUnwanted: (name: string, item: Json) => boolean = () => false,
+): number | null {
+  let size = 1;
+  const waiting: Json[] = [value];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    if (typeof next !== "object" || next === null) continue;
+    const items: readonly Json[] = isJsonList(next) ? next : Object.values(next);
+    size += items.length;
+    if (size > most) return null;
+    if (isJsonObject(next) && Object.entries(next).some(([name, item]) => isUnwanted(name, item)))
+      return null;
+    for (const item of items) waiting.push(item);
+  }
+  return size;
+}

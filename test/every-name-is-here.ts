@@ -1,0 +1,16 @@
+import dns from "node:dns";
+import { syncBuiltinESMExports } from "node:module";
+import { onTestFinished } from "vitest";
+
+/** Until the test is over, every name resolves to this machine: as the owner of a name can have it. */
+export function everyNameIsHere(): void {
+  const { lookup } = dns;
+  const stub = (_name: string, _options: unknown, callback: (...answer: unknown[]) => void) =>
+    callback(null, [{ address: "127.0.0.1", family: 4 }]);
+  dns.lookup = stub as unknown as typeof dns.lookup;
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    dns.lookup = lookup;
+    syncBuiltinESMExports();
+  });
+}

@@ -1,0 +1,133 @@
+import { z } from "zod";
+import { handMadeServer } from "../../mcp/servers/hand-made-server.ts";
+import { watchingLoop } from "../../watching-loop.ts";
+import type { Attack } from "../attack.ts";
+import type { Target } from "../target.ts";
+
+/** Three times of what is meant to be the most. */
+const TOO_LONG_MS = 300;
+
+/** How long the process could do nothing else, in time of its own: others may be busy on this machine. */
+async function stopped(work: () => Promise<unknown>): Promise<boolean> {
+  const { longestCpuMs } = await watchingLoop(() => work().catch(() => undefined));
+  return longestCpuMs > TOO_LONG_MS;
+}
+
+const signal = new AbortController().signal;
+const network = { allowedDomains: [], allowPrivateAddresses: false };
+
+async function openServer(target: Target, tools: readonly unknown[]) {
+  const { mcp } = await target.library();
+  const { url } = await handMadeServer((_, result) => result({ tools }));
+  return mcp.mcpTools({ url }).open("web", { signal, network, warn: () => undefined });
+}
+
+/** How many tools of a server a run would tell its model of. */
+async function toolsTaken(target: Target, tools: readonly unknown[]): Promise<number> {
+  try {
+    const open = await openServer(target, tools);
+    await open.close();
+    return Object.keys(open.tools).length;
+  } catch {
+    return 0;
+  }
+}
+
+const object = { type: "object" };
+
+export const TIME_ATTACKS: readonly Attack[] = [
+  {
+    threat: "a pattern in an MCP server's schema stops the process",
+    weakened: [
+      {
+        file: "adapters/foreign-schema.ts",
+        right: "if (isQuickToCheck(schema, value)) return",
+        wrong: "if (isQuickToCheck(schema, value) || true) return",
+      },
+    ],
+    succeeds: async (target) => {
+      const inputSchema = { type: "object", properties: { v: { type: "string", pattern: "^(a+)+$" } } };
+      const open = await openServer(target, [{ name: "act", inputSchema }]);
+      // Each letter doubles it: 28 were half a minute.
+      const hasStopped = await stopped(async () =>
+        open.tools.web__act?.input.parse({ v: `${"a".repeat(25)}!` }),
+      );
+      await open.close();
+      return hasStopped;
+    },
+  },
+  {
+    threat: "an MCP server lists more tools than a model can be told of",
+    weakened: [
+      {
+        file: "adapters/mcp-link.ts",
+        right: "if (tools.length > MOST_TOOLS)",
+        wrong: "if (tools.length > MOST_TOOLS && false)",
+      },
+    ],
+    succeeds: async (target) => {
+      const many = Array.from({ length: 1_000 }, (_, i) => ({ name: `t${i}`, inputSchema: object }));
+      return (await toolsTaken(target, many)) > 200;
+    },
+  },
+  {
+    threat: "an MCP server describes a tool by a schema without measure",
+    weakened: [
+      {
+        file: "adapters/mcp.ts",
+        right: "if (bytes <= LARGEST_SCHEMA) return;",
+        wrong: "if (bytes >= 0) return;",
+      },
+    ],
+    succeeds: async (target) => {
+      const inputSchema = { ...object, description: "x".repeat(500_000) };
+      return (await toolsTaken(target, [{ name: "act", inputSchema }])) > 0;
+    },
+  },
+  {
+    threat: "a text that a model has made into a PDF stops the process",
+    weakened: [
+      {
+        file: "adapters/tools/render-pdf.ts",
+        right: 'offThread("pdfDocument", order, limitsOf(call))',
+        wrong: 'import("./pdf-document.ts").then(({ pdfDocument }) => pdfDocument(order))',
+      },
+    ],
+    succeeds: async (target) => {
+      const { tools } = await target.library();
+      const call = { signal, artifact: async () => ({ name: "a.pdf", size: 1, hash: "" }) };
+      const input = { path: "a.pdf", markdown: "a".repeat(25_000) };
+      const { execute } = tools.renderPdf;
+      return stopped(async () => execute(input as never, call as never));
+    },
+  },
+  {
+    threat: "a model asks for thousands of calls in one answer",
+    weakened: [
+      {
+        file: "core/answer-limits.ts",
+        right: "if (calls.length > MOST_CALLS)",
+        wrong: "if (calls.length > MOST_CALLS && false)",
+      },
+    ],
+    succeeds: async (target) => {
+      const { pawl, testing } = await target.library();
+      let ran = 0;
+      const note = pawl.tool({
+        description: "Notes it.",
+        inputSchema: z.looseObject({}),
+        effect: "read_only",
+        execute: () => {
+          ran += 1;
+        },
+      });
+      const toolCalls = Array.from({ length: 1_000 }, (_, i) => ({ name: "note", input: { i } }));
+      const model = testing.scriptedModel(({ turn }) => (turn === 1 ? { toolCalls } : { text: "Done." }));
+      const store = await pawl.openStore(":memory:");
+      const worker = pawl.agent({ name: "worker", model, tools: { note } });
+      await new pawl.Runner(worker, { store, maxModelAttempts: 1 }).run("Go").catch(() => undefined);
+      await store.close({ graceMs: 0 });
+      return ran > 128;
+    },
+  },
+];
