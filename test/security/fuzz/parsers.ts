@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { z } from "zod";
+import { MessageLimit } from "../../../src/adapters/mcp-message-limit.ts";
 import { loadMcp } from "../../../src/adapters/mcp-package.ts";
 import { errorTextOf, resultOf, shownResult } from "../../../src/adapters/mcp-result.ts";
 import { StdioTransport } from "../../../src/adapters/mcp-stdio.ts";
@@ -203,7 +204,12 @@ async function mcpMessages(random: Random, count: number): Promise<readonly stri
   const mcp = await loadMcp();
   const problems: string[] = [];
   let heard = 0;
-  const transport = new StdioTransport(mcp, { command: "cat", args: [join(folder, "lines")] }, () => heard++);
+  const transport = new StdioTransport(
+    mcp,
+    { command: "cat", args: [join(folder, "lines")] },
+    new MessageLimit(),
+    () => heard++,
+  );
   const ended = new Promise<void>((done) => {
     transport.onclose = done;
   });
