@@ -3,6 +3,7 @@ import { canonicalHash } from "../core/canonical-json.ts";
 import { causesOf, messageOf } from "./error-causes.ts";
 import { Deliveries } from "./mcp-deliveries.ts";
 import type { McpPackage } from "./mcp-package.ts";
+import type { Hide } from "./mcp-process.ts";
 import type { McpServer } from "./mcp-server.ts";
 import { StdioTransport } from "./mcp-stdio.ts";
 import { plainJson } from "./plain-json.ts";
@@ -11,10 +12,13 @@ import { plainJson } from "./plain-json.ts";
 export type McpTool = { readonly listed: ListedTool; readonly fingerprint: string };
 export type McpTools = ReadonlyMap<string, McpTool>;
 
+export type { Hide };
+
 export type LinkOptions = {
   readonly server: McpServer;
   /** The longest that a handshake may take, and a list of tools. */
   readonly handshakeMs: number;
+  readonly hide: Hide;
   readonly onRubbish: (line: string) => void;
 };
 
@@ -175,8 +179,8 @@ function fingerprintOf({ description, inputSchema }: ListedTool): string {
   return canonicalHash([description ?? null, plainJson(inputSchema) ?? null]).toString("hex");
 }
 
-function transportTo(mcp: McpPackage, { server, onRubbish }: LinkOptions): Transport {
-  if ("command" in server) return new StdioTransport(mcp, server, onRubbish);
+function transportTo(mcp: McpPackage, { server, hide, onRubbish }: LinkOptions): Transport {
+  if ("command" in server) return new StdioTransport(mcp, server, hide, onRubbish);
   const { url, headers = {} } = server;
   return new mcp.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers } });
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { McpPackage } from "./mcp-package.ts";
-import { ServerProcess } from "./mcp-process.ts";
+import { type Hide, ServerProcess } from "./mcp-process.ts";
 import type { ServerCommand } from "./mcp-server.ts";
 
 /** A longer line is no message that anybody could use, and would be kept in memory until it ends. */
@@ -17,6 +17,7 @@ export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #mcp: McpPackage;
   readonly #server: ServerCommand;
+  readonly #hide: Hide;
   readonly #onRubbish: (line: string) => void;
   #process: ServerProcess | null = null;
   #line: Buffer[] = [];
@@ -24,8 +25,9 @@ export class StdioTransport implements Transport {
   #whyClosed: string | null = null;
   #isClosed = false;
 
-  constructor(mcp: McpPackage, server: ServerCommand, onRubbish: (line: string) => void) {
+  constructor(mcp: McpPackage, server: ServerCommand, hide: Hide, onRubbish: (line: string) => void) {
     this.#mcp = mcp;
+    this.#hide = hide;
     this.#server = server;
     this.#onRubbish = onRubbish;
   }
@@ -50,7 +52,7 @@ export class StdioTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const process = await ServerProcess.start(this.#server, this.#mcp.getDefaultEnvironment());
+    const process = await ServerProcess.start(this.#server, this.#mcp.getDefaultEnvironment(), this.#hide);
     this.#process = process;
     void process.ended.then((end) => this.#close(end));
     process.stdout.on("data", (chunk: Buffer) => this.#read(chunk));

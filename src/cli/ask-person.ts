@@ -6,7 +6,7 @@ import type { Person, Store, WaitRecord } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import { paint } from "./format.ts";
 import { cleanLine, cleanText, wrap } from "./terminal-text.ts";
-import { choicesOf } from "./wait-hints.ts";
+import { choicesOf, hiddenBecause } from "./wait-hints.ts";
 
 /** Puts questions to whoever sits at the terminal, and what they say into the store. */
 export type Desk = {
@@ -172,6 +172,7 @@ function show(context: CliContext, { kind, question, subject, toolCallId }: Wait
     ...wrap(cleanText(question), columns).map(bold),
     ...(isAboutCall ? wrap(cleanText(toolCallId), columns).map(dim) : []),
     ...(isAboutCall ? shownArguments(subject.arguments ?? null, columns) : []),
+    ...(isAboutCall ? hiddenBecause(subject).flatMap((why) => wrap(cleanText(why), columns)) : []),
     "",
   ];
   context.stderr.write(`${lines.join("\n")}\n`);

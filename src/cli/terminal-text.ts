@@ -42,6 +42,7 @@ export function widthOf(text: string): number {
 }
 
 function columnsOf(segment: string): number {
+  if (segment.length === 1 && segment >= " " && segment <= "~") return 1;
   if (INVISIBLE.test(segment)) return 0;
   return WIDE.test(segment) ? 2 : 1;
 }
@@ -75,17 +76,22 @@ export function paragraph(text: string, columns: number): string {
   return `${wrap(cleanText(text), columns).join("\n")}\n`;
 }
 
+/** Each part is measured once: a long text takes time by its length alone. */
 function wrapLine(line: string, columns: number): readonly string[] {
   const lines: string[] = [];
   let current = "";
+  let width = 0;
   for (const word of line.split(" ").flatMap((each) => pieces(each, columns))) {
-    const longer = current === "" ? word : `${current} ${word}`;
-    if (widthOf(longer) <= columns) {
-      current = longer;
+    const wordWidth = widthOf(word);
+    const longer = current === "" ? wordWidth : width + 1 + wordWidth;
+    if (longer <= columns) {
+      current = current === "" ? word : `${current} ${word}`;
+      width = longer;
       continue;
     }
     lines.push(current);
     current = word;
+    width = wordWidth;
   }
   return [...lines, current];
 }
@@ -94,12 +100,16 @@ function pieces(word: string, columns: number): readonly string[] {
   if (widthOf(word) <= columns) return [word];
   const found: string[] = [];
   let piece = "";
+  let width = 0;
   for (const { segment } of SEGMENTS.segment(word)) {
-    if (widthOf(piece + segment) > columns) {
+    const more = columnsOf(segment);
+    if (width + more > columns) {
       found.push(piece);
       piece = "";
+      width = 0;
     }
     piece += segment;
+    width += more;
   }
   return [...found, piece];
 }

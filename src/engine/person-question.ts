@@ -1,5 +1,6 @@
 import { type BudgetExceededError, PersonNeededError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
+import { hiddenIn } from "../core/secret-mark.ts";
 import type { AskReason } from "../core/tool-call-decision.ts";
 import type { NewBudgetWait, NewCallWait, NewWait } from "../core/wait.ts";
 import type { ToolCallRecord, WaitRecord } from "../store/store.ts";
@@ -124,6 +125,8 @@ function question(
   more: JsonObject = {},
 ): NewCallWait {
   const { stepKey, turnIndex, callIndex, tool, input, request, idempotencyKey } = call;
+  const shown = shownArguments(run, input, request);
+  const hidden = hiddenIn(shown, "arguments");
   return {
     kind,
     stepKey,
@@ -134,7 +137,8 @@ function question(
       tool: tool.name,
       effect: tool.effect,
       recovery: tool.recovery,
-      arguments: shownArguments(run, input, request),
+      arguments: shown,
+      ...(hidden.length === 0 ? {} : { hidden }),
       idempotencyKey,
       ...more,
     },

@@ -136,6 +136,7 @@ function caseOf(
       name: part.toolName,
       input: part.input,
       secretInput: part.input,
+      ownSecrets: [],
       tool: null,
       problem: error,
       enforceKeys: false,

@@ -2,6 +2,7 @@ import { assertPatterns } from "../core/action-pattern.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { assertAllowedDomains, type NetworkPolicy } from "../core/network-policy.ts";
 import { normaliseKeyName } from "../core/redaction.ts";
+import { isSecret, type Secret } from "../core/secret.ts";
 import type { SideEffectClass } from "../core/tool-call-decision.ts";
 import type { ToolPolicy } from "../core/tool-classification.ts";
 
@@ -9,8 +10,13 @@ import type { ToolPolicy } from "../core/tool-classification.ts";
 export type Policy = ToolPolicy & {
   /** Calls of these classes run only after a person has approved them. */
   readonly approve?: readonly SideEffectClass[];
-  /** Values under these names never reach the store, an event, a log or an error text. */
+  /** Values under these names never reach the store, an event, a log or an error text, where they stand under them. */
   readonly secretKeys?: readonly string[];
+  /**
+   * What digests of hidden values are made with, at least 16 characters; unless given, the store keeps one of its own. With it,
+   * digests of several stores can be compared.
+   */
+  readonly redactionKey?: string | Secret;
   /** Lets tools connect to loopback, private and link-local addresses. */
   readonly allowPrivateAddresses?: boolean;
   /**
@@ -42,6 +48,8 @@ export type RunRules = {
   readonly network: NetworkPolicy;
   readonly enforcesNetwork: boolean;
   readonly secretKeys: ReadonlySet<string>;
+  /** Null: the store's own. */
+  readonly redactionKey: Uint8Array | null;
 };
 
 const POLICY_WORDS = [
@@ -50,6 +58,7 @@ const POLICY_WORDS = [
   "trustedServers",
   "approve",
   "secretKeys",
+  "redactionKey",
   "allowPrivateAddresses",
   "network",
 ] as const satisfies (keyof Policy)[];
@@ -67,6 +76,17 @@ function assertWords(what: string, rules: unknown, words: readonly string[]): vo
   if (unknown === undefined) return;
   throw new ConfigurationError(
     `The runner's ${what} has no ${JSON.stringify(unknown)}: it knows ${words.join(", ")}.`,
+  );
+}
+
+const LEAST_KEY_LENGTH = 16;
+
+function redactionKeyOf(given: unknown): Uint8Array | null {
+  if (given === undefined) return null;
+  const text = isSecret(given) ? given.reveal() : given;
+  if (typeof text === "string" && text.length >= LEAST_KEY_LENGTH) return Buffer.from(text, "utf8");
+  throw new ConfigurationError(
+    `policy.redactionKey is no text of at least ${LEAST_KEY_LENGTH} characters: give a random one, or leave it out.`,
   );
 }
 
@@ -104,5 +124,6 @@ export function makeRules(policy: Policy = {}, constraints: Constraints = {}): R
     },
     enforcesNetwork: network === "enforce",
     secretKeys: new Set((policy.secretKeys ?? []).map(normaliseKeyName)),
+    redactionKey: redactionKeyOf(policy.redactionKey),
   };
 }

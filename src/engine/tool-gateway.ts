@@ -10,6 +10,7 @@ import {
   PersonNeededError,
 } from "../core/errors.ts";
 import { type Json, throughJson } from "../core/json.ts";
+import { withoutDigests } from "../core/secret-mark.ts";
 import { stepId, toolCallId } from "../core/step-path.ts";
 import type { ReceiptStatus, TryOutcome } from "../core/tool-call-decision.ts";
 import { turnKey } from "../core/turn-key.ts";
@@ -38,6 +39,8 @@ export type LedgerCall = {
   readonly request: Json;
   /** What the tool gets: parsed, with the key in its place. */
   readonly input: unknown;
+  /** Hidden in what comes of it, beside what the run knows. */
+  readonly ownSecrets: readonly string[];
   readonly idempotencyKey: string;
   readonly enforceKeys: boolean;
   /** The hash of what the tool gets, for a call that only an approval of just that lets run; else null. */
@@ -164,10 +167,14 @@ function whyItMayNotGoOut(run: RunHandle, call: LedgerCall): string | null {
   return `The arguments of ${callId(run, call)} changed after they were approved: nothing was sent.`;
 }
 
-/** What an approval is bound to, and a person is shown. */
+/**
+ * What an approval is bound to: what a person is shown, but for digests, which another key would change. Another secret is
+ * another call.
+ */
 export function argumentsHash(run: RunHandle, tool: PreparedTool, input: unknown, request: Json): string {
   const { namespace, name } = tool;
-  return canonicalHash([namespace, name, shownArguments(run, input, request)]).toString("hex");
+  const shown = withoutDigests(shownArguments(run, input, request));
+  return canonicalHash([namespace, name, shown]).toString("hex");
 }
 
 /** The arguments as they go out, without secrets; where those are no JSON (a schema may make dates), as asked for. */
@@ -202,7 +209,7 @@ async function execute(
       return { kind: "returned", outcome: await outcomeOf(run, call, end.value, correlation, session) };
     case "threw":
       session.end();
-      return thrown(run, end.error, attempt.signal, correlation);
+      return thrown(run, call, end.error, attempt.signal, correlation);
     case "given_up":
       void end.late
         .then(async (value) => dispatch.onLate(await outcomeOf(run, call, value, correlation, session)))
@@ -221,9 +228,10 @@ export async function outcomeOf(
   session: DraftSession,
 ): Promise<ToolOutcome> {
   session.end();
-  const outcome = await succeeded(run.secrets, call.tool, value, id, presentationOf(run, call));
+  const secrets = run.secrets.and(call.ownSecrets);
+  const outcome = await succeeded(secrets, call.tool, value, id, presentationOf(run, call));
   if (session.events.length === 0 || outcome.status !== "succeeded") return outcome;
-  return { ...outcome, sessionEvents: run.secrets.hide(session.events) };
+  return { ...outcome, sessionEvents: secrets.hide(session.events) };
 }
 
 /** Only a model is shown results; code gets them as they are. Its calls belong to no turn. */
@@ -235,6 +243,7 @@ function presentationOf(run: RunHandle, call: LedgerCall): Presentation {
 
 function thrown(
   run: RunHandle,
+  { ownSecrets }: LedgerCall,
   error: unknown,
   signal: AbortSignal,
   correlation: Correlation,
@@ -242,7 +251,8 @@ function thrown(
   if (isHostile(error))
     return failedTry("failed", "tool_error", "It threw something that cannot be read.", correlation, true);
   if (steersTheRun(run, error)) throw error;
-  const message = run.secrets.hideText(errorText(error));
+  const secrets = run.secrets.and(ownSecrets);
+  const message = secrets.hideText(errorText(error));
   if (NotApplied.isInstance(error))
     return failedTry("not_applied", "not_applied", message, correlation, true);
   if (FinalFailure.isInstance(error)) {
@@ -251,7 +261,7 @@ function thrown(
     return { kind: "failed", failure: { ...failure, isFinal: true } };
   }
   if (NeedsHuman.isInstance(error))
-    return failedTry("needs_human", run.secrets.hideText(reasonOf(error)), message, correlation, true);
+    return failedTry("needs_human", secrets.hideText(reasonOf(error)), message, correlation, true);
   // An aborted tool may or may not have done its work.
   if (run.signal.aborted) return failedTry("aborted", "aborted", message, correlation, true);
   if (signal.aborted) return failedTry("timed_out", "timeout", message, correlation, true);
@@ -341,6 +351,7 @@ export function callContext(
     network: run.rules.network,
     traceHeaders,
     ...run.artifacts.accessOf(call.stepKey),
+    hide: (text, torn) => run.secrets.and(call.ownSecrets).hideText(text, torn),
     correlate: (id) => correlation.keep(id),
     get correlationId() {
       return correlation.id;

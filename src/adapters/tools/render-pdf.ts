@@ -146,7 +146,7 @@ async function imagesOf(
   const notes: string[] = [];
   for (const href of new Set(hrefsIn(blocks))) {
     if (/^[a-z][a-z\d+.-]*:|^\/\//i.test(href)) {
-      notes.push(`The image ${readableText(href)} is not in the workspace and was left out.`);
+      notes.push(`The image ${readableText(call.hide(href))} is not in the workspace and was left out.`);
       continue;
     }
     const name = decodedName(href);

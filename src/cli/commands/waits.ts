@@ -9,7 +9,7 @@ import { findRun } from "../find-run.ts";
 import { formatAgo, formatValue, paint } from "../format.ts";
 import { formatFacts } from "../table.ts";
 import { cleanLine, cleanText } from "../terminal-text.ts";
-import { choicesOf, waitHints } from "../wait-hints.ts";
+import { choicesOf, hiddenBecause, waitHints } from "../wait-hints.ts";
 
 export const waits: Command = {
   name: "waits",
@@ -52,11 +52,13 @@ export function waitText(context: CliContext, input: CommandInput, wait: WaitRec
   const fact = (label: string, value: Json | undefined) =>
     value === undefined || value === null ? null : ([label, formatValue(value)] as const);
   const choices = choicesOf(subject);
+  const reasons = hiddenBecause(subject);
+  const hidden = reasons.length === 0 ? null : (["hidden", cleanText(reasons.join("\n"))] as const);
   // What a question was asked with is the question.
   const about =
     kind === "question"
       ? [choices.length === 0 ? null : fact("choices", choices.join(", "))]
-      : [fact("tool", tool), fact("arguments", given)];
+      : [fact("tool", tool), fact("arguments", given), hidden];
   const facts = formatFacts(context, [
     ["question", cleanText(question)],
     ...about,

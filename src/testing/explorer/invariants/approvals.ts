@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from "../../../core/json.ts";
-import { REDACTED } from "../../../core/redaction.ts";
+import { holdsMark } from "../../../core/secret-mark.ts";
 import { toolsOf } from "../../../engine/known-tools.ts";
 import type { WaitRecord } from "../../../store/store.ts";
 import { FINE, type Invariant, lookAt, wrong } from "../invariant.ts";
@@ -47,7 +47,7 @@ function isGiven({ answer }: WaitRecord): boolean {
 function isFor(wait: WaitRecord, { tool, key, fingerprint }: SeenCall): boolean {
   if (!isGiven(wait)) return false;
   const shown = wait.subject.arguments ?? null;
-  if (JSON.stringify(shown).includes(REDACTED)) return true;
+  if (holdsMark(shown)) return true;
   return [withoutKey(shown, key), null].some((payload) => fingerprintOf(tool, payload) === fingerprint);
 }
 
