@@ -79,37 +79,42 @@ export function paragraph(text: string, columns: number): string {
 /** Each part is measured once: a long text takes time by its length alone. */
 function wrapLine(line: string, columns: number): readonly string[] {
   const lines: string[] = [];
-  let current = "";
-  let width = 0;
-  for (const word of line.split(" ").flatMap((each) => pieces(each, columns))) {
-    const wordWidth = widthOf(word);
-    const longer = current === "" ? wordWidth : width + 1 + wordWidth;
-    if (longer <= columns) {
-      current = current === "" ? word : `${current} ${word}`;
-      width = longer;
-      continue;
-    }
-    lines.push(current);
-    current = word;
-    width = wordWidth;
+  let current: Piece = { text: "", width: 0 };
+  for (const piece of line.split(" ").flatMap((word) => pieces(word, columns))) {
+    const isFirst = current.text === "";
+    const width = isFirst ? piece.width : current.width + 1 + piece.width;
+    if (width > columns) lines.push(current.text);
+    const isNext = width > columns || isFirst;
+    current = isNext ? piece : { text: `${current.text} ${piece.text}`, width };
   }
-  return [...lines, current];
+  return [...lines, current.text];
 }
 
-function pieces(word: string, columns: number): readonly string[] {
-  if (widthOf(word) <= columns) return [word];
-  const found: string[] = [];
-  let piece = "";
+/** A word, or a part of one, and the columns that it takes. */
+type Piece = { readonly text: string; readonly width: number };
+
+function pieces(word: string, columns: number): readonly Piece[] {
+  if (/^[\x20-\x7e]*$/.test(word)) return plainPieces(word, columns);
+  const found: Piece[] = [];
+  let text = "";
   let width = 0;
   for (const { segment } of SEGMENTS.segment(word)) {
     const more = columnsOf(segment);
     if (width + more > columns) {
-      found.push(piece);
-      piece = "";
+      found.push({ text, width });
+      text = "";
       width = 0;
     }
-    piece += segment;
+    text += segment;
     width += more;
   }
-  return [...found, piece];
+  return [...found, { text, width }];
+}
+
+/** Of characters that take a column each. */
+function plainPieces(word: string, columns: number): readonly Piece[] {
+  return Array.from({ length: Math.max(1, Math.ceil(word.length / columns)) }, (_, index) => {
+    const text = word.slice(index * columns, (index + 1) * columns);
+    return { text, width: text.length };
+  });
 }
