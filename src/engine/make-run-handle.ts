@@ -82,6 +82,7 @@ export function makeRunHandle(
   const fence = { runId, epoch };
   const { slices, tags, trigger, mismatch } = options.session;
   const secrets = new RunSecrets(options.rules.secretKeys, digestOf(store, options.rules));
+  secrets.learnSecrets(options.rules.secrets);
   const telemetry = harmless(options.telemetry, secrets);
   const emit = toldWithoutSecrets((event) => tellBoth(telemetry, options.emit, event), secrets);
   const warn = (message: string) => emit({ type: "warning", runId, message });

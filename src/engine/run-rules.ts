@@ -13,6 +13,11 @@ export type Policy = ToolPolicy & {
   /** Values under these names never reach the store, an event, a log or an error text, where they stand under them. */
   readonly secretKeys?: readonly string[];
   /**
+   * What is hidden wherever it stands in a run, whoever says it, from its first step on and in every process. A secret that a
+   * step gives to a call is known from then on, and not to a process that goes on after that step.
+   */
+  readonly secrets?: readonly Secret[];
+  /**
    * What digests of hidden values are made with, at least 16 characters; unless given, the store keeps one of its own. With it,
    * digests of several stores can be compared.
    */
@@ -48,6 +53,7 @@ export type RunRules = {
   readonly network: NetworkPolicy;
   readonly enforcesNetwork: boolean;
   readonly secretKeys: ReadonlySet<string>;
+  readonly secrets: readonly Secret[];
   /** Null: the store's own. */
   readonly redactionKey: Uint8Array | null;
 };
@@ -58,6 +64,7 @@ const POLICY_WORDS = [
   "trustedServers",
   "approve",
   "secretKeys",
+  "secrets",
   "redactionKey",
   "allowPrivateAddresses",
   "network",
@@ -77,6 +84,11 @@ function assertWords(what: string, rules: unknown, words: readonly string[]): vo
   throw new ConfigurationError(
     `The runner's ${what} has no ${JSON.stringify(unknown)}: it knows ${words.join(", ")}.`,
   );
+}
+
+function secretsOf(given: unknown = []): readonly Secret[] {
+  if (Array.isArray(given) && given.every(isSecret)) return given;
+  throw new ConfigurationError("policy.secrets is no list of secrets: give secret(…) for each of them.");
 }
 
 const LEAST_KEY_LENGTH = 16;
@@ -124,6 +136,7 @@ export function makeRules(policy: Policy = {}, constraints: Constraints = {}): R
     },
     enforcesNetwork: network === "enforce",
     secretKeys: new Set((policy.secretKeys ?? []).map(normaliseKeyName)),
+    secrets: secretsOf(policy.secrets),
     redactionKey: redactionKeyOf(policy.redactionKey),
   };
 }

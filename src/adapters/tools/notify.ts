@@ -2,7 +2,7 @@ import { z } from "zod";
 import { FinalFailure, NeedsHuman } from "../../core/errors.ts";
 import { type Tool, tool } from "../../engine/tool.ts";
 import { guardedFetch } from "../guarded-fetch.ts";
-import { settingSecrets } from "./hiding-secrets.ts";
+import { secretsInAddress, settingSecrets } from "./hiding-secrets.ts";
 import { assertTaken, hostOf, requestOnce } from "./request-outcome.ts";
 import { decoded, readAtMost } from "./response-text.ts";
 import { checkSettings, type SettingsOf } from "./settings.ts";
@@ -30,7 +30,12 @@ export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>,
     dedupe: "effect",
     timeoutMs: 30_000,
     // Whoever has the address of a webhook can write to it.
-    secrets: settingSecrets([url, new URL(url).pathname, ...Object.values(headers)]),
+    secrets: settingSecrets([
+      url,
+      new URL(url).pathname,
+      ...secretsInAddress(url),
+      ...Object.values(headers),
+    ]),
     urls: () => [url],
     execute: async ({ text }, call) => {
       const { runId, idempotencyKey, traceHeaders } = call;
