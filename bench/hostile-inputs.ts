@@ -10,6 +10,7 @@ import { mcpToolInput } from "../src/adapters/mcp-tool-input.ts";
 import { fetchPage, renderPdf } from "../src/adapters/tools/index.ts";
 import { agent, openStore, Runner, Step, type Tool, tool } from "../src/index.ts";
 import { scriptedModel } from "../src/testing/index.ts";
+import { OPENING } from "../test/mcp/opening.ts";
 import { watchingLoop } from "../test/watching-loop.ts";
 
 type Case = {
@@ -77,7 +78,7 @@ function repeated(piece: string, characters: number): string {
 async function listed(what: string, count: number): Promise<unknown> {
   const args = [fileURLToPath(new URL("./hostile-mcp-server.ts", import.meta.url)), what, String(count)];
   const source = mcpTools({ command: process.execPath, args });
-  const open = await source.open("hostile", { signal, network, warn: () => undefined });
+  const open = await source.open("hostile", { ...OPENING, signal, network });
   await open.close();
   return Object.keys(open.tools).length;
 }

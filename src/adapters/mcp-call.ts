@@ -1,7 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/client";
 import { FinalFailure, NeedsHuman, NotApplied } from "../core/errors.ts";
-import type { Json, JsonObject } from "../core/json.ts";
-import { redact } from "../core/redaction.ts";
+import type { JsonObject } from "../core/json.ts";
 import type { ToolCallContext } from "../engine/tool.ts";
 import { messageOf } from "./error-causes.ts";
 import type { McpConnection } from "./mcp-connection.ts";
@@ -13,8 +12,6 @@ export type PinnedTool = McpTool & {
   readonly connection: McpConnection;
   /** For people: `MCP server files (node server.js)`. */
   readonly serverName: string;
-  /** What it was given and is not to be told to the model, whatever it answers. */
-  readonly secrets: readonly string[];
   /** Told when the tool is not what it was. */
   readonly onChanged: (what: string) => void;
 };
@@ -43,7 +40,7 @@ export async function callMcpTool(tool: PinnedTool, input: JsonObject, call: Cal
         toolDefinition: withoutOutputSchema(tool.listed),
       },
     );
-    return valueOf(tool, result);
+    return valueOf(result);
   } catch (error) {
     if (FinalFailure.isInstance(error)) throw error;
     if (!delivery.mayHaveArrived) {
@@ -98,9 +95,7 @@ function assertUnchanged(tool: PinnedTool, now: McpTool | undefined): void {
   );
 }
 
-function valueOf({ secrets }: PinnedTool, said: CallToolResult): unknown {
-  // It came as JSON.
-  const result = redact(said as Json, new Set(), secrets) as CallToolResult;
+function valueOf(result: CallToolResult): unknown {
   if (result.isError === true) throw new FinalFailure(errorTextOf(result));
   return resultOf(result);
 }

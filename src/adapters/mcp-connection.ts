@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../core/backoff.ts";
-import { type LinkOptions, McpLink, NoLinkError, untilAborted } from "./mcp-link.ts";
+import { type Hide, type LinkOptions, McpLink, NoLinkError, untilAborted } from "./mcp-link.ts";
 import { loadMcp } from "./mcp-package.ts";
 import type { McpServer } from "./mcp-server.ts";
 
@@ -10,6 +10,8 @@ const PATIENCE_MS = 10_000;
 
 /** Somebody for whom a server is there. */
 export type ConnectionUser = {
+  /** Hides what the server was given, in a text that it wrote. */
+  readonly hide: Hide;
   /** The server wrote something that is no message. */
   onRubbish(line: string): void;
 };
@@ -90,6 +92,8 @@ export class McpConnection {
     return {
       server: this.#server,
       handshakeMs: this.#handshakeMs,
+      // Each of them knows what the server was given. Nobody is told anything where there is none.
+      hide: (text, torn) => [...this.#users][0]?.hide(text, torn) ?? "",
       onRubbish: (line) => {
         for (const user of this.#users) user.onRubbish(line);
       },

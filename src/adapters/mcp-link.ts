@@ -7,6 +7,7 @@ import { Deliveries } from "./mcp-deliveries.ts";
 import { serverFetch, TooLargeError } from "./mcp-http.ts";
 import { MessageLimit } from "./mcp-message-limit.ts";
 import type { McpPackage } from "./mcp-package.ts";
+import type { Hide } from "./mcp-process.ts";
 import type { McpServer } from "./mcp-server.ts";
 import { StdioTransport } from "./mcp-stdio.ts";
 import { plainJson } from "./plain-json.ts";
@@ -15,10 +16,13 @@ import { plainJson } from "./plain-json.ts";
 export type McpTool = { readonly listed: ListedTool; readonly fingerprint: string };
 export type McpTools = ReadonlyMap<string, McpTool>;
 
+export type { Hide };
+
 export type LinkOptions = {
   readonly server: McpServer;
   /** The longest that a handshake may take, and a list of tools. */
   readonly handshakeMs: number;
+  readonly hide: Hide;
   readonly onRubbish: (line: string) => void;
 };
 
@@ -197,8 +201,12 @@ function fingerprintOf({ description, inputSchema }: ListedTool): string {
   return canonicalHash([description ?? null, plainJson(inputSchema) ?? null]).toString("hex");
 }
 
-function transportTo(mcp: McpPackage, limit: MessageLimit, { server, onRubbish }: LinkOptions): Transport {
-  if ("command" in server) return new StdioTransport(mcp, server, limit, onRubbish);
+function transportTo(
+  mcp: McpPackage,
+  limit: MessageLimit,
+  { server, hide, onRubbish }: LinkOptions,
+): Transport {
+  if ("command" in server) return new StdioTransport(mcp, server, { limit, hide, onRubbish });
   const { url, headers = {} } = server;
   const fetch = serverFetch(server, limit);
   return new mcp.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch });

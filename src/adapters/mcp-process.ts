@@ -1,8 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { secretsOf } from "./mcp-secrets.ts";
+import type { ToolCallContext } from "../engine/tool.ts";
 import type { ServerCommand } from "./mcp-server.ts";
-import { withoutSecrets } from "./tools/hiding-secrets.ts";
 
 /** A server that was asked to end gets this long before it is made to. */
 const EOF_GRACE_MS = 500;
@@ -13,8 +12,11 @@ const LOOK_EVERY_MS = 10;
 
 /** What a server wrote before it ended arrives a moment after its end. */
 const LAST_WORDS_MS = 250;
-const MOST_WORDS = 8_192;
+const MOST_WORDS = 65_536;
 const LONGEST_SAYING = 300;
+
+/** Hides what a server was given, in a text that it wrote, before that is cut. */
+export type Hide = ToolCallContext["hide"];
 
 /** How a server's process ended, for people: `ended with exit code 1 and said "…"`. */
 export type ProcessEnd = string;
@@ -26,16 +28,19 @@ export type ProcessEnd = string;
 export class ServerProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #pid: number;
-  readonly #secrets: readonly string[];
+  readonly #hide: Hide;
   readonly #ended: Promise<ProcessEnd>;
   #words = "";
+  #isTorn = false;
 
-  private constructor(child: ChildProcessWithoutNullStreams, pid: number, secrets: readonly string[]) {
+  private constructor(child: ChildProcessWithoutNullStreams, pid: number, hide: Hide) {
     this.#child = child;
     this.#pid = pid;
-    this.#secrets = secrets;
+    this.#hide = hide;
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      this.#words = (this.#words + text).slice(-MOST_WORDS);
+      const words = this.#words + text;
+      this.#isTorn ||= words.length > MOST_WORDS;
+      this.#words = words.slice(-MOST_WORDS);
     });
     // Whoever writes to one that has ended is told of the end.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => undefined);
@@ -51,6 +56,7 @@ export class ServerProcess {
   static start(
     server: ServerCommand,
     inherited: { readonly [name: string]: string },
+    hide: Hide,
   ): Promise<ServerProcess> {
     const { command, args = [], env = {}, cwd } = server;
     const child = spawn(command, args, {
@@ -66,7 +72,7 @@ export class ServerProcess {
         const { pid } = child;
         if (pid === undefined) return;
         endWithUs(pid);
-        resolve(new ServerProcess(child, pid, secretsOf(server)));
+        resolve(new ServerProcess(child, pid, hide));
       });
     });
   }
@@ -135,7 +141,7 @@ export class ServerProcess {
   /** What it said last, to be put behind what happened to it. */
   get saying(): string {
     // Before it is cut: half of a secret would not be known as one.
-    const said = lastSaying(withoutSecrets(this.#words, this.#secrets));
+    const said = lastSaying(this.#hide(this.#words, { start: this.#isTorn }));
     return said === null ? "" : ` and said ${JSON.stringify(said)}`;
   }
 }

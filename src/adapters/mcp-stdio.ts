@@ -2,8 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { MessageLimit } from "./mcp-message-limit.ts";
 import type { McpPackage } from "./mcp-package.ts";
-import { ServerProcess } from "./mcp-process.ts";
+import { type Hide, ServerProcess } from "./mcp-process.ts";
 import type { ServerCommand } from "./mcp-server.ts";
+
+export type StdioOptions = {
+  readonly limit: MessageLimit;
+  readonly hide: Hide;
+  readonly onRubbish: (line: string) => void;
+};
 
 /**
  * A server that is spoken to by its input and output. The client's own transport does not tell how a server ended, passes
@@ -15,6 +21,7 @@ export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #mcp: McpPackage;
   readonly #server: ServerCommand;
+  readonly #hide: Hide;
   readonly #onRubbish: (line: string) => void;
   readonly #limit: MessageLimit;
   #process: ServerProcess | null = null;
@@ -23,13 +30,9 @@ export class StdioTransport implements Transport {
   #whyClosed: string | null = null;
   #isClosed = false;
 
-  constructor(
-    mcp: McpPackage,
-    server: ServerCommand,
-    limit: MessageLimit,
-    onRubbish: (line: string) => void,
-  ) {
+  constructor(mcp: McpPackage, server: ServerCommand, { limit, hide, onRubbish }: StdioOptions) {
     this.#mcp = mcp;
+    this.#hide = hide;
     this.#server = server;
     this.#limit = limit;
     this.#onRubbish = onRubbish;
@@ -55,7 +58,7 @@ export class StdioTransport implements Transport {
   }
 
   async start(): Promise<void> {
-    const process = await ServerProcess.start(this.#server, this.#mcp.getDefaultEnvironment());
+    const process = await ServerProcess.start(this.#server, this.#mcp.getDefaultEnvironment(), this.#hide);
     this.#process = process;
     void process.ended.then((end) => this.#close(end));
     process.stdout.on("data", (chunk: Buffer) => this.#read(chunk));

@@ -21,7 +21,6 @@ import { secretsOf } from "./mcp-secrets.ts";
 import { type McpServer, type ServerAddress, shownServer } from "./mcp-server.ts";
 import { mcpToolInput } from "./mcp-tool-input.ts";
 import { modelNames } from "./mcp-tool-names.ts";
-import { hidingInErrors, hidingSecrets, withoutSecrets } from "./tools/hiding-secrets.ts";
 
 export type { McpServer } from "./mcp-server.ts";
 
@@ -71,8 +70,10 @@ export function mcpTools(server: McpServer & McpOptions): ToolSource {
   return makeToolSource({
     name: server.name ?? null,
     places: placesOf(server),
-    open: (name, opening) =>
-      hidingInErrors(secrets, () => openTools(name, { server, connection, secrets }, opening)),
+    open: (name, opening) => {
+      opening.learnSecrets(secrets);
+      return openTools(name, { server, connection }, opening);
+    },
   });
 }
 
@@ -86,18 +87,16 @@ function placesOf(server: McpServer): readonly string[] {
 type Source = {
   readonly server: McpServer & McpOptions;
   readonly connection: McpConnection;
-  readonly secrets: readonly string[];
 };
 
 async function openTools(
   name: string,
-  { server, connection, secrets }: Source,
-  { signal, network, warn: say }: SourceOpening,
+  { server, connection }: Source,
+  { signal, network, warn, hide }: SourceOpening,
 ): Promise<OpenTools> {
   const serverName = `MCP server ${name} (${shownServer(server)})`;
   assertMayBeOpened(server, serverName, network);
-  const warn = (message: string) => say(withoutSecrets(message, secrets));
-  const user = connectionUser(serverName, secrets, warn);
+  const user = connectionUser(serverName, hide, warn);
   connection.join(user);
   try {
     const link = await connection.link(signal);
@@ -111,7 +110,7 @@ async function openTools(
     const tools: { [name: string]: Tool } = {};
     for (const each of chosen) {
       assertSmall(serverName, each);
-      const pinned: PinnedTool = { ...each, connection, serverName, secrets, onChanged };
+      const pinned: PinnedTool = { ...each, connection, serverName, onChanged };
       tools[names.get(each.listed.name) ?? each.listed.name] = toolOf(name, server, pinned);
       // There may be many of them, and the process has other things to do.
       await setImmediate();
@@ -126,14 +125,15 @@ async function openTools(
 
 function connectionUser(
   serverName: string,
-  secrets: readonly string[],
+  hide: SourceOpening["hide"],
   warn: SourceOpening["warn"],
 ): ConnectionUser {
   const say = once(warn);
   return {
+    hide,
     onRubbish: (line) =>
       say(
-        `The ${serverName} writes what is no message to its output, and it is passed over: ${excerpt(withoutSecrets(line, secrets))}`,
+        `The ${serverName} writes what is no message to its output, and it is passed over: ${excerpt(hide(line))}`,
       ),
   };
 }
@@ -155,10 +155,10 @@ function once(warn: SourceOpening["warn"]): SourceOpening["warn"] {
 
 function toolOf(name: string, server: McpServer & McpOptions, pinned: PinnedTool): Tool {
   const { listed } = pinned;
-  const execute: Execute = hidingSecrets(pinned.secrets, async (input: JsonObject, call) => {
+  const execute: Execute = async (input: JsonObject, call) => {
     assertAllowed(server, pinned, call);
     return callMcpTool(pinned, input, call);
-  });
+  };
   return makeTool({
     ...declaredTool(listed.name, shortened(listed.description ?? listed.title ?? ""), server, execute),
     name: null,

@@ -7,7 +7,7 @@ import type { CliContext } from "./cli-context.ts";
 import { paint } from "./format.ts";
 import { needsMore, stillNeeded, userOf } from "./person.ts";
 import { cleanLine, cleanText, wrap } from "./terminal-text.ts";
-import { choicesOf } from "./wait-hints.ts";
+import { choicesOf, hiddenBecause } from "./wait-hints.ts";
 
 /** Puts questions to whoever sits at the terminal, and what they say into the store. */
 export type Desk = {
@@ -193,6 +193,7 @@ function show(context: CliContext, wait: WaitRecord): void {
       ? []
       : [dim("asked for as"), ...shownArguments(subject.requested, columns)]),
     ...(needsMore(wait) ? wrap(cleanText(stillNeeded(wait)), columns) : []),
+    ...(isAboutCall ? hiddenBecause(subject).flatMap((why) => wrap(cleanText(why), columns)) : []),
     "",
   ];
   context.stderr.write(`${lines.join("\n")}\n`);

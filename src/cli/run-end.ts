@@ -10,7 +10,7 @@ import { needsMore, stillNeeded } from "./person.ts";
 import { reportError } from "./report-error.ts";
 import type { RunWork } from "./run-work.ts";
 import { cleanText, wrap } from "./terminal-text.ts";
-import { waitHints } from "./wait-hints.ts";
+import { hiddenBecause, waitHints } from "./wait-hints.ts";
 
 /** What a command says and gives when its run has come as far as it comes. The output alone goes to stdout. */
 export async function endOfResult(work: RunWork, result: RunResult<unknown>): Promise<CommandEnd> {
@@ -133,6 +133,7 @@ function waitingText(work: RunWork, runId: string, waits: readonly WaitRecord[])
       ? []
       : wrap(cleanText(JSON.stringify(wait.subject.arguments)), columns)),
     ...(needsMore(wait) ? wrap(cleanText(stillNeeded(wait)), columns) : []),
+    ...wrap(cleanText(hiddenBecause(wait.subject).join("\n")), columns).filter((line) => line !== ""),
     ...waitHints(work.input, wait).map((hint) => `  ${hint}`),
   ]);
   return `${[`run ${runId} waits for a person`, ...lines, "", `then ${goOn(work, runId)}`].join("\n")}\n`;

@@ -42,6 +42,7 @@ export function widthOf(text: string): number {
 }
 
 function columnsOf(segment: string): number {
+  if (segment.length === 1 && segment >= " " && segment <= "~") return 1;
   if (INVISIBLE.test(segment)) return 0;
   return WIDE.test(segment) ? 2 : 1;
 }
@@ -75,33 +76,45 @@ export function paragraph(text: string, columns: number): string {
   return `${wrap(cleanText(text), columns).join("\n")}\n`;
 }
 
+/** Each part is measured once: a long text takes time by its length alone. */
 function wrapLine(line: string, columns: number): readonly string[] {
   const lines: string[] = [];
-  let current = "";
-  for (const word of line.split(" ").flatMap((each) => pieces(each, columns))) {
-    const longer = current === "" ? word : `${current} ${word}`;
-    if (widthOf(longer) <= columns) {
-      current = longer;
-      continue;
-    }
-    lines.push(current);
-    current = word;
+  let current: Piece = { text: "", width: 0 };
+  for (const piece of line.split(" ").flatMap((word) => pieces(word, columns))) {
+    const isFirst = current.text === "";
+    const width = isFirst ? piece.width : current.width + 1 + piece.width;
+    if (width > columns) lines.push(current.text);
+    const isNext = width > columns || isFirst;
+    current = isNext ? piece : { text: `${current.text} ${piece.text}`, width };
   }
-  return [...lines, current];
+  return [...lines, current.text];
 }
 
-function pieces(word: string, columns: number): readonly string[] {
-  if (widthOf(word) <= columns) return [word];
-  const found: string[] = [];
-  let [piece, used] = ["", 0];
+/** A word, or a part of one, and the columns that it takes. */
+type Piece = { readonly text: string; readonly width: number };
+
+function pieces(word: string, columns: number): readonly Piece[] {
+  if (/^[\x20-\x7e]*$/.test(word)) return plainPieces(word, columns);
+  const found: Piece[] = [];
+  let text = "";
+  let width = 0;
   for (const { segment } of SEGMENTS.segment(word)) {
     const more = columnsOf(segment);
-    if (used + more > columns) {
-      found.push(piece);
-      [piece, used] = ["", 0];
+    if (width + more > columns) {
+      found.push({ text, width });
+      text = "";
+      width = 0;
     }
-    piece += segment;
-    used += more;
+    text += segment;
+    width += more;
   }
-  return [...found, piece];
+  return [...found, { text, width }];
+}
+
+/** Of characters that take a column each. */
+function plainPieces(word: string, columns: number): readonly Piece[] {
+  return Array.from({ length: Math.max(1, Math.ceil(word.length / columns)) }, (_, index) => {
+    const text = word.slice(index * columns, (index + 1) * columns);
+    return { text, width: text.length };
+  });
 }

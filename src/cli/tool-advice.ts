@@ -1,7 +1,10 @@
+import { randomBytes } from "node:crypto";
+import { digestWith } from "../core/secret-mark.ts";
 import type { ToolPolicy } from "../core/tool-classification.ts";
 import type { Agent } from "../engine/agent.ts";
 import { agentSteps, type KnownTool, knownTools, stepsOf, toolsOf } from "../engine/known-tools.ts";
 import { makeRules } from "../engine/run-rules.ts";
+import { RunSecrets } from "../engine/run-secrets.ts";
 import { RunToolSources } from "../engine/run-tool-sources.ts";
 import type { StepNode } from "../engine/step.ts";
 
@@ -13,11 +16,19 @@ export async function allToolsOf(
   policy: ToolPolicy,
   warn: (message: string) => void,
 ): Promise<readonly KnownTool[]> {
-  const sources = new RunToolSources({
-    signal: new AbortController().signal,
-    network: makeRules().network,
-    warn,
-  });
+  const key = randomBytes(32);
+  const secrets = new RunSecrets(
+    new Set(),
+    digestWith(() => key),
+  );
+  const sources = new RunToolSources(
+    {
+      signal: new AbortController().signal,
+      network: makeRules().network,
+      warn: (message) => warn(secrets.hideText(message)),
+    },
+    secrets,
+  );
   try {
     const found: KnownTool[] = [...toolsOf(target, policy)];
     const why = (what: string, error: unknown) =>

@@ -38,6 +38,11 @@ export function choicesOf({ arguments: asked }: JsonObject): readonly string[] {
   return Array.isArray(choices) ? choices.filter((choice) => typeof choice === "string") : [];
 }
 
+/** Why a person is not shown something, and what is known of it all the same. */
+export function hiddenBecause({ hidden }: JsonObject): readonly string[] {
+  return Array.isArray(hidden) ? hidden.filter((why) => typeof why === "string") : [];
+}
+
 /** Twice as much: a number that works, for the person to change. */
 function higherThan({ subject }: WaitRecord): string {
   return typeof subject.limit === "number" ? String(subject.limit * 2) : "…";

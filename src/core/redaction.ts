@@ -1,41 +1,78 @@
+import { canonicalJson } from "./canonical-json.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { isMark, markOfNamed, markOfSecret, marksIn, type SecretDigest, unusedKey } from "./secret-mark.ts";
+import type { SecretSearch } from "./secret-search.ts";
 
-/** What stands where a secret stood. */
-export const REDACTED = "[secret]";
-
-/** Shorter texts are not looked for inside others: "12" or "abc" would shred every text they happen to be part of. */
-const MIN_SEARCHED_LENGTH = 4;
-
-/** A part of a base64 text shorter than this may well be part of something else. */
-const MIN_BASE64_PART_LENGTH = 8;
+/** What is hidden, and the digest that is left of it. */
+export type Hiding = {
+  /** Values under these names are hidden where they stand, and looked for nowhere else: anybody may have given them. */
+  readonly names: ReadonlySet<string>;
+  /** What is looked for in every text. */
+  readonly search: SecretSearch;
+  readonly digest: SecretDigest;
+};
 
 /**
- * Replaces values under the given key names (case-insensitive, compared without _ and -), at any depth, whole value
- * whatever its type, and every occurrence of the known secret texts inside any string (values and keys). Returns the
+ * Replaces values under the names (case-insensitive, compared without _ and -), at any depth, whole value whatever its type,
+ * and every occurrence of the known secrets inside any string (values and keys), in all spellings that `SecretSearch` knows.
+ * What stands there instead has a keyed digest, so that two hidden values can be told apart and shown to be equal. Returns the
  * same reference when nothing changed.
  *
- * A key name also counts where a string contains JSON text, `"password":"x"`, escaped or not, and where it contains a
- * query, `?password=x`. It does not count in `password=x` or `password: x` elsewhere: that may as well be prose or code.
+ * A name also counts where a string contains JSON text, `"password":"x"`, escaped or not, and where it contains a query,
+ * `?password=x`. It does not count in `password=x` or `password: x` elsewhere: that may as well be prose or code.
  *
  * @example
- * redact({ apiKey: "k-123", note: "sent k-123" }, new Set(["api_key"]), ["k-123"]);
- * // { apiKey: "[secret]", note: "sent [secret]" }
+ * redact({ apiKey: "k-123", note: "sent s-456" }, { names: new Set(["api_key"]), search: new SecretSearch(["s-456"]), digest });
+ * // { apiKey: "[secret:90f1a1b1f1e9,5-characters]", note: "sent [secret:5e2b1ddc3a07]" }
  */
-export function redact(value: Json, keyNames: ReadonlySet<string>, texts: readonly string[]): Json {
-  const names = normalised(keyNames);
-  const needles = needlesOf(texts);
-  if (names.size === 0 && needles.length === 0) return value;
-  return redactValue(value, names, (text) => replaceNeedles(replacePairs(text, names), needles));
+export function redact(value: Json, hiding: Hiding): Json {
+  const names = normalised(hiding.names);
+  const { search, digest } = hiding;
+  if (names.size === 0 && search.isEmpty) return value;
+  const known = cached(digest);
+  const rewrite = (text: string) => replaceFound(replacePairs(text, names, digest), search, known);
+  return redactValue(value, { names, digest, rewrite });
 }
 
+/** A text that holds a secret a thousand times has it digested once. */
+function cached(digest: SecretDigest): SecretDigest {
+  const digests = new Map<string, string>();
+  return (text) => {
+    const known = digests.get(text) ?? digest(text);
+    digests.set(text, known);
+    return known;
+  };
+}
+
+/** At which of its ends a text was torn off from what it is a part of. */
+export type Torn = { readonly start?: boolean; readonly end?: boolean };
+
 /**
- * The secret strings (and numbers as strings) found under the key names, each once. All that is inside an object or an
- * array under such a name counts.
+ * A text without its secrets. Where it was torn, a part of a secret may stand, which nobody can know as one: as much as that
+ * could be is left out.
  */
-export function secretsIn(value: Json, keyNames: ReadonlySet<string>): readonly string[] {
+export function redactText(text: string, hiding: Hiding, { start = false, end = false }: Torn = {}): string {
+  const whole = redact(text, hiding) as string;
+  const { longest } = hiding.search;
+  return whole.slice(start ? longest : 0, end ? Math.max(0, whole.length - longest) : whole.length);
+}
+
+/** The texts (and numbers as texts) under the names, each once; all that is inside of an object or an array there counts. */
+export function namedSecrets(value: Json, names: ReadonlySet<string>): readonly string[] {
   const found = new Set<string>();
-  collectSecrets(value, normalised(keyNames), false, found);
+  if (names.size > 0) collectNamed(value, normalised(names), false, found);
   return [...found];
+}
+
+function collectNamed(value: Json, names: ReadonlySet<string>, isNamed: boolean, found: Set<string>): void {
+  if (typeof value === "string" || typeof value === "number") {
+    if (isNamed && !isMark(String(value))) found.add(String(value));
+  } else if (Array.isArray(value)) {
+    for (const item of value as readonly Json[]) collectNamed(item, names, isNamed, found);
+  } else if (isJsonObject(value)) {
+    for (const [key, item] of Object.entries(value))
+      collectNamed(item, names, isNamed || names.has(normaliseKeyName(key)), found);
+  }
 }
 
 /** The form in which key names are compared: `API_Key`, `api-key` and `apikey` are one. */
@@ -48,127 +85,63 @@ function normalised(keyNames: ReadonlySet<string>): ReadonlySet<string> {
   return new Set([...keyNames].map(normaliseKeyName).filter((name) => name !== ""));
 }
 
-function collectSecrets(value: Json, names: ReadonlySet<string>, secret: boolean, found: Set<string>): void {
-  if (typeof value === "string" || typeof value === "number") {
-    const text = String(value);
-    if (secret && text !== "" && text !== REDACTED) found.add(text);
-  } else if (Array.isArray(value)) {
-    for (const item of value as readonly Json[]) collectSecrets(item, names, secret, found);
-  } else if (isJsonObject(value)) {
-    for (const [key, item] of Object.entries(value)) {
-      collectSecrets(item, names, secret || names.has(normaliseKeyName(key)), found);
-    }
-  }
-}
+type Rewriting = {
+  readonly names: ReadonlySet<string>;
+  readonly digest: SecretDigest;
+  readonly rewrite: (text: string) => string;
+};
 
-type Rewrite = (text: string) => string;
-
-function redactValue(value: Json, names: ReadonlySet<string>, rewrite: Rewrite): Json {
-  if (typeof value === "string") return rewrite(value);
-  if (isJsonObject(value)) return redactObject(value, names, rewrite);
+function redactValue(value: Json, how: Rewriting): Json {
+  if (typeof value === "string") return how.rewrite(value);
+  if (isJsonObject(value)) return redactObject(value, how);
   if (!Array.isArray(value)) return value;
   const items = value as readonly Json[];
-  const redacted = items.map((item) => redactValue(item, names, rewrite));
+  const redacted = items.map((item) => redactValue(item, how));
   return redacted.every((item, index) => item === items[index]) ? items : redacted;
 }
 
-function redactObject(value: JsonObject, names: ReadonlySet<string>, rewrite: Rewrite): JsonObject {
+function redactObject(value: JsonObject, how: Rewriting): JsonObject {
   const redacted = new Map<string, Json>();
   let changed = false;
   for (const [key, item] of Object.entries(value)) {
-    const newKey = unusedKey(rewrite(key), redacted);
-    const newItem = names.has(normaliseKeyName(key)) ? REDACTED : redactValue(item, names, rewrite);
+    const newKey = unusedKey(how.rewrite(key), redacted);
+    const isNamed = how.names.has(normaliseKeyName(key));
+    const newItem = isNamed ? namedMark(item, how.digest) : redactValue(item, how);
     changed ||= newKey !== key || newItem !== item;
     redacted.set(newKey, newItem);
   }
   return changed ? Object.fromEntries(redacted) : value;
 }
 
-/** Two keys that were secrets are one text now, and neither value may be lost. */
-function unusedKey(key: string, used: ReadonlyMap<string, Json>): string {
-  let free = key;
-  for (let n = 2; used.has(free); n++) free = `${key} ${n}`;
-  return free;
-}
-
-/** All that is to be looked for: each text in each form that it commonly takes inside another. */
-function needlesOf(texts: readonly string[]): readonly string[] {
-  const searched = texts.filter((text) => text.length >= MIN_SEARCHED_LENGTH);
-  // The mark itself too, so that a secret that is part of it does not grow the marks that are there already.
-  return searched.length === 0 ? [] : [...new Set([REDACTED, ...searched.flatMap(formsOf)])];
-}
-
-function formsOf(text: string): readonly string[] {
-  const json = jsonEscaped(text);
-  // Half a character can be neither percent-encoded nor written as bytes.
-  const whole = text.toWellFormed();
-  const url = encodeURIComponent(whole);
-  return [
-    text,
-    json,
-    asciiOnly(json),
-    jsonEscaped(json),
-    url,
-    url.replace(/%../g, (code) => code.toLowerCase()),
-    new URLSearchParams([["", whole]]).toString().slice("=".length),
-    ...base64FormsOf(Buffer.from(whole, "utf8")),
-  ];
-}
-
-function jsonEscaped(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
-
-/** As Python and PHP write JSON. */
-function asciiOnly(json: string): string {
-  return json.replace(/[\u007f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+function namedMark(value: Json, digest: SecretDigest): string {
+  const text = typeof value === "string" ? value : canonicalJson(value);
+  return isMark(text) ? text : markOfNamed(digest, text);
 }
 
 /**
- * The secret encoded by itself, and the characters that it makes alone wherever it begins in a longer text: that is how
- * `Authorization: Basic` carries a password, behind a user name and a colon.
+ * Finds all of them before it replaces any: of one inside another nothing is left but the mark of the longer one, in whatever
+ * order they come, and those that overlap leave a mark each. Marks that are there already stay as they are.
  */
-function base64FormsOf(bytes: Buffer): readonly string[] {
-  const whole = bytes.toString("base64");
-  const parts = [0, 1, 2].map((offset) => {
-    const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
-    // Six bits a character: only those that hold no bit of a neighbour.
-    return shifted
-      .toString("base64")
-      .slice(Math.ceil((offset * 8) / 6), Math.floor((shifted.length * 8) / 6));
-  });
-  const forms = [
-    whole,
-    whole.replace(/=+$/, ""),
-    ...parts.filter((part) => part.length >= MIN_BASE64_PART_LENGTH),
-  ];
-  return [...forms, ...forms.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"))];
-}
-
-/**
- * Finds all of them before it replaces any, and makes one mark of those that overlap: a secret inside another leaves
- * nothing of the longer one, in whatever order they come.
- */
-function replaceNeedles(text: string, needles: readonly string[]): string {
-  const found = needles.flatMap((needle) => occurrences(text, needle)).sort((a, b) => a.start - b.start);
-  let result = "";
+function replaceFound(text: string, search: SecretSearch, digest: SecretDigest): string {
+  const found = search.find(text);
+  if (found.length === 0) return text;
+  const marks = marksIn(text).map((span) => ({ ...span, mark: text.slice(span.start, span.end) }));
+  const spans = [
+    ...marks,
+    ...found.map((span) => ({ ...span, mark: markOfSecret(digest, span.secret) })),
+  ].sort((a, b) => a.start - b.start || b.end - a.end);
+  const parts: string[] = [];
   let end = 0;
-  for (const span of found) {
-    if (span.start >= end) result += text.slice(end, span.start) + REDACTED;
-    end = Math.max(end, span.end);
+  let last: string | null = null;
+  for (const span of spans) {
+    if (span.end <= end) continue;
+    const isApart = span.start >= end;
+    if (isApart) parts.push(text.slice(end, span.start));
+    if (isApart || span.mark !== last) parts.push(span.mark);
+    last = span.mark;
+    end = span.end;
   }
-  return result + text.slice(end);
-}
-
-type Span = { readonly start: number; readonly end: number };
-
-/** Also those that overlap each other, as "aaaa" does in "aaaaa". */
-function occurrences(text: string, needle: string): readonly Span[] {
-  const spans: Span[] = [];
-  for (let start = text.indexOf(needle); start !== -1; start = text.indexOf(needle, start + 1)) {
-    spans.push({ start, end: start + needle.length });
-  }
-  return spans;
+  return parts.join("") + text.slice(end);
 }
 
 /**
@@ -178,7 +151,7 @@ function occurrences(text: string, needle: string): readonly Span[] {
 const PAIR_START =
   /(|\\|\\{3})"([^"\\]{1,64})\1"[ \t\r\n]{0,40}:[ \t\r\n]{0,40}|[?&]([^=&?#\s"'<>\\]{1,64})=/g;
 
-function replacePairs(text: string, names: ReadonlySet<string>): string {
+function replacePairs(text: string, names: ReadonlySet<string>, digest: SecretDigest): string {
   if (names.size === 0) return text;
   let result = "";
   let end = 0;
@@ -187,29 +160,52 @@ function replacePairs(text: string, names: ReadonlySet<string>): string {
     if (match.index < end || !names.has(normaliseKeyName(jsonName ?? queryName))) continue;
     const at = match.index + start.length;
     const value = jsonName === undefined ? queryValueAt(text, at) : jsonValueAt(text, at, escape);
-    if (value === null) continue;
-    result += text.slice(end, at) + value.mark;
+    if (value === null || isMark(value.text)) continue;
+    result += `${text.slice(end, at)}${value.quote}${markOfNamed(digest, value.text)}${value.quote}`;
     end = value.end;
   }
   return result + text.slice(end);
 }
 
-type PairValue = { readonly mark: string; readonly end: number };
+/** A value in a text: what it says, what it is to be quoted with, and where it ends. */
+type PairValue = { readonly text: string; readonly quote: string; readonly end: number };
 
 function queryValueAt(text: string, at: number): PairValue | null {
   const end = at + text.slice(at).search(/[&#\s"'<>\\]|$/);
-  return end === at ? null : { mark: REDACTED, end };
+  return end === at ? null : { text: meantInQuery(text.slice(at, end)), quote: "", end };
 }
 
 /** A string or a number; objects and arrays in a text are left alone, since nothing says where a broken one ends. */
 function jsonValueAt(text: string, at: number, escape: string): PairValue | null {
   const quote = `${escape}"`;
-  const mark = `${quote}${REDACTED}${quote}`;
   if (text.startsWith(quote, at)) {
-    return { mark, end: endOfString(text, at + quote.length, escape.length) };
+    const from = at + quote.length;
+    const end = endOfString(text, from, escape.length);
+    const inside = text.slice(from, text.startsWith(quote, end - quote.length) ? end - quote.length : end);
+    return { text: meantInJson(inside, escape), quote, end };
   }
   const number = /^-?\d[\d.eE+-]*/.exec(text.slice(at, at + 400))?.[0];
-  return number === undefined ? null : { mark, end: at + number.length };
+  return number === undefined ? null : { text: number, quote, end: at + number.length };
+}
+
+/** What is meant, so that the digest is that of the same value elsewhere; as it is written where it was cut off. */
+function meantInJson(written: string, escape: string): string {
+  try {
+    let text = written;
+    // No backslash, one or three: JSON, inside JSON, inside JSON.
+    for (let depth = escape.length + 1; depth >= 1; depth /= 2) text = JSON.parse(`"${text}"`) as string;
+    return text;
+  } catch {
+    return written;
+  }
+}
+
+function meantInQuery(written: string): string {
+  try {
+    return decodeURIComponent(written.replaceAll("+", " "));
+  } catch {
+    return written;
+  }
 }
 
 /** Behind the closing quote; where a text was cut off there is none, and all that is left belongs to the value. */

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "./errors.ts";
 import { MAX_DEPTH } from "./json.ts";
-import { REDACTED } from "./redaction.ts";
+import { REDACTED } from "./secret-mark.ts";
 
 /** `Symbol.for`, so that a secret is still recognised when two copies of the package are installed. */
 const MARKER = Symbol.for("pawl.secret");
@@ -38,7 +38,8 @@ export class Secret {
 }
 
 /**
- * Marks a text as a secret: Pawl hands it to the tool and stores "[secret]".
+ * Marks a text as a secret: Pawl hands it to the tool, and hides it in all that the run stores, tells or throws. What stands
+ * there instead, `[secret:5e2b1ddc3a07]`, has a keyed digest.
  *
  * @example
  * const key = secret("sk-12345");
@@ -60,9 +61,8 @@ function assertSecretText(value: unknown): void {
   throw new ConfigurationError(`A secret needs a text and got ${given}: check that its variable is set.`);
 }
 
-/** A value with its secrets hidden, the same with them revealed, and their texts, each once. */
+/** A value with its secrets revealed, and their texts, each once. */
 export type ExtractedSecrets = {
-  readonly redacted: unknown;
   readonly revealed: unknown;
   readonly texts: readonly string[];
 };
@@ -78,8 +78,12 @@ export function extractSecrets(value: unknown): ExtractedSecrets {
     texts.add(text);
     return text;
   });
-  if (texts.size === 0) return { redacted: value, revealed: value, texts: [] };
-  return { redacted: replaceSecrets(value, [], () => REDACTED), revealed, texts: [...texts] };
+  return { revealed, texts: [...texts] };
+}
+
+/** The same value with a mark in the place of each secret, also of one that is too short to be looked for. */
+export function hideSecrets(value: unknown, mark: (text: string) => string): unknown {
+  return replaceSecrets(value, [], (found) => mark(found.reveal()));
 }
 
 function replaceSecrets(value: unknown, ancestors: object[], replace: (found: Secret) => string): unknown {

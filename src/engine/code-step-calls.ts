@@ -7,6 +7,7 @@ import {
   ToolFailedError,
 } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
+import { namedSecrets } from "../core/redaction.ts";
 import { extractSecrets } from "../core/secret.ts";
 import { toolCallId } from "../core/step-path.ts";
 import type { NewWait } from "../core/wait.ts";
@@ -149,16 +150,20 @@ export class CodeStepCalls {
       throw new ConfigurationError(
         `The tool ${JSON.stringify(tool.description)} that step ${this.#step.path} calls has no name: give it one, tool({ name: … }).`,
       );
-    const { redacted, revealed, texts } = extractSecrets(input);
-    this.#run.secrets.learn(texts);
-    assertPayload(redacted, `The input of ${tool.name}`);
+    const { rules, secrets } = this.#run;
+    const { revealed, texts } = extractSecrets(input);
+    secrets.learn(texts);
+    secrets.learnSecrets(tool.secrets);
+    const hidden = secrets.hideMarked(input);
+    assertPayload(hidden, `The input of ${tool.name}`);
     assertPayload(revealed, `The input of ${tool.name}`);
     return {
       stepPath: this.#step.path,
       name: tool.name,
-      input: this.#run.secrets.hide(redacted),
+      input: hidden,
       secretInput: revealed,
-      tool: await prepareTool(tool.name, tool, this.#run.rules.tools),
+      ownSecrets: namedSecrets(revealed, rules.secretKeys),
+      tool: await prepareTool(tool.name, tool, rules.tools),
       problem: null,
       enforceKeys: false,
     };

@@ -134,6 +134,7 @@ export async function openScope(
   const more = await run.sources.toolsOf(agent.sources);
   if (options.enforceIdempotency) assertKeysEnforced(name, more);
   const prepared = await prepareAgent(agent, more, options.completion, run.estimateTokens, run.rules.tools);
+  for (const { secrets } of prepared.tools.values()) run.secrets.learnSecrets(secrets);
   const { enforceIdempotency, blobThresholdBytes, historyMaxTokens } = options;
   const switches = { mode: "granular", enforceIdempotency, blobThresholdBytes, historyMaxTokens };
   const document = { input, ...fingerprintDocument(prepared, switches, run.pricing.id) };

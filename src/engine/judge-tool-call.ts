@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "../core/json.ts";
 import { ONE_PERSON } from "../core/person.ts";
-import { REDACTED } from "../core/redaction.ts";
+import { holdsMark } from "../core/secret-mark.ts";
 import {
   decideToolCall,
   NOT_SENT,
@@ -82,6 +82,7 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
     tool,
     request: request.input,
     input,
+    ownSecrets: request.ownSecrets,
     idempotencyKey,
     enforceKeys: request.enforceKeys,
     approval,
@@ -89,7 +90,7 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
     sessionBase,
     blobThresholdBytes,
   };
-  const isSecretLost = known !== null && hasRedacted(request.secretInput);
+  const isSecretLost = known !== null && holdsMark(request.secretInput);
   const facts = factsOf(run, call, subject, waits, isSecretLost);
   if (isSecretLost && facts.isToRetry)
     return settled(failed("secret_lost", secretLost(tool.name, "It cannot run again."), true));
@@ -135,6 +136,7 @@ function judgeRefused(
     tool,
     request: input,
     input,
+    ownSecrets: request.ownSecrets,
     idempotencyKey,
     enforceKeys,
     approval: null,
@@ -288,10 +290,4 @@ function refuse(
 
 function secretLost(name: string, so: string): string {
   return `The arguments of ${name} held a secret, which is never stored, and the process that knew it is gone. ${so}`;
-}
-
-function hasRedacted(value: Json): boolean {
-  if (typeof value === "string") return value.includes(REDACTED);
-  if (Array.isArray(value)) return value.some(hasRedacted);
-  return isJsonObject(value) && Object.values(value).some(hasRedacted);
 }

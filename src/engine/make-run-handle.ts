@@ -1,3 +1,4 @@
+import { digestWith, type SecretDigest } from "../core/secret-mark.ts";
 import type { CheckpointTrigger } from "../session/checkpoint-trigger.ts";
 import { Session, type Tags } from "../session/session.ts";
 import type { SliceSet } from "../session/slice-set.ts";
@@ -12,6 +13,7 @@ import { RunArtifacts } from "./run-artifacts.ts";
 import { RunBudget, type WorkDone } from "./run-budget.ts";
 import type { RunEvent, RunEventListener } from "./run-events.ts";
 import type { RunHandle } from "./run-handle.ts";
+import type { RunRules } from "./run-rules.ts";
 import { RunSecrets } from "./run-secrets.ts";
 import { RunToolSources } from "./run-tool-sources.ts";
 import { SessionKeeper, type SliceMismatch } from "./session-keeper.ts";
@@ -84,7 +86,8 @@ export function makeRunHandle(
   const { runId } = run;
   const fence = { runId, epoch };
   const { slices, tags, trigger, mismatch } = options.session;
-  const secrets = new RunSecrets(options.rules.secretKeys);
+  const secrets = new RunSecrets(options.rules.secretKeys, digestOf(store, options.rules));
+  secrets.learnSecrets(options.rules.secrets);
   const telemetry = harmless(options.telemetry, secrets);
   const emit = toldWithoutSecrets((event) => tellBoth(telemetry, options.emit, event), secrets);
   const warn = (message: string) => emit({ type: "warning", runId, message });
@@ -110,11 +113,16 @@ export function makeRunHandle(
     artifacts: new RunArtifacts(store, fence, options.folder, warn, (path, content) =>
       options.outside.writeFile(path, content),
     ),
-    sources: new RunToolSources({ signal: hold.signal, network: options.rules.network, warn }),
+    sources: new RunToolSources({ signal: hold.signal, network: options.rules.network, warn }, secrets),
     failures: FailureStreaks.after(options.streaks, options.maxSameErrorRepeats),
     uncertainties: new Uncertainties(store, runId),
     estimates: new EstimateWatch(),
   };
+}
+
+/** By the operator's key, or that of the store. */
+function digestOf(store: Store, { redactionKey }: RunRules): SecretDigest {
+  return digestWith(() => redactionKey ?? store.redactionKey());
 }
 
 /** What telemetry makes of it must not keep whoever listens from hearing. */

@@ -1,6 +1,7 @@
 import { type BudgetExceededError, PersonNeededError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { needFacts } from "../core/person.ts";
+import { hiddenIn } from "../core/secret-mark.ts";
 import type { AskReason } from "../core/tool-call-decision.ts";
 import type { NewBudgetWait, NewCallWait, NewWait } from "../core/wait.ts";
 import type { ToolCallRecord, WaitRecord } from "../store/store.ts";
@@ -125,6 +126,8 @@ function question(
   more: JsonObject = {},
 ): NewCallWait {
   const { stepKey, turnIndex, callIndex, tool, idempotencyKey, approval } = call;
+  const shown = shownArguments(run, call);
+  const hidden = hiddenIn(shown.arguments ?? null, "arguments");
   return {
     kind,
     stepKey,
@@ -135,7 +138,8 @@ function question(
       tool: tool.name,
       effect: tool.effect,
       recovery: tool.recovery,
-      ...shownArguments(run, call),
+      ...shown,
+      ...(hidden.length === 0 ? {} : { hidden }),
       idempotencyKey,
       ...(kind === "approval" && approval !== null ? needFacts(approval) : {}),
       ...more,

@@ -2,6 +2,7 @@ import { assertPatterns } from "../core/action-pattern.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { assertAllowedDomains, type NetworkPolicy } from "../core/network-policy.ts";
 import { normaliseKeyName } from "../core/redaction.ts";
+import { isSecret, type Secret } from "../core/secret.ts";
 import type { SideEffectClass } from "../core/tool-call-decision.ts";
 import type { ToolPolicy } from "../core/tool-classification.ts";
 import { type ApprovalRule, approvalRules } from "./approval-rule.ts";
@@ -10,8 +11,18 @@ import { type ApprovalRule, approvalRules } from "./approval-rule.ts";
 export type Policy = ToolPolicy & {
   /** Calls of these classes, and of what these rules name, run only after people have approved them. */
   readonly approve?: readonly (SideEffectClass | ApprovalRule)[];
-  /** Values under these names never reach the store, an event, a log or an error text. */
+  /** Values under these names never reach the store, an event, a log or an error text, where they stand under them. */
   readonly secretKeys?: readonly string[];
+  /**
+   * What is hidden wherever it stands in a run, whoever says it, from its first step on and in every process. A secret that a
+   * step gives to a call is known from then on, and not to a process that goes on after that step.
+   */
+  readonly secrets?: readonly Secret[];
+  /**
+   * What digests of hidden values are made with, at least 16 characters; unless given, the store keeps one of its own. With it,
+   * digests of several stores can be compared.
+   */
+  readonly redactionKey?: string | Secret;
   /** Lets tools connect to loopback, private and link-local addresses. */
   readonly allowPrivateAddresses?: boolean;
   /**
@@ -43,6 +54,9 @@ export type RunRules = {
   readonly network: NetworkPolicy;
   readonly enforcesNetwork: boolean;
   readonly secretKeys: ReadonlySet<string>;
+  readonly secrets: readonly Secret[];
+  /** Null: the store's own. */
+  readonly redactionKey: Uint8Array | null;
 };
 
 const POLICY_WORDS = [
@@ -51,6 +65,8 @@ const POLICY_WORDS = [
   "trustedServers",
   "approve",
   "secretKeys",
+  "secrets",
+  "redactionKey",
   "allowPrivateAddresses",
   "network",
 ] as const satisfies (keyof Policy)[];
@@ -68,6 +84,22 @@ function assertWords(what: string, rules: unknown, words: readonly string[]): vo
   if (unknown === undefined) return;
   throw new ConfigurationError(
     `The runner's ${what} has no ${JSON.stringify(unknown)}: it knows ${words.join(", ")}.`,
+  );
+}
+
+function secretsOf(given: unknown = []): readonly Secret[] {
+  if (Array.isArray(given) && given.every(isSecret)) return given;
+  throw new ConfigurationError("policy.secrets is no list of secrets: give secret(…) for each of them.");
+}
+
+const LEAST_KEY_LENGTH = 16;
+
+function redactionKeyOf(given: unknown): Uint8Array | null {
+  if (given === undefined) return null;
+  const text = isSecret(given) ? given.reveal() : given;
+  if (typeof text === "string" && text.length >= LEAST_KEY_LENGTH) return Buffer.from(text, "utf8");
+  throw new ConfigurationError(
+    `policy.redactionKey is no text of at least ${LEAST_KEY_LENGTH} characters: give a random one, or leave it out.`,
   );
 }
 
@@ -99,5 +131,7 @@ export function makeRules(policy: Policy = {}, constraints: Constraints = {}): R
     },
     enforcesNetwork: network === "enforce",
     secretKeys: new Set((policy.secretKeys ?? []).map(normaliseKeyName)),
+    secrets: secretsOf(policy.secrets),
+    redactionKey: redactionKeyOf(policy.redactionKey),
   };
 }

@@ -19,6 +19,7 @@ import type {
   Store,
 } from "../store/store.ts";
 import { stepFailed } from "./execute-step.ts";
+import { agentSteps } from "./known-tools.ts";
 import { lastGranularState } from "./latest-granular-state.ts";
 import { type Lease, LeaseKeeper } from "./lease-keeper.ts";
 import { type Hold, makeRunHandle, type RunTenureOptions } from "./make-run-handle.ts";
@@ -87,6 +88,9 @@ export class RunTenure {
     if (closing.aborted) onClosing();
     try {
       const run = makeRunHandle(this.#store, this.#claim, this.#options, this.#holdBy(lease, closing));
+      // Also of steps that are over, and that this process does not come to.
+      for (const { agent } of agentSteps(this.#root))
+        for (const { secrets } of Object.values(agent.tools)) run.secrets.learnSecrets(secrets);
       try {
         return await this.#traced(run, () => this.#work<O>(run, found));
       } finally {

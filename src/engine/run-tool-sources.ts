@@ -1,14 +1,21 @@
 import { ConfigurationError } from "../core/errors.ts";
+import type { RunSecrets } from "./run-secrets.ts";
 import type { Tool } from "./tool.ts";
 import type { OpenTools, SourceOpening, ToolSource } from "./tool-source.ts";
 
 /** The tool sources that one worker has open for one run. Each is opened once, so what it has is the same for all steps. */
 export class RunToolSources {
   readonly #opening: SourceOpening;
+  readonly #secrets: RunSecrets;
   readonly #open = new Map<ToolSource, Map<string, Promise<OpenTools>>>();
 
-  constructor(opening: SourceOpening) {
-    this.#opening = opening;
+  constructor(opening: Pick<SourceOpening, "signal" | "network" | "warn">, secrets: RunSecrets) {
+    this.#secrets = secrets;
+    this.#opening = {
+      ...opening,
+      learnSecrets: (texts) => secrets.learn(texts),
+      hide: (text, torn) => secrets.hideText(text, torn),
+    };
   }
 
   /** The tools of all of them together, by their full names. */
@@ -29,11 +36,20 @@ export class RunToolSources {
   #openOnce(name: string, source: ToolSource): Promise<OpenTools> {
     const known = this.#open.get(source) ?? new Map<string, Promise<OpenTools>>();
     this.#open.set(source, known);
-    const opened = known.get(name) ?? source.open(name, this.#opening);
+    const opened = known.get(name) ?? this.#openNow(name, source);
     known.set(name, opened);
     // Who comes after a failure tries anew.
     opened.catch(() => known.delete(name));
     return opened;
+  }
+
+  async #openNow(name: string, source: ToolSource): Promise<OpenTools> {
+    try {
+      return await source.open(name, this.#opening);
+    } catch (error) {
+      if (error instanceof Error) this.#secrets.hideInError(error);
+      throw error;
+    }
   }
 
   /** Lets go of all of them, and waits until they are gone. */

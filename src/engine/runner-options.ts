@@ -3,7 +3,6 @@ import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
 import { decisionOf, type Person } from "../core/person.ts";
 import type { Limit } from "../core/quota.ts";
-import { redact } from "../core/redaction.ts";
 import type { RunSpecInput } from "../core/run-spec-input.ts";
 import type { TokenEstimator } from "../core/token-estimate.ts";
 import type { Pricing } from "../core/usage.ts";
@@ -21,6 +20,7 @@ import type { Outside } from "./outside.ts";
 import type { Clock, Random } from "./ports.ts";
 import type { RunEventListener } from "./run-events.ts";
 import type { Constraints, Policy, RunRules } from "./run-rules.ts";
+import { RunSecrets } from "./run-secrets.ts";
 import type { SliceMismatch } from "./session-keeper.ts";
 import { isAgentStep, type StepNode } from "./step.ts";
 import type { StepExecutor } from "./step-executor.ts";
@@ -212,7 +212,7 @@ export function assertNoSecrets(
   { secretKeys }: RunRules,
   what: "input" | "RunSpec" = "input",
 ): void {
-  if (secretKeys.size === 0 || redact(input, secretKeys, []) === input) return;
+  if (secretKeys.size === 0 || !new RunSecrets(secretKeys, () => "").holdsSecret(input)) return;
   throw new ConfigurationError(
     `The ${what} of the run holds a value under one of policy.secretKeys, and it is stored: leave it out, and give tools their secrets where they are made, or from code with secret(…).`,
   );

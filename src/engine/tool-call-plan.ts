@@ -22,6 +22,8 @@ export type ToolCallRequest = {
   readonly input: Json;
   /** The same with them: what goes out, and what a call is known by. */
   readonly secretInput: Json;
+  /** What the run's own code gave under a secret name: it is looked for in what comes of this call, and nowhere else. */
+  readonly ownSecrets: readonly string[];
   /** Null where no such tool exists. */
   readonly tool: PreparedTool | null;
   /** What is already known to be wrong with the arguments. */
@@ -68,7 +70,7 @@ function callIdentity(
 ): CallIdentity {
   const namespace = tool?.namespace ?? "local";
   // A hash of a secret is kept, so one that can be guessed takes long to try.
-  const isSecret = run.secrets.hide(value) !== value;
+  const isSecret = run.secrets.holdsSecret(value);
   const hash = isSecret
     ? secretIdentityHash(run.firstRunId, namespace, name, value)
     : toolCallIdentityHash(namespace, name, value);

@@ -11,6 +11,7 @@ import {
 } from "../core/errors.ts";
 import { type Json, type JsonObject, throughJson } from "../core/json.ts";
 import { type ApprovalNeed, needFacts } from "../core/person.ts";
+import { withoutDigests } from "../core/secret-mark.ts";
 import { stepId, toolCallId } from "../core/step-path.ts";
 import type { ReceiptStatus, TryOutcome } from "../core/tool-call-decision.ts";
 import { turnKey } from "../core/turn-key.ts";
@@ -39,6 +40,8 @@ export type LedgerCall = {
   readonly request: Json;
   /** What the tool gets: parsed, with the key in its place. */
   readonly input: unknown;
+  /** Hidden in what comes of it, beside what the run knows. */
+  readonly ownSecrets: readonly string[];
   readonly idempotencyKey: string;
   readonly enforceKeys: boolean;
   /** Who has to let it run; null where nobody has to. */
@@ -167,7 +170,10 @@ function whyItMayNotGoOut(run: RunHandle, call: LedgerCall): string | null {
   return `The arguments of ${callId(run, call)} changed after they were approved: nothing was sent.`;
 }
 
-/** What an approval is bound to: what the tool gets, as a person is shown it, and who has to let it run. */
+/**
+ * What an approval is bound to: what the tool gets, as a person is shown it but for digests, which another key would change,
+ * and who has to let it run. Another secret is another call.
+ */
 export function argumentsHash(
   run: RunHandle,
   { namespace, name }: PreparedTool,
@@ -177,7 +183,9 @@ export function argumentsHash(
 ): string {
   const facts = needFacts(need);
   const more = Object.keys(facts).length === 0 ? [] : [facts];
-  return canonicalHash([namespace, name, outgoing(run, input, request), ...more]).toString("hex");
+  return canonicalHash([namespace, name, withoutDigests(outgoing(run, input, request)), ...more]).toString(
+    "hex",
+  );
 }
 
 /** The arguments as the tool gets them, without secrets: as JSON has them where a schema made dates or the like of them. */
@@ -227,7 +235,7 @@ async function execute(
       return { kind: "returned", outcome: await outcomeOf(run, call, end.value, correlation, session) };
     case "threw":
       session.end();
-      return thrown(run, end.error, attempt.signal, correlation);
+      return thrown(run, call, end.error, attempt.signal, correlation);
     case "given_up":
       void end.late
         .then(async (value) => dispatch.onLate(await outcomeOf(run, call, value, correlation, session)))
@@ -246,9 +254,10 @@ export async function outcomeOf(
   session: DraftSession,
 ): Promise<ToolOutcome> {
   session.end();
-  const outcome = await succeeded(run.secrets, call.tool, value, id, presentationOf(run, call));
+  const secrets = run.secrets.and(call.ownSecrets);
+  const outcome = await succeeded(secrets, call.tool, value, id, presentationOf(run, call));
   if (session.events.length === 0 || outcome.status !== "succeeded") return outcome;
-  return { ...outcome, sessionEvents: run.secrets.hide(session.events) };
+  return { ...outcome, sessionEvents: secrets.hide(session.events) };
 }
 
 /** Only a model is shown results; code gets them as they are. Its calls belong to no turn. */
@@ -260,6 +269,7 @@ function presentationOf(run: RunHandle, call: LedgerCall): Presentation {
 
 function thrown(
   run: RunHandle,
+  { ownSecrets }: LedgerCall,
   error: unknown,
   signal: AbortSignal,
   correlation: Correlation,
@@ -267,7 +277,8 @@ function thrown(
   if (isHostile(error))
     return failedTry("failed", "tool_error", "It threw something that cannot be read.", correlation, true);
   if (steersTheRun(run, error)) throw error;
-  const message = run.secrets.hideText(errorText(error));
+  const secrets = run.secrets.and(ownSecrets);
+  const message = secrets.hideText(errorText(error));
   if (NotApplied.isInstance(error))
     return failedTry("not_applied", "not_applied", message, correlation, true);
   if (FinalFailure.isInstance(error)) {
@@ -276,7 +287,7 @@ function thrown(
     return { kind: "failed", failure: { ...failure, isFinal: true } };
   }
   if (NeedsHuman.isInstance(error))
-    return failedTry("needs_human", run.secrets.hideText(reasonOf(error)), message, correlation, true);
+    return failedTry("needs_human", secrets.hideText(reasonOf(error)), message, correlation, true);
   // An aborted tool may or may not have done its work.
   if (run.signal.aborted) return failedTry("aborted", "aborted", message, correlation, true);
   if (signal.aborted) return failedTry("timed_out", "timeout", message, correlation, true);
@@ -366,6 +377,7 @@ export function callContext(
     network: run.rules.network,
     traceHeaders,
     ...run.artifacts.accessOf(call.stepKey),
+    hide: (text, torn) => run.secrets.and(call.ownSecrets).hideText(text, torn),
     correlate: (id) => correlation.keep(id),
     get correlationId() {
       return correlation.id;

@@ -35,7 +35,7 @@ export async function lookUp(
   if (end.kind === "given_up") return { status: "unknown", problem: tookTooLong(tool) };
   if (end.kind === "threw") {
     if (steersTheRun(run, end.error)) throw end.error;
-    return { status: "unknown", problem: run.secrets.hideText(errorText(end.error)) };
+    return { status: "unknown", problem: run.secrets.and(call.ownSecrets).hideText(errorText(end.error)) };
   }
   if (!isReconciliation(end.value))
     return { status: "unknown", problem: `reconcile of ${tool.name} gave no done, absent or unknown.` };

@@ -1,5 +1,5 @@
 import type { NetworkPolicy } from "../core/network-policy.ts";
-import type { Tool } from "./tool.ts";
+import type { Tool, ToolCallContext } from "./tool.ts";
 
 const TOOL_SOURCE = Symbol.for("pawl.tool-source");
 
@@ -24,6 +24,10 @@ export type SourceOpening = {
   readonly network: NetworkPolicy;
   /** Says something to whoever watches the run. */
   readonly warn: (message: string) => void;
+  /** Has the run hide these texts, which the operator gave the source, from here on. */
+  readonly learnSecrets: (texts: readonly string[]) => void;
+  /** A text without secrets, as `hide` of a call: before it is cut. */
+  readonly hide: ToolCallContext["hide"];
 };
 
 /** What a source has, as it was when it was opened: it stays so until it is closed. */

@@ -3,6 +3,7 @@ import { ConfigurationError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { NetworkPolicy } from "../core/network-policy.ts";
+import { isSecret, type Secret } from "../core/secret.ts";
 import type { ReconcileStatus, RecoveryClass, SideEffectClass } from "../core/tool-call-decision.ts";
 import type { ToolAnnotations } from "../core/tool-classification.ts";
 import { zodJsonSchema } from "../core/zod-json-schema.ts";
@@ -34,6 +35,12 @@ export interface ToolCallContext extends ArtifactAccess {
   readonly traceHeaders: { readonly [name: string]: string };
   /** Where the run may connect to; `guardedFetch(call)` keeps to it. */
   readonly network: NetworkPolicy;
+  /**
+   * A text without the secrets that the run knows. What a tool returns or throws is hidden anyway; a text that is to be cut
+   * goes through here first, since half of a secret is not known as one. Of a text that is a part of a longer one already, say
+   * which end was torn.
+   */
+  hide(text: string, torn?: { readonly start?: boolean; readonly end?: boolean }): string;
   /**
    * Keeps what the outside system calls this effect (a message id, a request id), with the receipt and for `reconcile`.
    * It is durable when the promise resolves: wait for that before you rely on it. The last id counts.
@@ -85,6 +92,8 @@ export interface ToolDefinition<I, O, A = unknown> {
   readonly landsWithinMs?: number;
   /** How long the outside system remembers a key; 24 hours unless said otherwise. */
   readonly keyValidForMs?: number;
+  /** What it was made with and nobody is to see, such as an API key: hidden in all that the run stores, tells or throws. */
+  readonly secrets?: readonly Secret[];
   /** The addresses that it connects to: the run's `allowedDomains` are checked against them before it runs. */
   readonly urls?: (input: I) => readonly string[];
   execute(input: I, call: ToolCallContext): Promise<O> | O;
@@ -132,6 +141,7 @@ export type Tool<A = never, O = unknown> = {
   readonly timeoutMs: number;
   readonly landsWithinMs: number;
   readonly keyValidForMs: number;
+  readonly secrets: readonly Secret[];
   readonly urls: ((input: never) => readonly string[]) | null;
   readonly execute: (input: never, call: ToolCallContext) => unknown;
   readonly reconcile: ((input: never, call: ToolCallContext) => unknown) | null;
@@ -163,6 +173,7 @@ const DEFAULTS = {
   timeoutMs: 10 * MINUTE_MS,
   landsWithinMs: MINUTE_MS,
   keyValidForMs: 24 * 60 * MINUTE_MS,
+  secrets: [],
   urls: null,
   reconcile: null,
   present: null,
@@ -216,6 +227,9 @@ function assertDefinition<I, O, A>(definition: ToolDefinition<I, O, A>): void {
     throw new ConfigurationError(`${which} needs an execute function.`);
   if (typeof given.inputSchema !== "object" || given.inputSchema === null || !("_zod" in given.inputSchema))
     throw new ConfigurationError(`${which} needs an inputSchema: give it a zod schema, z.object({ … }).`);
+  const { secrets = [] } = given;
+  if (!Array.isArray(secrets) || !secrets.every(isSecret))
+    throw new ConfigurationError(`${which} has secrets that are none: give a list of secret(…).`);
   for (const [what, allowed] of Object.entries(CHOICES)) assertOneOf(which, what, given[what], allowed);
   for (const [what, least] of Object.entries(DURATIONS)) assertDuration(which, what, given[what], least);
   if (given.recovery === "reconcile" && typeof definition.reconcile !== "function")

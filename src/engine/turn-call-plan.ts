@@ -119,6 +119,7 @@ function requestOf(
     name: part.toolName,
     input: part.input,
     secretInput: asked.input,
+    ownSecrets: [],
     tool: prepared.tools.get(part.toolName) ?? null,
     problem: ownProperty(stored.invalidCalls ?? {}, part.toolCallId) ?? null,
     enforceKeys: options.enforceIdempotency,

@@ -256,6 +256,12 @@ export interface Store extends StoreReader {
   collectBlobs(policy: BlobRetention): Promise<BlobCollection>;
 
   /**
+   * The key that digests of hidden values are made with: the same for every process, and kept apart from what it protects. One
+   * that keeps nothing apart has it die with the process.
+   */
+  redactionKey(): Uint8Array;
+
+  /**
    * Says goodbye: starts no further effect, awaits those under way and stores what they came to, then gives up the leases of
    * this store, so that its runs can be resumed at once. Effects that take longer than `graceMs` (5 s unless said) are left
    * in doubt; what they come to is still stored if the process lives to see it.

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { mcpTools } from "../../src/adapters/mcp.ts";
 import { secretsOf } from "../../src/adapters/mcp-secrets.ts";
 import { type McpServer, shownServer } from "../../src/adapters/mcp-server.ts";
-import { call, failureOf, opened, rawServer } from "../mcp/mcp-fixture.ts";
+import type { Json } from "../../src/index.ts";
+import { call, failureOf, HIDDEN, opened, rawServer } from "../mcp/mcp-fixture.ts";
 import { httpServer } from "../mcp/servers/http-server.ts";
 
 const SECRET = "s3cr3t-pass";
@@ -55,9 +56,11 @@ describe("a server that says what it was given", () => {
   it("is not repeated in results, nor in what the model sees of them", async () => {
     const open = await given({ act: { does: "tells its secret" } });
     const result = await call(open, "raw__act");
-    expect(result).toEqual({ secret: "[secret]" });
+    expect(open.secrets.hide(result as Json)).toEqual({ secret: HIDDEN });
     const shown = open.tools.raw__act?.present?.({ result } as never);
-    expect(shown).toMatchObject({ value: [{ text: "It is [secret]" }, { mediaType: "image/png" }] });
+    expect(open.secrets.hide(shown as unknown as Json)).toMatchObject({
+      value: [{ text: `It is ${HIDDEN}` }, { mediaType: "image/png" }],
+    });
   });
 
   it("is not repeated in errors and warnings, not even in part where they are cut", async () => {
@@ -73,9 +76,9 @@ describe("a server that says what it was given", () => {
       await call(open, "raw__writes").then(() => failureOf(call(open, "raw__ends"))),
     ];
     expect(errors.map(({ message }) => message)).toEqual([
-      "[secret] is wrong.",
-      expect.stringContaining("[secret] is wrong."),
-      expect.stringContaining("[secret]"),
+      `${HIDDEN} is wrong.`,
+      expect.stringContaining(`${HIDDEN} is wrong.`),
+      expect.stringContaining("[secret"),
     ]);
     const all = [...errors.flatMap(everythingOf), ...open.warnings].join("\n");
     expect(open.warnings).toHaveLength(1);
@@ -105,7 +108,7 @@ describe("a server that says what it was given", () => {
       return true;
     });
     const error = await failureOf(call(open, "web__get_weather", { city: "Paris" }));
-    expect(error.message).toContain("The token [secret] may not.");
+    expect(error.message).toContain(`The token ${HIDDEN} may not.`);
     expect(everythingOf(error).join("\n")).not.toContain(SECRET);
   });
 });

@@ -26,6 +26,29 @@ function storedCall(folder: CliFolder, toolCallId: string) {
   return folder.withStore((store) => store.getToolCall(toolCallId));
 }
 
+describe("waits", () => {
+  it("say what is hidden from who decides, why, and what is known of it", async () => {
+    const folder = cliFolder();
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      inputSchema: z.object({ account: z.string() }),
+      effect: "external",
+      approval: true,
+      execute: () => "paid",
+    });
+    const step = Step.run("pay", (_input, ctx) => ctx.call(pay, { account: "DE-1234567" }));
+    await folder.withStore((store) =>
+      new Runner(step, { store, policy: { secretKeys: ["account"] } }).run("Go", { runId: "p-1" }),
+    );
+    const { stdout } = await pawl(["waits"], { ...folder, columns: 200 });
+    expect(stdout).toMatch(/arguments +\{"account":"\[secret:[0-9a-f]{12},10-characters\]"\}/);
+    expect(stdout).toMatch(
+      /hidden +arguments\.account is hidden because .+: 10 characters, digest [0-9a-f]{12}\./,
+    );
+  });
+});
+
 describe("approve", () => {
   it("lets the call run, keeps who said so, and says how to go on", async () => {
     const folder = cliFolder();

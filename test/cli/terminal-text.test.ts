@@ -83,6 +83,17 @@ describe("a text that is too long", () => {
     expect(wrap("abcdefghij", 4)).toEqual(["abcd", "efgh", "ij"]);
   });
 
+  it("is broken in time by its length alone, however wide the terminal is", () => {
+    const text = `${"👩‍👩‍👧".repeat(4_000)} ${"␛[31m".repeat(8_000)}`;
+    const timed = (columns: number) => {
+      const begun = performance.now();
+      expect(wrap(text, columns).length).toBeGreaterThan(10);
+      return performance.now() - begun;
+    };
+    timed(20);
+    expect(timed(2_000)).toBeLessThan(timed(20) * 5 + 100);
+  });
+
   it("fits, whatever it was, and loses nothing but blanks", () => {
     const words = fc.array(fc.string({ unit: "grapheme", maxLength: 30 }), { maxLength: 12 });
     fc.assert(

@@ -1,7 +1,7 @@
 import { format, inspect } from "node:util";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../src/core/errors.ts";
-import { extractSecrets, isSecret, Secret, secret } from "../../src/core/secret.ts";
+import { extractSecrets, hideSecrets, isSecret, Secret, secret } from "../../src/core/secret.ts";
 
 const KEY = "sk-12345";
 
@@ -75,15 +75,18 @@ describe("extractSecrets", () => {
       auth: { key: secret(KEY), more: [1, secret("second"), [{ again: secret(KEY) }]] },
     };
     expect(extractSecrets(value)).toEqual({
-      redacted: { to: "bob", auth: { key: "[secret]", more: [1, "[secret]", [{ again: "[secret]" }]] } },
       revealed: { to: "bob", auth: { key: KEY, more: [1, "second", [{ again: KEY }]] } },
       texts: [KEY, "second"],
+    });
+    expect(hideSecrets(value, (text) => `[${text.length}]`)).toEqual({
+      to: "bob",
+      auth: { key: `[${KEY.length}]`, more: [1, "[6]", [{ again: `[${KEY.length}]` }]] },
     });
     expect(isSecret(value.auth.key)).toBe(true);
   });
 
   it("takes a secret by itself", () => {
-    expect(extractSecrets(secret(KEY))).toEqual({ redacted: "[secret]", revealed: KEY, texts: [KEY] });
+    expect(extractSecrets(secret(KEY))).toEqual({ revealed: KEY, texts: [KEY] });
   });
 
   it.each([
@@ -95,7 +98,7 @@ describe("extractSecrets", () => {
     [new Date(0)],
     [new Map([["a", secret(KEY)]])],
   ])("passes on %o as it is", (value) => {
-    expect(extractSecrets(value).redacted).toBe(value);
+    expect(hideSecrets(value, () => "[secret]")).toBe(value);
     expect(extractSecrets(value).revealed).toBe(value);
     expect(extractSecrets(value).texts).toEqual([]);
   });
@@ -105,7 +108,7 @@ describe("extractSecrets", () => {
       readonly key = secret(KEY);
     }
     const value = { kept: [{ a: 1 }], client: new Client(), when: new Date(0), key: secret(KEY) };
-    for (const copy of [extractSecrets(value).redacted, extractSecrets(value).revealed] as (typeof value)[]) {
+    for (const copy of [hideSecrets(value, () => "x"), extractSecrets(value).revealed] as (typeof value)[]) {
       expect(copy).not.toBe(value);
       expect(copy.kept).toBe(value.kept);
       expect(copy.client).toBe(value.client);
@@ -133,7 +136,7 @@ describe("extractSecrets", () => {
     const shared = { key: secret(KEY) };
     const circular: Record<string, unknown> = { a: shared, b: shared };
     circular.self = circular;
-    const { redacted } = extractSecrets(circular);
-    expect(redacted).toMatchObject({ a: { key: "[secret]" }, b: { key: "[secret]" } });
+    const redacted = hideSecrets(circular, (text) => `[${text.length}]`);
+    expect(redacted).toMatchObject({ a: { key: `[${KEY.length}]` }, b: { key: `[${KEY.length}]` } });
   });
 });

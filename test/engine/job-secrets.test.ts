@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { withoutDigests } from "../../src/core/secret-mark.ts";
 import {
   ConfigurationError,
   type Json,
@@ -88,15 +89,15 @@ describe("a step that gives a secret on", () => {
     expect(later.seen).toEqual([]);
     await jobRunner(later.pipeline, later.store).resume("r-1");
 
-    expect(live.seen).toEqual([
+    expect(withoutDigests(live.seen)).toEqual([
       {
         input: { link: "https://example.com/[secret]", at: 1 },
         context: { header: { authorization: "Bearer [secret]" } },
       },
     ]);
-    expect(later.seen).toEqual(live.seen);
+    expect(withoutDigests(later.seen)).toEqual(withoutDigests(live.seen));
     for (const { store, dump } of [live, later]) {
-      expect((await store.findStep("r-1", "link"))?.output).toEqual({
+      expect(withoutDigests((await store.findStep("r-1", "link"))?.output ?? null)).toEqual({
         link: "https://example.com/[secret]",
         at: 1,
       });
@@ -115,7 +116,7 @@ describe("a step that gives a secret on", () => {
       Step.human("check", { question: (link: string) => `Send ${link}?` }),
     );
     const { waits } = await jobRunner(pipeline, store).run("Go", { runId: "r-1" });
-    expect(waits).toMatchObject([{ question: "Send the link [secret]?" }]);
+    expect(waits[0]?.question).toMatch(/^Send the link \[secret:[0-9a-f]{12}\]\?$/);
     await store.answer("r-1~1", "yes");
     expect((await jobRunner(pipeline, store).resume("r-1")).output).toBe("yes");
     expect(leaksIn(dump())).toEqual([]);

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { withoutDigests } from "../../src/core/secret-mark.ts";
 import {
   type CodeStepContext,
   type Json,
@@ -16,6 +17,7 @@ import { asking, ledger, lightsOut, openWait, runnerOf } from "./call-fixture.ts
 import { failureOf, memoryStore, toolResults } from "./run-fixture.ts";
 
 const KEY = "k-123456-abcdef";
+const bare = (value: unknown) => withoutDigests(value as Json);
 const policy = { secretKeys: ["apiKey"] };
 
 /** A tool that takes a key, and what it was given. */
@@ -100,7 +102,7 @@ describe("a call of a model that held a secret", () => {
       const { store, given, runner } = await dying([secretly], lightsOut("tool:executed"), { recovery });
       expect((await runner.resume("r-1")).status).toBe("waiting");
       expect(given).toEqual([secretly]);
-      expect(await openWait(store)).toMatchObject({
+      expect(bare(await openWait(store))).toMatchObject({
         kind: "in_doubt",
         subject: { arguments: { apiKey: "[secret]", url: "https://example.org" } },
       });
@@ -165,7 +167,7 @@ describe("calls that differ in their secret alone", () => {
     broken = false;
     keys = keys.toReversed();
     const { output } = await new Runner(step, { store }).resume("r-1");
-    expect(output).toEqual([
+    expect(bare(output)).toEqual([
       ["[secret]", "welcome 2"],
       ["[secret]", "welcome 1"],
     ]);
@@ -191,7 +193,7 @@ describe("a call of code that held a secret", () => {
         new Set([JSON.stringify({ apiKey: KEY, url: "u" })]),
       );
       expect(await ledger(store)).toEqual([["succeeded", 2, "tool"]]);
-      expect((await store.listToolCalls("r-1"))[0]?.request).toEqual({ apiKey: "[secret]", url: "u" });
+      expect(bare((await store.listToolCalls("r-1"))[0]?.request)).toEqual({ apiKey: "[secret]", url: "u" });
     },
   );
 
@@ -199,7 +201,7 @@ describe("a call of code that held a secret", () => {
     const { login, given } = loginTool("opaque", true);
     const { store, make } = await codeOf((ctx) => ctx.call(login, { apiKey: secret(KEY), url: "u" }));
     const { waits } = await make().run("Go", { runId: "r-1" });
-    expect(waits[0]?.subject.arguments).toEqual({ apiKey: "[secret]", url: "u" });
+    expect(bare(waits[0]?.subject.arguments)).toEqual({ apiKey: "[secret]", url: "u" });
     await store.approve("r-1~1");
     expect((await make().resume("r-1")).output).toBe("welcome 1");
     expect(given).toEqual([{ apiKey: KEY, url: "u" }]);

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { NO_LIMIT } from "../../src/core/quota.ts";
+import { digestWith } from "../../src/core/secret-mark.ts";
 import { estimateTokens } from "../../src/core/token-estimate.ts";
 import { UNPRICED } from "../../src/core/usage.ts";
 import { EstimateWatch } from "../../src/engine/estimate-watch.ts";
@@ -195,12 +196,13 @@ export async function beginRun(
   onTestFinished(() => lease.stop());
   const session = new Session({ id: runId, createdAt: 0, slices: [] });
   const keeper = new SessionKeeper(store, session, new CheckpointTrigger(), "stop", () => undefined);
+  const secrets = new RunSecrets(
+    new Set(),
+    digestWith(() => store.redactionKey()),
+  );
+  const { signal } = new AbortController();
   const run: RunHandle = {
-    sources: new RunToolSources({
-      signal: new AbortController().signal,
-      network: makeRules().network,
-      warn: () => undefined,
-    }),
+    sources: new RunToolSources({ signal, network: makeRules().network, warn: () => undefined }, secrets),
     telemetry: NO_RUN_TELEMETRY,
     outside: DIRECT,
     estimates: new EstimateWatch(),
@@ -218,7 +220,7 @@ export async function beginRun(
     maxParallelToolCalls: 8,
     maxRetriesPerToolCall: 2,
     rules: makeRules(),
-    secrets: new RunSecrets(new Set()),
+    secrets,
     failures: new FailureStreaks(null),
     uncertainties: new Uncertainties(store, runId),
     keeper,

@@ -3,6 +3,7 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { withoutDigests } from "../../src/core/secret-mark.ts";
 import {
   ConfigurationError,
   type Json,
@@ -22,12 +23,17 @@ import { collect, failureAs, failureOf, must, scriptedAgent, toolResults } from 
 import { leaksIn, OTHER_SECRET, SECRET, shown, storeToSearch } from "./secret-fixture.ts";
 
 const policy = { secretKeys: ["api_key", "password"] };
+/** Another one that the operator gave the tool. */
+const HOST = "hunter-2-hunter";
 const ARGUMENTS = { apiKey: SECRET, to: "ann" };
 
 type Input = { readonly apiKey: string; readonly to: string; readonly note?: string | undefined };
 type Definition = Partial<ToolDefinition<Input, unknown, Input>>;
 
-/** A tool that takes a key, and what it was given. */
+/** What is stored, with bare marks: which digest a mark has is told in secret-digest.test.ts. */
+const bare = (value: unknown) => withoutDigests(value as Json);
+
+/** A tool that takes a key, which its operator gave it too, and what it was given. */
 function loginTool(
   execute: ToolDefinition<Input, unknown>["execute"] = () => "welcome",
   more: Definition = {},
@@ -38,6 +44,7 @@ function loginTool(
     description: "Logs in.",
     inputSchema: z.object({ apiKey: z.string(), to: z.string(), note: z.string().optional() }),
     effect: "external",
+    secrets: [secret(SECRET), secret(HOST)],
     ...more,
     execute: (input: Input, call) => {
       given.push(input);
@@ -66,7 +73,7 @@ async function runAndSearch(login: Tool, options: RunnerOptions = {}, input: Jso
   const found = { database: leaksIn(dump()), events: leaksIn(shown(events)), error: leaksIn(shown(thrown)) };
   expect(found).toEqual({ database: [], events: [], error: [] });
   expect(events.length).toBeGreaterThan(3);
-  return { store, runner, events, thrown, seen: toolResults(prompts[1])[0], prompts, dump };
+  return { store, runner, events, thrown, seen: bare(toolResults(prompts[1])[0]), prompts, dump };
 }
 
 describe("a secret among a model's arguments", () => {
@@ -74,8 +81,8 @@ describe("a secret among a model's arguments", () => {
     const { login, given } = loginTool();
     const { store, prompts, events } = await runAndSearch(login);
     expect(given).toEqual([ARGUMENTS]);
-    expect((await store.listToolCalls("r-1"))[0]?.request).toEqual({ apiKey: "[secret]", to: "ann" });
-    expect(events).toContainEqual(
+    expect(bare((await store.listToolCalls("r-1"))[0]?.request)).toEqual({ apiKey: "[secret]", to: "ann" });
+    expect(bare(events)).toContainEqual(
       expect.objectContaining({ type: "tool.started", input: { apiKey: "[secret]", to: "ann" } }),
     );
     expect(leaksIn(JSON.stringify(prompts[1]))).toEqual([]);
@@ -108,7 +115,7 @@ describe("a secret among a model's arguments", () => {
     const turns = [asking(["login", ARGUMENTS]), { text: `The key is ${SECRET}.`, toolCalls: [] }];
     const { runner } = runnerOf(store, { login }, turns, { policy });
     const events = await collect(runner.stream("Go", { runId: "r-1" }));
-    expect((await store.getRun("r-1"))?.output).toBe("The key is [secret].");
+    expect(bare((await store.getRun("r-1"))?.output)).toBe("The key is [secret].");
     expect([leaksIn(dump()), leaksIn(shown(events))]).toEqual([[], []]);
   });
 });
@@ -134,7 +141,7 @@ describe("a secret in what a tool comes to", () => {
     ["in a text", `Welcome ${SECRET}`],
     ["in a text that is JSON", JSON.stringify({ api_key: OTHER_SECRET })],
     ["in an address", `https://example.org/?api-key=${encodeURIComponent(OTHER_SECRET)}&q=1`],
-    ["in a large result", { apiKey: OTHER_SECRET, text: `${"x".repeat(30_000)}${OTHER_SECRET}` }],
+    ["in a large result", { apiKey: OTHER_SECRET, text: `${"x".repeat(30_000)}${SECRET}` }],
     ["as a name", { [SECRET]: true }],
   ])("(%s) is hidden in the receipt", async (_name, result) => {
     const { login } = loginTool(() => result);
@@ -149,7 +156,7 @@ describe("a secret in what a tool comes to", () => {
     const { store, seen } = await runAndSearch(login);
     expect(given).toHaveLength(3);
     expect(seen).toEqual({ type: "error-text", value: "The key [secret] is busy." });
-    expect(await store.listToolCallTries("r-1")).toMatchObject([
+    expect(bare(await store.listToolCallTries("r-1"))).toMatchObject([
       { errorDetail: "The key [secret] is busy." },
       { errorDetail: "The key [secret] is busy." },
     ]);
@@ -175,7 +182,7 @@ describe("a secret in what a tool comes to", () => {
   it("is hidden in what the outside system calls it", async () => {
     const { login } = loginTool(({ apiKey }, call) => call.correlate(`${apiKey}/17`));
     const { store } = await runAndSearch(login);
-    expect((await store.listToolCalls("r-1"))[0]?.receipt?.correlationId).toBe("[secret]/17");
+    expect(bare((await store.listToolCalls("r-1"))[0]?.receipt?.correlationId)).toBe("[secret]/17");
   });
 
   it("is hidden in what a look-up found, or failed with", async () => {
@@ -186,7 +193,7 @@ describe("a secret in what a tool comes to", () => {
     const { store } = await runAndSearch(
       loginTool(reset, { recovery: "reconcile", reconcile: failing }).login,
     );
-    expect((await store.listWaits("r-1"))[0]?.subject.problem).toBe("No mail of [secret].");
+    expect(bare((await store.listWaits("r-1"))[0]?.subject.problem)).toBe("No mail of [secret].");
   });
 
   it("is hidden in why it may not connect", async () => {
@@ -196,16 +203,16 @@ describe("a secret in what a tool comes to", () => {
     const { seen } = await runAndSearch(loginTool(undefined, { urls: throwing }).login);
     expect(seen).toMatchObject({ value: expect.stringContaining("No address for [secret].") });
     const host = ({ note }: Input) => [`http://${note}.internal/`];
-    const input = { apiKey: "hunter-2-hunter", to: "ann", note: "hunter-2-hunter" };
+    const input = { apiKey: SECRET, to: "ann", note: HOST };
     const { dump } = await runAndSearch(loginTool(undefined, { urls: host }).login, {}, input);
-    expect(dump()).not.toContain("hunter-2-hunter");
+    expect(dump()).not.toContain(HOST);
   });
 });
 
 describe("a secret in what a person is asked", () => {
   it("is hidden in the arguments that are shown", async () => {
     const { store } = await runAndSearch(loginTool(undefined, { approval: true }).login);
-    expect(await store.listWaits("r-1")).toMatchObject([
+    expect(bare(await store.listWaits("r-1"))).toMatchObject([
       { kind: "approval", subject: { arguments: { apiKey: "[secret]", to: "ann" } } },
     ]);
   });
@@ -215,7 +222,7 @@ describe("a secret in what a person is asked", () => {
       throw new NeedsHuman(`expired ${apiKey}`, `Renew ${apiKey}, please.`);
     });
     const { store } = await runAndSearch(login);
-    expect(await store.listWaits("r-1")).toMatchObject([
+    expect(bare(await store.listWaits("r-1"))).toMatchObject([
       { kind: "escalation", question: "Renew [secret], please.", subject: { code: "expired [secret]" } },
     ]);
   });
@@ -227,8 +234,8 @@ describe("a secret in what makes a run fail", () => {
       throw new PausedError(`Wait for ${apiKey}.`, { key: apiKey }, { cause: new Error(`It is ${apiKey}.`) });
     });
     const { store, thrown } = await runAndSearch(login);
-    expect(thrown).toMatchObject({ code: "paused", message: "Wait for [secret]." });
-    expect((await store.getRun("r-1"))?.error?.message).toBe("Wait for [secret].");
+    expect(bare((thrown as Error).message)).toBe("Wait for [secret].");
+    expect(bare((await store.getRun("r-1"))?.error?.message)).toBe("Wait for [secret].");
   });
 
   it("is hidden in what a provider says, in the event of it too", async () => {
@@ -248,7 +255,7 @@ describe("a secret in what makes a run fail", () => {
         for await (const event of runner.stream("Go", { runId: "r-1" })) events.push(event);
       })(),
     );
-    expect(events).toContainEqual(
+    expect(bare(events)).toContainEqual(
       expect.objectContaining({ type: "model.failed", message: expect.stringContaining("like [secret]") }),
     );
     expect([leaksIn(dump()), leaksIn(shown(events)), leaksIn(shown(error))]).toEqual([[], [], []]);
@@ -264,7 +271,7 @@ describe("a secret in what makes a run fail", () => {
     const error = await failureOf(new Runner(step, { store }).run("Go", { runId: "r-1" }));
     expect(given).toEqual([ARGUMENTS]);
     expect([leaksIn(dump()), leaksIn(shown(error))]).toEqual([[], []]);
-    expect(error).toHaveProperty("message", "Step code failed: Nothing came of [secret].");
+    expect(bare((error as Error).message)).toBe("Step code failed: Nothing came of [secret].");
   });
 });
 
@@ -289,7 +296,7 @@ describe("secret() in a call of code", () => {
     expect([leaksIn(dump()), leaksIn(shown(events))]).toEqual([[], []]);
     // The code gets what it would get after a restart.
     const echo = { headers: [{ value: "[secret]" }, { value: "plain" }] };
-    expect((await store.getRun("r-1"))?.output).toEqual({ echo });
+    expect(bare((await store.getRun("r-1"))?.output)).toEqual({ echo });
   });
 
   it("is hidden in what the code is told about a call that failed or does not fit", async () => {
@@ -303,7 +310,7 @@ describe("secret() in a call of code", () => {
       return told[0] ?? null;
     });
     await new Runner(step, { store }).run("Go", { runId: "r-1" });
-    expect(told).toEqual(["ToolFailedError: Tool login failed: Bad key [secret]"]);
+    expect(bare(told)).toEqual(["ToolFailedError: Tool login failed: Bad key [secret]"]);
     expect(leaksIn(dump())).toEqual([]);
   });
 });

@@ -28,7 +28,7 @@ export const said = (word: string): Said => ({ type: "Said", word });
 /** The words that were said, in order. */
 export const words: Slice<string> = defineSlice({
   name: "words",
-  schema: z.string().max(20),
+  schema: z.string().max(22),
   reducers: { Said: append(({ word }: Said) => word) },
 });
 

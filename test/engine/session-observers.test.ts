@@ -161,6 +161,7 @@ describe("what an observer dispatches", () => {
 
 describe("secrets", () => {
   const token = "s3cr3t-t0k3n";
+  const MARK = /^\[secret:[0-9a-f]{12}\]$/;
   const keep = tool({
     name: "keep",
     description: "Keeps a token.",
@@ -193,24 +194,28 @@ describe("secrets", () => {
       session.observe(words, (all) => heard.push(...all));
     };
     await new Runner(step, { store, slices: [words], onSession }).run("Go", { runId: "r-1" });
-    expect(await storedSlice(store)).toEqual(["[secret]"]);
-    expect(heard).toEqual(["[secret]"]);
+    expect(await storedSlice(store)).toEqual([expect.stringMatching(MARK)]);
+    expect(heard).toEqual([expect.stringMatching(MARK)]);
     expect(await allOf(store)).not.toContain(token);
   });
 
-  it("under a secret name are hidden from a model's call on", async () => {
+  it("of a tool's operator are hidden whoever says them", async () => {
     const store = await memoryStore();
     const heard: string[] = [];
-    const { runner } = runnerOf(store, { keep }, [asking(["keep", { token }])], {
-      slices: [words],
-      policy: { secretKeys: ["token"] },
-      onSession: (session) =>
-        void session.bus.subscribe("ToolInvoked", (event) => heard.push(JSON.stringify(event))),
-    });
+    const { runner } = runnerOf(
+      store,
+      { keep: { ...keep, secrets: [secret(token)] } },
+      [asking(["keep", { token }])],
+      {
+        slices: [words],
+        onSession: (session) =>
+          void session.bus.subscribe("ToolInvoked", (event) => heard.push(JSON.stringify(event))),
+      },
+    );
     await runner.run("Go", { runId: "r-1" });
     expect(heard).toHaveLength(1);
     expect(heard.join("")).not.toContain(token);
-    expect(await storedSlice(store)).toEqual(["[secret]"]);
+    expect(await storedSlice(store)).toEqual([expect.stringMatching(MARK)]);
     expect(await allOf(store)).not.toContain(token);
   });
 
@@ -222,7 +227,7 @@ describe("secrets", () => {
     });
     await new Runner(step, { store, slices: [words] }).run("Go", { runId: "r-1" });
     expect(await allOf(store)).not.toContain(token);
-    expect(await storedSlice(store)).toEqual(["[secret]", "[secret]"]);
+    expect(await storedSlice(store)).toEqual([expect.stringMatching(MARK), expect.stringMatching(MARK)]);
   });
 });
 

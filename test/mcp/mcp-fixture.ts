@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { type McpOptions, mcpTools } from "../../src/adapters/mcp.ts";
 import type { NetworkPolicy } from "../../src/core/network-policy.ts";
+import { RunSecrets } from "../../src/engine/run-secrets.ts";
+import { RunToolSources } from "../../src/engine/run-tool-sources.ts";
 import type { OpenTools, ToolSource } from "../../src/engine/tool-source.ts";
 import type { Tool } from "../../src/index.ts";
 import type { RawOrder, RawTool } from "./servers/raw-server.ts";
@@ -54,25 +56,38 @@ export function actingServer(does: RawTool["does"], options: McpOptions = {}) {
 
 const ANYWHERE: NetworkPolicy = { allowedDomains: [], allowPrivateAddresses: false };
 
-export type Opened = OpenTools & { readonly warnings: string[] };
+export type Opened = OpenTools & {
+  readonly warnings: string[];
+  /** What the run that opened it hides. */
+  readonly secrets: RunSecrets;
+};
+
+/** What is hidden by a run leaves this mark here. */
+export const HIDDEN = `[secret:${"0".repeat(12)}]`;
 
 /** Opens a source as a run would; it is closed when the test is over. */
 export async function opened(source: ToolSource, name = "raw", signal?: AbortSignal): Promise<Opened> {
   const warnings: string[] = [];
-  const open = await source.open(name, {
-    signal: signal ?? new AbortController().signal,
-    network: ANYWHERE,
-    warn: (message) => warnings.push(message),
-  });
-  onTestFinished(() => open.close());
-  return { ...open, warnings };
+  const secrets = new RunSecrets(new Set(), () => "0".repeat(12));
+  const sources = new RunToolSources(
+    {
+      signal: signal ?? new AbortController().signal,
+      network: ANYWHERE,
+      warn: (message) => warnings.push(secrets.hideText(message)),
+    },
+    secrets,
+  );
+  const tools = await sources.toolsOf({ [name]: source });
+  const close = () => sources.close();
+  onTestFinished(close);
+  return { tools, close, warnings, secrets };
 }
 
 let calls = 0;
 
 /** Calls a tool as the gateway would. */
 export function call(
-  { tools }: OpenTools,
+  { tools, secrets }: Pick<Opened, "tools" | "secrets">,
   name: string,
   input: unknown = {},
   context: {
@@ -94,10 +109,15 @@ export function call(
     traceHeaders: {},
     signal: new AbortController().signal,
     network: ANYWHERE,
+    hide: (text: string) => secrets.hideText(text),
     ...context,
   };
   // A tool of a server uses no more of its context than this.
-  return Promise.resolve(tool.execute(input as never, given as unknown as Parameters<Tool["execute"]>[1]));
+  const about = given as unknown as Parameters<Tool["execute"]>[1];
+  return Promise.resolve(tool.execute(input as never, about)).catch((error: unknown) => {
+    if (error instanceof Error) secrets.hideInError(error);
+    throw error;
+  });
 }
 
 /** What a call threw. */

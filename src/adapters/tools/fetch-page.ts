@@ -41,7 +41,10 @@ export const fetchPage = tool({
   urls: ({ url }) => [url],
   execute: async ({ url, maxCharacters = USUAL_CHARACTERS, from = 0 }, call): Promise<FetchedPage> => {
     const response = await get(url, call);
-    const { title, text, isWhole } = await contentOf(response, url, call.signal);
+    const page = await contentOf(response, url, call.signal);
+    const { isWhole } = page;
+    const title = page.title === null ? null : call.hide(page.title);
+    const text = call.hide(page.text, { end: !isWhole });
     const given = beginningOf(text, from, maxCharacters);
     const notes = [
       ...(isWhole ? [] : ["The page is too large: the rest of it was not read."]),
@@ -66,7 +69,7 @@ async function get(url: string, call: ToolCallContext): Promise<Response> {
     response = await guardedFetch(call)(url, { headers });
   } catch (error) {
     if (NetworkRefusedError.isInstance(error)) throw new FinalFailure(error.message, {}, { cause: error });
-    throw new Error(`${hostOf(url)} gave no answer: ${failureText(error)}.`, { cause: error });
+    throw new Error(`${hostOf(url)} gave no answer: ${failureText(error, call)}.`, { cause: error });
   }
   const { status } = response;
   if (response.ok) return response;

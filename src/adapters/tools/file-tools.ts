@@ -42,7 +42,7 @@ export const readFile = tool({
   effect: "read_only",
   recovery: "repeat",
   execute: async ({ path: name, fromLine = 1, toLine }, call) => {
-    const lines = linesOf(await readWorkspaceText(call, name));
+    const lines = linesOf(call.hide(await readWorkspaceText(call, name)));
     if (fromLine > Math.max(lines.length, 1) || (toLine !== undefined && toLine < fromLine))
       throw new FinalFailure(
         `There are no lines ${fromLine} to ${toLine ?? "the end"} in ${JSON.stringify(name)}: it has ${lines.length}.`,
@@ -196,7 +196,8 @@ export const searchFiles = tool({
 /** Null for what is no text, and for what is gone or locked by now: it is named among those not searched. */
 async function textIn(call: ToolCallContext, name: string): Promise<string | null> {
   try {
-    return textOf(await readWorkspaceFile(call, name));
+    const text = textOf(await readWorkspaceFile(call, name));
+    return text === null ? null : call.hide(text);
   } catch (error) {
     if (FinalFailure.isInstance(error)) return null;
     throw error;

@@ -1,48 +1,50 @@
-import { redact } from "../../core/redaction.ts";
-import type { ToolCallContext } from "../../engine/tool.ts";
-import { causesOf } from "../error-causes.ts";
-
-type Execute<I, O> = (input: I, call: ToolCallContext) => Promise<O>;
+import { type Secret, secret } from "../../core/secret.ts";
 
 /** Shorter texts may well be part of something else. */
 const LEAST_LENGTH = 8;
 
-/** What is not to be said anywhere: each text, and its words, since `Bearer …` may be sent back without its first. */
+/** `apiKey`, `--access-token`, `DB_PASSWORD`, `Authorization`, `--pat`. */
+export const SECRET_NAME = /key|token|secret|pass|auth|credential|cookie|(?:^|[-_])(?:pat|pwd)$/i;
+
+/** Of a part of an address: what is shorter, or has no digit, is a name. */
+const TOKEN = /^(?=.*\d).{16,}$/s;
+
+/**
+ * What is not to be said anywhere: each text, its words, since `Bearer …` may be sent back without its first, and the user and
+ * password that `Basic …` stands for.
+ */
 export function secretTexts(texts: readonly string[]): readonly string[] {
-  const all = texts.flatMap((text) => [text, ...text.split(/\s+/)]);
+  const all = texts.flatMap((text) => [text, ...text.split(/\s+/), ...loginIn(text)]);
   return [...new Set(all)].filter((text) => text.length >= LEAST_LENGTH);
 }
 
-/** The text without these. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return redact(text, new Set(), secrets) as string;
+/** The same as the `secrets` of a tool. */
+export function settingSecrets(texts: readonly string[]): readonly Secret[] {
+  return secretTexts(texts).map(secret);
 }
 
-/**
- * The same work, except that no error of it says a secret of the tool's settings: the run has not met those, and a server may
- * well send back what it was given.
- */
-export function hidingSecrets<I, O>(secrets: readonly string[], execute: Execute<I, O>): Execute<I, O> {
-  if (secrets.length === 0) return execute;
-  return (input, call) => hidingInErrors(secrets, () => execute(input, call));
+function loginIn(header: string): readonly string[] {
+  const [, encoded] = /^basic\s+([\w+/=-]+)$/i.exec(header) ?? [];
+  if (encoded === undefined) return [];
+  const login = Buffer.from(encoded, "base64").toString("utf8");
+  return [login, login.slice(login.indexOf(":") + 1)];
 }
 
-/** Does the work. What it throws says none of these texts, nor does what caused that. */
-export async function hidingInErrors<T>(secrets: readonly string[], work: () => Promise<T>): Promise<T> {
+/** Some services have the key in the query of their address, and some in the path. */
+export function secretsInAddress(address: string | URL): readonly string[] {
+  const url = URL.parse(String(address));
+  if (url === null) return [];
+  const inPath = url.pathname.split("/").filter((part) => TOKEN.test(part));
+  const inQuery = [...url.searchParams].filter(
+    ([name, value]) => SECRET_NAME.test(name) || TOKEN.test(value),
+  );
+  return [...inPath, ...inPath.map(percentDecoded), ...inQuery.map(([, value]) => value)];
+}
+
+export function percentDecoded(text: string): string {
   try {
-    return await work();
-  } catch (error) {
-    for (const each of causesOf(error)) if (each instanceof Error) hideInError(secrets, each);
-    throw error;
-  }
-}
-
-function hideInError(secrets: readonly string[], error: Error): void {
-  for (const field of ["message", "stack"] as const) {
-    const text = error[field];
-    if (typeof text !== "string") continue;
-    const value = withoutSecrets(text, secrets);
-    // Defined, for what the platform throws has fields that cannot be assigned to.
-    if (value !== text) Object.defineProperty(error, field, { value, writable: true, configurable: true });
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }

@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { NotApplied } from "../../core/errors.ts";
-import { redact } from "../../core/redaction.ts";
 import { type Tool, type ToolCallContext, tool } from "../../engine/tool.ts";
 import { guardedFetch } from "../guarded-fetch.ts";
-import { hidingSecrets, secretTexts } from "./hiding-secrets.ts";
-import { assertTaken, hostOf, requestOnce } from "./request-outcome.ts";
+import { settingSecrets } from "./hiding-secrets.ts";
+import { assertTaken, type Hider, hostOf, requestOnce } from "./request-outcome.ts";
 import { beginningOf, contentTypeOf, decoded, isTextType, readAtMost } from "./response-text.ts";
 import { checkSettings, type SettingsOf } from "./settings.ts";
 
@@ -59,10 +58,6 @@ export function httpRequest(given: SettingsOf<"http_request"> = {}): Tool<z.inpu
   const { settings, secrets } = checkSettings("http_request", given);
   const { keyed = false, idempotencyHeader = "Idempotency-Key" } = settings;
   const credentials = byOrigin(settings.credentials ?? {});
-  const hidden = secretTexts([
-    ...secrets,
-    ...[...credentials.values()].flatMap((headers) => Object.values(headers)),
-  ]);
   return tool({
     name: "http_request",
     description: `Make one HTTP request. Redirects are not followed: the answer then has a location. At most ${MOST_CHARACTERS} characters of the body are given. To read a web page, use fetch_page instead.`,
@@ -70,23 +65,28 @@ export function httpRequest(given: SettingsOf<"http_request"> = {}): Tool<z.inpu
     effect: "external",
     recovery: keyed ? "keyed" : "opaque",
     timeoutMs: 60_000,
+    secrets: settingSecrets([
+      ...secrets,
+      ...[...credentials.values()].flatMap((headers) => Object.values(headers)),
+    ]),
     urls: ({ url }) => [url],
-    execute: hidingSecrets(hidden, async (wanted: HttpInput, call) => {
+    execute: async (wanted: HttpInput, call) => {
       const known = credentials.get(new URL(wanted.url).origin);
       const headers = headersOf(wanted, known, isSafe(wanted.method) ? null : idempotencyHeader, call);
       const { method, url, body = null } = wanted;
       const request = () => guardedFetch(call)(url, { method, headers, body, redirect: "manual" });
-      const response = await (isSafe(method) ? readOnce(url, request) : requestOnce(url, request));
-      const answer = await answerOf(response);
+      const ask = isSafe(method) ? readOnce : requestOnce;
+      const response = await ask(url, call, request);
+      const answer = await answerOf(response, call);
       if (!isSafe(method)) assertTaken(url, response, answer.body.slice(0, MOST_SAID), keyed);
-      return redact(answer, new Set(), hidden) as HttpAnswer;
-    }),
+      return answer;
+    },
   });
 }
 
-async function readOnce(url: string, request: () => Promise<Response>): Promise<Response> {
+async function readOnce(url: string, call: Hider, request: () => Promise<Response>): Promise<Response> {
   try {
-    const response = await requestOnce(url, request);
+    const response = await requestOnce(url, call, request);
     if (response.status < 500 && response.status !== 429) return response;
     await response.body?.cancel().catch(() => undefined);
     throw new Error(`${hostOf(url)} answered ${response.status}.`);
@@ -128,12 +128,16 @@ function isJsonText(text: string): boolean {
 const TOLD_HEADERS =
   /^(?:content-type|location|etag|last-modified|link|retry-after|x-request-id|x-ratelimit-.*)$/;
 
-async function answerOf(response: Response): Promise<HttpAnswer> {
+async function answerOf(response: Response, call: ToolCallContext): Promise<HttpAnswer> {
   const { bytes, isWhole, isBroken } = await readAtMost(response, MOST_BYTES);
   const { type, charset } = contentTypeOf(response);
   const headers = Object.fromEntries([...response.headers].filter(([name]) => TOLD_HEADERS.test(name)));
   const isText = type === "" || isTextType(type);
-  const { text, rest } = beginningOf(isText ? decoded(bytes, charset) : "", 0, MOST_CHARACTERS);
+  const { text, rest } = beginningOf(
+    isText ? call.hide(decoded(bytes, charset), { end: !isWhole }) : "",
+    0,
+    MOST_CHARACTERS,
+  );
   const notes = [
     ...(isText || bytes.length === 0 ? [] : [`The body is ${type}, which is no text: it is left out.`]),
     ...(isBroken ? [`The connection broke after ${bytes.length} bytes of the body.`] : []),

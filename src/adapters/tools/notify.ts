@@ -2,12 +2,13 @@ import { z } from "zod";
 import { FinalFailure, NeedsHuman } from "../../core/errors.ts";
 import { type Tool, tool } from "../../engine/tool.ts";
 import { guardedFetch } from "../guarded-fetch.ts";
-import { hidingSecrets, secretTexts } from "./hiding-secrets.ts";
+import { secretsInAddress, settingSecrets } from "./hiding-secrets.ts";
 import { assertTaken, hostOf, requestOnce } from "./request-outcome.ts";
 import { decoded, readAtMost } from "./response-text.ts";
 import { checkSettings, type SettingsOf } from "./settings.ts";
 
-const MOST_SAID = 2_000;
+/** Far more than is told of it, so that none of its first sentences is a torn one. */
+const MOST_READ = 64_000;
 
 const input = z.object({ text: z.string().min(1).describe("What to tell, in a sentence or two.") });
 
@@ -18,8 +19,6 @@ const input = z.object({ text: z.string().min(1).describe("What to tell, in a se
 export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>, { delivered: true }> {
   const { settings } = checkSettings("notify", given);
   const { url, keyed = false, headers = {} } = settings;
-  // Whoever has the address of a webhook can write to it.
-  const hidden = secretTexts([url, new URL(url).pathname, ...Object.values(headers)]);
   return tool({
     name: "notify",
     description:
@@ -30,10 +29,17 @@ export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>,
     identity: ({ text }) => ({ text }),
     dedupe: "effect",
     timeoutMs: 30_000,
+    // Whoever has the address of a webhook can write to it.
+    secrets: settingSecrets([
+      url,
+      new URL(url).pathname,
+      ...secretsInAddress(url),
+      ...Object.values(headers),
+    ]),
     urls: () => [url],
-    execute: hidingSecrets(hidden, async ({ text }: z.output<typeof input>, call) => {
+    execute: async ({ text }, call) => {
       const { runId, idempotencyKey, traceHeaders } = call;
-      const response = await requestOnce(url, () =>
+      const response = await requestOnce(url, call, () =>
         guardedFetch(call)(url, {
           method: "POST",
           headers: {
@@ -46,7 +52,7 @@ export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>,
           redirect: "manual",
         }),
       );
-      const { bytes } = await readAtMost(response, MOST_SAID);
+      const { bytes, isWhole } = await readAtMost(response, MOST_READ);
       const { status } = response;
       if (status === 401 || status === 403)
         throw new NeedsHuman(
@@ -55,8 +61,8 @@ export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>,
         );
       if (status >= 300 && status < 400)
         throw new FinalFailure(`${hostOf(url)} answered ${status}: the webhook has moved, change its url.`);
-      assertTaken(url, response, decoded(bytes, null), keyed);
+      assertTaken(url, response, call.hide(decoded(bytes, null), { end: !isWhole }), keyed);
       return { delivered: true } as const;
-    }),
+    },
   });
 }

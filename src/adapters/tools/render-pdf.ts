@@ -110,7 +110,7 @@ async function imagesOf(
   const notes: string[] = [];
   for (const href of hrefs) {
     if (/^[a-z][a-z\d+.-]*:|^\/\//i.test(href))
-      notes.push(`The image ${readableText(href)} is not in the workspace and was left out.`);
+      notes.push(`The image ${readableText(call.hide(href))} is not in the workspace and was left out.`);
     else images.set(href, await fileOf(decodedName(href), call));
   }
   return { images, notes };

@@ -1,4 +1,5 @@
 import { FinalFailure, NotApplied } from "../../core/errors.ts";
+import type { ToolCallContext } from "../../engine/tool.ts";
 import { causesOf, messageOf } from "../error-causes.ts";
 import { NetworkRefusedError } from "../guarded-fetch.ts";
 import { watchNetwork } from "../network-attempt.ts";
@@ -14,12 +15,16 @@ export function hostOf(url: string): string {
  * Makes a request that may change something. What failed before its headers went out has not happened and says so; of
  * anything later nobody knows.
  */
-export async function requestOnce(url: string, request: () => Promise<Response>): Promise<Response> {
+export async function requestOnce(
+  url: string,
+  call: Hider,
+  request: () => Promise<Response>,
+): Promise<Response> {
   return watchNetwork(async (attempt) => {
     try {
       return await request();
     } catch (error) {
-      const why = failureText(error);
+      const why = failureText(error, call);
       if (attempt.progress !== "sent")
         throw new NotApplied(`Nothing was sent to ${hostOf(url)}: ${why}.`, {}, { cause: error });
       throw new Error(`${hostOf(url)} gave no answer: ${why}.`, { cause: error });
@@ -27,16 +32,19 @@ export async function requestOnce(url: string, request: () => Promise<Response>)
   });
 }
 
+/** What hides secrets in a text, before it is cut. */
+export type Hider = Pick<ToolCallContext, "hide">;
+
 /** What went wrong with a request, in a few words: `fetch failed` alone says nothing. */
-export function failureText(error: unknown): string {
+export function failureText(error: unknown, { hide }: Hider): string {
   if (NetworkRefusedError.isInstance(error)) return readableText(error.message);
   const texts = [...causesOf(error)].map(messageOf).filter((text) => text !== "" && text !== "fetch failed");
-  return readableText(texts[0] ?? messageOf(error));
+  return readableText(hide(texts[0] ?? messageOf(error)));
 }
 
 /**
  * Throws for an answer that is a failure of a request that would have changed something. `said` is the beginning of what came
- * with it.
+ * with it, without secrets.
  */
 export function assertTaken(url: string, { status, headers }: Response, said: string, keyed: boolean): void {
   if (status < 400) return;

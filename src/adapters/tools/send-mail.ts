@@ -4,7 +4,7 @@ import { artifactNameProblem } from "../../core/artifact-name.ts";
 import { ConfigurationError, FinalFailure, NeedsHuman, NotApplied } from "../../core/errors.ts";
 import { type Tool, type ToolCallContext, tool } from "../../engine/tool.ts";
 import { readableText } from "../readable-text.ts";
-import { hidingSecrets, secretTexts } from "./hiding-secrets.ts";
+import { settingSecrets } from "./hiding-secrets.ts";
 import { checkSettings, type SettingsOf } from "./settings.ts";
 import { DeliveryFailure, deliver, type SmtpServer } from "./smtp-delivery.ts";
 import { inOneSpelling } from "./workspace-files.ts";
@@ -64,7 +64,6 @@ export function sendMail(options: SendMailOptions): Tool<z.input<typeof input>, 
   const { findSent, ...plain } = options;
   const { settings, secrets } = checkSettings("send_mail", plain);
   const server = serverOf(settings);
-  const hidden = secretTexts([...secrets, ...(server.auth === null ? [] : [server.auth.pass])]);
   return tool({
     name: "send_mail",
     description: "Send one email, with files of the run attached. The same mail is sent once.",
@@ -78,7 +77,8 @@ export function sendMail(options: SendMailOptions): Tool<z.input<typeof input>, 
       attachments: setOf(attachments.map(({ path, hash }) => `${hash} ${inOneSpelling(path)}`)),
     }),
     timeoutMs: 120_000,
-    execute: hidingSecrets(hidden, (mail: MailInput, call) => send(mail, server, settings.from, call)),
+    secrets: settingSecrets([...secrets, ...(server.auth === null ? [] : [server.auth.pass])]),
+    execute: (mail: MailInput, call) => send(mail, server, settings.from, call),
     ...(findSent === undefined
       ? {}
       : { reconcile: (_: MailInput, call: ToolCallContext) => lookUp(findSent, call) }),
@@ -122,7 +122,7 @@ async function send(
     const { rejected } = await deliver(server, composed, call.signal);
     return { messageId, ...(rejected.length > 0 ? { rejected } : {}) };
   } catch (error) {
-    throw error instanceof DeliveryFailure ? meaningOf(error, server) : error;
+    throw error instanceof DeliveryFailure ? meaningOf(error, server, call) : error;
   }
 }
 
@@ -149,9 +149,9 @@ function unsent(why: string): FinalFailure {
 }
 
 /** What a failure says about the mail: that it was not sent, that it will not be, or nothing. */
-function meaningOf(failure: DeliveryFailure, { host }: SmtpServer): Error {
+function meaningOf(failure: DeliveryFailure, { host }: SmtpServer, call: ToolCallContext): Error {
   const { answer, isAboutLogin, hasBegun } = failure;
-  const why = readableText(failure.message);
+  const why = readableText(call.hide(failure.message));
   const cause = { cause: failure };
   if (isAboutLogin && (answer === null || answer >= 500))
     return new NeedsHuman(

@@ -10,7 +10,7 @@ import { formatAgo, formatValue, paint } from "../format.ts";
 import { needsMore, stillNeeded } from "../person.ts";
 import { formatFacts } from "../table.ts";
 import { cleanLine, cleanText } from "../terminal-text.ts";
-import { choicesOf, waitHints } from "../wait-hints.ts";
+import { choicesOf, hiddenBecause, waitHints } from "../wait-hints.ts";
 
 export const waits: Command = {
   name: "waits",
@@ -56,11 +56,13 @@ export function waitText(context: CliContext, input: CommandInput, wait: WaitRec
   const fact = (label: string, value: Json | undefined) =>
     value === undefined || value === null ? null : ([label, formatValue(value)] as const);
   const choices = choicesOf(subject);
+  const reasons = hiddenBecause(subject);
+  const hidden = reasons.length === 0 ? null : (["hidden", cleanText(reasons.join("\n"))] as const);
   // What a question was asked with is the question.
   const about =
     kind === "question"
       ? [choices.length === 0 ? null : fact("choices", choices.join(", "))]
-      : [fact("tool", tool), fact("arguments", given), fact("asked for as", subject.requested)];
+      : [fact("tool", tool), fact("arguments", given), fact("asked for as", subject.requested), hidden];
   const facts = formatFacts(context, [
     distrusted === undefined
       ? null

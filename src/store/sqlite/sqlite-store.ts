@@ -14,6 +14,7 @@ import { Leases } from "./leases.ts";
 import { beginLineage } from "./lineage-intents.ts";
 import { migrate, migrations, newerSchema, schemaVersion } from "./migrate.ts";
 import { type Doorbell, OwnerFiles, OwnerLock } from "./owner-lock.ts";
+import { RedactionKey } from "./redaction-key.ts";
 import * as runs from "./run-intents.ts";
 import * as interruption from "./run-interruption.ts";
 import { MODEL_CALL, SentMarks } from "./sent-marks.ts";
@@ -44,6 +45,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
   readonly #commits: GroupCommit;
   readonly #marks: SentMarks | null;
   readonly #work: WorkUnderWay;
+  readonly #redactionKey: RedactionKey;
   readonly #after: NonNullable<SqliteStoreOptions["after"]>;
   #closing: Promise<void> | null = null;
   /** From then on nothing new begins; what workers had under way they may still tell. */
@@ -60,6 +62,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     super(database, lock, leases, options.now ?? Date.now);
     this.#work = work;
     this.#marks = marks;
+    this.#redactionKey = new RedactionKey(pathOf(database));
     this.#after = options.after ?? afterMs;
     this.#commits = new GroupCommit(database, options.onCommit ?? (() => undefined), () =>
       this.schema.assertWritable(),
@@ -104,6 +107,10 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     }
     database.close();
     return null;
+  }
+
+  redactionKey(): Uint8Array {
+    return this.#redactionKey.get(this.database.isReadOnly);
   }
 
   close({ graceMs = DEFAULT_GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {

@@ -2,7 +2,7 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import type { EffectTry, Fence, Store, StoreReader } from "../../store/store.ts";
 import type { Life } from "./life.ts";
 
-export type Intent = Exclude<keyof Store, keyof StoreReader | "close" | "attend">;
+export type Intent = Exclude<keyof Store, keyof StoreReader | "close" | "attend" | "redactionKey">;
 
 /** Which methods of a store write; those have points around them. */
 const INTENTS: { readonly [I in Intent]: true } = {
@@ -60,8 +60,8 @@ export function portedStore(inner: Store, life: Life, told: ToldOfStore): Store 
       const member: unknown = Reflect.get(store, name, store);
       if (typeof member !== "function" || typeof name !== "string") return member;
       const method = (...args: unknown[]): unknown => Reflect.apply(member, store, args);
-      // In memory alone: it takes no time, and nothing of it outlives the process.
-      if (name === "attend") return method;
+      // In memory alone, or not of the database: it takes no time.
+      if (name === "attend" || name === "redactionKey") return method;
       if (!isIntent(name)) return (...args: unknown[]) => life.look(() => method(...args));
       return (...args: unknown[]) =>
         life.through(`store.${name}`, async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { LeaseLostError, RunNotFoundError } from "../../core/errors.ts";
 import type { RunEnd, StepStatus, Store } from "../../store/store.ts";
-import { assertRefused, type Check, check, rejection } from "./check.ts";
+import { assertRefused, type Check, check, checkSeveral, rejection } from "./check.ts";
 import { readEverything } from "./everything.ts";
 import { FAILED, LEASE_MS, newRun, newStep, RESERVE, SampleRun, SUCCEEDED, sha256 } from "./sample-run.ts";
 
@@ -32,6 +32,13 @@ const READERS: readonly ((store: Store) => Promise<unknown>)[] = [
 ];
 
 export const runChecks: readonly Check[] = [
+  checkSeveral("every store on a database has the same key for digests of secrets", async (scene) => {
+    const key = Buffer.from(scene.store.redactionKey());
+    assert.ok(key.length >= 16);
+    assert.ok(key.equals((await scene.openAnother()).redactionKey()));
+    assert.ok(key.equals(scene.store.redactionKey()));
+  }),
+
   check("creating a run claims it, and what was given is what is stored", async ({ store, now }) => {
     const run = newRun("run-1", { limit: { tokens: 500, microDollars: null } });
     const created = await store.createRun(run);

@@ -130,6 +130,35 @@ describe("credentials of http_request", () => {
   });
 });
 
+describe("an answer that is cut", () => {
+  // Long enough that many of it make little of a long answer.
+  const token = `tok-${"5f0c9d1e77".repeat(300)}`;
+  const settings = (url: string) => ({ credentials: { [url]: { authorization: `Bearer ${token}` } } });
+  const start = token.slice(0, 10);
+
+  it.each([29_990, 28_000, 30_001 - token.length])("behind %i characters tells no start", async (padding) => {
+    const service = await openService(answer(200, `${"z".repeat(padding)}${token}`));
+    const request = { method: "GET", url: service.url };
+    const { result } = await callTool(httpRequest(settings(service.url)), request, LOOPBACK);
+    expect(JSON.stringify(result)).not.toContain(start);
+  });
+
+  it("tells none where it was not read to its end, either", async () => {
+    const service = await openService(answer(200, `${token} `.repeat(700)));
+    const request = { method: "GET", url: service.url };
+    const { result } = await callTool(httpRequest(settings(service.url)), request, LOOPBACK);
+    expect((result as { readonly note: string }).note).toContain("Only the first 2000000 bytes were read.");
+    expect(JSON.stringify(result)).not.toContain(start);
+  });
+
+  it.each([280, 299, 1_990])("in an error behind %i characters tells none", async (padding) => {
+    const service = await openService(answer(400, `${"z".repeat(padding)}${token}`));
+    const { result } = await callTool(httpRequest(settings(service.url)), post(service.url), LOOPBACK);
+    expect(result).toContain("answered 400: z");
+    expect(result).not.toContain(start);
+  });
+});
+
 describe("a request that fails", () => {
   it.each([
     ["429", 429, {}],

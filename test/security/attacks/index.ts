@@ -5,6 +5,7 @@ import { FILE_ATTACKS } from "./file-attacks.ts";
 import { JOB_ATTACKS } from "./job-attacks.ts";
 import { NETWORK_ATTACKS } from "./network-attacks.ts";
 import { POLICY_ATTACKS } from "./policy-attacks.ts";
+import { SECRET_ATTACKS } from "./secret-attacks.ts";
 import { TIME_ATTACKS } from "./time-attacks.ts";
 
 export const ATTACKS: readonly Attack[] = [
@@ -14,5 +15,6 @@ export const ATTACKS: readonly Attack[] = [
   ...JOB_ATTACKS,
   ...NETWORK_ATTACKS,
   ...POLICY_ATTACKS,
+  ...SECRET_ATTACKS,
   ...TIME_ATTACKS,
 ];

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { everyNameIsHere } from "../../every-name-is-here.ts";
+import { OPENING } from "../../mcp/opening.ts";
 import { handMadeServer, sendForEver } from "../../mcp/servers/hand-made-server.ts";
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
@@ -52,7 +53,7 @@ const only = (...allowedDomains: string[]) => ({ allowedDomains, allowPrivateAdd
 async function opening(target: Target, url: string): Promise<void> {
   const { mcp } = await target.library();
   try {
-    const open = await mcp.mcpTools({ url }).open("web", { signal, network: only(), warn: () => undefined });
+    const open = await mcp.mcpTools({ url }).open("web", { ...OPENING, signal, network: only() });
     await open.close();
   } catch {
     // It is what was sent that counts.

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { rawServer, temporaryFolder } from "../../mcp/mcp-fixture.ts";
+import { OPENING } from "../../mcp/opening.ts";
 import type { Attack } from "../attack.ts";
 import * as entry from "../entry.ts";
 import type { Target } from "../target.ts";
@@ -132,11 +133,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
       const { mcp } = await target.library();
       const { server, calls } = rawServer({ [LONG]: { does: "echoes" } });
       const source = mcp.mcpTools(server);
-      const opened = await source.open("files", {
-        signal: new AbortController().signal,
-        network: { allowedDomains: [], allowPrivateAddresses: false },
-        warn: () => undefined,
-      });
+      const opened = await source.open("files", OPENING);
       const [name = ""] = Object.keys(opened.tools);
       await opened.close();
       const constraints = { forbiddenActions: ["files/*_important_file"] };

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { OPENING } from "../../mcp/opening.ts";
 import { handMadeServer } from "../../mcp/servers/hand-made-server.ts";
 import { watchingLoop } from "../../watching-loop.ts";
 import type { Attack } from "../attack.ts";
@@ -19,7 +20,7 @@ const network = { allowedDomains: [], allowPrivateAddresses: false };
 async function openServer(target: Target, tools: readonly unknown[]) {
   const { mcp } = await target.library();
   const { url } = await handMadeServer((_, result) => result({ tools }));
-  return mcp.mcpTools({ url }).open("web", { signal, network, warn: () => undefined });
+  return mcp.mcpTools({ url }).open("web", { ...OPENING, signal, network });
 }
 
 /** How many tools of a server a run would tell its model of. */

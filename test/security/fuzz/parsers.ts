@@ -207,8 +207,7 @@ async function mcpMessages(random: Random, count: number): Promise<readonly stri
   const transport = new StdioTransport(
     mcp,
     { command: "cat", args: [join(folder, "lines")] },
-    new MessageLimit(),
-    () => heard++,
+    { limit: new MessageLimit(), hide: (text) => text, onRubbish: () => heard++ },
   );
   const ended = new Promise<void>((done) => {
     transport.onclose = done;

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from "../../../core/json.ts";
 import { approvalNeedOf } from "../../../core/person.ts";
-import { REDACTED } from "../../../core/redaction.ts";
+import { holdsMark } from "../../../core/secret-mark.ts";
 import { approvalNeed, approvalRules } from "../../../engine/approval-rule.ts";
 import { toolsOf } from "../../../engine/known-tools.ts";
 import type { WaitRecord } from "../../../store/store.ts";
@@ -52,7 +52,7 @@ function isGiven({ answer, subject, people }: WaitRecord): boolean {
 function isFor(wait: WaitRecord, { tool, key, fingerprint }: SeenCall): boolean {
   if (!isGiven(wait)) return false;
   const shown = wait.subject.arguments ?? null;
-  if (JSON.stringify(shown).includes(REDACTED)) return true;
+  if (holdsMark(shown)) return true;
   return [withoutKey(shown, key), null].some((payload) => fingerprintOf(tool, payload) === fingerprint);
 }
 

@@ -1,0 +1,106 @@
+import { createHmac } from "node:crypto";
+import { isJsonObject, type Json } from "./json.ts";
+
+/** What stands where a secret stood that no digest is known of: in what a `Secret` prints, and in runs of earlier versions. */
+export const REDACTED = "[secret]";
+
+/** The keyed digest of what is hidden: equal texts have equal ones, and without the key none can be found by trying. */
+export type SecretDigest = (text: string) => string;
+
+/** As long as a mark needs to tell any two values of a store apart. */
+const DIGEST_LENGTH = 12;
+
+/** A mark as it is written here, or was by earlier versions. It has no blank, quote or backslash: no text around it breaks. */
+const MARK = /\[secret(?::[0-9a-f]{12}(?:,\d{1,16}-characters)?)?\]/g;
+const ONLY_A_MARK = new RegExp(`^${MARK.source}$`);
+/** Also of a mark that was cut through. */
+const DIGEST_IN_MARK = /\[secret:[0-9a-f]{0,12}(?:,[\d\-a-z]{0,27})?\]?/g;
+
+/** Makes the digest of a store or an operator; the key is asked for when the first text is hidden. */
+export function digestWith(key: () => Uint8Array): SecretDigest {
+  return (text) => createHmac("sha256", key()).update(text, "utf8").digest("hex").slice(0, DIGEST_LENGTH);
+}
+
+/** In the place of a secret that the operator or the run's own code gave, however it was spelled there. */
+export function markOfSecret(digest: SecretDigest, secret: string): string {
+  return `[secret:${digest(secret)}]`;
+}
+
+/** In the place of a value that stood under a secret name, with its length: whoever gave it may not be trusted. */
+export function markOfNamed(digest: SecretDigest, value: string): string {
+  return `[secret:${digest(value)},${value.length}-characters]`;
+}
+
+export function isMark(text: string): boolean {
+  return ONLY_A_MARK.test(text);
+}
+
+/** Where marks stand in a text. */
+export function marksIn(text: string): readonly { readonly start: number; readonly end: number }[] {
+  if (!text.includes("[secret")) return [];
+  return [...text.matchAll(MARK)].map(({ index, 0: mark }) => ({ start: index, end: index + mark.length }));
+}
+
+/** Whether a mark stands anywhere in a value: something of it is lost. */
+export function holdsMark(value: Json): boolean {
+  if (typeof value === "string") return marksIn(value).length > 0;
+  if (Array.isArray(value)) return value.some(holdsMark);
+  return isJsonObject(value) && Object.values(value).some(holdsMark);
+}
+
+/**
+ * What a person is to know of the marks in a value, a sentence for each: where it stands, why it is hidden, how long it is, and
+ * the digest by which it can be told from others.
+ */
+export function hiddenIn(value: Json, path: string): readonly string[] {
+  if (typeof value === "string")
+    return [...new Set(value.match(MARK) ?? [])].map((mark) => hiddenAs(mark, path));
+  if (Array.isArray(value)) return value.flatMap((item: Json, index) => hiddenIn(item, `${path}[${index}]`));
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([key, item]) => [
+    ...hiddenIn(key, `a name in ${path}`),
+    ...hiddenIn(item, `${path}.${key}`),
+  ]);
+}
+
+function hiddenAs(mark: string, path: string): string {
+  const [, digest, characters] = /^\[secret:([0-9a-f]+)(?:,(\d+))?/.exec(mark) ?? [];
+  if (digest === undefined) return `${path} is hidden: nothing more is known of it.`;
+  if (characters === undefined)
+    return `${path} is hidden because it holds a secret that the operator or the run's code gave: digest ${digest}.`;
+  return `${path} is hidden because policy.secretKeys has its name: ${characters} characters, digest ${digest}.`;
+}
+
+/**
+ * The same with bare marks. For a model, which could otherwise find a short secret by hiding guesses until a digest is the
+ * same; and for what is compared with what an earlier version, or a store with another key, has written.
+ */
+export function withoutDigests<T extends Json>(value: T): T {
+  return bare(value) as T;
+}
+
+function bare(value: Json): Json {
+  if (typeof value === "string")
+    return value.includes("[secret:") ? value.replaceAll(DIGEST_IN_MARK, REDACTED) : value;
+  if (Array.isArray(value)) {
+    const items = value as readonly Json[];
+    const changed = items.map(bare);
+    return changed.some((item, index) => item !== items[index]) ? changed : items;
+  }
+  if (!isJsonObject(value)) return value;
+  const found = new Map<string, Json>();
+  let isSame = true;
+  for (const [key, item] of Object.entries(value)) {
+    const [newKey, newItem] = [unusedKey(bare(key) as string, found), bare(item)];
+    isSame &&= newKey === key && newItem === item;
+    found.set(newKey, newItem);
+  }
+  return isSame ? value : Object.fromEntries(found);
+}
+
+/** Two keys that were secrets are one text now, and neither value may be lost. */
+export function unusedKey(key: string, used: ReadonlyMap<string, Json>): string {
+  let free = key;
+  for (let n = 2; used.has(free); n++) free = `${key} ${n}`;
+  return free;
+}

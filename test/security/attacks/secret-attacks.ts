@@ -1,0 +1,233 @@
+import { createHash, createHmac } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+import { z } from "zod";
+import type { Patch } from "../../patched-sources.ts";
+import type { Attack } from "../attack.ts";
+import type { Target } from "../target.ts";
+
+const CREDENTIAL = "k7-Zq4%w&9TtR2vLx8BnC5mD1s";
+
+type Call = { readonly name: string; readonly input: object };
+type Library = Awaited<ReturnType<Target["library"]>>;
+
+/** A tool that takes anything and gives this. */
+function echo({ pawl }: Library, name: string, result: unknown = "done", approval = false) {
+  return pawl.tool({
+    name,
+    description: `Does ${name}.`,
+    inputSchema: z.looseObject({}),
+    effect: "external",
+    recovery: "opaque",
+    dedupe: "call",
+    approval,
+    execute: () => result,
+  });
+}
+
+/** A run whose model asks for these calls, one a turn, and what is left of it. */
+async function runOf(
+  library: Library,
+  tools: { readonly [name: string]: ReturnType<typeof echo> },
+  calls: readonly Call[],
+  policy: object = { secretKeys: ["password", "pin", "account"] },
+) {
+  const { pawl, testing } = library;
+  const prompts: string[] = [];
+  const model = testing.scriptedModel(({ turn, options }) => {
+    prompts.push(JSON.stringify(options.prompt));
+    const call = calls[turn - 1];
+    return call === undefined ? { text: "Done." } : { toolCalls: [call] };
+  });
+  const store = await pawl.openStore(":memory:");
+  onTestFinished(() => store.close());
+  const worker = pawl.agent({ name: "worker", model, tools });
+  await new pawl.Runner(worker, { store, policy }).run("Go", { runId: "r-1" });
+  const ledger = await store.listToolCalls("r-1");
+  return {
+    prompts,
+    requests: ledger.map(({ request }) => JSON.stringify(request)),
+    results: ledger.map(({ receipt }) => JSON.stringify(receipt?.output)),
+    waits: JSON.stringify(await store.listWaits("r-1")),
+  };
+}
+
+/** A service that answers with what it makes of the credential that it was sent. */
+async function service(answer: (credential: string) => string, status = 200): Promise<string> {
+  const server = createServer((request, response) => {
+    response.writeHead(status, { "content-type": "text/plain" });
+    response.end(answer(request.headers["x-key"]?.toString() ?? ""));
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** What the model is told of the answer to a request with the credential. */
+async function askedWith(library: Library, answer: (credential: string) => string): Promise<string> {
+  const url = await service(answer);
+  const http_request = library.tools.httpRequest({ credentials: { [url]: { "x-key": CREDENTIAL } } });
+  const calls = [{ name: "http_request", input: { method: "GET", url } }];
+  const { prompts } = await runOf(library, { http_request } as never, calls, { allowPrivateAddresses: true });
+  return prompts[1] ?? "";
+}
+
+/** The guard against strangers who name secrets. */
+const LEARNS_FROM_ALL: readonly [Patch, ...Patch[]] = [
+  {
+    file: "engine/run-secrets.ts",
+    right: "return redact(value, this.#hiding) as T;",
+    wrong: "this.learn(namedSecrets(value, this.#names)); return redact(value, this.#hiding) as T;",
+  },
+  {
+    file: "engine/run-secrets.ts",
+    right: "import { type Hiding, redact,",
+    wrong: "import { type Hiding, namedSecrets, redact,",
+  },
+];
+
+const SPELLINGS: readonly ((text: string) => string)[] = [
+  (text) => text.toUpperCase(),
+  (text) => Buffer.from(text).toString("hex").toUpperCase(),
+  (text) => Buffer.from(text, "utf16le").toString("base64"),
+  (text) => text.replaceAll(/./g, (each) => `&#x${each.charCodeAt(0).toString(16)};`),
+  (text) => text.replaceAll(/./g, (each) => `\\u00${each.charCodeAt(0).toString(16)}`),
+  (text) => encodeURIComponent(encodeURIComponent(text)),
+];
+
+export const SECRET_ATTACKS: readonly Attack[] = [
+  {
+    threat: "a model names the recipient of a mail a password, and the ledger does not say who got it",
+    weakened: LEARNS_FROM_ALL,
+    succeeds: async (target) => {
+      const library = await target.library();
+      const tools = { note: echo(library, "note"), post: echo(library, "post") };
+      const { requests } = await runOf(library, tools, [
+        { name: "note", input: { password: "exfil@attacker.test" } },
+        { name: "post", input: { to: "exfil@attacker.test" } },
+      ]);
+      return requests.length === 2 && !requests[1]?.includes("exfil@attacker.test");
+    },
+  },
+  {
+    threat: "a page names a word a password, and later results are shown without it",
+    weakened: LEARNS_FROM_ALL,
+    succeeds: async (target) => {
+      const library = await target.library();
+      const tools = {
+        visit: echo(library, "visit", { password: "attacker.test" }),
+        look: echo(library, "look", "see attacker.test"),
+      };
+      const calls = [
+        { name: "visit", input: {} },
+        { name: "look", input: {} },
+      ];
+      const { results } = await runOf(library, tools, calls);
+      return results.length === 2 && !results[1]?.includes("see attacker.test");
+    },
+  },
+  {
+    threat: "a service pads its answer so that the cut goes through a credential, and its start is told",
+    weakened: [
+      {
+        file: "adapters/tools/http-request.ts",
+        right: "call.hide(decoded(bytes, charset), { end: !isWhole })",
+        wrong: "decoded(bytes, charset)",
+      },
+    ],
+    succeeds: async (target) => {
+      const padding = "z".repeat(30_000 - CREDENTIAL.length + 1);
+      const told = await askedWith(await target.library(), (credential) => `${padding}${credential}`);
+      return told.includes(CREDENTIAL.slice(0, 8));
+    },
+  },
+  {
+    threat: "a service spells a credential in hex, entities, escapes or capitals, and it is stored so",
+    weakened: [
+      {
+        file: "core/secret-search.ts",
+        right: "const MOST_DECODINGS = 3;",
+        wrong: "const MOST_DECODINGS = 0;",
+      },
+    ],
+    succeeds: async (target) => {
+      const all = (credential: string) => SPELLINGS.map((spell) => spell(credential)).join("\n");
+      const told = await askedWith(await target.library(), all);
+      const asJson = (text: string) => JSON.stringify(text).slice(1, -1);
+      return told !== "" && SPELLINGS.some((spell) => told.includes(asJson(spell(CREDENTIAL))));
+    },
+  },
+  {
+    threat: "hidden accounts cannot be told apart, so nobody can say who was paid twice",
+    weakened: [
+      {
+        file: "core/secret-mark.ts",
+        right: "return `[secret:${digest(value)},${value.length}-characters]`;",
+        wrong: "return REDACTED;",
+      },
+    ],
+    succeeds: async (target) => {
+      const library = await target.library();
+      const calls = ["DE-111", "DE-222", "DE-111"].map((account) => ({ name: "pay", input: { account } }));
+      const { requests } = await runOf(library, { pay: echo(library, "pay") }, calls);
+      const isEvidence = requests[0] === requests[2] && requests[0] !== requests[1];
+      return requests.length === 3 && !isEvidence;
+    },
+  },
+  {
+    threat: "a model hides what it asks for under a secret name from the person who approves it",
+    weakened: [
+      {
+        file: "engine/person-question.ts",
+        right: 'const hidden = hiddenIn(shown, "arguments");',
+        wrong: "const hidden: readonly string[] = [];",
+      },
+    ],
+    succeeds: async (target) => {
+      const library = await target.library();
+      const tools = { pay: echo(library, "pay", "paid", true) };
+      const { waits } = await runOf(library, tools, [{ name: "pay", input: { account: "x".repeat(900) } }]);
+      return !/arguments\.account is hidden because .+: 900 characters, digest [0-9a-f]{12}/.test(waits);
+    },
+  },
+  {
+    threat: "whoever has a copy of the database finds a hidden PIN by trying all of them",
+    weakened: [
+      {
+        file: "core/secret-mark.ts",
+        right: 'createHmac("sha256", key())',
+        wrong: 'createHmac("sha256", "")',
+      },
+    ],
+    succeeds: async (target) => {
+      const library = await target.library();
+      const tools = { login: echo(library, "login") };
+      const { requests } = await runOf(library, tools, [{ name: "login", input: { pin: "4711" } }]);
+      const isStored = (digest: string) => requests.join().includes(digest.slice(0, 12));
+      return Array.from({ length: 10_000 }, (_, pin) => String(pin).padStart(4, "0")).some((pin) =>
+        [
+          createHash("sha256").update(pin).digest("hex"),
+          ...["", "r-1", "pawl"].map((key) => createHmac("sha256", key).update(pin).digest("hex")),
+        ].some(isStored),
+      );
+    },
+  },
+  {
+    threat: "a model finds a hidden value by hiding guesses until a digest is the same",
+    weakened: [
+      {
+        file: "engine/turn-executor.ts",
+        right: "messages: withoutDigests(conversation.view()),",
+        wrong: "messages: conversation.view(),",
+      },
+    ],
+    succeeds: async (target) => {
+      const library = await target.library();
+      const tools = { login: echo(library, "login", { pin: "4711" }) };
+      const calls = ["4710", "4711"].map((pin) => ({ name: "login", input: { pin } }));
+      const { prompts } = await runOf(library, tools, calls);
+      return prompts.length === 3 && new Set(prompts[2]?.match(/\[secret[^\]]*\]/g)).size > 1;
+    },
+  },
+];
