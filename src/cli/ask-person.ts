@@ -84,18 +84,18 @@ const QUESTIONS: { readonly [K in WaitRecord["kind"]]: Question } = {
 };
 
 /** False where others have to approve it too, or this person may not. */
-async function approved({ context, store, ...desk }: Desk, waitId: string, runId: string): Promise<boolean> {
+async function approved(desk: Desk, waitId: string, runId: string): Promise<boolean> {
+  const { context, store } = desk;
+  const say = (text: string) => context.stderr.write(`${cleanText(text)}\n`);
   try {
-    await store.approve(waitId, person({ context, store, ...desk }));
+    await store.approve(waitId, person(desk));
   } catch (error) {
-    if (!ConfigurationError.isInstance(error)) throw error;
-    context.stderr.write(`${cleanText(error.message)}\n`);
-    return false;
+    if (!AlreadySettledError.isInstance(error) && !ConfigurationError.isInstance(error)) throw error;
+    say(error.message);
   }
   const left = (await store.listWaits(runId)).find((wait) => wait.waitId === waitId);
-  if (left?.status !== "open") return true;
-  context.stderr.write(`${cleanText(stillNeeded(left))}\n`);
-  return false;
+  if (left?.status === "open") say(stillNeeded(left));
+  return left?.status !== "open";
 }
 
 const SETTLEMENTS = {

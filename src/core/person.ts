@@ -50,6 +50,8 @@ function prefixed(authenticated: Authenticated | undefined): { readonly [what: s
 export type ApprovalVerdict =
   | { readonly kind: "enough" }
   | { readonly kind: "more"; readonly needed: number }
+  /** This person has approved it already, and others have to. */
+  | { readonly kind: "again"; readonly why: string }
   | { readonly kind: "refused"; readonly why: string };
 
 /** Whether this person may be one of those who let a call run, and how many are still needed after that. */
@@ -69,10 +71,11 @@ export function judgeApproval(
   if (notStarter && starter !== null && isSamePerson(starter, next))
     return refused(`it takes another person than ${shown(starter)}, who started the run`);
   const same = earlier.find((each) => isSamePerson(each, next));
-  if (same !== undefined && earlier.length < people)
-    return refused(
-      `${shown(same)} has approved it already, and it takes ${people} people: ask ${counted(people - earlier.length)}`,
-    );
+  if (same !== undefined && earlier.length < people) {
+    const others = counted(people - earlier.length);
+    const why = `${shown(same)} has approved it already, and it takes ${people} people: ask ${others}`;
+    return { kind: "again", why };
+  }
   const needed = people - earlier.length - 1;
   return needed > 0 ? { kind: "more", needed } : { kind: "enough" };
 }

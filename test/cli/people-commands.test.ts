@@ -105,8 +105,8 @@ describe("approve", () => {
     expect((await pawl(["waits"], folder)).stdout.replaceAll(/\s+/g, " ")).toContain(more);
     const again = await as("bob", "--by", "ann");
     expect([again.exitCode, again.stderr]).toEqual([
-      2,
-      "error: Wait q-1~1 is not approved: bob has approved it already, and it takes 2 people: ask another one.\n",
+      1,
+      "error: Wait q-1~1 stays open: bob has approved it already, and it takes 2 people: ask another one.\n",
     ]);
     expect((await as("ann")).exitCode).toBe(0);
     expect(await storedWait(folder, "q-1")).toMatchObject({ status: "answered", answeredBy: "bob and ann" });

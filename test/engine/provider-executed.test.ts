@@ -428,6 +428,25 @@ describe("a tool that the provider runs", () => {
     expect(asked[0]?.tools?.map(({ name }) => name)).toEqual(["note"]);
   });
 
+  it("is told of, and marked in its receipt, where the provider runs it although it is forbidden", async () => {
+    const store = await memoryStore();
+    const warnings: string[] = [];
+    const runner = new Runner(searcher([[...search, says("End.")]]).searcher, {
+      store,
+      constraints: { forbiddenActions: ["Web-Search"] },
+      onEvent: (event) => void (event.type === "warning" && warnings.push(event.message)),
+    });
+    await runner.run("Go", { runId: "r-1" });
+    expect(warnings).toEqual([
+      expect.stringMatching(/provider ran web_search, which is forbidden.*Web-Search/),
+    ]);
+    expect((await store.listToolCalls("r-1"))[0]?.receipt).toMatchObject({
+      status: "succeeded",
+      errorCode: "forbidden",
+    });
+    expect((await store.verify("r-1")).problems).toEqual([]);
+  });
+
   it("is not run from here when the model asks us to", async () => {
     const store = await memoryStore();
     const { toolCallId, toolName, input } = searchCall as never as { [name: string]: string };

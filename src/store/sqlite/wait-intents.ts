@@ -132,6 +132,8 @@ export function approve(database: Database, now: number, id: string, person: Per
   const starter = need.notStarter ? startedBy(database, run.runId) : null;
   const decision = decisionOf(person, now);
   const verdict = judgeApproval(need, starter, wait.people, decision);
+  if (verdict.kind === "again")
+    throw new AlreadySettledError(`Wait ${id} stays open: ${verdict.why}.`, { id, status: "open" });
   if (verdict.kind === "refused") throw new ConfigurationError(`Wait ${id} is not approved: ${verdict.why}.`);
   if (verdict.kind === "enough") {
     closeWait(database, run, now, wait, { approved: true }, person);

@@ -33,7 +33,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   truncation,
   planning,
   approval,
-  twoPeople,
+  "two-people": twoPeople,
   question,
   escalation,
   retries,
