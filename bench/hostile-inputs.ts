@@ -1,8 +1,11 @@
 // What strangers can send to make the process busy, and ten times as much of it: for how long nothing else happens meanwhile.
 // Run it with `node bench/hostile-inputs.ts`. The goal is that no line has more than 100 ms of processor time in one piece.
 
+import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
 import { mcpTools } from "../src/adapters/mcp.ts";
@@ -142,6 +145,10 @@ async function warmUp(): Promise<void> {
 }
 
 const only = process.argv[2] ?? "";
+// What runs keep is kept where they are.
+const folder = mkdtempSync(join(tmpdir(), "pawl-hostile-"));
+process.chdir(folder);
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 await warmUp();
 console.log("cpu ms  wall ms   took ms  what");
 for (const { name, times, prepare } of CASES.filter((each) => each.name.includes(only))) {

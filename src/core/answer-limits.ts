@@ -1,4 +1,4 @@
-import type { Json } from "./json.ts";
+import { type Json, MAX_PAYLOAD_DEPTH } from "./json.ts";
 import { sizeOf } from "./json-schema-check.ts";
 
 // How much a model may answer at once. What is taken is journaled, and read again by every process that resumes the run, so
@@ -27,7 +27,8 @@ export function excessIn(content: readonly AnswerPart[]): string | null {
     if (typeof input === "string") characters += input.length;
     if (characters > MOST_CHARACTERS)
       return `answered with more than ${MOST_CHARACTERS} characters, which is the most`;
-    const size = sizeOf(argumentsOf(input), MOST_VALUES - values);
+    // What lies deeper is cut, and the model is told of that.
+    const size = sizeOf(argumentsOf(input), MOST_VALUES - values, { levels: MAX_PAYLOAD_DEPTH });
     if (size === null)
       return `asked for calls with more than ${MOST_VALUES} values in their arguments, which is the most`;
     values += size;

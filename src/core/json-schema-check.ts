@@ -40,29 +40,42 @@ const MOST_STEPS = 100_000;
 
 /** Whether a value can be checked where nothing else happens meanwhile. The schema and the value come from strangers. */
 export function isQuickToCheck(schema: JsonObject, value: Json): boolean {
-  const size = sizeOf(schema, MOST_STEPS, isSlow);
+  const size = sizeOf(schema, MOST_STEPS, { isUnwanted: isSlow });
   return size !== null && sizeOf(value, MOST_STEPS / size) !== null;
 }
 
 /**
- * How many values there are in a value, itself included; null where there are more than `most`, or one that is not wanted. It
- * looks no further then.
+ * How many values there are in a value, itself included, as far as `levels` go; null where there are more than `most`, or one
+ * that is not wanted. It looks no further then.
  */
 export function sizeOf(
   value: Json,
   most: number,
-  isUnwanted: (name: string, item: Json) => boolean = () => false,
+  { isUnwanted = nothing, levels = Number.POSITIVE_INFINITY }: SizeOptions = {},
 ): number | null {
   let size = 1;
-  const waiting: Json[] = [value];
-  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (typeof next !== "object" || next === null) continue;
-    const items: readonly Json[] = isJsonList(next) ? next : Object.values(next);
-    size += items.length;
-    if (size > most) return null;
-    if (isJsonObject(next) && Object.entries(next).some(([name, item]) => isUnwanted(name, item)))
-      return null;
-    for (const item of items) waiting.push(item);
+  let level: readonly Json[] = [value];
+  for (let depth = 0; level.length > 0 && depth < levels; depth++) {
+    const below: Json[] = [];
+    for (const each of level) {
+      if (typeof each !== "object" || each === null) continue;
+      const items: readonly Json[] = isJsonList(each) ? each : Object.values(each);
+      size += items.length;
+      if (size > most) return null;
+      if (isJsonObject(each) && Object.entries(each).some(([name, item]) => isUnwanted(name, item)))
+        return null;
+      for (const item of items) below.push(item);
+    }
+    level = below;
   }
   return size;
+}
+
+type SizeOptions = {
+  readonly isUnwanted?: (name: string, item: Json) => boolean;
+  readonly levels?: number;
+};
+
+function nothing(): boolean {
+  return false;
 }

@@ -111,7 +111,7 @@ function targetOf(url: URL): Target {
 /** `host`, `host:port`, `[::1]:port` or a bare IPv6 address; null for anything else, a URL for instance. */
 function parseTarget(text: string): Target | null {
   if (!text.startsWith("[") && bitsOf(text)?.length === 128) return parseTarget(`[${text}]`);
-  const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/?#@\\%*!\[\]]+)(?::(\d{1,5}))?$/i.exec(text) ?? [];
+  const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/?#@\\%*![\]]+)(?::(\d{1,5}))?$/i.exec(text) ?? [];
   const url = host === undefined ? null : URL.parse(`http://${host}`);
   if (url === null || Number(port ?? 0) > 65_535) return null;
   return { host: withoutFinalDot(url.hostname), port: port === undefined ? null : String(Number(port)) };

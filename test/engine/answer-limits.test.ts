@@ -75,7 +75,7 @@ it.each([
   [calls(129), /asked for 129 tool calls at once/],
   [calls(1, keys(9_000)), /more than 8000 values in their arguments/],
 ] as const)("too much is not taken from a port of one's own either", async (toolCalls, why) => {
-  const worker = agent({ name: "worker", model: ownPort(toolCalls) as never, tools: { note } });
+  const worker = agent({ name: "worker", model: ownPort(toolCalls), tools: { note } });
   const runner = new Runner(worker, { store: await memoryStore(), maxModelAttempts: 1 });
   expect((await failureAs(ModelCallError, runner.run("Go"))).message).toMatch(why);
 });

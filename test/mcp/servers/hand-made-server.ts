@@ -1,6 +1,6 @@
 // A server at an address of this machine that answers by hand, so that it can send what no library would.
 
-import { createServer, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
@@ -22,7 +22,7 @@ export async function handMadeServer(
   list: (response: ServerResponse, result: (value: unknown) => void) => void,
 ): Promise<HandMadeServer> {
   const methods: string[] = [];
-  const server = createServer(async (request, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     response.on("error", () => undefined);
     if (request.method !== "POST") return void response.writeHead(405).end();
     const { id, method = "", params } = JSON.parse(await text(request)) as Asked;
@@ -37,7 +37,8 @@ export async function handMadeServer(
       capabilities: { tools: {} },
       serverInfo: { name: "hand-made", version: "1" },
     });
-  });
+  };
+  const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     server.closeAllConnections();
