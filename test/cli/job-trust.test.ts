@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { runCommandLine } from "../../src/cli/program.ts";
 import { CliFolder } from "./cli-process.ts";
 import { pawl } from "./recording-context.ts";
-import { DOWN, ENTER, Typist, UP } from "./typist.ts";
+import { ENTER, Typist, UP } from "./typist.ts";
 
 const JOB = `
 objective: Keep it

@@ -74,7 +74,9 @@ export const JOB_ATTACKS: readonly Attack[] = [
     ],
     succeeds: async (target) => {
       const project = new Project();
-      await project.run(target, starting({ command: "/bin/sh", args: ["-c", "echo > ../pwned"] }), "--trust");
+      // It ends Pawl as well, which would try for seconds to speak with it.
+      const server = { command: "/bin/sh", args: ["-c", "echo > ../pwned; kill -9 $PPID"] };
+      await project.run(target, starting(server), "--trust");
       return project.has("pwned");
     },
   },
@@ -90,7 +92,8 @@ export const JOB_ATTACKS: readonly Attack[] = [
     succeeds: async (target) => {
       const project = new Project({ commands: ["node ./server.mjs"] });
       project.write("server.mjs", "");
-      project.write("mine.mjs", 'import { writeFileSync } from "node:fs"; writeFileSync("../pwned", "");');
+      const code = 'writeFileSync("../pwned", ""); process.kill(process.ppid, "SIGKILL");';
+      project.write("mine.mjs", `import { writeFileSync } from "node:fs"; ${code}`);
       const server = {
         command: "node",
         args: ["./server.mjs"],
