@@ -347,6 +347,7 @@ export type EventRecord = {
   readonly seq: number;
   readonly at: number;
   readonly type: string;
+  /** The facts of the intent; and for `verify` the digests of the rows that it wrote (`rows`) and what is charged and reserved (`quota`). */
   readonly data: Json;
   /** Chains the run's events: the hash of this one covers the hash of the one before it. */
   readonly hash: string;

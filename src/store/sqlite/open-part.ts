@@ -1,9 +1,10 @@
 import { parseToolCallId, type StepPath } from "../../core/step-path.ts";
 import type { Database, Row } from "./database.ts";
 import { CHARGES_ROW, waitRow } from "./event-tellings.ts";
+import type { ToldKind } from "./run-head.ts";
 import { storedQuotaDigest } from "./run-row.ts";
 import { readCall, readTry, readTurn, stepOutputRow } from "./stored-rows.ts";
-import { readToldRow, type ToldKind } from "./told-rows.ts";
+import { readToldRow } from "./told-rows.ts";
 import { turnNo } from "./turn-number.ts";
 import { storedAnswerDigest } from "./wait-readers.ts";
 

@@ -1,7 +1,6 @@
 import type { Quota } from "../../core/quota.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type { Amount } from "../../core/usage.ts";
-import type { TouchedRow } from "./told-rows.ts";
 
 /**
  * What intents read of a run and change: who may write, what is charged, where its steps stand, and the head of its log.
@@ -28,6 +27,25 @@ export type RunHead = {
   readonly touched: Map<string, TouchedRow>;
   readonly removed: Set<string>;
 };
+
+/** What a row that events tell of is, and the key that its table has it by. */
+export type TouchedRow = { readonly kind: ToldKind; readonly key: readonly number[] };
+
+export type ToldKind =
+  | "run"
+  | "shape"
+  | "attempt"
+  | "step"
+  | "decision"
+  | "turns"
+  | "fingerprint"
+  | "lineage"
+  | "modelCall"
+  | "turn"
+  | "call"
+  | "late"
+  | "doubt"
+  | "question";
 
 /** What was read of a step so far; null where nothing was. */
 export type StepHead = {

@@ -101,7 +101,9 @@ function assertAsTold(database: Database, run: RunHead): void {
     if (!Array.isArray(quota)) return;
     if (isNewest && quota.join() !== quotaFacts(run.quota).join()) throw changedRun(run);
     isNewest = false;
-    const told = Array.isArray(rows) ? rows.find((row) => Array.isArray(row) && row[0] === "run") : undefined;
+    const told = (Array.isArray(rows) ? (rows as readonly Json[]) : []).find(
+      (row) => Array.isArray(row) && row[0] === "run",
+    );
     if (told === undefined) continue;
     const [stored] = readToldRow(database, run.runId, { kind: "run", key: [run.runNo] });
     if (!Array.isArray(told) || told[1] !== stored?.[1]) throw changedRun(run);

@@ -2,7 +2,7 @@ import { toolCallId } from "../../core/step-path.ts";
 import { waitId } from "../../core/wait.ts";
 import type { Database, Row } from "./database.ts";
 import { digestOf } from "./digest.ts";
-import type { RunHead } from "./run-head.ts";
+import type { RunHead, ToldKind, TouchedRow } from "./run-head.ts";
 import { TURNS_OF_STEP } from "./turn-number.ts";
 
 // The rows that events tell of as a whole, by name and digest: whatever the engine or a person decides by is in one of them,
@@ -159,9 +159,7 @@ const KINDS = {
     (row, runId) => `question ${waitId(runId, row.int("wait_index"))}`,
     ["answer", "answered_by"],
   ),
-} as const satisfies Record<string, RowKind>;
-
-export type ToldKind = keyof typeof KINDS;
+} as const satisfies Record<ToldKind, RowKind>;
 
 /** An intent has written this row: its event will tell of it. */
 export function touch(run: RunHead, told: ToldKind, ...key: readonly number[]): void {
@@ -188,8 +186,6 @@ export function takeTouched(database: Database, run: RunHead): ToldRow[] {
   run.removed.clear();
   return [...rows];
 }
-
-export type TouchedRow = { readonly kind: ToldKind; readonly key: readonly number[] };
 
 /** The row by its key, if it is there. */
 export function readToldRow(
@@ -220,6 +216,8 @@ export function readToldRows(database: Database, runNo: number, runId: string): 
  * have it.
  */
 function wholeDigest(row: Row, apart: readonly string[]): string {
-  const fields = row.columns().filter(([column, value]) => value !== null && !apart.includes(column));
-  return digestOf(...fields.flat());
+  const fields: (string | number | Uint8Array)[] = [];
+  for (const [column, value] of row.columns())
+    if (value !== null && !apart.includes(column)) fields.push(column, value);
+  return digestOf(...fields);
 }

@@ -132,10 +132,12 @@ describe("a connection", () => {
 
 describe("a new store", () => {
   const modesIn = (folder: string) =>
-    readdirSync(folder).map((name) => [
-      name.replace(/-(owner|sent)-.*/, "-$1"),
-      (statSync(join(folder, name)).mode & 0o777).toString(8),
-    ]);
+    Object.fromEntries(
+      readdirSync(folder).map((name) => [
+        name.replace(/-(owner|sent)-.*/, "-$1"),
+        (statSync(join(folder, name)).mode & 0o777).toString(8),
+      ]),
+    );
 
   it("is for its owner alone, with all that is beside it", async () => {
     const mask = process.umask(0o022);
@@ -143,9 +145,13 @@ describe("a new store", () => {
     const folder = tempFolder();
     const store = await open(join(folder, "pawl.db"));
     await store.createRun(newRun("run-1"));
-    expect(modesIn(folder).toSorted()).toEqual(
-      ["pawl.db", "pawl.db-owner", "pawl.db-sent", "pawl.db-shm", "pawl.db-wal"].map((name) => [name, "600"]),
-    );
+    expect(modesIn(folder)).toEqual({
+      "pawl.db": "600",
+      "pawl.db-owner": "600",
+      "pawl.db-sent": "600",
+      "pawl.db-shm": "600",
+      "pawl.db-wal": "600",
+    });
   });
 
   it("keeps the rights that an operator gave it, and its socket has them too", async () => {
@@ -155,7 +161,6 @@ describe("a new store", () => {
     for (const name of readdirSync(folder)) chmodSync(join(folder, name), 0o660);
     const store = await open(file);
     await store.createRun(newRun("run-1"));
-    const modes = Object.fromEntries(modesIn(folder)) as Record<string, string>;
-    expect(modes).toMatchObject({ "pawl.db": "660", "pawl.db-wal": "660", "pawl.db-owner": "660" });
+    expect(modesIn(folder)).toMatchObject({ "pawl.db": "660", "pawl.db-wal": "660", "pawl.db-owner": "660" });
   });
 });
