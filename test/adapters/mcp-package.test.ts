@@ -13,7 +13,8 @@ it("says what to install where the MCP client is missing, and only when it is ne
     registerHooks({ resolve: (name, context, next) => (isMcp(name) ? missing() : next(name, context)) });
     const { mcpTools } = await import("./src/adapters/mcp.ts");
     const source = mcpTools({ command: "node" });
-    const opening = { signal: new AbortController().signal, warn: () => undefined };
+    const nothing = () => undefined;
+    const opening = { signal: new AbortController().signal, warn: nothing, learnSecrets: nothing, hide: (text) => text };
     await source.open("files", opening).catch((error) => console.log(error.code, error.message));
   `;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {

@@ -50,7 +50,8 @@ it("A server's process does not outlive us where we exit without a word, however
   const { server, pids } = rawServer({ act: { does: "echoes" } }, "heeds nothing");
   const script = `
     import { mcpTools } from "./src/adapters/mcp.ts";
-    const opening = { signal: new AbortController().signal, warn: () => undefined };
+    const nothing = () => undefined;
+    const opening = { signal: new AbortController().signal, warn: nothing, learnSecrets: nothing, hide: (text) => text };
     await mcpTools(${JSON.stringify(server)}).open("raw", opening);
     process.exit(0);
   `;

@@ -186,7 +186,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a policy that does not exist",
     config("{ policy: { readonlyAllowlist: [] } }"),
-    'pawl.config.ts:4: The runner\'s policy has no "readonlyAllowlist": it knows sideEffectDenylist, readOnlyAllowlist, trustedServers, approve, secretKeys, allowPrivateAddresses, network.',
+    'pawl.config.ts:4: The runner\'s policy has no "readonlyAllowlist": it knows sideEffectDenylist, readOnlyAllowlist, trustedServers, approve, secretKeys, secrets, redactionKey, allowPrivateAddresses, network.',
   ],
   [
     "a class that does not exist",

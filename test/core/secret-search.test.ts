@@ -93,9 +93,10 @@ it("A megabyte of escapes takes time by its length alone", () => {
     search.find(text);
     return performance.now() - begun;
   };
-  for (const piece of ["%41", "\\", "\\u0041", "&#65;", "%2525", "+", "a"]) {
+  const slow = ["%41", "\\", "\\u0041", "&#65;", "%2525", "+", "a"].filter((piece) => {
     timed(piece.repeat(30_000));
     const [small, large] = [timed(piece.repeat(30_000)), timed(piece.repeat(120_000))];
-    expect(large, piece).toBeLessThan(small * 20 + 100);
-  }
+    return large > small * 20 + 100;
+  });
+  expect(slow).toEqual([]);
 });

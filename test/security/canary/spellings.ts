@@ -1,7 +1,7 @@
 // How a credential is usually spelled: written here once more, so that what is looked for is not what the sources know.
 
 const each = (text: string, spell: (code: number) => string) =>
-  [...text].map((letter) => spell(letter.codePointAt(0) ?? 0)).join("");
+  Array.from(text, (letter) => spell(letter.codePointAt(0) ?? 0)).join("");
 const hex = (code: number, digits: number) => code.toString(16).padStart(digits, "0");
 const base64 = (bytes: Buffer) => bytes.toString("base64");
 

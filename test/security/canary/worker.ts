@@ -115,7 +115,7 @@ const store = await openStore(`file:${join(folder, "canary.db")}`);
 const runner = new Runner(pipeline, {
   store,
   leaseMs: 2_000,
-  maxRetriesPerToolCall: 1,
+  maxRetriesPerToolCall: 0,
   policy: { secretKeys: ["password"], secrets: [secret(CANARIES.policy)], allowPrivateAddresses: true },
   telemetry: otel({ content: true }),
   onEvent: (event) => {
