@@ -23,7 +23,7 @@ function place({ step, turn }: JsonObject): string {
   return typeof turn === "number" && turn > 0 ? `${step} turn ${turn}` : step;
 }
 
-/** What is told by `place` or the tools, or is a digest, which only `pawl verify` reads. */
+/** What is told by `place` or the tools, or is there for `pawl verify` alone. */
 const UNSAID: readonly string[] = [
   "step",
   "turn",
@@ -33,6 +33,8 @@ const UNSAID: readonly string[] = [
   "receipt",
   "response",
   "basis",
+  "rows",
+  "quota",
 ];
 const DIGEST = /^[\w-]{43}$/;
 

@@ -41,7 +41,7 @@ function logLine(runId: string, incident: Incident): string {
   return [isoTime(event.at), event.type.padEnd(TYPE_WIDTH), fields.join(" ")].join("  ").trimEnd();
 }
 
-/** What is a digest wherever it stands. */
+/** What is a digest wherever it stands, or is in the event for `verify` alone. */
 const DIGESTS = [
   "input",
   "output",
@@ -55,6 +55,7 @@ const DIGESTS = [
   "hash",
   "spec",
   "rows",
+  "quota",
   "fingerprint",
 ];
 

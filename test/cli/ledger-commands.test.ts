@@ -69,10 +69,13 @@ describe("verify", () => {
     forge(folder.file, "UPDATE events SET data = '{}' WHERE seq = 3");
     const changed = await pawl(["verify", "q-1"], folder);
     expect(changed.exitCode).toBe(1);
-    expect(changed.stdout).toMatch(/^Run q-1 is not as it was written: 1 problem in/);
+    expect(changed.stdout).toMatch(/^Run q-1 is not as it was written: 2 problems in/);
     expect(changed.stdout).toContain("event 3");
     const { exitCode, document } = await pawlJson(["verify", "q-1"], folder);
-    expect([exitCode, document]).toMatchObject([1, { problems: [{ row: "event 3" }] }]);
+    expect([exitCode, document]).toMatchObject([
+      1,
+      { problems: [{ row: "event 3" }, { row: "fingerprint of step research~0" }] },
+    ]);
     expect((await pawl(["doctor"], folder)).stdout).toMatch(
       /^fail +integrity +run q-1 is not as it was written$/m,
     );

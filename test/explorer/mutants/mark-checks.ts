@@ -9,7 +9,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import {
   claimOptions,
@@ -18,6 +17,7 @@ import {
   newStep,
   SampleRun,
 } from "../../../src/testing/store-conformance/sample-run.ts";
+import { forgeRun } from "../../store/sqlite/forged-run.ts";
 import type { Bundled } from "./bundle-mutant.ts";
 
 /** Whether what is not known counts as sent. */
@@ -105,11 +105,8 @@ export const anotherBoot: MarkCheck = (bundle) =>
     for (const name of readdirSync(folder))
       if (name.endsWith(id))
         renameSync(join(folder, name), join(folder, name.replace(id, `ffffffff${id.slice(8)}`)));
-    const raw = new DatabaseSync(file);
-    raw
-      .prepare("UPDATE runs SET owner = ?, lease_until = 0")
-      .run(`${owner?.slice(0, -id.length)}ffffffff${id.slice(8)}`);
-    raw.close();
+    const other = `${owner?.slice(0, -id.length)}ffffffff${id.slice(8)}`;
+    forgeRun(file, "UPDATE runs SET owner = ?, lease_until = 0", other);
     return (await chargedBy(open)) === 1;
   });
 
