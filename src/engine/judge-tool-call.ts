@@ -1,4 +1,3 @@
-import { isJsonObject, type Json } from "../core/json.ts";
 import { ONE_PERSON } from "../core/person.ts";
 import { holdsMark } from "../core/secret-mark.ts";
 import {

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { constants, existsSync } from "node:fs";
+import { closeSync, constants, existsSync, openSync } from "node:fs";
 import {
   type FileHandle,
   lstat,
@@ -64,7 +64,7 @@ export async function holdingFolder<T>(
     const value = await work((name) => last.at(name));
     return (await last.isStillThere()) ? { ok: true, value } : { ok: false, obstacle: join(folder, ...way) };
   } finally {
-    for (const each of held) await each.close();
+    for (const each of held) each.close();
   }
 }
 
@@ -72,14 +72,18 @@ export async function holdingFolder<T>(
 const DESCRIPTORS = "/proc/self/fd";
 const HAS_DESCRIPTORS = process.platform === "linux" && existsSync(DESCRIPTORS);
 
+/** Work that never ends, as that of a process which the crash explorer has let die, leaves folders open that nobody can close. */
+const left = new FinalizationRegistry<number>((descriptor) => closeSync(descriptor));
+
 /** A folder that is held open. Where the system shows no descriptors, an exchange of it is noticed afterwards. */
 class HeldFolder {
   readonly #place: string;
-  readonly #handle: FileHandle | null;
+  readonly #descriptor: number | null;
 
-  private constructor(place: string, handle: FileHandle | null) {
+  private constructor(place: string, descriptor: number | null) {
     this.#place = place;
-    this.#handle = handle;
+    this.#descriptor = descriptor;
+    if (descriptor !== null) left.register(this, descriptor, this);
   }
 
   /** Null where something else than a folder is in its place. */
@@ -92,15 +96,18 @@ class HeldFolder {
       return new HeldFolder(await realpath(path), null);
     }
     const flags = constants.O_RDONLY | constants.O_DIRECTORY | (mayBeLink ? 0 : constants.O_NOFOLLOW);
-    const handle = await open(path, flags).catch((error: unknown) => {
+    try {
+      return new HeldFolder(path, openSync(path, flags));
+    } catch (error) {
       if (codeOf(error) === "ENOTDIR" || codeOf(error) === "ELOOP") return null;
       throw error;
-    });
-    return handle === null ? null : new HeldFolder(path, handle);
+    }
   }
 
   at(name: string): string {
-    return this.#handle === null ? join(this.#place, name) : join(DESCRIPTORS, String(this.#handle.fd), name);
+    return this.#descriptor === null
+      ? join(this.#place, name)
+      : join(DESCRIPTORS, String(this.#descriptor), name);
   }
 
   /** A folder in it, made where it is missing; null where something else is in its place. */
@@ -112,11 +119,13 @@ class HeldFolder {
   }
 
   async isStillThere(): Promise<boolean> {
-    return this.#handle !== null || (await realpath(this.#place).catch(() => null)) === this.#place;
+    return this.#descriptor !== null || (await realpath(this.#place).catch(() => null)) === this.#place;
   }
 
-  async close(): Promise<void> {
-    await this.#handle?.close();
+  close(): void {
+    if (this.#descriptor === null) return;
+    left.unregister(this);
+    closeSync(this.#descriptor);
   }
 }
 

@@ -11,7 +11,6 @@ import {
   failed,
   type Health,
   ok,
-  problem,
   rightsHealth,
   runHealth,
 } from "../health-checks.ts";
