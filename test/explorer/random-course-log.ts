@@ -12,7 +12,8 @@ export const RANDOM_SCENARIOS: readonly (readonly [name: string, make: () => Sce
 
 /**
  * All that there is of a course, as text that can be compared. Processes are named by when they are met first, since the
- * names of their locks are different each time on purpose; and so are the hashes of the events that hold them.
+ * names of their locks are different each time on purpose; and so are the hashes of the events that hold them, and the digests
+ * of the rows that do.
  */
 export function courseLog(evidence: Evidence): string {
   const { lives, witness, moments, accounts, again, writes, integrity } = evidence;
@@ -31,14 +32,17 @@ export function courseLog(evidence: Evidence): string {
     integrity,
   };
   const isOfTheChain = (name: string) => name === "hash" || name === "head" || name === "marks";
-  return JSON.stringify(told, (name, value: unknown) => (isOfTheChain(name) ? null : value), 1).replaceAll(
-    /[^"/ ]+\/\d+\/[0-9a-f]{8}-[0-9a-f]{12}/g,
-    (owner) => {
-      const name = owners.get(owner) ?? `process ${owners.size + 1}`;
-      owners.set(owner, name);
-      return name;
-    },
-  );
+  const namesNobody = (value: unknown) =>
+    Array.isArray(value) && /^(run|attempt \d+)$/.test(String(value[0])) ? value.slice(0, 1) : value;
+  return JSON.stringify(
+    told,
+    (name, value: unknown) => (isOfTheChain(name) ? null : namesNobody(value)),
+    1,
+  ).replaceAll(/[^"/ ]+\/\d+\/[0-9a-f]{8}-[0-9a-f]{12}/g, (owner) => {
+    const name = owners.get(owner) ?? `process ${owners.size + 1}`;
+    owners.set(owner, name);
+    return name;
+  });
 }
 
 /** What was done to the processes of many courses, so that nobody takes quiet ones for a proof. */
