@@ -35,6 +35,9 @@ export function tellingsOf(runId: string, type: string, data: JsonObject): Telli
 /** What is charged and reserved: the event has the figures themselves. */
 export const CHARGES_ROW = "charges of the run";
 
+/** No response has so many: a forged number would be counted to for ever. */
+const MOST_CALLS = 100_000;
+
 type Tell = (row: string, digest: Json | undefined) => void;
 
 function tellOfRun(runId: string, type: string, data: JsonObject, tell: Tell): void {
@@ -63,7 +66,7 @@ function tellOfTurn(runId: string, type: string, data: JsonObject, tellAny: Tell
   const call = (index: Json | undefined) => toolCallId(runId, step, turn, Number(index));
   if (type === "turn.dropped") {
     tellAny(`turn ${runId}/${step}#${turn}`, null);
-    for (let i = 1; i <= Number(data.calls); i++) tellAny(`call ${call(i)}`, null);
+    for (let i = 1; i <= Math.min(Number(data.calls), MOST_CALLS); i++) tellAny(`call ${call(i)}`, null);
     for (const [wait, digest] of list(data.waits).map(list)) tell(waitRow(runId, wait), digest);
     return;
   }

@@ -293,6 +293,16 @@ describe("a row that is gone is named", () => {
     ]);
   });
 
+  it("more than anybody wrote, by a number that was forged: at once", async () => {
+    const store = tampered("UPDATE runs SET event_seq = 9007199254740000 WHERE run_no = 1");
+    const { problems } = await store.verify();
+    expect(problems.length).toBeLessThan(120);
+    expect(problems).toContainEqual({
+      row: "event 134",
+      what: "is missing, and so are all up to 9007199254740000",
+    });
+  });
+
   it("all of them", async () => {
     const named = await tampered("DELETE FROM events WHERE run_no = 1").named();
     expect(named).toContain("event 1");
