@@ -170,9 +170,10 @@ function mayBePrivate(policy: NetworkPolicy, target: Target): boolean {
   return policy.allowPrivateAddresses || entriesFor(policy, target).some((entry) => entry.mayBePrivate);
 }
 
-/** Whether an entry lets a name or an address be private; so does one that nobody can read. */
+/** Whether an entry is about private names or addresses; so is one that nobody can read. */
 export function opensPrivate(text: string): boolean {
-  return parseEntry(text)?.mayBePrivate ?? true;
+  const entry = parseEntry(text);
+  return entry === null || entry.mayBePrivate || isPrivateName(entry.host);
 }
 
 /** Whether one of the others allows all that an entry does, private addresses included. */

@@ -125,7 +125,7 @@ it("A variable of a job file is in nothing that the command line leaves or says"
   writeFileSync(
     join(folder, "job.yaml"),
     `objective: Ask
-constraints: { allowed_domains: ["127.0.0.1"] }
+constraints: { allowed_domains: ["127.0.0.1:*"] }
 pipeline:
   name: ask
   tools: { http_request: { credentials: { "${url}": { authorization: "Bearer \${CANARY}" } } } }
@@ -134,10 +134,14 @@ pipeline:
     - { name: refuse, tool: http_request, with: { method: POST, url: "${url}/refuse", body: "{}" } }
 `,
   );
+  const jobs = { environment: ["CANARY"], domains: ["127.0.0.1:*"] };
+  writeFileSync(join(folder, "pawl.config.mjs"), `export default ${JSON.stringify({ jobs })};\n`, {
+    mode: 0o600,
+  });
   const target = new Target(join(bundles.folder, "cli"));
   const place = { cwd: folder, env: { CANARY: CANARIES.http } };
   const said = [
-    await target.cli(["run", "job.yaml", "--run-id", "r-1", "--log-level", "trace"], place),
+    await target.cli(["run", "job.yaml", "--trust", "--run-id", "r-1", "--log-level", "trace"], place),
     await target.cli(["show", "r-1", "--json"], place),
     await target.cli(["export", "r-1", "--to", "out"], place),
   ];

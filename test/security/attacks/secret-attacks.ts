@@ -180,7 +180,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "engine/person-question.ts",
-        right: 'const hidden = hiddenIn(shown, "arguments");',
+        right: 'const hidden = hiddenIn(shown.arguments ?? null, "arguments");',
         wrong: "const hidden: readonly string[] = [];",
       },
     ],
