@@ -166,7 +166,7 @@ export class World {
     for (let turns = 0; turns < QUIET_TURNS; turns++) {
       await new Promise((resolve) => setImmediate(resolve));
       if (isOver()) return "quiet";
-      if (this.#activity.underWay > 0 || isAtFiles()) turns = -1;
+      if (this.#activity.underWay > 0 || isComingBack()) turns = -1;
       if (performance.now() - since <= this.#patienceMs) continue;
       // Who has been waited for once is not waited for so long again.
       this.#patienceMs = STILL_SLOW_AFTER_MS;
@@ -285,13 +285,13 @@ const FIRST_MOMENT = Date.UTC(2026, 0, 1);
 /** A machine that is looked at again by another process finds that some time has gone by. */
 const BETWEEN_LIVES_MS = 60_000;
 
-/** Code reads or writes files on its own: it comes back when the system is done, however many turns that takes. */
-function isAtFiles(): boolean {
-  return process.getActiveResourcesInfo().some((resource) => FILE_REQUESTS.has(resource));
+/** Code reads or writes files on its own, or gives way to others: it comes back, however many turns that takes. */
+function isComingBack(): boolean {
+  return process.getActiveResourcesInfo().some((resource) => COMING_BACK.has(resource));
 }
 
-/** What Node calls them. */
-const FILE_REQUESTS: ReadonlySet<string> = new Set(["FSReqPromise", "FSReqCallback", "CloseReq"]);
+/** What Node calls what it comes back from. */
+const COMING_BACK: ReadonlySet<string> = new Set(["FSReqPromise", "FSReqCallback", "CloseReq", "Immediate"]);
 
 export function databaseIn(folder: string): string {
   return join(folder, "pawl.db");
