@@ -7,10 +7,11 @@ import { ConfigurationError } from "../core/errors.ts";
 import { checkUrl, isWithinDomains, opensPrivate } from "../core/network-policy.ts";
 import { placeOfRun, type RunSpec } from "../core/run-spec.ts";
 import { commandWords, type JobCeiling } from "../engine/job-ceiling.ts";
+import { isBelow } from "../store/guarded-folder.ts";
 import type { CliContext } from "./cli-context.ts";
 import { type LoadedConfig, projectFolder } from "./config-file.ts";
 import { type JobAddress, type JobProgram, type JobWants, wantsOf } from "./job-wants.ts";
-import { isInside, realPlace } from "./real-place.ts";
+import { realPlace } from "./real-place.ts";
 
 type Surroundings = Pick<CliContext, "cwd" | "env">;
 
@@ -62,7 +63,7 @@ async function programProblems(place: Place, program: JobProgram): Promise<reado
   const found = entries.filter((words) => isListed(place, words, program, folder));
   if (found.length === 0) return [`${where} starts ${shown}, which jobs.commands does not list`];
   const [project, start] = [await realPlace(place.project), await realPlace(folder)];
-  if (project === null || start === null || !isInside(project, start))
+  if (project === null || start === null || !isBelow(project, start))
     return [`${where} starts ${shown} in ${folder}, which is outside of ${place.project}`];
   const isPinned = found.some(
     (words) =>
@@ -110,7 +111,7 @@ function addressProblems(
 ): readonly string[] {
   if (url === null) return [];
   if (isServer && ceiling.servers !== undefined)
-    return ceiling.servers.some((entry) => isBelow(url, entry))
+    return ceiling.servers.some((entry) => isAtAddress(url, entry))
       ? []
       : [`${where} connects to ${shown}, which jobs.servers does not list`];
   return mayReach(ceiling.domains, url, allowPrivate)
@@ -124,7 +125,7 @@ function notListed(domains: readonly string[] | undefined): string {
     : "jobs.domains does not list";
 }
 
-function isBelow(url: string, entry: string): boolean {
+function isAtAddress(url: string, entry: string): boolean {
   const [given, listed] = [URL.parse(url), URL.parse(entry)];
   if (given === null || listed === null || given.origin !== listed.origin) return false;
   const folder = listed.pathname.endsWith("/") ? listed.pathname : `${listed.pathname}/`;
@@ -182,7 +183,7 @@ async function workspaceProblems(place: Place, workspace: string): Promise<reado
   const said = `artifacts.workspace_dir is ${JSON.stringify(workspace)}`;
   for (const root of roots) {
     const top = await realPlace(root);
-    if (real === null || top === null || !isInside(top, real)) continue;
+    if (real === null || top === null || !isBelow(top, real)) continue;
     if (ceiling.workspaceRoot !== undefined) return [];
     const names = relative(top, real).split(sep);
     if (names.some((name) => name.startsWith(".") || name === "node_modules"))

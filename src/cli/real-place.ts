@@ -1,5 +1,5 @@
 import { lstat, realpath } from "node:fs/promises";
-import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { basename, dirname, join } from "node:path";
 
 /**
  * Where a path really leads, with every link on the way followed; what is not there yet is added as it is written. Null for a
@@ -20,10 +20,4 @@ async function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-/** Whether a place is a folder or in it. Both are real places. */
-export function isInside(folder: string, place: string): boolean {
-  const way = relative(folder, place);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

@@ -1,13 +1,14 @@
 import { dirname, resolve } from "node:path";
 import { agentSteps } from "../engine/known-tools.ts";
 import { folderOf } from "../engine/run-folder.ts";
+import { isBelow } from "../store/guarded-folder.ts";
 import type { RunRecord } from "../store/store.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
 import { type LoadedConfig, loadConfig, projectFolder } from "./config-file.ts";
 import { findConfig } from "./config-search.ts";
 import { type Health, ok, problem } from "./health-checks.ts";
-import { isInside, realPlace } from "./real-place.ts";
+import { realPlace } from "./real-place.ts";
 
 /** A folder that tools work in, and whose. */
 type WorkFolder = { readonly folder: string; readonly whose: string };
@@ -23,7 +24,7 @@ export async function placeHealth(
   const folders = loaded === null ? [] : [...serverFolders(loaded), ...runFolders(context, loaded, runs)];
   const place = (await realPlace(dirname(file))) ?? dirname(file);
   for (const { folder, whose } of folders) {
-    if (!isInside((await realPlace(folder)) ?? folder, place)) continue;
+    if (!isBelow((await realPlace(folder)) ?? folder, place)) continue;
     const remedy =
       "keep the store in a folder of its own, outside of it: move all files whose names begin with the database's while no process has it open, and name it with --store or `store` in pawl.config.ts";
     return problem("place", "warn", `the store is in ${folder}, which ${whose} works in`, remedy);

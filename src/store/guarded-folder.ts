@@ -11,7 +11,7 @@ import {
   rm,
   writeFile,
 } from "node:fs/promises";
-import { dirname, join, relative, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 
 // Files in a folder that others may write to as well: a file is there whole or not at all, and a name never leads out of the
 // folder, not by a link that somebody put there, and not by a folder that is exchanged for a link between the look and the
@@ -140,10 +140,10 @@ export async function isOpenedBelow(folder: string, place: string, file: FileHan
   return isSame && isBelow(folder, await realpath(place));
 }
 
-/** Whether the one path is the other, or leads to something below it. */
+/** Whether a place is a folder or in it. Both are real paths. */
 export function isBelow(folder: string, place: string): boolean {
   const way = relative(folder, place);
-  return way !== ".." && !way.startsWith(`..${sep}`);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 /** What a file is to hold; the text of a long one comes in pieces. */

@@ -161,7 +161,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "cli/job-limits.ts",
-        right: "if (real === null || top === null || !isInside(top, real)) continue;",
+        right: "if (real === null || top === null || !isBelow(top, real)) continue;",
         wrong: "if (real === null || top === null) continue;",
       },
       {
