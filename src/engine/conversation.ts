@@ -7,6 +7,7 @@ import {
 import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import { resultLimits } from "../core/result-share.ts";
+import { withoutDigests } from "../core/secret-mark.ts";
 import { estimateMessageTokens, type TextEstimator } from "../core/token-estimate.ts";
 import type { StoredTurns } from "../core/turn-decision.ts";
 import { headMessages } from "../store/history.ts";
@@ -167,7 +168,7 @@ export class Conversation {
     };
   }
 
-  /** What the model sees, without the instructions. */
+  /** What the model sees, without the instructions, and without the digests of what is hidden from it. */
   view(): readonly Message[] {
     const { messages } = truncateMiddleOut(this.#head, this.#tail, this.#maxTokens, this.#earlier);
     return messages[0]?.role === "system" ? messages.slice(1) : messages;
@@ -221,6 +222,6 @@ class Heads {
   of(prompt: string): MessageGroup {
     const messages = headMessages(prompt, this.#input);
     const tokens = messages.reduce((sum, each) => sum + estimateMessageTokens(each, this.#estimate), 0);
-    return { messages, tokens };
+    return { messages: withoutDigests(messages), tokens };
   }
 }

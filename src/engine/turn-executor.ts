@@ -3,7 +3,6 @@ import { ResumeError } from "../core/errors.ts";
 import type { MessageGroup } from "../core/history-truncation.ts";
 import { throughJson } from "../core/json.ts";
 import { type AssistantPart, isToolCallPart, textOf } from "../core/message.ts";
-import { withoutDigests } from "../core/secret-mark.ts";
 import { estimateMessageTokens } from "../core/token-estimate.ts";
 import { decideTurn } from "../core/turn-decision.ts";
 import { type Amount, amountOf } from "../core/usage.ts";
@@ -76,7 +75,7 @@ async function askTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTur
     turnIndex,
     {
       instructions: conversation.prompt,
-      messages: withoutDigests(conversation.view()),
+      messages: conversation.view(),
       tools: offeredTools(prepared, scope.run.rules),
       outputSchema: prepared.outputSchema,
       settings: prepared.agent.settings,

@@ -2,6 +2,7 @@ import type { MessageGroup } from "../core/history-truncation.ts";
 import { type ToolOutput, toolCallsOf } from "../core/message.ts";
 import { type ShownOutput, shownOutput } from "../core/result-excerpt.ts";
 import { type ResultLimits, shareOut } from "../core/result-share.ts";
+import { withoutDigests } from "../core/secret-mark.ts";
 import { estimateMessageTokens } from "../core/token-estimate.ts";
 import { turnMessages } from "../store/history.ts";
 import type { StoredResponse, TurnRecord } from "../store/store.ts";
@@ -67,7 +68,9 @@ export class TurnView {
     const fixed = this.#fixedTokens(frame);
     const counts = results.map(({ tokens }) => tokens);
     return {
-      messages: turnMessages({ response, outputs: results.map(({ shown }) => shown.output), followUp }),
+      messages: withoutDigests(
+        turnMessages({ response, outputs: results.map(({ shown }) => shown.output), followUp }),
+      ),
       tokens: fixed + sumOf(counts),
       within: (maxTokens) => {
         const room = maxTokens - fixed;

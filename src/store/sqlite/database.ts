@@ -13,8 +13,10 @@ const APPLICATION_ID = 0x5061776c;
 const BUSY_TIMEOUT_MS = 20;
 
 /** The log is written back into the database after this many commits, or when it has grown by this much. */
-const CHECKPOINT_AFTER_COMMITS = 100;
+const CHECKPOINT_AFTER_COMMITS = 160;
 const CHECKPOINT_AFTER_BYTES = 4 * 1024 * 1024;
+/** Looking at its size slows the next commit. */
+const COMMITS_BETWEEN_LOOKS = 8;
 
 /** The seam to the driver: a connection with prepared statements kept by their text. */
 export class Database {
@@ -31,7 +33,6 @@ export class Database {
   #companion: DatabaseSync | null = null;
   #files: KeptFiles | null = null;
   #commitsInLog = 0;
-  #logSize = 0;
   #checkpointedSize = 0;
 
   private constructor(file: string, connection: DatabaseSync, isReadOnly: boolean) {
@@ -136,13 +137,14 @@ export class Database {
 
   /** Before a transaction begins, and before it is acknowledged: the files are still those that have their names. */
   assertFiles(when: "before" | "after"): void {
-    if (this.#files !== null) this.#logSize = this.#files.assertSame(when);
+    this.#files?.assertSame(when);
   }
 
   /** After a look at the files, and never inside a commit: SQLite would do it without looking. */
   checkpointIfDue(): void {
     this.#commitsInLog += 1;
-    const grown = this.#logSize - this.#checkpointedSize;
+    if (this.#files === null || this.#commitsInLog % COMMITS_BETWEEN_LOOKS !== 0) return;
+    const grown = this.#files.logSize() - this.#checkpointedSize;
     if (this.#commitsInLog < CHECKPOINT_AFTER_COMMITS && grown < CHECKPOINT_AFTER_BYTES) return;
     this.#checkpoint("PASSIVE");
   }
@@ -153,7 +155,7 @@ export class Database {
     this.#files.assertSame("before");
     this.get(`PRAGMA wal_checkpoint(${how})`);
     this.#commitsInLog = 0;
-    this.#checkpointedSize = this.#logSize;
+    this.#checkpointedSize = this.#files.logSize();
   }
 
   close(): void {
@@ -321,12 +323,14 @@ export class Row {
     return this.#values[column] === null ? null : this.bytes(column);
   }
 
-  /** Each column with what it holds, in the order of the query. */
-  columns(): readonly [string, string | number | Uint8Array | null][] {
-    return Object.entries(this.#values).map(([column, value]) => [
-      column,
-      typeof value === "bigint" ? this.#mismatch(column, "an integer of 53 bits") : value,
-    ]);
+  /** In the order of the query. */
+  columns(): readonly string[] {
+    return Object.keys(this.#values);
+  }
+
+  value(column: string): string | number | Uint8Array | null {
+    const value = this.#values[column] ?? null;
+    return typeof value === "bigint" ? this.#mismatch(column, "an integer of 53 bits") : value;
   }
 
   hex(column: string): string {

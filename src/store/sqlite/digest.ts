@@ -7,9 +7,12 @@ import { hash } from "node:crypto";
 export function digestOf(...fields: readonly (string | number | Uint8Array | null)[]): string {
   let text = "";
   for (const field of fields) {
-    const value =
-      field === null ? "" : field instanceof Uint8Array ? Buffer.from(field).toString("hex") : String(field);
-    text += field === null ? "-\n" : `${value.length}:${value}\n`;
+    if (field === null) {
+      text += "-\n";
+      continue;
+    }
+    const value = field instanceof Uint8Array ? Buffer.from(field).toString("hex") : String(field);
+    text += `${value.length}:${value}\n`;
   }
   return hash("sha256", text, "base64url");
 }

@@ -1,5 +1,6 @@
-import { type BigIntStats, statSync } from "node:fs";
+import { dirname } from "node:path";
 import { StoreUnavailableError } from "../../core/errors.ts";
+import { FolderLook, idOf, statOf } from "./folder-look.ts";
 
 /**
  * The database and its log, as they were when they were opened. A database that was deleted, replaced or moved, or whose
@@ -8,35 +9,40 @@ import { StoreUnavailableError } from "../../core/errors.ts";
  * locks that SQLite has on it.
  */
 export class KeptFiles {
+  readonly #folder: FolderLook;
   readonly #database: string;
   readonly #log: string;
   readonly #databaseId: string | null;
   #logId: string | null;
 
   constructor(database: string) {
+    this.#folder = new FolderLook(dirname(database));
     this.#database = database;
     this.#log = `${database}-wal`;
-    this.#databaseId = idOf(statOf(database));
-    this.#logId = idOf(statOf(this.#log));
+    this.#databaseId = idAt(database);
+    this.#logId = idAt(this.#log);
   }
 
-  /** Throws unless both are still the files that have those names. Gives the size of the log. */
-  assertSame(when: "before" | "after"): number {
-    const log = statOf(this.#log);
-    if (idOf(statOf(this.#database)) !== this.#databaseId) throw displaced(this.#database, when);
-    // Made with the first write; from then on nobody removes it.
-    this.#logId ??= idOf(log);
-    if (idOf(log) !== this.#logId) throw displaced(this.#log, when);
-    return log === undefined ? 0 : Number(log.size);
+  /** Throws unless both are still the files that have those names. */
+  assertSame(when: "before" | "after"): void {
+    this.#folder.isInPlace(() => {
+      if (idAt(this.#database) !== this.#databaseId) throw displaced(this.#database, when);
+      const log = idAt(this.#log);
+      // Made with the first write; from then on nobody removes it.
+      this.#logId ??= log;
+      if (log !== this.#logId) throw displaced(this.#log, when);
+      return this.#logId !== null;
+    });
+  }
+
+  logSize(): number {
+    return Number(statOf(this.#log)?.size ?? 0);
   }
 }
 
-function statOf(file: string): BigIntStats | undefined {
-  return statSync(file, { bigint: true, throwIfNoEntry: false });
-}
-
-function idOf(stat: BigIntStats | undefined): string | null {
-  return stat === undefined ? null : `${stat.dev}:${stat.ino}`;
+function idAt(file: string): string | null {
+  const stat = statOf(file);
+  return stat === undefined ? null : idOf(stat);
 }
 
 function displaced(file: string, when: "before" | "after"): StoreUnavailableError {

@@ -1,6 +1,8 @@
 import { hash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { dirname } from "node:path";
 import type { EffectTry } from "../store.ts";
+import { FolderLook, idOf, statOf } from "./folder-look.ts";
 
 export const MODEL_CALL = 0;
 
@@ -9,13 +11,14 @@ export const MODEL_CALL = 0;
  * outlives the death of the process and not that of the machine. Who finds a try open whose process is dead, and no mark of
  * it, knows that nothing was sent.
  *
- * The file has its whole size from the beginning, and a mark takes a free slot in it: so it never grows, a full disk does
- * not keep a mark out, and a file that was shortened can be told from one without marks.
+ * The file has its whole size from the beginning, and a mark takes a free slot in it: so it never grows, and a full disk does
+ * not keep a mark out. Its end is written once: a file that was shortened has none, whatever is written to it later.
  */
 export class SentMarks {
   /** Device and inode: another file of that name is not this one. */
   readonly identity: string;
   readonly #file: string;
+  readonly #folder: FolderLook;
   readonly #descriptor: number;
   readonly #slots = new Map<string, number>();
   readonly #free: number[] = Array.from({ length: SLOTS }, (_, i) => SLOTS - 1 - i);
@@ -24,8 +27,9 @@ export class SentMarks {
 
   private constructor(file: string, descriptor: number) {
     this.#file = file;
+    this.#folder = new FolderLook(dirname(file));
     this.#descriptor = descriptor;
-    this.identity = identityOf(fstatSync(descriptor, { bigint: true }));
+    this.identity = idOf(fstatSync(descriptor, { bigint: true }));
   }
 
   /** Null where there can be none: then whatever a dead process left open may have been sent. */
@@ -35,6 +39,7 @@ export class SentMarks {
       descriptor = openSync(file, "wx", 0o600);
       writeSync(descriptor, Buffer.alloc(SIZE));
       writeSync(descriptor, HEADER, 0, HEADER.length, 0);
+      writeSync(descriptor, END, 0, END.length, END_AT);
       return new SentMarks(file, descriptor);
     } catch {
       if (descriptor !== undefined) closeSync(descriptor);
@@ -96,18 +101,17 @@ export class SentMarks {
   }
 
   #isInPlace(): boolean {
-    const stat = statSync(this.#file, { bigint: true, throwIfNoEntry: false });
-    return stat !== undefined && identityOf(stat) === this.identity && stat.size === BigInt(SIZE);
+    return this.#folder.isInPlace(() => isWhole(this.#file, this.identity));
   }
 }
 
 /** What a dead process was about to send. Null where its file is not the one it wrote, or not whole: then nobody knows. */
 export function readSentMarks(file: string, identity: string): SentBefore | null {
   try {
-    const stat = statSync(file, { bigint: true });
-    if (identityOf(stat) !== identity || stat.size !== BigInt(SIZE)) return null;
+    if (!isWhole(file, identity)) return null;
     const bytes = readFileSync(file);
-    if (bytes.length !== SIZE || !bytes.subarray(0, HEADER.length).equals(HEADER)) return null;
+    const isOurs = bytes.length === SIZE && bytes.indexOf(HEADER) === 0 && bytes.lastIndexOf(END) === END_AT;
+    if (!isOurs) return null;
     const marks = new Set(
       Array.from({ length: SLOTS }, (_, slot) =>
         bytes.toString("latin1", offsetOf(slot), offsetOf(slot) + MARK_BYTES),
@@ -128,12 +132,14 @@ export function placeOf(
   return `${runId}\n${stepKey}\n${turnIndex}\n${callIndex}`;
 }
 
-const HEADER = Buffer.from("Pawl sent marks 1\n");
+const HEADER = Buffer.from("Pawl sent marks 2\n");
 const MARK_BYTES = 32;
 const NO_MARK = Buffer.alloc(MARK_BYTES);
 const SLOTS = 512;
 const FIRST_SLOT = 64;
-const SIZE = FIRST_SLOT + SLOTS * MARK_BYTES;
+const END_AT = FIRST_SLOT + SLOTS * MARK_BYTES;
+const END = Buffer.from("end\n");
+const SIZE = END_AT + END.length;
 
 function offsetOf(slot: number): number {
   return FIRST_SLOT + slot * MARK_BYTES;
@@ -143,6 +149,7 @@ function markOf(runId: string, epoch: number, effect: EffectTry): Buffer {
   return hash("sha256", `${placeOf(runId, effect)}\n${epoch}\n${effect.attempt}`, "buffer");
 }
 
-function identityOf({ dev, ino }: { readonly dev: bigint; readonly ino: bigint }): string {
-  return `${dev}:${ino}`;
+function isWhole(file: string, identity: string): boolean {
+  const stat = statOf(file);
+  return stat !== undefined && idOf(stat) === identity && stat.size === BigInt(SIZE);
 }

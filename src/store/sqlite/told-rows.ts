@@ -217,7 +217,10 @@ export function readToldRows(database: Database, runNo: number, runId: string): 
  */
 function wholeDigest(row: Row, apart: readonly string[]): string {
   const fields: (string | number | Uint8Array)[] = [];
-  for (const [column, value] of row.columns())
-    if (value !== null && !apart.includes(column)) fields.push(column, value);
+  for (const column of row.columns()) {
+    if (apart.includes(column)) continue;
+    const value = row.value(column);
+    if (value !== null) fields.push(column, value);
+  }
   return digestOf(...fields);
 }

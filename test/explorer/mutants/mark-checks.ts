@@ -4,6 +4,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -125,6 +126,17 @@ export const aShortenedFile: MarkCheck = (bundle) =>
   within(bundle, async ({ folder, worker, open }) => {
     await killed(await worker(true));
     truncateSync(marksIn(folder), 64);
+    return (await chargedBy(open)) === 1;
+  });
+
+/** Shortened, and then as long as it was: only its end is not there any more. */
+export const aMendedFile: MarkCheck = (bundle) =>
+  within(bundle, async ({ folder, worker, open }) => {
+    await killed(await worker(true));
+    const marks = marksIn(folder);
+    const { size } = statSync(marks);
+    truncateSync(marks, 64);
+    truncateSync(marks, size);
     return (await chargedBy(open)) === 1;
   });
 

@@ -2,6 +2,7 @@
 // are replaced or cut short, another boot, more effects at once than there are marks. So each has a check of its own.
 
 import {
+  aMendedFile,
   anEarlierTry,
   anotherBoot,
   anotherFile,
@@ -54,8 +55,8 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
     patches: [
       {
         file: MARKS,
-        right: "if (identityOf(stat) !== identity || stat.size !== BigInt(SIZE)) return null;",
-        wrong: "if (stat.size !== BigInt(SIZE)) return null;",
+        right: "idOf(stat) === identity && stat.size === BigInt(SIZE)",
+        wrong: "stat.size === BigInt(SIZE)",
       },
     ],
     check: anotherFile,
@@ -65,16 +66,21 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
     patches: [
       {
         file: MARKS,
-        right: "if (identityOf(stat) !== identity || stat.size !== BigInt(SIZE)) return null;",
-        wrong: "if (identityOf(stat) !== identity) return null;",
+        right: "idOf(stat) === identity && stat.size === BigInt(SIZE)",
+        wrong: "idOf(stat) === identity",
       },
       {
         file: MARKS,
-        right: "if (bytes.length !== SIZE || !bytes.subarray(0, HEADER.length).equals(HEADER)) return null;",
+        right: "if (!isOurs) return null;",
         wrong: "",
       },
     ],
     check: aShortenedFile,
+  },
+  {
+    what: "a file that was cut short, and written to since, is taken for a whole one",
+    patches: [{ file: MARKS, right: " && bytes.lastIndexOf(END) === END_AT", wrong: "" }],
+    check: aMendedFile,
   },
   {
     what: "an effect leaves although its mark could not be written",

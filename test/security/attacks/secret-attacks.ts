@@ -217,9 +217,9 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "a model finds a hidden value by hiding guesses until a digest is the same",
     weakened: [
       {
-        file: "engine/turn-executor.ts",
-        right: "messages: withoutDigests(conversation.view()),",
-        wrong: "messages: conversation.view(),",
+        file: "core/secret-mark.ts",
+        right: "return bare(value) as T;",
+        wrong: "return value;",
       },
     ],
     succeeds: async (target) => {

@@ -100,7 +100,7 @@ function rowsOf(database: Database, { name, columns }: Table): [where: string, .
     .filter((_, i) => i % stride === 0 || i === rows.length - 1)
     .map((row) => [
       key.map((column) => `${column} = ?`).join(" AND "),
-      ...row.columns().map(([, value]) => value),
+      ...row.columns().map((column) => row.value(column)),
     ]);
 }
 
