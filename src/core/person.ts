@@ -30,7 +30,8 @@ const NOBODY_NAMED = "somebody";
 
 /** What a caller without types gives is looked at: what is recorded as vouched for must be. */
 export function decisionOf(person: Person, at: number): Decision {
-  const { by, authenticated } = person;
+  const { by } = person;
+  const authenticated = person.authenticated ?? undefined;
   for (const [what, text] of Object.entries({ by, ...prefixed(authenticated) }))
     if (text !== undefined && (typeof text !== "string" || seenText(text) === ""))
       throw new ConfigurationError(`${what} is ${JSON.stringify(text)}: give a name, or leave it out.`);
@@ -61,7 +62,7 @@ export function judgeApproval(
   earlier: readonly Decision[],
   next: Decision,
 ): ApprovalVerdict {
-  const isNamed = next.authenticated !== null || next.name !== NOBODY_NAMED;
+  const isNamed = next.authenticated !== null || folded(next.name) !== NOBODY_NAMED;
   if ((people > 1 || notStarter) && !isNamed)
     return refused("it takes people who are known by name: say who approves it");
   if (notStarter && starter === null)
@@ -76,6 +77,12 @@ export function judgeApproval(
     const why = `${shown(same)} has approved it already, and it takes ${people} people: ask ${others}`;
     return { kind: "again", why };
   }
+  const known = [...(notStarter && starter !== null ? [starter] : []), ...earlier];
+  const vouched = known.find(({ authenticated }) => authenticated !== null);
+  if (vouched !== undefined && next.authenticated === null)
+    return refused(
+      `it takes another person than ${shown(vouched)}, and nothing vouches for ${next.name}: give \`authenticated\`, as there is for ${shown(vouched)}`,
+    );
   const needed = people - earlier.length - 1;
   return needed > 0 ? { kind: "more", needed } : { kind: "enough" };
 }
@@ -93,18 +100,25 @@ function shown({ name, authenticated }: Decision): string {
   return isOther ? `${authenticated.name} (as ${name})` : name;
 }
 
-/** Where the same source vouches for both, it tells them apart; else a name is all there is, and an equal one is the same. */
+/**
+ * Where the same source vouches for both, it tells them apart: by what it knows of both, their ids or their names. Else a name
+ * is all there is, and an equal one is the same.
+ */
 function isSamePerson(one: Decision, other: Decision): boolean {
   const [a, b] = [one.authenticated, other.authenticated];
-  if (a !== null && b !== null && a.by === b.by) return (a.id ?? a.name) === (b.id ?? b.name);
+  if (a !== null && b !== null && folded(a.by) === folded(b.by))
+    return a.id !== undefined && b.id !== undefined ? a.id === b.id : folded(a.name) === folded(b.name);
   const names = namesOf(one);
   return namesOf(other).some((name) => names.includes(name));
 }
 
 function namesOf({ name, authenticated }: Decision): readonly string[] {
-  return [name, ...(authenticated === null ? [] : [authenticated.name])].map((each) =>
-    seenText(each).toLowerCase().replaceAll(/\s+/g, " "),
-  );
+  return [name, ...(authenticated === null ? [] : [authenticated.name])].map(folded);
+}
+
+/** As it looks: two names that nobody can tell apart are one. */
+function folded(name: string): string {
+  return seenText(name).toUpperCase().toLowerCase().replaceAll(/\s+/g, " ");
 }
 
 /** What a wait asks for; one from before there was more to ask for takes one person. */

@@ -69,7 +69,7 @@ describe("a call that two people have to approve", () => {
     await store.close();
 
     store = await open();
-    await store.approve("r-1~1", { by: "Carl" });
+    await store.approve("r-1~1", { authenticated: { name: "Carl", by: "os", id: "7" } });
     const last = runnerOf(store, { approve });
     expect((await last.runner.resume("r-1")).output).toBe("End.");
     expect(last.calls).toHaveLength(1);

@@ -22,9 +22,21 @@ async function wentBack() {
 }
 
 it.each([
-  ["where a line of history goes on from", "UPDATE lineages SET base_turn = 2", ["lineage r-1/worker~1"]],
-  ["where a line of history begins", "UPDATE lineages SET first_turn = 4", ["lineage r-1/worker~1"]],
-  ["which checkpoint it goes on from", "UPDATE lineages SET checkpoint_index = 2", ["lineage r-1/worker~1"]],
+  [
+    "where a line of history goes on from",
+    "UPDATE lineages SET base_turn = 2",
+    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
+  ],
+  [
+    "where a line of history begins",
+    "UPDATE lineages SET first_turn = 4",
+    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
+  ],
+  [
+    "which checkpoint it goes on from",
+    "UPDATE lineages SET checkpoint_index = 2",
+    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
+  ],
   [
     "that there is another line",
     "DELETE FROM lineages",

@@ -27,7 +27,8 @@ export function tellingsOf(runId: string, type: string, data: JsonObject): Telli
   };
   tellOfRun(runId, type, data, tellOne);
   tellOfTurn(runId, type, data, tell);
-  for (const [row, digest] of list(data.rows).map(list)) if (typeof row === "string") tell(row, digest);
+  for (const [row, digest] of [...list(data.rows), ...list(data.ofRun)].map(list))
+    if (typeof row === "string") tell(row, digest);
   if (Array.isArray(data.quota)) tell(CHARGES_ROW, quotaDigest(list(data.quota).map(Number)));
   return tellings;
 }

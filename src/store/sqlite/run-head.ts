@@ -25,7 +25,7 @@ export type RunHead = {
   hasUncertainCalls: boolean | null;
   /** What the intent at hand has written and removed, for its event to tell of. */
   readonly touched: Map<string, TouchedRow>;
-  readonly removed: Set<string>;
+  readonly removed: Map<string, ToldKind>;
 };
 
 /** What a row that events tell of is, and the key that its table has it by. */

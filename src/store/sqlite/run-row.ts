@@ -159,7 +159,7 @@ function runHead(row: Row): RunHead {
     hasOpenWaits: null,
     hasUncertainCalls: null,
     touched: new Map(),
-    removed: new Set(),
+    removed: new Map(),
   };
 }
 
@@ -175,12 +175,7 @@ export function recordEvent(
   data: JsonObject,
 ): void {
   const seq = run.eventSeq + 1;
-  const rows = takeTouched(database, run);
-  const text = JSON.stringify({
-    ...data,
-    ...(rows.length === 0 ? {} : { rows }),
-    quota: quotaFacts(run.quota),
-  });
+  const text = JSON.stringify({ ...data, ...takeTouched(database, run), quota: quotaFacts(run.quota) });
   const eventHash = chainHash(run.eventHash, seq, now, type, text);
   database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", run.runNo, seq, now, type, text, eventHash);
   const { charged, reserved } = run.quota;

@@ -81,9 +81,13 @@ function isSame(part: SchemaPart, made: SchemaPart): boolean {
   return part.type === made.type && part.table === made.table && normal(part.sql) === normal(made.sql);
 }
 
+/** A text, a quoted name, a comment, blanks, a word, or one sign: as SQLite reads them. */
+const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*.*?(?:\*\/|$)|\s+|[\w$]+|./gs;
+
 /** SQLite quotes a name when it renames a table, and keeps comments and spaces as they were written. */
 function normal(sql: string | null): string | null {
-  return sql === null ? null : sql.replace(/--[^\n]*\n/g, "").replace(/["\s]+/g, "");
+  const tokens = sql?.match(TOKEN)?.filter((token) => !/^(--|\/\*|\s)/.test(token));
+  return tokens?.map((token) => token.replace(/^"(\w+)"$/, "$1")).join(" ") ?? null;
 }
 
 /**

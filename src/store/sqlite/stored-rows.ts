@@ -4,7 +4,7 @@ import type { Database, Row } from "./database.ts";
 import { digestOf } from "./digest.ts";
 import { CHARGES_ROW, tryRow, waitRow } from "./event-tellings.ts";
 import { storedQuotaDigest } from "./run-row.ts";
-import { CALLS_OF_RUN, readToldRows } from "./told-rows.ts";
+import { CALLS_OF_RUN, readToldRows, TRY } from "./told-rows.ts";
 import { storedReceiptDigest, storedToolCallDigest, storedTryDigest } from "./tool-call-rows.ts";
 import { TURNS_OF_STEP } from "./turn-number.ts";
 import { readSessionRows } from "./verify-session.ts";
@@ -17,6 +17,19 @@ export function readRows(database: Database, runNo: number, runId: string): Map<
 
 /** Those that events tell of since they carry digests at all. */
 export function readFirstRows(database: Database, runNo: number, runId: string): Map<string, string> {
+  const rows = readFirstRowsOfRun(database, runNo, runId);
+  const turns = `SELECT step_path, turns.turn_index, response, follow_up
+                   FROM run_steps JOIN turns ON ${TURNS_OF_STEP} WHERE run_no = ?`;
+  for (const row of database.iterate(turns, runNo)) readTurn(row, runId, rows);
+  for (const query of CALLS_OF_RUN)
+    for (const call of database.all(query, runNo)) readCall(database, call, runId, rows);
+  for (const row of database.iterate(`${TRY} WHERE tries.run_no = ?`, runNo)) readTry(row, runId, rows);
+  readSessionRows(database, runNo, runId, rows);
+  return rows;
+}
+
+/** Of those, what is of the run as a whole: what it began with, what its steps came to, what people have answered. */
+export function readFirstRowsOfRun(database: Database, runNo: number, runId: string): Map<string, string> {
   const rows = new Map<string, string>();
   const input = database.get("SELECT input, spec FROM run_inputs WHERE run_no = ?", runNo);
   if (input !== null) rows.set("run input", digestOf(input.text("input")));
@@ -33,15 +46,6 @@ export function readFirstRows(database: Database, runNo: number, runId: string):
   const steps = `SELECT step_path, status, output, context FROM run_steps
                   WHERE run_no = ? AND (status = 'succeeded' OR coalesce(output, context) IS NOT NULL)`;
   for (const row of database.iterate(steps, runNo)) rows.set(...stepOutputRow(row));
-  const turns = `SELECT step_path, turns.turn_index, response, follow_up
-                   FROM run_steps JOIN turns ON ${TURNS_OF_STEP} WHERE run_no = ?`;
-  for (const row of database.iterate(turns, runNo)) readTurn(row, runId, rows);
-  for (const query of CALLS_OF_RUN)
-    for (const call of database.all(query, runNo)) readCall(database, call, runId, rows);
-  const tries = `SELECT tries.*, step_path, turn_index, call_index FROM tool_call_tries AS tries
-                   JOIN tool_calls USING (call_no) JOIN run_steps USING (step_no) WHERE tries.run_no = ?`;
-  for (const row of database.iterate(tries, runNo)) readTry(row, runId, rows);
-  readSessionRows(database, runNo, runId, rows);
   const waits = "SELECT * FROM waits WHERE run_no = ? AND coalesce(answer, answered_by) IS NOT NULL";
   for (const row of database.iterate(waits, runNo))
     rows.set(waitRow(runId, row.int("wait_index")), storedAnswerDigest(row));

@@ -52,8 +52,8 @@ function kindOfStep(
   return kind(rows, key, name, ["step_path", ...apart]);
 }
 
-const CALL = "SELECT step_path, tool_calls.* FROM tool_calls JOIN run_steps USING (step_no)";
-const TRY = `SELECT tries.*, step_path, turn_index, call_index FROM tool_call_tries AS tries
+export const CALL = "SELECT step_path, tool_calls.* FROM tool_calls JOIN run_steps USING (step_no)";
+export const TRY = `SELECT tries.*, step_path, turn_index, call_index FROM tool_call_tries AS tries
                JOIN tool_calls USING (call_no) JOIN run_steps USING (step_no)`;
 const DOUBT = `SELECT uncertain_calls.*, step_path, turn_index, call_index FROM uncertain_calls
                  JOIN tool_calls USING (call_no) JOIN run_steps USING (step_no)`;
@@ -104,7 +104,6 @@ const KINDS = {
     "lineages",
     ["step_no", "lineage"],
     (row) => `beginning of lineage ${row.text("step_path")}~${row.int("lineage")}`,
-    ["first_turn", "base_turn", "open_turn", "checkpoint_index"],
   ),
   modelCall: kindOfStep(
     "failed_model_calls",
@@ -161,6 +160,18 @@ const KINDS = {
   ),
 } as const satisfies Record<ToldKind, RowKind>;
 
+/** What is of the run as a whole, and not of one turn or call: it stays as it is for long, and events that tell of it are few. */
+export const KINDS_OF_RUN = [
+  "shape",
+  "attempt",
+  "step",
+  "decision",
+  "fingerprint",
+  "lineage",
+  "doubt",
+  "question",
+] as const satisfies readonly ToldKind[];
+
 /** An intent has written this row: its event will tell of it. */
 export function touch(run: RunHead, told: ToldKind, ...key: readonly number[]): void {
   run.touched.set(`${told} ${key.join(" ")}`, { kind: told, key });
@@ -173,18 +184,25 @@ export function touchRemoved(
   told: ToldKind,
   ...key: readonly number[]
 ): void {
-  for (const [name] of readToldRow(database, run.runId, { kind: told, key })) run.removed.add(name);
+  for (const [name] of readToldRow(database, run.runId, { kind: told, key })) run.removed.set(name, told);
   run.touched.delete(`${told} ${key.join(" ")}`);
 }
 
+/** The rows that an event tells of. Those of the run are apart: they are looked for among many events that have none. */
+export type ToldRows = { readonly rows?: readonly ToldRow[]; readonly ofRun?: readonly ToldRow[] };
+
 /** The rows that the intent has written, as they are now. */
-export function takeTouched(database: Database, run: RunHead): ToldRow[] {
-  const rows = new Map<string, string | null>([...run.removed].map((name) => [name, null]));
+export function takeTouched(database: Database, run: RunHead): ToldRows {
+  const rows: ToldRow[] = [];
+  const ofRun: ToldRow[] = [];
+  const tell = (kind: ToldKind, row: ToldRow) =>
+    (KINDS_OF_RUN.some((each) => each === kind) ? ofRun : rows).push(row);
+  for (const [name, kind] of run.removed) tell(kind, [name, null]);
   for (const touched of run.touched.values())
-    for (const [name, digest] of readToldRow(database, run.runId, touched)) rows.set(name, digest);
+    for (const row of readToldRow(database, run.runId, touched)) tell(touched.kind, row);
   run.touched.clear();
   run.removed.clear();
-  return [...rows];
+  return { ...(rows.length > 0 ? { rows } : {}), ...(ofRun.length > 0 ? { ofRun } : {}) };
 }
 
 /** The row by its key, if it is there. */
@@ -203,9 +221,14 @@ function toldRow(told: ToldKind, row: Row, runId: string): [string, string] {
 }
 
 /** Each row of a run that events tell of as a whole, and its digest as it stands. */
-export function readToldRows(database: Database, runNo: number, runId: string): Map<string, string> {
+export function readToldRows(
+  database: Database,
+  runNo: number,
+  runId: string,
+  kinds: readonly ToldKind[] = Object.keys(KINDS) as ToldKind[],
+): Map<string, string> {
   const rows = new Map<string, string>();
-  for (const told of Object.keys(KINDS) as ToldKind[])
+  for (const told of kinds)
     for (const query of KINDS[told].all)
       for (const row of database.all(query, runNo)) rows.set(...toldRow(told, row, runId));
   return rows;

@@ -1,16 +1,17 @@
 import { StoreUnusableError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { Verification, VerificationProblem, WaitRecord } from "../store.ts";
-import type { Database } from "./database.ts";
+import type { Database, Row } from "./database.ts";
 import { factsOf, tellingsOf } from "./event-tellings.ts";
-import { type FoundRun, OpenPart, type OpenRow } from "./open-part.ts";
+import { type FoundRun, OF_RUN, OpenPart, type OpenRow } from "./open-part.ts";
 import { chainHash, NO_EVENT_HASH, requireRunNo } from "./run-row.ts";
 import { CHANGED, GONE, SLIPPED_IN, type ToldFormat, toldFormat } from "./verify.ts";
 import { listOpenWaits } from "./wait-readers.ts";
 
 /**
  * Before somebody acts on what a run says: what is open of it is what was written. The events are read from the newest
- * backwards, no further than to where that began, so the cost does not depend on how long the run is; `verify` looks at all
- * of it.
+ * backwards to where that began, and before it only those that tell of the run as a whole: so what is looked at does not grow
+ * with the turns that are committed. `verify` looks at all of it.
  */
 export function assertOpenPart(database: Database, run: FoundRun): void {
   assertWhole({ runId: run.runId, problems: openProblems(database, run) });
@@ -44,14 +45,15 @@ export function openProblems(database: Database, run: FoundRun): VerificationPro
   const open = new OpenPart(database, run);
   const format = formatOf(database, run);
   const { told, problems } = readBack(database, run, open, format);
-  for (const [row, { digest, isOver, ...stored }] of open.rows) {
+  const rows = new Map([...open.recent, ...open.ofRun]);
+  for (const [row, { digest, ...stored }] of rows) {
     const known = told.get(row);
-    if (known === digest || (known === undefined && (isOver || !isTold(stored, format)))) continue;
+    if (known === digest || (known === undefined && !isTold(stored, format))) continue;
     problems.push({ row, what: typeof known === "string" ? CHANGED : SLIPPED_IN });
   }
   // What was written first is named first: with a turn its calls are gone.
   for (const [row, digest] of [...told].reverse())
-    if (digest !== null && !open.rows.has(row) && open.includes(row)) problems.push({ row, what: GONE });
+    if (digest !== null && !rows.has(row) && open.includes(row)) problems.push({ row, what: GONE });
   return problems;
 }
 
@@ -65,39 +67,79 @@ function formatOf(database: Database, { runNo }: FoundRun): ToldFormat {
   return first === null ? "every row" : toldFormat(first.text("type"), first.text("data"));
 }
 
-type ReadBack = {
-  readonly told: ReadonlyMap<string, string | null>;
-  readonly problems: VerificationProblem[];
-};
-
 /** What the events tell of, each row as the newest one does, and what is wrong with the events themselves. */
-function readBack(database: Database, run: FoundRun, open: OpenPart, format: ToldFormat): ReadBack {
-  const told = new Map<string, string | null>();
-  const problems: VerificationProblem[] = [];
-  const missing = new Set(
-    [...open.rows].filter(([, row]) => !row.isOver && isTold(row, format)).map(([name]) => name),
-  );
-  const unbegun = new Set(open.steps);
-  const head = database.get("SELECT event_seq, event_hash FROM runs WHERE run_no = ?", run.runNo);
-  let [expected, hash] = [head?.int("event_seq") ?? 0, head?.bytes("event_hash") ?? NO_EVENT_HASH];
-  const events = "SELECT * FROM events WHERE run_no = ? ORDER BY seq DESC";
-  for (const event of database.iterate(events, run.runNo)) {
-    const [seq, type, text] = [event.int("seq"), event.text("type"), event.text("data")];
-    const before = previousHash(database, run, seq);
-    const isNext = seq === expected && Buffer.from(hash).equals(event.bytes("hash"));
-    if (!isNext || !chainHash(before, seq, event.int("created_at"), type, text).equals(event.bytes("hash")))
-      problems.push({ row: `event ${seq}`, what: "was changed, moved, or follows one that was" });
-    [expected, hash] = [seq - 1, before];
-    const data = factsOf(text);
-    for (const [row, digest] of tellingsOf(run.runId, type, data)) {
-      if (!told.has(row)) told.set(row, digest);
-      missing.delete(row);
-    }
-    if (BEGINNINGS.has(type) && typeof data.step === "string") unbegun.delete(data.step);
-    if (problems.length > 0 || (missing.size === 0 && unbegun.size === 0)) return { told, problems };
+class ReadBack {
+  readonly told = new Map<string, string | null>();
+  readonly problems: VerificationProblem[] = [];
+  readonly #database: Database;
+  readonly #run: FoundRun;
+
+  constructor(database: Database, run: FoundRun) {
+    this.#database = database;
+    this.#run = run;
   }
-  if (expected > 0) problems.push({ row: `event ${expected}`, what: "is missing" });
-  return { told, problems };
+
+  /** An event, and the one behind it, which knows its hash: neither was changed alone. */
+  take(event: Row): JsonObject {
+    const [seq, type, text] = [event.int("seq"), event.text("type"), event.text("data")];
+    const next = this.#at(seq + 1);
+    if (!this.#isWhole(event) || (next !== null && !this.#isWhole(next)))
+      this.problems.push({ row: `event ${seq}`, what: "was changed, moved, or follows one that was" });
+    const data = factsOf(text);
+    for (const [row, digest] of tellingsOf(this.#run.runId, type, data))
+      if (!this.told.has(row)) this.told.set(row, digest);
+    return data;
+  }
+
+  #isWhole(event: Row): boolean {
+    const seq = event.int("seq");
+    const before = this.#at(seq - 1)?.bytes("hash") ?? NO_EVENT_HASH;
+    const hash = chainHash(before, seq, event.int("created_at"), event.text("type"), event.text("data"));
+    return hash.equals(event.bytes("hash"));
+  }
+
+  #at(seq: number): Row | null {
+    return this.#database.get("SELECT * FROM events WHERE run_no = ? AND seq = ?", this.#run.runNo, seq);
+  }
+}
+
+function readBack(database: Database, run: FoundRun, open: OpenPart, format: ToldFormat): ReadBack {
+  const read = new ReadBack(database, run);
+  const { told, problems } = read;
+  const missing = new Set([...open.recent].filter(([, row]) => isTold(row, format)).map(([name]) => name));
+  const unbegun = new Set(open.steps);
+  findLost(database, run, problems);
+  let last = Number.MAX_SAFE_INTEGER;
+  for (const event of database.iterate(
+    "SELECT * FROM events WHERE run_no = ? ORDER BY seq DESC",
+    run.runNo,
+  )) {
+    last = event.int("seq");
+    const data = read.take(event);
+    for (const row of missing) if (told.has(row)) missing.delete(row);
+    if (BEGINNINGS.has(event.text("type")) && typeof data.step === "string") unbegun.delete(data.step);
+    if (problems.length > 0 || (missing.size === 0 && unbegun.size === 0)) break;
+  }
+  const older = `SELECT * FROM events WHERE run_no = ? AND seq < ? AND ${OF_RUN} ORDER BY seq DESC`;
+  if (problems.length === 0) for (const event of database.iterate(older, run.runNo, last)) read.take(event);
+  return read;
+}
+
+/** All events are there, up to the one that the run's row knows. */
+function findLost(database: Database, { runNo }: FoundRun, problems: VerificationProblem[]): void {
+  const run = database.get("SELECT event_seq, event_hash FROM runs WHERE run_no = ?", runNo);
+  const log = database.get(
+    "SELECT count(*) AS events, coalesce(max(seq), 0) AS last FROM events WHERE run_no = ?",
+    runNo,
+  );
+  const newest = database.get("SELECT hash FROM events WHERE run_no = ? ORDER BY seq DESC LIMIT 1", runNo);
+  const last = run?.int("event_seq") ?? 0;
+  if (log?.int("events") !== last || log.int("last") !== last)
+    problems.push({ row: `events up to ${last}`, what: "are not all there, or more than were written" });
+  else if (
+    !Buffer.from(run?.bytes("event_hash") ?? NO_EVENT_HASH).equals(newest?.bytes("hash") ?? NO_EVENT_HASH)
+  )
+    problems.push({ row: `event ${last}`, what: "is not the one that the run ended its log with" });
 }
 
 /** All that is open of a step came after such an event of it. */
@@ -108,8 +150,3 @@ const BEGINNINGS = new Set([
   "turn.committed",
   "lineage.begun",
 ]);
-
-function previousHash(database: Database, { runNo }: FoundRun, seq: number): Uint8Array {
-  const row = database.get("SELECT hash FROM events WHERE run_no = ? AND seq = ?", runNo, seq - 1);
-  return row?.bytes("hash") ?? NO_EVENT_HASH;
-}

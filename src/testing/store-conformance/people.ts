@@ -7,8 +7,8 @@ import { FAILED, SampleRun, sha256 } from "./sample-run.ts";
 
 const ARGUMENTS = sha256("arguments").toString("hex");
 
-const ANN: Person = { authenticated: { name: "ann", by: "os", id: "1000" } };
-const BOB: Person = { authenticated: { name: "bob", by: "os", id: "1001" } };
+const ANN = { authenticated: { name: "ann", by: "os", id: "1000" } };
+const BOB = { authenticated: { name: "bob", by: "os", id: "1001" } };
 
 /** A run that waits for people to let its first call run. */
 async function asked(
@@ -104,8 +104,22 @@ export const peopleChecks: readonly Check[] = [
     await assertNotApproved(run, ANN, /ann has approved it already.*ask another one/);
     await assertNotApproved(run, { ...ANN, by: "bob" }, /ann has approved it already/);
     await assertNotApproved(run, { by: " AN\u200bN" }, /ann has approved it already/);
+    const { name, by } = ANN.authenticated;
+    for (const same of [{ name, by }, { ...ANN.authenticated, by: by.toUpperCase() }])
+      await assertNotApproved(run, { authenticated: same }, /ann has approved it already/);
     await assertNotApproved(run, {}, /say who approves it/);
     await assertStillOpen(run, "ann");
+  }),
+
+  check("a name that nothing vouches for is not another person than one that is vouched for", async (place) => {
+    const { store } = place;
+    const run = await asked(store, { people: 2 });
+    await store.approve("run-1~1", ANN);
+    await assertNotApproved(run, { by: "bob" }, /nothing vouches for bob/);
+    await assertNotApproved(run, { by: "Some\u200bbody" }, /say who approves it/);
+    await assertStillOpen(run, "ann");
+    await store.approve("run-1~1", BOB);
+    assert.equal((await run.record()).status, "queued");
   }),
 
   check("whoever started the run does not count where another person is needed", async ({ store }) => {

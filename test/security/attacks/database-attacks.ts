@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
-import type { Store } from "../../../src/index.ts";
+import type { ApprovalRule, RunSpecInput, Store } from "../../../src/index.ts";
 import type { Patch } from "../../patched-sources.ts";
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
@@ -28,6 +28,21 @@ const UNCOMPARED_SCHEMA: Patch = {
   wrong: "if (Number.isNaN(own.size) && made !== undefined && isSame(part, made) && isHarmless(part, own))",
 };
 
+/** What is of a run as a whole is part of what is looked at. */
+const UNVERIFIED_RUN: readonly [Patch, ...Patch[]] = [
+  {
+    file: "store/sqlite/open-part.ts",
+    right: 'this.#take("digests", readFirstRowsOfRun(database, runNo, runId), this.ofRun);\n',
+    wrong: "",
+  },
+  {
+    file: "store/sqlite/open-part.ts",
+    right: 'this.#take("every row", readToldRows(database, runNo, runId, KINDS_OF_RUN), this.ofRun);\n',
+    wrong: "",
+  },
+  { file: "store/sqlite/open-part.ts", right: "if (ROW_OF_RUN.test(row)) return true;\n", wrong: "" },
+];
+
 const APPROVED = `status = 'answered', answered_at = 1, answered_by = 'Ann', answer = '{"approved":true}'`;
 
 /** A run that waits for a person to approve a payment, and whoever can write its file. */
@@ -37,16 +52,35 @@ class Payments {
   readonly #target: Target;
   readonly #file: string;
 
-  constructor(target: Target) {
+  readonly #rule: ApprovalRule | null;
+
+  constructor(target: Target, rule: ApprovalRule | null = null) {
     this.#target = target;
+    this.#rule = rule;
     const folder = mkdtempSync(join(tmpdir(), "pawl-attack-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     this.#file = join(folder, "pawl.db");
   }
 
-  async begin(): Promise<this> {
-    await this.#with((runner) => runner.run("Pay Bob.", { runId: "r-1" }));
+  async begin(spec?: RunSpecInput): Promise<this> {
+    const startedBy = { authenticated: { name: "ann", by: "os", id: "1000" } };
+    await this.#with((runner) =>
+      runner.run("Pay Bob.", { runId: "r-1", startedBy, ...(spec === undefined ? {} : { spec }) }),
+    );
     return this;
+  }
+
+  /** As whoever has the file and an editor can. */
+  rewriteSchema(table: string, change: (sql: string) => string): void {
+    const database = new DatabaseSync(this.#file);
+    (database as { enableDefensive?: (active: boolean) => void }).enableDefensive?.(false);
+    const { sql } = database.prepare("SELECT sql FROM sqlite_schema WHERE name = ?").get(table) ?? {};
+    const changed = change(String(sql));
+    if (changed === sql) throw new Error("Nothing was changed.");
+    database.exec("PRAGMA writable_schema = ON");
+    database.prepare("UPDATE sqlite_schema SET sql = ? WHERE name = ?").run(changed, table);
+    database.exec("PRAGMA writable_schema = RESET");
+    database.close();
   }
 
   change(...statements: readonly string[]): this {
@@ -62,6 +96,39 @@ class Payments {
       ({ status }) => status,
       () => null,
     );
+  }
+
+  /** A person says no, the step that would pay fails once, and somebody goes on with the run after a change. */
+  async refused(...changes: readonly string[]): Promise<this> {
+    const { pawl } = await this.#target.library();
+    let isDown = true;
+    const pay = pawl.tool({
+      name: "pay",
+      description: "Pays.",
+      inputSchema: z.object({ to: z.string() }),
+      effect: "external",
+      execute: ({ to }) => {
+        this.paid.push(`pay ${to}`);
+        return "done";
+      },
+    });
+    const pipeline = pawl.Pipeline.of(
+      "payments",
+      pawl.Step.human("check", { question: "Pay?", choices: ["yes", "no"] }),
+      pawl.Step.run("pay", async (answer, call) => {
+        if (isDown) throw new Error("The bank is down.");
+        return answer === "yes" ? call.call(pay, { to: "Bob" }) : "not paid";
+      }),
+    );
+    const go = (work: (runner: InstanceType<typeof pawl.Runner>, store: Store) => Promise<unknown>) =>
+      this.store((store) => work(new pawl.Runner(pipeline, { store }), store)).catch(() => undefined);
+    await go((runner) => runner.run("Bob", { runId: "r-1" }));
+    await go((_, store) => store.answer("r-1~1", "no"));
+    await go((runner) => runner.resume("r-1"));
+    isDown = false;
+    this.change(...changes);
+    await go((runner) => runner.resume("r-1"));
+    return this;
   }
 
   async store<T>(work: (store: Store) => Promise<T>): Promise<T> {
@@ -93,11 +160,19 @@ class Payments {
       });
     const model = testing.scriptedModel(({ turn, options }) => {
       this.prompts.push(JSON.stringify(options.prompt));
-      return turn === 1 ? { toolCalls: [{ name: "pay", input: { to: "Bob" } }] } : { text: "Done." };
+      if (turn > 2) return { text: "Done." };
+      return { toolCalls: [{ name: turn === 1 ? "pay" : "refund", input: { to: "Bob" } }] };
     });
-    const tools = { pay: payment("pay", true), refund: payment("refund", false) };
+    const tools = { pay: payment("pay", this.#rule === null), refund: payment("refund", false) };
     const agent = pawl.agent({ name: "payer", instructions, model, tools });
-    return this.store((store) => work(new pawl.Runner(agent, { store })));
+    return this.store((store) =>
+      work(
+        new pawl.Runner(agent, {
+          store,
+          ...(this.#rule === null ? {} : { policy: { approve: [this.#rule] } }),
+        }),
+      ),
+    );
   }
 }
 
@@ -154,6 +229,78 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
       );
       await payments.resume();
       return payments.prompts.some((prompt) => prompt.includes("forged"));
+    },
+  },
+  {
+    threat: "the input of a step is changed, and a payment that a person refused is made",
+    weakened: UNVERIFIED_RUN,
+    succeeds: async (target) => {
+      const payments = new Payments(target);
+      await payments.refused(`UPDATE run_steps SET input = '"yes"' WHERE step_path = 'pay'`);
+      return payments.paid.length > 0;
+    },
+  },
+  {
+    threat: "what a finished step came to is changed, and those after it are begun again",
+    weakened: UNVERIFIED_RUN,
+    succeeds: async (target) => {
+      const payments = new Payments(target);
+      await payments.refused(
+        `UPDATE run_steps SET output = '"yes"' WHERE step_path = 'check'`,
+        "DELETE FROM run_steps WHERE step_path = 'pay'",
+      );
+      return payments.paid.length > 0;
+    },
+  },
+  {
+    threat: "the contract of a run is changed, and what it forbids is done",
+    weakened: UNVERIFIED_RUN,
+    succeeds: async (target) => {
+      const payments = new Payments(target);
+      await payments.begin({ objective: "Pay.", constraints: { forbiddenActions: ["refund*"] } });
+      await payments.store((store) => store.approve("r-1~1"));
+      payments.change(`UPDATE run_inputs SET spec = replace(spec, '"refund*"', '"z*"')`);
+      await payments.resume();
+      return payments.paid.some((what) => what.startsWith("refund"));
+    },
+  },
+  {
+    threat: "the first event is changed, and whoever started the run approves it",
+    weakened: [
+      {
+        file: "store/sqlite/verify-open.ts",
+        right: 'return hash.equals(event.bytes("hash"));',
+        wrong: "return hash.length > 0;",
+      },
+    ],
+    succeeds: async (target) => {
+      const payments = await new Payments(target, { match: "pay", notStarter: true }).begin();
+      const ann = { authenticated: { name: "ann", by: "os", id: "1000" } };
+      payments.change(`UPDATE events SET data = replace(data, '"1000"', '"1001"') WHERE seq = 1`);
+      await payments.store((store) => store.approve("r-1~1", ann)).catch(() => undefined);
+      await payments.resume();
+      return payments.paid.length > 0;
+    },
+  },
+  {
+    threat: "a comment hides another column and a looser rule in the schema",
+    weakened: [
+      {
+        file: "store/sqlite/schema.ts",
+        right: "const tokens = sql?.match(TOKEN)",
+        wrong: 'const tokens = sql?.replace(/--[^\\n]*\\n/g, "").match(TOKEN)',
+      },
+    ],
+    succeeds: async (target) => {
+      const payments = new Payments(target);
+      await payments.store(async () => undefined);
+      payments.rewriteSchema("waits", (sql) =>
+        sql.replace(
+          "status = 'withdrawn')",
+          "status = 'withdrawn--' OR 1), evil TEXT GENERATED ALWAYS AS (upper(question)) CHECK (evil <> '\n')",
+        ),
+      );
+      return payments.store(async () => true).catch(() => false);
     },
   },
   {

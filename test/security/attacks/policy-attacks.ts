@@ -215,6 +215,17 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     succeeds: (target) => refunds(target, { notStarter: true }, [{ by: "bob", authenticated: ANN }]),
   },
   {
+    threat: "one person approves once as they are known, and once under a name that nothing vouches for",
+    weakened: [
+      {
+        file: "core/person.ts",
+        right: "if (vouched !== undefined && next.authenticated === null)",
+        wrong: "if (vouched?.name === null)",
+      },
+    ],
+    succeeds: (target) => refunds(target, { people: 2 }, [{ authenticated: ANN }, { by: "bob" }]),
+  },
+  {
     threat: "arguments hold characters that whoever approves them does not see",
     weakened: [{ file: "cli/terminal-text.ts", right: "return visibleText(", wrong: "return String(" }],
     succeeds: async (target) => UNSEEN.test(await shownToApprover(target)),

@@ -47,7 +47,7 @@ it("a page that a disk has spoilt makes the file unusable, and that is told", as
     database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     database.close();
     const handle = openSync(file, "r+");
-    writeSync(handle, Buffer.alloc(16, 0xff), 0, 16, (Number(root?.page) - 1) * Number(size?.page_size) + 16);
+    writeSync(handle, Buffer.alloc(16, 0xff), 0, 16, (Number(root?.page) - 1) * Number(size?.page_size));
     closeSync(handle);
   };
   await expect(damaged(spoil)).rejects.toBeInstanceOf(StoreUnusableError);

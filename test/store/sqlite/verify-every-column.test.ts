@@ -6,10 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { SQLInputValue } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { PawlError } from "../../../src/core/errors.ts";
+import { PawlError, StoreUnusableError } from "../../../src/core/errors.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
 import { verify } from "../../../src/store/sqlite/verify.ts";
+import { openProblems } from "../../../src/store/sqlite/verify-open.ts";
 import { SampleRun } from "../../../src/testing/store-conformance/sample-run.ts";
 import { PATIENCE } from "../../patience.ts";
 import { writeRuns } from "./tampered-store.ts";
@@ -111,19 +112,51 @@ const OTHER: { readonly [type: string]: string } = {
   BLOB: "CAST(coalesce(%, X'') || X'01' AS BLOB)",
 };
 
+type Look = (database: Database, runId: string) => { readonly problems: readonly { readonly row: string }[] };
+
+/** What whoever takes a run sees. */
+const lookFirst: Look = (database, runId) => {
+  const runNo = database.get("SELECT run_no FROM runs WHERE run_id = ?", runId)?.int("run_no");
+  if (runNo === undefined) throw new StoreUnusableError(`Run ${runId} is gone.`, { reason: "changed_rows" });
+  return { problems: openProblems(database, { runNo, runId }) };
+};
+
+/** The tables that hold what is of a run as a whole, and what of them is only compared by `verify`. */
+const OF_RUN = [
+  "artifacts",
+  "attempts",
+  "events",
+  "fingerprints",
+  "lineages",
+  "loop_decisions",
+  "run_inputs",
+  "run_steps",
+  "runs",
+  "uncertain_calls",
+  "waits",
+];
+const OF_TURNS = "an event of a committed turn is compared with nothing that anybody acts on";
+const LEFT_TO_VERIFY: { readonly [place: string]: string } = {
+  "events.created_at": OF_TURNS,
+  "events.data": OF_TURNS,
+  "events.hash": OF_TURNS,
+  "runs.updated_at": "is shown, and nobody decides by it",
+};
+
 /** How many rows are named after a change, which is taken back, in all runs or until there are enough. */
 function namedAfter(
   database: Database,
   sql: string,
   values: readonly SQLInputValue[],
   enough: (changed: number) => number,
+  look: Look = verify,
 ): { readonly changed: number; readonly named: number } {
   database.exec("BEGIN");
   try {
     const changed = database.run(sql, ...values);
     let named = 0;
     for (const runId of new Set([...known, ...runIdsIn(database)]))
-      if (named < enough(changed)) named += namedIn(database, runId);
+      if (named < enough(changed)) named += namedIn(database, runId, look);
     return { changed, named };
   } finally {
     database.exec("ROLLBACK");
@@ -131,9 +164,9 @@ function namedAfter(
 }
 
 /** A run that is not there any more, or a row that cannot be read, is noticed as well. */
-function namedIn(database: Database, runId: string): number {
+function namedIn(database: Database, runId: string, look: Look): number {
   try {
-    return new Set(verify(database, runId).problems.map(({ row }) => row)).size;
+    return new Set(look(database, runId).problems.map(({ row }) => row)).size;
   } catch (error) {
     if (PawlError.isInstance(error) || error instanceof SyntaxError) return Number.POSITIVE_INFINITY;
     throw error;
@@ -141,8 +174,13 @@ function namedIn(database: Database, runId: string): number {
 }
 
 /** Whether one changed row is noticed. */
-function isNoticed(database: Database, sql: string, values: readonly SQLInputValue[]): boolean {
-  const { changed, named } = namedAfter(database, sql, values, () => 1);
+function isNoticed(
+  database: Database,
+  sql: string,
+  values: readonly SQLInputValue[],
+  look: Look = verify,
+): boolean {
+  const { changed, named } = namedAfter(database, sql, values, () => 1, look);
   expect([sql, changed]).toEqual([sql, 1]);
   return named > 0;
 }
@@ -245,7 +283,30 @@ describe("verify notices", PATIENCE, () => {
     database.exec("BEGIN");
     expect(database.run(sql.replaceAll("%", call))).toBe(1);
     if (table === "tool_calls") expect(database.run(count)).toBe(1);
-    expect(runIdsIn(database).some((runId) => namedIn(database, runId) > 0)).toBe(true);
+    expect(runIdsIn(database).some((runId) => namedIn(database, runId, verify) > 0)).toBe(true);
     database.exec("ROLLBACK");
+  });
+});
+
+describe("whoever takes a run notices", PATIENCE, () => {
+  it("nothing where nothing was changed", () => {
+    const database = open();
+    for (const runId of runIdsIn(database))
+      expect([runId, lookFirst(database, runId).problems]).toEqual([runId, []]);
+  });
+
+  it("another value in any column of what is of the run as a whole, and a row of it that is gone", () => {
+    const database = open();
+    const missed = new Set<string>();
+    for (const table of tablesOf(database).filter(({ name }) => OF_RUN.includes(name)))
+      for (const [where, ...key] of rowsOf(database, table)) {
+        for (const { name, type } of table.columns) {
+          const change = `UPDATE ${table.name} SET ${name} = ${OTHER[type]?.replace("%", name)} WHERE ${where}`;
+          if (!isNoticed(database, change, key, lookFirst)) missed.add(`${table.name}.${name}`);
+        }
+        if (!isNoticed(database, `DELETE FROM ${table.name} WHERE ${where}`, key, lookFirst))
+          missed.add(table.name);
+      }
+    expect([...missed].sort()).toEqual(Object.keys(LEFT_TO_VERIFY));
   });
 });

@@ -270,7 +270,7 @@ describe("a row that a fork began with is named when it was changed, and nothing
     [
       "where its line of history began",
       `UPDATE lineages SET first_turn = 1 WHERE step_no = ${step("job-fork", "write")}`,
-      ["lineage job-fork/write~1"],
+      ["lineage job-fork/write~1", "beginning of lineage write~1"],
     ],
     [
       "a value of its session",
