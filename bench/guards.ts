@@ -15,7 +15,7 @@ export function guardCosts(file: string): GuardCosts {
   const marks = SentMarks.make(`${file}-sent-bench`);
   if (marks === null) throw new Error("The marks cannot be made.");
   try {
-    const look = timed(() => void files.assertSame("before"));
+    const look = timed(() => files.assertSame("before"));
     const read = timed(() => void version.get());
     const mark = timed((n) => {
       const effect = { stepKey: 1, turnIndex: n, callIndex: 1, attempt: 1 };

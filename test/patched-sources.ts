@@ -1,6 +1,6 @@
 // Copies of the sources with a text replaced: a bug that is planted, or a guard that is taken away. The sources stay as they are.
 
-import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Plugin, rolldown } from "rolldown";
@@ -62,6 +62,12 @@ function planting(patches: readonly Patch[]): Plugin {
         throw new Error(`src/${left.file} is not in the bundle.`);
     },
   };
+}
+
+/** Throws unless each of these texts is in the sources. */
+export function assertPlantable(patches: readonly Patch[]): void {
+  const files = Map.groupBy(patches, ({ file }) => pathOf(file));
+  for (const [path, here] of files) here.reduce(patched, readFileSync(path, "utf8"));
 }
 
 function patched(source: string, { file, right, wrong }: Patch): string {

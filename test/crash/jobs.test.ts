@@ -4,6 +4,7 @@ import type { Kill } from "../../src/demo/kill-plan.ts";
 import type { Death } from "../../src/demo/killed-job.ts";
 import { ENVIRONMENT, jobFolder, testOutside } from "../demo/demo-fixture.ts";
 import { PATIENCE } from "../patience.ts";
+import { sampled } from "../whole.ts";
 import { killJob, randomKills } from "./jobs-killed.ts";
 
 async function killedJob(kills: readonly Kill[]) {
@@ -100,7 +101,7 @@ test(
   },
 );
 
-test.for([1, 2, 3, 4, 5, 6])(
+test.for(sampled([1, 2, 3, 4, 5, 6]))(
   "a job that is killed at random times and places does everything once (seed %i)",
   PATIENCE,
   async (seed) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass } from "../../src/index.ts";
+import { sampled } from "../whole.ts";
 import { TABLES } from "./planned-scenario.ts";
 import {
   ALL_BUT_THE_THIRD,
@@ -46,7 +47,7 @@ const KILLS: readonly Kill[] = [
 ];
 
 describe("a process killed while it goes back to a milestone", () => {
-  test.for(KILLS)(
+  test.for(sampled(KILLS))(
     "leaves it to the next one, after $point in turn $turn ($recovery, checkpoints: $checkpoints)",
     async ({ recovery, checkpoints, done = 2, ...crash }) => {
       const work = await killedInTheThird(recovery, checkpoints);

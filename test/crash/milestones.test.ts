@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass } from "../../src/index.ts";
+import { sampled } from "../whole.ts";
 import {
   ALL_BUT_THE_THIRD,
   BOTH_DONE,
@@ -89,7 +90,7 @@ const KILLS = PLACES.flatMap((place, i) =>
 );
 
 describe("an agent killed inside the third of its four planned steps", () => {
-  test.for(KILLS.filter(({ recovery, leaves }) => recovery !== "opaque" || leaves === "receipt"))(
+  test.for(sampled(KILLS.filter(({ recovery, leaves }) => recovery !== "opaque" || leaves === "receipt")))(
     "goes on from the second, $where ($recovery, checkpoints: $checkpoints)",
     async ({ place, recovery, checkpoints }) => {
       const work = await killedInTheThird(place, recovery, checkpoints);

@@ -6,7 +6,7 @@ import { explored } from "./laboratory.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 /** At so many points of each scenario; `npm run explore -- --modes close,disk` does so at all of them. */
-const ENDS = 3;
+const ENDS = 2;
 
 describe("a process that closes its store in mid-run, or whose disk is full for a while", () => {
   it.for(Object.keys(SCENARIOS))("in %s leaves a run that keeps every promise", PATIENCE, async (name) => {

@@ -2,12 +2,13 @@ import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Laboratory } from "../../src/testing/explorer/perform.ts";
 import { PATIENCE } from "../patience.ts";
+import { IS_WHOLE } from "../whole.ts";
 import { type FaultTrial, IoFaults, whyNoFaults } from "./io-faults.ts";
 import { KilledChildren, makeLaboratory } from "./killed-children.ts";
 import { together } from "./killed-sample.ts";
 
 const SEED = 3;
-const FAULTS = 20;
+const FAULTS = IS_WHOLE ? 20 : 10;
 
 /** Each is first run once to count its calls; the command `node scripts/killed.ts --faults 200` has all of them. */
 const SOME = ["parallel-mixed", "blob", "approval", "planning", "loop", "artifacts-and-spec"];

@@ -3,12 +3,13 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Laboratory } from "../../src/testing/explorer/perform.ts";
 import { scheduleText } from "../../src/testing/explorer/schedule.ts";
 import { PATIENCE } from "../patience.ts";
+import { IS_WHOLE } from "../whole.ts";
 import { KilledChildren, makeLaboratory } from "./killed-children.ts";
 import { brokenIn, KilledSample, type KilledTrial, together } from "./killed-sample.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 const SEED = 7;
-const KILLS = 40;
+const KILLS = IS_WHOLE ? 40 : 20;
 
 let laboratory: Laboratory;
 let children: KilledChildren;

@@ -3,7 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseSchedule, UNDISTURBED } from "../../src/testing/explorer/schedule.ts";
-import { makeBundleFolder } from "../patched-sources.ts";
+import { assertPlantable, makeBundleFolder } from "../patched-sources.ts";
+import { sampled } from "../whole.ts";
 import { type Bundled, loadPatched } from "./mutants/bundle-mutant.ts";
 import { firstViolation } from "./mutants/first-violation.ts";
 import { MUTANTS } from "./mutants/index.ts";
@@ -17,7 +18,7 @@ describe("the explorer", () => {
   });
   afterAll(remove);
 
-  it.for(MUTANTS.map((mutant, i) => ({ ...mutant, i })))("finds out that $what", async (mutant) => {
+  it.for(sampled(MUTANTS.map((mutant, i) => ({ ...mutant, i }))))("finds out that $what", async (mutant) => {
     const patched = await loadPatched(folder, `mutant-${mutant.i}`, mutant.patches);
     const shown = mutant.schedule === undefined ? undefined : parseSchedule(mutant.schedule);
     const found = await firstViolation(patched, mutant, shown);
@@ -26,7 +27,7 @@ describe("the explorer", () => {
     expect(await firstViolation(sound, mutant, found?.schedule ?? UNDISTURBED)).toBeNull();
   });
 
-  it.for(MARK_MUTANTS.map((mutant, i) => ({ ...mutant, i })))(
+  it.for(sampled(MARK_MUTANTS.map((mutant, i) => ({ ...mutant, i }))))(
     "finds out by a check of its own that $what",
     async ({ patches, check, i }) => {
       expect(await check(sound)).toBe(true);
@@ -45,6 +46,10 @@ describe("a bug that is to be planted", () => {
   afterAll(remove);
   const load = (file: string, right: string) =>
     loadPatched(folder, "none", [{ file, right, wrong: "" }]).catch((error: unknown) => String(error));
+
+  it("is planted in sources that have its text, whether it is shown here or in the full test", () => {
+    for (const { patches } of [...MUTANTS, ...MARK_MUTANTS]) assertPlantable(patches);
+  });
 
   it("is refused where its text is not there", async () => {
     expect(await load("core/turn-drop.ts", "no such text")).toContain("has this text 0 times");

@@ -7,7 +7,7 @@ import { explored, LABORATORY, sumOf } from "./laboratory.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 /** At so many points of each scenario, twice each; `npm run explore -- --modes pause` does so at all of them. */
-const PAUSES = 4;
+const PAUSES = 3;
 
 describe("a process that wakes after another has taken its run", () => {
   it.for(Object.keys(SCENARIOS))("in %s harms nothing", PATIENCE, async (name) => {

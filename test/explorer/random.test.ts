@@ -1,10 +1,11 @@
 import { afterAll, expect, test } from "vitest";
 import { crashExplorer, type Evidence, parseSchedule, scheduleText } from "../../src/testing/index.ts";
+import { IS_WHOLE } from "../whole.ts";
 import { LABORATORY } from "./laboratory.ts";
 import { CourseTally, courseLog, endsAsItMay, RANDOM_SCENARIOS } from "./random-course-log.ts";
 
 /** Of each scenario. */
-const COURSES = 9;
+const COURSES = IS_WHOLE ? 9 : 4;
 const names = RANDOM_SCENARIOS.map(([name]) => name);
 const tally = new CourseTally();
 
@@ -60,7 +61,7 @@ test("the courses had crashes, stops, takeovers and failing providers in them", 
   expect(tally.lives).toBeGreaterThan(4);
 });
 
-test.for(Array.from({ length: 20 }, (_, i) => i + 1))(
+test.for(Array.from({ length: IS_WHOLE ? 20 : 8 }, (_, i) => i + 1))(
   "seed %i makes the same course twice, step by step",
   async (seed) => {
     const name = names[(seed * 7) % names.length] ?? "one-tool";
