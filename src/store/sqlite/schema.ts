@@ -78,7 +78,8 @@ export function assertNothingRuns(database: Database): void {
 }
 
 function isSame(part: SchemaPart, made: SchemaPart): boolean {
-  return part.type === made.type && part.table === made.table && normal(part.sql) === normal(made.sql);
+  const isSameText = part.sql === made.sql || normal(part.sql) === normal(made.sql);
+  return part.type === made.type && part.table === made.table && isSameText;
 }
 
 /** A text, a quoted name, a comment, blanks, a word, or one sign: as SQLite reads them. */
