@@ -1,12 +1,9 @@
 import { readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { ConfigurationError } from "../core/errors.ts";
-import type { CliContext } from "./cli-context.ts";
+import type { Surroundings } from "./cli-context.ts";
 import { ownerProblem } from "./config-owner.ts";
 import { homeFolder } from "./private-folder.ts";
-
-/** Where the command line stands: what it needs to find its configuration. */
-export type Surroundings = Pick<CliContext, "cwd" | "env">;
 
 /** A configuration that is there, not read yet; `refusal` says why it is not to be run. */
 export type FoundConfig = { readonly path: string; readonly refusal: string | null };

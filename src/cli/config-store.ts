@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
+import type { Environment } from "../core/blueprint-environment.ts";
 import { ConfigurationError } from "../core/errors.ts";
-
-type Environment = { readonly [name: string]: string | undefined };
 
 /**
  * The `store` that a configuration names, read from its text: commands that only use the store do not run the file, whose code

@@ -2,6 +2,7 @@ import type { Blueprint, BlueprintServer, BlueprintStep } from "../core/blueprin
 import { type Environment, fillEnvironment, textsIn, variablesIn } from "../core/blueprint-environment.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { RunSpec } from "../core/run-spec.ts";
+import type { ServerProgram } from "./job-programs.ts";
 
 /** What a job asks for of the machine and the network that it runs in. Each with the place in the file that says so. */
 export type JobWants = {
@@ -16,13 +17,7 @@ export type JobWants = {
   readonly workspace: string | null;
 };
 
-export type JobProgram = {
-  readonly where: string;
-  readonly command: string;
-  readonly args: readonly string[];
-  /** From the folder of the project; null is that folder. */
-  readonly cwd: string | null;
-};
+export type JobProgram = ServerProgram & { readonly where: string };
 
 export type JobVariable = { readonly where: string; readonly name: string; readonly use: "reads" | "sets" };
 

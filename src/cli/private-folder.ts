@@ -1,8 +1,7 @@
 import { lstatSync, mkdirSync, type Stats, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-
-type Environment = { readonly [name: string]: string | undefined };
+import type { Environment } from "../core/blueprint-environment.ts";
 
 /** Where a user keeps what programs note for themselves: the variables of the XDG base directories, and what they default to. */
 const BASES = {

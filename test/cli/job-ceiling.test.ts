@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { assertWithinCeiling } from "../../src/cli/job-limits.ts";
+import { startedProgram } from "../../src/cli/job-programs.ts";
 import { parseRunSpec } from "../../src/core/run-spec.ts";
 import type { PawlConfig } from "../../src/engine/config.ts";
 import type { JobCeiling } from "../../src/engine/job-ceiling.ts";
@@ -59,28 +60,59 @@ describe("a program of a job file", () => {
     [server({ command: "npx", args: ["-y", "@scope/other"] }), [NPX], false],
     [server({ command: "npx", args: ["-y"] }), [NPX], false],
     [server({ command: "./npx", args: ["-y", "@scope/server"] }), [NPX], false],
-    [server({ command: "${PROGRAM}", args: ["-y", "@scope/server"] }), [NPX], false],
+    [server({ command: "${PROGRAM}", args: ["-y", "@scope/server"] }), [NPX], true],
+    [server({ command: "node", args: ["${FOLDER}/../server.mjs"] }), ["node ./server.mjs"], false],
+    [server({ command: "node", args: ["./jobs/../server.mjs"] }), ["node ./server.mjs"], false],
     [server({ command: "npx", args: ["-y", "@scope/server"], cwd: "jobs" }), [NPX], false],
+    [server({ command: "npx", args: ["-y", "@scope/server"], cwd: "jobs/.." }), [NPX], true],
+    [server({ command: "npx", args: ["-y", "@scope/server"] }), [{ command: NPX, cwd: "jobs" }], true],
+    [
+      server({ command: "npx", args: ["-y", "@scope/server"], cwd: "jobs" }),
+      [{ command: NPX, cwd: "jobs" }],
+      true,
+    ],
+    [
+      server({ command: "npx", args: ["-y", "@scope/server"], cwd: "." }),
+      [{ command: NPX, cwd: "jobs" }],
+      false,
+    ],
     [server({ command: "node", args: ["./server.mjs"] }), ["node ./server.mjs"], true],
-    [server({ command: "node", args: ["../server.mjs"], cwd: "jobs" }), ["node ./server.mjs"], true],
     [server({ command: "node", args: ["./server.mjs"], cwd: "jobs" }), ["node ./server.mjs"], false],
-    [server({ command: "node", args: ["server.mjs"], cwd: "jobs" }), ["node server.mjs"], false],
-    [server({ command: "../bin/tool", cwd: "jobs" }), ["bin/tool"], true],
+    [server({ command: "node", args: ["../server.mjs"], cwd: "jobs" }), ["node ./server.mjs"], false],
+    [server({ command: "node", args: ["server.mjs"], cwd: ".." }), ["node server.mjs"], false],
     [server({ command: "bin/tool", cwd: "jobs" }), ["bin/tool"], false],
-    [server({ command: "node", args: ["./server.mjs"], cwd: ".." }), ["node ../server.mjs"], false],
+    [server({ command: "bin/tool" }), ["bin/tool"], true],
     [server({ command: "sh", args: ["-c", "id"] }), undefined, false],
     [server({ command: "sh", args: ["-c", "id"] }), [], false],
   ] as const)("%j is listed by %j: %s", async ([job, commands, isListed]) => {
     const project = projectWith("project/server.mjs", "project/jobs/server.mjs", "server.mjs");
-    const jobs = { environment: ["PROGRAM"], ...(commands === undefined ? {} : { commands }) };
-    expect((await tooMuch(job, jobs, { project, env: { PROGRAM: "npx" } })) === null).toBe(isListed);
+    const jobs = { environment: ["PROGRAM", "FOLDER"], ...(commands === undefined ? {} : { commands }) };
+    const env = { PROGRAM: "npx", FOLDER: "jobs/data" };
+    expect((await tooMuch(job, jobs, { project, env })) === null).toBe(isListed);
   });
 
-  it("starts in no folder that a link leads out of the project to", async () => {
+  it("starts by the words and in the folder of the operator, whatever the job calls them", async () => {
+    const project = projectWith("project/jobs/x");
+    symlinkSync(join(project, "jobs"), join(project, "link"));
+    const program = { command: "bin/tool", args: ["${A}", "$${B}"], env: { C: "${A}" }, cwd: "link" };
+    const ceiling = { commands: [{ command: "bin/tool", cwd: "jobs" }] };
+    expect(await startedProgram(ceiling, project, program, { A: "a", B: "b" })).toEqual({
+      ok: true,
+      program: {
+        command: join(project, "jobs/bin/tool"),
+        args: ["a", "${B}"],
+        env: { C: "a" },
+        cwd: join(project, "jobs"),
+      },
+    });
+  });
+
+  it("that would start elsewhere is refused in a sentence that says where it starts", async () => {
     const project = projectWith();
-    symlinkSync(dirname(project), join(project, "link"));
-    const job = server({ command: "/bin/files", cwd: "link" });
-    expect(await tooMuch(job, { commands: ["/bin/files"] }, { project })).toContain("which is outside of");
+    const said = await tooMuch(server({ command: "x", cwd: "jobs" }), { commands: ["x"] }, { project });
+    expect(said).toContain(
+      `starts "x", which jobs.commands has start in ${project} and not in jobs (leave cwd out of the job, or give the entry a cwd)`,
+    );
   });
 });
 

@@ -20,7 +20,7 @@ import type { CommandEnd, Target } from "../target.ts";
 class Project {
   readonly root = mkdtempSync(join(tmpdir(), "pawl-attack-"));
   readonly folder = join(this.root, "project");
-  readonly #env = { HOME: join(this.root, "home"), VICTIMS_KEY: "the-key-of-the-victim" };
+  readonly #env = { HOME: join(this.root, "home"), VICTIMS_KEY: "the-key-of-the-victim", DATA: "mine/data" };
 
   constructor(jobs: object | null = null) {
     onTestFinished(() => rmSync(this.root, { recursive: true, force: true }));
@@ -57,6 +57,12 @@ async function listener(): Promise<{ readonly host: string; readonly heard: () =
   return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, heard: () => heard };
 }
 
+/** It ends Pawl as well, which would try for seconds to speak with it. */
+const HARM = `import { writeFileSync } from "node:fs";
+writeFileSync(new URL(import.meta.url.replace(/mine.*/, "pwned")), "");
+process.kill(process.ppid, "SIGKILL");
+`;
+
 const steps = (...each: readonly object[]) => ({ name: "harm", steps: each });
 const starting = (server: object) => ({
   pipeline: { ...steps({ name: "a", tool: "s/x" }), mcp_servers: { s: server } },
@@ -70,11 +76,15 @@ export const JOB_ATTACKS: readonly Attack[] = [
   {
     threat: "a job file runs a shell",
     weakened: [
-      { file: "cli/job-limits.ts", right: "if (found.length === 0)", wrong: "if (found.length < 0)" },
+      {
+        file: "cli/job-programs.ts",
+        right: 'if (first === undefined) return { ok: false, why: "which jobs.commands does not list" };',
+        wrong:
+          "if (first === undefined) return { ok: true, program: { command, args, env: variables, cwd: project } };",
+      },
     ],
     succeeds: async (target) => {
       const project = new Project();
-      // It ends Pawl as well, which would try for seconds to speak with it.
       const server = { command: "/bin/sh", args: ["-c", "echo > ../pwned; kill -9 $PPID"] };
       await project.run(target, starting(server), "--trust");
       return project.has("pwned");
@@ -101,6 +111,57 @@ export const JOB_ATTACKS: readonly Attack[] = [
       };
       await project.run(target, starting(server), "--trust");
       return project.has("pwned");
+    },
+  },
+  {
+    threat: "a job file has a listed program started among its own files, which it loads",
+    weakened: [
+      {
+        file: "cli/job-programs.ts",
+        right: "const start = startOf(project, entry);",
+        wrong: 'const start = resolve(project, cwd ?? ".");',
+      },
+    ],
+    succeeds: async (target) => {
+      const project = new Project({ commands: ["node --import hook ./server.mjs"] });
+      for (const [folder, code] of [
+        [".", ""],
+        ["mine", HARM],
+      ] as const) {
+        project.write(`${folder}/node_modules/hook/index.mjs`, code);
+        project.write(`${folder}/node_modules/hook/package.json`, '{ "exports": "./index.mjs" }');
+        project.write(`${folder}/server.mjs`, "");
+      }
+      const server = { command: "node", args: ["--import", "hook", "./server.mjs"], cwd: "mine" };
+      await project.run(target, starting(server), "--trust");
+      return project.has("project/pwned");
+    },
+  },
+  {
+    threat: "a job file spells a listed file so that another one is run",
+    weakened: [
+      {
+        file: "cli/job-programs.ts",
+        right: "word === words[index]",
+        wrong: "resolve(project, word) === resolve(project, [given.command, ...given.args][index] ?? '')",
+      },
+      {
+        file: "cli/job-programs.ts",
+        right: "= [...entry.words, ...words.slice(entry.words.length)];",
+        wrong: "= words;",
+      },
+    ],
+    succeeds: async (target) => {
+      const project = new Project({ commands: ["node ./server.mjs"], environment: ["DATA"] });
+      project.write("server.mjs", "");
+      project.write("mine/server.mjs", HARM);
+      project.write("mine/data/note.txt", "");
+      symlinkSync(join(project.folder, "mine/data"), join(project.folder, "link"));
+      for (const file of ["link/../server.mjs", "${DATA}/../server.mjs"]) {
+        await project.run(target, starting({ command: "node", args: [file] }), "--trust");
+        if (project.has("project/pwned")) return true;
+      }
+      return false;
     },
   },
   {
