@@ -151,6 +151,8 @@ async function workspaceProblems(place: Place, workspace: string): Promise<reado
     ceiling.workspaceRoot === undefined ? [project, runs] : [resolve(project, ceiling.workspaceRoot)];
   const real = await realPlace(folder);
   const said = `artifacts.workspace_dir is ${JSON.stringify(workspace)}`;
+  // Behind a link, `..` is another folder than it looks.
+  if (workspace.split(/[/\\]/).includes("..")) return [`${said}, and may have no ".." in it`];
   for (const root of roots) {
     const top = await realPlace(root);
     if (real === null || top === null || !isBelow(top, real)) continue;
@@ -162,7 +164,9 @@ async function workspaceProblems(place: Place, workspace: string): Promise<reado
       ? []
       : [`${said}, where files are that no run has made (jobs.workspaceRoot allows such a folder)`];
   }
-  return [`${said}, which is outside of ${roots.join(" and ")} (jobs.workspaceRoot says where it may be)`];
+  return [
+    `${said}, which is outside of ${[...new Set(roots)].join(" and ")} (jobs.workspaceRoot says where it may be)`,
+  ];
 }
 
 async function isFree(folder: string): Promise<boolean> {

@@ -3,7 +3,6 @@ import { artifactNameProblem, TELEMETRY_FILES } from "../core/artifact-name.ts";
 import { WorkspaceError } from "../core/errors.ts";
 import { replaceFile } from "../store/guarded-folder.ts";
 import type { ArtifactRecord, Fence, Store } from "../store/store.ts";
-import { ownFolder } from "./run-folder.ts";
 import { type RunFolder, Workspace } from "./workspace.ts";
 
 /** What a step or a tool sees of the things that its run makes. */
@@ -146,7 +145,7 @@ export class RunArtifacts {
 
   /** Marks the folder as this run's, so that no other run takes its files for its own. */
   async #own(): Promise<void> {
-    if (!this.#isOwned) await ownFolder(this.workspace, this.#fence.runId);
+    if (!this.#isOwned) await this.workspace.mark(this.#fence.runId);
     this.#isOwned = true;
   }
 }

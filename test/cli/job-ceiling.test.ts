@@ -220,7 +220,9 @@ describe("the workspace of a job file", () => {
     [".git/hooks-of-mine", {}, false],
     ["node_modules/@ai-sdk/mine", {}, false],
     ["src", { workspaceRoot: "." }, true],
-    ["../out", { workspaceRoot: ".." }, true],
+    ["../out", { workspaceRoot: ".." }, false],
+    ["runs/<run_id>/../../empty", {}, false],
+    ["link/../empty", { workspaceRoot: "." }, false],
     ["runs/<run_id>", { workspaceRoot: "work" }, false],
     ["work/<run_id>", { workspaceRoot: "work" }, true],
   ] as const)("%s with %j is allowed: %s", async ([place, jobs, isAllowed]) => {
@@ -231,9 +233,21 @@ describe("the workspace of a job file", () => {
     expect((await tooMuch(workspace(place), jobs, { project })) === null).toBe(isAllowed);
   });
 
+  it("has no .. in it, for behind a link that is another folder than it looks", async () => {
+    const said = await tooMuch(workspace("../out"), { workspaceRoot: ".." });
+    expect(said).toContain('artifacts.workspace_dir is "../out", and may have no ".." in it.');
+  });
+
+  it("lies where the operator says, and where that is not said the one folder is named once", async () => {
+    const project = projectWith();
+    const jobs = { workspaceRoot: ".." };
+    expect(await tooMuch(workspace(join(dirname(project), "out")), jobs, { project })).toBeNull();
+    expect(await tooMuch(workspace("/out"), {}, { project })).toContain(`which is outside of ${project} (`);
+  });
+
   it("is meant from the folder that runs have", async () => {
     expect(await tooMuch(workspace("<run_id>"), {}, { workspaceRoot: "../runs" })).toBeNull();
-    expect(await tooMuch(workspace("../<run_id>"), {}, { workspaceRoot: "../runs" })).toContain(
+    expect(await tooMuch(workspace("/runs/<run_id>"), {}, { workspaceRoot: "../runs" })).toContain(
       "is outside of",
     );
   });

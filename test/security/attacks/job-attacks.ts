@@ -243,6 +243,40 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
+    threat: "a job file has its files written elsewhere by .. behind a link",
+    weakened: [
+      {
+        file: "cli/job-limits.ts",
+        right: 'if (workspace.split(/[/\\\\]/).includes("..")) return',
+        wrong: "if (workspace === '') return",
+      },
+      {
+        file: "engine/run-folder.ts",
+        right: "if (isBelow(root, path)) return root;",
+        wrong: "if (isBelow(root, path)) return fixed;",
+      },
+      {
+        file: "engine/run-folder.ts",
+        right: "return isBelow(fixed, path) ? fixed : path;",
+        wrong: "return fixed;",
+      },
+      {
+        file: "engine/workspace.ts",
+        right: "const outcome = await holdingFolder(chosen, this.#own, async",
+        wrong: "const outcome = await holdingFolder(resolve(await realpath(chosen), ...this.#own), [], async",
+      },
+    ],
+    succeeds: async (target) => {
+      const project = new Project();
+      mkdirSync(join(project.folder, "a/b"), { recursive: true });
+      mkdirSync(join(project.root, "x/y"), { recursive: true });
+      symlinkSync(join(project.root, "x/y"), join(project.folder, "a/b/link"));
+      mkdirSync(join(project.root, "secret"));
+      await project.run(target, writing("a/b/link/<run_id>/../../../secret"), "--trust");
+      return project.has("secret/authorized_keys") || project.has("x/secret/authorized_keys");
+    },
+  },
+  {
     threat: "a job file that nobody has looked at runs in a script",
     weakened: [
       {
