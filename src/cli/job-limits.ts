@@ -77,16 +77,18 @@ function variableProblems({ ceiling }: Place, { variables }: JobWants): readonly
 
 function addressProblems(
   { ceiling, allowPrivate }: Place,
-  { where, shown, url, isServer }: JobAddress,
+  { where, shown, url, isServer, isPrivate }: JobAddress,
 ): readonly string[] {
   if (url === null) return [];
   if (isServer && ceiling.servers !== undefined)
     return ceiling.servers.some((entry) => isAtAddress(url, entry))
       ? []
       : [`${where} connects to ${shown}, which jobs.servers does not list`];
-  return mayReach(ceiling.domains, url, allowPrivate)
-    ? []
-    : [`${where} connects to ${shown}, which ${notListed(ceiling.domains)}`];
+  if (!mayReach(ceiling.domains, url, allowPrivate))
+    return [`${where} connects to ${shown}, which ${notListed(ceiling.domains)}`];
+  if (!isPrivate || allowPrivate || isListed(ceiling.domains ?? [], url, "!private")) return [];
+  const other = isServer ? ", nor jobs.servers its address" : "";
+  return [`${where} is private: true, and jobs.domains does not list ${shown}!private${other}`];
 }
 
 function notListed(domains: readonly string[] | undefined): string {
@@ -102,17 +104,31 @@ function isAtAddress(url: string, entry: string): boolean {
   return given.pathname === listed.pathname || given.pathname.startsWith(folder);
 }
 
-/** Without a list every public host, on any port. A mail server is looked at by its name: its ports are no web ports. */
+/** Without a list every public host, on any port. */
 function mayReach(domains: readonly string[] | undefined, url: string, allowPrivate: boolean): boolean {
-  const parsed = URL.parse(url.trim());
-  if (parsed === null || parsed.hostname === "") return false;
-  if (domains === undefined) return allowPrivate || isPublicHost(parsed.hostname);
-  if (domains.length === 0) return false;
-  const isWeb = parsed.protocol === "http:" || parsed.protocol === "https:";
-  const looked = isWeb ? parsed.origin : `https://${parsed.hostname}`;
-  const listed = isWeb ? domains : domains.map((entry) => entry.replace(/:(?:\d+|\*)(?=!|$)/, ""));
-  return checkUrl({ allowedDomains: listed, allowPrivateAddresses: true }, looked).ok;
+  const host = URL.parse(url.trim())?.hostname ?? "";
+  if (host === "") return false;
+  if (domains === undefined) return allowPrivate || isPublicHost(host);
+  return isListed(domains, url, "");
 }
+
+/** An entry without a port is for those of the web; where mail is sent, for those of mail. */
+function isListed(domains: readonly string[], url: string, mark: "" | "!private"): boolean {
+  const { protocol = "", hostname = "", port = "" } = URL.parse(url.trim()) ?? {};
+  const { usual, others } = PORTS[protocol] ?? { usual: "443", others: [] };
+  const places = [`${hostname}:${port === "" ? usual : port}`];
+  if (others.includes(port)) places.push(hostname);
+  return places.some((place) => isWithinDomains(`${place}${mark}`, domains));
+}
+
+const MAIL_PORTS = ["", "25", "465", "587", "2525"];
+
+const PORTS: { readonly [protocol: string]: { readonly usual: string; readonly others: readonly string[] } } =
+  {
+    "http:": { usual: "80", others: [] },
+    "smtp:": { usual: "587", others: MAIL_PORTS },
+    "smtps:": { usual: "465", others: MAIL_PORTS },
+  };
 
 function isPublicHost(host: string): boolean {
   return checkUrl({ allowedDomains: [], allowPrivateAddresses: false }, `https://${host}`).ok;

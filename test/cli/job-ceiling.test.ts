@@ -49,6 +49,7 @@ const tool = (name: string, settings: object) => ({
   pipeline: { name: "p", tools: { [name]: settings }, steps: [{ name: "a", tool: name, with: {} }] },
 });
 const domains = (...allowed_domains: readonly string[]) => ({ constraints: { allowed_domains } });
+const FROM = "a@example.com";
 const workspace = (workspace_dir: string) => ({ artifacts: { workspace_dir } });
 
 describe("a program of a job file", () => {
@@ -160,6 +161,21 @@ describe("a host of a job file", () => {
       ["mail.example.com"],
       true,
     ],
+    [tool("send_mail", { host: "mail.example.com", port: 6379, from: FROM }), ["mail.example.com"], false],
+    [tool("send_mail", { host: "mail.example.com", port: 6379, from: FROM }), ["mail.example.com:*"], true],
+    [tool("send_mail", { host: "mail.example.com", from: FROM }), ["mail.example.com:587"], true],
+    [tool("send_mail", { host: "mail.example.com", from: FROM, private: true }), undefined, false],
+    [tool("send_mail", { host: "mail.example.com", from: FROM, private: true }), ["mail.example.com"], false],
+    [
+      tool("send_mail", { host: "mail.example.com", from: FROM, private: true }),
+      ["mail.example.com!private"],
+      true,
+    ],
+    [server({ url: "https://example.com/mcp", private: true }), undefined, false],
+    [server({ url: "https://example.com/mcp", private: true }), ["example.com"], false],
+    [server({ url: "https://example.com:8443/mcp", private: true }), ["example.com!private"], false],
+    [server({ url: "https://example.com/mcp", private: true }), ["example.com!private"], true],
+    [server({ url: "http://localhost:3000/mcp", private: true }), ["localhost:3000"], true],
     [tool("http_request", { credentials: { "http://10.0.0.1": { A: "b" } } }), undefined, false],
   ] as const)("%j is within %j: %s", async ([job, allowed, isWithin]) => {
     expect((await tooMuch(job, allowed === undefined ? {} : { domains: allowed })) === null).toBe(isWithin);
@@ -170,6 +186,18 @@ describe("a host of a job file", () => {
     const env = { HOOK: "http://localhost:3000" };
     expect(await tooMuch(tool("notify", { url: "${HOOK}" }), jobs, { env })).toBeNull();
     expect(await tooMuch(tool("notify", { url: "${HOOK}/x" }), jobs, { env })).toContain("is no public host");
+  });
+
+  it("that the job calls private needs the operator's word for it, whoever has chosen the name", async () => {
+    const job = server({ url: "${HOOK}", private: true });
+    const config = { env: { HOOK: "https://example.com/mcp" } };
+    const jobs = { environment: ["HOOK"] };
+    expect(await tooMuch(job, jobs, config)).toContain(
+      "mcp_servers.s is private: true, and jobs.domains does not list ${HOOK}!private, nor jobs.servers its address",
+    );
+    expect(await tooMuch(job, { ...jobs, servers: ["https://example.com/"] }, config)).toBeNull();
+    expect(await tooMuch(job, { ...jobs, servers: ["https://other.example/"] }, config)).not.toBeNull();
+    expect(await tooMuch(job, jobs, { ...config, policy: { allowPrivateAddresses: true } })).toBeNull();
   });
 
   it("may be private where every tool may reach private ones", async () => {

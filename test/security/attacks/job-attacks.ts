@@ -9,9 +9,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
 import type { Attack } from "../attack.ts";
 import type { CommandEnd, Target } from "../target.ts";
@@ -20,7 +21,11 @@ import type { CommandEnd, Target } from "../target.ts";
 class Project {
   readonly root = mkdtempSync(join(tmpdir(), "pawl-attack-"));
   readonly folder = join(this.root, "project");
-  readonly #env = { HOME: join(this.root, "home"), VICTIMS_KEY: "the-key-of-the-victim", DATA: "mine/data" };
+  readonly #env: { HOME: string; [name: string]: string } = {
+    HOME: join(this.root, "home"),
+    VICTIMS_KEY: "the-key-of-the-victim",
+    DATA: "mine/data",
+  };
 
   constructor(jobs: object | null = null) {
     onTestFinished(() => rmSync(this.root, { recursive: true, force: true }));
@@ -31,6 +36,12 @@ class Project {
   write(name: string, text: string): void {
     mkdirSync(dirname(join(this.folder, name)), { recursive: true });
     writeFileSync(join(this.folder, name), text);
+  }
+
+  /** The attacker's name server: the name that they own is this machine. */
+  pointNameHere(): void {
+    this.write("names.mjs", NAMES);
+    this.#env.NODE_OPTIONS = `--import=${pathToFileURL(join(this.folder, "names.mjs")).href}`;
   }
 
   async run(target: Target, job: object, ...flags: readonly string[]): Promise<CommandEnd> {
@@ -56,6 +67,15 @@ async function listener(): Promise<{ readonly host: string; readonly heard: () =
   onTestFinished(() => void server.close());
   return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, heard: () => heard };
 }
+
+const NAMES = `import dns from "node:dns";
+import { syncBuiltinESMExports } from "node:module";
+dns.lookup = (_name, options, callback) => {
+  const found = { address: "127.0.0.1", family: 4 };
+  process.nextTick(() => (options.all ? callback(null, [found]) : callback(null, found.address, found.family)));
+};
+syncBuiltinESMExports();
+`;
 
 /** It ends Pawl as well, which would try for seconds to speak with it. */
 const HARM = `import { writeFileSync } from "node:fs";
@@ -196,6 +216,51 @@ export const JOB_ATTACKS: readonly Attack[] = [
       const pipeline = steps({ name: "a", tool: "fetch_page", with: { url: `http://${host}/admin` } });
       await new Project().run(target, { pipeline, constraints: { allowed_domains: [host] } }, "--trust");
       return heard() !== "";
+    },
+  },
+  {
+    threat: "a job file calls a name of its author's private, and reaches the internal network by it",
+    weakened: [
+      {
+        file: "cli/job-limits.ts",
+        right: "if (!isPrivate || allowPrivate ||",
+        wrong: "if (isPrivate || !isPrivate ||",
+      },
+    ],
+    succeeds: async (target) => {
+      const { host, heard } = await listener();
+      const url = `http://museum.example:${new URL(`http://${host}`).port}/admin`;
+      const project = new Project();
+      project.pointNameHere();
+      await project.run(target, starting({ url, private: true }), "--trust");
+      return heard() !== "";
+    },
+  },
+  {
+    threat: "a job file sends mail to the internal network, by a name of its author's and on any port",
+    weakened: [
+      {
+        file: "adapters/tools/smtp-delivery.ts",
+        right: "lookup: checkedLookup(policy, origin, lookup)",
+        wrong: "lookup",
+      },
+    ],
+    succeeds: async (target) => {
+      let visits = 0;
+      const server = createTcpServer((socket) => {
+        visits += 1;
+        socket.end("554 No.\r\n");
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      onTestFinished(() => void server.close());
+      const { port } = server.address() as AddressInfo;
+      const project = new Project();
+      project.pointNameHere();
+      const mail = { to: "c@d.example", subject: "s", text: "t" };
+      const tools = { send_mail: { host: "museum.example", port, from: "a@b.example" } };
+      const pipeline = { ...steps({ name: "a", tool: "send_mail", with: mail }), tools };
+      await project.run(target, { pipeline }, "--trust");
+      return visits > 0;
     },
   },
   {
