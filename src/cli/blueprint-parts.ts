@@ -10,13 +10,14 @@ import { secret } from "../core/secret.ts";
 import { buildPipeline } from "../engine/blueprint.ts";
 import type { PipelineStep } from "../engine/step.ts";
 import type { ToolSource } from "../engine/tool-source.ts";
-import { findModels, type PackagePlace } from "./blueprint-models.ts";
+import { findModels } from "./blueprint-models.ts";
 import { hidingSource } from "./blueprint-secrets.ts";
 import { findTool } from "./blueprint-tools.ts";
 import type { Surroundings } from "./cli-context.ts";
 import { type LoadedConfig, projectFolder } from "./config-file.ts";
 import { projectTop } from "./config-search.ts";
 import { type ProgramVerdict, type ServerProgram, startedProgram } from "./job-programs.ts";
+import type { PackagePlace } from "./provider-package.ts";
 
 /**
  * The blueprint as it is kept: a folder in a job file is meant from that file, and a run that goes on may not have it. So it is
@@ -76,7 +77,7 @@ export async function pipelineOf(
 async function packagesOf({ path }: LoadedConfig, env: Environment): Promise<PackagePlace | null> {
   if (path === null) return null;
   const folder = dirname(path);
-  return { folder, top: (await projectTop({ cwd: folder, env })) ?? folder };
+  return { config: path, top: (await projectTop({ cwd: folder, env })) ?? folder };
 }
 
 /** All at once, and by name only. */

@@ -1,11 +1,23 @@
 // Whose configuration is run: that of this project and this user, and only by commands that need what it says.
 
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { findConfig } from "../../src/cli/config-search.ts";
 import { writtenStore } from "../../src/cli/config-store.ts";
+import { privateFolder } from "../../src/cli/private-folder.ts";
 import { pawl } from "./recording-context.ts";
 import { cliFolder, runSamples, SEARCHING } from "./sample-runs.ts";
 
@@ -93,6 +105,25 @@ describe("a configuration that another user could have written", () => {
     expect(await refusalOf(join(root, "project"))).toMatch(/shared can be written by every user/);
   });
 
+  it("is refused through a link on the way that others could replace, in whichever part of the path", async () => {
+    const root = folderWith("safe/pawl.config.ts", "open/x", "project/package.json");
+    symlinkSync(join(root, "safe"), join(root, "open/link"));
+    symlinkSync("../open/link/pawl.config.ts", join(root, "project/pawl.config.ts"));
+    expect(await refusalOf(join(root, "project"))).toBeNull();
+    chmodSync(join(root, "open"), 0o1777);
+    expect(await refusalOf(join(root, "project"))).toBeNull();
+    if (isRoot) {
+      lchownSync(join(root, "open/link"), STRANGER, STRANGER);
+      for (const file of [undefined, "pawl.config.ts"])
+        expect(await refusalOf(join(root, "project"), file)).toMatch(/a link of another user \(12345\)/);
+      chmodSync(join(root, "open"), 0o755);
+      expect(await refusalOf(join(root, "project"), "pawl.config.ts")).toBeNull();
+      lchownSync(join(root, "open/link"), 0, 0);
+    }
+    chmodSync(join(root, "open"), 0o777);
+    expect(await refusalOf(join(root, "project"))).toMatch(/link, which every user could replace/);
+  });
+
   it.skipIf(!isRoot)("is refused where it or its folder belongs to them, unless it is named", async () => {
     for (const what of [".", "pawl.config.ts"]) {
       const root = folderWith("pawl.config.ts");
@@ -108,6 +139,46 @@ describe("a configuration that another user could have written", () => {
     expect(await refusalOf(root)).toBeNull();
     chownSync(join(root, "pawl.config.ts"), 0, STRANGER);
     expect(await refusalOf(root)).toMatch(/can be written by the group 12345/);
+  });
+});
+
+describe("the project of a folder", () => {
+  it.skipIf(!isRoot).for([".git/HEAD", "package.json", "pnpm-workspace.yaml"])(
+    "is not made larger by what another user has put above it: %s",
+    async (name) => {
+      const root = folderWith("pawl.config.ts", "package.json", name, "app/package.json");
+      const [mark = ""] = name.split("/");
+      if (mark === "package.json") writeFileSync(join(root, mark), '{ "workspaces": ["app"] }');
+      const cwd = join(root, "app");
+      expect(await configAbove(cwd)).toBe(join(root, "pawl.config.ts"));
+      chownSync(join(root, mark), STRANGER, STRANGER);
+      expect(await configAbove(cwd)).toBeNull();
+    },
+  );
+});
+
+describe("a private folder", () => {
+  const state = (home: string) => join(home, ".local/state/pawl/notes");
+
+  it("is made below home, for its user alone", () => {
+    const home = folderWith("x");
+    expect(privateFolder("state", "notes", { HOME: home })).toBe(state(home));
+    for (const folder of [state(home), dirname(state(home)), join(home, ".local")])
+      expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it.skipIf(!isRoot)("leaves nothing in the home of another user", () => {
+    const home = folderWith("x");
+    chownSync(home, STRANGER, STRANGER);
+    expect(privateFolder("state", "notes", { HOME: home })).toBeNull();
+    expect(readdirSync(home)).toEqual(["x"]);
+  });
+
+  it("is not used where others may put one in its place", () => {
+    const home = folderWith("x");
+    chmodSync(home, 0o777);
+    expect(privateFolder("state", "notes", { HOME: home })).toBeNull();
+    expect(readdirSync(home)).toEqual(["x"]);
   });
 });
 

@@ -269,7 +269,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
       {
         file: "cli/blueprint-parts.ts",
         right: "if (path === null) return null;",
-        wrong: "if (path === null) return { folder: process.cwd(), top: process.cwd() };",
+        wrong: "if (path === null) return { config: resolve('job.json'), top: process.cwd() };",
       },
     ],
     succeeds: async (target) => {
