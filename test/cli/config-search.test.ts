@@ -232,11 +232,54 @@ describe("the store that a configuration names", () => {
     ['// store: "file:./old.db"\nexport default { /* store: "file:./old.db", */ pipelines: {} };', null],
     ['export default { tools: { store: "file:./no.db" }, pipelines: { store } };', null],
     ['const other = { store: "file:./no.db" };\nexport default { pipelines: {} };', null],
-    ["export default make();", null],
+    ['export default { store: "file:./a.db", "store": "file:./b.db" };', "file:./b.db"],
+    ['let c = defineConfig({ store: "file:./a.db" });\nexport default c', "file:./a.db"],
+    ['export default { store: "file:./a.db" } satisfies PawlConfig;', "file:./a.db"],
+    ['const re = /"[/"]/g, x = a / b / c;\nexport default { store: "file:./a.db" };', "file:./a.db"],
+    [
+      'const t = `${a ? `"` : {}}`;\nexport default { on: (x) => ({ ...x }), store: "file:./a.db" };',
+      "file:./a.db",
+    ],
+    ['export default { async run() {}, tools: { ...mine, ["store"]: 1 } };', null],
+    ['console.log("It exports nothing.");', null],
   ] as const)("is read from %s", async ([text, store]) => {
     const path = join(folderWith(), "pawl.config.ts");
     writeFileSync(path, text);
     expect(await writtenStore(path, { DB: "file:./env.db", EMPTY: "" })).toBe(store);
+  });
+
+  it.for([
+    "export default make();",
+    'export default defineConfig(make({ store: "file:./a.db" }));',
+    "export default { ...base };",
+    'export default { ["store"]: "file:./a.db" };',
+    'export default { get store() { return "file:./a.db"; } };',
+    "export default { store() {} };",
+    "export default { __proto__: base };",
+    'export default { "st\\u006fre": "file:./a.db" };',
+    'export default { st\\u006fre: "file:./a.db" };',
+    'export default [{}, { store: "file:./a.db" }][1];',
+    'export default {} && { store: "file:./a.db" };',
+    "export default { pipelines: {} }.x;",
+    'const c = { store: "file:./a.db" };\nexport { c as default };',
+    'const a = 1, c = { store: "file:./a.db" };\nexport default c;',
+    'const c = {};\nc.store = "file:./a.db";\nexport default c;',
+    'const c = {};\nObject.assign(c, { store: "file:./a.db" });\nexport default c;',
+    'let c = {};\nc = { store: "file:./a.db" };\nexport default c;',
+    "const c = {};\nexport default c.other;",
+    "const c = {};\nexport default c(1);",
+    'module.exports = { store: "file:./a.db" };',
+    'if (x) /"/.test(x);\nexport default { store: "file:./a.db" }; // "',
+    "export default { pipelines: { ",
+    'export default { store: "file:./a.db ',
+    'import "dotenv/config";\nexport default { store: process.env.DB };',
+    'process.env.DB ??= "file:./b.db";\nexport default { store: process.env.DB };',
+  ])("is not guessed where only running it would tell: %s", async (text) => {
+    const path = join(folderWith(), "pawl.config.ts");
+    writeFileSync(path, text);
+    await expect(writtenStore(path, { DB: "file:./env.db" })).rejects.toThrow(
+      "cannot be told without running it",
+    );
   });
 
   it.for(["store: `file:${place}`", 'store: "file:" + place', "store", 'store: process.env.A + "b"'])(
