@@ -174,7 +174,7 @@ async function workspaceProblems(place: Place, workspace: string): Promise<reado
     if (real === null || top === null || !isBelow(top, real)) continue;
     if (ceiling.workspaceRoot !== undefined) return [];
     const names = relative(top, real).split(sep);
-    if (names.some((name) => name.startsWith(".") || name === "node_modules"))
+    if (names.some((name) => name.startsWith(".") || name.toLowerCase() === "node_modules"))
       return [`${said}, which is a hidden folder or one of packages`];
     return (await isFree(real))
       ? []

@@ -247,6 +247,7 @@ describe("the workspace of a job file", () => {
     ["dangling", {}, false],
     [".git/hooks-of-mine", {}, false],
     ["node_modules/@ai-sdk/mine", {}, false],
+    ["NODE_MODULES/x", {}, false],
     ["src", { workspaceRoot: "." }, true],
     ["../out", { workspaceRoot: ".." }, false],
     ["runs/<run_id>/../../empty", {}, false],

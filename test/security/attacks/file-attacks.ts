@@ -274,8 +274,24 @@ export const FILE_ATTACKS: readonly Attack[] = [
     },
   },
   {
+    threat: "a model writes what Git runs into its workspace",
+    weakened: [{ file: "core/artifact-name.ts", right: "GIT_FOLDER.test(", wrong: "/^$/.test(" }],
+    succeeds: async (target) => {
+      const here = place();
+      const write = { name: "write_file", input: { path: ".git/hooks/pre-commit", text: "rm" } } as const;
+      await calls(target, here, [write]);
+      return existsSync(join(here.workspace, ".git/hooks/pre-commit"));
+    },
+  },
+  {
     threat: "a file's name is shown backwards to whoever looks at it",
-    weakened: [{ file: "core/artifact-name.ts", right: "if (UNSEEN.test(name))", wrong: "if (false)" }],
+    weakened: [
+      {
+        file: "core/artifact-name.ts",
+        right: "if (hasUnseen(name) || PRIVATE_USE.test(name))",
+        wrong: "if (false)",
+      },
+    ],
     succeeds: async (target) => {
       const here = place();
       const write = { name: "write_file", input: { path: "invoice\u202efdp.sh", text: "rm" } } as const;

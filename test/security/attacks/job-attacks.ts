@@ -292,7 +292,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
       },
       {
         file: "cli/job-limits.ts",
-        right: 'if (names.some((name) => name.startsWith(".") || name === "node_modules"))',
+        right: 'if (names.some((name) => name.startsWith(".") || name.toLowerCase() === "node_modules"))',
         wrong: "if (names.length === 0)",
       },
     ],
