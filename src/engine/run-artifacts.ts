@@ -9,7 +9,7 @@ import { type RunFolder, Workspace } from "./workspace.ts";
 export interface ArtifactAccess {
   /** The directory of the run, as an absolute path. It may not be there before the first artifact. */
   readonly workspace: string;
-  /** Where that really is, for whoever compares: links above it are followed, one in the place of the run's own folder is not. */
+  /** Where that really is, for whoever compares: `workspaceRoot` may be a link, nothing below it. Throws where it is another folder than before. */
   realWorkspace(): Promise<string>;
   /**
    * Keeps something that the run has made: its bytes, size and hash in the store, and a copy as a file of that name in the

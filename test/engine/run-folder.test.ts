@@ -36,7 +36,7 @@ describe("the folder of a run", () => {
 describe("the mark of a run's folder", () => {
   it.for([
     ["a pipe", (mark: string): void => void execFileSync("mkfifo", [mark])],
-    ["a folder", (mark: string): void => void mkdirSync(mark)],
+    ["a folder", (mark: string) => mkdirSync(mark)],
     ["a link", (mark: string) => symlinkSync("/etc/hostname", mark)],
     ["a long text", (mark: string) => writeFileSync(mark, "x".repeat(2_000))],
   ] as const)("that is %s is refused at once", async ([, put]) => {
