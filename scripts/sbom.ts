@@ -3,20 +3,9 @@
 // tool needs as well.)
 
 import { readFileSync } from "node:fs";
-
-type Locked = {
-  readonly version: string;
-  readonly integrity?: string;
-  readonly license?: string;
-  readonly dev?: boolean;
-};
+import { type Locked, nameOf, shippedPackages } from "./shipped-packages.ts";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as { name: string; version: string };
-const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
-  packages: { readonly [path: string]: Locked };
-};
-
-const shipped = Object.entries(packages).filter(([path, { dev }]) => path !== "" && dev !== true);
 
 console.log(
   JSON.stringify(
@@ -25,7 +14,7 @@ console.log(
       specVersion: "1.5",
       version: 1,
       metadata: { component: { type: "library", ...identity(manifest.name, manifest.version) } },
-      components: shipped.map(([path, locked]) => component(path, locked)),
+      components: [...shippedPackages()].map(([path, locked]) => component(path, locked)),
     },
     null,
     2,
@@ -36,11 +25,13 @@ function component(path: string, { version, integrity, license }: Locked) {
   const [algorithm, digest] = integrity?.split("-") ?? [];
   return {
     type: "library",
-    ...identity(path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length), version),
+    ...identity(nameOf(path), version),
     ...(algorithm === "sha512" && digest !== undefined
       ? { hashes: [{ alg: "SHA-512", content: Buffer.from(digest, "base64").toString("hex") }] }
       : {}),
-    ...(license === undefined ? {} : { licenses: [{ license: { id: license } }] }),
+    ...(license === undefined
+      ? {}
+      : { licenses: [license.includes(" ") ? { expression: license } : { license: { id: license } }] }),
   };
 }
 

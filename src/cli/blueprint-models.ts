@@ -1,6 +1,3 @@
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { aiSdkModel } from "../adapters/ai-sdk.ts";
 import { ConfigurationError } from "../core/errors.ts";
@@ -9,6 +6,7 @@ import { nearestName } from "../core/run-spec-spelling.ts";
 import type { ConfiguredModel } from "../engine/config.ts";
 import type { ModelPort } from "../engine/ports.ts";
 import { importQuietly } from "./config-import.ts";
+import { findPackage, type PackagePlace } from "./provider-package.ts";
 
 /** What the AI SDK's providers make. */
 type LanguageModel = Parameters<typeof aiSdkModel>[0];
@@ -25,9 +23,6 @@ const PROVIDERS =
   "openai anthropic google google-vertex amazon-bedrock azure mistral xai groq deepseek cohere perplexity togetherai fireworks cerebras deepinfra vercel gateway".split(
     " ",
   );
-
-/** The folders whose packages are the operator's, from the configuration's up to the top of its project. */
-export type PackagePlace = { readonly folder: string; readonly top: string };
 
 /**
  * The models that a job names, by those names: of the configuration, or else of the provider's package, which is looked for
@@ -81,9 +76,9 @@ async function makerOf(
   packages: PackagePlace | null,
 ): Promise<(modelId: string) => LanguageModel> {
   const packageName = `@ai-sdk/${provider}`;
-  const place = placeOf(packageName, packages);
-  if (place === null) throw notInstalled(name, provider, packageName);
-  const exported = await importQuietly(pathToFileURL(place).href);
+  const found = findPackage(packageName, packages);
+  if (found.path === null) throw notInstalled(name, provider, packageName, found.refusals);
+  const exported = await importQuietly(pathToFileURL(found.path).href);
   const maker = ownProperty(MAKERS, provider) ?? provider;
   const made = freshProvider(exported, [maker, provider]) ?? exported[maker];
   if (typeof made === "function") return made as (modelId: string) => LanguageModel;
@@ -104,31 +99,20 @@ function freshProvider(exported: { readonly [name: string]: unknown }, names: re
   return typeof found?.[1] === "function" ? (found[1] as () => unknown)() : undefined;
 }
 
-function notInstalled(name: string, provider: string, packageName: string): ConfigurationError {
+function notInstalled(
+  name: string,
+  provider: string,
+  packageName: string,
+  refusals: readonly string[],
+): ConfigurationError {
+  if (refusals.length > 0)
+    return new ConfigurationError(
+      `Model ${name} needs the package ${packageName}, and ${refusals.join("; ")}. Install it as yourself: run \`npm install ai@7 ${packageName}\` beside pawl.config.ts.`,
+    );
   const near = PROVIDERS.includes(provider) ? null : nearestName(provider, PROVIDERS);
   return new ConfigurationError(
     near === null
       ? `Model ${name} needs the package ${packageName}, which is neither beside pawl.config.ts nor beside Pawl: run \`npm install ai@7 ${packageName}\` there.`
       : `There is no provider ${JSON.stringify(provider)} for model ${name}: did you mean ${near}/${name.slice(provider.length + 1)}?`,
   );
-}
-
-/** Beside the configuration or above it, no further than its project reaches; and else beside Pawl. */
-function placeOf(packageName: string, packages: PackagePlace | null): string | null {
-  for (const from of [...foldersWith(packageName, packages), import.meta.dirname]) {
-    try {
-      return createRequire(join(from, "job.yaml")).resolve(packageName);
-    } catch {
-      // Perhaps it is elsewhere.
-    }
-  }
-  return null;
-}
-
-function foldersWith(packageName: string, packages: PackagePlace | null): readonly string[] {
-  if (packages === null) return [];
-  const folders = [packages.folder];
-  for (let last = packages.folder; last !== packages.top && last !== dirname(last); folders.push(last))
-    last = dirname(last);
-  return folders.filter((folder) => existsSync(join(folder, "node_modules", packageName)));
 }

@@ -6,23 +6,22 @@ import type { Blueprint, BlueprintServer } from "../core/blueprint.ts";
 import { type Environment, fillEnvironment } from "../core/blueprint-environment.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
-import { ownProperty } from "../core/own-property.ts";
 import { secret } from "../core/secret.ts";
 import { buildPipeline } from "../engine/blueprint.ts";
 import type { PipelineStep } from "../engine/step.ts";
 import type { ToolSource } from "../engine/tool-source.ts";
-import { findModels, type PackagePlace } from "./blueprint-models.ts";
+import { findModels } from "./blueprint-models.ts";
 import { hidingSource } from "./blueprint-secrets.ts";
 import { findTool } from "./blueprint-tools.ts";
-import type { CliContext } from "./cli-context.ts";
+import type { Surroundings } from "./cli-context.ts";
 import { type LoadedConfig, projectFolder } from "./config-file.ts";
 import { projectTop } from "./config-search.ts";
-
-type Surroundings = Pick<CliContext, "cwd" | "env">;
+import { type ProgramVerdict, type ServerProgram, startedProgram } from "./job-programs.ts";
+import type { PackagePlace } from "./provider-package.ts";
 
 /**
- * The blueprint as it is kept: folders in a job file are meant from that file, and a run that goes on may not have it. So they
- * are written from the folder that the run belongs to; an absolute one stays as it is.
+ * The blueprint as it is kept: a folder in a job file is meant from that file, and a run that goes on may not have it. So it is
+ * written from the folder that the run belongs to; an absolute one stays as it is.
  */
 export function keepFolders(
   surroundings: Surroundings,
@@ -32,8 +31,8 @@ export function keepFolders(
 ): Blueprint {
   const project = projectFolder(surroundings, loaded);
   const keep = (server: BlueprintServer): BlueprintServer => {
-    if ("url" in server || (server.cwd !== null && isAbsolute(server.cwd))) return server;
-    const folder = relative(project, resolve(dirname(jobFile), server.cwd ?? "."));
+    if ("url" in server || server.cwd === null || isAbsolute(server.cwd)) return server;
+    const folder = relative(project, resolve(dirname(jobFile), server.cwd));
     return { ...server, cwd: folder === "" ? null : folder.split(sep).join("/") };
   };
   const mcpServers = Object.entries(blueprint.mcpServers).map(([name, server]) => [name, keep(server)]);
@@ -48,11 +47,17 @@ export async function pipelineOf(
 ): Promise<PipelineStep> {
   const { env } = surroundings;
   const project = projectFolder(surroundings, loaded);
-  const { tools = {}, models: configured = {} } = loaded.config;
+  const { tools = {}, models: configured = {}, jobs = {} } = loaded.config;
   assertEnvironment(blueprint, env);
   const names = Object.values(blueprint.agents).map(({ model }) => model);
   const models = await findModels(names, configured, await packagesOf(loaded, env));
   const settings = withSecrets(blueprint.tools, env);
+  const sources = new Map<string, ToolSource>();
+  for (const [name, server] of Object.entries(blueprint.mcpServers))
+    sources.set(
+      name,
+      await sourceOf(name, server, env, (program) => startedProgram(jobs, project, program, env)),
+    );
   return buildPipeline(blueprint, {
     model: (name) => {
       const model = models.get(name);
@@ -61,9 +66,9 @@ export async function pipelineOf(
     },
     tool: (name) => findTool(name, tools, settings),
     source: (name) => {
-      const server = ownProperty(blueprint.mcpServers, name);
-      if (server === undefined) throw new Error(`There is no MCP server ${name}.`);
-      return sourceOf(name, server, env, project);
+      const source = sources.get(name);
+      if (source === undefined) throw new Error(`There is no MCP server ${name}.`);
+      return source;
     },
     check: checkAnswer,
   });
@@ -72,7 +77,7 @@ export async function pipelineOf(
 async function packagesOf({ path }: LoadedConfig, env: Environment): Promise<PackagePlace | null> {
   if (path === null) return null;
   const folder = dirname(path);
-  return { folder, top: (await projectTop({ cwd: folder, env })) ?? folder };
+  return { config: path, top: (await projectTop({ cwd: folder, env })) ?? folder };
 }
 
 /** All at once, and by name only. */
@@ -104,17 +109,19 @@ function withSecrets(tools: Blueprint["tools"], env: Environment): { readonly [n
   return Object.fromEntries(Object.entries(tools).map(([name, each]) => [name, hidden(each) as object]));
 }
 
-function sourceOf(name: string, server: BlueprintServer, env: Environment, project: string): ToolSource {
-  const { value, used } = fillEnvironment(server as Json, env);
-  // Filling texts in does not change what else it is.
-  const source = mcpTools({ name, ...serverOf(value as BlueprintServer, project) });
-  return hidingSource(source, secretTexts(used));
+async function sourceOf(
+  name: string,
+  server: BlueprintServer,
+  env: Environment,
+  start: (program: ServerProgram) => Promise<ProgramVerdict>,
+): Promise<ToolSource> {
+  const { used } = fillEnvironment(server, env);
+  const opened = "url" in server ? fillEnvironment(server, env).value : started(name, await start(server));
+  return hidingSource(mcpTools({ name, ...opened }), secretTexts(used));
 }
 
-function serverOf(server: BlueprintServer, project: string): McpServer {
-  if ("url" in server) return server;
-  const { command, cwd } = server;
-  const folder = resolve(project, cwd ?? ".");
-  const isPath = /[/\\]/.test(command) && !isAbsolute(command);
-  return { ...server, cwd: folder, command: isPath ? resolve(folder, command) : command };
+/** The ceiling was looked at before; but nothing is started that it does not list, whoever comes here. */
+function started(name: string, verdict: ProgramVerdict): McpServer {
+  if (verdict.ok) return verdict.program;
+  throw new ConfigurationError(`MCP server ${name} starts a program, ${verdict.why}.`);
 }

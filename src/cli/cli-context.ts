@@ -1,5 +1,6 @@
 import { userInfo } from "node:os";
 import type { Readable, Writable } from "node:stream";
+import type { Environment } from "../core/blueprint-environment.ts";
 import type { Clock } from "../engine/ports.ts";
 import { systemClock } from "../engine/system-clock.ts";
 
@@ -25,7 +26,7 @@ export type CliContext = {
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
   readonly stdin: TextInput;
-  readonly env: { readonly [name: string]: string | undefined };
+  readonly env: Environment;
   /** What relative paths are relative to. */
   readonly cwd: string;
   readonly clock: Clock;
@@ -41,6 +42,9 @@ export type CliContext = {
   /** Ends the process without waiting for anything: for a second Ctrl-C only. */
   quit(exitCode: number): never;
 };
+
+/** Where the command line stands: what it needs to find its configuration and what that names. */
+export type Surroundings = Pick<CliContext, "cwd" | "env">;
 
 /** Wide enough for a table, narrow enough for a log. */
 const COLUMNS_WITHOUT_TERMINAL = 100;

@@ -3,8 +3,9 @@ import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "../core/errors.ts";
 import { defineConfig, type PawlConfig } from "../engine/config.ts";
 import { DEFAULT_STORE } from "../store/open-store.ts";
+import type { Surroundings } from "./cli-context.ts";
 import { type ConfigProblem, importProblem, importQuietly } from "./config-import.ts";
-import { type FoundConfig, findConfig, type Surroundings } from "./config-search.ts";
+import { type FoundConfig, findConfig } from "./config-search.ts";
 
 /** The configuration that holds; `path` is null where there is no file and nothing is configured. */
 export type LoadedConfig = { readonly path: string | null; readonly config: PawlConfig };

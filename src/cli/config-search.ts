@@ -1,12 +1,10 @@
-import { readFile, realpath, stat } from "node:fs/promises";
+import { lstat, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { ConfigurationError } from "../core/errors.ts";
-import type { CliContext } from "./cli-context.ts";
+import type { Surroundings } from "./cli-context.ts";
 import { ownerProblem } from "./config-owner.ts";
+import { currentUser, isForeign } from "./file-owner.ts";
 import { homeFolder } from "./private-folder.ts";
-
-/** Where the command line stands: what it needs to find its configuration. */
-export type Surroundings = Pick<CliContext, "cwd" | "env">;
 
 /** A configuration that is there, not read yet; `refusal` says why it is not to be run. */
 export type FoundConfig = { readonly path: string; readonly refusal: string | null };
@@ -21,25 +19,30 @@ export async function findConfig(surroundings: Surroundings, file?: string): Pro
   return { path, refusal: await ownerProblem(path, file === undefined ? "found" : "named") };
 }
 
-/**
- * Where the project of a folder ends: at the repository, else at the first package, or at the workspace that this is part of. And
- * nowhere above home: what lies there is no project of this user. Null where nothing says where it ends.
- */
+/** Where the project of a folder ends; null where nothing says so. */
 export async function projectTop({ cwd, env }: Surroundings): Promise<string | null> {
-  const folders = await upwards(cwd, homeFolder(env));
-  for (const folder of folders) if ((await kindOf(join(folder, ".git"))) !== "absent") return folder;
+  return topOf(await upwards(cwd, homeFolder(env)));
+}
+
+/**
+ * At the repository, else at the first package, or at the workspace that this is part of. And nowhere above home: what lies there is
+ * no project of this user. What another user has put into a folder above says nothing.
+ */
+async function topOf(folders: readonly string[]): Promise<string | null> {
+  for (const folder of folders) if ((await ownKindOf(join(folder, ".git"))) !== "absent") return folder;
   let first: string | null = null;
   for (const folder of folders) {
-    if ((await kindOf(join(folder, "package.json"))) !== "file") continue;
+    if ((await ownKindOf(join(folder, "package.json"))) !== "file") continue;
     if (first !== null && (await isWorkspace(folder))) return folder;
     first ??= folder;
   }
   return first;
 }
 
-async function nearestConfig(surroundings: Surroundings): Promise<string | null> {
-  const top = await projectTop(surroundings);
-  for (const folder of await upwards(surroundings.cwd, homeFolder(surroundings.env))) {
+async function nearestConfig({ cwd, env }: Surroundings): Promise<string | null> {
+  const folders = await upwards(cwd, homeFolder(env));
+  const top = await topOf(folders);
+  for (const folder of folders) {
     for (const name of FILE_NAMES) {
       const path = join(folder, name);
       if ((await kindOf(path)) === "file") return path;
@@ -59,7 +62,7 @@ async function upwards(folder: string, home: string | null): Promise<readonly st
 }
 
 async function isWorkspace(folder: string): Promise<boolean> {
-  if ((await kindOf(join(folder, "pnpm-workspace.yaml"))) === "file") return true;
+  if ((await ownKindOf(join(folder, "pnpm-workspace.yaml"))) === "file") return true;
   try {
     const manifest: unknown = JSON.parse(await readFile(join(folder, "package.json"), "utf8"));
     return typeof manifest === "object" && manifest !== null && "workspaces" in manifest;
@@ -79,7 +82,16 @@ async function namedConfig(cwd: string, file: string): Promise<string> {
   );
 }
 
-async function kindOf(path: string): Promise<"file" | "absent" | "other"> {
+type Kind = "file" | "absent" | "other";
+
+/** The same, and absent where it is another user's. */
+async function ownKindOf(path: string): Promise<Kind> {
+  const user = currentUser();
+  const stats = await lstat(path).catch(() => null);
+  return stats === null || (user !== null && isForeign(stats, user)) ? "absent" : kindOf(path);
+}
+
+async function kindOf(path: string): Promise<Kind> {
   try {
     return (await stat(path)).isFile() ? "file" : "other";
   } catch {

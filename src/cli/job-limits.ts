@@ -1,25 +1,25 @@
-import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { relative, resolve, sep } from "node:path";
 import { fitsPattern } from "../core/action-pattern.ts";
 import { RUN_MARK } from "../core/artifact-name.ts";
+import type { Environment } from "../core/blueprint-environment.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { checkUrl, isWithinDomains, opensPrivate } from "../core/network-policy.ts";
 import { placeOfRun, type RunSpec } from "../core/run-spec.ts";
-import { commandWords, type JobCeiling } from "../engine/job-ceiling.ts";
+import type { JobCeiling } from "../engine/job-ceiling.ts";
 import { isBelow } from "../store/guarded-folder.ts";
-import type { CliContext } from "./cli-context.ts";
+import type { Surroundings } from "./cli-context.ts";
 import { type LoadedConfig, projectFolder } from "./config-file.ts";
+import { startedProgram } from "./job-programs.ts";
 import { type JobAddress, type JobProgram, type JobWants, wantsOf } from "./job-wants.ts";
 import { realPlace } from "./real-place.ts";
-
-type Surroundings = Pick<CliContext, "cwd" | "env">;
 
 /** Where a job is run, and what it may have there. */
 type Place = {
   readonly ceiling: JobCeiling;
   /** The folder that its run belongs to. */
   readonly project: string;
+  readonly env: Environment;
   readonly loaded: LoadedConfig;
   readonly runId: string | null;
   /** Every tool may reach them, so a job may as well. */
@@ -28,19 +28,20 @@ type Place = {
 
 /**
  * Refuses a job that asks for more than `jobs` of the configuration lets job files have. All that is too much is told at once, and
- * nothing of the job was started. What a run has kept of a job is looked at again whenever a command works on it.
+ * nothing of the job was started. What a run has kept of a job is looked at again whenever a command works on it. Gives what it asks for.
  */
 export async function assertWithinCeiling(
   surroundings: Surroundings,
   loaded: LoadedConfig,
   spec: RunSpec,
   runId: string | null = null,
-): Promise<void> {
+): Promise<JobWants> {
   const project = projectFolder(surroundings, loaded);
   const { jobs = {}, policy } = loaded.config;
   const allowPrivate = policy?.allowPrivateAddresses === true;
-  const place: Place = { ceiling: jobs, project, loaded, runId, allowPrivate };
-  const wants = wantsOf(spec, surroundings.env);
+  const { env } = surroundings;
+  const place: Place = { ceiling: jobs, project, env, loaded, runId, allowPrivate };
+  const wants = wantsOf(spec, env);
   const problems = [
     ...(await Promise.all(wants.programs.map((program) => programProblems(place, program)))).flat(),
     ...variableProblems(place, wants),
@@ -49,52 +50,21 @@ export async function assertWithinCeiling(
     ...modelProblems(place, wants),
     ...(wants.workspace === null ? [] : await workspaceProblems(place, wants.workspace)),
   ];
-  if (problems.length === 0) return;
+  if (problems.length === 0) return wants;
   throw new ConfigurationError(
     `The job asks for what job files may not have here: ${problems.join("; ")}. Whoever runs it decides: allow it under \`jobs\` in ${loaded.path === null ? "a pawl.config.ts of this project" : "pawl.config.ts"}, or change the job.`,
   );
 }
 
-async function programProblems(place: Place, program: JobProgram): Promise<readonly string[]> {
-  const { where, command, args, cwd } = program;
-  const shown = JSON.stringify([command, ...args].join(" "));
-  const folder = resolve(place.project, cwd ?? ".");
-  const entries = (place.ceiling.commands ?? []).map(commandWords);
-  const found = entries.filter((words) => isListed(place, words, program, folder));
-  if (found.length === 0) return [`${where} starts ${shown}, which jobs.commands does not list`];
-  const [project, start] = [await realPlace(place.project), await realPlace(folder)];
-  if (project === null || start === null || !isBelow(project, start))
-    return [`${where} starts ${shown} in ${folder}, which is outside of ${place.project}`];
-  const isPinned = found.some(
-    (words) =>
-      words.some((word, index) => isFile(place, word, index, folder)) &&
-      // `--import=./x` is read from where the program starts, too.
-      !words.some((word) => /=\.{1,2}[/\\]/.test(word)),
-  );
-  if (isPinned || start === project) return [];
-  return [
-    `${where} starts ${shown} in ${cwd}, and what is listed without a path starts in the folder of the configuration, for npx and its kind run what lies where they start (set cwd)`,
-  ];
-}
-
-/** A program is listed where it begins as an entry does. A file is the same by where it is, not by how it is called from there. */
-function isListed(place: Place, words: readonly string[], program: JobProgram, folder: string): boolean {
-  const given = [program.command, ...program.args];
-  return words.every((word, index) => {
-    const other = given[index];
-    if (other === undefined) return false;
-    if (!isFile(place, word, index, folder)) return word === other;
-    // A bare name is looked for along PATH, whatever lies in the folder.
-    const isBareProgram = index === 0 && !/[/\\]/.test(other);
-    return !isBareProgram && resolve(place.project, word) === resolve(folder, other);
-  });
-}
-
-/** A program with a slash, or an argument that is a path or would be taken for one where the program starts. */
-function isFile({ project }: Place, word: string, index: number, folder: string): boolean {
-  if (index === 0) return /[/\\]/.test(word);
-  if (isAbsolute(word) || /^\.{1,2}[/\\]/.test(word)) return true;
-  return existsSync(resolve(project, word)) || existsSync(resolve(folder, word));
+async function programProblems(
+  { ceiling, project, env }: Place,
+  program: JobProgram,
+): Promise<readonly string[]> {
+  const { where, command, args } = program;
+  const verdict = await startedProgram(ceiling, project, program, env);
+  return verdict.ok
+    ? []
+    : [`${where} starts ${JSON.stringify([command, ...args].join(" "))}, ${verdict.why}`];
 }
 
 function variableProblems({ ceiling }: Place, { variables }: JobWants): readonly string[] {
@@ -107,16 +77,18 @@ function variableProblems({ ceiling }: Place, { variables }: JobWants): readonly
 
 function addressProblems(
   { ceiling, allowPrivate }: Place,
-  { where, shown, url, isServer }: JobAddress,
+  { where, shown, url, isServer, isPrivate }: JobAddress,
 ): readonly string[] {
   if (url === null) return [];
   if (isServer && ceiling.servers !== undefined)
     return ceiling.servers.some((entry) => isAtAddress(url, entry))
       ? []
       : [`${where} connects to ${shown}, which jobs.servers does not list`];
-  return mayReach(ceiling.domains, url, allowPrivate)
-    ? []
-    : [`${where} connects to ${shown}, which ${notListed(ceiling.domains)}`];
+  if (!mayReach(ceiling.domains, url, allowPrivate))
+    return [`${where} connects to ${shown}, which ${notListed(ceiling.domains)}`];
+  if (!isPrivate || allowPrivate || isListed(ceiling.domains ?? [], url, "!private")) return [];
+  const other = isServer ? ", nor jobs.servers its address" : "";
+  return [`${where} is private: true, and jobs.domains does not list ${shown}!private${other}`];
 }
 
 function notListed(domains: readonly string[] | undefined): string {
@@ -132,17 +104,31 @@ function isAtAddress(url: string, entry: string): boolean {
   return given.pathname === listed.pathname || given.pathname.startsWith(folder);
 }
 
-/** Without a list every public host, on any port. A mail server is looked at by its name: its ports are no web ports. */
+/** Without a list every public host, on any port. */
 function mayReach(domains: readonly string[] | undefined, url: string, allowPrivate: boolean): boolean {
-  const parsed = URL.parse(url.trim());
-  if (parsed === null || parsed.hostname === "") return false;
-  if (domains === undefined) return allowPrivate || isPublicHost(parsed.hostname);
-  if (domains.length === 0) return false;
-  const isWeb = parsed.protocol === "http:" || parsed.protocol === "https:";
-  const looked = isWeb ? parsed.origin : `https://${parsed.hostname}`;
-  const listed = isWeb ? domains : domains.map((entry) => entry.replace(/:(?:\d+|\*)(?=!|$)/, ""));
-  return checkUrl({ allowedDomains: listed, allowPrivateAddresses: true }, looked).ok;
+  const host = URL.parse(url.trim())?.hostname ?? "";
+  if (host === "") return false;
+  if (domains === undefined) return allowPrivate || isPublicHost(host);
+  return isListed(domains, url, "");
 }
+
+/** An entry without a port is for those of the web; where mail is sent, for those of mail. */
+function isListed(domains: readonly string[], url: string, mark: "" | "!private"): boolean {
+  const { protocol = "", hostname = "", port = "" } = URL.parse(url.trim()) ?? {};
+  const { usual, others } = PORTS[protocol] ?? { usual: "443", others: [] };
+  const places = [`${hostname}:${port === "" ? usual : port}`];
+  if (others.includes(port)) places.push(hostname);
+  return places.some((place) => isWithinDomains(`${place}${mark}`, domains));
+}
+
+const MAIL_PORTS = ["", "25", "465", "587", "2525"];
+
+const PORTS: { readonly [protocol: string]: { readonly usual: string; readonly others: readonly string[] } } =
+  {
+    "http:": { usual: "80", others: [] },
+    "smtp:": { usual: "587", others: MAIL_PORTS },
+    "smtps:": { usual: "465", others: MAIL_PORTS },
+  };
 
 function isPublicHost(host: string): boolean {
   return checkUrl({ allowedDomains: [], allowPrivateAddresses: false }, `https://${host}`).ok;
@@ -181,18 +167,22 @@ async function workspaceProblems(place: Place, workspace: string): Promise<reado
     ceiling.workspaceRoot === undefined ? [project, runs] : [resolve(project, ceiling.workspaceRoot)];
   const real = await realPlace(folder);
   const said = `artifacts.workspace_dir is ${JSON.stringify(workspace)}`;
+  // Behind a link, `..` is another folder than it looks.
+  if (workspace.split(/[/\\]/).includes("..")) return [`${said}, and may have no ".." in it`];
   for (const root of roots) {
     const top = await realPlace(root);
     if (real === null || top === null || !isBelow(top, real)) continue;
     if (ceiling.workspaceRoot !== undefined) return [];
     const names = relative(top, real).split(sep);
-    if (names.some((name) => name.startsWith(".") || name === "node_modules"))
+    if (names.some((name) => name.startsWith(".") || name.toLowerCase() === "node_modules"))
       return [`${said}, which is a hidden folder or one of packages`];
     return (await isFree(real))
       ? []
       : [`${said}, where files are that no run has made (jobs.workspaceRoot allows such a folder)`];
   }
-  return [`${said}, which is outside of ${roots.join(" and ")} (jobs.workspaceRoot says where it may be)`];
+  return [
+    `${said}, which is outside of ${[...new Set(roots)].join(" and ")} (jobs.workspaceRoot says where it may be)`,
+  ];
 }
 
 async function isFree(folder: string): Promise<boolean> {

@@ -4,11 +4,12 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { isCancel, select } from "@clack/prompts";
 import { ConfigurationError } from "../core/errors.ts";
+import { visibleJson } from "../core/visible-text.ts";
 import { canAsk } from "./ask-person.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput, CommandOption } from "./command.ts";
 import { paint } from "./format.ts";
-import type { JobWants } from "./job-wants.ts";
+import type { JobAddress, JobProgram, JobWants } from "./job-wants.ts";
 import { privateFolder } from "./private-folder.ts";
 import { cleanLine, pad, wrap } from "./terminal-text.ts";
 
@@ -29,8 +30,8 @@ export type SeenJob = {
 
 /**
  * Lets a job file pass that wants nothing of the machine, that was agreed to before, or that is agreed to now. What was agreed to is
- * remembered by the file's text and place, in the user's own folder: neither the job nor what it starts can write it, and another text is
- * another job.
+ * remembered by the file's text and place, in the user's own folder, where no tool of a job writes: another text is another job. What is
+ * started for a job runs as the user, and could write there; it was agreed to.
  *
  * @throws ConfigurationError where a person said no, or nobody can be asked.
  */
@@ -77,24 +78,35 @@ function wishesOf({
   openTools,
   workspace,
 }: JobWants): readonly Wish[] {
-  const hosts = [...addresses.map(({ shown }) => shown), ...domains];
+  const hosts = [...addresses.map(shownAddress), ...domains];
   const anyHost = domains.length === 0 ? openTools : [];
   const wishes: readonly Wish[] = [
-    ...programs.map(({ command, args }) => ({
-      what: "program" as const,
-      text: [command, ...args].join(" "),
-    })),
+    ...programs.map((program) => ({ what: "program" as const, text: shownProgram(program) })),
     ...variables.map(({ name, use }) => ({
       what: "variable" as const,
       text: use === "sets" ? `${name}, which it sets` : name,
     })),
     ...hosts.map((text) => ({ what: "host" as const, text })),
     ...anyHost.map((tool) => ({ what: "host" as const, text: `every public one, by ${tool}` })),
-    ...(workspace === null ? [] : [{ what: "folder" as const, text: workspace }]),
+    ...(workspace === null ? [] : [{ what: "folder" as const, text: quoted(workspace) }]),
   ];
   const isFirst = ({ what, text }: Wish, index: number) =>
     wishes.findIndex((each) => each.what === what && each.text === text) === index;
   return wishes.filter(isFirst);
+}
+
+/** Each word by itself: a blank or a line break in one would make two of it. */
+function shownProgram({ command, args, cwd }: JobProgram): string {
+  const words = [command, ...args].map(quoted).join(" ");
+  return cwd === null ? words : `${words} in ${quoted(cwd)}`;
+}
+
+function quoted(word: string): string {
+  return visibleJson(JSON.stringify(word));
+}
+
+function shownAddress({ shown, isPrivate }: JobAddress): string {
+  return isPrivate ? `${shown}, also where that is a private address` : shown;
 }
 
 function notSeen({ path }: SeenJob, wishes: readonly Wish[]): ConfigurationError {

@@ -2,6 +2,7 @@ import type { Blueprint, BlueprintServer, BlueprintStep } from "../core/blueprin
 import { type Environment, fillEnvironment, textsIn, variablesIn } from "../core/blueprint-environment.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { RunSpec } from "../core/run-spec.ts";
+import type { ServerProgram } from "./job-programs.ts";
 
 /** What a job asks for of the machine and the network that it runs in. Each with the place in the file that says so. */
 export type JobWants = {
@@ -16,13 +17,7 @@ export type JobWants = {
   readonly workspace: string | null;
 };
 
-export type JobProgram = {
-  readonly where: string;
-  readonly command: string;
-  readonly args: readonly string[];
-  /** From the folder of the project; null is that folder. */
-  readonly cwd: string | null;
-};
+export type JobProgram = ServerProgram & { readonly where: string };
 
 export type JobVariable = { readonly where: string; readonly name: string; readonly use: "reads" | "sets" };
 
@@ -33,6 +28,8 @@ export type JobAddress = {
   /** As it is used; null where all of it is one variable, so that whoever set that has chosen it, or where it is an argument. */
   readonly url: string | null;
   readonly isServer: boolean;
+  /** Its name may have a private address, says the job: whoever owns the name decides which. */
+  readonly isPrivate: boolean;
 };
 
 export function wantsOf(spec: RunSpec, env: Environment): JobWants {
@@ -67,13 +64,15 @@ function wantsOfBlueprint(
     ],
     addresses: [
       ...servers.flatMap(([where, server]) =>
-        "url" in server ? addressOf(where, server.url, env, true) : [],
+        "url" in server
+          ? addressOf(where, server.url, env, { isServer: true, isPrivate: server.private === true })
+          : [],
       ),
       ...settings.flatMap(([where, each]) => addressesIn(where, each, env)),
       // What a tool may reach is decided when it is called.
       ...all
         .flatMap((step) => ("tool" in step ? addressesIn(`steps.${step.name}`, step.with, {}) : []))
-        .map((address) => ({ ...address, url: null })),
+        .map((address) => ({ ...address, url: null, isPrivate: false })),
     ],
     openTools: OPEN_TOOLS.filter((name) => named.includes(name)),
     models: Object.entries(agents).map(([name, { model }]) => ({ where: `agents.${name}`, name: model })),
@@ -96,7 +95,7 @@ function allSteps(steps: readonly BlueprintStep[]): readonly BlueprintStep[] {
 function addressesIn(where: string, settings: JsonObject, env: Environment): readonly JobAddress[] {
   const texts = textsIn(settings).map(([, text]) => text);
   return [...texts, ...keysIn(settings), ...hostsIn(settings)].flatMap((text) =>
-    addressOf(where, text, env, false),
+    addressOf(where, text, env, { isServer: false, isPrivate: settings.private === true }),
   );
 }
 
@@ -114,11 +113,17 @@ function hostsIn({ host, port }: JsonObject): readonly string[] {
 
 const ADDRESS = /^[a-z][a-z0-9+.-]*:[\\/]{2}/i;
 
-function addressOf(where: string, text: string, env: Environment, isServer: boolean): readonly JobAddress[] {
+function addressOf(
+  where: string,
+  text: string,
+  env: Environment,
+  kind: Pick<JobAddress, "isServer" | "isPrivate">,
+): readonly JobAddress[] {
   const { value } = fillEnvironment(text, env);
-  if (!isServer && !ADDRESS.test(value.trim())) return [];
-  if (/^\$\{\w+\}$/.test(text)) return [{ where, shown: text, url: null, isServer }];
-  return [{ where, shown: hostOf(text), url: value, isServer }];
+  if (!kind.isServer && !ADDRESS.test(value.trim())) return [];
+  // The mark is the job's own, whoever has chosen the name.
+  if (/^\$\{\w+\}$/.test(text) && !kind.isPrivate) return [{ where, shown: text, url: null, ...kind }];
+  return [{ where, shown: hostOf(text), url: value, ...kind }];
 }
 
 /** The host as a URL has it; where a variable is part of it, as it is written. */

@@ -1,8 +1,9 @@
-import { lstatSync, mkdirSync, type Stats, statSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
-
-type Environment = { readonly [name: string]: string | undefined };
+import type { Environment } from "../core/blueprint-environment.ts";
+import { codeOf } from "../store/guarded-folder.ts";
+import { currentUser, keepsWhatIsInIt, otherWriters } from "./file-owner.ts";
 
 /** Where a user keeps what programs note for themselves: the variables of the XDG base directories, and what they default to. */
 const BASES = {
@@ -22,9 +23,7 @@ export function privateFolder(kind: keyof typeof BASES, name: string, env: Envir
   const own = join(isAbsolute(given) ? given : join(home ?? "", below), "pawl");
   const folder = join(own, name);
   try {
-    mkdirSync(dirname(own), { recursive: true, mode: 0o700 });
-    for (const each of [own, folder]) makeFolder(each);
-    return isSafeBase(dirname(own)) && isOwn(own) && isOwn(folder) ? folder : null;
+    return isMade(dirname(own)) && [own, folder].every(isMadeOwn) ? folder : null;
   } catch {
     return null;
   }
@@ -41,32 +40,29 @@ export function homeFolder(env: Environment): string | null {
   }
 }
 
-function makeFolder(folder: string): void {
+/** Nothing is made where another user decides what becomes of it: root, with the home of somebody, leaves nothing of its own there. */
+function isMade(base: string): boolean {
+  let above = base;
+  while (!existsSync(above)) above = dirname(above);
+  if (!isSafe(above)) return false;
+  mkdirSync(base, { recursive: true, mode: 0o700 });
+  return isSafe(base);
+}
+
+function isSafe(folder: string): boolean {
+  const user = currentUser();
+  return user === null || keepsWhatIsInIt(statSync(folder), user);
+}
+
+/** Made where it is missing. No link, and nobody else may write there. */
+function isMadeOwn(folder: string): boolean {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
-    if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
   }
-}
-
-const WRITABLE_BY_OTHERS = 0o022;
-const STICKY = 0o1000;
-
-/** No link, and nobody else may write there. Where users have no ids (Windows), their own folders are closed to others. */
-function isOwn(folder: string): boolean {
   const stats = lstatSync(folder);
-  const user = process.geteuid?.();
-  return stats.isDirectory() && (user === undefined || (stats.uid === user && !isOpenToOthers(stats)));
-}
-
-/** Nobody else may put another folder in the place of ours. */
-function isSafeBase(folder: string): boolean {
-  const stats = statSync(folder);
-  const user = process.geteuid?.();
-  if (user === undefined) return true;
-  return [user, 0].includes(stats.uid) && (!isOpenToOthers(stats) || (stats.mode & STICKY) !== 0);
-}
-
-function isOpenToOthers({ mode }: Stats): boolean {
-  return (mode & WRITABLE_BY_OTHERS) !== 0;
+  const user = currentUser();
+  if (!stats.isDirectory() || user === null) return stats.isDirectory();
+  return stats.uid === user && otherWriters(stats, user) === null;
 }

@@ -6,13 +6,12 @@ import type { Agent } from "../engine/agent.ts";
 import { rootOf } from "../engine/pipeline-root.ts";
 import { isAgentStep, type StepNode } from "../engine/step.ts";
 import type { RunRecord } from "../store/store.ts";
-import type { CliContext } from "./cli-context.ts";
+import type { CliContext, Surroundings } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
 import { type LoadedConfig, projectFolder } from "./config-file.ts";
 import { readJobFile } from "./job-file.ts";
 import { assertWithinCeiling } from "./job-limits.ts";
 import { assertTrusted } from "./job-trust.ts";
-import { wantsOf } from "./job-wants.ts";
 
 /** What is to be run: a pipeline of the configuration, with the contract of a job file where one was given. */
 export type RunTarget = {
@@ -44,9 +43,8 @@ export async function findTarget(
     pipeline: await keptPipeline(context, loaded, path, written.pipeline),
     budgets: withDefaults(written.budgets, loaded.config.budgets ?? {}),
   };
-  await assertWithinCeiling(context, loaded, spec, input.text("runId"));
-  const project = projectFolder(context, loaded);
-  await assertTrusted(context, input, { path, digest, project, wants: wantsOf(spec, context.env) });
+  const wants = await assertWithinCeiling(context, loaded, spec, input.text("runId"));
+  await assertTrusted(context, input, { path, digest, project: projectFolder(context, loaded), wants });
   if (typeof spec.pipeline === "object" && spec.pipeline !== null) {
     const { pipelineOf } = await import("./blueprint-parts.ts");
     return { pipeline: await pipelineOf(context, loaded, spec.pipeline), spec };
@@ -72,7 +70,7 @@ async function keptPipeline(
  * for when the run began is held against what job files may have now.
  */
 export async function pipelineOfRun(
-  surroundings: Pick<CliContext, "cwd" | "env">,
+  surroundings: Surroundings,
   loaded: LoadedConfig,
   { spec, pipeline: name, runId }: RunRecord,
   isJob: boolean,

@@ -1,3 +1,5 @@
+import { hasUnseen } from "./visible-text.ts";
+
 /** What Pawl writes into the workspace of a run itself, from the store: nobody else may. */
 export const TELEMETRY_FILES: readonly string[] = ["trace.json", "transcript.md", "run.log"];
 
@@ -6,9 +8,11 @@ export const RUN_MARK = ".pawl-run";
 
 const MOST_BYTES = 1_024;
 
-/** Not to be seen, or seen elsewhere than it is; joiners are left, which words of some languages need. */
-const UNSEEN =
-  /\u034f|[\ufe00-\ufe0d]|[\p{Zl}\p{Zp}\p{Co}\u115f\u1160\u3164\uffa0]|(?![\u200c\u200d])\p{Cf}/u;
+/** What these look like is a matter of the font. */
+const PRIVATE_USE = /\p{Co}/u;
+
+/** Where Git keeps what it runs: hooks, and the configuration that names programs. Windows has a short name for it, too. */
+const GIT_FOLDER = /^(?:\.git|git~\d+)$/i;
 
 /** Devices of Windows, with whatever ending: writing to one there is writing to no file. */
 const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])(?:\..*)?$/i;
@@ -18,7 +22,7 @@ export function artifactNameProblem(name: unknown): string | null {
   if (typeof name !== "string" || name === "") return "give it a name";
   if (/[\p{Cc}\\:*?"<>|]/u.test(name) || !name.isWellFormed())
     return 'leave out control characters and \\ : * ? " < > |';
-  if (UNSEEN.test(name)) return "leave out characters that nobody can see";
+  if (hasUnseen(name) || PRIVATE_USE.test(name)) return "leave out characters that nobody can see";
   if (Buffer.byteLength(name, "utf8") > MOST_BYTES) return `use at most ${MOST_BYTES} bytes`;
   if (name.startsWith("/")) return "use a path inside the workspace, without a leading /";
   if (name.toLowerCase() === RUN_MARK) return "a note of Pawl's own is there";
@@ -27,6 +31,7 @@ export function artifactNameProblem(name: unknown): string | null {
     return 'use a path inside the workspace, without "..", "." or an empty part';
   if (parts.some((part) => Buffer.byteLength(part, "utf8") > 255 || part.endsWith(" ") || part.endsWith(".")))
     return "use parts of at most 255 bytes that end in neither a space nor a dot";
+  if (parts.some((part) => GIT_FOLDER.test(part))) return "leave .git to Git, which runs what lies there";
   if (parts.some((part) => DEVICE.test(part.replace(/ +(?=\.|$)/g, ""))))
     return "leave CON, PRN, AUX, NUL, COM1 and their like to Windows, which has devices of these names";
   return null;

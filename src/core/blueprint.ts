@@ -48,7 +48,7 @@ export type BlueprintServer =
       readonly command: string;
       readonly args: readonly string[];
       readonly env: { readonly [name: string]: string };
-      /** Relative to the folder of the configuration; null is that folder. */
+      /** Relative to the folder of the configuration; null is where `jobs.commands` has it start, which is that folder unless said. */
       readonly cwd: string | null;
     }
   | {
@@ -308,7 +308,7 @@ const SERVER = kindOf<BlueprintServer>(
         cwd: single(
           FOLDER,
           NO_VALUE,
-          "The folder that it is started in, from that of this file, which it is unless said.",
+          "The folder that it expects to be started in, from that of this file. jobs.commands says which it is: that of pawl.config.ts unless said.",
         ),
       },
       "A server that is a program here.",

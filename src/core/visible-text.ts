@@ -29,6 +29,11 @@ export function visibleLine(text: string): string {
   return visibleText(text).replaceAll(/\s+/g, " ").trim();
 }
 
+/** Whether a reader would not see all of a text. Line feeds and tabs are left to whoever asks. */
+export function hasUnseen(text: string): boolean {
+  return [...text.matchAll(UNSEEN)].some(({ groups }) => groups?.unseen !== undefined);
+}
+
 function escapedIfUnseen(character: string, unseen: string | undefined): string {
   return unseen === undefined ? character : escapeOf(character);
 }

@@ -9,8 +9,9 @@ export type JobCeiling = {
   /**
    * The programs that servers of a job may be, each with the arguments that it has to begin with:
    * `"npx -y @modelcontextprotocol/server-filesystem"`, or a list of words. Others may follow. No shell reads it. None unless said.
+   * They start in the folder of the configuration, or where the entry says: `{ command: "node ./server.mjs", cwd: "servers" }`.
    */
-  readonly commands?: readonly (string | readonly string[])[];
+  readonly commands?: readonly JobCommand[];
   /** The variables that a job may read, and set for its programs: `"NOTES_TOKEN"`, `"NOTES_*"`. None unless said. */
   readonly environment?: readonly string[];
   /** The hosts that a job may reach, as in `allowedDomains`. Every public one unless said; a private one only by being named. */
@@ -22,6 +23,11 @@ export type JobCeiling = {
   /** The addresses of MCP servers, with all below them: `"https://tools.example.com/mcp"`. All that `domains` allow unless said. */
   readonly servers?: readonly string[];
 };
+
+export type JobCommand =
+  | string
+  | readonly string[]
+  | { readonly command: string | readonly string[]; readonly cwd?: string };
 
 const EXAMPLES: { readonly [K in keyof Required<JobCeiling>]: string } = {
   commands: '["npx -y @modelcontextprotocol/server-filesystem"]',
@@ -49,7 +55,7 @@ export function assertJobCeiling(given: unknown): asserts given is JobCeiling {
 }
 
 const CHECKS: { readonly [K in keyof Required<JobCeiling>]: (value: unknown) => boolean } = {
-  commands: (value) => isListOf(value, (entry) => commandWords(entry).length > 0),
+  commands: (value) => isListOf(value, (entry) => listedCommand(entry) !== null),
   environment: (value) =>
     isListOf(value, (entry) => typeof entry === "string" && /^[A-Za-z_*][A-Za-z0-9_*]*$/.test(entry)),
   domains: (value) => {
@@ -61,11 +67,21 @@ const CHECKS: { readonly [K in keyof Required<JobCeiling>]: (value: unknown) => 
   servers: (value) => isListOf(value, (entry) => typeof entry === "string" && isServerAddress(entry)),
 };
 
-/** The program and its first arguments; none where the entry is no such thing. */
-export function commandWords(entry: unknown): readonly string[] {
+/** The program with its first arguments, and the folder that it starts in where the entry names one. */
+export type ListedCommand = { readonly words: readonly string[]; readonly cwd: string | null };
+
+/** Null where the entry is no such thing. */
+export function listedCommand(entry: unknown): ListedCommand | null {
+  const isPlain = typeof entry !== "object" || entry === null || Array.isArray(entry);
+  const {
+    command,
+    cwd = null,
+    ...others
+  }: { command?: unknown; cwd?: unknown } = isPlain ? { command: entry } : entry;
   const words: readonly unknown[] =
-    typeof entry === "string" ? entry.trim().split(/\s+/) : Array.isArray(entry) ? entry : [];
-  return words.every(isPlainText) ? words : [];
+    typeof command === "string" ? command.trim().split(/\s+/) : Array.isArray(command) ? command : [];
+  const isUsable = words.length > 0 && words.every(isPlainText) && Object.keys(others).length === 0;
+  return isUsable && (cwd === null || isPlainText(cwd)) ? { words, cwd } : null;
 }
 
 function isServerAddress(text: string): boolean {

@@ -3,14 +3,13 @@ import { artifactNameProblem, TELEMETRY_FILES } from "../core/artifact-name.ts";
 import { WorkspaceError } from "../core/errors.ts";
 import { replaceFile } from "../store/guarded-folder.ts";
 import type { ArtifactRecord, Fence, Store } from "../store/store.ts";
-import { ownFolder } from "./run-folder.ts";
 import { type RunFolder, Workspace } from "./workspace.ts";
 
 /** What a step or a tool sees of the things that its run makes. */
 export interface ArtifactAccess {
   /** The directory of the run, as an absolute path. It may not be there before the first artifact. */
   readonly workspace: string;
-  /** Where that really is, for whoever compares: links above it are followed, one in the place of the run's own folder is not. */
+  /** Where that really is, for whoever compares: `workspaceRoot` may be a link, nothing below it. Throws where it is another folder than before. */
   realWorkspace(): Promise<string>;
   /**
    * Keeps something that the run has made: its bytes, size and hash in the store, and a copy as a file of that name in the
@@ -146,7 +145,7 @@ export class RunArtifacts {
 
   /** Marks the folder as this run's, so that no other run takes its files for its own. */
   async #own(): Promise<void> {
-    if (!this.#isOwned) await ownFolder(this.workspace, this.#fence.runId);
+    if (!this.#isOwned) await this.workspace.mark(this.#fence.runId);
     this.#isOwned = true;
   }
 }

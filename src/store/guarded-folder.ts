@@ -26,9 +26,9 @@ export type GuardedOutcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly obstacle: string };
 
-/** Makes the folder, and those above it, where they are missing. */
-export async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
+/** Makes the folder, and those above it, where they are missing; whether it was. */
+export async function makeFolder(folder: string): Promise<boolean> {
+  return (await mkdir(folder, { recursive: true, mode: FOLDER_MODE })) !== undefined;
 }
 
 /** Does something to the file of that name, by a path that is good for that work only. */
@@ -43,12 +43,13 @@ export function insideFolder<T>(
 
 /**
  * Does something in a folder below another one. Each folder on the way is made where it is missing, and held open while the
- * next is looked for in it, so that a link is seen, and what is exchanged meanwhile is not met.
+ * next is looked for in it, so that a link is seen, and what is exchanged meanwhile is not met. The work is told whether the last
+ * one was made now.
  */
 export async function holdingFolder<T>(
   folder: string,
   way: readonly string[],
-  work: (at: (name: string) => string) => Promise<T>,
+  work: (at: (name: string) => string, isNew: boolean) => Promise<T>,
 ): Promise<GuardedOutcome<T>> {
   // Whoever names the folder itself may use a link.
   const first = await HeldFolder.open(folder, { mayBeLink: true });
@@ -61,7 +62,7 @@ export async function holdingFolder<T>(
       held.push(next);
     }
     const last = held.at(-1) ?? first;
-    const value = await work((name) => last.at(name));
+    const value = await work((name) => last.at(name), last.isNew);
     return (await last.isStillThere()) ? { ok: true, value } : { ok: false, obstacle: join(folder, ...way) };
   } finally {
     for (const each of held) each.close();
@@ -79,9 +80,12 @@ const left = new FinalizationRegistry<number>((descriptor) => closeSync(descript
 class HeldFolder {
   readonly #place: string;
   readonly #descriptor: number | null;
+  /** It was made to be held. */
+  readonly isNew: boolean;
 
-  private constructor(place: string, descriptor: number | null) {
+  private constructor(place: string, descriptor: number | null, isNew: boolean) {
     this.#place = place;
+    this.isNew = isNew;
     this.#descriptor = descriptor;
     if (descriptor !== null) left.register(this, descriptor, this);
   }
@@ -89,15 +93,15 @@ class HeldFolder {
   /** Null where something else than a folder is in its place. */
   static async open(
     path: string,
-    { mayBeLink }: { readonly mayBeLink: boolean },
+    { mayBeLink, isNew = false }: { readonly mayBeLink: boolean; readonly isNew?: boolean },
   ): Promise<HeldFolder | null> {
     if (!HAS_DESCRIPTORS) {
       if (!mayBeLink && !(await lstat(path)).isDirectory()) return null;
-      return new HeldFolder(await realpath(path), null);
+      return new HeldFolder(await realpath(path), null, isNew);
     }
     const flags = constants.O_RDONLY | constants.O_DIRECTORY | (mayBeLink ? 0 : constants.O_NOFOLLOW);
     try {
-      return new HeldFolder(path, openSync(path, flags));
+      return new HeldFolder(path, openSync(path, flags), isNew);
     } catch (error) {
       if (codeOf(error) === "ENOTDIR" || codeOf(error) === "ELOOP") return null;
       throw error;
@@ -112,10 +116,14 @@ class HeldFolder {
 
   /** A folder in it, made where it is missing; null where something else is in its place. */
   async folder(name: string): Promise<HeldFolder | null> {
-    await mkdir(this.at(name), { mode: FOLDER_MODE }).catch((error: unknown) => {
-      if (codeOf(error) !== "EEXIST") throw error;
-    });
-    return HeldFolder.open(this.at(name), { mayBeLink: false });
+    const isNew = await mkdir(this.at(name), { mode: FOLDER_MODE }).then(
+      () => true,
+      (error: unknown) => {
+        if (codeOf(error) !== "EEXIST") throw error;
+        return false;
+      },
+    );
+    return HeldFolder.open(this.at(name), { mayBeLink: false, isNew });
   }
 
   async isStillThere(): Promise<boolean> {
@@ -144,6 +152,11 @@ export async function isOpenedBelow(folder: string, place: string, file: FileHan
 export function isBelow(folder: string, place: string): boolean {
   const way = relative(folder, place);
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+/** Opens a file for reading: no link, and without waiting for a writer, for something else may stand there, a pipe for instance. */
+export function openFile(path: string): Promise<FileHandle> {
+  return open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
 }
 
 /** What a file is to hold; the text of a long one comes in pieces. */

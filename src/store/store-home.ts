@@ -28,7 +28,7 @@ export function makeHome(file: string): void {
   if (!isInHome(file) || existsSync(dirname(file))) return;
   try {
     mkdirSync(dirname(file), { mode: 0o700 });
-    writeFileSync(join(dirname(file), ".gitignore"), "*\n", { flag: "wx" });
+    writeFileSync(join(dirname(file), ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
   } catch (error) {
     // Another process was faster; what else is wrong, opening the database says.
     if (codeOf(error) !== "EEXIST" && codeOf(error) !== "ENOENT") throw error;

@@ -187,8 +187,14 @@ pipeline:
     - { name: list, tool: beside/list_directory, with: { path: "." } }
 `;
     const folder = folderWith(
-      { "jobs/data/note.txt": "the note", "jobs/job.yaml": job, "jobs/folder-of-the-key/x.txt": "" },
-      allowing({ commands: [[process.execPath, fileServer]], environment: ["FILES_KEY", "KEY"] }),
+      { "jobs/data/note.txt": "the note", "jobs/job.yaml": job, "folder-of-the-key/x.txt": "" },
+      allowing({
+        commands: [
+          { command: [process.execPath, fileServer, "."], cwd: "jobs/data" },
+          [process.execPath, fileServer],
+        ],
+        environment: ["FILES_KEY", "KEY"],
+      }),
     );
     const surroundings = { cwd: folder.path, env: { FILES_KEY: "folder-of-the-key" } };
     const begun = await pawl(["run", "jobs/job.yaml", "--run-id", "l-1", "--trust"], surroundings);
@@ -197,7 +203,7 @@ pipeline:
     const record = await store.getRun("l-1");
     await store.close();
     expect(record?.spec?.pipeline).toMatchObject({
-      mcpServers: { files: { cwd: "jobs/data", env: { KEY: "${FILES_KEY}" } }, beside: { cwd: "jobs" } },
+      mcpServers: { files: { cwd: "jobs/data", env: { KEY: "${FILES_KEY}" } }, beside: { cwd: null } },
     });
     expect(JSON.stringify(record)).not.toContain("folder-of-the-key");
     folder.remove("jobs/job.yaml");
@@ -238,7 +244,13 @@ pipeline:
     - { name: read, tool: files/read_text_file, with: { path: nothing.txt } }
 `,
       },
-      allowing({ commands: [[process.execPath, fileServer]], environment: ["SECRET"] }),
+      allowing({
+        commands: [
+          { command: [process.execPath, fileServer, "."], cwd: "jobs/data" },
+          [process.execPath, fileServer],
+        ],
+        environment: ["SECRET"],
+      }),
     );
     const env = { SECRET: "secret-words" };
     const { exitCode, stderr } = await pawl(["run", "job.yaml", "--run-id", "l-1", "--trust"], {

@@ -1,11 +1,23 @@
 // Whose configuration is run: that of this project and this user, and only by commands that need what it says.
 
-import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { findConfig } from "../../src/cli/config-search.ts";
 import { writtenStore } from "../../src/cli/config-store.ts";
+import { privateFolder } from "../../src/cli/private-folder.ts";
 import { pawl } from "./recording-context.ts";
 import { cliFolder, runSamples, SEARCHING } from "./sample-runs.ts";
 
@@ -93,6 +105,25 @@ describe("a configuration that another user could have written", () => {
     expect(await refusalOf(join(root, "project"))).toMatch(/shared can be written by every user/);
   });
 
+  it("is refused through a link on the way that others could replace, in whichever part of the path", async () => {
+    const root = folderWith("safe/pawl.config.ts", "open/x", "project/package.json");
+    symlinkSync(join(root, "safe"), join(root, "open/link"));
+    symlinkSync("../open/link/pawl.config.ts", join(root, "project/pawl.config.ts"));
+    expect(await refusalOf(join(root, "project"))).toBeNull();
+    chmodSync(join(root, "open"), 0o1777);
+    expect(await refusalOf(join(root, "project"))).toBeNull();
+    if (isRoot) {
+      lchownSync(join(root, "open/link"), STRANGER, STRANGER);
+      for (const file of [undefined, "pawl.config.ts"])
+        expect(await refusalOf(join(root, "project"), file)).toMatch(/a link of another user \(12345\)/);
+      chmodSync(join(root, "open"), 0o755);
+      expect(await refusalOf(join(root, "project"), "pawl.config.ts")).toBeNull();
+      lchownSync(join(root, "open/link"), 0, 0);
+    }
+    chmodSync(join(root, "open"), 0o777);
+    expect(await refusalOf(join(root, "project"))).toMatch(/link, which every user could replace/);
+  });
+
   it.skipIf(!isRoot)("is refused where it or its folder belongs to them, unless it is named", async () => {
     for (const what of [".", "pawl.config.ts"]) {
       const root = folderWith("pawl.config.ts");
@@ -108,6 +139,46 @@ describe("a configuration that another user could have written", () => {
     expect(await refusalOf(root)).toBeNull();
     chownSync(join(root, "pawl.config.ts"), 0, STRANGER);
     expect(await refusalOf(root)).toMatch(/can be written by the group 12345/);
+  });
+});
+
+describe("the project of a folder", () => {
+  it.skipIf(!isRoot).for([".git/HEAD", "package.json", "pnpm-workspace.yaml"])(
+    "is not made larger by what another user has put above it: %s",
+    async (name) => {
+      const root = folderWith("pawl.config.ts", "package.json", name, "app/package.json");
+      const [mark = ""] = name.split("/");
+      if (mark === "package.json") writeFileSync(join(root, mark), '{ "workspaces": ["app"] }');
+      const cwd = join(root, "app");
+      expect(await configAbove(cwd)).toBe(join(root, "pawl.config.ts"));
+      chownSync(join(root, mark), STRANGER, STRANGER);
+      expect(await configAbove(cwd)).toBeNull();
+    },
+  );
+});
+
+describe("a private folder", () => {
+  const state = (home: string) => join(home, ".local/state/pawl/notes");
+
+  it("is made below home, for its user alone", () => {
+    const home = folderWith("x");
+    expect(privateFolder("state", "notes", { HOME: home })).toBe(state(home));
+    for (const folder of [state(home), dirname(state(home)), join(home, ".local")])
+      expect(statSync(folder).mode & 0o777).toBe(0o700);
+  });
+
+  it.skipIf(!isRoot)("leaves nothing in the home of another user", () => {
+    const home = folderWith("x");
+    chownSync(home, STRANGER, STRANGER);
+    expect(privateFolder("state", "notes", { HOME: home })).toBeNull();
+    expect(readdirSync(home)).toEqual(["x"]);
+  });
+
+  it("is not used where others may put one in its place", () => {
+    const home = folderWith("x");
+    chmodSync(home, 0o777);
+    expect(privateFolder("state", "notes", { HOME: home })).toBeNull();
+    expect(readdirSync(home)).toEqual(["x"]);
   });
 });
 
@@ -161,11 +232,54 @@ describe("the store that a configuration names", () => {
     ['// store: "file:./old.db"\nexport default { /* store: "file:./old.db", */ pipelines: {} };', null],
     ['export default { tools: { store: "file:./no.db" }, pipelines: { store } };', null],
     ['const other = { store: "file:./no.db" };\nexport default { pipelines: {} };', null],
-    ["export default make();", null],
+    ['export default { store: "file:./a.db", "store": "file:./b.db" };', "file:./b.db"],
+    ['let c = defineConfig({ store: "file:./a.db" });\nexport default c', "file:./a.db"],
+    ['export default { store: "file:./a.db" } satisfies PawlConfig;', "file:./a.db"],
+    ['const re = /"[/"]/g, x = a / b / c;\nexport default { store: "file:./a.db" };', "file:./a.db"],
+    [
+      'const t = `${a ? `"` : {}}`;\nexport default { on: (x) => ({ ...x }), store: "file:./a.db" };',
+      "file:./a.db",
+    ],
+    ['export default { async run() {}, tools: { ...mine, ["store"]: 1 } };', null],
+    ['console.log("It exports nothing.");', null],
   ] as const)("is read from %s", async ([text, store]) => {
     const path = join(folderWith(), "pawl.config.ts");
     writeFileSync(path, text);
     expect(await writtenStore(path, { DB: "file:./env.db", EMPTY: "" })).toBe(store);
+  });
+
+  it.for([
+    "export default make();",
+    'export default defineConfig(make({ store: "file:./a.db" }));',
+    "export default { ...base };",
+    'export default { ["store"]: "file:./a.db" };',
+    'export default { get store() { return "file:./a.db"; } };',
+    "export default { store() {} };",
+    "export default { __proto__: base };",
+    'export default { "st\\u006fre": "file:./a.db" };',
+    'export default { st\\u006fre: "file:./a.db" };',
+    'export default [{}, { store: "file:./a.db" }][1];',
+    'export default {} && { store: "file:./a.db" };',
+    "export default { pipelines: {} }.x;",
+    'const c = { store: "file:./a.db" };\nexport { c as default };',
+    'const a = 1, c = { store: "file:./a.db" };\nexport default c;',
+    'const c = {};\nc.store = "file:./a.db";\nexport default c;',
+    'const c = {};\nObject.assign(c, { store: "file:./a.db" });\nexport default c;',
+    'let c = {};\nc = { store: "file:./a.db" };\nexport default c;',
+    "const c = {};\nexport default c.other;",
+    "const c = {};\nexport default c(1);",
+    'module.exports = { store: "file:./a.db" };',
+    'if (x) /"/.test(x);\nexport default { store: "file:./a.db" }; // "',
+    "export default { pipelines: { ",
+    'export default { store: "file:./a.db ',
+    'import "dotenv/config";\nexport default { store: process.env.DB };',
+    'process.env.DB ??= "file:./b.db";\nexport default { store: process.env.DB };',
+  ])("is not guessed where only running it would tell: %s", async (text) => {
+    const path = join(folderWith(), "pawl.config.ts");
+    writeFileSync(path, text);
+    await expect(writtenStore(path, { DB: "file:./env.db" })).rejects.toThrow(
+      "cannot be told without running it",
+    );
   });
 
   it.for(["store: `file:${place}`", 'store: "file:" + place', "store", 'store: process.env.A + "b"'])(

@@ -43,6 +43,7 @@ describe("the default store", () => {
     expect(existsSync(join(cwd, ".pawl/pawl.db"))).toBe(true);
     expect(statSync(join(cwd, ".pawl")).mode & 0o777).toBe(0o700);
     expect(readFileSync(join(cwd, ".pawl/.gitignore"), "utf8")).toBe("*\n");
+    expect(statSync(join(cwd, ".pawl/.gitignore")).mode & 0o777).toBe(0o600);
     expect((await pawl(["ls"], { cwd })).stdout).toContain("q-1");
   });
 

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { assertWithinCeiling } from "../../src/cli/job-limits.ts";
+import { startedProgram } from "../../src/cli/job-programs.ts";
 import { parseRunSpec } from "../../src/core/run-spec.ts";
 import type { PawlConfig } from "../../src/engine/config.ts";
 import type { JobCeiling } from "../../src/engine/job-ceiling.ts";
@@ -48,6 +49,7 @@ const tool = (name: string, settings: object) => ({
   pipeline: { name: "p", tools: { [name]: settings }, steps: [{ name: "a", tool: name, with: {} }] },
 });
 const domains = (...allowed_domains: readonly string[]) => ({ constraints: { allowed_domains } });
+const FROM = "a@example.com";
 const workspace = (workspace_dir: string) => ({ artifacts: { workspace_dir } });
 
 describe("a program of a job file", () => {
@@ -59,28 +61,59 @@ describe("a program of a job file", () => {
     [server({ command: "npx", args: ["-y", "@scope/other"] }), [NPX], false],
     [server({ command: "npx", args: ["-y"] }), [NPX], false],
     [server({ command: "./npx", args: ["-y", "@scope/server"] }), [NPX], false],
-    [server({ command: "${PROGRAM}", args: ["-y", "@scope/server"] }), [NPX], false],
+    [server({ command: "${PROGRAM}", args: ["-y", "@scope/server"] }), [NPX], true],
+    [server({ command: "node", args: ["${FOLDER}/../server.mjs"] }), ["node ./server.mjs"], false],
+    [server({ command: "node", args: ["./jobs/../server.mjs"] }), ["node ./server.mjs"], false],
     [server({ command: "npx", args: ["-y", "@scope/server"], cwd: "jobs" }), [NPX], false],
+    [server({ command: "npx", args: ["-y", "@scope/server"], cwd: "jobs/.." }), [NPX], true],
+    [server({ command: "npx", args: ["-y", "@scope/server"] }), [{ command: NPX, cwd: "jobs" }], true],
+    [
+      server({ command: "npx", args: ["-y", "@scope/server"], cwd: "jobs" }),
+      [{ command: NPX, cwd: "jobs" }],
+      true,
+    ],
+    [
+      server({ command: "npx", args: ["-y", "@scope/server"], cwd: "." }),
+      [{ command: NPX, cwd: "jobs" }],
+      false,
+    ],
     [server({ command: "node", args: ["./server.mjs"] }), ["node ./server.mjs"], true],
-    [server({ command: "node", args: ["../server.mjs"], cwd: "jobs" }), ["node ./server.mjs"], true],
     [server({ command: "node", args: ["./server.mjs"], cwd: "jobs" }), ["node ./server.mjs"], false],
-    [server({ command: "node", args: ["server.mjs"], cwd: "jobs" }), ["node server.mjs"], false],
-    [server({ command: "../bin/tool", cwd: "jobs" }), ["bin/tool"], true],
+    [server({ command: "node", args: ["../server.mjs"], cwd: "jobs" }), ["node ./server.mjs"], false],
+    [server({ command: "node", args: ["server.mjs"], cwd: ".." }), ["node server.mjs"], false],
     [server({ command: "bin/tool", cwd: "jobs" }), ["bin/tool"], false],
-    [server({ command: "node", args: ["./server.mjs"], cwd: ".." }), ["node ../server.mjs"], false],
+    [server({ command: "bin/tool" }), ["bin/tool"], true],
     [server({ command: "sh", args: ["-c", "id"] }), undefined, false],
     [server({ command: "sh", args: ["-c", "id"] }), [], false],
   ] as const)("%j is listed by %j: %s", async ([job, commands, isListed]) => {
     const project = projectWith("project/server.mjs", "project/jobs/server.mjs", "server.mjs");
-    const jobs = { environment: ["PROGRAM"], ...(commands === undefined ? {} : { commands }) };
-    expect((await tooMuch(job, jobs, { project, env: { PROGRAM: "npx" } })) === null).toBe(isListed);
+    const jobs = { environment: ["PROGRAM", "FOLDER"], ...(commands === undefined ? {} : { commands }) };
+    const env = { PROGRAM: "npx", FOLDER: "jobs/data" };
+    expect((await tooMuch(job, jobs, { project, env })) === null).toBe(isListed);
   });
 
-  it("starts in no folder that a link leads out of the project to", async () => {
+  it("starts by the words and in the folder of the operator, whatever the job calls them", async () => {
+    const project = projectWith("project/jobs/x");
+    symlinkSync(join(project, "jobs"), join(project, "link"));
+    const program = { command: "bin/tool", args: ["${A}", "$${B}"], env: { C: "${A}" }, cwd: "link" };
+    const ceiling = { commands: [{ command: "bin/tool", cwd: "jobs" }] };
+    expect(await startedProgram(ceiling, project, program, { A: "a", B: "b" })).toEqual({
+      ok: true,
+      program: {
+        command: join(project, "jobs/bin/tool"),
+        args: ["a", "${B}"],
+        env: { C: "a" },
+        cwd: join(project, "jobs"),
+      },
+    });
+  });
+
+  it("that would start elsewhere is refused in a sentence that says where it starts", async () => {
     const project = projectWith();
-    symlinkSync(dirname(project), join(project, "link"));
-    const job = server({ command: "/bin/files", cwd: "link" });
-    expect(await tooMuch(job, { commands: ["/bin/files"] }, { project })).toContain("which is outside of");
+    const said = await tooMuch(server({ command: "x", cwd: "jobs" }), { commands: ["x"] }, { project });
+    expect(said).toContain(
+      `starts "x", which jobs.commands has start in ${project} and not in jobs (leave cwd out of the job, or give the entry a cwd)`,
+    );
   });
 });
 
@@ -128,6 +161,21 @@ describe("a host of a job file", () => {
       ["mail.example.com"],
       true,
     ],
+    [tool("send_mail", { host: "mail.example.com", port: 6379, from: FROM }), ["mail.example.com"], false],
+    [tool("send_mail", { host: "mail.example.com", port: 6379, from: FROM }), ["mail.example.com:*"], true],
+    [tool("send_mail", { host: "mail.example.com", from: FROM }), ["mail.example.com:587"], true],
+    [tool("send_mail", { host: "mail.example.com", from: FROM, private: true }), undefined, false],
+    [tool("send_mail", { host: "mail.example.com", from: FROM, private: true }), ["mail.example.com"], false],
+    [
+      tool("send_mail", { host: "mail.example.com", from: FROM, private: true }),
+      ["mail.example.com!private"],
+      true,
+    ],
+    [server({ url: "https://example.com/mcp", private: true }), undefined, false],
+    [server({ url: "https://example.com/mcp", private: true }), ["example.com"], false],
+    [server({ url: "https://example.com:8443/mcp", private: true }), ["example.com!private"], false],
+    [server({ url: "https://example.com/mcp", private: true }), ["example.com!private"], true],
+    [server({ url: "http://localhost:3000/mcp", private: true }), ["localhost:3000"], true],
     [tool("http_request", { credentials: { "http://10.0.0.1": { A: "b" } } }), undefined, false],
   ] as const)("%j is within %j: %s", async ([job, allowed, isWithin]) => {
     expect((await tooMuch(job, allowed === undefined ? {} : { domains: allowed })) === null).toBe(isWithin);
@@ -138,6 +186,18 @@ describe("a host of a job file", () => {
     const env = { HOOK: "http://localhost:3000" };
     expect(await tooMuch(tool("notify", { url: "${HOOK}" }), jobs, { env })).toBeNull();
     expect(await tooMuch(tool("notify", { url: "${HOOK}/x" }), jobs, { env })).toContain("is no public host");
+  });
+
+  it("that the job calls private needs the operator's word for it, whoever has chosen the name", async () => {
+    const job = server({ url: "${HOOK}", private: true });
+    const config = { env: { HOOK: "https://example.com/mcp" } };
+    const jobs = { environment: ["HOOK"] };
+    expect(await tooMuch(job, jobs, config)).toContain(
+      "mcp_servers.s is private: true, and jobs.domains does not list ${HOOK}!private, nor jobs.servers its address",
+    );
+    expect(await tooMuch(job, { ...jobs, servers: ["https://example.com/"] }, config)).toBeNull();
+    expect(await tooMuch(job, { ...jobs, servers: ["https://other.example/"] }, config)).not.toBeNull();
+    expect(await tooMuch(job, jobs, { ...config, policy: { allowPrivateAddresses: true } })).toBeNull();
   });
 
   it("may be private where every tool may reach private ones", async () => {
@@ -187,8 +247,11 @@ describe("the workspace of a job file", () => {
     ["dangling", {}, false],
     [".git/hooks-of-mine", {}, false],
     ["node_modules/@ai-sdk/mine", {}, false],
+    ["NODE_MODULES/x", {}, false],
     ["src", { workspaceRoot: "." }, true],
-    ["../out", { workspaceRoot: ".." }, true],
+    ["../out", { workspaceRoot: ".." }, false],
+    ["runs/<run_id>/../../empty", {}, false],
+    ["link/../empty", { workspaceRoot: "." }, false],
     ["runs/<run_id>", { workspaceRoot: "work" }, false],
     ["work/<run_id>", { workspaceRoot: "work" }, true],
   ] as const)("%s with %j is allowed: %s", async ([place, jobs, isAllowed]) => {
@@ -199,9 +262,21 @@ describe("the workspace of a job file", () => {
     expect((await tooMuch(workspace(place), jobs, { project })) === null).toBe(isAllowed);
   });
 
+  it("has no .. in it, for behind a link that is another folder than it looks", async () => {
+    const said = await tooMuch(workspace("../out"), { workspaceRoot: ".." });
+    expect(said).toContain('artifacts.workspace_dir is "../out", and may have no ".." in it.');
+  });
+
+  it("lies where the operator says, and where that is not said the one folder is named once", async () => {
+    const project = projectWith();
+    const jobs = { workspaceRoot: ".." };
+    expect(await tooMuch(workspace(join(dirname(project), "out")), jobs, { project })).toBeNull();
+    expect(await tooMuch(workspace("/out"), {}, { project })).toContain(`which is outside of ${project} (`);
+  });
+
   it("is meant from the folder that runs have", async () => {
     expect(await tooMuch(workspace("<run_id>"), {}, { workspaceRoot: "../runs" })).toBeNull();
-    expect(await tooMuch(workspace("../<run_id>"), {}, { workspaceRoot: "../runs" })).toContain(
+    expect(await tooMuch(workspace("/runs/<run_id>"), {}, { workspaceRoot: "../runs" })).toContain(
       "is outside of",
     );
   });

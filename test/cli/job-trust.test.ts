@@ -53,8 +53,8 @@ describe("a job file that was not seen before", () => {
         env,
       });
       expect(exitCode).toBe(2);
-      expect(`${stdout}${stderr}`).toContain(
-        "job.yaml has not been run here before, and wants the variable HOOK_KEY; the host hooks.example.com; the host example.com; the folder out/<run_id>: look at it, and run it once on a terminal to agree, or with --trust.",
+      expect(`${stdout}${stderr}`.replaceAll('\\"', '"')).toContain(
+        'job.yaml has not been run here before, and wants the variable HOOK_KEY; the host hooks.example.com; the host example.com; the folder "out/<run_id>": look at it, and run it once on a terminal to agree, or with --trust.',
       );
       expect(`${stdout}${stderr}`).not.toContain("k-1234567890");
     }
@@ -73,7 +73,7 @@ describe("a job file that was not seen before", () => {
     const seen = typist.terminal.rows.join("\n");
     expect(seen).toContain("It wants:");
     expect(seen).toMatch(
-      /variable +HOOK_KEY\n +host +hooks\.example\.com\n +host +example\.com\n +folder +out\/<run_id>/,
+      /variable +HOOK_KEY\n +host +hooks\.example\.com\n +host +example\.com\n +folder +"out\/<run_id>"/,
     );
     expect(seen).toContain("was not run");
     expect(existsSync(join(folder.path, "out"))).toBe(false);
@@ -126,7 +126,31 @@ describe("a job file that was not seen before", () => {
       'objective: x\npipeline:\n  name: p\n  mcp_servers: { s: { command: echo, args: ["\\e[2Jhidden"] } }\n  steps: [{ name: a, tool: s/x }]\n',
     );
     const { stderr } = await pawl(["run", "job.yaml"], { cwd: folder.path, env });
-    expect(stderr).toContain("␛[2Jhidden");
+    expect(stderr).toContain(String.raw`the program "echo" "\u001b[2Jhidden"`);
     expect(stderr).not.toContain("\u001b");
+  });
+
+  it("shows each word of a program by itself, where it expects to start, and what may be private", async () => {
+    const { folder, env } = jobFolder();
+    folder.write(
+      "pawl.config.ts",
+      'export default { jobs: { commands: ["echo"], domains: ["mcp.example!private", "mail.example:25!private"] } };\n',
+    );
+    folder.write(
+      "job.yaml",
+      `objective: x
+pipeline:
+  name: p
+  mcp_servers:
+    s: { command: echo, args: ["a b", "c\\n-d", "e\\u202ef"], cwd: . }
+    t: { url: "https://mcp.example/", private: true }
+  tools: { send_mail: { host: mail.example, port: 25, from: a@b.example, private: true } }
+  steps: [{ name: a, tool: s/x }, { name: b, tool: t/x }, { name: c, tool: send_mail, with: { to: a@b.example, subject: s, text: t } }]
+`,
+    );
+    const { stderr } = await pawl(["run", "job.yaml"], { cwd: folder.path, env });
+    expect(stderr).toContain(
+      String.raw`the program "echo" "a b" "c\n-d" "e\u202ef"; the host mcp.example, also where that is a private address; the host mail.example:25, also where that is a private address: look`,
+    );
   });
 });

@@ -93,10 +93,11 @@ describe("an artifact", () => {
 
   it("is in the store although its file cannot be written, and that is said", async () => {
     const { store, make, root } = await stepDoing((ctx) => ctx.artifact("report.md", "One"));
-    // A file in the place of its folder: no copy can be written.
-    writeFileSync(join(root, "pawl-runs"), "in the way");
+    // A file in the place of the folder for all runs: no copy can be written.
+    const workspaceRoot = join(root, "runs");
+    writeFileSync(workspaceRoot, "in the way");
     const { messages, onEvent } = warnings();
-    await make({ onEvent }).run("Go", { runId: "r-1" });
+    await make({ onEvent, workspaceRoot }).run("Go", { runId: "r-1" });
     expect(await stored(store, "report.md")).toBe("One");
     expect(messages[0]).toMatch(/^The file of artifact report\.md could not be written: /);
   });

@@ -6,6 +6,8 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  renameSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -158,6 +160,41 @@ describe("what is in the place of a file", () => {
     await failureAs(WorkspaceError, workspace.mark("r-1"));
     expect(await workspace.realPath()).toBe(join(chosen, "r-1"));
     untouched(outside);
+  });
+
+  it.for([
+    ["a link", (path: string, outside: string) => symlinkSync(outside, path)],
+    ["another folder", (path: string) => mkdirSync(path)],
+  ] as const)(
+    "is neither read nor written where %s has taken the place of the run's folder",
+    async ([, put]) => {
+      const { root, outside } = folders();
+      const chosen = join(root, "runs");
+      for (const path of [join(chosen, "r-1"), chosen]) {
+        const workspace = new Workspace({ path, chosen });
+        await workspace.write("report.md", bytes("mine"));
+        renameSync(path, join(root, `moved-${path.length}`));
+        put(path, outside);
+        await failureAs(WorkspaceError, workspace.write("report.md", bytes("x")));
+        await failureAs(WorkspaceError, workspace.read("secret.txt"));
+        await failureAs(WorkspaceError, workspace.realPath());
+        rmSync(path, { recursive: true });
+      }
+      untouched(outside);
+    },
+  );
+
+  it("is made again where the run's folder was removed", async () => {
+    const { root } = folders();
+    const chosen = join(root, "runs");
+    for (const path of [join(chosen, "r-1"), chosen]) {
+      const workspace = new Workspace({ path, chosen });
+      await workspace.write("report.md", bytes("mine"));
+      rmSync(path, { recursive: true });
+      await workspace.write("report.md", bytes("again"));
+      expect(await workspace.realPath()).toBe(path);
+      expect(readFileSync(join(path, "report.md"), "utf8")).toBe("again");
+    }
   });
 
   it("may be the workspace itself as a link that its owner made", async () => {

@@ -55,7 +55,8 @@ export type SendMailOptions = SettingsOf<"send_mail"> & { readonly findSent?: Fi
 /**
  * Sends mail over SMTP. Mail has no keys: what is sent twice arrives twice. But each carries a Message-ID that is made from the
  * call's key, so whoever can look into the sent mail gives a `findSent`, and a mail in doubt is looked for before a person is
- * asked. The mail server is a matter of the settings: `allowedDomains` do not bind it.
+ * asked. The mail server is a matter of the settings: `allowedDomains` do not bind it. A name of it that has a private address needs
+ * `private: true`, since its owner decides what it resolves to.
  *
  * @example
  * const send_mail = sendMail({ url: secret("smtps://me:password@mail.example.com"), from: "reports@example.com" });
@@ -119,7 +120,7 @@ async function send(
     disableUrlAccess: true,
   };
   try {
-    const { rejected } = await deliver(server, composed, call.signal);
+    const { rejected } = await deliver(server, composed, call.network, call.signal);
     return { messageId, ...(rejected.length > 0 ? { rejected } : {}) };
   } catch (error) {
     throw error instanceof DeliveryFailure ? meaningOf(error, server, call) : error;
@@ -150,9 +151,16 @@ function unsent(why: string): FinalFailure {
 
 /** What a failure says about the mail: that it was not sent, that it will not be, or nothing. */
 function meaningOf(failure: DeliveryFailure, { host }: SmtpServer, call: ToolCallContext): Error {
-  const { answer, isAboutLogin, hasBegun } = failure;
+  const { answer, isAboutLogin, hasBegun, refused } = failure;
   const why = readableText(call.hide(failure.message));
   const cause = { cause: failure };
+  if (refused !== null) {
+    const advice = refused.replace(
+      /: add \S+ to allowedDomains .*$/,
+      ": give send_mail private: true if that is meant.",
+    );
+    return new FinalFailure(`Nothing was sent. ${advice}`, { applied: false }, cause);
+  }
   if (isAboutLogin && (answer === null || answer >= 500))
     return new NeedsHuman(
       "auth_failure",
@@ -183,23 +191,36 @@ function serverOf({
   secure = false,
   user,
   password,
+  private: mayBePrivate = false,
 }: ReturnType<typeof checkSettings<"send_mail">>["settings"]): SmtpServer {
-  if (url !== undefined) return serverAt(url);
+  if (url !== undefined) return { ...serverAt(url), mayBePrivate };
   const auth = user === undefined || password === undefined ? null : { user, pass: password };
-  return { host: host ?? "", port, secure, ignoreTls: false, auth };
+  return {
+    host: host ?? "",
+    port: port ?? usualPort(secure),
+    secure,
+    ignoreTls: false,
+    auth,
+    mayBePrivate,
+  };
 }
 
-function serverAt(address: string): SmtpServer {
+function usualPort(secure: boolean): number {
+  return secure ? 465 : 587;
+}
+
+function serverAt(address: string): Omit<SmtpServer, "mayBePrivate"> {
   const url = URL.parse(address);
   const login = url === null ? null : loginIn(url);
   if (url === null || url.hostname === "" || login === null)
     throw new ConfigurationError(
       "The settings of send_mail cannot be used: its url cannot be read: write smtp://user:password@host:587, with %25 for %.",
     );
+  const secure = url.protocol === "smtps:";
   return {
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
-    port: url.port === "" ? undefined : Number(url.port),
-    secure: url.protocol === "smtps:",
+    port: url.port === "" ? usualPort(secure) : Number(url.port),
+    secure,
     // For a server on the same machine, whose certificate nobody has signed.
     ignoreTls: url.searchParams.get("ignoreTLS") === "true",
     auth: login.user === "" ? null : login,

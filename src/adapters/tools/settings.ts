@@ -19,6 +19,12 @@ const sendMailSettings = z
     secure: z.boolean().optional().describe("Whether the connection begins with TLS."),
     user: z.string().min(1).optional(),
     password: z.string().min(1).optional(),
+    private: z
+      .boolean()
+      .optional()
+      .describe(
+        "Whether its name may have a private address; an address, and localhost, may be private anyway.",
+      ),
     from: z
       .string()
       .regex(/^[^\r\n]*@[^\r\n]*$/, "give an address: reports@example.com or Reports <reports@example.com>")

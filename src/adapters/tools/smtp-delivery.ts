@@ -1,12 +1,21 @@
+import { lookup } from "node:dns";
+import { once } from "node:events";
+import { connect, isIP, type Socket } from "node:net";
 import { Readable } from "node:stream";
 import type MailComposer from "nodemailer/lib/mail-composer";
 import type SMTPConnection from "nodemailer/lib/smtp-connection";
+import { checkAddress, type NetworkPolicy } from "../../core/network-policy.ts";
+import { NetworkRefusedError, refusal } from "../../core/network-refusal.ts";
+import { causesOf } from "../error-causes.ts";
+import { checkedLookup } from "../guarded-fetch.ts";
 import { loadPackage } from "./load-package.ts";
 
 /** Where a mail server is, and who we are to it. */
 export type SmtpServer = {
   readonly host: string;
-  readonly port: number | undefined;
+  readonly port: number;
+  /** Whether its name may have a private address. An address, and `localhost`, may be private anyway. */
+  readonly mayBePrivate: boolean;
   readonly secure: boolean;
   readonly ignoreTls: boolean;
   readonly auth: { readonly user: string; readonly pass: string } | null;
@@ -23,6 +32,8 @@ export class DeliveryFailure extends Error {
   /** What the server answered, if it did: 550. */
   readonly answer: number | null;
   readonly isAboutLogin: boolean;
+  /** Why no connection may be made to it; null where that is not what failed. */
+  readonly refused: string | null;
 
   constructor(cause: unknown, hasBegun: boolean) {
     const { message, responseCode, code } = cause as {
@@ -34,7 +45,13 @@ export class DeliveryFailure extends Error {
     this.hasBegun = hasBegun;
     this.answer = typeof responseCode === "number" ? responseCode : null;
     this.isAboutLogin = code === "EAUTH" || this.answer === 530;
+    this.refused = whyRefused(cause);
   }
+}
+
+function whyRefused(failure: unknown): string | null {
+  for (const cause of causesOf(failure)) if (cause instanceof NetworkRefusedError) return cause.details.why;
+  return null;
 }
 
 const CONNECT_MS = 20_000;
@@ -42,14 +59,24 @@ const SILENCE_MS = 60_000;
 
 /**
  * Hands one mail to a mail server. Not by nodemailer's transport: it does not tell whether the mail itself was already on its
- * way when the connection broke, and that decides whether it may be sent again.
+ * way when the connection broke, and that decides whether it may be sent again. Nor by its sockets: they ask nobody whether an
+ * address may be connected to.
  */
-export async function deliver(server: SmtpServer, mail: Mail, signal: AbortSignal): Promise<Delivery> {
+export async function deliver(
+  server: SmtpServer,
+  mail: Mail,
+  network: NetworkPolicy,
+  signal: AbortSignal,
+): Promise<Delivery> {
   const { Composer, Connection } = await loadNodemailer();
   const { bytes, envelope } = await composed(new Composer(mail));
+  const socket = await connected(server, network, signal).catch((error: unknown) => {
+    throw new DeliveryFailure(error, false);
+  });
   const connection = new Connection({
+    connection: socket,
     host: server.host,
-    ...(server.port === undefined ? {} : { port: server.port }),
+    port: server.port,
     secure: server.secure,
     ignoreTLS: server.ignoreTls,
     // Whoever sits in between could otherwise leave TLS out of what the server offers, and read the password.
@@ -69,6 +96,28 @@ export async function deliver(server: SmtpServer, mail: Mail, signal: AbortSigna
   } finally {
     signal.removeEventListener("abort", stop);
     connection.close();
+  }
+}
+
+/** The address that is checked is the one that is connected to. */
+async function connected(
+  { host, port, mayBePrivate }: SmtpServer,
+  { allowPrivateAddresses }: NetworkPolicy,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const place = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  const policy = { allowedDomains: [`${place}${mayBePrivate ? "!private" : ""}`], allowPrivateAddresses };
+  const origin = URL.parse(`http://${place}`);
+  const verdict = origin === null || isIP(host) === 0 ? null : checkAddress(policy, place, host);
+  if (origin === null || verdict?.ok === false)
+    throw refusal(origin, verdict?.ok === false ? verdict.why : `The host ${host} cannot be read.`);
+  const socket = connect({ host, port, lookup: checkedLookup(policy, origin, lookup) });
+  try {
+    await once(socket, "connect", { signal: AbortSignal.any([signal, AbortSignal.timeout(CONNECT_MS)]) });
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
   }
 }
 

@@ -1,10 +1,9 @@
-import { constants } from "node:fs";
-import { lstat, open, opendir, realpath } from "node:fs/promises";
+import { lstat, opendir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { artifactNameProblem, RUN_MARK } from "../../core/artifact-name.ts";
-import { FinalFailure } from "../../core/errors.ts";
+import { FinalFailure, WorkspaceError } from "../../core/errors.ts";
 import type { ToolCallContext } from "../../engine/tool.ts";
-import { codeOf, holdingFolder, isBelow, isOpenedBelow } from "../../store/guarded-folder.ts";
+import { codeOf, holdingFolder, isBelow, isOpenedBelow, openFile } from "../../store/guarded-folder.ts";
 
 // Reading in the folder of a run, for names that a model has chosen: none leads out of it, not by `..` and not by a symbolic
 // link, and no folder is made on the way.
@@ -40,15 +39,13 @@ export async function readWorkspaceFile(call: InWorkspace, given: string): Promi
 async function bytesOfFile(call: InWorkspace, name: string): Promise<Uint8Array | null> {
   const found = await placeInside(call, name);
   if (found === null) return null;
-  const { root, place } = found;
+  const { place } = found;
   // Before it is opened: closing it again would free the store's locks.
   if (await call.isStoreFile(place))
     throw new FinalFailure(
       `${shown(name)} is a file of Pawl's own store, which no tool opens: leave it alone.`,
     );
-  // Without waiting for a writer: something else than a file may stand there, a pipe for instance.
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const file = await open(place, flags).catch((error: unknown) => {
+  const file = await openFile(place).catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return null;
     throw new FinalFailure(
       `${shown(name)} cannot be read (${codeOf(error) ?? "unknown"}).`,
@@ -62,8 +59,8 @@ async function bytesOfFile(call: InWorkspace, name: string): Promise<Uint8Array 
     if (stats.isDirectory())
       throw new FinalFailure(`${shown(name)} is a folder: list_files shows what is in it.`);
     if (!stats.isFile()) throw new FinalFailure(`${shown(name)} is no ordinary file: it is not read.`);
-    // Between the look and the opening a folder may have been exchanged for a link.
-    if (!(await isOpenedBelow(root, place, file))) throw leadsOut(name);
+    // Between the look and the opening a folder may have been exchanged for a link, or for another one.
+    if (!(await isOpenedBelow(await workspaceOf(call), place, file))) throw leadsOut(name);
     if (stats.nlink > 1)
       throw new FinalFailure(
         `${shown(name)} has another name elsewhere (a hard link), and may be no file of the workspace: it is not read.`,
@@ -85,15 +82,24 @@ async function placeInside(
   name: string,
 ): Promise<{ readonly root: string; readonly place: string } | null> {
   try {
-    const root = await call.realWorkspace();
+    const root = await workspaceOf(call);
     const place = await realpath(join(root, name));
     if (isBelow(root, place)) return { root, place };
   } catch (error) {
+    if (error instanceof FinalFailure) throw error;
     const code = codeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
     throw new FinalFailure(`${shown(name)} cannot be read (${code ?? "unknown"}).`, {}, { cause: error });
   }
   throw leadsOut(name);
+}
+
+async function workspaceOf(call: Pick<ToolCallContext, "realWorkspace">): Promise<string> {
+  try {
+    return await call.realWorkspace();
+  } catch (error) {
+    throw WorkspaceError.isInstance(error) ? new FinalFailure(error.message, {}, { cause: error }) : error;
+  }
 }
 
 function leadsOut(name: string): FinalFailure {
@@ -145,6 +151,8 @@ export async function listWorkspace(
       else if (entry.size !== null) files.push({ name, size: entry.size });
     }
   }
+  // Another folder may have taken its place meanwhile.
+  await workspaceOf(call);
   return { files: sorted(files), isWhole: true };
 }
 

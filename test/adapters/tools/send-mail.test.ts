@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type SendMailOptions, sendMail, writeFile } from "../../../src/adapters/tools/index.ts";
 import { secret } from "../../../src/index.ts";
 import { asking, jumpingClock, lightsOut, runnerOf, timedStore } from "../../engine/call-fixture.ts";
+import { everyNameIsHere } from "../../every-name-is-here.ts";
 import { closedPort, type MailServer, openMailServer } from "./mail-server.ts";
 import { callTool, callTools, temporaryFolder } from "./tool-fixture.ts";
 
@@ -135,6 +136,28 @@ describe("send_mail", () => {
     });
     expect(result).toMatchObject({ rejected: ["gone@example.org"] });
     expect(server.accepted).toHaveLength(1);
+  });
+});
+
+describe("the mail server", () => {
+  it("may have a private address by its name only where that is said, and is not tried again", async () => {
+    everyNameIsHere();
+    const server = await openMailServer();
+    const settings = { host: "mail.museum.example", port: server.port, from: FROM };
+    const { call, result } = await callTool(sendMail(settings), MAIL);
+    expect([call.status, call.attempt, call.receipt?.uncertain]).toEqual(["failed", 1, false]);
+    expect(result).toBe(
+      "Nothing was sent. The host mail.museum.example resolves to 127.0.0.1, which is private or reserved: give send_mail private: true if that is meant.",
+    );
+    expect(server.visits()).toBe(0);
+    expect((await callTool(sendMail({ ...settings, private: true }), MAIL)).call.status).toBe("succeeded");
+    expect(server.accepted).toHaveLength(1);
+  });
+
+  it.each(["169.254.169.254", "::ffff:169.254.169.254"])("is never %s", async (host) => {
+    const { call, result } = await callTool(sendMail({ host, port: 25, from: FROM, private: true }), MAIL);
+    expect([call.status, call.attempt]).toEqual(["failed", 1]);
+    expect(result).toContain("is where clouds keep the keys of a machine");
   });
 });
 

@@ -2,10 +2,12 @@ import {
   chmodSync,
   chownSync,
   existsSync,
+  lchownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,9 +35,11 @@ function plant(folder: string, mark: string): string {
   return file;
 }
 
+const isRoot = process.geteuid?.() === 0;
+
 /** Only root may give a file away; where the test is somebody else, that others may write it stands for the same. */
 function giveAway(path: string): void {
-  if (process.geteuid?.() === 0) return chownSync(path, 12_345, 12_345);
+  if (isRoot) return chownSync(path, 12_345, 12_345);
   console.log(`not root: ${path} is made writable for others in place of another owner`);
   chmodSync(path, 0o666);
 }
@@ -73,6 +77,66 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
       plant(join(root, "shared"), mark);
       chmodSync(join(root, "shared"), 0o1777);
       return isRun(target, work, home, ["run", "report"], mark);
+    },
+  },
+  {
+    threat: "another user points a link, on the way to a configuration, at one of their own",
+    weakened: [
+      {
+        file: "cli/config-owner.ts",
+        right: 'if (isForeign(stats, user) && (found === "found" || who !== null))',
+        wrong: 'if (link === "")',
+      },
+      {
+        file: "cli/config-owner.ts",
+        right: "return who === null || isSticky(folder)\n",
+        wrong: "return folder !== null\n",
+      },
+    ],
+    succeeds: async (target) => {
+      const { root, home, work } = place();
+      const mark = join(root, "pwned");
+      // The file itself is nobody else's: the link decides which of all such it is.
+      const safe = join(root, "elsewhere");
+      mkdirSync(safe);
+      plant(safe, mark);
+      const open = join(root, "open");
+      mkdirSync(open);
+      symlinkSync(safe, join(open, "link"));
+      symlinkSync(join(open, "link/pawl.config.mjs"), join(work, "pawl.config.mjs"));
+      if (isRoot) lchownSync(join(open, "link"), 12_345, 12_345);
+      chmodSync(open, isRoot ? 0o1777 : 0o777);
+      return isRun(target, work, home, ["run", "report"], mark);
+    },
+  },
+  {
+    threat: "another user puts a provider's package into a folder above the project",
+    weakened: [
+      {
+        file: "cli/provider-package.ts",
+        right: "if (isForeign(stats, user) && !trusted.includes(stats.uid))",
+        wrong: "if (each === '')",
+      },
+      { file: "cli/provider-package.ts", right: "if (who !== null && (who", wrong: "if (who === '' && (who" },
+    ],
+    succeeds: async (target) => {
+      const { root, home, work } = place();
+      const mark = join(root, "pwned");
+      mkdirSync(join(root, "shared/.git"));
+      writeFileSync(join(work, "pawl.config.mjs"), "export default {};\n");
+      const evil = join(root, "shared/node_modules/@ai-sdk/evil");
+      mkdirSync(evil, { recursive: true });
+      writeFileSync(join(evil, "package.json"), '{ "name": "@ai-sdk/evil", "main": "index.js" }');
+      writeFileSync(join(evil, "index.js"), `require("node:fs").writeFileSync(${JSON.stringify(mark)}, "");`);
+      if (isRoot) chownSync(evil, 12_345, 12_345);
+      else chmodSync(evil, 0o777);
+      const pipeline = {
+        name: "harm",
+        agents: { a: { model: "evil/model" } },
+        steps: [{ name: "a", agent: "a" }],
+      };
+      writeFileSync(join(work, "job.json"), JSON.stringify({ objective: "x", pipeline }));
+      return isRun(target, work, home, ["run", "job.json", "--trust"], mark);
     },
   },
   {
@@ -123,8 +187,8 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "cli/private-folder.ts",
-        right: "(stats.uid === user && !isOpenToOthers(stats))",
-        wrong: "stats.uid >= 0",
+        right: "return stats.uid === user && otherWriters(stats, user) === null;",
+        wrong: "return true;",
       },
     ],
     succeeds: async (target) => {
@@ -132,7 +196,7 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
       // Whoever owns the folder decides what is in it, so harm is done when it is used at all.
       const planted = join(home, ".cache/pawl/compiled");
       mkdirSync(planted, { recursive: true, mode: 0o700 });
-      if (process.geteuid?.() === 0) chownSync(planted, 12_345, 12_345);
+      if (isRoot) chownSync(planted, 12_345, 12_345);
       else chmodSync(planted, 0o777);
       await target.cli(["ls"], { cwd: work, env: { HOME: home, TMPDIR: join(home, "..") } });
       return readdirSync(planted).length > 0;

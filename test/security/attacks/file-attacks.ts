@@ -1,10 +1,14 @@
+import { execFileSync } from "node:child_process";
 import {
+  closeSync,
+  constants,
   existsSync,
   promises as fs,
   linkSync,
   lstatSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -14,6 +18,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
 import { DIRECT, type Outside } from "../../../src/engine/outside.ts";
 import type { Attack } from "../attack.ts";
@@ -117,7 +122,7 @@ export const FILE_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "adapters/tools/workspace-files.ts",
-        right: "if (!(await isOpenedBelow(root, place, file))) throw leadsOut(name);",
+        right: "if (!(await isOpenedBelow(await workspaceOf(call), place, file))) throw leadsOut(name);",
         wrong: "",
       },
     ],
@@ -134,8 +139,8 @@ export const FILE_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "engine/run-folder.ts",
-        right: 'chosen: resolve(root, parts.slice(0, first).join("/") || ".")',
-        wrong: "chosen: resolve(root, place)",
+        right: "if (isBelow(root, path)) return root;",
+        wrong: "if (isBelow(root, path)) return path;",
       },
     ],
     succeeds: async (target) => {
@@ -147,6 +152,102 @@ export const FILE_ATTACKS: readonly Attack[] = [
         { name: "read_file", input: { path: "key.txt" } },
       ]);
       return told.includes(SECRET) || readdirSync(here.outside).length > 1;
+    },
+  },
+  {
+    threat: "a link takes the place of the folder of runs while a run uses it",
+    weakened: [
+      {
+        file: "engine/run-folder.ts",
+        right: "if (isBelow(root, path)) return root;",
+        wrong: "if (isBelow(root, path)) return fixed;",
+      },
+      {
+        file: "engine/workspace.ts",
+        right: "if (this.#taken.dev !== found.dev || this.#taken.ino !== found.ino) throw this.#exchanged();",
+        wrong: "",
+      },
+    ],
+    succeeds: async (target) => {
+      const here = place();
+      mkdirSync(join(here.outside, "r-1"));
+      writeFileSync(join(here.outside, "r-1/key.txt"), SECRET);
+      let reads = 0;
+      const told = await calls(
+        target,
+        here,
+        [
+          { name: "write_file", input: { path: "first.txt", text: "mine" } },
+          { name: "read_file", input: { path: "first.txt" } },
+          { name: "write_file", input: { path: "second.txt", text: "planted" } },
+          { name: "read_file", input: { path: "key.txt" } },
+        ],
+        {
+          read: () => {
+            reads += 1;
+            if (reads > 1) return;
+            renameSync(join(here.project, "pawl-runs"), join(here.project, "old"));
+            symlinkSync(here.outside, join(here.project, "pawl-runs"));
+          },
+        },
+      );
+      return told.includes(SECRET) || existsSync(join(here.outside, "r-1/second.txt"));
+    },
+  },
+  {
+    threat: "another folder takes the place of a run's while the run uses it",
+    weakened: [
+      {
+        file: "engine/workspace.ts",
+        right: "if (this.#taken.dev !== found.dev || this.#taken.ino !== found.ino) throw this.#exchanged();",
+        wrong: "",
+      },
+    ],
+    succeeds: async (target) => {
+      const here = place();
+      const other = join(here.outside, "other");
+      mkdirSync(other);
+      writeFileSync(join(other, "key.txt"), SECRET);
+      let isDone = false;
+      const told = await calls(
+        target,
+        here,
+        [
+          { name: "write_file", input: { path: "first.txt", text: "mine" } },
+          { name: "read_file", input: { path: "first.txt" } },
+          { name: "read_file", input: { path: "key.txt" } },
+        ],
+        {
+          read: () => {
+            if (isDone) return;
+            isDone = true;
+            renameSync(here.workspace, join(here.project, "old"));
+            renameSync(other, here.workspace);
+          },
+        },
+      );
+      return told.includes(SECRET);
+    },
+  },
+  {
+    threat: "a pipe in the place of a run's mark keeps it from ever beginning",
+    weakened: [
+      {
+        file: "store/guarded-folder.ts",
+        right: "constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK",
+        wrong: "constants.O_RDONLY | constants.O_NOFOLLOW",
+      },
+    ],
+    succeeds: async (target) => {
+      const here = place();
+      mkdirSync(here.workspace, { recursive: true });
+      const pipe = join(here.workspace, ".pawl-run");
+      execFileSync("mkfifo", [pipe]);
+      const write = { name: "write_file", input: { path: "first.txt", text: "mine" } } as const;
+      const ended = await Promise.race([calls(target, here, [write]), sleep(3_000, null)]);
+      // A reader that waits is let go, so that the test ends.
+      if (ended === null) closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK));
+      return ended === null;
     },
   },
   {
@@ -173,8 +274,24 @@ export const FILE_ATTACKS: readonly Attack[] = [
     },
   },
   {
+    threat: "a model writes what Git runs into its workspace",
+    weakened: [{ file: "core/artifact-name.ts", right: "GIT_FOLDER.test(", wrong: "/^$/.test(" }],
+    succeeds: async (target) => {
+      const here = place();
+      const write = { name: "write_file", input: { path: ".git/hooks/pre-commit", text: "rm" } } as const;
+      await calls(target, here, [write]);
+      return existsSync(join(here.workspace, ".git/hooks/pre-commit"));
+    },
+  },
+  {
     threat: "a file's name is shown backwards to whoever looks at it",
-    weakened: [{ file: "core/artifact-name.ts", right: "if (UNSEEN.test(name))", wrong: "if (false)" }],
+    weakened: [
+      {
+        file: "core/artifact-name.ts",
+        right: "if (hasUnseen(name) || PRIVATE_USE.test(name))",
+        wrong: "if (false)",
+      },
+    ],
     succeeds: async (target) => {
       const here = place();
       const write = { name: "write_file", input: { path: "invoice\u202efdp.sh", text: "rm" } } as const;

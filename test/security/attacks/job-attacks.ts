@@ -9,9 +9,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
 import type { Attack } from "../attack.ts";
 import type { CommandEnd, Target } from "../target.ts";
@@ -20,7 +21,11 @@ import type { CommandEnd, Target } from "../target.ts";
 class Project {
   readonly root = mkdtempSync(join(tmpdir(), "pawl-attack-"));
   readonly folder = join(this.root, "project");
-  readonly #env = { HOME: join(this.root, "home"), VICTIMS_KEY: "the-key-of-the-victim" };
+  readonly #env: { HOME: string; [name: string]: string } = {
+    HOME: join(this.root, "home"),
+    VICTIMS_KEY: "the-key-of-the-victim",
+    DATA: "mine/data",
+  };
 
   constructor(jobs: object | null = null) {
     onTestFinished(() => rmSync(this.root, { recursive: true, force: true }));
@@ -31,6 +36,12 @@ class Project {
   write(name: string, text: string): void {
     mkdirSync(dirname(join(this.folder, name)), { recursive: true });
     writeFileSync(join(this.folder, name), text);
+  }
+
+  /** The attacker's name server: the name that they own is this machine. */
+  pointNameHere(): void {
+    this.write("names.mjs", NAMES);
+    this.#env.NODE_OPTIONS = `--import=${pathToFileURL(join(this.folder, "names.mjs")).href}`;
   }
 
   async run(target: Target, job: object, ...flags: readonly string[]): Promise<CommandEnd> {
@@ -57,6 +68,21 @@ async function listener(): Promise<{ readonly host: string; readonly heard: () =
   return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, heard: () => heard };
 }
 
+const NAMES = `import dns from "node:dns";
+import { syncBuiltinESMExports } from "node:module";
+dns.lookup = (_name, options, callback) => {
+  const found = { address: "127.0.0.1", family: 4 };
+  process.nextTick(() => (options.all ? callback(null, [found]) : callback(null, found.address, found.family)));
+};
+syncBuiltinESMExports();
+`;
+
+/** It ends Pawl as well, which would try for seconds to speak with it. */
+const HARM = `import { writeFileSync } from "node:fs";
+writeFileSync(new URL(import.meta.url.replace(/mine.*/, "pwned")), "");
+process.kill(process.ppid, "SIGKILL");
+`;
+
 const steps = (...each: readonly object[]) => ({ name: "harm", steps: each });
 const starting = (server: object) => ({
   pipeline: { ...steps({ name: "a", tool: "s/x" }), mcp_servers: { s: server } },
@@ -70,11 +96,15 @@ export const JOB_ATTACKS: readonly Attack[] = [
   {
     threat: "a job file runs a shell",
     weakened: [
-      { file: "cli/job-limits.ts", right: "if (found.length === 0)", wrong: "if (found.length < 0)" },
+      {
+        file: "cli/job-programs.ts",
+        right: 'if (first === undefined) return { ok: false, why: "which jobs.commands does not list" };',
+        wrong:
+          "if (first === undefined) return { ok: true, program: { command, args, env: variables, cwd: project } };",
+      },
     ],
     succeeds: async (target) => {
       const project = new Project();
-      // It ends Pawl as well, which would try for seconds to speak with it.
       const server = { command: "/bin/sh", args: ["-c", "echo > ../pwned; kill -9 $PPID"] };
       await project.run(target, starting(server), "--trust");
       return project.has("pwned");
@@ -101,6 +131,57 @@ export const JOB_ATTACKS: readonly Attack[] = [
       };
       await project.run(target, starting(server), "--trust");
       return project.has("pwned");
+    },
+  },
+  {
+    threat: "a job file has a listed program started among its own files, which it loads",
+    weakened: [
+      {
+        file: "cli/job-programs.ts",
+        right: "const start = startOf(project, entry);",
+        wrong: 'const start = resolve(project, cwd ?? ".");',
+      },
+    ],
+    succeeds: async (target) => {
+      const project = new Project({ commands: ["node --import hook ./server.mjs"] });
+      for (const [folder, code] of [
+        [".", ""],
+        ["mine", HARM],
+      ] as const) {
+        project.write(`${folder}/node_modules/hook/index.mjs`, code);
+        project.write(`${folder}/node_modules/hook/package.json`, '{ "exports": "./index.mjs" }');
+        project.write(`${folder}/server.mjs`, "");
+      }
+      const server = { command: "node", args: ["--import", "hook", "./server.mjs"], cwd: "mine" };
+      await project.run(target, starting(server), "--trust");
+      return project.has("project/pwned");
+    },
+  },
+  {
+    threat: "a job file spells a listed file so that another one is run",
+    weakened: [
+      {
+        file: "cli/job-programs.ts",
+        right: "word === words[index]",
+        wrong: "resolve(project, word) === resolve(project, [given.command, ...given.args][index] ?? '')",
+      },
+      {
+        file: "cli/job-programs.ts",
+        right: "= [...entry.words, ...words.slice(entry.words.length)];",
+        wrong: "= words;",
+      },
+    ],
+    succeeds: async (target) => {
+      const project = new Project({ commands: ["node ./server.mjs"], environment: ["DATA"] });
+      project.write("server.mjs", "");
+      project.write("mine/server.mjs", HARM);
+      project.write("mine/data/note.txt", "");
+      symlinkSync(join(project.folder, "mine/data"), join(project.folder, "link"));
+      for (const file of ["link/../server.mjs", "${DATA}/../server.mjs"]) {
+        await project.run(target, starting({ command: "node", args: [file] }), "--trust");
+        if (project.has("project/pwned")) return true;
+      }
+      return false;
     },
   },
   {
@@ -138,12 +219,57 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
+    threat: "a job file calls a name of its author's private, and reaches the internal network by it",
+    weakened: [
+      {
+        file: "cli/job-limits.ts",
+        right: "if (!isPrivate || allowPrivate ||",
+        wrong: "if (isPrivate || !isPrivate ||",
+      },
+    ],
+    succeeds: async (target) => {
+      const { host, heard } = await listener();
+      const url = `http://museum.example:${new URL(`http://${host}`).port}/admin`;
+      const project = new Project();
+      project.pointNameHere();
+      await project.run(target, starting({ url, private: true }), "--trust");
+      return heard() !== "";
+    },
+  },
+  {
+    threat: "a job file sends mail to the internal network, by a name of its author's and on any port",
+    weakened: [
+      {
+        file: "adapters/tools/smtp-delivery.ts",
+        right: "lookup: checkedLookup(policy, origin, lookup)",
+        wrong: "lookup",
+      },
+    ],
+    succeeds: async (target) => {
+      let visits = 0;
+      const server = createTcpServer((socket) => {
+        visits += 1;
+        socket.end("554 No.\r\n");
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      onTestFinished(() => void server.close());
+      const { port } = server.address() as AddressInfo;
+      const project = new Project();
+      project.pointNameHere();
+      const mail = { to: "c@d.example", subject: "s", text: "t" };
+      const tools = { send_mail: { host: "museum.example", port, from: "a@b.example" } };
+      const pipeline = { ...steps({ name: "a", tool: "send_mail", with: mail }), tools };
+      await project.run(target, { pipeline }, "--trust");
+      return visits > 0;
+    },
+  },
+  {
     threat: "a job file has a package of its own loaded as a provider",
     weakened: [
       {
         file: "cli/blueprint-parts.ts",
         right: "if (path === null) return null;",
-        wrong: "if (path === null) return { folder: process.cwd(), top: process.cwd() };",
+        wrong: "if (path === null) return { config: resolve('job.json'), top: process.cwd() };",
       },
     ],
     succeeds: async (target) => {
@@ -166,7 +292,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
       },
       {
         file: "cli/job-limits.ts",
-        right: 'if (names.some((name) => name.startsWith(".") || name === "node_modules"))',
+        right: 'if (names.some((name) => name.startsWith(".") || name.toLowerCase() === "node_modules"))',
         wrong: "if (names.length === 0)",
       },
     ],
@@ -179,6 +305,40 @@ export const JOB_ATTACKS: readonly Attack[] = [
         if (project.has(`${name}/authorized_keys`)) return true;
       }
       return false;
+    },
+  },
+  {
+    threat: "a job file has its files written elsewhere by .. behind a link",
+    weakened: [
+      {
+        file: "cli/job-limits.ts",
+        right: 'if (workspace.split(/[/\\\\]/).includes("..")) return',
+        wrong: "if (workspace === '') return",
+      },
+      {
+        file: "engine/run-folder.ts",
+        right: "if (isBelow(root, path)) return root;",
+        wrong: "if (isBelow(root, path)) return fixed;",
+      },
+      {
+        file: "engine/run-folder.ts",
+        right: "return isBelow(fixed, path) ? fixed : path;",
+        wrong: "return fixed;",
+      },
+      {
+        file: "engine/workspace.ts",
+        right: "const outcome = await holdingFolder(chosen, this.#own, async",
+        wrong: "const outcome = await holdingFolder(resolve(await realpath(chosen), ...this.#own), [], async",
+      },
+    ],
+    succeeds: async (target) => {
+      const project = new Project();
+      mkdirSync(join(project.folder, "a/b"), { recursive: true });
+      mkdirSync(join(project.root, "x/y"), { recursive: true });
+      symlinkSync(join(project.root, "x/y"), join(project.folder, "a/b/link"));
+      mkdirSync(join(project.root, "secret"));
+      await project.run(target, writing("a/b/link/<run_id>/../../../secret"), "--trust");
+      return project.has("secret/authorized_keys") || project.has("x/secret/authorized_keys");
     },
   },
   {

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+
+export type Locked = {
+  readonly version: string;
+  readonly integrity?: string;
+  readonly license?: string;
+  readonly hasInstallScript?: boolean;
+  readonly dependencies?: Names;
+  readonly optionalDependencies?: Names;
+  readonly peerDependencies?: Names;
+  readonly peerDependenciesMeta?: { readonly [name: string]: { readonly optional?: boolean } };
+};
+
+type Names = { readonly [name: string]: string };
+
+/** Those whose manifest names no licence, by the file of it that they have. */
+const LICENCE_FILES: { readonly [named: string]: string } = { "png-js@2.0.0": "MIT" };
+
+/**
+ * What a user gets, by its path in the lock file: all that the package needs, its peers included, and what those need. Not by the marks of
+ * the lock file: a peer that is installed for development as well is marked as if it were for that alone.
+ */
+export function shippedPackages(): ReadonlyMap<string, Locked> {
+  const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
+    packages: { readonly [path: string]: Locked };
+  };
+  const shipped = new Map<string, Locked>();
+  const waiting = [""];
+  for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
+    const locked = packages[path];
+    if (locked === undefined || shipped.has(path)) continue;
+    shipped.set(path, withLicence(path, locked));
+    for (const name of neededBy(path, locked)) {
+      const found = foundFrom(path, name).find((place) => Object.hasOwn(packages, place));
+      if (found !== undefined) waiting.push(found);
+      else if (path === "") throw new Error(`package-lock.json has no ${name}.`);
+    }
+  }
+  shipped.delete("");
+  return shipped;
+}
+
+export function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("node_modules/") + "node_modules/".length);
+}
+
+function withLicence(path: string, locked: Locked): Locked {
+  const license = locked.license ?? LICENCE_FILES[`${nameOf(path)}@${locked.version}`];
+  return license === undefined ? locked : { ...locked, license };
+}
+
+/** Optional peers of others are not asked for; our own are, since we say what to install. */
+function neededBy(path: string, { peerDependenciesMeta = {}, ...locked }: Locked): readonly string[] {
+  const peers = Object.keys(locked.peerDependencies ?? {});
+  return [
+    ...Object.keys(locked.dependencies ?? {}),
+    ...Object.keys(locked.optionalDependencies ?? {}),
+    ...peers.filter((name) => path === "" || peerDependenciesMeta[name]?.optional !== true),
+  ];
+}
+
+/** Where Node looks for it, the nearest first. */
+function foundFrom(path: string, name: string): readonly string[] {
+  const folders = path === "" ? [] : path.split(/(?:^|\/)node_modules\//).slice(1);
+  return Array.from({ length: folders.length + 1 }, (_, count) =>
+    [...folders.slice(0, folders.length - count), name].map((each) => `node_modules/${each}`).join("/"),
+  );
+}
