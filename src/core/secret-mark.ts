@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { isJsonObject, type Json } from "./json.ts";
+import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 
 /** What stands where a secret stood that no digest is known of: in what a `Secret` prints, and in runs of earlier versions. */
 export const REDACTED = "[secret]";
@@ -21,6 +21,9 @@ export function digestWith(key: () => Uint8Array): SecretDigest {
   return (text) => createHmac("sha256", key()).update(text, "utf8").digest("hex").slice(0, DIGEST_LENGTH);
 }
 
+/** In the place of a digest where there are too many values to make one of each. */
+export const NO_DIGEST = "0".repeat(DIGEST_LENGTH);
+
 /** In the place of a secret that the operator or the run's own code gave, however it was spelled there. */
 export function markOfSecret(digest: SecretDigest, secret: string): string {
   return `[secret:${digest(secret)}]`;
@@ -32,7 +35,7 @@ export function markOfNamed(digest: SecretDigest, value: string): string {
 }
 
 export function isMark(text: string): boolean {
-  return ONLY_A_MARK.test(text);
+  return text.startsWith("[secret") && ONLY_A_MARK.test(text);
 }
 
 /** Where marks stand in a text. */
@@ -40,6 +43,19 @@ export function marksIn(text: string): readonly { readonly start: number; readon
   if (!text.includes("[secret")) return [];
   return [...text.matchAll(MARK)].map(({ index, 0: mark }) => ({ start: index, end: index + mark.length }));
 }
+
+/** The mark that a place in a text lies inside of; null where it may be cut there. */
+export function markAround(
+  text: string,
+  at: number,
+): { readonly start: number; readonly end: number } | null {
+  const from = Math.max(0, at - LONGEST_MARK);
+  const around = marksIn(text.slice(from, at + LONGEST_MARK));
+  const found = around.find(({ start, end }) => from + start < at && at < from + end);
+  return found === undefined ? null : { start: from + found.start, end: from + found.end };
+}
+
+const LONGEST_MARK = "[secret:0123456789ab,9007199254740991-characters]".length;
 
 /** Whether a mark stands anywhere in a value: something of it is lost. */
 export function holdsMark(value: Json): boolean {
@@ -88,19 +104,29 @@ function bare(value: Json): Json {
     return changed.some((item, index) => item !== items[index]) ? changed : items;
   }
   if (!isJsonObject(value)) return value;
-  const found = new Map<string, Json>();
   let isSame = true;
-  for (const [key, item] of Object.entries(value)) {
-    const [newKey, newItem] = [unusedKey(bare(key) as string, found), bare(item)];
+  const entries = Object.entries(value).map(([key, item]): [string, Json] => {
+    const [newKey, newItem] = [bare(key) as string, bare(item)];
     isSame &&= newKey === key && newItem === item;
-    found.set(newKey, newItem);
-  }
-  return isSame ? value : Object.fromEntries(found);
+    return [newKey, newItem];
+  });
+  return isSame ? value : objectOf(entries);
 }
 
-/** Two keys that were secrets are one text now, and neither value may be lost. */
-export function unusedKey(key: string, used: ReadonlyMap<string, Json>): string {
-  let free = key;
-  for (let n = 2; used.has(free); n++) free = `${key} ${n}`;
-  return free;
+/**
+ * Two keys that were secrets are one text now, and neither value may be lost: the second gets a number. The next free one is
+ * remembered for each text, since there may be thousands.
+ */
+export function objectOf(entries: readonly (readonly [string, Json])[]): JsonObject {
+  const found = new Map<string, Json>();
+  const next = new Map<string, number>();
+  for (const [key, item] of entries) {
+    let free = key;
+    for (let n = next.get(key) ?? 2; found.has(free); n++) {
+      free = `${key} ${n}`;
+      next.set(key, n + 1);
+    }
+    found.set(free, item);
+  }
+  return Object.fromEntries(found);
 }

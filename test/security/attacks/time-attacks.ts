@@ -131,4 +131,33 @@ export const TIME_ATTACKS: readonly Attack[] = [
       return ran > 128;
     },
   },
+  {
+    threat: "a model names thousands of arguments as if each had been hidden",
+    weakened: [
+      {
+        file: "core/secret-mark.ts",
+        right: "for (let n = next.get(key) ?? 2;",
+        wrong: "for (let n = 2;",
+      },
+    ],
+    succeeds: async (target) => {
+      const { pawl, testing } = await target.library();
+      const note = pawl.tool({
+        description: "Notes it.",
+        inputSchema: z.looseObject({}),
+        effect: "read_only",
+        execute: () => "noted",
+      });
+      const names = Array.from({ length: 6_000 }, (_, i) => `[secret:${i.toString(16).padStart(12, "0")}]`);
+      const input = Object.fromEntries(names.map((name) => [name, 1]));
+      const model = testing.scriptedModel(({ turn }) =>
+        turn === 1 ? { toolCalls: [{ name: "note", input }] } : { text: "Done." },
+      );
+      const store = await pawl.openStore(":memory:");
+      const worker = pawl.agent({ name: "worker", model, tools: { note } });
+      const hasStopped = await stopped(() => new pawl.Runner(worker, { store }).run("Go"));
+      await store.close({ graceMs: 0 });
+      return hasStopped;
+    },
+  },
 ];
