@@ -254,8 +254,8 @@ function literally(letter: string): string {
   return /[\^$\\.*+?()[\]{}|/]/.test(letter) ? `\\${letter}` : letter;
 }
 
-/** In one step are so many pairs replaced. */
-const PAIRS_A_STEP = 500;
+/** A name, and what may stand around its letters. */
+const LONGEST_PAIR_START = 10_000;
 
 function* replacingPairs(
   text: string,
@@ -264,16 +264,18 @@ function* replacingPairs(
 ): Steps<string> {
   const parts: string[] = [];
   let end = 0;
-  let pairs = 0;
-  for (const match of text.matchAll(start)) {
-    if (match.index < end) continue;
-    if (++pairs % PAIRS_A_STEP === 0) yield;
-    const [whole, escape = "", jsonName] = match;
-    const at = match.index + whole.length;
-    const value = jsonName === undefined ? queryValueAt(text, at) : jsonValueAt(text, at, escape);
-    if (value === null || isMark(value.text)) continue;
-    parts.push(text.slice(end, at), value.quote, markOfNamed(digest, value.text), value.quote);
-    end = value.end;
+  for (let from = 0; from < text.length; from += SHORT) {
+    if (from > 0) yield;
+    for (const match of text.slice(from, from + SHORT + LONGEST_PAIR_START).matchAll(start)) {
+      if (match.index >= SHORT) break;
+      if (from + match.index < end) continue;
+      const [whole, escape = "", jsonName] = match;
+      const at = from + match.index + whole.length;
+      const value = jsonName === undefined ? queryValueAt(text, at) : jsonValueAt(text, at, escape);
+      if (value === null || isMark(value.text)) continue;
+      parts.push(text.slice(end, at), value.quote, markOfNamed(digest, value.text), value.quote);
+      end = value.end;
+    }
   }
   return parts.length === 0 ? text : parts.join("") + text.slice(end);
 }

@@ -13,6 +13,7 @@ const DIGEST_LENGTH = 12;
 /** A mark as it is written here, or was by earlier versions. It has no blank, quote or backslash: no text around it breaks. */
 const MARK = /\[secret(?::[0-9a-f]{12}(?:,\d{1,16}-characters)?)?\]/g;
 const ONLY_A_MARK = new RegExp(`^${MARK.source}$`);
+const MARK_WITH_DIGEST = /\[secret:[0-9a-f]{12}(?:,\d{1,16}-characters)?\]/g;
 /** Also of a mark that was cut through. */
 const DIGEST_IN_MARK = /\[secret:[0-9a-f]{0,12}(?:,[\d\-a-z]{0,27})?\]?/g;
 
@@ -68,7 +69,7 @@ export function holdsMark(value: Json): boolean {
  * What a person is to know of the marks in a value, a sentence for each: where it stands, why it is hidden, how long it is, and
  * the digest by which it can be told from others.
  */
-export function hiddenIn(value: Json, path: string): readonly string[] {
+export function hiddenIn(value: Json, path: string): string[] {
   if (typeof value === "string")
     return [...new Set(value.match(MARK) ?? [])].map((mark) => hiddenAs(mark, path));
   if (Array.isArray(value)) return value.flatMap((item: Json, index) => hiddenIn(item, `${path}[${index}]`));
@@ -81,10 +82,12 @@ export function hiddenIn(value: Json, path: string): readonly string[] {
 
 function hiddenAs(mark: string, path: string): string {
   const [, digest, characters] = /^\[secret:([0-9a-f]+)(?:,(\d+))?/.exec(mark) ?? [];
-  if (digest === undefined) return `${path} is hidden: nothing more is known of it.`;
+  if (digest === undefined)
+    return `${path} has the text ${REDACTED}: it was written so, or hidden by an earlier version.`;
   if (characters === undefined)
     return `${path} is hidden because it holds a secret that the operator or the run's code gave: digest ${digest}.`;
-  return `${path} is hidden because policy.secretKeys has its name: ${characters} characters, digest ${digest}.`;
+  const known = digest === NO_DIGEST ? "one of too many to have a digest" : `digest ${digest}`;
+  return `${path} is hidden because policy.secretKeys has its name: ${characters} characters, ${known}.`;
 }
 
 /**
@@ -92,25 +95,39 @@ function hiddenAs(mark: string, path: string): string {
  * same; and for what is compared with what an earlier version, or a store with another key, has written.
  */
 export function withoutDigests<T extends Json>(value: T): T {
-  return bare(value) as T;
+  return bare(value, DIGEST_IN_MARK) as T;
 }
 
-function bare(value: Json): Json {
+/** The same of what has never had a digest to see: one that it has is made up. Whatever is no mark stays as it is. */
+export function withoutForgedDigests<T extends Json>(value: T): T {
+  return bare(value, MARK_WITH_DIGEST) as T;
+}
+
+/** Whether something was hidden in a value that had no digests before. */
+export function isHiddenIn(value: Json): boolean {
+  return withoutForgedDigests(value) !== value;
+}
+
+function bare(value: Json, digests: RegExp): Json {
   if (typeof value === "string")
-    return value.includes("[secret:") ? value.replaceAll(DIGEST_IN_MARK, REDACTED) : value;
+    return value.includes("[secret:") ? value.replaceAll(digests, REDACTED) : value;
   if (Array.isArray(value)) {
     const items = value as readonly Json[];
-    const changed = items.map(bare);
+    const changed = items.map((item) => bare(item, digests));
     return changed.some((item, index) => item !== items[index]) ? changed : items;
   }
   if (!isJsonObject(value)) return value;
-  let isSame = true;
-  const entries = Object.entries(value).map(([key, item]): [string, Json] => {
-    const [newKey, newItem] = [bare(key) as string, bare(item)];
-    isSame &&= newKey === key && newItem === item;
-    return [newKey, newItem];
-  });
-  return isSame ? value : objectOf(entries);
+  const keys = Object.keys(value);
+  // Made when the first one changes: of most objects nothing does.
+  let entries: [string, Json][] | null = null;
+  for (const [index, key] of keys.entries()) {
+    const item = value[key] ?? null;
+    const [newKey, newItem] = [bare(key, digests) as string, bare(item, digests)];
+    if (newKey !== key || newItem !== item)
+      entries ??= keys.slice(0, index).map((earlier) => [earlier, value[earlier] ?? null]);
+    entries?.push([newKey, newItem]);
+  }
+  return entries === null ? value : objectOf(entries);
 }
 
 /**
