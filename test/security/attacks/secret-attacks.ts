@@ -121,8 +121,9 @@ async function toldBy(target: Target, tool: object): Promise<boolean> {
 const LEARNS_FROM_ALL: readonly [Patch, ...Patch[]] = [
   {
     file: "engine/run-secrets.ts",
-    right: "return redact(value, this.#hiding) as T;",
-    wrong: "this.learn(namedSecrets(value, this.#names)); return redact(value, this.#hiding) as T;",
+    right: "return givingWay(redacting(value, this.#hiding) as Steps<T>);",
+    wrong:
+      "this.learn(namedSecrets(value, this.#names)); return givingWay(redacting(value, this.#hiding) as Steps<T>);",
   },
   {
     file: "engine/run-secrets.ts",
