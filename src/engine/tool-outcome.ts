@@ -97,7 +97,7 @@ function presented(
   correlationId: string | null,
   present: Presentation,
 ): ToolOutcome | Promise<ToolOutcome> {
-  const done = (output: ToolOutput): ToolOutcome => ({
+  const success = (output: ToolOutput): ToolOutcome => ({
     ...NOTHING_MORE,
     source: "tool",
     correlationId,
@@ -112,11 +112,11 @@ function presented(
     return unusable(tool, isTooLarge ? "result_too_large" : errorCode, why, correlationId);
   };
   if (present !== null)
-    return shown(secrets, present, result).then(done, notDone("result_not_shown", "cannot be shown"));
+    return shown(secrets, present, result).then(success, notDone("result_not_shown", "cannot be shown"));
   const notKept = notDone("result_not_json", "cannot be kept");
   try {
     const output = resultOf(secrets, result);
-    return output instanceof Promise ? output.then(done, notKept) : done(output);
+    return output instanceof Promise ? output.then(success, notKept) : success(output);
   } catch (error) {
     return notKept(error);
   }

@@ -14,7 +14,7 @@ function seen(error: Error): string {
 
 describe("an error that leaves the run is without secrets", () => {
   it("in its message and stack, its details and those of its causes", () => {
-    const cause = new ConfigurationError(`No ${SECRET}.`, { key: SECRET, password: "x1" } as never);
+    const cause = new ConfigurationError(`No ${SECRET}.`, { key: SECRET, password: "x1" });
     const error = new Error(`Not with ${SECRET}.`, { cause });
     expect(seen(error)).not.toMatch(/k-123456|x1/);
     expect(error.message).toBe("Not with [secret:000000000000].");

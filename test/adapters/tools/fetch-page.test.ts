@@ -67,7 +67,7 @@ describe("fetch_page", () => {
     for (let from = 0; from < 90; from++)
       for (const maxCharacters of [1, 9, 40]) {
         const { calls } = await callTool(fetchPage, { url: page.url, from, maxCharacters }, hiding);
-        const { text } = calls[0]?.receipt?.output.value as { text: string };
+        const text = JSON.stringify((calls[0]?.receipt?.output.value as { text?: string } | undefined)?.text);
         expect(text.replaceAll(/\[secret:[^\]]*\]/g, "")).not.toMatch(/[0-9a-f]{3}|secret|chara/);
       }
   });
