@@ -1,6 +1,5 @@
 import type { CallToolResult, ContentBlock } from "@modelcontextprotocol/client";
 import type { Json, JsonObject } from "../core/json.ts";
-import { throughJson } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { ShownResult } from "../engine/tool.ts";
 
@@ -20,7 +19,7 @@ export function shownResult({ result }: ShownResult): ToolOutput {
   const content = typeof result === "object" && result !== null ? contentOf.get(result) : undefined;
   if (content !== undefined) return { type: "content", value: content.map(shownPart) };
   if (typeof result === "string") return { type: "text", value: result };
-  return { type: "json", value: throughJson(result) };
+  return { type: "json", value: result as Json };
 }
 
 /** What a result that is an error says. */

@@ -1,5 +1,11 @@
 import type { McpServer } from "./mcp-server.ts";
-import { percentDecoded, SECRET_NAME, secretsInAddress, secretTexts } from "./tools/hiding-secrets.ts";
+import {
+  LEAST_LENGTH,
+  percentDecoded,
+  SECRET_NAME,
+  secretsInAddress,
+  secretTexts,
+} from "./tools/hiding-secrets.ts";
 
 /** Options whose value is a pair of a name and a value: `-e API_KEY=…`, `--header "Authorization: …"`. */
 const PAIR_OPTION = /^--?(?:e|env|H|header)$/;
@@ -11,17 +17,32 @@ const PAIR = /^([\w.-]+)\s*[=:]\s*(.+)$/s;
  * Not where it works, though, a folder or the address of a service: its results are full of that.
  */
 export function secretsOf(server: McpServer): readonly string[] {
-  if ("url" in server) return [...inValues(server.headers ?? {}), ...secretsInAddress(server.url)];
+  if ("url" in server)
+    return [...inValues(server.headers ?? {}, isLikeAPin), ...secretsInAddress(server.url)];
   const { args = [], env = {} } = server;
-  return [...inValues(env), ...args.flatMap((arg, index) => inArgument(arg, args[index - 1] ?? ""))];
+  return [...inValues(env, isLong), ...args.flatMap((arg, index) => inArgument(arg, args[index - 1] ?? ""))];
 }
 
-function inValues(values: { readonly [name: string]: string }): readonly string[] {
+/** What has a secret name is one; of the rest, what looks like one. */
+function inValues(
+  values: { readonly [name: string]: string },
+  isSecret: (value: string) => boolean,
+): readonly string[] {
   return Object.entries(values).flatMap(([name, value]) => {
-    const texts = [...secretTexts([value]), ...passwordIn(value)];
-    if (SECRET_NAME.test(name)) return [value, ...texts];
-    return isPlace(value) ? [] : texts;
+    if (SECRET_NAME.test(name)) return [...secretTexts([value]), ...passwordIn(value)];
+    if (isPlace(value)) return [];
+    return [...secretTexts([value]).filter(isSecret), ...passwordIn(value)];
   });
+}
+
+/** `info` and `production` are no secrets; which of the longer ones is, nobody can tell. */
+function isLong(value: string): boolean {
+  return value.length >= LEAST_LENGTH;
+}
+
+/** Headers have fewer plain words than an environment. */
+function isLikeAPin(value: string): boolean {
+  return isLong(value) || /\d/.test(value);
 }
 
 function isPlace(value: string): boolean {
@@ -32,11 +53,11 @@ function isPlace(value: string): boolean {
 
 function inArgument(arg: string, previous: string): readonly string[] {
   const option = previous.startsWith("-") ? previous : "";
-  if (option !== "" && SECRET_NAME.test(option)) return [arg, ...secretTexts([arg])];
+  if (option !== "" && SECRET_NAME.test(option)) return secretTexts([arg]);
   const [, name = "", value = ""] = PAIR.exec(arg) ?? [];
   if (PAIR_OPTION.test(name)) return inArgument(value, name);
-  if (SECRET_NAME.test(name)) return [value, ...secretTexts([value])];
-  if (PAIR_OPTION.test(option)) return secretTexts([value]);
+  if (SECRET_NAME.test(name)) return secretTexts([value]);
+  if (PAIR_OPTION.test(option)) return secretTexts([value]).filter(isLong);
   return [...passwordIn(arg), ...secretsInAddress(arg)];
 }
 

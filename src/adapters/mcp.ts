@@ -92,7 +92,7 @@ type Source = {
 async function openTools(
   name: string,
   { server, connection }: Source,
-  { signal, network, warn, hide }: SourceOpening,
+  { signal, network, warn, hide, hideTexts }: SourceOpening,
 ): Promise<OpenTools> {
   const serverName = `MCP server ${name} (${shownServer(server)})`;
   assertMayBeOpened(server, serverName, network);
@@ -101,6 +101,7 @@ async function openTools(
   try {
     const link = await connection.link(signal);
     const listed = await link.tools(signal);
+    assertNoSecretNames(serverName, listed, hide);
     assertNamed(name, serverName, server, listed);
     const onChanged = once(warn);
     const chosen = [...listed.values()].filter(({ listed: { name: each } }) =>
@@ -111,7 +112,12 @@ async function openTools(
     for (const each of chosen) {
       assertSmall(serverName, each);
       const pinned: PinnedTool = { ...each, connection, serverName, onChanged };
-      tools[names.get(each.listed.name) ?? each.listed.name] = toolOf(name, server, pinned);
+      tools[names.get(each.listed.name) ?? each.listed.name] = toolOf(
+        name,
+        server,
+        pinned,
+        toldOf(each, hideTexts),
+      );
       // There may be many of them, and the process has other things to do.
       await setImmediate();
     }
@@ -153,19 +159,43 @@ function once(warn: SourceOpening["warn"]): SourceOpening["warn"] {
   };
 }
 
-function toolOf(name: string, server: McpServer & McpOptions, pinned: PinnedTool): Tool {
+/** What a model is told of a tool. */
+type ToldTool = { readonly description: string; readonly inputSchema: McpTool["listed"]["inputSchema"] };
+
+/** A server may say what it was given, here as in a result. Hidden before it is cut. */
+function toldOf({ listed }: McpTool, hideTexts: SourceOpening["hideTexts"]): ToldTool {
+  return {
+    description: shortened(hideTexts(listed.description ?? listed.title ?? "")),
+    inputSchema: hideTexts(listed.inputSchema as JsonObject) as ToldTool["inputSchema"],
+  };
+}
+
+/** A tool is called by its name, so that nothing can stand in the place of a part of it. */
+function assertNoSecretNames(serverName: string, listed: McpTools, hide: SourceOpening["hide"]): void {
+  if ([...listed.keys()].every((name) => hide(name) === name)) return;
+  throw new ConfigurationError(
+    `The ${serverName} lists a tool whose name holds a secret that it was given: it is not used. Have it choose other names, and give it another secret.`,
+  );
+}
+
+function toolOf(
+  name: string,
+  server: McpServer & McpOptions,
+  pinned: PinnedTool,
+  { description, inputSchema }: ToldTool,
+): Tool {
   const { listed } = pinned;
   const execute: Execute = async (input: JsonObject, call) => {
     assertAllowed(server, pinned, call);
     return callMcpTool(pinned, input, call);
   };
   return makeTool({
-    ...declaredTool(listed.name, shortened(listed.description ?? listed.title ?? ""), server, execute),
+    ...declaredTool(listed.name, description, server, execute),
     name: null,
     namespace: "mcp",
     server: name,
     ownName: listed.name,
-    input: mcpToolInput(listed.inputSchema),
+    input: mcpToolInput(inputSchema),
     annotations: annotationsOf(pinned),
     urls: hasPublicAddress(server) ? () => [String(server.url)] : null,
     present: shownResult,

@@ -2,6 +2,9 @@ import { stripVTControlCharacters } from "node:util";
 
 const MAX_CHARACTERS = 300;
 
+/** What is looked at to find those: patterns take their time, and the text is somebody else's. */
+const MOST_READ = 2_000;
+
 /** What a key looks like in what providers and their libraries say: some quote the header or the URL they got. */
 const SECRETS: readonly RegExp[] = [
   /\bBearer\s+[^\s"',;]{12,}/gi,
@@ -14,7 +17,7 @@ const SECRETS: readonly RegExp[] = [
 
 /** Text of unknown origin for the middle of a message: one line, without secrets, not too long, without its full stop. */
 export function readableText(text: string): string {
-  const line = stripVTControlCharacters(text).replaceAll(/\s+/g, " ").trim();
+  const line = stripVTControlCharacters(text.slice(0, MOST_READ)).replaceAll(/\s+/g, " ").trim();
   const clean = SECRETS.reduce((safe, secret) => safe.replaceAll(secret, "[redacted]"), line).toWellFormed();
   const short = clean.length > MAX_CHARACTERS ? `${clean.slice(0, MAX_CHARACTERS)}…` : clean;
   return short.replace(/[.\s]+$/, "");

@@ -13,7 +13,12 @@ const MOST_VALUES = 8_000;
 export const MOST_ANSWER_VALUES = 50_000;
 
 /** A part of an answer; arguments may still be JSON text, as providers send them. */
-type AnswerPart = { readonly type: string; readonly text?: unknown; readonly input?: unknown };
+type AnswerPart = {
+  readonly type: string;
+  readonly text?: unknown;
+  readonly toolName?: unknown;
+  readonly input?: unknown;
+};
 
 /** What is too much in an answer, as the end of a sentence that begins with the model; null where nothing is. */
 export function excessIn(content: readonly AnswerPart[]): string | null {
@@ -22,9 +27,8 @@ export function excessIn(content: readonly AnswerPart[]): string | null {
     return `asked for ${calls.length} tool calls at once, and ${MOST_CALLS} is the most`;
   let characters = 0;
   let values = 0;
-  for (const { text, input } of content) {
-    if (typeof text === "string") characters += text.length;
-    if (typeof input === "string") characters += input.length;
+  for (const { text, toolName, input } of content) {
+    for (const each of [text, toolName, input]) if (typeof each === "string") characters += each.length;
     if (characters > MOST_CHARACTERS)
       return `answered with more than ${MOST_CHARACTERS} characters, which is the most`;
     // What lies deeper is cut, and the model is told of that.

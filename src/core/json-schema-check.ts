@@ -51,7 +51,7 @@ export function isQuickToCheck(schema: JsonObject, value: Json): boolean {
 export function sizeOf(
   value: Json,
   most: number,
-  { isUnwanted = nothing, levels = Number.POSITIVE_INFINITY }: SizeOptions = {},
+  { isUnwanted = nothing, levels = Number.POSITIVE_INFINITY, withKeys = false }: SizeOptions = {},
 ): number | null {
   let size = 1;
   let level: readonly Json[] = [value];
@@ -59,12 +59,16 @@ export function sizeOf(
     const below: Json[] = [];
     for (const each of level) {
       if (typeof each !== "object" || each === null) continue;
-      const items: readonly Json[] = isJsonList(each) ? each : Object.values(each);
-      size += items.length;
+      const keys = isJsonList(each) ? null : Object.keys(each);
+      size += keys === null ? (each as readonly Json[]).length : keys.length * (withKeys ? 2 : 1);
       if (size > most) return null;
-      if (isJsonObject(each) && Object.entries(each).some(([name, item]) => isUnwanted(name, item)))
-        return null;
-      for (const item of items) below.push(item);
+      if (isJsonList(each)) for (const item of each) below.push(item);
+      else
+        for (const name of keys ?? []) {
+          const item = each[name] ?? null;
+          if (isUnwanted(name, item)) return null;
+          below.push(item);
+        }
     }
     level = below;
   }
@@ -74,6 +78,8 @@ export function sizeOf(
 type SizeOptions = {
   readonly isUnwanted?: (name: string, item: Json) => boolean;
   readonly levels?: number;
+  /** Counts names as well. */
+  readonly withKeys?: boolean;
 };
 
 function nothing(): boolean {

@@ -12,8 +12,10 @@ export const MAX_PAYLOAD_DEPTH = 400;
 export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
-  const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-  return items.some((item) => isDeeper(item, levels - 1));
+  if (Array.isArray(value)) return value.some((item) => isDeeper(item, levels - 1));
+  const object = value as { readonly [key: string]: unknown };
+  // Not `Object.values`: of an object with thousands of keys that takes twice as long.
+  return Object.keys(object).some((key) => isDeeper(object[key], levels - 1));
 }
 
 /** A copy of so many levels: what lies deeper is a text that says so. */

@@ -1,7 +1,16 @@
 import { canonicalJson } from "./canonical-json.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
-import { isMark, markOfNamed, markOfSecret, marksIn, type SecretDigest, unusedKey } from "./secret-mark.ts";
-import type { SecretSearch } from "./secret-search.ts";
+import {
+  isMark,
+  markOfNamed,
+  markOfSecret,
+  marksIn,
+  NO_DIGEST,
+  objectOf,
+  type SecretDigest,
+} from "./secret-mark.ts";
+import { type FoundSecret, MOST_FOUND, type SecretSearch } from "./secret-search.ts";
+import { finished, type Steps } from "./steps.ts";
 
 /** What is hidden, and the digest that is left of it. */
 export type Hiding = {
@@ -26,19 +35,24 @@ export type Hiding = {
  * // { apiKey: "[secret:90f1a1b1f1e9,5-characters]", note: "sent [secret:5e2b1ddc3a07]" }
  */
 export function redact(value: Json, hiding: Hiding): Json {
-  const names = normalised(hiding.names);
-  const { search, digest } = hiding;
-  if (names.size === 0 && search.isEmpty) return value;
-  const known = cached(digest);
-  const rewrite = (text: string) => replaceFound(replacePairs(text, names, digest), search, known);
-  return redactValue(value, { names, digest, rewrite });
+  return finished(redacting(value, hiding));
 }
+
+/** The same in steps, for what may be large. */
+export function* redacting(value: Json, { names: given, search, digest }: Hiding): Steps<Json> {
+  const names = secretNames(given);
+  if (names === null && search.isEmpty) return value;
+  return yield* redactValue(value, { names, search, digest: cached(digest), work: 0 });
+}
+
+/** More values are not told apart: each takes a few microseconds. */
+const MOST_DIGESTS = 5_000;
 
 /** A text that holds a secret a thousand times has it digested once. */
 function cached(digest: SecretDigest): SecretDigest {
   const digests = new Map<string, string>();
   return (text) => {
-    const known = digests.get(text) ?? digest(text);
+    const known = digests.get(text) ?? (digests.size < MOST_DIGESTS ? digest(text) : NO_DIGEST);
     digests.set(text, known);
     return known;
   };
@@ -51,8 +65,17 @@ export type Torn = { readonly start?: boolean; readonly end?: boolean };
  * A text without its secrets. Where it was torn, a part of a secret may stand, which nobody can know as one: as much as that
  * could be is left out.
  */
-export function redactText(text: string, hiding: Hiding, { start = false, end = false }: Torn = {}): string {
-  const whole = redact(text, hiding) as string;
+export function redactText(text: string, hiding: Hiding, torn: Torn = {}): string {
+  return finished(redactingText(text, hiding, torn));
+}
+
+/** The same in steps, for what may be large. */
+export function* redactingText(
+  text: string,
+  hiding: Hiding,
+  { start = false, end = false }: Torn = {},
+): Steps<string> {
+  const whole = (yield* redacting(text, hiding)) as string;
   const { longest } = hiding.search;
   return whole.slice(start ? longest : 0, end ? Math.max(0, whole.length - longest) : whole.length);
 }
@@ -60,7 +83,8 @@ export function redactText(text: string, hiding: Hiding, { start = false, end = 
 /** The texts (and numbers as texts) under the names, each once; all that is inside of an object or an array there counts. */
 export function namedSecrets(value: Json, names: ReadonlySet<string>): readonly string[] {
   const found = new Set<string>();
-  if (names.size > 0) collectNamed(value, normalised(names), false, found);
+  const normal = secretNames(names)?.normal;
+  if (normal !== undefined) collectNamed(value, normal, false, found);
   return [...found];
 }
 
@@ -80,37 +104,88 @@ export function normaliseKeyName(name: string): string {
   return name.replace(/[_-]/g, "").toLowerCase();
 }
 
-function normalised(keyNames: ReadonlySet<string>): ReadonlySet<string> {
+/** Names as they are compared, and what finds them in a text. */
+type SecretNames = { readonly normal: ReadonlySet<string>; readonly pairStart: RegExp };
+
+const preparedNames = new WeakMap<ReadonlySet<string>, SecretNames | null>();
+
+/** Null where there are none. Prepared once: a run has the same ones all the time. */
+function secretNames(given: ReadonlySet<string>): SecretNames | null {
+  const known = preparedNames.get(given);
+  if (known !== undefined) return known;
   // A name without a letter, "_", would otherwise stand for the key "" and for "-".
-  return new Set([...keyNames].map(normaliseKeyName).filter((name) => name !== ""));
+  const normal = new Set([...given].map(normaliseKeyName).filter((name) => name !== ""));
+  const prepared = normal.size === 0 ? null : { normal, pairStart: pairStart(normal) };
+  preparedNames.set(given, prepared);
+  return prepared;
 }
 
 type Rewriting = {
-  readonly names: ReadonlySet<string>;
+  readonly names: SecretNames | null;
+  readonly search: SecretSearch;
   readonly digest: SecretDigest;
-  readonly rewrite: (text: string) => string;
+  /** About how many characters were looked at since the last step. */
+  work: number;
 };
 
-function redactValue(value: Json, how: Rewriting): Json {
-  if (typeof value === "string") return how.rewrite(value);
-  if (isJsonObject(value)) return redactObject(value, how);
+/** A few milliseconds. */
+const WORK_A_STEP = 200_000;
+/** What a value takes beside its characters. */
+const WORK_A_VALUE = 40;
+
+function* redactValue(value: Json, how: Rewriting): Steps<Json> {
+  how.work += WORK_A_VALUE;
+  if (how.work > WORK_A_STEP) {
+    how.work = 0;
+    yield;
+  }
+  if (typeof value === "string")
+    return value.length <= SHORT ? rewritten(value, how) : yield* rewriting(value, how);
+  if (typeof value === "number") return how.search.findsNumbers ? redactedNumber(value, how) : value;
+  if (isJsonObject(value)) return yield* redactObject(value, how);
   if (!Array.isArray(value)) return value;
   const items = value as readonly Json[];
-  const redacted = items.map((item) => redactValue(item, how));
-  return redacted.every((item, index) => item === items[index]) ? items : redacted;
+  const redacted: Json[] = [];
+  let changed = false;
+  for (const item of items) {
+    const newItem = isPlain(item, how) ? item : yield* redactValue(item, how);
+    changed ||= newItem !== item;
+    redacted.push(newItem);
+  }
+  return changed ? redacted : items;
 }
 
-function redactObject(value: JsonObject, how: Rewriting): JsonObject {
-  const redacted = new Map<string, Json>();
-  let changed = false;
-  for (const [key, item] of Object.entries(value)) {
-    const newKey = unusedKey(how.rewrite(key), redacted);
-    const isNamed = how.names.has(normaliseKeyName(key));
-    const newItem = isNamed ? namedMark(item, how.digest) : redactValue(item, how);
-    changed ||= newKey !== key || newItem !== item;
-    redacted.set(newKey, newItem);
+/** Nothing of it can be a secret. */
+function isPlain(value: Json, { search }: Rewriting): boolean {
+  return value === null || typeof value === "boolean" || (typeof value === "number" && !search.findsNumbers);
+}
+
+/** Other systems make numbers of texts that look so. */
+function redactedNumber(value: number, how: Rewriting): Json {
+  const text = String(value);
+  const hidden = rewritten(text, how);
+  return hidden === text ? value : hidden;
+}
+
+function* redactObject(value: JsonObject, how: Rewriting): Steps<JsonObject> {
+  const keys = Object.keys(value);
+  // Made when the first one changes: of most objects nothing does.
+  let entries: [string, Json][] | null = null;
+  for (const [index, key] of keys.entries()) {
+    const item = value[key] ?? null;
+    how.work += WORK_A_VALUE;
+    const newKey = rewritten(key, how);
+    const isNamed = how.names?.normal.has(normaliseKeyName(key)) === true;
+    const newItem = isNamed
+      ? namedMark(item, how.digest)
+      : isPlain(item, how)
+        ? item
+        : yield* redactValue(item, how);
+    if (newKey !== key || newItem !== item)
+      entries ??= keys.slice(0, index).map((earlier) => [earlier, value[earlier] ?? null]);
+    entries?.push([newKey, newItem]);
   }
-  return changed ? Object.fromEntries(redacted) : value;
+  return entries === null ? value : objectOf(entries);
 }
 
 function namedMark(value: Json, digest: SecretDigest): string {
@@ -118,13 +193,32 @@ function namedMark(value: Json, digest: SecretDigest): string {
   return isMark(text) ? text : markOfNamed(digest, text);
 }
 
+/** Below this a text is searched in less than a step. */
+const SHORT = 50_000;
+
+function rewritten(text: string, how: Rewriting): string {
+  how.work += text.length;
+  const { names, search, digest } = how;
+  const mayHavePair = names !== null && (text.includes('"') || text.includes("="));
+  const paired = mayHavePair ? finished(replacingPairs(text, names, digest)) : text;
+  return replaceFound(paired, search.find(paired), digest);
+}
+
+function* rewriting(text: string, how: Rewriting): Steps<string> {
+  const { names, search, digest } = how;
+  yield;
+  const paired = names === null ? text : yield* replacingPairs(text, names, digest);
+  return replaceFound(paired, yield* search.search(paired), digest);
+}
+
 /**
  * Finds all of them before it replaces any: of one inside another nothing is left but the mark of the longer one, in whatever
  * order they come, and those that overlap leave a mark each. Marks that are there already stay as they are.
  */
-function replaceFound(text: string, search: SecretSearch, digest: SecretDigest): string {
-  const found = search.find(text);
-  if (found.length === 0) return text;
+function replaceFound(text: string, found: readonly FoundSecret[], digest: SecretDigest): string {
+  const [first] = found;
+  if (first === undefined) return text;
+  if (found.length > MOST_FOUND) return markOfSecret(digest, first.secret);
   const marks = marksIn(text).map((span) => ({ ...span, mark: text.slice(span.start, span.end) }));
   const spans = [
     ...marks,
@@ -145,26 +239,45 @@ function replaceFound(text: string, search: SecretSearch, digest: SecretDigest):
 }
 
 /**
- * `"name":`, with the backslashes of JSON inside JSON inside JSON, or `?name=`. Names and blanks have a limit, so that
- * no text takes long.
+ * `"name":`, with the backslashes of JSON inside JSON inside JSON, or `?name=`. All but the names has a limit, so that no text
+ * takes long.
  */
-const PAIR_START =
-  /(|\\|\\{3})"([^"\\]{1,64})\1"[ \t\r\n]{0,40}:[ \t\r\n]{0,40}|[?&]([^=&?#\s"'<>\\]{1,64})=/g;
+function pairStart(names: ReadonlySet<string>): RegExp {
+  const apart = "[_-]{0,64}";
+  const spelled = (name: string) => Array.from(name, literally).join(apart);
+  const anyName = `${apart}(?:${[...names].map(spelled).join("|")})${apart}`;
+  const blanks = "[ \\t\\r\\n]{0,40}";
+  return new RegExp(`(|\\\\|\\\\{3})"(${anyName})\\1"${blanks}:${blanks}|[?&]${anyName}=`, "giu");
+}
 
-function replacePairs(text: string, names: ReadonlySet<string>, digest: SecretDigest): string {
-  if (names.size === 0) return text;
-  let result = "";
+function literally(letter: string): string {
+  return /[\^$\\.*+?()[\]{}|/]/.test(letter) ? `\\${letter}` : letter;
+}
+
+/** A name, and what may stand around its letters. */
+const LONGEST_PAIR_START = 10_000;
+
+function* replacingPairs(
+  text: string,
+  { pairStart: start }: SecretNames,
+  digest: SecretDigest,
+): Steps<string> {
+  const parts: string[] = [];
   let end = 0;
-  for (const match of text.matchAll(PAIR_START)) {
-    const [start, escape = "", jsonName, queryName = ""] = match;
-    if (match.index < end || !names.has(normaliseKeyName(jsonName ?? queryName))) continue;
-    const at = match.index + start.length;
-    const value = jsonName === undefined ? queryValueAt(text, at) : jsonValueAt(text, at, escape);
-    if (value === null || isMark(value.text)) continue;
-    result += `${text.slice(end, at)}${value.quote}${markOfNamed(digest, value.text)}${value.quote}`;
-    end = value.end;
+  for (let from = 0; from < text.length; from += SHORT) {
+    if (from > 0) yield;
+    for (const match of text.slice(from, from + SHORT + LONGEST_PAIR_START).matchAll(start)) {
+      if (match.index >= SHORT) break;
+      if (from + match.index < end) continue;
+      const [whole, escape = "", jsonName] = match;
+      const at = from + match.index + whole.length;
+      const value = jsonName === undefined ? queryValueAt(text, at) : jsonValueAt(text, at, escape);
+      if (value === null || isMark(value.text)) continue;
+      parts.push(text.slice(end, at), value.quote, markOfNamed(digest, value.text), value.quote);
+      end = value.end;
+    }
   }
-  return result + text.slice(end);
+  return parts.length === 0 ? text : parts.join("") + text.slice(end);
 }
 
 /** A value in a text: what it says, what it is to be quoted with, and where it ends. */
@@ -175,6 +288,8 @@ function queryValueAt(text: string, at: number): PairValue | null {
   return end === at ? null : { text: meantInQuery(text.slice(at, end)), quote: "", end };
 }
 
+const NUMBER = /-?\d[\d.eE+-]{0,400}/y;
+
 /** A string or a number; objects and arrays in a text are left alone, since nothing says where a broken one ends. */
 function jsonValueAt(text: string, at: number, escape: string): PairValue | null {
   const quote = `${escape}"`;
@@ -184,7 +299,8 @@ function jsonValueAt(text: string, at: number, escape: string): PairValue | null
     const inside = text.slice(from, text.startsWith(quote, end - quote.length) ? end - quote.length : end);
     return { text: meantInJson(inside, escape), quote, end };
   }
-  const number = /^-?\d[\d.eE+-]*/.exec(text.slice(at, at + 400))?.[0];
+  NUMBER.lastIndex = at;
+  const number = NUMBER.exec(text)?.[0];
   return number === undefined ? null : { text: number, quote, end: at + number.length };
 }
 

@@ -1,9 +1,17 @@
-import { type DecodedText, decodedOnce } from "./escaped-text.ts";
+import {
+  type DecodedText,
+  decodedOnce,
+  hasEscapes,
+  placeOf,
+  textOfUnits,
+  WIDEST_ESCAPE,
+} from "./escaped-text.ts";
+import { finished, type Steps } from "./steps.ts";
 
 /** Shorter texts are not looked for inside others: "12" or "abc" would shred every text they happen to be part of. */
 const MIN_SEARCHED_LENGTH = 4;
 
-/** Shorter ones count as they are written only: "Test" is a word, whatever "test" may be. */
+/** Shorter ones without a digit count as they are written only: "Test" is a word, whatever "test" may be. */
 const MIN_ANY_CASE_LENGTH = 8;
 
 /** A part of a base64 text shorter than this may well be part of something else. */
@@ -11,6 +19,12 @@ const MIN_BASE64_PART_LENGTH = 8;
 
 /** JSON in JSON in JSON, an address in an address: as often is a text decoded. */
 const MOST_DECODINGS = 3;
+
+/** In a text that holds more secrets than this, whoever wrote it knows them, and means to keep somebody busy. */
+export const MOST_FOUND = 10_000;
+
+/** Units that are searched in one step, for one after the other: a few milliseconds. */
+const UNITS_A_STEP = 20_000_000;
 
 /** Where a secret stands in a text, in whatever spelling. */
 export type FoundSecret = { readonly start: number; readonly end: number; readonly secret: string };
@@ -24,89 +38,158 @@ type Needle = { readonly text: string; readonly secret: string };
  * encrypted or encoded in another way is not found.
  */
 export class SecretSearch {
-  /** Looked for in any case of letters. */
+  /** Looked for in any case of letters; the shortest first. */
   readonly #anyCase: readonly Needle[];
   readonly #exact: readonly Needle[];
-  readonly #base64: readonly Needle[];
+  /** Whether one of them has several lines: then line ends are blanks. */
+  readonly #hasLines: boolean;
+  /** Whether one of them may be written as a number. */
+  readonly findsNumbers: boolean;
   /** The most characters that one of them may take in a text: so much of a torn end may be a part of one. */
   readonly longest: number;
 
   constructor(texts: Iterable<string>) {
     const secrets = [...new Set([...texts].map((text) => text.trim()))];
     const searched = secrets.filter((text) => text.length >= MIN_SEARCHED_LENGTH);
-    const [long, short] = [
-      searched.filter((text) => text.length >= MIN_ANY_CASE_LENGTH),
-      searched.filter((text) => text.length < MIN_ANY_CASE_LENGTH),
-    ];
-    this.#anyCase = [
-      ...needles(long, (text) => variants(text).map(folded)),
-      ...needles(searched, (text) => [bytesOf(text).toString("hex")]),
-    ];
-    this.#exact = needles(short, (text) => variants(text).map(spaced));
-    this.#base64 = needles(searched, (text) => [
-      ...base64Forms(bytesOf(text)),
-      ...base64Forms(Buffer.from(text, "utf16le")),
-      ...base64Forms(Buffer.from(text, "utf16le").swap16()),
-    ]);
+    this.#hasLines = searched.some((text) => LINE_END.test(text));
+    const isWord = (text: string) => text.length < MIN_ANY_CASE_LENGTH && !/\d/.test(text);
+    this.#anyCase = needles(searched, (text) => [
+      ...(isWord(text) ? [] : variants(text)),
+      ...bytesOf(text).flatMap((bytes) => [...hexForms(bytes), ...base64Forms(bytes)]),
+    ]).map(({ text, secret }) => ({ text: this.#folded(text), secret }));
+    this.#exact = needles(searched.filter(isWord), variants).map(({ text, secret }) => ({
+      text: this.#spaced(text),
+      secret,
+    }));
+    this.findsNumbers = [...this.#anyCase, ...this.#exact].some(({ text }) => /^[\d.e+ -]+$/.test(text));
     this.longest = Math.max(0, ...searched.map(({ length }) => length)) * WIDEST_CHARACTER;
   }
 
   get isEmpty(): boolean {
-    return this.#base64.length === 0;
+    return this.#anyCase.length === 0;
   }
 
-  /** All of them, also those that overlap, in no order. */
+  /** All of them, also those that overlap, in no order; not all where there are more than `MOST_FOUND`. */
   find(text: string): readonly FoundSecret[] {
+    if (this.isEmpty || text.length < MIN_SEARCHED_LENGTH) return [];
+    if (text.length > UNITS_A_STEP || hasEscapes(text)) return finished(this.search(text));
+    // Most texts are names and words.
+    const found: FoundSecret[] = [];
+    this.#look({ text, source: null }, this.#folded(text), 0, found);
+    return found;
+  }
+
+  /** The same in steps, for what may be large. */
+  *search(text: string): Steps<readonly FoundSecret[]> {
     const found: FoundSecret[] = [];
     if (this.isEmpty || text.length < MIN_SEARCHED_LENGTH) return found;
-    let level: DecodedText | null = { text, at: null };
+    let level: DecodedText | null = { text, source: null };
     for (let n = 0; level !== null && n <= MOST_DECODINGS; n++) {
-      const { at } = level;
-      const place = at === null ? (index: number) => index : (index: number) => at[index] ?? text.length;
-      for (const [haystack, sought] of [
-        [folded(level.text), this.#anyCase],
-        [spaced(level.text), this.#exact],
-        [level.text, this.#base64],
-      ] as const)
-        for (const needle of sought) collect(haystack, needle, place, found);
-      level = decodedOnce(level);
+      const haystack = this.#folded(level.text);
+      let next = this.#look(level, haystack, 0, found);
+      for (; next !== null; next = this.#look(level, haystack, next, found)) yield;
+      if (found.length > MOST_FOUND) return found;
+      level = yield* decodedOnce(level);
     }
     return found;
   }
+
+  /** Looks for as many as one step allows, from one of them on. Returns which is next, and null where none is. */
+  #look(level: DecodedText, haystack: string, from: number, found: FoundSecret[]): number | null {
+    if (from === 0 && this.#exact.length > 0) {
+      const asWritten = this.#spaced(level.text);
+      for (const needle of this.#exact) collect(asWritten, needle, level, found);
+    }
+    const many = Math.max(1, Math.floor(UNITS_A_STEP / haystack.length));
+    for (let index = from; index < this.#anyCase.length; index++) {
+      const needle = this.#anyCase[index];
+      if (needle === undefined || needle.text.length > haystack.length) return null;
+      if (index - from >= many) return index;
+      collect(haystack, needle, level, found);
+    }
+    return null;
+  }
+
+  /** In small letters, and exactly as long as before. */
+  #folded(text: string): string {
+    return this.#spaced(text).toLowerCase();
+  }
+
+  #spaced(text: string): string {
+    const isFine =
+      !SIGNS.some((sign) => text.includes(sign)) &&
+      !(this.#hasLines && LINE_ENDS.some((end) => text.includes(end)));
+    return isFine ? text : evened(text, this.#hasLines);
+  }
 }
 
-/** Of a character in all spellings that are looked for: an escape of JSON (`\u0041`) whose backslash is one of four. */
-const WIDEST_CHARACTER = 16;
+/** What is put down as something else before letters are made small. */
+const SIGNS = ["+", "İ", "Σ", "ς"];
+const LINE_ENDS = ["\r", "\n", "\t"];
 
+/**
+ * A text of the same length in which forms have blanks for plus signs, İ is one unit in small letters too, sigma is the same
+ * wherever it stands in a word, and lines, if that is wanted, are one.
+ */
+function evened(text: string, isOneLine: boolean): string {
+  const units = new Uint16Array(text.length);
+  let allBits = 0;
+  for (let index = 0; index < text.length; index++) {
+    const code = evenedUnit(text.charCodeAt(index), isOneLine);
+    units[index] = code;
+    allBits |= code;
+  }
+  return textOfUnits(units, allBits);
+}
+
+function evenedUnit(code: number, isOneLine: boolean): number {
+  if (code === 0x2b) return 0x20;
+  if (code < 0x20) return isOneLine && (code === 0x09 || code === 0x0a || code === 0x0d) ? 0x20 : code;
+  if (code === 0x130) return 0x69;
+  return code === 0x3a3 || code === 0x3c2 ? 0x3c3 : code;
+}
+
+const LINE_END = /[\r\n]/;
+
+/** Of a character that is escaped twice, as long as that can be: a third time around is for whoever pads in vain. */
+const WIDEST_CHARACTER = WIDEST_ESCAPE ** 2;
+
+/** Those in the places that are found first come first: the shortest. */
 function needles(
   secrets: readonly string[],
   formsOf: (text: string) => readonly string[],
 ): readonly Needle[] {
-  return secrets.flatMap((secret) => [...new Set(formsOf(secret))].map((text) => ({ text, secret })));
+  return secrets
+    .flatMap((secret) => [...new Set(formsOf(secret))].map((text) => ({ text, secret })))
+    .sort((a, b) => a.text.length - b.text.length);
 }
 
-/** Half a character becomes another one on its way. */
+/** Half a character becomes another one on its way, and a line end two. */
 function variants(text: string): readonly string[] {
-  return [text, text.toWellFormed()];
+  const whole = text.toWellFormed();
+  return [
+    text,
+    whole,
+    ...(LINE_END.test(text) ? [whole.replaceAll(/\r?\n/g, "\r\n"), whole.replaceAll("\r\n", "\n")] : []),
+  ];
 }
 
-function bytesOf(text: string): Buffer {
-  return Buffer.from(text.toWellFormed(), "utf8");
+/** In the encodings that texts usually have. */
+function bytesOf(text: string): readonly Buffer[] {
+  const whole = text.toWellFormed();
+  const isLatin1 = /[\x80-\xff]/.test(whole) && !/[^\0-\xff]/.test(whole);
+  return [
+    Buffer.from(whole, "utf8"),
+    Buffer.from(text, "utf16le"),
+    Buffer.from(text, "utf16le").swap16(),
+    ...(isLatin1 ? [Buffer.from(whole, "latin1")] : []),
+  ];
 }
 
-/** Forms write a blank as a plus sign. */
-function spaced(text: string): string {
-  return text.includes("+") ? text.replaceAll("+", " ") : text;
-}
-
-/** In small letters, and exactly as long as before. */
-function folded(text: string): string {
-  const lower = spaced(text).toLowerCase();
-  if (lower.length === text.length) return lower;
-  return spaced(text).replaceAll(/\p{Lu}/gu, (letter) => {
-    const small = letter.toLowerCase();
-    return small.length === letter.length ? small : letter;
-  });
+/** As it is, and with what usually stands between bytes. */
+function hexForms(bytes: Buffer): readonly string[] {
+  const pairs = bytes.toString("hex").match(/../g) ?? [];
+  return ["", ":", " "].map((between) => pairs.join(between));
 }
 
 /**
@@ -134,15 +217,15 @@ function base64Forms(bytes: Buffer): readonly string[] {
 function collect(
   text: string,
   { text: needle, secret }: Needle,
-  place: (index: number) => number,
+  level: DecodedText,
   found: FoundSecret[],
 ): void {
   let start = text.indexOf(needle);
-  while (start !== -1) {
+  while (start !== -1 && found.length <= MOST_FOUND) {
     let end = start + needle.length;
     let next = text.indexOf(needle, start + 1);
     for (; next !== -1 && next < end; next = text.indexOf(needle, next + 1)) end = next + needle.length;
-    found.push({ start: place(start), end: place(end), secret });
+    found.push({ start: placeOf(level, start), end: placeOf(level, end), secret });
     start = next;
   }
 }

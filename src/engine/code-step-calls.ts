@@ -162,6 +162,8 @@ export class CodeStepCalls {
       name: tool.name,
       input: hidden,
       secretInput: revealed,
+      // The code gives them again.
+      isSecretLost: false,
       ownSecrets: namedSecrets(revealed, rules.secretKeys),
       tool: await prepareTool(tool.name, tool, rules.tools),
       problem: null,

@@ -110,6 +110,7 @@ async function codeStepAction(
     input: call.request,
     // The code has its secrets still.
     secretInput: null,
+    isSecretLost: false,
     ownSecrets: [],
     tool,
     problem: null,

@@ -1,5 +1,4 @@
 import { ONE_PERSON } from "../core/person.ts";
-import { holdsMark } from "../core/secret-mark.ts";
 import {
   decideToolCall,
   NOT_SENT,
@@ -89,7 +88,7 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
     sessionBase,
     blobThresholdBytes,
   };
-  const isSecretLost = known !== null && holdsMark(request.secretInput);
+  const { isSecretLost } = request;
   const facts = factsOf(run, call, subject, waits, isSecretLost);
   if (isSecretLost && facts.isToRetry)
     return settled(failed("secret_lost", secretLost(tool.name, "It cannot run again."), true));

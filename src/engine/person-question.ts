@@ -1,7 +1,7 @@
 import { type BudgetExceededError, PersonNeededError } from "../core/errors.ts";
 import type { JsonObject } from "../core/json.ts";
 import { needFacts } from "../core/person.ts";
-import { hiddenIn } from "../core/secret-mark.ts";
+import { hiddenIn, isHiddenIn } from "../core/secret-mark.ts";
 import type { AskReason } from "../core/tool-call-decision.ts";
 import type { NewBudgetWait, NewCallWait, NewWait } from "../core/wait.ts";
 import type { ToolCallRecord, WaitRecord } from "../store/store.ts";
@@ -118,6 +118,14 @@ export function escalate(run: RunHandle, call: LedgerCall, failure: FailedTry): 
   return question(run, call, "escalation", text, { code: failure.errorCode, failedWith: failure.message });
 }
 
+/** Code gives its secrets again, a model does not. */
+function isLostByThen({ turnIndex, request }: LedgerCall): boolean {
+  return turnIndex > 0 && isHiddenIn(request);
+}
+
+const LOST_BY_THEN =
+  "What is hidden is stored nowhere, so that the call cannot run after an answer: if it is approved, the model is told to ask for it again.";
+
 function question(
   run: RunHandle,
   call: LedgerCall,
@@ -128,6 +136,7 @@ function question(
   const { stepKey, turnIndex, callIndex, tool, idempotencyKey, approval } = call;
   const shown = shownArguments(run, call);
   const hidden = hiddenIn(shown.arguments ?? null, "arguments");
+  if (kind === "approval" && isLostByThen(call)) hidden.push(LOST_BY_THEN);
   return {
     kind,
     stepKey,

@@ -149,6 +149,7 @@ function caseOf(
       name: part.toolName,
       input: part.input,
       secretInput: part.input,
+      isSecretLost: false,
       ownSecrets: [],
       tool: null,
       problem: error,

@@ -1,10 +1,13 @@
+import { inspect } from "node:util";
 import { isJson } from "../core/canonical-json.ts";
-import { PawlError } from "../core/errors.ts";
-import type { Json } from "../core/json.ts";
-import { type Hiding, redact, redactText, type Torn } from "../core/redaction.ts";
+import { type Json, throughJson } from "../core/json.ts";
+import { type Hiding, redact, redacting, redactingText, redactText, type Torn } from "../core/redaction.ts";
 import { hideSecrets, type Secret } from "../core/secret.ts";
 import { markOfSecret, type SecretDigest } from "../core/secret-mark.ts";
 import { SecretSearch } from "../core/secret-search.ts";
+import type { Steps } from "../core/steps.ts";
+import { givingWay } from "./giving-way.ts";
+import { hideInError } from "./hide-in-error.ts";
 
 /**
  * What a worker hides in a run. Two sorts, and a model, a tool or a page must never make one the other: values under the
@@ -49,6 +52,20 @@ export class RunSecrets {
     return redactText(text, this.#hiding, torn);
   }
 
+  /** The same of what may be megabytes, which would stop the process: at once where it is not. */
+  hideLarge<T extends Json>(value: T): T | Promise<T> {
+    return givingWay(redacting(value, this.#hiding) as Steps<T>);
+  }
+
+  hideLongText(text: string, torn?: Torn): string | Promise<string> {
+    return givingWay(redactingText(text, this.#hiding, torn));
+  }
+
+  /** The same without regard to names: for what describes values, and holds none. */
+  hideTexts<T extends Json>(value: T): T {
+    return redact(value, { ...this.#hiding, names: NO_NAMES }) as T;
+  }
+
   /** Marks each `secret(…)` in a value of code, and hides the rest like everything else. */
   hideMarked(value: unknown): unknown {
     const marked = hideSecrets(value, (text) => markOfSecret(this.#digest, text.trim()));
@@ -59,17 +76,23 @@ export class RunSecrets {
     return redact(value, { ...this.#hiding, digest: () => "" }) !== value;
   }
 
-  /** In an error that leaves the run, and in what caused it. */
+  /** In an error that leaves the run, in what caused it, and in whatever else stands in them. */
   hideInError(error: Error): void {
     if (this.#names.size === 0 && this.#texts.size === 0) return;
-    const seen = new Set<unknown>();
-    for (let each: unknown = error; each instanceof Error && !seen.has(each); each = each.cause) {
-      seen.add(each);
-      hideField(each, "message", (text) => this.hideText(text));
-      hideField(each, "stack", (text) => this.hideText(text));
-      if (PawlError.isInstance(each) && isJson(each.details))
-        Object.defineProperty(each, "details", { value: this.hide(each.details), enumerable: true });
-    }
+    hideInError(error, (value) => this.#hideAny(value));
+  }
+
+  /** Values of libraries that are no JSON become a text where they hold a secret. */
+  #hideAny(value: unknown): unknown {
+    if (isJson(value)) return this.hide(value);
+    if (typeof value === "string") return this.hideText(value.toWellFormed());
+    if (typeof value !== "object" || value === null) return value;
+    const json = jsonOf(value);
+    const hidden = json === null ? null : this.hide(json);
+    if (hidden !== json) return hidden;
+    const shown = inspect(value, { depth: 6, breakLength: Number.POSITIVE_INFINITY });
+    const text = this.hideText(shown);
+    return text === shown ? value : text;
   }
 
   get #hiding(): Hiding {
@@ -78,10 +101,13 @@ export class RunSecrets {
   }
 }
 
-/** Defined, for what the platform throws has fields that cannot be assigned to. */
-function hideField(error: Error, field: "message" | "stack", hide: (text: string) => string): void {
-  const text: unknown = error[field];
-  if (typeof text !== "string") return;
-  const value = hide(text);
-  if (value !== text) Object.defineProperty(error, field, { value, writable: true, configurable: true });
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+/** Null where JSON has nothing for it. */
+function jsonOf(value: object): Json | null {
+  try {
+    return throughJson(value);
+  } catch {
+    return null;
+  }
 }

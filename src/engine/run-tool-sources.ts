@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../core/errors.ts";
+import { withoutDigests } from "../core/secret-mark.ts";
 import type { RunSecrets } from "./run-secrets.ts";
 import type { Tool } from "./tool.ts";
 import type { OpenTools, SourceOpening, ToolSource } from "./tool-source.ts";
@@ -15,6 +16,8 @@ export class RunToolSources {
       ...opening,
       learnSecrets: (texts) => secrets.learn(texts),
       hide: (text, torn) => secrets.hideText(text, torn),
+      // A model is told of it.
+      hideTexts: (value) => withoutDigests(secrets.hideTexts(value)),
     };
   }
 

@@ -4,6 +4,7 @@ import { ConfigurationError } from "../core/errors.ts";
 import { isJsonObject, type Json } from "../core/json.ts";
 import { checkUrl } from "../core/network-policy.ts";
 import { type ApprovalNeed, ONE_PERSON } from "../core/person.ts";
+import { holdsMark, isHiddenIn } from "../core/secret-mark.ts";
 import { secretIdentityHash, toolCallIdentityHash, toolCallKey } from "../core/tool-call-key.ts";
 import { builtInIdentity, dedupeOf, withoutVolatile } from "../core/tool-identity.ts";
 import type { ToolCallRecord } from "../store/store.ts";
@@ -22,6 +23,8 @@ export type ToolCallRequest = {
   readonly input: Json;
   /** The same with them: what goes out, and what a call is known by. */
   readonly secretInput: Json;
+  /** Whether secrets of `secretInput` were hidden, and are not known any more: what an earlier worker has journaled. */
+  readonly isSecretLost: boolean;
   /** What the run's own code gave under a secret name: it is looked for in what comes of this call, and nowhere else. */
   readonly ownSecrets: readonly string[];
   /** Null where no such tool exists. */
@@ -86,6 +89,22 @@ export async function reidentify(
   const { dedupe, problem } = await identityOf(run.rules, request);
   const hash = Buffer.from(row.identityHash, "hex");
   return identityBy(run, row.namespace, row.tool, request.stepPath, hash, dedupe, problem);
+}
+
+/**
+ * Whether secrets were hidden in what an earlier worker journaled of a model's call: they are known to nobody then. Marks with
+ * a digest are ours, since a model sees none, and may not make them up. One without is a text like others, for a model sees
+ * those; only earlier versions hid values so, and then the call is not known by what was stored of it.
+ */
+export async function lacksSecret(
+  run: RunHandle,
+  request: ToolCallRequest,
+  row: ToolCallRecord,
+): Promise<boolean> {
+  if (isHiddenIn(request.input)) return true;
+  if (!holdsMark(request.input)) return false;
+  const { value } = await identityOf(run.rules, request);
+  return toolCallIdentityHash(row.namespace, row.tool, value).toString("hex") !== row.identityHash;
 }
 
 function identityBy(

@@ -378,6 +378,7 @@ export function callContext(
     traceHeaders,
     ...run.artifacts.accessOf(call.stepKey),
     hide: (text, torn) => run.secrets.and(call.ownSecrets).hideText(text, torn),
+    hideLong: async (text, torn) => run.secrets.and(call.ownSecrets).hideLongText(text, torn),
     correlate: (id) => correlation.keep(id),
     get correlationId() {
       return correlation.id;

@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { isStackOverflow, MAX_PAYLOAD_DEPTH, throughJson } from "../core/json.ts";
+import { isJsonObject, isStackOverflow, type Json, MAX_PAYLOAD_DEPTH, throughJson } from "../core/json.ts";
+import { sizeOf } from "../core/json-schema-check.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 import type { ReceiptStatus } from "../core/tool-call-decision.ts";
@@ -96,15 +97,29 @@ function presented(
   correlationId: string | null,
   present: Presentation,
 ): ToolOutcome | Promise<ToolOutcome> {
-  const plain = () => resultOf(secrets, tool, result, correlationId);
-  if (present === null) return plain();
-  return shown(secrets, present, result).then(
-    (output) => ({ ...plain(), status: "succeeded", errorCode: null, uncertain: false, output }),
-    (error: unknown) => {
-      const why = `cannot be shown (${secrets.hideText(errorText(error))})`;
-      return unusable(tool, "result_not_shown", why, correlationId);
-    },
-  );
+  const success = (output: ToolOutput): ToolOutcome => ({
+    ...NOTHING_MORE,
+    source: "tool",
+    correlationId,
+    status: "succeeded",
+    errorCode: null,
+    uncertain: false,
+    output,
+  });
+  const notDone = (errorCode: string, how: string) => (error: unknown) => {
+    const isTooLarge = error instanceof TooManyValues;
+    const why = isTooLarge ? error.message : `${how} (${secrets.hideText(errorText(error))})`;
+    return unusable(tool, isTooLarge ? "result_too_large" : errorCode, why, correlationId);
+  };
+  if (present !== null)
+    return shown(secrets, present, result).then(success, notDone("result_not_shown", "cannot be shown"));
+  const notKept = notDone("result_not_json", "cannot be kept");
+  try {
+    const output = resultOf(secrets, result);
+    return output instanceof Promise ? output.then(success, notKept) : success(output);
+  } catch (error) {
+    return notKept(error);
+  }
 }
 
 async function shown(
@@ -112,34 +127,51 @@ async function shown(
   present: NonNullable<Presentation>,
   result: unknown,
 ): Promise<ToolOutput> {
+  assertFewValues(result);
   const { type, value } = await present(result);
-  const json = secrets.hide(throughJson(value, MAX_PAYLOAD_DEPTH));
-  if (type === "json" || type === "content") return { type, value: json };
-  return { type, value: typeof json === "string" ? json : JSON.stringify(json) };
+  const json = keptJson(value);
+  const hidden = await secrets.hideLarge(json);
+  if (type === "content") return { type, value: withoutTornFiles(json, hidden) };
+  if (type === "json") return { type, value: hidden };
+  return { type, value: typeof hidden === "string" ? hidden : JSON.stringify(hidden) };
 }
 
-function resultOf(
-  secrets: RunSecrets,
-  tool: PreparedTool,
-  value: unknown,
-  correlationId: string | null,
-): ToolOutcome {
-  const done = {
-    ...NOTHING_MORE,
-    source: "tool",
-    correlationId,
-    status: "succeeded",
-    errorCode: null,
-    uncertain: false,
-  } as const;
-  try {
-    if (typeof value === "string")
-      return { ...done, output: { type: "text", value: secrets.hideText(value.toWellFormed()) } };
-    return { ...done, output: { type: "json", value: secrets.hide(throughJson(value, MAX_PAYLOAD_DEPTH)) } };
-  } catch (error) {
-    const why = `cannot be kept (${secrets.hideText(errorText(error))})`;
-    return unusable(tool, "result_not_json", why, correlationId);
+function resultOf(secrets: RunSecrets, value: unknown): ToolOutput | Promise<ToolOutput> {
+  const type = typeof value === "string" ? "text" : "json";
+  const kept = secrets.hideLarge(typeof value === "string" ? value.toWellFormed() : keptJson(value));
+  const output = (hidden: Json) => ({ type, value: hidden }) as ToolOutput;
+  return kept instanceof Promise ? kept.then(output) : output(kept);
+}
+
+/** Names count as well. More are searched, written and read in more than the tenth of a second that nobody misses. */
+const MOST_VALUES = 40_000;
+
+/** The end of a sentence that begins with a result. */
+class TooManyValues extends Error {
+  constructor() {
+    super(`has more than ${MOST_VALUES} names and values, which is the most`);
   }
+}
+
+/** Before anything else looks at them. What lies too deep is refused by what does. */
+function assertFewValues(value: unknown): void {
+  if (sizeOf(value as Json, MOST_VALUES, { levels: MAX_PAYLOAD_DEPTH, withKeys: true }) === null)
+    throw new TooManyValues();
+}
+
+function keptJson(value: unknown): Json {
+  assertFewValues(value);
+  return throughJson(value, MAX_PAYLOAD_DEPTH);
+}
+
+/** A file with a mark in the middle of it is none, and no model would be asked with it. */
+function withoutTornFiles(whole: Json, hidden: Json): Json {
+  if (!Array.isArray(hidden) || !Array.isArray(whole)) return hidden;
+  return hidden.map((part: Json, index) => {
+    const isText = isJsonObject(part) && part.type === "text";
+    if (part === whole[index] || isText) return part;
+    return { type: "text", text: "[A file that is a part of this result held a secret, and is left out.]" };
+  });
 }
 
 /** It has had its effect, so the same again needs a person, unless it may be repeated at will. */

@@ -1,3 +1,4 @@
+import type { Json } from "../core/json.ts";
 import type { NetworkPolicy } from "../core/network-policy.ts";
 import type { Tool, ToolCallContext } from "./tool.ts";
 
@@ -28,6 +29,8 @@ export type SourceOpening = {
   readonly learnSecrets: (texts: readonly string[]) => void;
   /** A text without secrets, as `hide` of a call: before it is cut. */
   readonly hide: ToolCallContext["hide"];
+  /** A value without the texts that are secret. What stands under a secret name stays: a schema says there what it is like. */
+  readonly hideTexts: <T extends Json>(value: T) => T;
 };
 
 /** What a source has, as it was when it was opened: it stays so until it is closed. */

@@ -41,6 +41,8 @@ export interface ToolCallContext extends ArtifactAccess {
    * which end was torn.
    */
   hide(text: string, torn?: { readonly start?: boolean; readonly end?: boolean }): string;
+  /** The same for a text of megabytes, which takes a while: the process does other things meanwhile. */
+  hideLong(text: string, torn?: { readonly start?: boolean; readonly end?: boolean }): Promise<string>;
   /**
    * Keeps what the outside system calls this effect (a message id, a request id), with the receipt and for `reconcile`.
    * It is durable when the promise resolves: wait for that before you rely on it. The last id counts.

@@ -11,6 +11,7 @@ import { ToldSession } from "./told-session.ts";
 import {
   type CallIdentity,
   identify,
+  lacksSecret,
   makePayload,
   reidentify,
   type ToolCallRequest,
@@ -60,9 +61,10 @@ export async function planTurnCalls(
   const effects = new Map<string, CallItem>();
   const askedParts = toolCallsOf(asked.content);
   for (const [i, part] of toolCallsOf(stored.content).entries()) {
-    const request = requestOf(scope, stored, part, askedParts[i] ?? part);
     const row = known?.[i] ?? null;
     if (options.isLeft === true && row?.status === "prepared") continue;
+    const given = requestOf(scope, stored, part, askedParts[i] ?? part);
+    const request = { ...given, isSecretLost: row !== null && (await lacksSecret(run, given, row)) };
     const identity = row === null ? await identify(run, request) : await reidentify(run, request, row);
     const occurrence =
       row?.occurrence ??
@@ -119,6 +121,7 @@ function requestOf(
     name: part.toolName,
     input: part.input,
     secretInput: asked.input,
+    isSecretLost: false,
     ownSecrets: [],
     tool: prepared.tools.get(part.toolName) ?? null,
     problem: ownProperty(stored.invalidCalls ?? {}, part.toolCallId) ?? null,

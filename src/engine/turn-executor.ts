@@ -3,6 +3,7 @@ import { ResumeError } from "../core/errors.ts";
 import type { MessageGroup } from "../core/history-truncation.ts";
 import { throughJson } from "../core/json.ts";
 import { type AssistantPart, isToolCallPart, textOf } from "../core/message.ts";
+import { withoutForgedDigests } from "../core/secret-mark.ts";
 import { estimateMessageTokens } from "../core/token-estimate.ts";
 import { decideTurn } from "../core/turn-decision.ts";
 import { type Amount, amountOf } from "../core/usage.ts";
@@ -97,16 +98,18 @@ async function journalTurn(
   reach(run, "model:answered", scope.path, turnIndex);
   const { finishReason, responseId, invalidCalls } = response;
   // A model cuts a character in half now and then; what cannot be stored must not cost the whole answer.
-  const content = isJson(response.content)
+  const whole = isJson(response.content)
     ? response.content
     : (throughJson(response.content) as readonly AssistantPart[]);
+  // A model is never sent a digest: one in its words is made up, and would pass for evidence.
+  const content = withoutForgedDigests(whole);
   const asked: StoredResponse = {
     content,
     finishReason,
     responseId,
     ...(Object.keys(invalidCalls).length > 0 ? { invalidCalls } : {}),
   };
-  const stored = run.secrets.hide(asked);
+  const stored = await run.secrets.hideLarge(asked);
   const message = { role: "assistant", content: stored.content } as const;
   const tokens = estimateMessageTokens(message, scope.prepared.estimate);
   const calls = await planTurnCalls(scope, turnIndex, stored, { asked });

@@ -95,7 +95,8 @@ export class TurnView {
     const { tools, estimate } = this.#agent;
     const tool = tools.get(toolName);
     const isRead = tool?.effect === "read_only" || tool?.recovery === "repeat";
-    return shownOutput(output, { toolName, isRead, estimate });
+    // Before it is cut: half of a mark would be a part of a digest.
+    return shownOutput(withoutDigests(output), { toolName, isRead, estimate });
   }
 }
 

@@ -42,9 +42,7 @@ it("A long description is cut, and a name without end refused", async () => {
   expect(open.tools.web__wordy?.description).toBe(`${"d".repeat(16_000)} [4000 more characters were cut]`);
   const endless = await listing(named("n".repeat(5_000)));
   const error = await failureOf(opened(mcpTools({ url: endless.url }), "web"));
-  expect(error.message).toMatch(
-    /lists a tool with a name of 5000 characters \("n+…"\), and 200 is the most\.$/,
-  );
+  expect(error.message).toMatch(/lists a tool with a name of 5000 characters, and 200 is the most\.$/);
 });
 
 it("A list without an end is broken off, and not asked for again", async () => {

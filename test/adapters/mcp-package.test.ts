@@ -14,7 +14,7 @@ it("says what to install where the MCP client is missing, and only when it is ne
     const { mcpTools } = await import("./src/adapters/mcp.ts");
     const source = mcpTools({ command: "node" });
     const nothing = () => undefined;
-    const opening = { signal: new AbortController().signal, warn: nothing, learnSecrets: nothing, hide: (text) => text };
+    const opening = { signal: new AbortController().signal, warn: nothing, learnSecrets: nothing, hide: (text) => text, hideTexts: (value) => value };
     await source.open("files", opening).catch((error) => console.log(error.code, error.message));
   `;
   const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {

@@ -51,7 +51,7 @@ it("A server's process does not outlive us where we exit without a word, however
   const script = `
     import { mcpTools } from "./src/adapters/mcp.ts";
     const nothing = () => undefined;
-    const opening = { signal: new AbortController().signal, warn: nothing, learnSecrets: nothing, hide: (text) => text };
+    const opening = { signal: new AbortController().signal, warn: nothing, learnSecrets: nothing, hide: (text) => text, hideTexts: (value) => value };
     await mcpTools(${JSON.stringify(server)}).open("raw", opening);
     process.exit(0);
   `;

@@ -4,6 +4,7 @@ import { secretsOf } from "../../src/adapters/mcp-secrets.ts";
 import { type McpServer, shownServer } from "../../src/adapters/mcp-server.ts";
 import type { Json } from "../../src/index.ts";
 import { call, failureOf, HIDDEN, opened, rawServer } from "../mcp/mcp-fixture.ts";
+import { handMadeServer } from "../mcp/servers/hand-made-server.ts";
 import { httpServer } from "../mcp/servers/http-server.ts";
 
 const SECRET = "s3cr3t-pass";
@@ -47,6 +48,51 @@ it("Where a server works is no secret: its results are full of it", () => {
   const env = { FOLDER: "/notes-of-ann/all", SERVICE: "https://tickets.example.com", LEVEL: "debug" };
   const args = ["-y", "@modelcontextprotocol/server-filesystem", "/notes-of-ann/all"];
   expect(secretsOf({ command: "npx", args, env })).toEqual([]);
+});
+
+it.each([
+  [{ url: "https://x.org/mcp", headers: { "X-Pin": "482913" } }, "482913"],
+  [{ url: "https://x.org/mcp", headers: { "X-Number": "482913" } }, "482913"],
+  [{ url: "https://x.org/mcp", headers: { authorization: "Bearer abc123" } }, "abc123"],
+  [{ url: "https://x.org/mcp", headers: { authorization: `Basic ${btoa("ann:hunter")}` } }, "hunter"],
+  [{ command: "serve", env: { DB_PASSWORD: "hunter" } }, "hunter"],
+] as const)("A short secret is known by its name, its scheme or its digits: %j", (server, text) => {
+  expect(secretsOf(server)).toContain(text);
+});
+
+it("Short words of settings are no secrets", () => {
+  expect(secretsOf({ command: "serve", env: { LEVEL: "debug", PORT: "8080" } })).toEqual([]);
+  expect(secretsOf({ url: "https://x.org/mcp", headers: { accept: "json", "x-note": "on off" } })).toEqual(
+    [],
+  );
+});
+
+describe("a server that lists what it was given", () => {
+  const object = { type: "object" } as const;
+  const listing = async (...tools: object[]) => {
+    const { url } = await handMadeServer((_, result) => result({ tools }));
+    return opened(mcpTools({ url, headers: { authorization: `Bearer ${SECRET}` } }), "web");
+  };
+
+  it("is not repeated in descriptions, before they are cut, nor in schemas", async () => {
+    const inputSchema = { ...object, properties: { a: { enum: [SECRET] }, password: { type: "string" } } };
+    const description = `${"x".repeat(15_995)}${SECRET}`;
+    const { tools } = await listing({ name: "act", description, inputSchema });
+    expect(tools.web__act?.description).toMatch(/^x{15995}\[secr \[\d+ more/);
+    expect(tools.web__act?.input.jsonSchema()).toMatchObject({
+      properties: { a: { enum: ["[secret]"] }, password: { type: "string" } },
+    });
+  });
+
+  it("is refused where a name holds it, and no part of the name is told", async () => {
+    for (const name of [`x_${SECRET}`, `${SECRET}_${"y".repeat(300)}`]) {
+      const { message } = await failureOf(
+        listing({ name: "act", inputSchema: object }, { name, inputSchema: object }),
+      );
+      expect(message).toMatch(/lists a tool (?:whose name holds a secret|with a name of \d+ characters)/);
+      expect(message).not.toContain(SECRET.slice(0, 5));
+    }
+  });
 });
 
 describe("a server that says what it was given", () => {

@@ -22,6 +22,14 @@ it.each([
   expect(readableText(text)).toBe(text);
 });
 
+it("takes no longer for a long text than for a short one", () => {
+  for (const piece of ["-eyJ", "\u001b]"]) {
+    const begun = performance.now();
+    readableText(piece.repeat(50_000));
+    expect(performance.now() - begun).toBeLessThan(1_000);
+  }
+});
+
 it("is one short line without colours and without its full stop", () => {
   expect(readableText("\u001b[31mNo.\u001b[0m\n\n  Not  today.\n")).toBe("No. Not today");
   expect(readableText("x".repeat(1000))).toBe(`${"x".repeat(300)}…`);

@@ -35,6 +35,41 @@ describe("a secret is found", () => {
     expect(hidden("(GEHÄUSE-GRÖßE)", word)).toBe(`(${MARK})`);
   });
 
+  it("in bytes of Latin-1, and with the names that HTML has for its characters", () => {
+    const word = "gehäuse-größe-é";
+    const bytes = Buffer.from(word, "latin1");
+    for (const text of [
+      bytes.toString("hex"),
+      bytes.toString("base64"),
+      "geh&auml;use-gr&ouml;&szlig;e-&eacute;",
+    ])
+      expect(hidden(`(${text})`, word)).toBe(`(${MARK})`);
+  });
+
+  it("with letters whose small form depends on where they stand, or is two", () => {
+    for (const text of ["PASSWORΣ", "password-İİİ"]) {
+      expect(hidden(`(${text}abc)`, text)).toBe(`(${MARK}abc)`);
+      expect(hidden(`(${text})`, text)).toBe(`(${MARK})`);
+    }
+    expect(hidden("İİİ secret-12345 İ", "secret-12345")).toBe(`İİİ ${MARK} İ`);
+  });
+
+  it("of several lines, however they end, and as one line", () => {
+    const key = "-----BEGIN KEY-----\nabcdef+ghijkl\n-----END KEY-----";
+    for (const end of ["\n", "\r\n", " ", "\\n", "\\r\\n"])
+      expect(hidden(`x ${key.replaceAll("\n", end)} y`, key)).toBe(`x ${MARK} y`);
+  });
+
+  it("as a number, alone and in a longer one", () => {
+    const value = { pin: 4929871234567, list: [14929871234567, 5, 0.5], 4929871234567: true };
+    expect(redact(value, hiding("4929871234567"))).toEqual({
+      pin: MARK,
+      list: [`1${MARK}`, 5, 0.5],
+      [MARK]: true,
+    });
+    expect(redact(value, hiding("another secret"))).toBe(value);
+  });
+
   it("as it stands, though it looks like an escape itself", () => {
     for (const text of ["50%25%41bcd", "a\\u0041b\\n", "&amp;&lt;word", "C:\\new\\table"])
       expect(hidden(`x ${text} y`, text)).toBe(`x ${MARK} y`);
@@ -46,6 +81,10 @@ describe("a secret is found", () => {
 });
 
 describe("a secret of fewer than eight characters", () => {
+  it("is found in any case of letters where a digit says that it is no word", () => {
+    expect(hidden("P4SSw0r p4ssw0r", "p4ssW0r")).toBe(`${MARK} ${MARK}`);
+  });
+
   it("is found as it is written, and in other cases of letters not", () => {
     expect(hidden("test Test TEST", "test")).toBe(`${MARK} Test TEST`);
     expect(hidden("t%65st", "test")).toBe(MARK);
@@ -86,14 +125,25 @@ it("What is found is taken whole out of a text of escapes, whatever stands aroun
   );
 });
 
-it("A megabyte of escapes takes time by its length alone", () => {
+it("A text that holds a secret ten thousand times is hidden whole", () => {
+  expect(hidden(`before ${SECRET.repeat(10_001)} after`, SECRET)).toBe(MARK);
+  expect(hidden(`${SECRET} `.repeat(100), SECRET)).toBe(`${MARK} `.repeat(100));
+});
+
+it("Places are right in a long text of escapes that stand for two units, or one", () => {
+  const text = `${"\\u{1f600}%F0%9F%98%80&#128512;%41".repeat(1_000)}(${encodeURIComponent(SECRET)})${"%25%41".repeat(500)}`;
+  expect(hidden(text, SECRET)).toBe(text.replace(encodeURIComponent(SECRET), MARK));
+});
+
+it("Megabytes of escapes take time by their length alone", () => {
   const search = new SecretSearch(Array.from({ length: 5 }, (_, n) => `${SECRET}${n}`));
   const timed = (text: string) => {
     const begun = performance.now();
     search.find(text);
     return performance.now() - begun;
   };
-  const slow = ["%41", "\\", "\\u0041", "&#65;", "%2525", "+", "a"].filter((piece) => {
+  const pieces = ["%41", "\\", "\\u0041", "\\u{", "&#65;", "&a", "%2525", "+", "a", "İ", "Σ", "İA%25\\n"];
+  const slow = pieces.filter((piece) => {
     timed(piece.repeat(30_000));
     const [small, large] = [timed(piece.repeat(30_000)), timed(piece.repeat(120_000))];
     return large > small * 20 + 100;

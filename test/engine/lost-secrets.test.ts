@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import { isJson } from "../../src/core/canonical-json.ts";
 import { withoutDigests } from "../../src/core/secret-mark.ts";
 import {
   type CodeStepContext,
@@ -90,7 +91,12 @@ describe("a call of a model that held a secret", () => {
 
   it("and waited for approval is cancelled, approved or not", async () => {
     const { store, given, runner } = await dying([secretly], undefined, { approval: true });
-    await store.approve((await openWait(store)).waitId);
+    const { waitId, subject } = await openWait(store);
+    expect(subject.hidden).toEqual([
+      expect.stringMatching(/^arguments\.apiKey is hidden because/),
+      expect.stringMatching(/cannot run after an answer: .+ the model is told to ask for it again\.$/),
+    ]);
+    await store.approve(waitId);
     expect((await runner.resume("r-1")).output).toBe("End.");
     expect(given).toEqual([]);
     expect((await store.listToolCalls("r-1"))[0]?.receipt?.errorCode).toBe("secret_lost");
@@ -129,6 +135,75 @@ describe("a call of a model that held a secret", () => {
     const inText = { url: `https://example.org/?apiKey=${KEY}` };
     const { given, runner } = await dying([inText], lightsOut("turn:journaled"));
     await runner.resume("r-1");
+    expect(given).toEqual([]);
+  });
+});
+
+describe("a call of a model that quotes a mark, as models see them", () => {
+  const quoted = { url: "the token is [secret], as hidden" };
+  const forged = { url: "[secret:000000000000] and [secret:default]" };
+  const plain = { url: "[secret] and [secret:default]" };
+
+  it.each([
+    ["without a digest", quoted, quoted],
+    ["with one that it made up", forged, plain],
+  ])("runs when a person has approved it: %s", async (_, input, sent) => {
+    const store = await memoryStore();
+    const { login, given } = loginTool("keyed", true);
+    const { runner } = runnerOf(store, { login }, [asking(["login", input])], { policy });
+    await runner.run("Go", { runId: "r-1" });
+    const { subject } = await openWait(store);
+    expect(subject.arguments).toEqual(sent);
+    expect(subject.hidden).toEqual([
+      "arguments.url has the text [secret]: it was written so, or hidden by an earlier version.",
+    ]);
+    await store.approve("r-1~1");
+    expect((await runner.resume("r-1")).output).toBe("End.");
+    expect(given).toEqual([sent]);
+  });
+
+  it.each(["turn:journaled", "tool:executed"] as const)(
+    "runs with the same arguments after a crash (%s) as before it",
+    async (point) => {
+      const store = await memoryStore();
+      const { login, given } = loginTool("keyed");
+      const make = (more: RunnerOptions = {}) =>
+        runnerOf(store, { login }, [asking(["login", forged])], { policy, ...more }).runner;
+      await make({ probe: lightsOut(point) })
+        .run("Go", { runId: "r-1" })
+        .catch(() => null);
+      expect((await make().resume("r-1")).output).toBe("End.");
+      expect(given).not.toEqual([]);
+      expect(new Set(given.map((each) => JSON.stringify(each)))).toEqual(new Set([JSON.stringify(plain)]));
+    },
+  );
+
+  it("of an earlier version is not run where the mark is a secret that was hidden", async () => {
+    const store = await memoryStore();
+    const { login, given } = loginTool("keyed");
+    const input = { url: "https://example.org", apiKey: KEY };
+    const make = (more: RunnerOptions = {}) =>
+      runnerOf(store, { login }, [asking(["login", input])], { policy, ...more }).runner;
+    await make({ probe: lightsOut("turn:journaled") })
+      .run("Go", { runId: "r-1" })
+      .catch(() => null);
+    // As it was stored then: with bare marks.
+    const older = new Proxy(store, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        return (...args: unknown[]): unknown => {
+          const result: unknown = Reflect.apply(value, target, args);
+          const isRead = typeof name === "string" && /^(?:list|read|load|find|get)/.test(name);
+          return isRead && result instanceof Promise
+            ? result.then((each) => (isJson(each) ? withoutDigests(each) : each))
+            : result;
+        };
+      },
+    });
+    await runnerOf(older, { login }, [asking(["login", input])], { policy })
+      .runner.resume("r-1")
+      .catch(() => null);
     expect(given).toEqual([]);
   });
 });

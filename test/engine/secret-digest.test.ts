@@ -149,6 +149,9 @@ describe("who approves a call with hidden arguments", () => {
       expect.stringMatching(
         /^arguments\.list\[0\]\.to is hidden because it holds a secret that the operator or the run's code gave: digest [0-9a-f]{12}\.$/,
       ),
+      expect.stringMatching(
+        /^What is hidden is stored nowhere, .+: if it is approved, the model is told to ask/,
+      ),
     ]);
   });
 

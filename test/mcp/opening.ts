@@ -7,4 +7,5 @@ export const OPENING: SourceOpening = {
   warn: () => undefined,
   learnSecrets: () => undefined,
   hide: (text) => text,
+  hideTexts: (value) => value,
 };

@@ -3,7 +3,7 @@ import { FinalFailure } from "../../core/errors.ts";
 import { type ToolCallContext, tool } from "../../engine/tool.ts";
 import { guardedFetch, NetworkRefusedError } from "../guarded-fetch.ts";
 import { OffThreadError, offThread } from "../off-thread.ts";
-import type { PageText } from "./page-text.ts";
+import { MOST_TITLE_READ, type PageText } from "./page-text.ts";
 import { failureText, hostOf } from "./request-outcome.ts";
 import { beginningOf, charsetIn, contentTypeOf, decoded, isTextType, readAtMost } from "./response-text.ts";
 
@@ -43,8 +43,8 @@ export const fetchPage = tool({
     const response = await get(url, call);
     const page = await contentOf(response, url, call.signal);
     const { isWhole } = page;
-    const title = page.title === null ? null : call.hide(page.title);
-    const text = call.hide(page.text, { end: !isWhole });
+    const title = page.title === null ? null : titleOf(page.title, call);
+    const text = await call.hideLong(page.text, { end: !isWhole });
     const given = beginningOf(text, from, maxCharacters);
     const notes = [
       ...(isWhole ? [] : ["The page is too large: the rest of it was not read."]),
@@ -61,6 +61,12 @@ export const fetchPage = tool({
     };
   },
 });
+
+const MOST_TITLE = 300;
+
+function titleOf(title: string, call: ToolCallContext): string {
+  return beginningOf(call.hide(title, { end: title.length >= MOST_TITLE_READ }), 0, MOST_TITLE).text;
+}
 
 async function get(url: string, call: ToolCallContext): Promise<Response> {
   const headers = { accept: "text/html, application/xhtml+xml, text/*, application/json, */*;q=0.1" };

@@ -4,7 +4,7 @@ import { FinalFailure, WorkspaceError } from "../../core/errors.ts";
 import { type ToolCallContext, tool } from "../../engine/tool.ts";
 import type { ArtifactRecord } from "../../store/store.ts";
 import { globMatcher } from "./glob.ts";
-import { findLines } from "./text-lines.ts";
+import { findLines, type LinesBetween, linesBetween } from "./text-lines.ts";
 import {
   listWorkspace,
   MOST_FILE_BYTES,
@@ -42,12 +42,13 @@ export const readFile = tool({
   effect: "read_only",
   recovery: "repeat",
   execute: async ({ path: name, fromLine = 1, toLine }, call) => {
-    const lines = linesOf(call.hide(await readWorkspaceText(call, name)));
-    if (fromLine > Math.max(lines.length, 1) || (toLine !== undefined && toLine < fromLine))
+    const text = await call.hideLong(await readWorkspaceText(call, name));
+    const wanted = await linesBetween(text, fromLine, toLine ?? Number.POSITIVE_INFINITY, call.signal);
+    const { total } = wanted;
+    if (fromLine > Math.max(total, 1) || (toLine !== undefined && toLine < fromLine))
       throw new FinalFailure(
-        `There are no lines ${fromLine} to ${toLine ?? "the end"} in ${JSON.stringify(name)}: it has ${lines.length}.`,
+        `There are no lines ${fromLine} to ${toLine ?? "the end"} in ${JSON.stringify(name)}: it has ${total}.`,
       );
-    const wanted = lines.slice(fromLine - 1, toLine);
     const given = fitting(wanted);
     const lastLine = fromLine - 1 + given.count;
     return {
@@ -55,8 +56,8 @@ export const readFile = tool({
       text: given.text,
       fromLine,
       toLine: lastLine,
-      totalLines: lines.length,
-      ...(given.count < wanted.length ? { next: lastLine + 1 } : {}),
+      totalLines: total,
+      ...(given.count < wanted.count ? { next: lastLine + 1 } : {}),
       ...(given.cut > 0
         ? { note: `Line ${lastLine} is longer: ${given.cut} characters of it were left out.` }
         : {}),
@@ -64,26 +65,21 @@ export const readFile = tool({
   },
 });
 
-/** A final line end ends the last line, and begins none. */
-function linesOf(text: string): readonly string[] {
-  if (text === "") return [];
-  return (text.endsWith("\n") ? text.slice(0, -1) : text).split("\n");
-}
-
 /** As many whole lines as may be given at once; of a line that is too long by itself, its beginning. */
-function fitting(lines: readonly string[]): {
+function fitting({ text, count }: LinesBetween): {
   readonly text: string;
   readonly count: number;
   readonly cut: number;
 } {
-  let length = 0;
-  const excess = lines.findIndex((line) => (length += line.length + 1) > MOST_READ_CHARACTERS + 1);
-  if (excess === 0) {
-    const text = (lines[0] ?? "").slice(0, MOST_READ_CHARACTERS).toWellFormed();
-    return { text, count: 1, cut: (lines[0] ?? "").length - text.length };
+  if (text.length <= MOST_READ_CHARACTERS) return { text, count, cut: 0 };
+  const end = text.lastIndexOf("\n", MOST_READ_CHARACTERS);
+  if (end !== -1) {
+    const whole = text.slice(0, end);
+    return { text: whole, count: whole.split("\n").length, cut: 0 };
   }
-  const count = excess === -1 ? lines.length : excess;
-  return { text: lines.slice(0, count).join("\n"), count, cut: 0 };
+  const beginning = text.slice(0, MOST_READ_CHARACTERS).toWellFormed();
+  const lineEnd = text.indexOf("\n");
+  return { text: beginning, count: 1, cut: (lineEnd === -1 ? text.length : lineEnd) - beginning.length };
 }
 
 /**
@@ -197,7 +193,7 @@ export const searchFiles = tool({
 async function textIn(call: ToolCallContext, name: string): Promise<string | null> {
   try {
     const text = textOf(await readWorkspaceFile(call, name));
-    return text === null ? null : call.hide(text);
+    return text === null ? null : await call.hideLong(text);
   } catch (error) {
     if (FinalFailure.isInstance(error)) return null;
     throw error;

@@ -1,21 +1,30 @@
 import { type Secret, secret } from "../../core/secret.ts";
 
-/** Shorter texts may well be part of something else. */
-const LEAST_LENGTH = 8;
+/** Shorter words, and values that nobody called secret, may well be part of something else. */
+export const LEAST_LENGTH = 8;
 
-/** `apiKey`, `--access-token`, `DB_PASSWORD`, `Authorization`, `--pat`. */
-export const SECRET_NAME = /key|token|secret|pass|auth|credential|cookie|(?:^|[-_])(?:pat|pwd)$/i;
+/** `apiKey`, `--access-token`, `DB_PASSWORD`, `Authorization`, `--pat`, `X-Pin`. */
+export const SECRET_NAME = /key|token|secret|pass|auth|credential|cookie|(?:^|[-_])(?:pat|pwd|pin|otp)$/i;
 
 /** Of a part of an address: what is shorter, or has no digit, is a name. */
 const TOKEN = /^(?=.*\d).{16,}$/s;
 
 /**
- * What is not to be said anywhere: each text, its words, since `Bearer …` may be sent back without its first, and the user and
- * password that `Basic …` stands for.
+ * What is not to be said anywhere: each text, however short, since it was given as a secret; what follows a scheme, as in
+ * `Bearer …`, with the user and password that `Basic …` stands for; and its longer words.
  */
 export function secretTexts(texts: readonly string[]): readonly string[] {
-  const all = texts.flatMap((text) => [text, ...text.split(/\s+/), ...loginIn(text)]);
-  return [...new Set(all)].filter((text) => text.length >= LEAST_LENGTH);
+  const all = texts.flatMap((text) => [text, ...credentialIn(text), ...longWords(text)]);
+  return [...new Set(all)].filter((text) => text.trim() !== "");
+}
+
+function longWords(text: string): readonly string[] {
+  return text.split(/\s+/).filter((word) => word.length >= LEAST_LENGTH);
+}
+
+function credentialIn(header: string): readonly string[] {
+  const [, credential] = /^[A-Za-z][\w-]*\s+(\S+)$/.exec(header) ?? [];
+  return credential === undefined ? [] : [credential, ...loginIn(header)];
 }
 
 /** The same as the `secrets` of a tool. */

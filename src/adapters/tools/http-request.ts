@@ -134,7 +134,7 @@ async function answerOf(response: Response, call: ToolCallContext): Promise<Http
   const headers = Object.fromEntries([...response.headers].filter(([name]) => TOLD_HEADERS.test(name)));
   const isText = type === "" || isTextType(type);
   const { text, rest } = beginningOf(
-    isText ? call.hide(decoded(bytes, charset), { end: !isWhole }) : "",
+    isText ? await call.hideLong(decoded(bytes, charset), { end: !isWhole }) : "",
     0,
     MOST_CHARACTERS,
   );

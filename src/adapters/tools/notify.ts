@@ -2,7 +2,7 @@ import { z } from "zod";
 import { FinalFailure, NeedsHuman } from "../../core/errors.ts";
 import { type Tool, tool } from "../../engine/tool.ts";
 import { guardedFetch } from "../guarded-fetch.ts";
-import { secretsInAddress, settingSecrets } from "./hiding-secrets.ts";
+import { LEAST_LENGTH, secretsInAddress, settingSecrets } from "./hiding-secrets.ts";
 import { assertTaken, hostOf, requestOnce } from "./request-outcome.ts";
 import { decoded, readAtMost } from "./response-text.ts";
 import { checkSettings, type SettingsOf } from "./settings.ts";
@@ -17,7 +17,7 @@ const input = z.object({ text: z.string().min(1).describe("What to tell, in a se
  * `Idempotency-Key` as well, so that it can drop what comes twice.
  */
 export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>, { delivered: true }> {
-  const { settings } = checkSettings("notify", given);
+  const { settings, secrets } = checkSettings("notify", given);
   const { url, keyed = false, headers = {} } = settings;
   return tool({
     name: "notify",
@@ -31,8 +31,9 @@ export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>,
     timeoutMs: 30_000,
     // Whoever has the address of a webhook can write to it.
     secrets: settingSecrets([
+      ...secrets,
       url,
-      new URL(url).pathname,
+      ...[new URL(url).pathname].filter((path) => path.length >= LEAST_LENGTH),
       ...secretsInAddress(url),
       ...Object.values(headers),
     ]),

@@ -33,11 +33,11 @@ const cell: FormatCallback = (element, walk, builder) => {
   builder.addInline(" | ");
 };
 
-/**
- * Far more than pages have. Reading takes as long as there are tags, and the process does nothing else meanwhile, its lease
- * included: a page that is made to keep somebody busy is cut here.
- */
+/** Far more than pages have. Reading takes as long as there are tags: a page that is made to keep a thread busy is cut here. */
 const MOST_TAGS = 60_000;
+
+/** As much as a page may have itself: whole addresses in the place of short ones could make it a hundred times as long. */
+const MOST_CHARACTERS = 2_000_000;
 
 /** The readable text of a page; links as `text [url]`, with whole addresses. */
 export function pageText(page: string, url: string): PageText & { readonly isWhole: boolean } {
@@ -67,7 +67,8 @@ export function pageText(page: string, url: string): PageText & { readonly isWho
   const text = htmlToText(html, options)
     .replace(/ \|[ \t]*$/gm, "")
     .trim();
-  return { title: titleOf(html), text, isWhole: html.length === page.length };
+  const isWhole = html.length === page.length && text.length <= MOST_CHARACTERS;
+  return { title: titleOf(html), text: text.slice(0, MOST_CHARACTERS), isWhole };
 }
 
 function withTags(html: string, most: number): string {
@@ -79,10 +80,15 @@ function withTags(html: string, most: number): string {
   return html.slice(0, at);
 }
 
-const MOST_TITLE = 300;
+/** Far more than is told of it: it is cut where secrets are hidden before. */
+export const MOST_TITLE_READ = 20_000;
 
 function titleOf(html: string): string | null {
-  const inner = /<title(?:\s[^>]{0,500})?>([^<]{0,2000})/i.exec(html)?.[1] ?? "";
+  const start = /<title(?:\s[^>]{0,500})?>/i.exec(html);
+  if (start === null) return null;
+  const from = start.index + start[0].length;
+  const end = html.indexOf("<", from);
+  const inner = html.slice(from, Math.min(end === -1 ? html.length : end, from + MOST_TITLE_READ));
   const title = htmlToText(inner, { wordwrap: false }).replace(/\s+/g, " ").trim();
-  return title === "" ? null : title.slice(0, MOST_TITLE).toWellFormed();
+  return title === "" ? null : title.toWellFormed();
 }

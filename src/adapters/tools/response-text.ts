@@ -1,3 +1,5 @@
+import { markAround } from "../../core/secret-mark.ts";
+
 /** What was read of a response, and whether there was more. */
 export type ResponseBytes = {
   readonly bytes: Uint8Array;
@@ -71,8 +73,11 @@ export function beginningOf(
   from: number,
   most: number,
 ): { readonly text: string; readonly rest: number } {
+  // Not through a mark: half of it would be a part of a digest.
+  const start = markAround(text, from)?.start ?? from;
   let end = Math.min(text.length, from + most);
-  // Not through the middle of a character that is written as two.
+  end = markAround(text, end)?.end ?? end;
+  // Nor through the middle of a character that is written as two.
   if (end < text.length && /[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end--;
-  return { text: text.slice(from, end).toWellFormed(), rest: text.length - end };
+  return { text: text.slice(start, end).toWellFormed(), rest: text.length - end };
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { fetchPage } from "../../../src/adapters/tools/index.ts";
+import { secret } from "../../../src/index.ts";
 import { callTool, LOOPBACK, openService } from "./tool-fixture.ts";
 
 const html =
@@ -51,6 +52,36 @@ describe("fetch_page", () => {
       redirectedTo: `${service.url}/new`,
       text: `on [${service.url}/next]`,
     });
+  });
+
+  it("hides a secret in a title before it cuts it, and never cuts through a mark", async () => {
+    const key = "k-123456-abcdef";
+    const hiding = { ...LOOPBACK, policy: { secrets: [secret(key)], secretKeys: ["password"] } };
+    const titled = await openService(html("<p>a</p>", `<title>${"x".repeat(292)}${key}</title>`));
+    const { result } = await callTool(fetchPage, { url: titled.url }, hiding);
+    expect(result).toMatchObject({ title: `${"x".repeat(292)}[secret]` });
+    const page = await openService(
+      (response) =>
+        void response.writeHead(200, { "content-type": "text/plain" }).end(`ab "password":"1234" ${key} end`),
+    );
+    for (let from = 0; from < 90; from++)
+      for (const maxCharacters of [1, 9, 40]) {
+        const { calls } = await callTool(fetchPage, { url: page.url, from, maxCharacters }, hiding);
+        const text = JSON.stringify((calls[0]?.receipt?.output.value as { text?: string } | undefined)?.text);
+        expect(text.replaceAll(/\[secret:[^\]]*\]/g, "")).not.toMatch(/[0-9a-f]{3}|secret|chara/);
+      }
+  });
+
+  it("cuts a page whose short links become long addresses", async () => {
+    const folder = `/${"a".repeat(14_000)}/`;
+    const service = await openService((response, { path }) =>
+      path === "/"
+        ? void response.writeHead(302, { location: folder }).end()
+        : html('<p><a href="b">c</a></p>'.repeat(300))(response),
+    );
+    const { result } = await callTool(fetchPage, { url: `${service.url}/`, from: 1_999_000 }, LOOPBACK);
+    expect(result).toMatchObject({ note: "The page is too large: the rest of it was not read." });
+    expect((result as { text: string }).text).toHaveLength(1_000);
   });
 
   it("gives a long page in parts that together are the whole", async () => {

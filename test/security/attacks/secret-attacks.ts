@@ -1,8 +1,10 @@
 import { createHash, createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { inspect } from "node:util";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
+import { handMadeServer } from "../../mcp/servers/hand-made-server.ts";
 import type { Patch } from "../../patched-sources.ts";
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
@@ -54,9 +56,13 @@ async function runOf(
 }
 
 /** A service that answers with what it makes of the credential that it was sent. */
-async function service(answer: (credential: string) => string, status = 200): Promise<string> {
+async function service(
+  answer: (credential: string) => string,
+  status = 200,
+  type = "text/plain",
+): Promise<string> {
   const server = createServer((request, response) => {
-    response.writeHead(status, { "content-type": "text/plain" });
+    response.writeHead(status, { "content-type": type });
     response.end(answer(request.headers["x-key"]?.toString() ?? ""));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -65,20 +71,59 @@ async function service(answer: (credential: string) => string, status = 200): Pr
 }
 
 /** What the model is told of the answer to a request with the credential. */
-async function askedWith(library: Library, answer: (credential: string) => string): Promise<string> {
+async function askedWith(
+  library: Library,
+  answer: (credential: string) => string,
+  credential = CREDENTIAL,
+): Promise<string> {
   const url = await service(answer);
-  const http_request = library.tools.httpRequest({ credentials: { [url]: { "x-key": CREDENTIAL } } });
+  const http_request = library.tools.httpRequest({ credentials: { [url]: { "x-key": credential } } });
   const calls = [{ name: "http_request", input: { method: "GET", url } }];
   const { prompts } = await runOf(library, { http_request } as never, calls, { allowPrivateAddresses: true });
   return prompts[1] ?? "";
+}
+
+/** What the model is told of a page. */
+async function pageOf(library: Library, page: string, type: string, from: number): Promise<string> {
+  const url = await service(() => page, 200, type);
+  const policy = {
+    allowPrivateAddresses: true,
+    secretKeys: ["password"],
+    secrets: [library.pawl.secret(CREDENTIAL)],
+  };
+  const calls = [{ name: "fetch_page", input: { url, from } }];
+  const { prompts } = await runOf(library, { fetch_page: library.tools.fetchPage } as never, calls, policy);
+  return prompts[1] ?? "";
+}
+
+const object = { type: "object" };
+/** As the name of a tool may have it. */
+const PLAIN_CREDENTIAL = "k7-Zq4w9TtR2vLx8BnC5mD1s";
+
+/** Whether a model is told the key of a server that lists this. */
+async function toldBy(target: Target, tool: object): Promise<boolean> {
+  const { pawl, mcp, testing } = await target.library();
+  const { url } = await handMadeServer((_, result) => result({ tools: [tool] }));
+  const told: string[] = [];
+  const model = testing.scriptedModel(({ options }) => {
+    told.push(JSON.stringify(options.tools));
+    return { text: "Done." };
+  });
+  const store = await pawl.openStore(":memory:");
+  onTestFinished(() => store.close());
+  const headers = { "x-key": CREDENTIAL, "x-other-key": PLAIN_CREDENTIAL };
+  const worker = pawl.agent({ name: "worker", model, tools: { web: mcp.mcpTools({ url, headers }) } });
+  await new pawl.Runner(worker, { store }).run("Go").catch(() => undefined);
+  return told.some((text) => text.includes(CREDENTIAL) || text.includes(PLAIN_CREDENTIAL));
 }
 
 /** The guard against strangers who name secrets. */
 const LEARNS_FROM_ALL: readonly [Patch, ...Patch[]] = [
   {
     file: "engine/run-secrets.ts",
-    right: "return redact(value, this.#hiding) as T;",
-    wrong: "this.learn(namedSecrets(value, this.#names)); return redact(value, this.#hiding) as T;",
+    right: "return givingWay(redacting(value, this.#hiding) as Steps<T>);",
+    wrong:
+      "this.learn(namedSecrets(value, this.#names)); return givingWay(redacting(value, this.#hiding) as Steps<T>);",
   },
   {
     file: "engine/run-secrets.ts",
@@ -132,7 +177,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "adapters/tools/http-request.ts",
-        right: "call.hide(decoded(bytes, charset), { end: !isWhole })",
+        right: "await call.hideLong(decoded(bytes, charset), { end: !isWhole })",
         wrong: "decoded(bytes, charset)",
       },
     ],
@@ -218,7 +263,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "core/secret-mark.ts",
-        right: "return bare(value) as T;",
+        right: "return bare(value, DIGEST_IN_MARK) as T;",
         wrong: "return value;",
       },
     ],
@@ -228,6 +273,159 @@ export const SECRET_ATTACKS: readonly Attack[] = [
       const calls = ["4710", "4711"].map((pin) => ({ name: "login", input: { pin } }));
       const { prompts } = await runOf(library, tools, calls);
       return prompts.length === 3 && new Set(prompts[2]?.match(/\[secret[^\]]*\]/g)).size > 1;
+    },
+  },
+  {
+    threat: "an MCP server puts the key that it was given into the description of a tool",
+    weakened: [
+      {
+        file: "adapters/mcp.ts",
+        right: 'hideTexts(listed.description ?? listed.title ?? "")',
+        wrong: 'listed.description ?? listed.title ?? ""',
+      },
+    ],
+    succeeds: async (target) =>
+      toldBy(target, { name: "act", description: `Uses ${CREDENTIAL}.`, inputSchema: object }),
+  },
+  {
+    threat: "an MCP server puts the key that it was given into the schema of a tool",
+    weakened: [
+      {
+        file: "adapters/mcp.ts",
+        right: 'hideTexts(listed.inputSchema as JsonObject) as ToldTool["inputSchema"]',
+        wrong: "listed.inputSchema",
+      },
+    ],
+    succeeds: async (target) =>
+      toldBy(target, { name: "act", inputSchema: { ...object, properties: { a: { enum: [CREDENTIAL] } } } }),
+  },
+  {
+    threat: "an MCP server puts the key that it was given into the name of a tool",
+    weakened: [
+      {
+        file: "adapters/mcp.ts",
+        right: "if ([...listed.keys()].every((name) => hide(name) === name)) return;",
+        wrong: "if (hide(serverName) !== null) return;",
+      },
+    ],
+    succeeds: async (target) => toldBy(target, { name: `act_${PLAIN_CREDENTIAL}`, inputSchema: object }),
+  },
+  {
+    threat: "an error that leaves the run has a credential in what a library put beside its message",
+    weakened: [
+      {
+        file: "engine/hide-in-error.ts",
+        right: "for (const key of Reflect.ownKeys(each)) {",
+        wrong: 'for (const key of ["message", "stack", "cause"]) {',
+      },
+    ],
+    succeeds: async (target) => {
+      const { pawl } = await target.library();
+      const step = pawl.Step.run("code", () => {
+        const cause = Object.assign(new Error("Refused."), { data: { sent: CREDENTIAL } });
+        throw new Error("It failed.", { cause });
+      });
+      const store = await pawl.openStore(":memory:");
+      onTestFinished(() => store.close());
+      const policy = { secrets: [pawl.secret(CREDENTIAL)] };
+      const error: unknown = await new pawl.Runner(step, { store, policy })
+        .run("Go")
+        .catch((thrown) => thrown);
+      return inspect(error, { depth: 10 }).includes(CREDENTIAL);
+    },
+  },
+  {
+    threat: "a page pads its title so that the cut goes through a credential",
+    weakened: [
+      {
+        file: "adapters/tools/fetch-page.ts",
+        right: "call.hide(title, { end: title.length >= MOST_TITLE_READ })",
+        wrong: "title",
+      },
+    ],
+    succeeds: async (target) => {
+      const title = `${"z".repeat(300 - 10)}${CREDENTIAL}`;
+      const told = await pageOf(await target.library(), `<title>${title}</title>`, "text/html", 0);
+      return told.includes(CREDENTIAL.slice(0, 8));
+    },
+  },
+  {
+    threat: "a model reads a page from the middle of a mark on, and so has a part of a digest",
+    weakened: [
+      {
+        file: "adapters/tools/response-text.ts",
+        right: "markAround(text, from)?.start ?? from",
+        wrong: "from",
+      },
+    ],
+    succeeds: async (target) => {
+      const told = await pageOf(await target.library(), 'ab {"password":"1234"}', "text/plain", 24);
+      return /[0-9a-f]{3,12},4-characters/.test(told);
+    },
+  },
+  {
+    threat: "a service repeats a short secret that a tool was given",
+    weakened: [
+      {
+        file: "adapters/tools/hiding-secrets.ts",
+        right: 'filter((text) => text.trim() !== "")',
+        wrong: "filter((text) => text.length >= LEAST_LENGTH)",
+      },
+    ],
+    succeeds: async (target) => {
+      const told = await askedWith(await target.library(), (pin) => `you sent ${pin}`, "482913");
+      return told.includes("482913");
+    },
+  },
+  {
+    threat: "a tool gives a credential back as a number",
+    weakened: [
+      {
+        file: "core/secret-search.ts",
+        right: "this.findsNumbers = [...this.#anyCase, ...this.#exact].some(",
+        wrong: "this.findsNumbers = ([] as Needle[]).some(",
+      },
+    ],
+    succeeds: async (target) => {
+      const library = await target.library();
+      const tools = { look: echo(library, "look", { pin: 4929871234567 }) };
+      const policy = { secrets: [library.pawl.secret("4929871234567")] };
+      const { results } = await runOf(library, tools, [{ name: "look", input: {} }], policy);
+      return results.some((result) => result?.includes("4929871234567"));
+    },
+  },
+  {
+    threat: "a model writes a mark itself, and what a person approves never runs",
+    weakened: [
+      {
+        file: "engine/turn-executor.ts",
+        right: "const content = withoutForgedDigests(whole);",
+        wrong: "const content = whole;",
+      },
+    ],
+    succeeds: async (target) => {
+      const { pawl, testing } = await target.library();
+      let sent = 0;
+      const post = pawl.tool({
+        name: "post",
+        description: "Posts.",
+        inputSchema: z.looseObject({}),
+        approval: true,
+        execute: () => {
+          sent += 1;
+        },
+      });
+      const input = { body: "[secret:000000000000]" };
+      const model = testing.scriptedModel(({ turn }) =>
+        turn === 1 ? { toolCalls: [{ name: "post", input }] } : { text: "Done." },
+      );
+      const store = await pawl.openStore(":memory:");
+      onTestFinished(() => store.close());
+      const runner = new pawl.Runner(pawl.agent({ name: "worker", model, tools: { post } }), { store });
+      await runner.run("Go", { runId: "r-1" });
+      await store.approve("r-1~1");
+      const { status } = await runner.resume("r-1");
+      return status === "succeeded" && sent === 0;
     },
   },
 ];

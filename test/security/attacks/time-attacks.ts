@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { z } from "zod";
 import { OPENING } from "../../mcp/opening.ts";
 import { handMadeServer } from "../../mcp/servers/hand-made-server.ts";
@@ -32,6 +34,27 @@ async function toolsTaken(target: Target, tools: readonly unknown[]): Promise<nu
   } catch {
     return 0;
   }
+}
+
+/** Whether a run stops the process over what a tool has given. */
+async function hasStoppedWith(target: Target, result: unknown): Promise<boolean> {
+  const { pawl, testing } = await target.library();
+  const look = pawl.tool({
+    description: "Looks.",
+    inputSchema: z.looseObject({}),
+    effect: "read_only",
+    execute: () => result,
+  });
+  const model = testing.scriptedModel(({ turn }) =>
+    turn === 1 ? { toolCalls: [{ name: "look", input: {} }] } : { text: "Done." },
+  );
+  const store = await pawl.openStore(":memory:");
+  const worker = pawl.agent({ name: "worker", model, tools: { look } });
+  const secrets = ["k7-Zq4w9TtR2vLx8", "another-secret-8BnC5mD1s"].map((text) => pawl.secret(text));
+  const runner = new pawl.Runner(worker, { store, policy: { secrets } });
+  const hasStopped = await stopped(() => runner.run("Go"));
+  await store.close({ graceMs: 0 });
+  return hasStopped;
 }
 
 const object = { type: "object" };
@@ -130,5 +153,81 @@ export const TIME_ATTACKS: readonly Attack[] = [
       await store.close({ graceMs: 0 });
       return ran > 128;
     },
+  },
+  {
+    threat: "a model names thousands of arguments as if each had been hidden",
+    weakened: [
+      {
+        file: "core/secret-mark.ts",
+        right: "for (let n = next.get(key) ?? 2;",
+        wrong: "for (let n = 2;",
+      },
+    ],
+    succeeds: async (target) => {
+      const { pawl, testing } = await target.library();
+      const note = pawl.tool({
+        description: "Notes it.",
+        inputSchema: z.looseObject({}),
+        effect: "read_only",
+        execute: () => "noted",
+      });
+      const names = Array.from({ length: 6_000 }, (_, i) => `[secret:${i.toString(16).padStart(12, "0")}]`);
+      const input = Object.fromEntries(names.map((name) => [name, 1]));
+      const model = testing.scriptedModel(({ turn }) =>
+        turn === 1 ? { toolCalls: [{ name: "note", input }] } : { text: "Done." },
+      );
+      const store = await pawl.openStore(":memory:");
+      const worker = pawl.agent({ name: "worker", model, tools: { note } });
+      const hasStopped = await stopped(() => new pawl.Runner(worker, { store }).run("Go"));
+      await store.close({ graceMs: 0 });
+      return hasStopped;
+    },
+  },
+  {
+    threat: "a service answers with a text over which patterns take long",
+    weakened: [
+      {
+        file: "adapters/readable-text.ts",
+        right: "text.slice(0, MOST_READ)",
+        wrong: "text",
+      },
+    ],
+    succeeds: async (target) => {
+      const { tools } = await target.library();
+      const server = createServer((_, response) => response.writeHead(400).end("-eyJ".repeat(15_000)));
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
+      const { execute } = tools.notify({ url });
+      const allowed = { allowedDomains: [], allowPrivateAddresses: true };
+      const call = { signal, network: allowed, traceHeaders: {}, hide: (text: string) => text };
+      const hasStopped = await stopped(async () => execute({ text: "Hello" } as never, call as never));
+      server.close();
+      return hasStopped;
+    },
+  },
+  {
+    threat: "a tool's result has hundreds of thousands of names",
+    weakened: [
+      {
+        file: "engine/tool-outcome.ts",
+        right: "throw new TooManyValues();",
+        wrong: "return;",
+      },
+    ],
+    succeeds: async (target) => {
+      const names = Array.from({ length: 300_000 }, (_, i) => [`k${i}`, i]);
+      return hasStoppedWith(target, Object.fromEntries(names));
+    },
+  },
+  {
+    threat: "a tool's result is megabytes of escapes",
+    weakened: [
+      {
+        file: "engine/giving-way.ts",
+        right: "await setImmediate();",
+        wrong: "void setImmediate;",
+      },
+    ],
+    succeeds: async (target) => hasStoppedWith(target, "İA%2525\\n".repeat(800_000)),
   },
 ];
