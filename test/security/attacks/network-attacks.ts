@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
@@ -58,6 +58,26 @@ async function opening(target: Target, url: string): Promise<void> {
   } catch {
     // It is what was sent that counts.
   }
+}
+
+const FAR_TOO_MUCH = 40 * 1024 * 1024;
+
+/** Whether so much is read of what answers to a list of tools. */
+async function takesFarTooMuch(target: Target, list: (response: ServerResponse) => void): Promise<boolean> {
+  let sent = 0;
+  const { promise: enough, resolve } = Promise.withResolvers<void>();
+  const { url } = await handMadeServer((response) => {
+    list(response);
+    const watch = setInterval(() => {
+      sent = Math.max(sent, response.socket?.bytesWritten ?? 0);
+      if (sent < FAR_TOO_MUCH) return;
+      response.destroy();
+      resolve();
+    }, 5);
+    response.on("close", () => clearInterval(watch));
+  });
+  await Promise.race([opening(target, url), enough]);
+  return sent >= FAR_TOO_MUCH;
 }
 
 const SPELLINGS = [
@@ -171,27 +191,28 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "adapters/mcp-http.ts",
-        right: "if (counter.takes(chunk)) controller.enqueue(chunk);",
-        wrong: "if (counter.takes(chunk) || true) controller.enqueue(chunk);",
+        right: "readAtMost(response, limit.largest + 1)",
+        wrong: "readAtMost(response, Number.MAX_SAFE_INTEGER)",
       },
     ],
-    succeeds: async (target) => {
-      const FAR_TOO_MUCH = 40 * 1024 * 1024;
-      let sent = 0;
-      const { promise: enough, resolve } = Promise.withResolvers<void>();
-      const { url } = await handMadeServer((response) => {
-        sendForEver(response, '{"jsonrpc":"2.0","id":1,');
-        const watch = setInterval(() => {
-          sent = Math.max(sent, response.socket?.bytesWritten ?? 0);
-          if (sent < FAR_TOO_MUCH) return;
-          response.destroy();
-          resolve();
-        }, 5);
-        response.on("close", () => clearInterval(watch));
-      });
-      await Promise.race([opening(target, url), enough]);
-      return sent >= FAR_TOO_MUCH;
-    },
+    succeeds: (target) =>
+      takesFarTooMuch(target, (response) => sendForEver(response, '{"jsonrpc":"2.0","id":1,')),
+  },
+  {
+    threat: "an MCP server at an address sends an error without an end, and calls it a stream",
+    weakened: [
+      {
+        file: "adapters/mcp-http.ts",
+        right: 'if (!response.ok) return "page";',
+        wrong: 'if (!response.ok) return "stream";',
+      },
+    ],
+    succeeds: (target) =>
+      takesFarTooMuch(target, (response) => {
+        // One that is not tried again.
+        response.writeHead(403, { "content-type": "text/event-stream" });
+        sendForEver(response, "", `data: ${"x".repeat(1_000)}\n\n`);
+      }),
   },
   {
     threat: "a redirect to another origin takes a credential along",
