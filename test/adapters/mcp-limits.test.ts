@@ -85,7 +85,7 @@ it.each([
       sendForEver(response, "", "data: x\n\n");
     });
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    onTestFinished(() => void server.closeAllConnections());
+    onTestFinished(() => server.closeAllConnections());
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const send = serverFetch({ url }, { limit: new MessageLimit(), onPassedOver: () => undefined });
     const response = await send(url, { method, body });
