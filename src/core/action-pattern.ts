@@ -1,4 +1,5 @@
 import { ConfigurationError } from "./errors.ts";
+import { remembered } from "./remembered.ts";
 import { parseToolName } from "./tool-name.ts";
 import { seenText } from "./visible-text.ts";
 
@@ -95,24 +96,15 @@ type Compiled = {
   readonly saysWhere: boolean;
 };
 
-/** The same few patterns are compared with every call. */
-const known = new Map<string, Compiled>();
-const MOST_KNOWN = 1_000;
-
-function compiled(pattern: string): Compiled {
-  const found = known.get(pattern);
-  if (found !== undefined) return found;
+const compiled = remembered((pattern): Compiled => {
   const seen = seenText(pattern);
   // A separator beside a `*` says something; at an end it does not.
   const wanted = spellings(seen).flatMap((each) => [each, each.replaceAll(/^_(?!\*)|(?<!\*)_$/g, "")]);
-  const made: Compiled = {
+  return {
     wanted: [...new Set(wanted)].filter((each) => each !== ""),
     saysWhere: seen.search(SAYS_WHERE) !== -1,
   };
-  if (known.size >= MOST_KNOWN) known.clear();
-  known.set(pattern, made);
-  return made;
-}
+});
 
 /** A name begins where its first word does: `_delete_file` deletes, too. */
 function nameSpellings(name: string): readonly string[] {

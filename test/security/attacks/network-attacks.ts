@@ -91,6 +91,14 @@ const SPELLINGS = [
   "100.100.100.200",
   "168.63.129.16",
   "192.0.0.192",
+  "169.254.42.42",
+  "[fd00:42::42]",
+  "[fd00:c1::a9fe:a9fe]",
+  "[fd00:a9fe:a9fe::1]",
+  "[64:ff9b:1:a9fe:a9:fe00::]",
+  "[fe80::5efe:a9fe:a9fe]",
+  "[2001:0:0:0:0:0:5601:5601]",
+  "metadata.google.internal",
 ];
 
 export const NETWORK_ATTACKS: readonly Attack[] = [
@@ -146,8 +154,8 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "core/network-policy.ts",
-        right: "return reached.some((each) => METADATA.some((prefix) => each.startsWith(prefix)));",
-        wrong: "return false;",
+        right: "if (bits === null) return METADATA_NAMES.has(host);",
+        wrong: "if (bits !== undefined) return false;",
       },
     ],
     succeeds: async (target) => {
