@@ -15,14 +15,14 @@ type Site = {
 };
 
 /** A service on this machine that nobody meant to be reached by an agent. */
-async function internalService(location?: string): Promise<Site> {
+async function internalService(location?: string, status = 302): Promise<Site> {
   const requests: string[] = [];
   const headers: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     requests.push(request.url ?? "");
     headers.push(request.headers);
     if (location === undefined) response.end("internal");
-    else response.writeHead(302, { location }).end();
+    else response.writeHead(status, { location }).end();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
@@ -236,6 +236,24 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
       const { port } = await internalService(`http://127.0.0.1:${thief.port}/`);
       await fetching(target, `http://127.0.0.1:${port}/`, only("127.0.0.1:*"), { "x-auth": "s-123" });
       return thief.headers.some((headers) => headers["x-auth"] === "s-123");
+    },
+  },
+  {
+    threat: "a redirect to another origin takes the body of a request along",
+    weakened: [
+      {
+        file: "adapters/guarded-fetch.ts",
+        right: "if (isElsewhere && hop.body !== null)",
+        wrong: "if (isElsewhere && hop.body === undefined)",
+      },
+    ],
+    succeeds: async (target) => {
+      const { pawl } = await target.library();
+      const thief = await internalService();
+      const { port } = await internalService(`http://127.0.0.1:${thief.port}/`, 307);
+      const send = pawl.guardedFetch({ signal, network: only("127.0.0.1:*") });
+      await send(`http://127.0.0.1:${port}/`, { method: "POST", body: "password=s-123" }).catch(() => null);
+      return thief.headers.some((headers) => headers["content-length"] === "14");
     },
   },
 ];
