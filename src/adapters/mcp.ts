@@ -172,7 +172,7 @@ function toolOf(name: string, server: McpServer & McpOptions, pinned: PinnedTool
     namespace: "mcp",
     server: name,
     ownName: listed.name,
-    input: mcpToolInput(listed.inputSchema),
+    input: mcpToolInput(listed.inputSchema, pinned.serverName),
     annotations: annotationsOf(pinned),
     urls: hasPublicAddress(server) ? () => [String(server.url)] : null,
     present: shownResult,

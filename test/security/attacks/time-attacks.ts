@@ -72,6 +72,33 @@ export const TIME_ATTACKS: readonly Attack[] = [
     },
   },
   {
+    threat: "slow patterns of one MCP server hold up the checks of all others",
+    weakened: [
+      {
+        file: "adapters/off-thread.ts",
+        right: "const { source = job, signal } = limits;",
+        wrong: "const { signal } = limits; const source = job;",
+      },
+    ],
+    succeeds: async (target) => {
+      const tool = (pattern: string) => ({
+        name: "act",
+        inputSchema: { type: "object", properties: { v: { type: "string", pattern } } },
+      });
+      const evil = await openServer(target, [tool("^(a+)+$")]);
+      const honest = await openServer(target, [tool("^a$")]);
+      const check = async (open: typeof evil, v: string) => open.tools.web__act?.input.parse({ v });
+      await check(honest, "a");
+      let slow = 0;
+      const checks = Array.from({ length: 6 }, () => check(evil, `${"a".repeat(40)}!`).then(() => slow++));
+      await check(honest, "b");
+      const before = slow;
+      await Promise.all(checks);
+      await Promise.all([evil.close(), honest.close()]);
+      return before > 3;
+    },
+  },
+  {
     threat: "an MCP server lists more tools than a model can be told of",
     weakened: [
       {
@@ -197,6 +224,38 @@ export const TIME_ATTACKS: readonly Attack[] = [
       const input = { path: "a.pdf", markdown: "a".repeat(25_000) };
       const { execute } = tools.renderPdf;
       return stopped(async () => execute(input as never, call as never));
+    },
+  },
+  {
+    threat: "a model names one picture by many spellings, and the memory fills with it",
+    weakened: [
+      {
+        file: "adapters/tools/render-pdf.ts",
+        right: "for (const name of new Set(inside.map(nameOf))) {",
+        wrong: "for (const name of inside.map(nameOf)) {",
+      },
+    ],
+    succeeds: async (target) => {
+      const { tools } = await target.library();
+      let reads = 0;
+      const call = {
+        signal,
+        hide: (text: string) => text,
+        realWorkspace: async () => "/nowhere",
+        isStoreFile: async () => false,
+        readArtifact: async () => {
+          reads += 1;
+          return new Uint8Array(1_000);
+        },
+      };
+      const spelled = [..."abcdefgh"].map((_, at, letters) =>
+        letters.map((letter, i) => (i === at ? `%${letter.charCodeAt(0).toString(16)}` : letter)).join(""),
+      );
+      const markdown = spelled.map((name) => `![x](${name}.png)`).join("\n\n");
+      const { execute } = tools.renderPdf;
+      await Promise.resolve(execute({ path: "a.pdf", markdown } as never, call as never)).catch(() => null);
+      if (reads === 0) throw new Error("No picture was read.");
+      return reads > 1;
     },
   },
   {

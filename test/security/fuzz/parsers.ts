@@ -233,7 +233,7 @@ async function mcpMessages(random: Random, count: number): Promise<readonly stri
     (chance) => spoilt(chance, SCHEMA),
     (schema) => {
       modelNames("files", [String(anyValue(random, 0)), "read"]);
-      const { schema: read } = mcpToolInput(schema) as unknown as { schema?: z.ZodType };
+      const { schema: read } = mcpToolInput(schema, "files") as unknown as { schema?: z.ZodType };
       read?.safeParse({ path: "a", tags: ["a"] });
     },
   );
