@@ -10,7 +10,7 @@ const MEGABYTE = 1024 * 1024;
 /** A larger one takes more than a tenth of a second to read, and would be kept in memory until it ends. */
 const LARGEST_MESSAGE = 4 * MEGABYTE;
 /** So do more values than these, in however few bytes. */
-const MOST_VALUES = 50_000;
+const MOST_VALUES = 30_000;
 
 /** What a server says of itself, all pages of a list of tools together. Each value is looked at several times. */
 const LARGEST_LIST = MEGABYTE;

@@ -141,7 +141,7 @@ it("A result of too many values is an error that says so, and the next call is m
   const open = await opened(mcpTools(server));
   const error = await failureOf(call(open, "raw__act"));
   expect(error.message).toMatch(
-    /^"act" of the MCP server raw .* failed: it answered with \d+ values, and 50000 is the most: have it give less at a time$/,
+    /^"act" of the MCP server raw .* failed: it answered with \d+ values, and 30000 is the most: have it give less at a time$/,
   );
   expect(await call(open, "raw__act")).toBe("call 2");
 });
