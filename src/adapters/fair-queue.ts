@@ -66,7 +66,8 @@ export class FairQueue {
     const left = (this.#taken.get(source) ?? 1) - 1;
     if (left === 0) this.#taken.delete(source);
     else this.#taken.set(source, left);
-    for (const [next, queue] of [...this.#waiting]) {
+    // A copy: those that had their turn are put at the end of the other.
+    for (const [next, queue] of Array.from(this.#waiting)) {
       if (queue.length === 0) this.#waiting.delete(next);
       else if (this.#isFree(next)) {
         // To the end: it is the turn of the others first.

@@ -44,9 +44,9 @@ export function matchesAction(patterns: readonly string[], tool: NamedTool): str
  */
 export function allowsAction(
   patterns: readonly string[],
-  { name, server, ownName }: NamedTool & { readonly server: string },
+  { name, server, ownName = null }: NamedTool & { readonly server: string },
 ): string | null {
-  const own = [parseToolName(name).tool, ...(ownName == null ? [name] : [ownName])].flatMap(nameSpellings);
+  const own = [parseToolName(name).tool, ...(ownName === null ? [name] : [ownName])].flatMap(nameSpellings);
   const found = patterns.find((pattern) =>
     placesIn(pattern).some(
       ({ place, tool }) =>

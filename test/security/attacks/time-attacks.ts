@@ -248,7 +248,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
           return new Uint8Array(1_000);
         },
       };
-      const spelled = [..."abcdefgh"].map((_, at, letters) =>
+      const spelled = Array.from("abcdefgh").map((_, at, letters) =>
         letters.map((letter, i) => (i === at ? `%${letter.charCodeAt(0).toString(16)}` : letter)).join(""),
       );
       const markdown = spelled.map((name) => `![x](${name}.png)`).join("\n\n");
