@@ -34,7 +34,10 @@ const CASES: readonly Case[] = [
       name: `schema with ^(a+)+$ and ${letters} letters`,
       times: [1],
       prepare: () => () =>
-        mcpToolInput({ type: "object", properties: { v: { type: "string", pattern: "^(a+)+$" } } }).parse({
+        mcpToolInput(
+          { type: "object", properties: { v: { type: "string", pattern: "^(a+)+$" } } },
+          "web",
+        ).parse({
           v: `${"a".repeat(letters)}!`,
         }),
     }),

@@ -187,7 +187,8 @@ function locationOf(response: Response): string | null {
 function nextHop(policy: NetworkPolicy, hop: Hop, status: number, location: string): Hop {
   const url = checked(policy, URL.parse(location, hop.url.href), REDIRECT);
   const headers = new Headers(hop.headers);
-  if (url.origin !== hop.url.origin) dropHeaders(headers, (name) => !FOR_ANYBODY.test(name));
+  const isElsewhere = url.origin !== hop.url.origin;
+  if (isElsewhere) dropHeaders(headers, (name) => !FOR_ANYBODY.test(name));
   const toGet =
     status === 303
       ? hop.method !== "GET" && hop.method !== "HEAD"
@@ -196,15 +197,19 @@ function nextHop(policy: NetworkPolicy, hop: Hop, status: number, location: stri
     dropHeaders(headers, (name) => OF_A_BODY.test(name));
     return { ...hop, url, headers, method: "GET", body: null };
   }
+  if (isElsewhere && hop.body !== null) throw refusal(url, BODY_ELSEWHERE, REDIRECT);
   if (hop.body instanceof ReadableStream) {
     throw refusal(url, "The body is a stream, which cannot be sent twice: pass a string or bytes.", REDIRECT);
   }
   return { ...hop, url, headers };
 }
 
-/** What another origin than the one that it was meant for may see. Any other header may carry a credential. */
+const BODY_ELSEWHERE =
+  "The body was meant for the origin that it was sent to, and this is another: request the final URL, if it may have it.";
+
+/** What another origin than the one that it was meant for may see. Any other header may carry a credential, and so may a body. */
 const FOR_ANYBODY =
-  /^(?:accept|accept-language|accept-encoding|user-agent|range|if-[a-z-]+|cache-control|pragma|content-(?:encoding|language|length|location|type))$/;
+  /^(?:accept|accept-language|accept-encoding|user-agent|range|if-(?:match|none-match|modified-since|unmodified-since|range)|cache-control|pragma)$/;
 const OF_A_BODY = /^content-(encoding|language|length|location|type)$/;
 
 function dropHeaders(headers: Headers, isDropped: (name: string) => boolean): void {

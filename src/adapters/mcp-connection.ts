@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../core/backoff.ts";
+import type { OnPassedOver } from "./mcp-event-stream.ts";
 import { type Hide, type LinkOptions, McpLink, NoLinkError, untilAborted } from "./mcp-link.ts";
 import { loadMcp } from "./mcp-package.ts";
 import type { McpServer } from "./mcp-server.ts";
@@ -12,8 +13,8 @@ const PATIENCE_MS = 10_000;
 export type ConnectionUser = {
   /** Hides what the server was given, in a text that it wrote. */
   readonly hide: Hide;
-  /** The server wrote something that is no message. */
-  onRubbish(line: string): void;
+  /** The server wrote something that is no message, or none that is of use. */
+  readonly onPassedOver: OnPassedOver;
 };
 
 /** The way to one server, for all who use it: made when the first one needs it, and gone when the last one has left. */
@@ -94,8 +95,8 @@ export class McpConnection {
       handshakeMs: this.#handshakeMs,
       // Each of them knows what the server was given. Nobody is told anything where there is none.
       hide: (text, torn) => [...this.#users][0]?.hide(text, torn) ?? "",
-      onRubbish: (line) => {
-        for (const user of this.#users) user.onRubbish(line);
+      onPassedOver: (what, text) => {
+        for (const user of this.#users) user.onPassedOver(what, text);
       },
     };
   }

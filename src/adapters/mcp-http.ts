@@ -1,19 +1,40 @@
 import type { NetworkPolicy } from "../core/network-policy.ts";
 import { type GuardedFetch, guardedFetch } from "./guarded-fetch.ts";
-import type { MessageLimit } from "./mcp-message-limit.ts";
+import { limitedEvents, type OnPassedOver, UNASKED } from "./mcp-event-stream.ts";
+import { type MessageLimit, TooLargeError } from "./mcp-message-limit.ts";
+import { outlineOf } from "./mcp-message-outline.ts";
 import type { ServerAddress } from "./mcp-server.ts";
-import { contentTypeOf } from "./tools/response-text.ts";
+import { contentTypeOf, readAtMost } from "./tools/response-text.ts";
 
-/** What a server sent was more than is taken. */
-export class TooLargeError extends Error {}
+/** What an answer says that is no message, such as the page of an error. Nobody reads more of it. */
+const LARGEST_PAGE = 16 * 1024;
+
+/** Answers to a server's own questions that may be on their way. */
+const MOST_ANSWERS = 100;
+
+export type ServerFetchOptions = {
+  readonly limit: MessageLimit;
+  readonly onPassedOver: OnPassedOver;
+};
 
 /**
  * The `fetch` of a server's connection: it reaches the host and port that were written down and nothing else, redirects
  * included, and breaks off a message that is too large.
  */
-export function serverFetch(server: ServerAddress, limit: MessageLimit): GuardedFetch {
+export function serverFetch(server: ServerAddress, options: ServerFetchOptions): GuardedFetch {
   const send = guardedFetch({ signal: new AbortController().signal, network: networkOf(server) });
-  return async (input, init) => limited(await send(input, init), limit);
+  let answers = 0;
+  return async (input, init) => {
+    const what = sent(init);
+    if (what !== "answer") return limited(await send(input, init), what, options);
+    if (answers === MOST_ANSWERS) throw new TooLargeError("it asks without taking the answers");
+    answers += 1;
+    try {
+      return await limited(await send(input, init), what, options);
+    } finally {
+      answers -= 1;
+    }
+  };
 }
 
 /** A name that resolves to a private address is refused, as everywhere, unless whoever wrote it down says so. */
@@ -24,70 +45,60 @@ function networkOf({ url, private: mayBePrivate = false }: ServerAddress): Netwo
   return { allowedDomains: [entry], allowPrivateAddresses: false };
 }
 
-function limited(response: Response, limit: MessageLimit): Response {
-  const { body, status, statusText, headers } = response;
+/** What a request is: only two kinds of them are answered with messages. */
+type Sent = "listening" | "question" | "answer" | "other";
+
+function sent({ method = "GET", body }: RequestInit = {}): Sent {
+  if (method === "GET") return "listening";
+  if (method !== "POST" || typeof body !== "string") return "other";
+  const { id, hasMethod } = outlineOf(body);
+  if (!hasMethod) return "answer";
+  return id === null ? "other" : "question";
+}
+
+async function limited(
+  response: Response,
+  what: Sent,
+  { limit, onPassedOver }: ServerFetchOptions,
+): Promise<Response> {
+  const { body } = response;
   if (body === null) return response;
-  const isStream = contentTypeOf(response).type === "text/event-stream";
-  const counter = isStream ? new EventSizes(limit) : new BodySize(limit);
-  const counted = body.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
-        if (counter.takes(chunk)) controller.enqueue(chunk);
-        else controller.error(new TooLargeError(`it ${limit.excess}`));
-      },
-      flush: () => limit.received(counter.bytes),
-    }),
-  );
-  return new Response(counted, { status, statusText, headers: [...headers] });
-}
-
-/** An answer in one piece is one message. */
-class BodySize {
-  readonly #limit: MessageLimit;
-  bytes = 0;
-
-  constructor(limit: MessageLimit) {
-    this.#limit = limit;
-  }
-
-  takes(chunk: Uint8Array): boolean {
-    this.bytes += chunk.byteLength;
-    return this.#limit.allows(this.bytes);
+  switch (kindOf(response, what)) {
+    case "stream":
+      return withBody(response, body.pipeThrough(limitedEvents(limit, onPassedOver)));
+    case "message":
+      return withBody(response, await wholeMessage(response, limit));
+    case "page":
+      return withBody(response, await shortPage(response));
   }
 }
 
-const NEWLINE = 0x0a;
-const RETURN = 0x0d;
+/** As the client reads it: whatever answers a `GET` is a stream to it. */
+function kindOf(response: Response, what: Sent): "stream" | "message" | "page" {
+  if (!response.ok) return "page";
+  if (what === "listening") return "stream";
+  if (what !== "question" || response.status === 202) return "page";
+  const { type } = contentTypeOf(response);
+  if (type === "text/event-stream") return "stream";
+  return type === "application/json" ? "message" : "page";
+}
 
-/** A stream may go on for ever; each of its events, up to an empty line, is one message. */
-class EventSizes {
-  readonly #limit: MessageLimit;
-  bytes = 0;
-  #isAtLineStart = true;
+async function wholeMessage(response: Response, limit: MessageLimit): Promise<string> {
+  const { bytes, isBroken } = await readAtMost(response, limit.largest + 1);
+  if (isBroken) throw new Error("the answer broke off");
+  if (!limit.allows(bytes.byteLength)) throw new TooLargeError(`it ${limit.excess}`);
+  const message = limit.admitted(new TextDecoder().decode(bytes));
+  if (message === null) throw new TooLargeError(`it ${UNASKED}`);
+  await limit.pace();
+  return message;
+}
 
-  constructor(limit: MessageLimit) {
-    this.#limit = limit;
-  }
+/** Left out rather than cut: half of a secret would not be known as one. */
+async function shortPage(response: Response): Promise<string> {
+  const { bytes, isWhole, isBroken } = await readAtMost(response, LARGEST_PAGE);
+  return isWhole || isBroken ? new TextDecoder().decode(bytes) : "(a long page)";
+}
 
-  takes(chunk: Uint8Array): boolean {
-    let from = 0;
-    for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1)) {
-      const isEmpty = this.#isEmpty(chunk, from, at);
-      this.bytes += at + 1 - from;
-      from = at + 1;
-      this.#isAtLineStart = true;
-      if (!this.#limit.allows(this.bytes)) return false;
-      if (!isEmpty) continue;
-      this.#limit.received(this.bytes);
-      this.bytes = 0;
-    }
-    const rest = chunk.subarray(from);
-    if (rest.some((byte) => byte !== RETURN)) this.#isAtLineStart = false;
-    this.bytes += rest.byteLength;
-    return this.#limit.allows(this.bytes);
-  }
-
-  #isEmpty(chunk: Uint8Array, from: number, end: number): boolean {
-    return this.#isAtLineStart && (end === from || (end === from + 1 && chunk[from] === RETURN));
-  }
+function withBody({ status, statusText, headers }: Response, body: string | ReadableStream): Response {
+  return new Response(body, { status, statusText, headers: [...headers] });
 }

@@ -4,8 +4,9 @@ import { canonicalHash } from "../core/canonical-json.ts";
 import { causesOf, messageOf } from "./error-causes.ts";
 import { NetworkRefusedError } from "./guarded-fetch.ts";
 import { Deliveries } from "./mcp-deliveries.ts";
-import { serverFetch, TooLargeError } from "./mcp-http.ts";
-import { MessageLimit } from "./mcp-message-limit.ts";
+import type { OnPassedOver } from "./mcp-event-stream.ts";
+import { serverFetch } from "./mcp-http.ts";
+import { MessageLimit, TooLargeError } from "./mcp-message-limit.ts";
 import type { McpPackage } from "./mcp-package.ts";
 import type { Hide } from "./mcp-process.ts";
 import type { McpServer } from "./mcp-server.ts";
@@ -23,7 +24,7 @@ export type LinkOptions = {
   /** The longest that a handshake may take, and a list of tools. */
   readonly handshakeMs: number;
   readonly hide: Hide;
-  readonly onRubbish: (line: string) => void;
+  readonly onPassedOver: OnPassedOver;
 };
 
 /** Why a server could not be had, as the end of a sentence that begins with it. */
@@ -43,8 +44,11 @@ export class McpLink {
   readonly deliveries: Deliveries;
   readonly #transport: Transport;
   readonly #limit: MessageLimit;
+  readonly #server: McpServer;
   readonly #handshakeMs: number;
   #tools: Promise<McpTools> | null = null;
+  /** The last list that was asked for, whatever came of it. */
+  #listing: Promise<unknown> = Promise.resolve();
   #isLost = false;
   #whyLost: string | null = null;
 
@@ -58,7 +62,13 @@ export class McpLink {
     this.mcp = mcp;
     this.#transport = transport;
     this.#limit = limit;
+    this.#server = options.server;
     this.#handshakeMs = options.handshakeMs;
+    limit.watch(transport);
+    limit.onExcess = (excess) => {
+      this.lose(excess);
+      void this.client.close().catch(() => undefined);
+    };
     this.deliveries = new Deliveries(transport);
     transport.onclose = () => this.lose(transport instanceof StdioTransport ? transport.whyClosed : null);
     this.client = new mcp.Client(
@@ -77,33 +87,39 @@ export class McpLink {
    * needs no second process, and a server that only speaks the later revision says so.
    */
   static async open(mcp: McpPackage, options: LinkOptions, signal: AbortSignal): Promise<McpLink> {
-    try {
-      return await McpLink.#tryOpen(mcp, "legacy", options, signal);
-    } catch (error) {
+    const link = await McpLink.#tryGreet(mcp, "legacy", options, signal).catch((error: unknown) => {
       if (signal.aborted || !speaksLaterRevision(mcp, error)) throw error;
-      return McpLink.#tryOpen(mcp, "auto", options, signal);
-    }
+      return McpLink.#tryGreet(mcp, "auto", options, signal);
+    });
+    await link.#orClose(link.tools(signal), signal);
+    return link;
   }
 
-  static async #tryOpen(
+  static async #tryGreet(
     mcp: McpPackage,
     mode: "legacy" | "auto",
     options: LinkOptions,
     signal: AbortSignal,
   ): Promise<McpLink> {
-    const { server, handshakeMs } = options;
     const limit = new MessageLimit();
     const transport = transportTo(mcp, limit, options);
     const link = new McpLink(mcp, transport, limit, mode, options);
+    await link.#orClose(link.client.connect(transport, { timeout: options.handshakeMs, signal }), signal);
+    return link;
+  }
+
+  async #orClose(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
     try {
-      await link.client.connect(transport, { timeout: handshakeMs, signal });
-      await link.tools(signal);
-      return link;
+      await work;
     } catch (error) {
-      await link.close();
+      await this.close();
       signal.throwIfAborted();
-      throw noLink(mcp, error, server, link, handshakeMs);
+      throw this.#noLink(error);
     }
+  }
+
+  #noLink(error: unknown): NoLinkError {
+    return noLink(this.mcp, error, this.#server, this, this.#handshakeMs);
   }
 
   /** Whether it is of no use any more. */
@@ -138,8 +154,10 @@ export class McpLink {
 
   /** The tools as the server lists them now: listed again after it said that they changed. */
   tools(signal: AbortSignal): Promise<McpTools> {
-    const listing = this.#tools ?? this.#list();
+    const listing = this.#tools ?? this.#listing.then(() => this.#list());
     this.#tools = listing;
+    // One after the other: how much of it there may be is counted from its beginning.
+    this.#listing = listing.catch(() => undefined);
     listing.catch(() => {
       if (this.#tools === listing) this.#tools = null;
     });
@@ -150,7 +168,10 @@ export class McpLink {
   async #list(): Promise<McpTools> {
     if (this.client.getServerCapabilities()?.tools === undefined) return new Map();
     const options = { cacheMode: "refresh", timeout: this.#handshakeMs } as const;
-    const { tools } = await this.#limit.whileListing(() => this.client.listTools(undefined, options));
+    this.#limit.beginList();
+    const { tools } = await this.client.listTools(undefined, options).catch((error: unknown) => {
+      throw this.#noLink(error);
+    });
     assertFewTools(tools);
     const known = new Map<string, McpTool>();
     for (const listed of tools) {
@@ -204,11 +225,11 @@ function fingerprintOf({ description, inputSchema }: ListedTool): string {
 function transportTo(
   mcp: McpPackage,
   limit: MessageLimit,
-  { server, hide, onRubbish }: LinkOptions,
+  { server, hide, onPassedOver }: LinkOptions,
 ): Transport {
-  if ("command" in server) return new StdioTransport(mcp, server, { limit, hide, onRubbish });
+  if ("command" in server) return new StdioTransport(mcp, server, { limit, hide, onPassedOver });
   const { url, headers = {} } = server;
-  const fetch = serverFetch(server, limit);
+  const fetch = serverFetch(server, { limit, onPassedOver });
   return new mcp.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch });
 }
 

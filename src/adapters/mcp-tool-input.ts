@@ -9,7 +9,7 @@ import { plainJson } from "./plain-json.ts";
  * checks itself.
  * What goes out is what was written: defaults are the server's to fill in.
  */
-export function mcpToolInput(inputSchema: unknown): ToolInput {
+export function mcpToolInput(inputSchema: unknown, server: string): ToolInput {
   const plain = plainJson(inputSchema);
   const jsonSchema: JsonObject = isJsonObject(plain) ? plain : { type: "object" };
   let schema: JsonObject | undefined;
@@ -18,7 +18,7 @@ export function mcpToolInput(inputSchema: unknown): ToolInput {
     parse: async (input) => {
       if (!isJsonObject(input)) return { ok: false, error: "The arguments have to be an object." };
       schema ??= relaxed(jsonSchema) as JsonObject;
-      const checked = await checkByForeignSchema(schema, input);
+      const checked = await checkByForeignSchema(schema, input, server);
       return checked === null || checked.ok ? { ok: true, value: input } : checked;
     },
   };

@@ -3,7 +3,8 @@ import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { matchesAction } from "../core/action-pattern.ts";
 import { ConfigurationError, FinalFailure } from "../core/errors.ts";
-import type { JsonObject } from "../core/json.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import { sizeOf } from "../core/json-schema-check.ts";
 import { checkUrl, type NetworkPolicy } from "../core/network-policy.ts";
 import type { ToolAnnotations } from "../core/tool-classification.ts";
 import { makeTool, type Tool, type ToolCallContext, type ToolDefinition, tool } from "../engine/tool.ts";
@@ -134,21 +135,27 @@ function connectionUser(
   hide: SourceOpening["hide"],
   warn: SourceOpening["warn"],
 ): ConnectionUser {
-  const say = once(warn);
+  let isSaid = false;
   return {
     hide,
-    onRubbish: (line) =>
-      say(
-        `The ${serverName} writes what is no message to its output, and it is passed over: ${excerpt(hide(line))}`,
-      ),
+    onPassedOver: (what, text) => {
+      if (isSaid) return;
+      isSaid = true;
+      const beginning = text.slice(0, LONGEST_READ);
+      const shown = hide(beginning, { end: beginning.length < text.length });
+      warn(`The ${serverName} ${what}, and it is passed over: ${excerpt(shown, text.length)}`);
+    },
   };
 }
 
-function excerpt(line: string): string {
-  return JSON.stringify(line.length <= LONGEST_EXCERPT ? line : `${line.slice(0, LONGEST_EXCERPT)}…`);
-}
-
+/** Enough to show some of it when its secrets are hidden. */
+const LONGEST_READ = 4_096;
 const LONGEST_EXCERPT = 100;
+
+function excerpt(text: string, length: number): string {
+  const isWhole = text.length <= LONGEST_EXCERPT && length <= LONGEST_READ;
+  return JSON.stringify(isWhole ? text : `${text.slice(0, LONGEST_EXCERPT)}…`);
+}
 
 function once(warn: SourceOpening["warn"]): SourceOpening["warn"] {
   let isSaid = false;
@@ -195,7 +202,7 @@ function toolOf(
     namespace: "mcp",
     server: name,
     ownName: listed.name,
-    input: mcpToolInput(inputSchema),
+    input: mcpToolInput(inputSchema, pinned.serverName),
     annotations: annotationsOf(pinned),
     urls: hasPublicAddress(server) ? () => [String(server.url)] : null,
     present: shownResult,
@@ -279,12 +286,17 @@ function assertNamed(
 
 /** A schema goes to the model in every turn. */
 const LARGEST_SCHEMA = 64 * 1024;
+const MOST_SCHEMA_VALUES = 4_000;
 
 function assertSmall(serverName: string, { listed }: McpTool): void {
   const bytes = Buffer.byteLength(JSON.stringify(listed.inputSchema));
-  if (bytes <= LARGEST_SCHEMA) return;
+  const isSimple = sizeOf(listed.inputSchema as Json, MOST_SCHEMA_VALUES) !== null;
+  if (bytes <= LARGEST_SCHEMA && isSimple) return;
+  const size = isSimple
+    ? `${bytes} bytes, and ${LARGEST_SCHEMA}`
+    : `more than ${MOST_SCHEMA_VALUES} values, which`;
   throw new ConfigurationError(
-    `The tool ${JSON.stringify(listed.name)} of the ${serverName} has an input schema of ${bytes} bytes, and ${LARGEST_SCHEMA} is the most: leave the tool out with \`only\`, or have the server describe it in fewer words.`,
+    `The tool ${JSON.stringify(listed.name)} of the ${serverName} has an input schema of ${size} is the most: leave the tool out with \`only\`, or have the server describe it in fewer words.`,
   );
 }
 

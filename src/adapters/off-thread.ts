@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
+import { FairQueue, QueueFullError } from "./fair-queue.ts";
 import type { Jobs } from "./off-thread-jobs.ts";
 
 // Work on what strangers wrote, on a thread of its own: however long it takes, the process renews its leases meanwhile, and
@@ -12,6 +13,8 @@ export type Limits = {
   /** Counted from when the thread has loaded what it needs. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  /** For whom it is done, such as a server: each has its turn. Unless said, all of one kind are one. */
+  readonly source?: string;
 };
 
 /** Work that was given up on; `why` is the end of a sentence that begins with what was to be done. */
@@ -36,9 +39,11 @@ const MOST_MEGABYTES = 512;
 /** Beside this file, and of its kind: `.ts` among the sources, `.js` in the package. */
 const WORKER = new URL(`./off-thread-worker${/\.\w+$/.exec(import.meta.url)?.[0] ?? ".js"}`, import.meta.url);
 
+/** Of one source. An answer of a model has at most 128 calls. */
+const MOST_WAITING = 256;
+
 const idle: Worker[] = [];
-const waiting: (() => void)[] = [];
-let threads = 0;
+const threads = new FairQueue(MOST_THREADS, MOST_WAITING);
 
 /** Does a job on another thread. Rejects with an `OffThreadError` where it fails or takes too long, and as the signal says. */
 export async function offThread<N extends JobName>(
@@ -46,16 +51,13 @@ export async function offThread<N extends JobName>(
   input: Parameters<Work<N>>[0],
   limits: Limits,
 ): Promise<Awaited<ReturnType<Work<N>>>> {
-  limits.signal?.throwIfAborted();
-  if (threads === MOST_THREADS) await new Promise<void>((resolve) => waiting.push(resolve));
-  else threads += 1;
+  const { source = job, signal } = limits;
   try {
-    limits.signal?.throwIfAborted();
-    return (await askWorker({ job, input }, limits)) as Awaited<ReturnType<Work<N>>>;
-  } finally {
-    const next = waiting.shift();
-    if (next === undefined) threads -= 1;
-    else next();
+    const answer = await threads.run(source, signal, () => askWorker({ job, input }, limits));
+    return answer as Awaited<ReturnType<Work<N>>>;
+  } catch (error) {
+    if (!(error instanceof QueueFullError)) throw error;
+    throw new OffThreadError(`is not begun while ${MOST_WAITING} others of its kind wait`);
   }
 }
 

@@ -8,6 +8,7 @@ export function hidingSource(source: ToolSource, secrets: readonly string[]): To
   if (secrets.length === 0) return source;
   return makeToolSource({
     name: source.name,
+    places: source.places ?? [],
     open: (name, opening) => {
       opening.learnSecrets(secrets);
       return source.open(name, opening);

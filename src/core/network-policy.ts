@@ -1,4 +1,5 @@
 import { ConfigurationError } from "./errors.ts";
+import { remembered } from "./remembered.ts";
 
 /** Where a tool may connect to. No domains at all: every public host. */
 export type NetworkPolicy = {
@@ -53,8 +54,7 @@ export function checkUrl(policy: NetworkPolicy, url: string | URL): NetworkVerdi
 export function checkAddress(policy: NetworkPolicy, host: string, address: string): NetworkVerdict {
   const target = parseTarget(host);
   if (target === null) return refused(`The host ${host} cannot be read: give a name or an address.`);
-  // The zone of fe80::1%eth0 says on which link the address is meant, not what kind it is.
-  if (bitsOf(address.replace(/%.*$/s, "")) === null) {
+  if (bitsOf(address) === null) {
     return refused(`The host ${target.host} resolves to ${address}, which is no IP address: check its name.`);
   }
   if (isMetadata(address)) {
@@ -130,7 +130,7 @@ const ANY_PORT = "*";
 
 type Entry = Target & { readonly wildcard: boolean; readonly mayBePrivate: boolean };
 
-function parseEntry(text: string): Entry | null {
+const parseEntry = remembered((text): Entry | null => {
   const isMarked = text.endsWith(MARK);
   const unmarked = isMarked ? text.slice(0, -MARK.length) : text;
   const isAnyPort = unmarked.endsWith(":*");
@@ -144,7 +144,7 @@ function parseEntry(text: string): Entry | null {
     wildcard,
     mayBePrivate: isMarked || (!wildcard && isPrivateName(target.host)),
   };
-}
+});
 
 function isUsualPort(port: string | null): boolean {
   return port === null || port === "80" || port === "443";
@@ -227,49 +227,97 @@ const SPECIAL_IPV6 = [
   "3fff::/20", // documentation
 ].map(prefixBits);
 
-/** The last 32 bits are the IPv4 address that is really reached: ::ffff:a.b.c.d, and NAT64 as DNS64 makes it. */
-const CARRIES_IPV4 = ["::ffff:0:0/96", "64:ff9b::/96"].map(prefixBits);
+/** IPv6 addresses with an IPv4 address in them, which some gateway makes of them: behind which prefix, and where. */
+const CARRIERS = [
+  { prefix: "::ffff:0:0/96", at: [96] }, // mapped
+  { prefix: "64:ff9b::/96", at: [96] }, // NAT64, as DNS64 makes it
+  { prefix: "64:ff9b:1::/48", at: [48, 56, 64, 96] }, // NAT64 of one's own, with a prefix of any length (RFC 6052)
+  { prefix: "::/96", at: [96] }, // compatible, given up
+  { prefix: "::ffff:0:0:0/96", at: [96] }, // translated
+  { prefix: "2002::/16", at: [16] }, // 6to4
+  { prefix: "2001::/32", at: [32] }, // Teredo, its server; its client stands at the end, inverted
+].map(({ prefix, at }) => ({ prefix: prefixBits(prefix), at }));
+
+/** The first two are that IPv4 address to whoever connects. */
+const [MAPPED, NAT64] = CARRIERS;
 
 /** True of an address that hosts on the internet have; false of all others, and of what is no address. */
 export function isPublicAddress(address: string): boolean {
   const bits = bitsOf(address);
   if (bits === null) return false;
   if (bits.length === 32) return !SPECIAL_IPV4.some((prefix) => bits.startsWith(prefix));
-  if (CARRIES_IPV4.some((prefix) => bits.startsWith(prefix))) {
+  if ([MAPPED, NAT64].some((carrier) => carrier !== undefined && bits.startsWith(carrier.prefix))) {
     return !SPECIAL_IPV4.some((prefix) => bits.slice(96).startsWith(prefix));
   }
+  return isGlobal(bits);
+}
+
+function isGlobal(bits: string): boolean {
   return bits.startsWith(GLOBAL_IPV6) && !SPECIAL_IPV6.some((prefix) => bits.startsWith(prefix));
 }
 
-/** What large clouds answer at with the credentials of the machine, or of what runs on it. */
+/** What clouds answer at with the credentials of the machine, or of what runs on it. */
 const METADATA = [
-  "169.254.169.0/24", // AWS, Google, Azure, Oracle, IBM, DigitalOcean, OpenStack
-  "169.254.170.0/24", // containers of AWS
-  "169.254.0.23/32", // Tencent
+  "169.254.0.0/16", // link-local: AWS, Google, Azure, Oracle, IBM, DigitalOcean, Hetzner, Tencent, Scaleway, OpenStack
   "168.63.129.16/32", // the host agent of Azure
   "192.0.0.192/32", // Oracle
   "100.100.100.200/32", // Alibaba
   "fd00:ec2::/32", // AWS
   "fd20:ce::/32", // Google
-  "fe80::a9fe:a9fe/128", // OpenStack
+  "fd00:42::42/128", // Scaleway
 ].map(prefixBits);
 
-/** What stands in an IPv6 address and may be reached by it, where some gateway makes one of the other: behind each prefix. */
-const GATEWAYS = [
-  ["::ffff:0:0/96", 96],
-  ["64:ff9b::/96", 96],
-  ["64:ff9b:1::/48", 96],
-  ["::/96", 96],
-  ["::ffff:0:0:0/96", 96],
-  ["2002::/16", 16],
-] as const;
+/** By these they are known to their machines, and to tools whose connections nobody sees. */
+const METADATA_NAMES: ReadonlySet<string> = new Set([
+  "metadata.google.internal",
+  "metadata.goog",
+  "metadata",
+  "instance-data",
+  "instance-data.ec2.internal",
+  "metadata.tencentyun.com",
+  "api.metadata.cloud.ibm.com",
+]);
 
-function isMetadata(address: string): boolean {
-  // The zone of fe80::1%eth0 says on which link the address is meant, not what kind it is.
-  const bits = bitsOf(address.replace(/%.*$/s, "")) ?? "";
-  const inside = GATEWAYS.filter(([prefix]) => bits.length === 128 && bits.startsWith(prefixBits(prefix)));
-  const reached = [bits, ...inside.map(([, at]) => bits.slice(at, at + 32))];
-  return reached.some((each) => METADATA.some((prefix) => each.startsWith(prefix)));
+const USUAL_METADATA = prefixBits("169.254.169.254/32");
+
+function isMetadata(host: string): boolean {
+  const bits = bitsOf(host);
+  if (bits === null) return METADATA_NAMES.has(host);
+  if (METADATA.some((prefix) => bits.startsWith(prefix))) return true;
+  if (bits.length === 32) return false;
+  const hasUsual = !isGlobal(bits) && groupsOf(bits).some((at) => bits.startsWith(USUAL_METADATA, at));
+  return hasUsual || carriedBy(bits).some((each) => METADATA.some((prefix) => each.startsWith(prefix)));
+}
+
+/** The IPv4 addresses that an IPv6 address may stand for. Clouds also like to end one of their own network in theirs. */
+function carriedBy(bits: string): readonly string[] {
+  const last = bits.slice(96);
+  const gateways = CARRIERS.filter(({ prefix }) => bits.startsWith(prefix));
+  const isTeredo = bits.startsWith(TEREDO);
+  return [
+    ...gateways.flatMap(({ at }) => at.map((from) => embedded(bits, from))),
+    ...(isTeredo ? [inverted(last)] : []),
+    ...(!isGlobal(bits) || ISATAP.test(bits.slice(64, 96)) ? [last] : []),
+  ];
+}
+
+const TEREDO = prefixBits("2001::/32");
+/** The second half of an address that a network without IPv6 gives out: `::5efe:a.b.c.d`, `::200:5efe:a.b.c.d`. */
+const ISATAP = /^000000[01]0{9}0101111011111110$/;
+
+/** Bits 64 to 71 are left out of what stands across them (RFC 6052). */
+function embedded(bits: string, from: number): string {
+  if (from === 96 || from === 16 || from === 32) return bits.slice(from, from + 32);
+  return (bits.slice(from, 64) + bits.slice(72)).slice(0, 32);
+}
+
+function inverted(bits: string): string {
+  return bits.replaceAll(/[01]/g, (bit) => (bit === "0" ? "1" : "0"));
+}
+
+/** Where the groups of an IPv6 address begin that have another behind them. */
+function groupsOf(bits: string): readonly number[] {
+  return Array.from({ length: bits.length / 16 - 1 }, (_, i) => i * 16);
 }
 
 function prefixBits(range: string): string {
@@ -281,7 +329,9 @@ function prefixBits(range: string): string {
  * An address, in the brackets of a URL or without, as a text of 32 or 128 zeros and ones, so that a range is a prefix
  * of it; null for what is no address.
  */
-function bitsOf(address: string): string | null {
+function bitsOf(given: string): string | null {
+  // The zone of fe80::1%eth0 says on which link the address is meant, not what kind it is.
+  const address = given.replace(/%.*$/s, "");
   const bytes = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(address)?.slice(1);
   if (bytes !== undefined) {
     // 010 is eight to some and ten to others: no address.

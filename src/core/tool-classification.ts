@@ -1,10 +1,12 @@
-import { matchesAction, type NamedTool } from "./action-pattern.ts";
+import { allowsAction, matchesAction, type NamedTool } from "./action-pattern.ts";
 import { defaultRecovery, type RecoveryClass, type SideEffectClass } from "./tool-call-decision.ts";
 import { parseToolName, tokensOf, wordSet } from "./tool-name.ts";
 
-/** What the people who run the agent say about tools. An entry is a name or a pattern, as in `forbiddenActions`. */
+/** What the people who run the agent say about tools. */
 export type ToolPolicy = {
+  /** An entry is a name or a pattern, as in `forbiddenActions`. */
   readonly sideEffectDenylist?: readonly string[];
+  /** The same; for a tool of an MCP server that is not trusted, an entry has to say which server: `files/read_*`. */
   readonly readOnlyAllowlist?: readonly string[];
   /** MCP servers that are believed what their tools' names and hints say. The tools of others are external and opaque. */
   readonly trustedServers?: readonly string[];
@@ -137,7 +139,7 @@ export function classifyTool(tool: ClassifiedTool, policy: ToolPolicy): Classifi
   const verdict =
     declared(tool) ??
     denied(subject, policy) ??
-    hintedReadOnly(tool, trusted, allowed(subject, policy) ?? byName(subject, trusted));
+    hintedReadOnly(tool, trusted, allowed(subject, policy, trusted) ?? byName(subject, trusted));
   return {
     ...verdict,
     recovery: recoveryOf(tool, verdict.effect, trusted),
@@ -181,14 +183,33 @@ function denied({ named }: Subject, { sideEffectDenylist = [] }: ToolPolicy): Ve
   return { effect: "external", rule: "denylist", reason: `sideEffectDenylist has ${JSON.stringify(entry)}.` };
 }
 
-function allowed({ named }: Subject, { readOnlyAllowlist = [] }: ToolPolicy): Verdict | null {
-  const entry = matchesAction(readOnlyAllowlist, named);
+function allowed(subject: Subject, { readOnlyAllowlist = [] }: ToolPolicy, trusted: boolean): Verdict | null {
+  const entry = allowingEntry(subject, readOnlyAllowlist, trusted);
   if (entry === null) return null;
   return {
     effect: "read_only",
     rule: "allowlist",
     reason: `readOnlyAllowlist has ${JSON.stringify(entry)}.`,
   };
+}
+
+/** The names of our own tools, and those of a server that is trusted, are what they say. */
+function allowingEntry(
+  { named, server, isOfServer }: Subject,
+  entries: readonly string[],
+  trusted: boolean,
+): string | null {
+  if (!isOfServer || trusted) return matchesAction(entries, named);
+  return server === null ? null : allowsAction(entries, { ...named, server });
+}
+
+/** Whether an entry of `readOnlyAllowlist` is about a tool: what looks like one may say too little to allow anything. */
+export function isAllowed(tool: ClassifiedTool, entry: string, { trustedServers = [] }: ToolPolicy): boolean {
+  const subject = subjectOf(tool);
+  return (
+    allowingEntry(subject, [entry], subject.server !== null && trustedServers.includes(subject.server)) !==
+    null
+  );
 }
 
 /** A name is the word of whoever gave it: that of a server which nobody trusts may make things stricter, and no more. */

@@ -1,12 +1,14 @@
 import { fullName, isExactName, matchesAction, type NamedTool } from "../core/action-pattern.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { nearestName } from "../core/run-spec-spelling.ts";
+import { isAllowed } from "../core/tool-classification.ts";
 import type { Agent } from "./agent.ts";
 import { CLASSES } from "./approval-rule.ts";
 import { rootOf } from "./pipeline-root.ts";
 import type { RunHandle } from "./run-handle.ts";
 import type { RunToolSources } from "./run-tool-sources.ts";
 import { isAgentStep, type StepNode } from "./step.ts";
+import type { Tool } from "./tool.ts";
 
 /** A rule that names tools. */
 type ToolRule = {
@@ -14,10 +16,15 @@ type ToolRule = {
   readonly where: string;
   /** False where it is for other pipelines as well. */
   readonly isForThisRun: boolean;
+  readonly binds: (tool: KnownTool) => boolean;
+  /** What is said of one that binds nothing, where that is no error; null where a name that no tool has is one. */
+  readonly warning: string | null;
 };
 
+type KnownTool = NamedTool & Pick<Tool, "effect" | "recovery">;
+
 type Tools = {
-  readonly tools: readonly NamedTool[];
+  readonly tools: readonly KnownTool[];
   /** Whether there can be no other. */
   readonly isComplete: boolean;
 };
@@ -29,7 +36,7 @@ const UNKNOWN: Tools = { tools: [], isComplete: false };
  * Looks, before the first step of a run begins, whether every rule that names a tool binds one: a slip of the hand would
  * forbid nothing, and nobody would notice. A name that no tool has is an error, and a pattern that fits none a warning, for it
  * binds what comes later. What the code of a step calls, and a server that cannot be opened yet, are not known: then a name is
- * a warning too.
+ * a warning too, and so it is in the lists of the classification, which are for all tools there may ever be.
  */
 export async function assertRulesBind(
   run: RunHandle,
@@ -46,8 +53,10 @@ export async function assertRulesBind(
     const known = rule.isForThisRun ? opened : joined([opened, elsewhere]);
     if (binds(rule, known)) continue;
     const what = `${rule.where} has ${JSON.stringify(rule.pattern)}`;
-    if (isExactName(rule.pattern) && known.isComplete) problems.push(`${what}, ${noSuchTool(rule, known)}`);
-    else warn(run, `${what}, and no tool that is known by now fits it: it binds those that come later.`);
+    if (rule.warning !== null) warn(run, `${what}, ${rule.warning}`);
+    else if (isExactName(rule.pattern) && known.isComplete)
+      problems.push(`${what}, ${noSuchTool(rule, known)}`);
+    else warn(run, `${what}, and ${LATER}`);
   }
   if (problems.length === 0) return;
   throw new ConfigurationError(
@@ -55,21 +64,40 @@ export async function assertRulesBind(
   );
 }
 
+const LATER = "no tool that is known by now fits it: it binds those that come later.";
+
 function rulesOf({ rules, spec }: RunHandle): readonly ToolRule[] {
   const forRun = spec?.constraints.forbiddenActions ?? [];
   const approve = rules.approve.map(({ match }) => match).filter((match) => !CLASSES.includes(match));
+  const binding = (pattern: string, where: string, more: Partial<ToolRule> = {}): ToolRule => ({
+    pattern,
+    where,
+    isForThisRun: false,
+    binds: (tool) => matchesAction([pattern], tool) !== null,
+    warning: null,
+    ...more,
+  });
+  const { sideEffectDenylist = [], readOnlyAllowlist = [] } = rules.tools;
   return [
-    ...rules.forbiddenActions.map((pattern) => ({
-      pattern,
-      where: "constraints.forbiddenActions",
-      isForThisRun: forRun.includes(pattern),
-    })),
-    ...approve.map((pattern) => ({ pattern, where: "policy.approve", isForThisRun: false })),
+    ...rules.forbiddenActions.map((pattern) =>
+      binding(pattern, "constraints.forbiddenActions", { isForThisRun: forRun.includes(pattern) }),
+    ),
+    ...approve.map((pattern) => binding(pattern, "policy.approve")),
+    ...sideEffectDenylist.map((pattern) =>
+      binding(pattern, "policy.sideEffectDenylist", { warning: `and ${LATER}` }),
+    ),
+    ...readOnlyAllowlist.map((pattern) =>
+      binding(pattern, "policy.readOnlyAllowlist", {
+        binds: ({ effect, recovery, ...tool }) =>
+          isAllowed({ ...tool, declaredEffect: effect, declaredRecovery: recovery }, pattern, rules.tools),
+        warning: "and it allows no tool that is known by now: for one of an MCP server, write server/tool.",
+      }),
+    ),
   ];
 }
 
-function binds({ pattern }: ToolRule, { tools }: Tools): boolean {
-  return tools.some((tool) => matchesAction([pattern], tool) !== null);
+function binds(rule: ToolRule, { tools }: Tools): boolean {
+  return tools.some((tool) => rule.binds(tool));
 }
 
 function noSuchTool({ pattern }: ToolRule, { tools }: Tools): string {

@@ -14,6 +14,7 @@ type Tools = { readonly [name: string]: Tool };
 export function someToolsOf(server: string, source: ToolSource, patterns: readonly string[]): ToolSource {
   return makeToolSource({
     name: server,
+    places: source.places ?? [],
     open: async (name, opening) => {
       const opened = await source.open(name, opening);
       try {

@@ -94,7 +94,7 @@ async function newCall(
   return { item: itemOf(call, subject, { kind: "replay", receipt: asStored }), row, receipt };
 }
 
-/** It was not offered, and by now it is done: that it was is all that can be recorded. */
+/** No tool of a provider is offered that is forbidden. One ran all the same: that it did is all that can be recorded. */
 function ranForbidden(tool: string, forbidden: string): string {
   return `The provider ran ${tool}, which is forbidden in this run (${forbidden}), within its answer: its receipt says so, and nothing here can undo it.`;
 }

@@ -10,7 +10,7 @@ const SCHEMA = {
 };
 
 it("Arguments are checked by the server's schema, and go out as they were written", async () => {
-  const input = mcpToolInput(SCHEMA);
+  const input = mcpToolInput(SCHEMA, "files");
   expect(await input.jsonSchema()).toEqual(SCHEMA);
   const given = { city: "Paris", note: "not in the schema" };
   expect(await input.parse(given)).toEqual({ ok: true, value: given });
@@ -27,7 +27,7 @@ it.each([
   { type: "object", properties: { a: { type: "string", pattern: "(" } } },
   { type: "object", unevaluatedProperties: false },
 ])("What cannot be read here is left to the server: %j", async (schema) => {
-  const input = mcpToolInput(schema);
+  const input = mcpToolInput(schema, "files");
   expect(await input.jsonSchema()).toEqual(schema);
   expect(await input.parse({ a: "x" })).toEqual({ ok: true, value: { a: "x" } });
 });
@@ -40,23 +40,26 @@ it.each([
   [{ const: { format: "pdf" } }, { format: "pdf" }],
 ])("Nothing is refused that the schema allows: %j %j", async (schema, value) => {
   const whole = { type: "object", properties: { v: schema }, required: ["v"] };
-  const input = mcpToolInput(whole);
+  const input = mcpToolInput(whole, "files");
   expect(await input.parse({ v: value })).toEqual({ ok: true, value: { v: value } });
   expect(await input.jsonSchema()).toEqual(whole);
 });
 
 it("A whole number is still one, and an argument may be called format", async () => {
-  const input = mcpToolInput({
-    type: "object",
-    properties: { pages: { type: "integer" }, format: { type: "string", enum: ["pdf", "html"] } },
-  });
+  const input = mcpToolInput(
+    {
+      type: "object",
+      properties: { pages: { type: "integer" }, format: { type: "string", enum: ["pdf", "html"] } },
+    },
+    "files",
+  );
   expect(await input.parse({ pages: 3, format: "pdf" })).toMatchObject({ ok: true });
   expect(await input.parse({ pages: 3.5 })).toMatchObject({ ok: false });
   expect(await input.parse({ format: "odt" })).toMatchObject({ ok: false });
 });
 
 it("A server that gives no schema gets any object", async () => {
-  const input = mcpToolInput(undefined);
+  const input = mcpToolInput(undefined, "files");
   expect(await input.jsonSchema()).toEqual({ type: "object" });
   expect(await input.parse({ a: 1 })).toMatchObject({ ok: true });
 });
@@ -73,7 +76,10 @@ it("However long a schema of a server takes, others have their turn meanwhile, a
     [{ $ref: "#/$defs/d0" }, text],
   ] as const;
   const parsed = slow.map(([v, value]) => async () => {
-    const input = mcpToolInput({ type: "object", properties: { v }, $defs: Object.fromEntries(doubling) });
+    const input = mcpToolInput(
+      { type: "object", properties: { v }, $defs: Object.fromEntries(doubling) },
+      "files",
+    );
     expect(await input.parse({ v: value })).toEqual({ ok: true, value: { v: value } });
   });
   const { longestBlockMs } = await watchingLoop(() => Promise.all(parsed.map((each) => each())));
@@ -81,10 +87,13 @@ it("However long a schema of a server takes, others have their turn meanwhile, a
 });
 
 it("A pattern is checked all the same, and an argument may be called pattern", async () => {
-  const input = mcpToolInput({
-    type: "object",
-    properties: { id: { type: "string", pattern: "^[a-z]+$" }, pattern: { type: "string" } },
-  });
+  const input = mcpToolInput(
+    {
+      type: "object",
+      properties: { id: { type: "string", pattern: "^[a-z]+$" }, pattern: { type: "string" } },
+    },
+    "files",
+  );
   expect(await input.parse({ id: "abc", pattern: "x" })).toMatchObject({ ok: true });
   expect(await input.parse({ id: "ABC" })).toMatchObject({ ok: false, error: expect.stringMatching(/id/) });
 });

@@ -37,7 +37,7 @@ it("A server that does not answer is started again, until it is not needed any m
   const { server, pids } = rawServer({}, "is silent");
   const stop = new AbortController();
   const connection = new McpConnection(server, 500);
-  const user = { hide: (text: string) => text, onRubbish: () => undefined };
+  const user = { hide: (text: string) => text, onPassedOver: () => undefined };
   connection.join(user);
   const linking = failureOf(connection.link(stop.signal));
   await until(() => pids().length > 1, "it is tried again");

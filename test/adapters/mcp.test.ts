@@ -139,7 +139,7 @@ describe("a call", () => {
     const open = await opened(mcpTools(server));
     const error = await failureOf(call(open, "raw__big"));
     expect(error.name).toBe("Error");
-    expect(error.message).toContain("sent a message of more than 10 MB");
+    expect(error.message).toContain("sent a message of more than 4 MB");
     expect(await call(open, "raw__small")).toBe("{}");
     expect(pids().map(isAlive)).toEqual([false, true]);
   });

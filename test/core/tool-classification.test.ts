@@ -292,7 +292,10 @@ describe("an entry of a list", () => {
     ["github/get_issue", "github__get_issue"],
   ])("%j matches %s", (entry, name) => {
     expect(classify(name, {}, { sideEffectDenylist: ["other", entry] }).rule).toBe("denylist");
-    expect(classify(name, {}, { readOnlyAllowlist: ["other", entry] }).rule).toBe("allowlist");
+    const trustedServers = ["github", "GitHub"];
+    expect(classify(name, {}, { trustedServers, readOnlyAllowlist: ["other", entry] }).rule).toBe(
+      "allowlist",
+    );
   });
 
   it.each<[string, string]>([
@@ -409,6 +412,55 @@ describe("a tool of an MCP server that nobody trusts", () => {
     expect(classify("get_data", { server: "s" }, { readOnlyAllowlist: ["s/get_*"] })).toMatchObject(reads);
     expect(classify("get_data", { server: "s", declaredEffect: "read_only" })).toMatchObject(reads);
     expect(classify("get_data", { server: "s" }, { readOnlyAllowlist: ["t/get_*"] }).effect).toBe("external");
+  });
+});
+
+describe("an entry that allows", () => {
+  const of = (server: string, ownName: string) => ({
+    server,
+    ownName,
+    namespace: "mcp",
+  });
+
+  it.each([
+    "files/read_*",
+    "files:read_file",
+    "files__read_file",
+    "mcp__files__read_file",
+    "mcp:files/*",
+    "*/read_file",
+    "files/READ-file",
+  ])("has to say which server it means: %s", (entry) => {
+    const policy = { readOnlyAllowlist: [entry] };
+    expect(classify("files__read_file", of("files", "read_file"), policy).effect).toBe("read_only");
+  });
+
+  it.each(["read_file", "read_*", "*", "mcp:*", "mcp:read_file", "Files/read_file", "files/read", "file*"])(
+    "is none for a tool of a server that nobody trusts where it does not: %s",
+    (entry) => {
+      const policy = { readOnlyAllowlist: [entry] };
+      const tool = of("files", "read_file");
+      expect(classify("files__read_file", tool, policy).effect).toBe("external");
+      // As for all that loosens: what forbids is compared with every name.
+      const trusting = { ...policy, trustedServers: ["files"] };
+      expect(classify("files__read_file", tool, trusting).effect).toBe("read_only");
+    },
+  );
+
+  it.each(["files/read", "files:read", "files__read", "filesRead", "files/*", "files_read"])(
+    "cannot be claimed by a tool of another server: %s",
+    (ownName) => {
+      const policy = { readOnlyAllowlist: ["files/*", "files:read", "files__read", "files/read"] };
+      const name = `evil__${ownName.replaceAll(/\W/g, "_")}`;
+      expect(classify(name, of("evil", ownName), policy).effect).toBe("external");
+      expect(classify(name, of("evil__files", ownName), policy).effect).toBe("external");
+    },
+  );
+
+  it("may mean a server whose name holds separators", () => {
+    const policy = { readOnlyAllowlist: ["team/files/read_*", "a__b__get_x"] };
+    expect(classify("t__read_file", of("team/files", "read_file"), policy).effect).toBe("read_only");
+    expect(classify("a__b__get_x", of("a__b", "get_x"), policy).effect).toBe("read_only");
   });
 });
 

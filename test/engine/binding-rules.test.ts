@@ -125,3 +125,26 @@ it("A run that has begun goes on, whatever its rules name: it was looked at, or 
   const later = new Runner(scriptedAgent(script, { tools: { act } }).agent, { store, ...forbidding("acct") });
   expect((await later.resume("r-1")).output).toBe("End.");
 });
+
+describe("an entry of the policy's lists that is about no tool", () => {
+  it("is a warning, however it is spelled, and never an error", async () => {
+    const policy = { sideEffectDenylist: ["acct", "act"], readOnlyAllowlist: ["redd_*"] };
+    const { run, warnings } = await runOf(acter().agent, { policy });
+    expect((await run()).status).toBe("succeeded");
+    expect(warnings).toEqual([
+      'policy.sideEffectDenylist has "acct", and no tool that is known by now fits it: it binds those that come later.',
+      'policy.readOnlyAllowlist has "redd_*", and it allows no tool that is known by now: for one of an MCP server, write server/tool.',
+    ]);
+  });
+
+  it("is one that does not say which server it means, where only a server has such a tool", async () => {
+    const { server } = rawServer({ read_file: { does: "echoes" } });
+    const { agent } = scriptedAgent([{ text: "End." }], { tools: { files: mcpTools(server) } });
+    const policy = { readOnlyAllowlist: ["read_file", "files/read_*"] };
+    const { run, warnings } = await runOf(agent, { policy });
+    await run();
+    expect(warnings.map((warning) => warning.slice(0, 40))).toEqual([
+      'policy.readOnlyAllowlist has "read_file"',
+    ]);
+  });
+});

@@ -18,7 +18,7 @@ export type PdfOrder = {
   readonly pageSize: "A4" | "LETTER";
   readonly font: PdfFile | null;
   readonly boldFont: PdfFile | null;
-  /** By what the Markdown calls them. */
+  /** By what the Markdown calls them; a file that it calls by several names is one object. */
   readonly images: ReadonlyMap<string, PdfFile>;
 };
 
@@ -59,7 +59,8 @@ function problemOf(error: unknown): { readonly problem: string } {
 
 async function made(order: PdfOrder): Promise<MadePdf> {
   const blocks = blocksIn(order.markdown);
-  const images = new Map([...order.images].map(([href, file]) => [href, usableImage(file)]));
+  const usable = new Map([...new Set(order.images.values())].map((file) => [file, usableImage(file)]));
+  const images = new Map([...order.images].map(([href, file]) => [href, usable.get(file) as Buffer]));
   const document = new PDFDocument({
     size: order.pageSize,
     margin: 72,

@@ -4,8 +4,10 @@ import type { PrintableText } from "./pdf-characters.ts";
 type Document = PDFKit.PDFDocument;
 
 /** What its types leave out. */
-type WithImages = Document & {
-  openImage(bytes: Buffer): { readonly width: number; readonly height: number };
+type OpenedImage = { readonly width: number; readonly height: number };
+type WithImages = {
+  openImage(bytes: Buffer): OpenedImage;
+  image(opened: OpenedImage, x: number, y: number, options: PDFKit.Mixins.ImageOption): void;
 };
 
 /** The names of the fonts, by style. */
@@ -37,6 +39,7 @@ export class PdfPages {
   readonly #fonts: PdfFonts;
   readonly #printable: PrintableText;
   readonly #images: ReadonlyMap<string, Buffer>;
+  readonly #opened = new Map<Buffer, OpenedImage>();
 
   constructor(
     document: Document,
@@ -268,13 +271,17 @@ export class PdfPages {
       );
       return this.#gap(7);
     }
-    const { width, height } = (document as WithImages).openImage(bytes);
+    const images: WithImages = document as unknown as WithImages;
+    // One that is opened again stands in the document again.
+    const opened = this.#opened.get(bytes) ?? images.openImage(bytes);
+    this.#opened.set(bytes, opened);
+    const { width, height } = opened;
     const { margins, height: pageHeight } = document.page;
     const most = pageHeight - margins.top - margins.bottom;
     const scale = Math.min(1, this.#width(depth) / width, most / height);
     this.#need(height * scale);
     const { y } = document;
-    document.image(bytes, this.#left(depth), y, { width: width * scale, height: height * scale });
+    images.image(opened, this.#left(depth), y, { width: width * scale, height: height * scale });
     document.y = y + height * scale;
     return this.#gap(8);
   }

@@ -6,12 +6,15 @@ import { readableText } from "../readable-text.ts";
 import { keep, keptFile } from "./file-tools.ts";
 import { loadPackage } from "./load-package.ts";
 import type { MadePdf, PdfFile } from "./pdf-document.ts";
-import { readWorkspaceFile, readWorkspaceText } from "./workspace-files.ts";
+import { readWorkspaceFile, readWorkspaceText, workspaceName } from "./workspace-files.ts";
 
 /** The time that some texts need, such as quotes in a row, grows with the square of it. */
 const MOST_CHARACTERS = 100_000;
 /** Longer than any honest text of that length takes. */
 const LONGEST_MS = 60_000;
+/** All of them are in memory at once, and copied for the thread. */
+const MOST_IMAGES = 200;
+const MOST_IMAGE_BYTES = 50_000_000;
 
 const input = z
   .object({
@@ -106,14 +109,30 @@ async function imagesOf(
   hrefs: readonly string[],
   call: ToolCallContext,
 ): Promise<{ readonly images: ReadonlyMap<string, PdfFile>; readonly notes: readonly string[] }> {
-  const images = new Map<string, PdfFile>();
-  const notes: string[] = [];
-  for (const href of hrefs) {
-    if (/^[a-z][a-z\d+.-]*:|^\/\//i.test(href))
-      notes.push(`The image ${readableText(call.hide(href))} is not in the workspace and was left out.`);
-    else images.set(href, await fileOf(decodedName(href), call));
+  const isElsewhere = (href: string) => /^[a-z][a-z\d+.-]*:|^\/\//i.test(href);
+  const notes = hrefs
+    .filter(isElsewhere)
+    .map((href) => `The image ${readableText(call.hide(href))} is not in the workspace and was left out.`);
+  const inside = hrefs.filter((href) => !isElsewhere(href));
+  const files = new Map<string, PdfFile>();
+  let bytes = 0;
+  // One file has many spellings: it is read once.
+  for (const name of new Set(inside.map(nameOf))) {
+    if (files.size === MOST_IMAGES)
+      throw new FinalFailure(`The Markdown has more than ${MOST_IMAGES} images: make several of it.`);
+    const file = await fileOf(name, call);
+    files.set(name, file);
+    bytes += file.bytes.byteLength;
+    if (bytes > MOST_IMAGE_BYTES)
+      throw new FinalFailure(
+        `The images have more than ${MOST_IMAGE_BYTES} bytes together: make several of it, or make them smaller.`,
+      );
   }
-  return { images, notes };
+  return { images: new Map(inside.map((href) => [href, files.get(nameOf(href)) as PdfFile])), notes };
+}
+
+function nameOf(href: string): string {
+  return workspaceName(decodedName(href));
 }
 
 /** Spaces in an address are written as %20. */

@@ -105,22 +105,28 @@ export const peopleChecks: readonly Check[] = [
     await assertNotApproved(run, { ...ANN, by: "bob" }, /ann has approved it already/);
     await assertNotApproved(run, { by: " AN\u200bN" }, /ann has approved it already/);
     const { name, by } = ANN.authenticated;
-    for (const same of [{ name, by }, { ...ANN.authenticated, by: by.toUpperCase() }])
+    for (const same of [
+      { name, by },
+      { ...ANN.authenticated, by: by.toUpperCase() },
+    ])
       await assertNotApproved(run, { authenticated: same }, /ann has approved it already/);
     await assertNotApproved(run, {}, /say who approves it/);
     await assertStillOpen(run, "ann");
   }),
 
-  check("a name that nothing vouches for is not another person than one that is vouched for", async (place) => {
-    const { store } = place;
-    const run = await asked(store, { people: 2 });
-    await store.approve("run-1~1", ANN);
-    await assertNotApproved(run, { by: "bob" }, /nothing vouches for bob/);
-    await assertNotApproved(run, { by: "Some\u200bbody" }, /say who approves it/);
-    await assertStillOpen(run, "ann");
-    await store.approve("run-1~1", BOB);
-    assert.equal((await run.record()).status, "queued");
-  }),
+  check(
+    "a name that nothing vouches for is not another person than one that is vouched for",
+    async (place) => {
+      const { store } = place;
+      const run = await asked(store, { people: 2 });
+      await store.approve("run-1~1", ANN);
+      await assertNotApproved(run, { by: "bob" }, /nothing vouches for bob/);
+      await assertNotApproved(run, { by: "Some\u200bbody" }, /say who approves it/);
+      await assertStillOpen(run, "ann");
+      await store.approve("run-1~1", BOB);
+      assert.equal((await run.record()).status, "queued");
+    },
+  ),
 
   check("whoever started the run does not count where another person is needed", async ({ store }) => {
     const run = await asked(store, { notStarter: true }, ANN);

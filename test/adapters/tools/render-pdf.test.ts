@@ -221,6 +221,29 @@ describe("render_pdf", () => {
     expect(pdf).toBeNull();
   });
 
+  it("reads a picture once and puts it in once, however often and by whatever spelling it is named", async () => {
+    const markdown = ["a.png", "./a.png", "%61.png", "a%2Epng", "a.png"].map((name) => `![x](${name})`);
+    const files = { "a.png": png() };
+    const { pdf } = await render({ markdown: markdown.join("\n\n") }, { files });
+    const one = await render({ markdown: "![x](a.png)" }, { files });
+    const images = (bytes: Buffer | null) =>
+      must(bytes)
+        .toString("latin1")
+        .match(/\/Subtype \/Image/g);
+    expect(images(pdf)).toEqual(images(one.pdf));
+  });
+
+  it("refuses more pictures, and larger ones, than are kept in memory", async () => {
+    const named = (count: number) => Array.from({ length: count }, (_, i) => `p${i}.png`);
+    const markdown = (names: readonly string[]) => names.map((name) => `![x](${name})`).join("\n\n");
+    const small = Object.fromEntries(named(201).map((name) => [name, png()]));
+    const { result } = await render({ markdown: markdown(named(201)) }, { files: small });
+    expect(result).toBe("The Markdown has more than 200 images: make several of it.");
+    const large = Object.fromEntries(named(4).map((name) => [name, Buffer.alloc(15_000_000)]));
+    const { result: other } = await render({ markdown: markdown(named(4)) }, { files: large });
+    expect(other).toMatch(/^The images have more than 50000000 bytes together/);
+  });
+
   it("copies the pieces of a picture once, however many there are", () => {
     const pixels = deflateSync(Buffer.alloc(20_000), { level: 0 });
     const pieces = Array.from({ length: Math.ceil(pixels.length / 16) }, (_, i) =>

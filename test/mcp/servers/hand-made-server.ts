@@ -49,9 +49,9 @@ export async function handMadeServer(
 }
 
 /** Sends the same bytes until nobody takes them any more. */
-export function sendForEver(response: ServerResponse, beginning: string): void {
+export function sendForEver(response: ServerResponse, beginning: string, again = " "): void {
   response.write(beginning);
-  const piece = Buffer.alloc(1024 * 1024, " ");
+  const piece = Buffer.alloc(1024 * 1024, again);
   const send = () => {
     while (!response.destroyed && response.write(piece));
   };

@@ -1,4 +1,4 @@
-import { createServer, type IncomingHttpHeaders } from "node:http";
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
@@ -15,14 +15,14 @@ type Site = {
 };
 
 /** A service on this machine that nobody meant to be reached by an agent. */
-async function internalService(location?: string): Promise<Site> {
+async function internalService(location?: string, status = 302): Promise<Site> {
   const requests: string[] = [];
   const headers: IncomingHttpHeaders[] = [];
   const server = createServer((request, response) => {
     requests.push(request.url ?? "");
     headers.push(request.headers);
     if (location === undefined) response.end("internal");
-    else response.writeHead(302, { location }).end();
+    else response.writeHead(status, { location }).end();
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
@@ -60,6 +60,26 @@ async function opening(target: Target, url: string): Promise<void> {
   }
 }
 
+const FAR_TOO_MUCH = 40 * 1024 * 1024;
+
+/** Whether so much is read of what answers to a list of tools. */
+async function takesFarTooMuch(target: Target, list: (response: ServerResponse) => void): Promise<boolean> {
+  let sent = 0;
+  const { promise: enough, resolve } = Promise.withResolvers<void>();
+  const { url } = await handMadeServer((response) => {
+    list(response);
+    const watch = setInterval(() => {
+      sent = Math.max(sent, response.socket?.bytesWritten ?? 0);
+      if (sent < FAR_TOO_MUCH) return;
+      response.destroy();
+      resolve();
+    }, 5);
+    response.on("close", () => clearInterval(watch));
+  });
+  await Promise.race([opening(target, url), enough]);
+  return sent >= FAR_TOO_MUCH;
+}
+
 const SPELLINGS = [
   "169.254.169.254",
   "2852039166",
@@ -71,6 +91,14 @@ const SPELLINGS = [
   "100.100.100.200",
   "168.63.129.16",
   "192.0.0.192",
+  "169.254.42.42",
+  "[fd00:42::42]",
+  "[fd00:c1::a9fe:a9fe]",
+  "[fd00:a9fe:a9fe::1]",
+  "[64:ff9b:1:a9fe:a9:fe00::]",
+  "[fe80::5efe:a9fe:a9fe]",
+  "[2001:0:0:0:0:0:5601:5601]",
+  "metadata.google.internal",
 ];
 
 export const NETWORK_ATTACKS: readonly Attack[] = [
@@ -126,8 +154,8 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "core/network-policy.ts",
-        right: "return reached.some((each) => METADATA.some((prefix) => each.startsWith(prefix)));",
-        wrong: "return false;",
+        right: "if (bits === null) return METADATA_NAMES.has(host);",
+        wrong: "if (bits !== undefined) return false;",
       },
     ],
     succeeds: async (target) => {
@@ -171,27 +199,28 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "adapters/mcp-http.ts",
-        right: "if (counter.takes(chunk)) controller.enqueue(chunk);",
-        wrong: "if (counter.takes(chunk) || true) controller.enqueue(chunk);",
+        right: "readAtMost(response, limit.largest + 1)",
+        wrong: "readAtMost(response, Number.MAX_SAFE_INTEGER)",
       },
     ],
-    succeeds: async (target) => {
-      const FAR_TOO_MUCH = 40 * 1024 * 1024;
-      let sent = 0;
-      const { promise: enough, resolve } = Promise.withResolvers<void>();
-      const { url } = await handMadeServer((response) => {
-        sendForEver(response, '{"jsonrpc":"2.0","id":1,');
-        const watch = setInterval(() => {
-          sent = Math.max(sent, response.socket?.bytesWritten ?? 0);
-          if (sent < FAR_TOO_MUCH) return;
-          response.destroy();
-          resolve();
-        }, 5);
-        response.on("close", () => clearInterval(watch));
-      });
-      await Promise.race([opening(target, url), enough]);
-      return sent >= FAR_TOO_MUCH;
-    },
+    succeeds: (target) =>
+      takesFarTooMuch(target, (response) => sendForEver(response, '{"jsonrpc":"2.0","id":1,')),
+  },
+  {
+    threat: "an MCP server at an address sends an error without an end, and calls it a stream",
+    weakened: [
+      {
+        file: "adapters/mcp-http.ts",
+        right: 'if (!response.ok) return "page";',
+        wrong: 'if (!response.ok) return "stream";',
+      },
+    ],
+    succeeds: (target) =>
+      takesFarTooMuch(target, (response) => {
+        // One that is not tried again.
+        response.writeHead(403, { "content-type": "text/event-stream" });
+        sendForEver(response, "", `data: ${"x".repeat(1_000)}\n\n`);
+      }),
   },
   {
     threat: "a redirect to another origin takes a credential along",
@@ -207,6 +236,24 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
       const { port } = await internalService(`http://127.0.0.1:${thief.port}/`);
       await fetching(target, `http://127.0.0.1:${port}/`, only("127.0.0.1:*"), { "x-auth": "s-123" });
       return thief.headers.some((headers) => headers["x-auth"] === "s-123");
+    },
+  },
+  {
+    threat: "a redirect to another origin takes the body of a request along",
+    weakened: [
+      {
+        file: "adapters/guarded-fetch.ts",
+        right: "if (isElsewhere && hop.body !== null)",
+        wrong: "if (isElsewhere && hop.body === undefined)",
+      },
+    ],
+    succeeds: async (target) => {
+      const { pawl } = await target.library();
+      const thief = await internalService();
+      const { port } = await internalService(`http://127.0.0.1:${thief.port}/`, 307);
+      const send = pawl.guardedFetch({ signal, network: only("127.0.0.1:*") });
+      await send(`http://127.0.0.1:${port}/`, { method: "POST", body: "password=s-123" }).catch(() => null);
+      return thief.headers.some((headers) => headers["content-length"] === "14");
     },
   },
 ];

@@ -161,7 +161,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
         wrong: "text",
       },
     ],
-    succeeds: (target) => callsForbidden(target, "delete\u200b_*"),
+    succeeds: (target) => callsForbidden(target, "dele\u200bte_*"),
   },
   {
     threat: "a rule that is misspelled forbids nothing, and the run goes on",
@@ -190,6 +190,23 @@ export const POLICY_ATTACKS: readonly Attack[] = [
         model: "files__get_data",
         policy: { approve: ["external"] },
       }),
+  },
+  {
+    threat: "an MCP server claims what an operator allows another one, by a tool called files/read",
+    weakened: [
+      {
+        file: "core/tool-classification.ts",
+        right: "if (!isOfServer || trusted) return matchesAction(entries, named);",
+        wrong: "if (entries !== null) return matchesAction(entries, named);",
+      },
+    ],
+    succeeds: async (target) => {
+      const { mcp } = await target.library();
+      const { server, calls } = rawServer({ "files/read": { does: "echoes" } });
+      const policy = { approve: ["external"], readOnlyAllowlist: ["files/*"] } as const;
+      await runOnce(target, { evil: mcp.mcpTools(server) }, "evil__files_read", { policy });
+      return calls().length > 0;
+    },
   },
   {
     threat: "one person approves twice, under two names, what takes two people",

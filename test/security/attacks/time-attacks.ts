@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { z } from "zod";
 import { OPENING } from "../../mcp/opening.ts";
+import { behavingServer } from "../../mcp/servers/behaving-server.ts";
 import { handMadeServer } from "../../mcp/servers/hand-made-server.ts";
 import { watchingLoop } from "../../watching-loop.ts";
 import type { Attack } from "../attack.ts";
@@ -59,6 +60,19 @@ async function hasStoppedWith(target: Target, result: unknown): Promise<boolean>
 
 const object = { type: "object" };
 
+/** Whether the process is stopped by what a server does with the only call of its tool. */
+async function stoppedByCall(target: Target, behaviour: string): Promise<boolean> {
+  const { mcp } = await target.library();
+  const open = await mcp.mcpTools(behavingServer(behaviour)).open("web", OPENING);
+  const call = { signal, network, traceHeaders: {}, hide: (text: string) => text };
+  const hasStopped = await stopped(async () => open.tools.web__act?.execute({} as never, call as never));
+  await open.close();
+  return hasStopped;
+}
+
+/** Keys that no two of them are the same take the longest to read. */
+const MANY_KEYS = "Array.from({ length: 400000 }, (_, i) => JSON.stringify(i.toString(36)) + ':1').join()";
+
 export const TIME_ATTACKS: readonly Attack[] = [
   {
     threat: "a pattern in an MCP server's schema stops the process",
@@ -81,6 +95,33 @@ export const TIME_ATTACKS: readonly Attack[] = [
     },
   },
   {
+    threat: "slow patterns of one MCP server hold up the checks of all others",
+    weakened: [
+      {
+        file: "adapters/off-thread.ts",
+        right: "const { source = job, signal } = limits;",
+        wrong: "const { signal } = limits; const source = job;",
+      },
+    ],
+    succeeds: async (target) => {
+      const tool = (pattern: string) => ({
+        name: "act",
+        inputSchema: { type: "object", properties: { v: { type: "string", pattern } } },
+      });
+      const evil = await openServer(target, [tool("^(a+)+$")]);
+      const honest = await openServer(target, [tool("^a$")]);
+      const check = async (open: typeof evil, v: string) => open.tools.web__act?.input.parse({ v });
+      await check(honest, "a");
+      let slow = 0;
+      const checks = Array.from({ length: 6 }, () => check(evil, `${"a".repeat(40)}!`).then(() => slow++));
+      await check(honest, "b");
+      const before = slow;
+      await Promise.all(checks);
+      await Promise.all([evil.close(), honest.close()]);
+      return before > 3;
+    },
+  },
+  {
     threat: "an MCP server lists more tools than a model can be told of",
     weakened: [
       {
@@ -99,13 +140,96 @@ export const TIME_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "adapters/mcp.ts",
-        right: "if (bytes <= LARGEST_SCHEMA) return;",
-        wrong: "if (bytes >= 0) return;",
+        right: "if (bytes <= LARGEST_SCHEMA && isSimple) return;",
+        wrong: "if (isSimple) return;",
       },
     ],
     succeeds: async (target) => {
       const inputSchema = { ...object, description: "x".repeat(500_000) };
       return (await toolsTaken(target, [{ name: "act", inputSchema }])) > 0;
+    },
+  },
+  {
+    threat: "an MCP server lists tools that are made of small parts, and the process reads them for seconds",
+    weakened: [
+      {
+        file: "adapters/mcp-message-limit.ts",
+        right: ": this.#listed.values > MOST_LISTED_VALUES",
+        wrong: ": this.#listed.values < 0",
+      },
+    ],
+    succeeds: async (target) => {
+      const properties = Object.fromEntries(Array.from({ length: 90_000 }, (_, i) => [i.toString(36), {}]));
+      const tool = { name: "act", inputSchema: object, outputSchema: { ...object, properties } };
+      return (await toolsTaken(target, [tool])) > 0;
+    },
+  },
+  {
+    threat: "an MCP server's result of a million small values stops the process",
+    weakened: [
+      {
+        file: "adapters/mcp-message-limit.ts",
+        right: "else if (values > MOST_VALUES)",
+        wrong: "else if (values < 0)",
+      },
+    ],
+    succeeds: (target) =>
+      stoppedByCall(
+        target,
+        `on.call = ({ raw }) => raw('{"content":[],"structuredContent":{' + ${MANY_KEYS} + "}}");`,
+      ),
+  },
+  {
+    threat: "an MCP server's news that nobody asked for stops the process",
+    weakened: [
+      {
+        file: "adapters/mcp-message-limit.ts",
+        right: "text.length <= LARGEST_UNASKED ? text : null",
+        wrong: "text",
+      },
+    ],
+    succeeds: (target) =>
+      stoppedByCall(
+        target,
+        `on.call = ({ result }) => {
+          write('{"jsonrpc":"2.0","method":"notifications/x","params":{' + ${MANY_KEYS} + "}}");
+          result({ content: [] });
+        };`,
+      ),
+  },
+  {
+    threat: "an MCP server asks and asks, does not read the answers, and they fill the memory",
+    weakened: [
+      {
+        file: "adapters/mcp-stdio.ts",
+        right: "process.stdin.writableLength > MOST_UNREAD",
+        wrong: "process.stdin.writableLength < 0",
+      },
+    ],
+    succeeds: async (target) => {
+      const { mcp } = await target.library();
+      const source = mcp.mcpTools(
+        behavingServer(`
+          on.list = ({ result }) => { result({ tools: [ACT] }); process.stdin.pause(); setTimeout(ask, 10); };
+          let asked = 0;
+          const ask = () => {
+            for (; asked < 2000; asked++)
+              if (!process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id: asked + "x".repeat(10000), method: "ping" }) + "\\n"))
+                return process.stdout.once("drain", ask);
+            process.stdin.resume();
+          };
+          on.call = ({ result }) => result({ content: [] });
+        `),
+      );
+      const open = await source.open("web", OPENING);
+      const call = { signal, network, traceHeaders: {}, hide: (text: string) => text };
+      // It answers when 20 MB of questions were taken, and nothing before.
+      const isAnswered = await Promise.resolve(open.tools.web__act?.execute({} as never, call as never)).then(
+        () => true,
+        () => false,
+      );
+      await open.close();
+      return isAnswered;
     },
   },
   {
@@ -123,6 +247,38 @@ export const TIME_ATTACKS: readonly Attack[] = [
       const input = { path: "a.pdf", markdown: "a".repeat(25_000) };
       const { execute } = tools.renderPdf;
       return stopped(async () => execute(input as never, call as never));
+    },
+  },
+  {
+    threat: "a model names one picture by many spellings, and the memory fills with it",
+    weakened: [
+      {
+        file: "adapters/tools/render-pdf.ts",
+        right: "for (const name of new Set(inside.map(nameOf))) {",
+        wrong: "for (const name of inside.map(nameOf)) {",
+      },
+    ],
+    succeeds: async (target) => {
+      const { tools } = await target.library();
+      let reads = 0;
+      const call = {
+        signal,
+        hide: (text: string) => text,
+        realWorkspace: async () => "/nowhere",
+        isStoreFile: async () => false,
+        readArtifact: async () => {
+          reads += 1;
+          return new Uint8Array(1_000);
+        },
+      };
+      const spelled = Array.from("abcdefgh").map((_, at, letters) =>
+        letters.map((letter, i) => (i === at ? `%${letter.charCodeAt(0).toString(16)}` : letter)).join(""),
+      );
+      const markdown = spelled.map((name) => `![x](${name}.png)`).join("\n\n");
+      const { execute } = tools.renderPdf;
+      await Promise.resolve(execute({ path: "a.pdf", markdown } as never, call as never)).catch(() => null);
+      if (reads === 0) throw new Error("No picture was read.");
+      return reads > 1;
     },
   },
   {

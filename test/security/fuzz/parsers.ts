@@ -206,8 +206,9 @@ async function mcpMessages(random: Random, count: number): Promise<readonly stri
   let heard = 0;
   const transport = new StdioTransport(
     mcp,
-    { command: "cat", args: [join(folder, "lines")] },
-    { limit: new MessageLimit(), hide: (text) => text, onRubbish: () => heard++ },
+    // It stays until it is let go: the lines are read no faster than a server's are.
+    { command: "sh", args: ["-c", 'cat "$0"; exec >&-; cat >/dev/null', join(folder, "lines")] },
+    { limit: new MessageLimit(), hide: (text) => text, onPassedOver: () => heard++ },
   );
   const ended = new Promise<void>((done) => {
     transport.onclose = done;
@@ -225,13 +226,14 @@ async function mcpMessages(random: Random, count: number): Promise<readonly stri
   };
   await transport.start();
   await ended;
+  await transport.close();
   rmSync(folder, { recursive: true });
   if (heard < count * 0.9) problems.push(`only ${heard} of ${count} lines were heard of`);
   const listed = each(
     (chance) => spoilt(chance, SCHEMA),
     (schema) => {
       modelNames("files", [String(anyValue(random, 0)), "read"]);
-      const { schema: read } = mcpToolInput(schema) as unknown as { schema?: z.ZodType };
+      const { schema: read } = mcpToolInput(schema, "files") as unknown as { schema?: z.ZodType };
       read?.safeParse({ path: "a", tags: ["a"] });
     },
   );
