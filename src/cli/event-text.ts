@@ -34,6 +34,7 @@ const UNSAID: readonly string[] = [
   "response",
   "basis",
   "rows",
+  "ofRun",
   "quota",
 ];
 const DIGEST = /^[\w-]{43}$/;

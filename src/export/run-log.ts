@@ -55,6 +55,7 @@ const DIGESTS = [
   "hash",
   "spec",
   "rows",
+  "ofRun",
   "quota",
   "fingerprint",
 ];

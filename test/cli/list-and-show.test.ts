@@ -156,8 +156,8 @@ describe("show", () => {
   it("tells of an attempt that another followed that it was cut off", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
-    forge(folder.file, "UPDATE attempts SET ended_at = NULL, end_status = NULL");
     await folder.withStore((store) => new Runner(samplePipeline("report", MAILING), { store }).resume("q-1"));
+    forge(folder.file, "UPDATE attempts SET ended_at = NULL, end_status = NULL WHERE epoch = 1");
     const { stdout } = await pawl(["show", "q-1"], { ...folder, columns: 120 });
     expect(stdout).toMatch(/Attempts\n.*\n +1 .* cut off .*\n +2 .* waiting /);
   });
