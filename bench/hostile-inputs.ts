@@ -11,7 +11,7 @@ import { z } from "zod";
 import { mcpTools } from "../src/adapters/mcp.ts";
 import { mcpToolInput } from "../src/adapters/mcp-tool-input.ts";
 import { fetchPage, renderPdf } from "../src/adapters/tools/index.ts";
-import { agent, openStore, Runner, Step, type Tool, tool } from "../src/index.ts";
+import { agent, openStore, Runner, Step, secret, type Tool, tool } from "../src/index.ts";
 import { scriptedModel } from "../src/testing/index.ts";
 import { OPENING } from "../test/mcp/opening.ts";
 import { watchingLoop } from "../test/watching-loop.ts";
@@ -73,6 +73,36 @@ const CASES: readonly Case[] = [
   { name: "128 calls in one answer", times: [1], prepare: () => answered(128, 1) },
   { name: "12,000 calls in one answer", times: [1, 10], prepare: (times) => answered(12_000 * times, 1) },
   { name: "7,900 keys in the arguments", times: [1], prepare: () => answered(1, 7_900) },
+  {
+    name: "7,900 keys that look hidden in the arguments",
+    times: [1],
+    prepare: () => answered(1, 7_900, (i) => `[secret:${i.toString(16).padStart(12, "0")}]`),
+  },
+  ...(
+    [
+      ["keys", 60_000],
+      ["parts", 30_000],
+      ["text", 1_000_000],
+      ["escapes", 1_000_000],
+      ["marks", 4_000],
+    ] as const
+  ).map(
+    ([what, count]): Case => ({
+      name: `result of a server: ${count} of ${what}`,
+      times: [1, 10],
+      prepare: (times) => () => resultOf(what, count * times),
+    }),
+  ),
+  ...["\\\\", "%25", "&amp;", "\u0130A\n", '"password":1,'].map(
+    (piece): Case => ({
+      name: `result of 2 MB of ${JSON.stringify(piece)}`,
+      times: [1, 10],
+      prepare: (times) => {
+        const text = repeated(piece, 2_000_000 * times);
+        return () => called(saying(text), {});
+      },
+    }),
+  ),
   { name: "1,000,000 keys in the arguments", times: [1], prepare: () => answered(1, 1_000_000) },
 ];
 
@@ -97,7 +127,29 @@ async function called(work: Tool, input: unknown): Promise<unknown> {
       context.call({ ...work, name: work.name ?? "t" }, input as never),
     );
     const constraints = { allowedDomains: ["127.0.0.1:*"] };
-    return (await new Runner(step, { store, constraints }).run("go")).output;
+    const policy = { secrets: [secret("sk-live-0123456789")], secretKeys: ["password"] };
+    return (await new Runner(step, { store, constraints, policy }).run("go")).output;
+  } finally {
+    await store.close({ graceMs: 0 });
+  }
+}
+
+/** A tool whose result somebody else has written. */
+function saying(text: string): Tool {
+  return tool({ description: "s", inputSchema: z.object({}), effect: "read_only", execute: () => text });
+}
+
+/** What a server answers to a call, as a run takes it. */
+async function resultOf(what: string, count: number): Promise<unknown> {
+  const args = [fileURLToPath(new URL("./hostile-mcp-server.ts", import.meta.url)), what, String(count)];
+  const hostile = mcpTools({ command: process.execPath, args, env: { API_KEY: "sk-live-0123456789" } });
+  const model = scriptedModel(({ turn }) =>
+    turn === 1 ? { toolCalls: [{ name: "hostile__t", input: {} }] } : { text: "done" },
+  );
+  const store = await openStore(":memory:");
+  try {
+    return (await new Runner(agent({ name: "clerk", model, tools: { hostile } }), { store }).run("go"))
+      .output;
   } finally {
     await store.close({ graceMs: 0 });
   }
@@ -113,14 +165,18 @@ async function pageOf(html: Buffer): Promise<unknown> {
   }
 }
 
-async function answered(calls: number, keys: number): Promise<() => Promise<unknown>> {
+async function answered(
+  calls: number,
+  keys: number,
+  nameOf = (i: number) => `k${i}`,
+): Promise<() => Promise<unknown>> {
   const note = tool({
     description: "n",
     inputSchema: z.looseObject({}),
     effect: "read_only",
     execute: () => "ok",
   });
-  const input = Object.fromEntries(Array.from({ length: keys }, (_, i) => [`k${i}`, i]));
+  const input = Object.fromEntries(Array.from({ length: keys }, (_, i) => [nameOf(i), i]));
   const toolCalls = Array.from({ length: calls }, (_, i) => ({ name: "note", input: { ...input, i } }));
   const model = scriptedModel(({ turn }) => (turn === 1 ? { toolCalls } : { text: "done" }));
   // Written out before: that is the provider's work.
@@ -145,6 +201,7 @@ async function warmUp(): Promise<void> {
   await pageOf(Buffer.from("<p>a</p>"));
   await (await answered(1, 1))();
   await listed("tools", 1);
+  await resultOf("keys", 1);
 }
 
 const only = process.argv[2] ?? "";

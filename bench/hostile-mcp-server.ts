@@ -1,4 +1,4 @@
-// A server that lists more than anybody can use. Started with what it lists, and how much of it.
+// A server that lists or answers more than anybody can use. Started with what it is, and how much of it.
 
 import { createInterface } from "node:readline";
 
@@ -23,7 +23,20 @@ const tools: { readonly [what: string]: () => unknown } = {
   schema: () => [{ name: "t", inputSchema: { type: "object", properties: properties(many) } }],
   description: () => [{ name: "t", description: "d".repeat(many), inputSchema: { type: "object" } }],
 };
-const list = JSON.stringify(tools[what]?.());
+const results: { readonly [what: string]: () => unknown } = {
+  keys: () => ({
+    structuredContent: Object.fromEntries(Array.from({ length: many }, (_, i) => [`k${i}`, i])),
+  }),
+  parts: () => ({ content: Array.from({ length: many }, () => ({ type: "text", text: "" })) }),
+  text: () => ({ content: [{ type: "text", text: "a".repeat(many) }] }),
+  escapes: () => ({ content: [{ type: "text", text: "\\n".repeat(many / 2) }] }),
+  marks: () => {
+    const marks = Array.from({ length: many }, (_, i) => [`[secret:${i.toString(16).padStart(12, "0")}]`, 1]);
+    return { structuredContent: Object.fromEntries(marks) };
+  },
+};
+const list = JSON.stringify(tools[what]?.() ?? [{ name: "t", inputSchema: { type: "object" } }]);
+const result = JSON.stringify({ content: [], ...(results[what]?.() as object | undefined) });
 
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line) as {
@@ -34,6 +47,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const answer = (result: string) =>
     process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":${result}}\n`);
   if (method === "tools/list") answer(`{"tools":${list}}`);
+  if (method === "tools/call") answer(result);
   if (method === "initialize")
     answer(
       JSON.stringify({
