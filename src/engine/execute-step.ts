@@ -42,7 +42,7 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
     assertPayload(value, `The output of step ${path}`);
     // What is secret is not stored, and the next step is given what whoever resumes would give it.
     isolated.value = run.secrets.hide(isolated.value);
-    return run.secrets.hide(value);
+    return run.secrets.hideLarge(value);
   });
   const type = phase !== "" && place.endsPhase !== false ? "phase_boundary" : "step_boundary";
   await finish(run, instance, output, context, isolated, session, type);
