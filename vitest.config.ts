@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     // Real processes, since tests kill their children and open real databases. Two of them, so that tests
     // which start more processes do not starve each other on a small machine.
-    globalSetup: ["test/crash/bundle-worker.ts"],
+    globalSetup: ["test/crash/harness/bundle-worker.ts"],
     pool: "forks",
     maxWorkers: 2,
     unstubEnvs: true,

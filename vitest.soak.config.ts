@@ -6,7 +6,7 @@ const minutes = Number(process.env.PAWL_SOAK_MINUTES ?? "1.5");
 export default defineConfig({
   test: {
     include: ["test/soak/**/*.test.ts"],
-    globalSetup: ["test/crash/bundle-worker.ts"],
+    globalSetup: ["test/crash/harness/bundle-worker.ts"],
     pool: "forks",
     maxWorkers: 1,
     // What a test has begun when its time is over, it brings to its end.

@@ -4,7 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, globSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { runSpecJsonSchema } from "../src/core/run-spec.ts";
+import { runSpecJsonSchema } from "../src/core/job/run-spec.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const target = resolve(process.argv[2] ?? join(root, "dist"));

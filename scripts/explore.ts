@@ -11,13 +11,13 @@ import {
   type CrashExplorerOptions,
   crashExplorer,
   type ExplorerMode,
-} from "../src/testing/explorer/crash-explorer.ts";
-import type { CrashReport } from "../src/testing/explorer/crash-report.ts";
-import { EXPLORER_MODES } from "../src/testing/explorer/explorer-options.ts";
-import { parseSchedule } from "../src/testing/explorer/schedule.ts";
-import { LABORATORY, lineOf } from "../test/explorer/laboratory.ts";
-import { RANDOM_SCENARIOS } from "../test/explorer/random-course-log.ts";
-import { SCENARIOS } from "../test/explorer/scenarios/index.ts";
+} from "../src/testing/crash/crash-explorer.ts";
+import type { CrashReport } from "../src/testing/crash/crash-report.ts";
+import { EXPLORER_MODES } from "../src/testing/crash/explorer-options.ts";
+import { parseSchedule } from "../src/testing/crash/schedule.ts";
+import { LABORATORY, lineOf } from "../test/testing/crash/laboratory.ts";
+import { RANDOM_SCENARIOS } from "../test/testing/crash/random-course-log.ts";
+import { SCENARIOS } from "../test/testing/crash/scenarios/index.ts";
 
 const MODES = EXPLORER_MODES;
 const TABLE = /(<!-- crash table -->\n)[^]*?(<!-- \/crash table -->)/;
@@ -92,7 +92,7 @@ function numberOf(option: string, text: string): number {
 function assertWhole(): void {
   if (values.scenario !== undefined || values.schedule !== undefined)
     throw new Error("--table is of all scenarios: leave --scenario and --schedule out.");
-  const changed = execFileSync("git", ["status", "--porcelain", "src", "test/explorer"], {
+  const changed = execFileSync("git", ["status", "--porcelain", "src", "test/testing/crash"], {
     encoding: "utf8",
   });
   if (changed !== "") throw new Error("--table names a commit: commit what has changed first.");

@@ -8,11 +8,11 @@
 
 import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { parseSchedule } from "../src/testing/explorer/schedule.ts";
-import { FAULT_SCENARIOS, IoFaults, parseFault, whyNoFaults } from "../test/explorer/io-faults.ts";
-import { KilledChildren, makeLaboratory } from "../test/explorer/killed-children.ts";
-import { brokenIn, KilledSample, type KilledTrial, together } from "../test/explorer/killed-sample.ts";
-import { SCENARIOS } from "../test/explorer/scenarios/index.ts";
+import { parseSchedule } from "../src/testing/crash/schedule.ts";
+import { FAULT_SCENARIOS, IoFaults, parseFault, whyNoFaults } from "../test/testing/crash/io-faults.ts";
+import { KilledChildren, makeLaboratory } from "../test/testing/crash/killed-children.ts";
+import { brokenIn, KilledSample, type KilledTrial, together } from "../test/testing/crash/killed-sample.ts";
+import { SCENARIOS } from "../test/testing/crash/scenarios/index.ts";
 
 const { values } = parseArgs({
   options: {

@@ -1,7 +1,6 @@
-export { type AgentOptions, agent } from "./adapters/agent.ts";
-export { guardedFetch, NetworkRefusedError } from "./adapters/guarded-fetch.ts";
-export type { Blueprint } from "./core/blueprint.ts";
-export type { CompletedTurn, Completion } from "./core/completion.ts";
+export { type AgentOptions, agent } from "./adapters/ai-sdk/agent.ts";
+export { guardedFetch, NetworkRefusedError } from "./adapters/net/guarded-fetch.ts";
+export type { RecoveryClass, SideEffectClass } from "./core/call/tool-call-decision.ts";
 export {
   AlreadySettledError,
   AnswerCutOffError,
@@ -39,78 +38,39 @@ export {
   WorkerBusyError,
   WorkspaceError,
 } from "./core/errors.ts";
+export type { Blueprint } from "./core/job/blueprint.ts";
+export { type Budgets, parseRunSpec, type RunSpec, type SpecProblem } from "./core/job/run-spec.ts";
+export type { RunSpecInput } from "./core/job/run-spec-input.ts";
 export type { Json, JsonObject } from "./core/json.ts";
 export type { Lineage } from "./core/lineage.ts";
 export type { AssistantPart, Message, ToolOutput } from "./core/message.ts";
 export type { Authenticated, Decision, Person } from "./core/person.ts";
-export { type Limit, Quota } from "./core/quota.ts";
-export type { ResultLimits } from "./core/result-share.ts";
-export { type Budgets, parseRunSpec, type RunSpec, type SpecProblem } from "./core/run-spec.ts";
-export type { RunSpecInput } from "./core/run-spec-input.ts";
-export { type Secret, secret } from "./core/secret.ts";
+export { type Secret, secret } from "./core/secret/secret.ts";
 export type { SessionEvent } from "./core/session-event.ts";
-export type { TokenEstimator } from "./core/token-estimate.ts";
-export type { ModelName } from "./core/token-family.ts";
-export type { RecoveryClass, SideEffectClass } from "./core/tool-call-decision.ts";
-export type { Amount, ModelPrice, Pricing, Usage } from "./core/usage.ts";
+export type { CompletedTurn, Completion } from "./core/turn/completion.ts";
+export { type Limit, Quota } from "./core/usage/quota.ts";
+export type { ResultLimits } from "./core/usage/result-share.ts";
+export type { TokenEstimator } from "./core/usage/token-estimate.ts";
+export type { ModelName } from "./core/usage/token-family.ts";
+export type { Amount, ModelPrice, Pricing, Usage } from "./core/usage/usage.ts";
 export type { Settlement, WaitAnswer } from "./core/wait.ts";
-export type { Agent } from "./engine/agent.ts";
-export type { Instructions } from "./engine/agent-prompt.ts";
-export type { ApprovalRule } from "./engine/approval-rule.ts";
-export { askHuman } from "./engine/ask-human.ts";
-export type { CodeStepContext } from "./engine/code-step-context.ts";
-export { defineConfig, type PawlConfig } from "./engine/config.ts";
-export { Deadline } from "./engine/deadline.ts";
+export type { Agent } from "./engine/definition/agent.ts";
+export type { Instructions } from "./engine/definition/agent-prompt.ts";
+export type { ApprovalRule } from "./engine/definition/approval-rule.ts";
+export type { ArtifactAccess } from "./engine/definition/artifact-access.ts";
+export { askHuman } from "./engine/definition/ask-human.ts";
+export type { CodeStepContext } from "./engine/definition/code-step-context.ts";
+export { defineConfig, type PawlConfig } from "./engine/definition/config.ts";
+export type { JobCeiling } from "./engine/definition/job-ceiling.ts";
+export type { Constraints, Policy } from "./engine/definition/run-rules.ts";
+export { type GranularOptions, Pipeline, Step, type StepNode } from "./engine/definition/step.ts";
+export type { EarlierSteps } from "./engine/definition/step-outputs.ts";
 export {
-  DurableMainLoop,
-  type DurableMainLoopOptions,
-  type ExecuteOptions,
-  type ExecuteResult,
-} from "./engine/durable-main-loop.ts";
-export type { EarlierSteps } from "./engine/earlier-steps.ts";
-export type {
-  CallAction,
-  ForecastCall,
-  ForecastRefusal,
-  ForecastTurn,
-  ResumeForecast,
-} from "./engine/forecast.ts";
-export type { Fork, ForkOptions } from "./engine/fork-run.ts";
-export type { JobCeiling } from "./engine/job-ceiling.ts";
-export type { SavedCheckpoint } from "./engine/milestone-request.ts";
-export type { ModelCallPlace, Outside } from "./engine/outside.ts";
-export type {
-  Clock,
-  ModelPort,
-  ModelRequest,
-  ModelResponse,
-  ModelSettings,
-  ModelTool,
-} from "./engine/ports.ts";
-export type { ArtifactAccess } from "./engine/run-artifacts.ts";
-export type { RunEvent } from "./engine/run-events.ts";
-export type { RunResult } from "./engine/run-result.ts";
-export type { Constraints, Policy } from "./engine/run-rules.ts";
-export { Runner } from "./engine/runner.ts";
-export type {
-  Budget,
-  GoingOnOptions,
-  ResumeOptions,
-  RunnerOptions,
-  RunOptions,
-} from "./engine/runner-options.ts";
-export type { SliceMismatch } from "./engine/session-keeper.ts";
-export { type GranularOptions, Pipeline, Step, type StepNode } from "./engine/step.ts";
-export type { Frame, Place, StepExecutor } from "./engine/step-executor.ts";
-export { artifactKept, type StopCondition, type StopState, succeededOnce } from "./engine/stop-conditions.ts";
-export type {
-  OpenSpan,
-  RunTelemetry,
-  SpanFacts,
-  SpanStart,
-  Telemetry,
-  TracedRun,
-} from "./engine/telemetry-port.ts";
+  artifactKept,
+  type StopCondition,
+  type StopState,
+  succeededOnce,
+} from "./engine/definition/stop-conditions.ts";
 export {
   type ApprovalVerdict,
   type Reconciliation,
@@ -118,8 +78,53 @@ export {
   type ToolCallContext,
   type ToolDefinition,
   tool,
-} from "./engine/tool.ts";
-export type { OpenTools, ToolSource } from "./engine/tool-source.ts";
+} from "./engine/definition/tool.ts";
+export type { OpenTools, ToolSource } from "./engine/definition/tool-source.ts";
+export type {
+  Clock,
+  ModelPort,
+  ModelRequest,
+  ModelResponse,
+  ModelSettings,
+  ModelTool,
+} from "./engine/ports/model-port.ts";
+export type { RunEvent } from "./engine/ports/run-events.ts";
+export type { RunResult } from "./engine/ports/run-result.ts";
+export type {
+  OpenSpan,
+  RunTelemetry,
+  SpanFacts,
+  SpanStart,
+  Telemetry,
+  TracedRun,
+} from "./engine/ports/telemetry-port.ts";
+export { Deadline } from "./engine/run/deadline.ts";
+export type { ModelCallPlace, Outside } from "./engine/run/effects-port.ts";
+export type { SavedCheckpoint } from "./engine/run/milestone-request.ts";
+export type { SliceMismatch } from "./engine/run/session-keeper.ts";
+export {
+  DurableMainLoop,
+  type DurableMainLoopOptions,
+  type ExecuteOptions,
+  type ExecuteResult,
+} from "./engine/runner/durable-main-loop.ts";
+export type {
+  CallAction,
+  ForecastCall,
+  ForecastRefusal,
+  ForecastTurn,
+  ResumeForecast,
+} from "./engine/runner/forecast/forecast.ts";
+export type { Fork, ForkOptions } from "./engine/runner/fork-run.ts";
+export { Runner } from "./engine/runner/runner.ts";
+export type {
+  Budget,
+  ContinueOptions,
+  ResumeOptions,
+  RunnerOptions,
+  RunOptions,
+} from "./engine/runner/runner-options.ts";
+export type { Frame, Place, StepExecutor } from "./engine/steps/step-executor.ts";
 export { CheckpointTrigger, type CheckpointTriggerOptions } from "./session/checkpoint-trigger.ts";
 export type { BusEvents, EventBus } from "./session/event-bus.ts";
 export {
@@ -139,8 +144,11 @@ export { Session, type SessionView, type SliceQuery } from "./session/session.ts
 export { append, defineSlice, type Reducer, replaceLatest, type Slice, upsertBy } from "./session/slice.ts";
 export type { StoredSlices } from "./session/slice-set.ts";
 export { Snapshot } from "./session/snapshot.ts";
+export { DatabaseCheckpointStore } from "./store/checkpoint/database-checkpoint-store.ts";
+export {
+  FileCheckpointStore,
+  type FileCheckpointStoreOptions,
+} from "./store/checkpoint/file-checkpoint-store.ts";
 export type { CheckpointStore, WorkerCheckpoint } from "./store/checkpoint-store.ts";
-export { DatabaseCheckpointStore } from "./store/database-checkpoint-store.ts";
-export { FileCheckpointStore, type FileCheckpointStoreOptions } from "./store/file-checkpoint-store.ts";
 export { openStore } from "./store/open-store.ts";
 export type * from "./store/store.ts";

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join, relative, resolve, sep } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { describe, expect, test } from "vitest";
+import { rooms } from "./architecture/rooms.ts";
 import {
   checkArchitecture,
   layerOf,
@@ -189,6 +190,30 @@ const plants: readonly Plant[] = [
     { "src/core/a.ts": 'import type { B } from "./b.ts";', "src/core/b.ts": 'export { a } from "./a.ts";' },
   ],
 
+  ["every file is in a room", { "src/engine/stray.ts": empty }],
+  ["every file is in a room", { "src/engine/attic/stray.ts": empty }],
+
+  [
+    "rooms import only from the rooms before them",
+    {
+      "src/engine/call/a.ts": 'import type { B } from "../turn/b.ts";',
+      "src/engine/turn/b.ts": empty,
+    },
+  ],
+  [
+    "rooms import only from the rooms before them",
+    { "src/adapters/mcp/a.ts": 'import "../tools/b.ts";', "src/adapters/tools/b.ts": empty },
+  ],
+  [
+    "rooms import only from the rooms before them",
+    { "src/core/errors.ts": 'import "./job/run-spec.ts";', "src/core/job/run-spec.ts": empty },
+  ],
+
+  [
+    "no folder holds too many files",
+    Object.fromEntries(Array.from({ length: 31 }, (_, index) => [`src/session/a${index}.ts`, empty])),
+  ],
+
   ["no file is too long", { "src/core/a.ts": "// line\n".repeat(401) }],
 
   ["names are kebab-case", { "src/core/turnDecision.ts": empty }],
@@ -225,21 +250,51 @@ describe("the checker", () => {
   });
 
   test("allows each layer every layer above it", () => {
-    const files = layers.map((layer, index): [string, string] => [
-      `src/${layer}/a.ts`,
-      layers
-        .slice(0, index)
-        .map((above) => `import "../${above}/a.ts";\n`)
-        .join(""),
-    ]);
+    const firstRoom = (layer: string) => {
+      const [first = "."] = [rooms[`src/${layer}`]?.[0] ?? "."].flat();
+      return first === "." ? layer : `${layer}/${first}`;
+    };
+    const files = layers.map((layer, index): [string, string] => {
+      const up = firstRoom(layer).includes("/") ? "../.." : "..";
+      const imports = layers.slice(0, index).map((above) => `import "${up}/${firstRoom(above)}/a.ts";\n`);
+      return [`src/${firstRoom(layer)}/a.ts`, imports.join("")];
+    });
     expect(checkArchitecture(new Map(files))).toEqual([]);
   });
+
+  test.each(Object.keys(rooms))(
+    "allows each room of %s every room before it, and none after it",
+    (folder) => {
+      const inOrder = (rooms[folder] ?? []).map((rank) => [rank].flat()[0] ?? "");
+      const pathOf = (room: string) =>
+        room === "."
+          ? `${folder}/own.ts`
+          : room.endsWith(".ts")
+            ? `${folder}/${room}`
+            : `${folder}/${room}/a.ts`;
+      const houseWith = (importing: (index: number) => readonly string[]) =>
+        new Map(
+          inOrder.map((room, index) => {
+            const from = dirname(pathOf(room));
+            const imports = importing(index).map((other) => `import "./${relative(from, pathOf(other))}";\n`);
+            return [pathOf(room), imports.join("")];
+          }),
+        );
+      const rule = "rooms import only from the rooms before them";
+      const found = (house: ReadonlyMap<string, string>) =>
+        checkArchitecture(house).filter((violation) => violation.rule === rule);
+      expect(found(houseWith((index) => inOrder.slice(0, index)))).toEqual([]);
+      const backwards = found(houseWith((index) => inOrder.slice(index + 1)));
+      expect(new Set(backwards.map(({ path }) => path))).toEqual(new Set(inOrder.slice(0, -1).map(pathOf)));
+      for (const { what } of backwards) expect(what).toContain(`in ${folder} the order is `);
+    },
+  );
 });
 
 /** What is allowed and looks, at first sight, like what is not. */
 function cleanHouse(): Record<string, string> {
   return {
-    "src/core/turn-key.ts": `
+    "src/core/turn/turn-key.ts": `
       import { createHash } from "node:crypto";
       // import { readFileSync } from "node:fs"; Date.now()
       /* process.env.HOME, Math.random() */
@@ -252,13 +307,13 @@ function cleanHouse(): Record<string, string> {
       export const wait = (clock: Clock) => clock.setTimeout(clock.now());
     `,
     "src/store/sqlite/database.ts": 'import { DatabaseSync } from "node:sqlite";\nexport { DatabaseSync };\n',
-    "src/adapters/ai-sdk.ts":
+    "src/adapters/ai-sdk/ai-sdk.ts":
       'import { generateText } from "ai";\nimport type { X } from "@ai-sdk/provider";\n',
     "src/testing/scripted-model.ts": 'import type { LanguageModelV4 } from "@ai-sdk/provider";\n',
     "src/cli/main.ts":
       "export const load = (path: string) => import(path);\nexport const home = process.env.HOME;\n",
     "src/index.ts":
-      'import type { Tool } from "ai";\nexport * from "./core/turn-key.ts";\nexport const e = process.env.X;\n',
+      'import type { Tool } from "ai";\nexport * from "./core/turn/turn-key.ts";\nexport const e = process.env.X;\n',
     "src/store/sqlite/migrations/0001-first.sql": "CREATE TABLE runs (run_id TEXT PRIMARY KEY);\n",
   };
 }

@@ -20,8 +20,10 @@ export type Patch = {
 export function makeBundleFolder(): { readonly folder: string; readonly remove: () => void } {
   const cache = join(repository, "node_modules/.cache");
   mkdirSync(cache, { recursive: true });
-  const folder = mkdtempSync(join(cache, "patched-"));
-  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+  const outer = mkdtempSync(join(cache, "patched-"));
+  const folder = join(outer, "bundles");
+  mkdirSync(folder);
+  return { folder, remove: () => rmSync(outer, { recursive: true, force: true }) };
 }
 
 /** Bundles a file of this repository, with these texts of its sources replaced, into one file. */
@@ -39,9 +41,9 @@ export async function bundlePatched(entry: string, file: string, patches: readon
   const migrations = join(dirname(file), "migrations");
   if (!existsSync(migrations))
     cpSync(join(repository, "src/store/sqlite/migrations"), migrations, { recursive: true });
-  // A thread is started by its file, which is looked for beside the code that starts it: the one of the sources serves.
+  // A thread is started by its file, which is looked for above the code that starts it: the one of the sources serves.
   const worker = pathToFileURL(join(repository, "src/adapters/off-thread-worker.ts"));
-  writeFileSync(join(dirname(file), "off-thread-worker.mjs"), `import ${JSON.stringify(worker.href)};\n`);
+  writeFileSync(join(dirname(file), "../off-thread-worker.mjs"), `import ${JSON.stringify(worker.href)};\n`);
 }
 
 /** What is not planted would be found by nobody: every text has to be there, and once. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import { stepId } from "../core/step-path.ts";
-import type { RunEvent, RunEventListener } from "../engine/run-events.ts";
+import type { RunEvent, RunEventListener } from "../engine/ports/run-events.ts";
 
 /** A logger with the methods of pino. */
 export type EventLogger = {

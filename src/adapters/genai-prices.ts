@@ -1,6 +1,6 @@
 import { type ConditionalPrice, calcPrice, type MatchLogic, type ModelInfo } from "@pydantic/genai-prices";
 import { canonicalHash } from "../core/canonical-json.ts";
-import { assertPricing, type ModelPrice, type Pricing, UNPRICED } from "../core/usage.ts";
+import { assertPricing, type ModelPrice, type Pricing, UNPRICED } from "../core/usage/usage.ts";
 
 /** A model as the AI SDK names it. */
 export type PricedModel = { readonly provider: string; readonly modelId: string };

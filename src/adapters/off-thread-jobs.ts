@@ -1,18 +1,31 @@
-import type { Json, JsonObject } from "../core/json.ts";
+import type { CHECK_BY_SCHEMA } from "./net/foreign-schema.ts";
+import type { Job } from "./net/off-thread.ts";
+import type { PAGE_TEXT } from "./tools/fetch-page.ts";
+import type { IMAGES_IN_MARKDOWN, PDF_DOCUMENT } from "./tools/render-pdf.ts";
 
-/** What can be done off the main thread, each loaded by the thread that first does it. Inputs and outputs are copied. */
-export const JOBS = {
+/** Loads the code of a job, on the thread that does it for the first time. Inputs and outputs are copied. */
+type Loader<J> =
+  J extends Job<infer Input, infer Output>
+    ? () => Promise<(input: Input) => Output | Promise<Output>>
+    : never;
+
+type Loaders = {
+  readonly checkBySchema: Loader<typeof CHECK_BY_SCHEMA>;
+  readonly pageText: Loader<typeof PAGE_TEXT>;
+  readonly imagesInMarkdown: Loader<typeof IMAGES_IN_MARKDOWN>;
+  readonly pdfDocument: Loader<typeof PDF_DOCUMENT>;
+};
+
+/** Every job that is done off the main thread, by its name. */
+export const JOBS: Loaders = {
   checkBySchema: async () => {
     const { checkBySchema } = await import("../core/json-schema-check.ts");
-    return ({ schema, value }: { readonly schema: JsonObject; readonly value: Json }) =>
-      checkBySchema(schema, value);
+    return ({ schema, value }) => checkBySchema(schema, value);
   },
   pageText: async () => {
     const { pageText } = await import("./tools/page-text.ts");
-    return ({ html, url }: { readonly html: string; readonly url: string }) => pageText(html, url);
+    return ({ html, url }) => pageText(html, url);
   },
   imagesInMarkdown: async () => (await import("./tools/pdf-document.ts")).imagesInMarkdown,
   pdfDocument: async () => (await import("./tools/pdf-document.ts")).pdfDocument,
 };
-
-export type Jobs = typeof JOBS;

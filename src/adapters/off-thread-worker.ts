@@ -1,14 +1,16 @@
 // What a thread of `off-thread.ts` runs: one job after the other.
 
 import { parentPort } from "node:worker_threads";
-import type { WorkAnswer, WorkRequest } from "./off-thread.ts";
+import type { WorkAnswer, WorkRequest } from "./net/off-thread.ts";
 import { JOBS } from "./off-thread-jobs.ts";
 
 const answer = (what: WorkAnswer) => parentPort?.postMessage(what);
 
 async function perform({ job, input }: WorkRequest): Promise<void> {
   try {
-    const work = (await JOBS[job]()) as (given: unknown) => unknown;
+    const load = Object.entries(JOBS).find(([name]) => name === job)?.[1];
+    if (load === undefined) throw new Error(`There is no job "${job}" in off-thread-jobs.ts.`);
+    const work = (await load()) as (given: unknown) => unknown;
     answer({ kind: "begun" });
     answer({ kind: "done", value: await work(input) });
   } catch (error) {

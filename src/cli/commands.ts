@@ -1,4 +1,3 @@
-import type { Command } from "./command.ts";
 import { answer } from "./commands/answer.ts";
 import { approve } from "./commands/approve.ts";
 import { cancel } from "./commands/cancel.ts";
@@ -20,6 +19,7 @@ import { show } from "./commands/show.ts";
 import { tail } from "./commands/tail.ts";
 import { verify } from "./commands/verify.ts";
 import { waits } from "./commands/waits.ts";
+import type { Command } from "./context/command.ts";
 
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [

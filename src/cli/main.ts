@@ -18,7 +18,7 @@ function isTooOld(version: string): boolean {
  */
 async function main(): Promise<void> {
   await keepCompiled();
-  const { processContext } = await import("./cli-context.ts");
+  const { processContext } = await import("./context/cli-context.ts");
   const { reportFloating, runCommandLine } = await import("./program.ts");
   const [words, context] = [process.argv.slice(2), processContext()];
   // A promise that somebody's code forgot: nothing is known about it, and going on would be a guess. The run is resumable.
@@ -34,7 +34,7 @@ async function main(): Promise<void> {
  */
 async function keepCompiled(): Promise<void> {
   const { enableCompileCache } = await import("node:module");
-  const { privateFolder } = await import("./private-folder.ts");
+  const { privateFolder } = await import("./config/private-folder.ts");
   const folder = privateFolder("cache", "compiled", process.env);
   if (folder !== null) enableCompileCache(folder);
 }

@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { type Argument, CommanderError, Option, Command as Parser } from "commander";
 import { visibleJson } from "../core/visible-text.ts";
-import type { CliContext, TextOutput } from "./cli-context.ts";
-import { type Command, type CommandArgument, CommandInput, type CommandOption } from "./command.ts";
 import { commands, groups } from "./commands.ts";
-import { reportError } from "./report-error.ts";
-import { WrongUseError } from "./wrong-use-error.ts";
+import type { CliContext, TextOutput } from "./context/cli-context.ts";
+import { type Command, type CommandArgument, CommandInput, type CommandOption } from "./context/command.ts";
+import { WrongUseError } from "./context/wrong-use-error.ts";
+import { reportError } from "./run/report-error.ts";
 
 /** Understood by every command, before or after its name. */
 const GLOBAL_OPTIONS: readonly CommandOption[] = [

@@ -1,7 +1,7 @@
-import type { CliContext } from "../cli/cli-context.ts";
-import { counted, type Paint, paint } from "../cli/format.ts";
-import { type Column, formatFacts, formatTable } from "../cli/table.ts";
-import { wrap } from "../cli/terminal-text.ts";
+import type { CliContext } from "../cli/context/cli-context.ts";
+import { wrap } from "../cli/context/terminal-text.ts";
+import { counted, type Paint, paint } from "../cli/screen/format.ts";
+import { type Column, formatFacts, formatTable } from "../cli/screen/table.ts";
 import type { DemoOutcome } from "./demo.ts";
 import { PHASES } from "./job-pipeline.ts";
 import type { Death, Life } from "./killed-job.ts";

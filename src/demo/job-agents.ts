@@ -1,5 +1,5 @@
-import { type Agent, defineAgent } from "../engine/agent.ts";
-import type { ModelPort } from "../engine/ports.ts";
+import { type Agent, defineAgent } from "../engine/definition/agent.ts";
+import type { ModelPort } from "../engine/ports/model-port.ts";
 import { checkReport, fetchPage } from "./job-tools.ts";
 import {
   type Report,

@@ -1,8 +1,8 @@
 import { checkCitations } from "../core/citations.ts";
 import { ConfigurationError } from "../core/errors.ts";
-import type { CodeStepContext } from "../engine/code-step-context.ts";
-import { Pipeline, type PipelineStep, Step } from "../engine/step.ts";
-import { artifactKept, type StopConditions, succeededOnce } from "../engine/stop-conditions.ts";
+import type { CodeStepContext } from "../engine/definition/code-step-context.ts";
+import { Pipeline, type PipelineStep, Step } from "../engine/definition/step.ts";
+import { artifactKept, type StopConditions, succeededOnce } from "../engine/definition/stop-conditions.ts";
 import type { ArtifactRecord } from "../store/store.ts";
 import { type JobModels, jobAgents } from "./job-agents.ts";
 import { emailTool, notificationTool, uploadTool } from "./job-tools.ts";

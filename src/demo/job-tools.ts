@@ -1,8 +1,8 @@
 import { z } from "zod";
-import { guardedFetch } from "../adapters/guarded-fetch.ts";
+import { guardedFetch } from "../adapters/net/guarded-fetch.ts";
 import { checkCitations } from "../core/citations.ts";
 import { NeedsHuman, NotApplied } from "../core/errors.ts";
-import { type ToolCallContext, tool } from "../engine/tool.ts";
+import { type ToolCallContext, tool } from "../engine/definition/tool.ts";
 import type { OutsideAddresses } from "./outside.ts";
 import { type ReadPage, readPage } from "./read-page.ts";
 import { pageRead, report, reportText, sourcesSlice } from "./research.ts";

@@ -1,4 +1,4 @@
-import { seededRandom } from "../testing/explorer/seeded-random.ts";
+import { seededRandom } from "../testing/crash/seeded-random.ts";
 import type { Effect } from "./answer-hold.ts";
 import { PHASES, type Phase } from "./job-pipeline.ts";
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CrashPoint } from "../engine/crash-points.ts";
+import type { CrashPoint } from "../engine/ports/crash-points.ts";
 import type { Effect } from "./answer-hold.ts";
 import type { Phase } from "./job-pipeline.ts";
 import type { Kill } from "./kill-plan.ts";

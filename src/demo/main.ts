@@ -12,7 +12,7 @@ import { randomInt } from "node:crypto";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { processContext } from "../cli/cli-context.ts";
+import { processContext } from "../cli/context/cli-context.ts";
 import { ConfigurationError } from "../core/errors.ts";
 import { chooseModel } from "./model-choice.ts";
 

@@ -1,6 +1,6 @@
-import { aiSdkModel } from "../adapters/ai-sdk.ts";
+import { aiSdkModel } from "../adapters/ai-sdk/ai-sdk.ts";
 import { ConfigurationError } from "../core/errors.ts";
-import type { ModelPort } from "../engine/ports.ts";
+import type { ModelPort } from "../engine/ports/model-port.ts";
 import type { JobModels } from "./job-agents.ts";
 import { scriptedResearcher } from "./scripted-researcher.ts";
 

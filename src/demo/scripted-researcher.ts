@@ -1,6 +1,6 @@
 import type { checkCitations } from "../core/citations.ts";
 import { type AssistantPart, isToolCallPart, type Message } from "../core/message.ts";
-import type { ModelPort, ModelResponse } from "../engine/ports.ts";
+import type { ModelPort, ModelResponse } from "../engine/ports/model-port.ts";
 import type { JobModels } from "./job-agents.ts";
 import type { ReadPage } from "./read-page.ts";
 import { jobInput, type Report, type ResearchNotes, researchNotes, researchPlan } from "./research.ts";

@@ -1,6 +1,6 @@
-import { counted } from "../cli/format.ts";
+import { counted } from "../cli/screen/format.ts";
 import { isJsonObject } from "../core/json.ts";
-import type { CrashPoint } from "../engine/crash-points.ts";
+import type { CrashPoint } from "../engine/ports/crash-points.ts";
 import type { Effect } from "./answer-hold.ts";
 import type { Death, Life } from "./killed-job.ts";
 import type { ToldEvent } from "./worker-order.ts";

@@ -1,5 +1,5 @@
-import type { CrashPoint } from "../engine/crash-points.ts";
-import type { RunEvent } from "../engine/run-events.ts";
+import type { CrashPoint } from "../engine/ports/crash-points.ts";
+import type { RunEvent } from "../engine/ports/run-events.ts";
 import type { Phase } from "./job-pipeline.ts";
 import type { OutsideAddresses } from "./outside.ts";
 

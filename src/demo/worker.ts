@@ -4,11 +4,11 @@
  */
 import { writeSync } from "node:fs";
 import { join } from "node:path";
-import { readJobFile } from "../cli/job-file.ts";
-import type { CrashProbe } from "../engine/crash-points.ts";
-import type { ModelPort } from "../engine/ports.ts";
-import { Runner } from "../engine/runner.ts";
-import type { CodeStep, StepNode } from "../engine/step.ts";
+import { readJobFile } from "../cli/job/job-file.ts";
+import type { CodeStep, StepNode } from "../engine/definition/step.ts";
+import type { CrashProbe } from "../engine/ports/crash-points.ts";
+import type { ModelPort } from "../engine/ports/model-port.ts";
+import { Runner } from "../engine/runner/runner.ts";
 import { openStore } from "../store/open-store.ts";
 import type { JobModels } from "./job-agents.ts";
 import { jobPipeline, jobStopConditions } from "./job-pipeline.ts";

@@ -3,7 +3,7 @@ import type { StoreReader } from "../store/store.ts";
 import { ExportFolder } from "./export-folder.ts";
 import { receiptsOf } from "./receipts.ts";
 import { readRunOutline } from "./run-outline.ts";
-import { documentText, telemetryIn } from "./telemetry.ts";
+import { documentText, telemetryIn } from "./run-telemetry.ts";
 
 /** Told after each file, in their order. */
 export type ExportProgress = {

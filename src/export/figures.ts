@@ -1,4 +1,4 @@
-import type { Amount, Usage } from "../core/usage.ts";
+import type { Amount, Usage } from "../core/usage/usage.ts";
 
 /** All of it: what was charged is known to the millionth of a dollar. */
 export function dollars(microDollars: number): string {

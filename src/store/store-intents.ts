@@ -1,19 +1,19 @@
-import type { BudgetName } from "../core/budget.ts";
-import type { StoredError } from "../core/errors.ts";
-import type { Json, JsonObject } from "../core/json.ts";
-import type { ToolOutput } from "../core/message.ts";
-import type { Person } from "../core/person.ts";
-import type { Limit } from "../core/quota.ts";
-import type { RunSpec } from "../core/run-spec.ts";
-import type { SessionEvent } from "../core/session-event.ts";
-import type { StepPath } from "../core/step-path.ts";
 import type {
   ReceiptStatus,
   RecoveryClass,
   SideEffectClass,
   TryOutcome,
-} from "../core/tool-call-decision.ts";
-import type { Amount } from "../core/usage.ts";
+} from "../core/call/tool-call-decision.ts";
+import type { StoredError } from "../core/errors.ts";
+import type { RunSpec } from "../core/job/run-spec.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { ToolOutput } from "../core/message.ts";
+import type { Person } from "../core/person.ts";
+import type { SessionEvent } from "../core/session-event.ts";
+import type { StepPath } from "../core/step-path.ts";
+import type { BudgetName } from "../core/usage/budget.ts";
+import type { Limit } from "../core/usage/quota.ts";
+import type { Amount } from "../core/usage/usage.ts";
 import type { NewWait } from "../core/wait.ts";
 import type {
   Charge,

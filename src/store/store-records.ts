@@ -1,20 +1,20 @@
-import type { StoredError } from "../core/errors.ts";
-import type { Json, JsonObject } from "../core/json.ts";
-import type { Lineage } from "../core/lineage.ts";
-import type { AssistantPart, Message, ToolOutput } from "../core/message.ts";
-import type { Decision } from "../core/person.ts";
-import type { Limit } from "../core/quota.ts";
-import type { Budgets, RunSpec } from "../core/run-spec.ts";
-import type { SessionEvent } from "../core/session-event.ts";
-import type { StepPath } from "../core/step-path.ts";
 import type {
   ReceiptStatus,
   RecoveryClass,
   SideEffectClass,
   ToolCallStatus,
   TryOutcome,
-} from "../core/tool-call-decision.ts";
-import type { Amount, ChargeBasis, Usage } from "../core/usage.ts";
+} from "../core/call/tool-call-decision.ts";
+import type { StoredError } from "../core/errors.ts";
+import type { Budgets, RunSpec } from "../core/job/run-spec.ts";
+import type { Json, JsonObject } from "../core/json.ts";
+import type { Lineage } from "../core/lineage.ts";
+import type { AssistantPart, Message, ToolOutput } from "../core/message.ts";
+import type { Decision } from "../core/person.ts";
+import type { SessionEvent } from "../core/session-event.ts";
+import type { StepPath } from "../core/step-path.ts";
+import type { Limit } from "../core/usage/quota.ts";
+import type { Amount, ChargeBasis, Usage } from "../core/usage/usage.ts";
 import type { WaitAnswer, WaitKind } from "../core/wait.ts";
 
 import type { WorkerRequest } from "./checkpoint-store.ts";

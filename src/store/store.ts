@@ -1,8 +1,8 @@
 import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { Person } from "../core/person.ts";
-import type { ResultLimits } from "../core/result-share.ts";
 import type { StepPath } from "../core/step-path.ts";
+import type { ResultLimits } from "../core/usage/result-share.ts";
 import type { Settlement } from "../core/wait.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
 import type {

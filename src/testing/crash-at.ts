@@ -1,4 +1,4 @@
-import type { CrashPoint, CrashProbe } from "../engine/crash-points.ts";
+import type { CrashPoint, CrashProbe } from "../engine/ports/crash-points.ts";
 
 /**
  * A probe that kills this process with SIGKILL when it reaches a point, as a power cut would: nothing is flushed and

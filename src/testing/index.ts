@@ -3,19 +3,18 @@ export {
   type CrashPoint,
   type CrashPointSite,
   type CrashProbe,
-} from "../engine/crash-points.ts";
-export { crashAt } from "./crash-at.ts";
+} from "../engine/ports/crash-points.ts";
 export {
   type CrashExplorerOptions,
   crashExplorer,
   type ExplorerMode,
   type ExplorerProgress,
-} from "./explorer/crash-explorer.ts";
-export { CrashReport, type ReportCounts, type Violation } from "./explorer/crash-report.ts";
-export type { Evidence, LifeRecord, RunAccount } from "./explorer/evidence.ts";
-export type { Finding, Invariant, OwnInvariant, Problem } from "./explorer/invariant.ts";
-export { INVARIANTS } from "./explorer/invariants/index.ts";
-export type { Point } from "./explorer/point.ts";
+} from "./crash/crash-explorer.ts";
+export { CrashReport, type ReportCounts, type Violation } from "./crash/crash-report.ts";
+export type { Evidence, LifeRecord, RunAccount } from "./crash/evidence.ts";
+export type { Finding, Invariant, OwnInvariant, Problem } from "./crash/invariant.ts";
+export { INVARIANTS } from "./crash/invariants/index.ts";
+export type { Point } from "./crash/point.ts";
 export type {
   ExecuteStandIn,
   ModelStandIn,
@@ -24,10 +23,11 @@ export type {
   ProcessTools,
   Scenario,
   ToolStandIn,
-} from "./explorer/scenario.ts";
-export { parseSchedule, type Schedule, scheduleText } from "./explorer/schedule.ts";
-export type { Effect, SeenCall, WitnessLine } from "./explorer/witness.ts";
-export type { FencedWrite, LifeEnd } from "./explorer/world.ts";
+} from "./crash/scenario.ts";
+export { parseSchedule, type Schedule, scheduleText } from "./crash/schedule.ts";
+export type { Effect, SeenCall, WitnessLine } from "./crash/witness.ts";
+export type { FencedWrite, LifeEnd } from "./crash/world.ts";
+export { crashAt } from "./crash-at.ts";
 export { type FakeClock, fakeClock } from "./fake-clock.ts";
 export { type Script, type ScriptedResponse, type ScriptedTurn, scriptedModel } from "./scripted-model.ts";
 export {
@@ -35,4 +35,4 @@ export {
   type OpenConformanceDatabase,
   type StoreCheck,
   storeConformance,
-} from "./store-conformance.ts";
+} from "./store/store-conformance.ts";

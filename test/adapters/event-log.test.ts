@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { logEvents } from "../../src/adapters/event-log.ts";
 import { NotApplied, Pipeline, Runner, Step, secret, tool } from "../../src/index.ts";
-import { acting, actTool } from "../engine/call-fixture.ts";
+import { acting, actTool } from "../engine/call/call-fixture.ts";
 import { memoryStore, scriptedAgent } from "../engine/run-fixture.ts";
 
 type Line = { readonly [name: string]: unknown };

@@ -1,7 +1,7 @@
 import { type ModelInfo, type Provider, updatePrices, waitForUpdate } from "@pydantic/genai-prices";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { pricesFor } from "../../src/adapters/genai-prices.ts";
-import { amountOf, assertPricing } from "../../src/core/usage.ts";
+import { amountOf, assertPricing } from "../../src/core/usage/usage.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 
 const price = (provider: string, modelId: string) =>

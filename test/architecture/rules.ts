@@ -6,6 +6,7 @@ import { posix } from "node:path";
 import { findCycles } from "./import-cycles.ts";
 import { type Import, importsOf } from "./imports.ts";
 import { environmentReadsIn, impureCodeIn } from "./impure-code.ts";
+import { orderText, placeIn, rooms, whyNotBetweenRooms } from "./rooms.ts";
 import { type Token, tokenize } from "./source-tokens.ts";
 
 /** A layer imports from itself and from those before it in this list. */
@@ -28,6 +29,7 @@ const compositionRoots: readonly string[] = ["cli", "demo"];
 const packagesForCore = ["node:crypto", "canonicalize", "zod"];
 const vagueNames = ["utils", "util", "helpers", "helper", "common", "types", "misc"];
 const mostLines = 400;
+const mostFiles = 30;
 
 export type SourceFile = {
   readonly path: string;
@@ -66,6 +68,25 @@ const rules = {
         ? []
         : [{ line: each.line, what: `must not import ${target}` }];
     }),
+
+  "every file is in a room": (file) =>
+    Object.keys(rooms)
+      .filter((folder) => file.path.startsWith(`${folder}/`) && placeIn(folder, file.path) === undefined)
+      .map((folder) => ({ line: 1, what: `is in no room of ${folder}: ${orderText(folder)}` })),
+
+  "rooms import only from the rooms before them": (file) =>
+    file.imports.flatMap((each) => {
+      const target = each.specifier === undefined ? undefined : resolveImport(file, each.specifier);
+      const reason = target === undefined ? undefined : whyNotBetweenRooms(file.path, target);
+      return reason === undefined ? [] : [{ line: each.line, what: `must not import ${target}: ${reason}` }];
+    }),
+
+  "no folder holds too many files": (file, all) => {
+    const beside = [...all.keys()].filter((path) => posix.dirname(path) === posix.dirname(file.path));
+    return beside.length > mostFiles && beside[0] === file.path
+      ? [{ line: 1, what: `is one of ${beside.length} files in its folder, more than ${mostFiles}` }]
+      : [];
+  },
 
   "core imports only what is pure": (file) =>
     packagesOf(file)

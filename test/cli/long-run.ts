@@ -1,5 +1,5 @@
 import type { Store } from "../../src/index.ts";
-import { newReceipt, SampleRun } from "../../src/testing/store-conformance/sample-run.ts";
+import { newReceipt, SampleRun } from "../../src/testing/store/sample-run.ts";
 
 /** Intents that ride in one commit: writing a long run one by one would take minutes. */
 const IN_ONE_COMMIT = 250;

@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "<pawl>node_modules/zod/index.js";
 import { Pipeline, Step, agent, tool } from "<pawl>src/index.ts";
-import { defineConfig } from "<pawl>src/engine/config.ts";
+import { defineConfig } from "<pawl>src/engine/definition/config.ts";
 import { scriptedModel } from "<pawl>src/testing/scripted-model.ts";
 
 const here = import.meta.dirname;

@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
-import type { CliContext, InterruptSignal, TextOutput } from "../../src/cli/cli-context.ts";
+import type { CliContext, InterruptSignal, TextOutput } from "../../src/cli/context/cli-context.ts";
 import { runCommandLine } from "../../src/cli/program.ts";
-import { systemClock } from "../../src/engine/system-clock.ts";
+import { systemClock } from "../../src/engine/ports/system-clock.ts";
 
 /** A context that keeps what a command writes, and whose signals a test sends. */
 export type Recording = {

@@ -1,8 +1,8 @@
 // As much of a terminal as the command line uses: what a person would see after everything that was written.
 
 import { Writable } from "node:stream";
-import type { TextOutput } from "../../src/cli/cli-context.ts";
-import { widthOf } from "../../src/cli/terminal-text.ts";
+import type { TextOutput } from "../../src/cli/context/cli-context.ts";
+import { widthOf } from "../../src/cli/context/terminal-text.ts";
 
 const ESCAPE = "\u001b";
 

@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CliContext } from "../../src/cli/cli-context.ts";
+import type { CliContext } from "../../src/cli/context/cli-context.ts";
 import { recordingContext } from "./recording-context.ts";
 import { TerminalEmulator } from "./terminal-emulator.ts";
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CrashFolder, crashFolder } from "./crash-folder.ts";
-import { documentOf } from "./scenarios.ts";
-import type { Act, CrashSite, Variant } from "./worker-order.ts";
+import { CrashFolder, crashFolder } from "./harness/crash-folder.ts";
+import type { Act, CrashSite, Variant } from "./harness/worker-order.ts";
+import { documentOf } from "./scenarios/scenarios.ts";
 
 function run(input: string, runId = "reading-1"): Act {
   return { do: "run", input, runId };

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Json } from "../../src/index.ts";
-import { CrashFolder, crashFolder } from "./crash-folder.ts";
-import type { Act, Variant } from "./worker-order.ts";
+import { CrashFolder, crashFolder } from "./harness/crash-folder.ts";
+import type { Act, Variant } from "./harness/worker-order.ts";
 
 const INPUT = { place: "town", stops: { first: 1, second: 2 } };
 const RUN: Act = { do: "run", input: INPUT, runId: "errands-1" };

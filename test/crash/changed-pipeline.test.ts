@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CrashFolder, crashFolder } from "./crash-folder.ts";
-import type { Act, Variant } from "./worker-order.ts";
+import { CrashFolder, crashFolder } from "./harness/crash-folder.ts";
+import type { Act, Variant } from "./harness/worker-order.ts";
 
 const RUN: Act = { do: "run", input: "town", runId: "report-1" };
 const RESUME: Act = { do: "resume", runId: "report-1" };

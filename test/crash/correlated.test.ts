@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { crashFolder } from "./crash-folder.ts";
+import { crashFolder } from "./harness/crash-folder.ts";
 
 test("a process killed in a tool leaves the provider's id to the process that looks the call up", async () => {
   const folder = crashFolder();

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass } from "../../src/index.ts";
+import type { Act, CrashSite, Variant } from "./harness/worker-order.ts";
 import {
   ALL_BOOKED,
   ALL_BUT_THE_THIRD,
@@ -11,8 +12,7 @@ import {
   REQUEST,
   SETTLED,
   stepAsks,
-} from "./planned-work.ts";
-import type { Act, CrashSite, Variant } from "./worker-order.ts";
+} from "./scenarios/planned-work.ts";
 
 const RUN: Act = { do: "run", input: REQUEST, runId: "planned-1" };
 const RESUME: Act = { do: "resume", runId: "planned-1" };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { asError, type CrashFolder, crashFolder } from "./crash-folder.ts";
+import { asError, type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
 
 const INPUT = "town";
 const run = { scenario: "errands", act: { do: "run", input: INPUT } } as const;

@@ -5,7 +5,7 @@ import type { Death } from "../../src/demo/killed-job.ts";
 import { ENVIRONMENT, jobFolder, testOutside } from "../demo/demo-fixture.ts";
 import { PATIENCE } from "../patience.ts";
 import { sampled } from "../whole.ts";
-import { killJob, randomKills } from "./jobs-killed.ts";
+import { killJob, randomKills } from "./harness/jobs-killed.ts";
 
 async function killedJob(kills: readonly Kill[]) {
   const outside = await testOutside();

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass } from "../../src/index.ts";
 import { sampled } from "../whole.ts";
-import { TABLES } from "./planned-scenario.ts";
+import type { CrashSite } from "./harness/worker-order.ts";
+import { TABLES } from "./scenarios/planned-scenario.ts";
 import {
   ALL_BUT_THE_THIRD,
   BOTH_DONE,
@@ -12,8 +13,7 @@ import {
   REQUEST,
   SETTLED,
   stepAsks,
-} from "./planned-work.ts";
-import type { CrashSite } from "./worker-order.ts";
+} from "./scenarios/planned-work.ts";
 
 /** Plans in turn 1, books and marks in turns 2 to 5: the third booking is in turn 4, and again in the turns after it. */
 const PLAN = { marks: "at once" } as const;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass, ToolCallRecord } from "../../src/index.ts";
-import { type CrashFolder, crashFolder } from "./crash-folder.ts";
-import { effectServer } from "./effect-server.ts";
-import type { Act, BookingVariant, CrashSite, Variant } from "./worker-order.ts";
+import { type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
+import { effectServer } from "./harness/effect-server.ts";
+import type { Act, BookingVariant, CrashSite, Variant } from "./harness/worker-order.ts";
 
 const RUN: Act = { do: "run", input: "window", runId: "booking-1" };
 const RESUME: Act = { do: "resume", runId: "booking-1" };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { type CrashFolder, crashFolder } from "./crash-folder.ts";
-import type { Act, Variant } from "./worker-order.ts";
+import { type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
+import type { Act, Variant } from "./harness/worker-order.ts";
 
 const RUN = { do: "run", input: "town", runId: "errands-1" } as const satisfies Act;
 const RESUME = { do: "resume", runId: "errands-1" } as const satisfies Act;

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { type CrashFolder, crashFolder } from "./crash-folder.ts";
-import { readMails } from "./mail-log.ts";
-import { type Fate, mailServer } from "./mail-server.ts";
-import type { Act, CrashSite, MailingVariant, Said, Variant } from "./worker-order.ts";
+import { type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
+import { readMails } from "./harness/mail-log.ts";
+import { type Fate, mailServer } from "./harness/mail-server.ts";
+import type { Act, CrashSite, MailingVariant, Said, Variant } from "./harness/worker-order.ts";
 
 const RUN: Act = { do: "run", input: "mail", runId: "mailing-1" };
 const RESUME: Act = { do: "resume", runId: "mailing-1" };

@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { CheckpointDeath } from "./dying-checkpoints.ts";
-import { TABLES } from "./planned-scenario.ts";
-import { CHECKPOINTS, type Checkpoints, execute, PlannedWork, REQUEST } from "./planned-work.ts";
-import type { CrashSite } from "./worker-order.ts";
+import type { CheckpointDeath } from "./harness/dying-checkpoints.ts";
+import type { CrashSite } from "./harness/worker-order.ts";
+import { TABLES } from "./scenarios/planned-scenario.ts";
+import { CHECKPOINTS, type Checkpoints, execute, PlannedWork, REQUEST } from "./scenarios/planned-work.ts";
 
 type Kill = { readonly crash?: CrashSite; readonly death?: CheckpointDeath };
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass } from "../../src/index.ts";
 import { sampled } from "../whole.ts";
+import type { CrashSite, WaitingPlace } from "./harness/worker-order.ts";
 import {
   ALL_BUT_THE_THIRD,
   BOTH_DONE,
@@ -10,8 +11,7 @@ import {
   PlannedWork,
   SETTLED,
   stepAsks,
-} from "./planned-work.ts";
-import type { CrashSite, WaitingPlace } from "./worker-order.ts";
+} from "./scenarios/planned-work.ts";
 
 /** The turn that makes the third booking: after it comes the one that marks it. */
 const TURN = 6;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type CrashFolder, crashFolder } from "./crash-folder.ts";
-import type { Act, CrashSite, Variant } from "./worker-order.ts";
+import { type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
+import type { Act, CrashSite, Variant } from "./harness/worker-order.ts";
 
 const RUN: Act = { do: "run", input: "town", runId: "letters-1" };
 const RESUME: Act = { do: "resume", runId: "letters-1" };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type Checkpoints, execute, PlannedWork, REQUEST } from "./planned-work.ts";
-import type { Act, CrashSite } from "./worker-order.ts";
+import type { Act, CrashSite } from "./harness/worker-order.ts";
+import { type Checkpoints, execute, PlannedWork, REQUEST } from "./scenarios/planned-work.ts";
 
 const RUN: Act = { do: "run", input: REQUEST, runId: "planned-1" };
 const BY_TURN: Act = { do: "resume", runId: "planned-1" };

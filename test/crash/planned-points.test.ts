@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { CheckpointDeath } from "./dying-checkpoints.ts";
-import { CHECKPOINTS, type Checkpoints, execute, PlannedWork, REQUEST } from "./planned-work.ts";
-import type { CrashSite } from "./worker-order.ts";
+import type { CheckpointDeath } from "./harness/dying-checkpoints.ts";
+import type { CrashSite } from "./harness/worker-order.ts";
+import { CHECKPOINTS, type Checkpoints, execute, PlannedWork, REQUEST } from "./scenarios/planned-work.ts";
 
 /** Plans in turn 1, books and marks in turns 2 to 5, tells of it in turn 6. */
 const PLAN = { marks: "at once" } as const;

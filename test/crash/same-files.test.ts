@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { asError, asResult, crashFolder } from "./crash-folder.ts";
+import { asError, asResult, crashFolder } from "./harness/crash-folder.ts";
 
 const run = { scenario: "errands", act: { do: "run", input: "town" } } as const;
 const variant = { payRecovery: "opaque", readsBesideIn: 2 } as const;

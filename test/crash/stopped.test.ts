@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass, Settlement } from "../../src/index.ts";
-import { asError, asResult, type CrashFolder, crashFolder, type Worker } from "./crash-folder.ts";
-import { type EffectServer, effectServer } from "./effect-server.ts";
-import type { Act, BookingVariant, CrashSite, Variant, WaitingPlace } from "./worker-order.ts";
+import { asError, asResult, type CrashFolder, crashFolder, type Worker } from "./harness/crash-folder.ts";
+import { type EffectServer, effectServer } from "./harness/effect-server.ts";
+import type { Act, BookingVariant, CrashSite, Variant, WaitingPlace } from "./harness/worker-order.ts";
 
 const RUN: Act = { do: "run", input: "window", runId: "booking-1" };
 const RESUME: Act = { do: "resume", runId: "booking-1" };

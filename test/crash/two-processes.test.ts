@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { asError, asResult, type CrashFolder, crashFolder } from "./crash-folder.ts";
-import type { Act, WorkerOrder } from "./worker-order.ts";
+import { asError, asResult, type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
+import type { Act, WorkerOrder } from "./harness/worker-order.ts";
 
 const RUN: Act = { do: "run", input: "town", runId: "errands-1" };
 const RESUME: Act = { do: "resume", runId: "errands-1" };

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asResult, crashFolder } from "./crash-folder.ts";
+import { asResult, crashFolder } from "./harness/crash-folder.ts";
 
 const INPUT = "town";
 const dies = { point: "turn:journaled", turn: 2 } as const;

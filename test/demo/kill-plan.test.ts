@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { PHASES } from "../../src/demo/job-pipeline.ts";
 import { type Kill, killsOf } from "../../src/demo/kill-plan.ts";
-import { seededRandom } from "../../src/testing/explorer/seeded-random.ts";
+import { seededRandom } from "../../src/testing/crash/seeded-random.ts";
 
 const SEEDS = Array.from({ length: 300 }, (_, seed) => seed);
 

@@ -2,7 +2,7 @@
 
 import type { Death, EffectCounts, Life } from "../../src/demo/killed-job.ts";
 import type { ToldEvent, WorkerMessage } from "../../src/demo/worker-order.ts";
-import type { CrashPoint } from "../../src/engine/crash-points.ts";
+import type { CrashPoint } from "../../src/engine/ports/crash-points.ts";
 
 const NOTHING: EffectCounts = { pages: 0, modelCalls: 0, files: 0, uploads: 0, mails: 0, notifications: 0 };
 

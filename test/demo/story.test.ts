@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { underWay, whatNext, whereKilled } from "../../src/demo/story.ts";
-import { CRASH_POINTS } from "../../src/engine/crash-points.ts";
+import { CRASH_POINTS } from "../../src/engine/ports/crash-points.ts";
 import { asked, at, ended, entered, finished, life, lookedUp, skipped, started, turn } from "./lives.ts";
 
 describe("where a process was killed", () => {

@@ -2,14 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { readJobFile } from "../../src/cli/job-file.ts";
+import { readJobFile } from "../../src/cli/job/job-file.ts";
 import { writeJobFile } from "../../src/demo/demo.ts";
 import { jobPipeline, jobStopConditions } from "../../src/demo/job-pipeline.ts";
 import type { Life } from "../../src/demo/killed-job.ts";
 import { type Outside, openOutside } from "../../src/demo/outside.ts";
 import { scriptedResearcher } from "../../src/demo/scripted-researcher.ts";
 import { type Ledger, readLedger, type Tally, tallyOf } from "../../src/demo/tally.ts";
-import { Runner } from "../../src/engine/runner.ts";
+import { Runner } from "../../src/engine/runner/runner.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { asked, at, committed, entered, finished, life, skipped, stands } from "./lives.ts";
 

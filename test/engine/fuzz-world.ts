@@ -16,7 +16,7 @@ import {
 } from "../../src/index.ts";
 import type { CrashProbe, ScriptedResponse, ScriptedTurn } from "../../src/testing/index.ts";
 import { randomOf } from "../store/sqlite/random-workers.ts";
-import { asking } from "./call-fixture.ts";
+import { asking } from "./call/call-fixture.ts";
 import { must } from "./run-fixture.ts";
 
 /** Choices that look random and are the same for the same seed. */

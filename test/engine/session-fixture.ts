@@ -18,7 +18,7 @@ import {
   tool,
 } from "../../src/index.ts";
 import type { CrashProbe, ScriptedResponse } from "../../src/testing/index.ts";
-import { asking, runnerOf } from "./call-fixture.ts";
+import { asking, runnerOf } from "./call/call-fixture.ts";
 import { failureOf } from "./run-fixture.ts";
 
 export type Said = { readonly type: "Said"; readonly word: string };

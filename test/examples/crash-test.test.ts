@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { LABORATORY } from "../explorer/laboratory.ts";
 import { PATIENCE } from "../patience.ts";
+import { LABORATORY } from "../testing/crash/laboratory.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 

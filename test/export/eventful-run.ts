@@ -20,7 +20,7 @@ import {
 } from "../../src/index.ts";
 import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import type { CrashPoint } from "../../src/testing/index.ts";
-import { asking, jumpingClock, openWait } from "../engine/call-fixture.ts";
+import { asking, jumpingClock, openWait } from "../engine/call/call-fixture.ts";
 import { databaseFile, failureOf, recordingModel } from "../engine/run-fixture.ts";
 import { loudly, said, words } from "../engine/session-fixture.ts";
 

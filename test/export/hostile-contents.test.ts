@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { visibleLine, visibleText } from "../../src/core/visible-text.ts";
 import { code, fence, inline, jsonFence, sentence, shortFence, table } from "../../src/export/markdown.ts";
 import { renderLog } from "../../src/export/run-log.ts";
-import { renderTranscript } from "../../src/export/transcript.ts";
-import { FINGERPRINT, SampleRun } from "../../src/testing/store-conformance/sample-run.ts";
+import { renderTranscript } from "../../src/export/transcript/transcript.ts";
+import { FINGERPRINT, SampleRun } from "../../src/testing/store/sample-run.ts";
 import { outsideFences } from "./markdown-blocks.ts";
 import { tickingStore } from "./sample-store.ts";
 

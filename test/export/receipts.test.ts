@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { renderReceipts } from "../../src/export/receipts.ts";
-import { LEASE_MS, newReceipt, SampleRun } from "../../src/testing/store-conformance/sample-run.ts";
+import { LEASE_MS, newReceipt, SampleRun } from "../../src/testing/store/sample-run.ts";
 import { eventfulRun } from "./eventful-run.ts";
 import { tickingStore } from "./sample-store.ts";
 

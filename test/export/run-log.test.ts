@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { renderLog } from "../../src/export/run-log.ts";
 import { type EventRecord, RunNotFoundError } from "../../src/index.ts";
-import { FAILED, LEASE_MS, newReceipt, SampleRun } from "../../src/testing/store-conformance/sample-run.ts";
+import { FAILED, LEASE_MS, newReceipt, SampleRun } from "../../src/testing/store/sample-run.ts";
 import { failureAs } from "../engine/run-fixture.ts";
 import { tickingStore } from "./sample-store.ts";
 import { reading } from "./transcript-fixture.ts";

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { renderTrace } from "../../src/export/trace.ts";
 import { RunNotFoundError, type StoreReader } from "../../src/index.ts";
-import { CHARGE, LEASE_MS, newReceipt, SampleRun } from "../../src/testing/store-conformance/sample-run.ts";
+import { CHARGE, LEASE_MS, newReceipt, SampleRun } from "../../src/testing/store/sample-run.ts";
 import { failureAs } from "../engine/run-fixture.ts";
 import { eventfulRun } from "./eventful-run.ts";
 import { START, tickingStore } from "./sample-store.ts";

@@ -1,7 +1,7 @@
 // transcript.md: what a reader is told of tool calls, their tries and their results.
 
 import { describe, expect, it } from "vitest";
-import { blobReceipt, newReceipt, type SampleRun } from "../../src/testing/store-conformance/sample-run.ts";
+import { blobReceipt, newReceipt, type SampleRun } from "../../src/testing/store/sample-run.ts";
 import { counting } from "./sample-store.ts";
 import { begun, expectInOrder, reading, takenOver, told } from "./transcript-fixture.ts";
 

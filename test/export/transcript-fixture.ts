@@ -1,9 +1,9 @@
 // What the tests of transcripts share: a run to begin with, and a look at what is told in which order.
 
 import { expect } from "vitest";
-import { renderTranscript } from "../../src/export/transcript.ts";
+import { renderTranscript } from "../../src/export/transcript/transcript.ts";
 import type { Store, StoreReader } from "../../src/index.ts";
-import { LEASE_MS, SampleRun } from "../../src/testing/store-conformance/sample-run.ts";
+import { LEASE_MS, SampleRun } from "../../src/testing/store/sample-run.ts";
 import { tickingStore } from "./sample-store.ts";
 
 /** A run whose first worker is at step `draft`. */

@@ -1,8 +1,8 @@
 // transcript.md: what a reader is told of workers that come and go, and of people who are asked.
 
 import { describe, expect, it } from "vitest";
-import { FAILED, FINGERPRINT, LEASE_MS, newReceipt } from "../../src/testing/store-conformance/sample-run.ts";
-import { beginLine, milestoneTurn } from "../../src/testing/store-conformance/sample-session.ts";
+import { FAILED, FINGERPRINT, LEASE_MS, newReceipt } from "../../src/testing/store/sample-run.ts";
+import { beginLine, milestoneTurn } from "../../src/testing/store/sample-session.ts";
 import { begun, expectInOrder, takenOver, told } from "./transcript-fixture.ts";
 
 describe("an attempt", () => {

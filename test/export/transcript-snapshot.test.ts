@@ -1,7 +1,7 @@
 // The transcript of one eventful run, whole, as somebody has read it: test/export/eventful-run.md.
 
 import { expect, it } from "vitest";
-import { renderTranscript } from "../../src/export/transcript.ts";
+import { renderTranscript } from "../../src/export/transcript/transcript.ts";
 import { eventfulRun } from "./eventful-run.ts";
 
 it("is a text that a person can read from beginning to end", async () => {

@@ -1,7 +1,7 @@
 // transcript.md, place by place: what a reader is told of the run, its steps and its turns.
 
 import { describe, expect, it } from "vitest";
-import { toolCallKey } from "../../src/core/tool-call-key.ts";
+import { toolCallKey } from "../../src/core/call/tool-call-key.ts";
 import { type EventRecord, RunNotFoundError } from "../../src/index.ts";
 import {
   CHARGE,
@@ -12,7 +12,7 @@ import {
   newReceipt,
   newStep,
   SampleRun,
-} from "../../src/testing/store-conformance/sample-run.ts";
+} from "../../src/testing/store/sample-run.ts";
 import { failureAs } from "../engine/run-fixture.ts";
 import { tickingStore } from "./sample-store.ts";
 import { begun, expectInOrder, reading, told } from "./transcript-fixture.ts";

@@ -3,7 +3,7 @@
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { mcpTools } from "../../src/adapters/mcp.ts";
+import { mcpTools } from "../../src/adapters/mcp/mcp.ts";
 import { agent, openStore, Runner } from "../../src/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 import { officialServer, relayed } from "./official-servers.ts";

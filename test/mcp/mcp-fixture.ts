@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { type McpOptions, mcpTools } from "../../src/adapters/mcp.ts";
+import { type McpOptions, mcpTools } from "../../src/adapters/mcp/mcp.ts";
 import type { NetworkPolicy } from "../../src/core/network-policy.ts";
-import { RunSecrets } from "../../src/engine/run-secrets.ts";
-import { RunToolSources } from "../../src/engine/run-tool-sources.ts";
-import type { OpenTools, ToolSource } from "../../src/engine/tool-source.ts";
+import { RunSecrets } from "../../src/engine/definition/run-secrets.ts";
+import type { OpenTools, ToolSource } from "../../src/engine/definition/tool-source.ts";
+import { RunToolSources } from "../../src/engine/run/run-tool-sources.ts";
 import type { Tool } from "../../src/index.ts";
 import type { RawOrder, RawTool } from "./servers/raw-server.ts";
 

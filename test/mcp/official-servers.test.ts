@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { mcpTools } from "../../src/adapters/mcp.ts";
+import { mcpTools } from "../../src/adapters/mcp/mcp.ts";
 import { Runner } from "../../src/index.ts";
 import { memoryStore, scriptedAgent, toolResults } from "../engine/run-fixture.ts";
 import { isAlive, linesIn, temporaryFolder } from "./mcp-fixture.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { ServerCommand } from "../../src/adapters/mcp-server.ts";
+import type { ServerCommand } from "../../src/adapters/mcp/mcp-server.ts";
 
 const OFFICIAL = fileURLToPath(new URL("../../node_modules/@modelcontextprotocol", import.meta.url));
 const RELAY = fileURLToPath(new URL("./servers/relay.ts", import.meta.url));

@@ -1,4 +1,4 @@
-import type { SourceOpening } from "../../src/engine/tool-source.ts";
+import type { SourceOpening } from "../../src/engine/definition/tool-source.ts";
 
 /** What a source is opened with where no run does: nothing is allowed or hidden beyond the usual. */
 export const OPENING: SourceOpening = {

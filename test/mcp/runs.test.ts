@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { mcpTools } from "../../src/adapters/mcp.ts";
+import { mcpTools } from "../../src/adapters/mcp/mcp.ts";
 import { Runner, Step } from "../../src/index.ts";
 import { memoryStore, scriptedAgent, toolResults } from "../engine/run-fixture.ts";
 import { isAlive, rawServer } from "./mcp-fixture.ts";

@@ -1,11 +1,11 @@
 // What an MCP server sees of the trace of the run that calls it.
 
 import { expect, it } from "vitest";
-import { mcpTools } from "../../src/adapters/mcp.ts";
-import { otel } from "../../src/adapters/otel.ts";
+import { mcpTools } from "../../src/adapters/mcp/mcp.ts";
+import { otel } from "../../src/adapters/otel/otel.ts";
 import { Runner } from "../../src/index.ts";
-import { tracing } from "../adapters/otel-fixture.ts";
-import { asking } from "../engine/call-fixture.ts";
+import { tracing } from "../adapters/otel/otel-fixture.ts";
+import { asking } from "../engine/call/call-fixture.ts";
 import { memoryStore, must, scriptedAgent } from "../engine/run-fixture.ts";
 import { rawServer } from "./mcp-fixture.ts";
 

@@ -18,7 +18,7 @@ import { Target } from "./target.ts";
 
 const bundles = makeBundleFolder();
 afterAll(bundles.remove);
-const SERVER = fileURLToPath(new URL("canary/server.ts", import.meta.url));
+const SERVER = fileURLToPath(new URL("./canary/server.ts", import.meta.url));
 
 /** Says the credential that it was sent, and the path, in its body, its headers and its refusals. */
 async function service(): Promise<string> {
@@ -110,7 +110,7 @@ it(
 
 it("The search for it finds what a weaker hiding leaves", PATIENCE, async () => {
   const patch = {
-    file: "core/secret-search.ts",
+    file: "core/secret/secret-search.ts",
     right: "if (this.isEmpty || text.length < MIN_SEARCHED_LENGTH) return found;",
     wrong: "if (text.length > 0) return found;",
   };

@@ -1,6 +1,6 @@
 // What an attack has of Pawl: what a user imports, from one copy of the sources.
 
-export * as mcp from "../../src/adapters/mcp.ts";
+export * as mcp from "../../src/adapters/mcp/mcp.ts";
 export * as tools from "../../src/adapters/tools/index.ts";
 export * as pawl from "../../src/index.ts";
 export * as testing from "../../src/testing/index.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { completionRule } from "../../src/core/completion.ts";
 import { ConfigurationError } from "../../src/core/errors.ts";
+import { completionRule } from "../../src/core/turn/completion.ts";
 import { planSlice } from "../../src/session/plan.ts";
 import { planTools } from "../../src/session/plan-tools.ts";
 import { PLANNING_GUIDANCE, type PlanningStrategy } from "../../src/session/planning-guidance.ts";

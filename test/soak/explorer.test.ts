@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CrashReport, crashExplorer, scheduleText } from "../../src/testing/index.ts";
-import { LABORATORY } from "../explorer/laboratory.ts";
-import { CourseTally, endsAsItMay, RANDOM_SCENARIOS } from "../explorer/random-course-log.ts";
+import { LABORATORY } from "../testing/crash/laboratory.ts";
+import { CourseTally, endsAsItMay, RANDOM_SCENARIOS } from "../testing/crash/random-course-log.ts";
 import { SOAK_MINUTES, SOAK_SEED } from "./soak-options.ts";
 
 /** How many courses of one scenario are gone before the next one has its turn. */

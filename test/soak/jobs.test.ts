@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writeJobFile } from "../../src/demo/demo.ts";
 import { openOutside } from "../../src/demo/outside.ts";
-import { killJob, randomKills } from "../crash/jobs-killed.ts";
+import { killJob, randomKills } from "../crash/harness/jobs-killed.ts";
 import { ENVIRONMENT } from "../demo/demo-fixture.ts";
 import { SOAK_SEED } from "./soak-options.ts";
 

@@ -1,10 +1,10 @@
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { seededRandom } from "../../src/testing/explorer/seeded-random.ts";
-import { asResult, CrashFolder } from "../crash/crash-folder.ts";
-import { ALL_TOOLS, MARATHON_TURNS } from "../crash/scenarios.ts";
-import type { Act, ReportedResult, Variant } from "../crash/worker-order.ts";
+import { seededRandom } from "../../src/testing/crash/seeded-random.ts";
+import { asResult, CrashFolder } from "../crash/harness/crash-folder.ts";
+import type { Act, ReportedResult, Variant } from "../crash/harness/worker-order.ts";
+import { ALL_TOOLS, MARATHON_TURNS } from "../crash/scenarios/scenarios.ts";
 import { SOAK_MINUTES, SOAK_SEED } from "./soak-options.ts";
 
 /**

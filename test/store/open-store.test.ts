@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../src/core/errors.ts";
 import { openStore } from "../../src/store/open-store.ts";
-import { newRun } from "../../src/testing/store-conformance/sample-run.ts";
+import { newRun } from "../../src/testing/store/sample-run.ts";
 import { tempFolder } from "./sqlite/temp-folder.ts";
 
 describe("an address that is none of a store", () => {

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { aiSdkModel } from "../../src/adapters/ai-sdk.ts";
+import { aiSdkModel } from "../../src/adapters/ai-sdk/ai-sdk.ts";
 import type { Message } from "../../src/core/message.ts";
 import { ModelCallError } from "../../src/index.ts";
 import { type Script, scriptedModel } from "../../src/testing/index.ts";
-import { requestOf, sendMail } from "../adapters/model-request.ts";
+import { requestOf, sendMail } from "../adapters/ai-sdk/model-request.ts";
 
 const respond = (model: ReturnType<typeof scriptedModel>, answers: number, more: object = {}) =>
   aiSdkModel(model).respond(requestOf({ messages: conversation(answers), ...more }));

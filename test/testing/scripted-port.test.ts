@@ -2,11 +2,11 @@
 // and what the engine is told.
 
 import { describe, expect, it } from "vitest";
-import { aiSdkModel } from "../../src/adapters/ai-sdk.ts";
+import { aiSdkModel } from "../../src/adapters/ai-sdk/ai-sdk.ts";
 import type { Message, ToolOutput } from "../../src/core/message.ts";
-import type { ModelPort, ModelRequest, ModelResponse } from "../../src/engine/ports.ts";
+import type { ModelPort, ModelRequest, ModelResponse } from "../../src/engine/ports/model-port.ts";
 import { type Script, scriptedModel } from "../../src/testing/index.ts";
-import { failureOf, requestOf, sendMail } from "../adapters/model-request.ts";
+import { failureOf, requestOf, sendMail } from "../adapters/ai-sdk/model-request.ts";
 import { scriptedPort } from "./scripted-port.ts";
 
 type Told = { readonly prompts: readonly unknown[]; readonly port: ModelPort };

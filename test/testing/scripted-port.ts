@@ -7,7 +7,7 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
 } from "@ai-sdk/provider";
-import { modelCallFailed } from "../../src/adapters/ai-sdk-failure.ts";
+import { modelCallFailed } from "../../src/adapters/ai-sdk/ai-sdk-failure.ts";
 import type { Json } from "../../src/core/json.ts";
 import {
   type AssistantPart,
@@ -16,7 +16,7 @@ import {
   type Message,
   type ToolResultPart,
 } from "../../src/core/message.ts";
-import type { ModelPort, ModelRequest, ModelResponse, ModelTool } from "../../src/engine/ports.ts";
+import type { ModelPort, ModelRequest, ModelResponse, ModelTool } from "../../src/engine/ports/model-port.ts";
 import { type Script, scriptedModel } from "../../src/testing/scripted-model.ts";
 
 /** Is told and tells the same as `aiSdkModel(scriptedModel(…))`: the same prompt, the same parts, the same errors. */

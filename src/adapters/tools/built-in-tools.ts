@@ -1,4 +1,4 @@
-import { askHuman } from "../../engine/ask-human.ts";
+import { askHuman } from "../../engine/definition/ask-human.ts";
 import { fetchPage } from "./fetch-page.ts";
 import { listFiles, readFile, searchFiles, writeFile } from "./file-tools.ts";
 import { httpRequest } from "./http-request.ts";

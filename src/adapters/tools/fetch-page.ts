@@ -1,11 +1,18 @@
 import { z } from "zod";
 import { FinalFailure } from "../../core/errors.ts";
-import { type ToolCallContext, tool } from "../../engine/tool.ts";
-import { guardedFetch, NetworkRefusedError } from "../guarded-fetch.ts";
-import { OffThreadError, offThread } from "../off-thread.ts";
+import { type ToolCallContext, tool } from "../../engine/definition/tool.ts";
+import { guardedFetch, NetworkRefusedError } from "../net/guarded-fetch.ts";
+import { type Job, OffThreadError, offThread } from "../net/off-thread.ts";
+import {
+  beginningOf,
+  charsetIn,
+  contentTypeOf,
+  decoded,
+  isTextType,
+  readAtMost,
+} from "../net/response-text.ts";
 import { MOST_TITLE_READ, type PageText } from "./page-text.ts";
 import { failureText, hostOf } from "./request-outcome.ts";
-import { beginningOf, charsetIn, contentTypeOf, decoded, isTextType, readAtMost } from "./response-text.ts";
 
 const MOST_BYTES = 2_000_000;
 const USUAL_CHARACTERS = 20_000;
@@ -86,6 +93,8 @@ async function get(url: string, call: ToolCallContext): Promise<Response> {
 }
 
 type Content = PageText & { readonly isWhole: boolean };
+type Page = { readonly html: string; readonly url: string };
+export const PAGE_TEXT: Job<Page, Content> = { name: "pageText" };
 
 async function contentOf(response: Response, url: string, signal: AbortSignal): Promise<Content> {
   const { type, charset } = contentTypeOf(response);
@@ -112,7 +121,7 @@ const LONGEST_MS = 20_000;
 
 async function textOfPage(html: string, url: string, signal: AbortSignal): Promise<Content> {
   try {
-    return await offThread("pageText", { html, url }, { timeoutMs: LONGEST_MS, signal });
+    return await offThread(PAGE_TEXT, { html, url }, { timeoutMs: LONGEST_MS, signal });
   } catch (error) {
     if (!(error instanceof OffThreadError)) throw error;
     throw new FinalFailure(`Reading this page ${error.why}: do without it.`, {}, { cause: error });

@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { z } from "zod";
 import { FinalFailure, WorkspaceError } from "../../core/errors.ts";
-import { type ToolCallContext, tool } from "../../engine/tool.ts";
+import { type ToolCallContext, tool } from "../../engine/definition/tool.ts";
 import type { ArtifactRecord } from "../../store/store.ts";
 import { globMatcher } from "./glob.ts";
 import { findLines, type LinesBetween, linesBetween } from "./text-lines.ts";

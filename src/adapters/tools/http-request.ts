@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { NotApplied } from "../../core/errors.ts";
-import { type Tool, type ToolCallContext, tool } from "../../engine/tool.ts";
-import { guardedFetch } from "../guarded-fetch.ts";
-import { settingSecrets } from "./hiding-secrets.ts";
+import { type Tool, type ToolCallContext, tool } from "../../engine/definition/tool.ts";
+import { guardedFetch } from "../net/guarded-fetch.ts";
+import { settingSecrets } from "../net/hiding-secrets.ts";
+import { beginningOf, contentTypeOf, decoded, isTextType, readAtMost } from "../net/response-text.ts";
 import { assertTaken, type Hider, hostOf, requestOnce } from "./request-outcome.ts";
-import { beginningOf, contentTypeOf, decoded, isTextType, readAtMost } from "./response-text.ts";
 import { checkSettings, type SettingsOf } from "./settings.ts";
 
 const MOST_BYTES = 2_000_000;

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { FinalFailure, NeedsHuman } from "../../core/errors.ts";
-import { type Tool, tool } from "../../engine/tool.ts";
-import { guardedFetch } from "../guarded-fetch.ts";
-import { LEAST_LENGTH, secretsInAddress, settingSecrets } from "./hiding-secrets.ts";
+import { type Tool, tool } from "../../engine/definition/tool.ts";
+import { guardedFetch } from "../net/guarded-fetch.ts";
+import { LEAST_LENGTH, secretsInAddress, settingSecrets } from "../net/hiding-secrets.ts";
+import { decoded, readAtMost } from "../net/response-text.ts";
 import { assertTaken, hostOf, requestOnce } from "./request-outcome.ts";
-import { decoded, readAtMost } from "./response-text.ts";
 import { checkSettings, type SettingsOf } from "./settings.ts";
 
 /** Far more than is told of it, so that none of its first sentences is a torn one. */

@@ -1,7 +1,7 @@
 import { buffer } from "node:stream/consumers";
 import PDFDocument from "pdfkit";
-import { messageOf } from "../error-causes.ts";
-import { readableText } from "../readable-text.ts";
+import { messageOf } from "../net/error-causes.ts";
+import { readableText } from "../net/readable-text.ts";
 import { type Block, markdownBlocks } from "./markdown-blocks.ts";
 import { isStandardCharacter, PrintableText } from "./pdf-characters.ts";
 import { pdfImage } from "./pdf-image.ts";
@@ -33,10 +33,10 @@ export type PdfOutcome = MadePdf | { readonly problem: string };
 
 class PdfProblem extends Error {}
 
+export type FoundImages = { readonly hrefs: readonly string[] } | { readonly problem: string };
+
 /** What pictures a text refers to, each once. */
-export function imagesInMarkdown(
-  markdown: string,
-): { readonly hrefs: readonly string[] } | { readonly problem: string } {
+export function imagesInMarkdown(markdown: string): FoundImages {
   try {
     return { hrefs: [...new Set(hrefsIn(blocksIn(markdown)))] };
   } catch (error) {

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { FinalFailure } from "../../core/errors.ts";
-import { type ToolCallContext, tool } from "../../engine/tool.ts";
-import { type Limits, OffThreadError, offThread } from "../off-thread.ts";
-import { readableText } from "../readable-text.ts";
+import { type ToolCallContext, tool } from "../../engine/definition/tool.ts";
+import { type Job, type Limits, OffThreadError, offThread } from "../net/off-thread.ts";
+import { readableText } from "../net/readable-text.ts";
 import { keep, keptFile } from "./file-tools.ts";
 import { loadPackage } from "./load-package.ts";
-import type { MadePdf, PdfFile } from "./pdf-document.ts";
+import type { FoundImages, MadePdf, PdfFile, PdfOrder, PdfOutcome } from "./pdf-document.ts";
 import { readWorkspaceFile, readWorkspaceText, workspaceName } from "./workspace-files.ts";
 
 /** The time that some texts need, such as quotes in a row, grows with the square of it. */
@@ -45,6 +45,9 @@ const input = z
     "give either markdown or source",
   );
 
+export const IMAGES_IN_MARKDOWN: Job<string, FoundImages> = { name: "imagesInMarkdown" };
+export const PDF_DOCUMENT: Job<PdfOrder, PdfOutcome> = { name: "pdfDocument" };
+
 type PdfInput = z.output<typeof input>;
 
 /** The same input makes the same bytes, so a call that was cut off is simply made again. */
@@ -71,7 +74,7 @@ async function rendered(wanted: PdfInput, call: ToolCallContext): Promise<MadePd
     );
   // It is loaded by the thread that uses it.
   await loadPackage("render_pdf", "pdfkit@0.20", async () => import.meta.resolve("pdfkit"));
-  const found = await onThread(offThread("imagesInMarkdown", markdown, limitsOf(call)));
+  const found = await onThread(offThread(IMAGES_IN_MARKDOWN, markdown, limitsOf(call)));
   if ("problem" in found) throw new FinalFailure(found.problem);
   const { images, notes } = await imagesOf(found.hrefs, call);
   const order = {
@@ -82,7 +85,7 @@ async function rendered(wanted: PdfInput, call: ToolCallContext): Promise<MadePd
     boldFont: wanted.boldFont === undefined ? null : await fileOf(wanted.boldFont, call),
     images,
   } as const;
-  const made = await onThread(offThread("pdfDocument", order, limitsOf(call)));
+  const made = await onThread(offThread(PDF_DOCUMENT, order, limitsOf(call)));
   if ("problem" in made) throw new FinalFailure(made.problem);
   return { ...made, notes: [...notes, ...made.notes] };
 }

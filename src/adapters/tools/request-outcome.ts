@@ -1,10 +1,10 @@
 import { FinalFailure, NotApplied } from "../../core/errors.ts";
-import type { ToolCallContext } from "../../engine/tool.ts";
-import { causesOf, messageOf } from "../error-causes.ts";
-import { NetworkRefusedError } from "../guarded-fetch.ts";
-import { watchNetwork } from "../network-attempt.ts";
-import { readableText } from "../readable-text.ts";
-import { retryAfterMs } from "../retry-after.ts";
+import type { ToolCallContext } from "../../engine/definition/tool.ts";
+import { causesOf, messageOf } from "../net/error-causes.ts";
+import { NetworkRefusedError } from "../net/guarded-fetch.ts";
+import { watchNetwork } from "../net/network-attempt.ts";
+import { readableText } from "../net/readable-text.ts";
+import { retryAfterMs } from "../net/retry-after.ts";
 
 /** Only the host: the rest of a URL may be a secret, and errors are stored. */
 export function hostOf(url: string): string {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { ConfigurationError } from "../../core/errors.ts";
-import { extractSecrets, type Secret } from "../../core/secret.ts";
+import { extractSecrets, type Secret } from "../../core/secret/secret.ts";
 
 // The settings of the built-in tools as plain JSON, so that a file can give them and be checked. Code may put `secret(…)` in
 // the place of any text of them.

@@ -6,8 +6,8 @@ import type MailComposer from "nodemailer/lib/mail-composer";
 import type SMTPConnection from "nodemailer/lib/smtp-connection";
 import { checkAddress, type NetworkPolicy } from "../../core/network-policy.ts";
 import { NetworkRefusedError, refusal } from "../../core/network-refusal.ts";
-import { causesOf } from "../error-causes.ts";
-import { checkedLookup } from "../guarded-fetch.ts";
+import { causesOf } from "../net/error-causes.ts";
+import { checkedLookup } from "../net/guarded-fetch.ts";
 import { loadPackage } from "./load-package.ts";
 
 /** Where a mail server is, and who we are to it. */

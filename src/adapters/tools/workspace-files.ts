@@ -2,7 +2,7 @@ import { lstat, opendir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { artifactNameProblem, RUN_MARK } from "../../core/artifact-name.ts";
 import { FinalFailure, WorkspaceError } from "../../core/errors.ts";
-import type { ToolCallContext } from "../../engine/tool.ts";
+import type { ToolCallContext } from "../../engine/definition/tool.ts";
 import { codeOf, holdingFolder, isBelow, isOpenedBelow, openFile } from "../../store/guarded-folder.ts";
 
 // Reading in the folder of a run, for names that a model has chosen: none leads out of it, not by `..` and not by a symbolic

@@ -1,9 +1,9 @@
-import { answered } from "../answered.ts";
-import type { Command } from "../command.ts";
-import { withExistingStore } from "../command-store.ts";
-import { findWait } from "../find-wait.ts";
-import { formatValue } from "../format.ts";
-import { BY_OPTION, personOf, stillNeeded } from "../person.ts";
+import type { Command } from "../context/command.ts";
+import { answered } from "../run/answered.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { findWait } from "../run/find-wait.ts";
+import { BY_OPTION, personOf, stillNeeded } from "../screen/acting-person.ts";
+import { formatValue } from "../screen/format.ts";
 
 export const approve: Command = {
   name: "approve",

@@ -1,14 +1,14 @@
 import type { CancelOutcome } from "../../store/store.ts";
-import type { CliContext } from "../cli-context.ts";
-import type { Command, CommandEnd, CommandInput, ExitCode } from "../command.ts";
-import { commandHint } from "../command-hint.ts";
-import { withExistingStore } from "../command-store.ts";
-import { runDocument } from "../documents.ts";
-import { findRun } from "../find-run.ts";
-import { counted } from "../format.ts";
-import { doubtStep, formatNextSteps, type NextStep } from "../next-steps.ts";
-import { BY_OPTION, personOf } from "../person.ts";
-import { paragraph } from "../terminal-text.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { Command, CommandEnd, CommandInput, ExitCode } from "../context/command.ts";
+import { commandHint } from "../context/command-hint.ts";
+import { paragraph } from "../context/terminal-text.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { findRun } from "../run/find-run.ts";
+import { BY_OPTION, personOf } from "../screen/acting-person.ts";
+import { runDocument } from "../screen/documents.ts";
+import { counted } from "../screen/format.ts";
+import { doubtStep, formatNextSteps, type NextStep } from "../screen/next-steps.ts";
 
 export const cancel: Command = {
   name: "cancel",

@@ -1,5 +1,5 @@
-import type { Command } from "../command.ts";
-import { TRUST_OPTION } from "../job-trust.ts";
+import type { Command } from "../context/command.ts";
+import { TRUST_OPTION } from "../job/job-trust.ts";
 
 export const crashtest: Command = {
   name: "crashtest",
@@ -24,7 +24,7 @@ export const crashtest: Command = {
   example: "pawl crashtest report",
   execute: async (context, input) => {
     // Loaded when it is needed: every command would take longer to start otherwise.
-    const { crashtestPipeline } = await import("../crashtest-work.ts");
+    const { crashtestPipeline } = await import("../crashtest/crashtest-work.ts");
     return crashtestPipeline(context, input);
   },
 };

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../../core/errors.ts";
-import type { CliContext } from "../cli-context.ts";
-import type { Command, ExitCode } from "../command.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { Command, ExitCode } from "../context/command.ts";
 
 export const demo: Command = {
   name: "demo",

@@ -1,9 +1,9 @@
-import { answered } from "../answered.ts";
-import type { Command } from "../command.ts";
-import { withExistingStore } from "../command-store.ts";
-import { findWait } from "../find-wait.ts";
-import { BY_OPTION, personOf } from "../person.ts";
-import { WrongUseError } from "../wrong-use-error.ts";
+import type { Command } from "../context/command.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
+import { answered } from "../run/answered.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { findWait } from "../run/find-wait.ts";
+import { BY_OPTION, personOf } from "../screen/acting-person.ts";
 
 export const deny: Command = {
   name: "deny",

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { openStore } from "../../store/open-store.ts";
 import { assertNotMoved } from "../../store/store-home.ts";
-import type { CliContext } from "../cli-context.ts";
-import type { Command, CommandInput } from "../command.ts";
-import { fileOfStore, storeAddress } from "../command-store.ts";
-import { paint, paintStatus } from "../format.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { Command, CommandInput } from "../context/command.ts";
+import { cleanLine, pad, wrap } from "../context/terminal-text.ts";
+import { fileOfStore, storeAddress } from "../run/command-store.ts";
 import {
   configHealth,
   diskHealth,
@@ -13,9 +13,9 @@ import {
   ok,
   rightsHealth,
   runHealth,
-} from "../health-checks.ts";
-import { placeHealth } from "../store-place.ts";
-import { cleanLine, pad, wrap } from "../terminal-text.ts";
+} from "../run/health-checks.ts";
+import { placeHealth } from "../run/store-place.ts";
+import { paint, paintStatus } from "../screen/format.ts";
 
 /** The newest runs tell where runs work. */
 const MOST_PLACES = 100;

@@ -1,12 +1,12 @@
 import { resolve } from "node:path";
 import { type ExportProgress, exportRun } from "../../export/export-run.ts";
-import type { Command } from "../command.ts";
-import { withExistingStore } from "../command-store.ts";
-import { findRun } from "../find-run.ts";
-import { counted, formatBytes } from "../format.ts";
-import { formatTable } from "../table.ts";
-import { paragraph } from "../terminal-text.ts";
-import { WrongUseError } from "../wrong-use-error.ts";
+import type { Command } from "../context/command.ts";
+import { paragraph } from "../context/terminal-text.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { findRun } from "../run/find-run.ts";
+import { counted, formatBytes } from "../screen/format.ts";
+import { formatTable } from "../screen/table.ts";
 
 export const exportCommand: Command = {
   name: "export",

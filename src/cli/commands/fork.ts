@@ -1,22 +1,22 @@
-import { asFound } from "../../engine/forecast-store.ts";
-import type { Fork } from "../../engine/fork-run.ts";
-import { Runner } from "../../engine/runner.ts";
+import { asFound } from "../../engine/runner/forecast/forecast-store.ts";
+import type { Fork } from "../../engine/runner/fork-run.ts";
+import { Runner } from "../../engine/runner/runner.ts";
 import type { Store, ToolCallRecord } from "../../store/store.ts";
-import type { CliContext } from "../cli-context.ts";
-import type { Command, CommandEnd, CommandInput } from "../command.ts";
-import { commandHint } from "../command-hint.ts";
-import { withExistingStore } from "../command-store.ts";
-import { loadConfig } from "../config-file.ts";
-import { callDocument, runDocument } from "../documents.ts";
-import { findRun } from "../find-run.ts";
-import { counted } from "../format.ts";
-import { formatNextSteps } from "../next-steps.ts";
-import { callColumns } from "../run-report-text.ts";
-import { pipelineOfRun } from "../run-target.ts";
-import { isJobRun, runnerOptions } from "../run-work.ts";
-import { formatTable } from "../table.ts";
-import { paragraph } from "../terminal-text.ts";
-import { WrongUseError } from "../wrong-use-error.ts";
+import { loadConfig } from "../config/config-file.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { Command, CommandEnd, CommandInput } from "../context/command.ts";
+import { commandHint } from "../context/command-hint.ts";
+import { paragraph } from "../context/terminal-text.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
+import { pipelineOfRun } from "../job/run-target.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { findRun } from "../run/find-run.ts";
+import { isJobRun, runnerOptions } from "../run/run-work.ts";
+import { callDocument, runDocument } from "../screen/documents.ts";
+import { counted } from "../screen/format.ts";
+import { formatNextSteps } from "../screen/next-steps.ts";
+import { callColumns } from "../screen/run-report-text.ts";
+import { formatTable } from "../screen/table.ts";
 
 export const fork: Command = {
   name: "fork",

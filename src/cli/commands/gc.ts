@@ -1,7 +1,7 @@
-import type { Command } from "../command.ts";
-import { withExistingStore } from "../command-store.ts";
-import { counted, formatBytes } from "../format.ts";
-import { paragraph } from "../terminal-text.ts";
+import type { Command } from "../context/command.ts";
+import { paragraph } from "../context/terminal-text.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { counted, formatBytes } from "../screen/format.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 const DEFAULT_DAYS = 30;

@@ -1,12 +1,12 @@
 import type { RunRecord } from "../../store/store.ts";
-import type { CliContext } from "../cli-context.ts";
-import type { Command, CommandInput } from "../command.ts";
-import { withExistingStore } from "../command-store.ts";
-import { runDocument } from "../documents.ts";
-import { formatAgo, formatMoney, formatWholeNumber, paintStatus } from "../format.ts";
-import { shownStatus } from "../run-status.ts";
-import { type Column, formatTable } from "../table.ts";
-import { paragraph } from "../terminal-text.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { Command, CommandInput } from "../context/command.ts";
+import { paragraph } from "../context/terminal-text.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { runDocument } from "../screen/documents.ts";
+import { formatAgo, formatMoney, formatWholeNumber, paintStatus } from "../screen/format.ts";
+import { shownStatus } from "../screen/run-status.ts";
+import { type Column, formatTable } from "../screen/table.ts";
 
 const STATUSES = ["queued", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
 const DEFAULT_LIMIT = 20;

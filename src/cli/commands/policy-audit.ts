@@ -1,21 +1,21 @@
-import { matchesAction } from "../../core/action-pattern.ts";
+import { matchesAction } from "../../core/call/action-pattern.ts";
+import type { ToolPolicy } from "../../core/call/tool-classification.ts";
 import { type ApprovalNeed, ONE_PERSON } from "../../core/person.ts";
-import type { ToolPolicy } from "../../core/tool-classification.ts";
-import type { Agent } from "../../engine/agent.ts";
-import { approvalNeed, approvalRules } from "../../engine/approval-rule.ts";
-import type { PawlConfig } from "../../engine/config.ts";
-import { bothConstraints } from "../../engine/run-contract.ts";
-import type { Policy } from "../../engine/run-rules.ts";
-import type { StepNode } from "../../engine/step.ts";
-import type { CliContext } from "../cli-context.ts";
-import type { Command } from "../command.ts";
-import { loadConfig } from "../config-file.ts";
-import { counted } from "../format.ts";
-import { TRUST_OPTION } from "../job-trust.ts";
-import { findTarget } from "../run-target.ts";
-import { formatFacts, formatTable } from "../table.ts";
-import { cleanLine, paragraph } from "../terminal-text.ts";
-import { allToolsOf, betterLine, type KnownTool } from "../tool-advice.ts";
+import type { Agent } from "../../engine/definition/agent.ts";
+import { approvalNeed, approvalRules } from "../../engine/definition/approval-rule.ts";
+import type { PawlConfig } from "../../engine/definition/config.ts";
+import type { Policy } from "../../engine/definition/run-rules.ts";
+import { bothConstraints } from "../../engine/definition/run-spec-checks.ts";
+import type { StepNode } from "../../engine/definition/step.ts";
+import { loadConfig } from "../config/config-file.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { Command } from "../context/command.ts";
+import { cleanLine, paragraph } from "../context/terminal-text.ts";
+import { TRUST_OPTION } from "../job/job-trust.ts";
+import { findTarget } from "../job/run-target.ts";
+import { allToolsOf, betterLine, type KnownTool } from "../job/tool-advice.ts";
+import { counted } from "../screen/format.ts";
+import { formatFacts, formatTable } from "../screen/table.ts";
 
 export type ConfiguredTool = KnownTool & { readonly pipeline: string };
 

@@ -1,10 +1,10 @@
-import { matchesAction } from "../../core/action-pattern.ts";
-import { classifyTool } from "../../core/tool-classification.ts";
-import type { Command } from "../command.ts";
-import { loadConfig } from "../config-file.ts";
-import { formatFacts } from "../table.ts";
-import { cleanLine } from "../terminal-text.ts";
-import { betterLine } from "../tool-advice.ts";
+import { matchesAction } from "../../core/call/action-pattern.ts";
+import { classifyTool } from "../../core/call/tool-classification.ts";
+import { loadConfig } from "../config/config-file.ts";
+import type { Command } from "../context/command.ts";
+import { cleanLine } from "../context/terminal-text.ts";
+import { betterLine } from "../job/tool-advice.ts";
+import { formatFacts } from "../screen/table.ts";
 import { configuredTools } from "./policy-audit.ts";
 
 export const policyExplain: Command = {

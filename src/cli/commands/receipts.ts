@@ -1,12 +1,12 @@
-import type { Command } from "../command.ts";
-import { withExistingStore } from "../command-store.ts";
-import { callDocument } from "../documents.ts";
-import { findRun } from "../find-run.ts";
-import { counted } from "../format.ts";
-import { doubtStep, formatNextSteps } from "../next-steps.ts";
-import { callColumns } from "../run-report-text.ts";
-import { formatTable } from "../table.ts";
-import { paragraph } from "../terminal-text.ts";
+import type { Command } from "../context/command.ts";
+import { paragraph } from "../context/terminal-text.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { findRun } from "../run/find-run.ts";
+import { callDocument } from "../screen/documents.ts";
+import { counted } from "../screen/format.ts";
+import { doubtStep, formatNextSteps } from "../screen/next-steps.ts";
+import { callColumns } from "../screen/run-report-text.ts";
+import { formatTable } from "../screen/table.ts";
 
 export const receipts: Command = {
   name: "receipts",

@@ -1,17 +1,17 @@
-import { BUDGET_NAMES, type BudgetName } from "../../core/budget.ts";
-import { nearestName } from "../../core/run-spec-spelling.ts";
-import { Runner } from "../../engine/runner.ts";
-import type { ResumeOptions } from "../../engine/runner-options.ts";
-import type { Command, CommandInput } from "../command.ts";
-import { withExistingStore } from "../command-store.ts";
-import { loadConfig } from "../config-file.ts";
-import { driveRun } from "../drive-run.ts";
-import { findRun } from "../find-run.ts";
-import { endOfForecast } from "../forecast-text.ts";
-import { LOG_OPTIONS } from "../log-options.ts";
-import { pipelineOfRun } from "../run-target.ts";
-import { isJobRun, runnerOptions } from "../run-work.ts";
-import { WrongUseError } from "../wrong-use-error.ts";
+import { nearestName } from "../../core/job/run-spec-spelling.ts";
+import { BUDGET_NAMES, type BudgetName } from "../../core/usage/budget.ts";
+import { Runner } from "../../engine/runner/runner.ts";
+import type { ResumeOptions } from "../../engine/runner/runner-options.ts";
+import { loadConfig } from "../config/config-file.ts";
+import type { Command, CommandInput } from "../context/command.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
+import { pipelineOfRun } from "../job/run-target.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { driveRun } from "../run/drive-run.ts";
+import { findRun } from "../run/find-run.ts";
+import { endOfForecast } from "../run/forecast-text.ts";
+import { isJobRun, runnerOptions } from "../run/run-work.ts";
+import { LOG_OPTIONS } from "../screen/log-options.ts";
 
 const BEGINNINGS = ["turn", "milestone", "beginning"] as const;
 

@@ -1,22 +1,21 @@
 import { canonicalHash } from "../../core/canonical-json.ts";
 import { RunNotBegunError, RunNotFoundError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
-import type { RunSpecInput } from "../../core/run-spec-input.ts";
-import { assertSameSpec } from "../../engine/run-contract.ts";
-import { resultOf } from "../../engine/run-tenure.ts";
+import { assertSameSpec } from "../../engine/definition/run-spec-checks.ts";
+import { resultOf } from "../../engine/runner/leased-run.ts";
 import { openStore } from "../../store/open-store.ts";
 import type { RunRecord, Store } from "../../store/store.ts";
-import type { Command, CommandEnd, CommandInput } from "../command.ts";
-import { loadConfig, resolveStore } from "../config-file.ts";
-import { driveRun } from "../drive-run.ts";
-import { formatAgo } from "../format.ts";
-import { assertWithinCeiling } from "../job-limits.ts";
-import { TRUST_OPTION } from "../job-trust.ts";
-import { LOG_OPTIONS } from "../log-options.ts";
-import { readInput } from "../run-input.ts";
-import { findTarget, needsInput, type RunTarget } from "../run-target.ts";
-import { isJobRun, type RunWork } from "../run-work.ts";
-import { WrongUseError } from "../wrong-use-error.ts";
+import { loadConfig, resolveStore } from "../config/config-file.ts";
+import type { Command, CommandEnd, CommandInput } from "../context/command.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
+import { assertWithinCeiling } from "../job/job-limits.ts";
+import { TRUST_OPTION } from "../job/job-trust.ts";
+import { readInput } from "../job/run-input.ts";
+import { findTarget, needsInput, type RunTarget, specOf } from "../job/run-target.ts";
+import { driveRun } from "../run/drive-run.ts";
+import { isJobRun, type RunWork } from "../run/run-work.ts";
+import { formatAgo } from "../screen/format.ts";
+import { LOG_OPTIONS } from "../screen/log-options.ts";
 
 export const run: Command = {
   name: "run",
@@ -72,7 +71,7 @@ async function start(asked: RunWork, target: RunTarget): Promise<CommandEnd> {
   const existing = runId === null ? null : await store.getRun(runId);
   const work = existing === null ? asked : await withJobOf(asked, existing);
   const given = await givenInput(work, target, existing);
-  const spec = existing === null || target.spec !== null ? specOf(work, target, given) : null;
+  const spec = existing === null || target.spec !== null ? specOf(work.loaded.config, target, given) : null;
   const key = input.text("key");
   return driveRun(work, async (runner, options) => {
     try {
@@ -120,21 +119,6 @@ async function givenInput(
   throw new WrongUseError(
     `${pipeline.name} begins with an agent, which needs something to work on: give it with --input TEXT or @file.`,
   );
-}
-
-/** A run without a job has a contract all the same where the configuration limits what runs may use. */
-export function specOf(
-  { loaded }: Pick<RunWork, "loaded">,
-  { spec, pipeline }: RunTarget,
-  given: Json,
-): RunSpecInput | null {
-  if (spec !== null || loaded.config.budgets === undefined) return spec;
-  const isText = typeof given === "string" && given.trim() !== "";
-  return {
-    objective: isText ? given : `Run ${pipeline.name}.`,
-    pipeline: pipeline.name,
-    budgets: loaded.config.budgets,
-  };
 }
 
 async function goOn(asked: RunWork, target: RunTarget): Promise<CommandEnd> {

@@ -2,16 +2,16 @@ import { ToolCallNotFoundError } from "../../core/errors.ts";
 import { parseToolCallId } from "../../core/step-path.ts";
 import { parseWaitId, type Settlement } from "../../core/wait.ts";
 import type { StoreReader } from "../../store/store.ts";
-import { answered } from "../answered.ts";
-import type { Command, CommandInput } from "../command.ts";
-import { withExistingStore } from "../command-store.ts";
-import { completeId } from "../find-run.ts";
-import { findWait } from "../find-wait.ts";
-import { formatValue } from "../format.ts";
-import { parseJsonArgument } from "../json-argument.ts";
-import { BY_OPTION, personOf } from "../person.ts";
-import { cleanLine } from "../terminal-text.ts";
-import { WrongUseError } from "../wrong-use-error.ts";
+import type { Command, CommandInput } from "../context/command.ts";
+import { parseJsonArgument } from "../context/json-argument.ts";
+import { cleanLine } from "../context/terminal-text.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
+import { answered } from "../run/answered.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { completeId } from "../run/find-run.ts";
+import { findWait } from "../run/find-wait.ts";
+import { BY_OPTION, personOf } from "../screen/acting-person.ts";
+import { formatValue } from "../screen/format.ts";
 
 export const settle: Command = {
   name: "settle",

@@ -1,10 +1,10 @@
-import type { Command } from "../command.ts";
-import { withExistingStore } from "../command-store.ts";
-import { findRun } from "../find-run.ts";
-import { nextSteps } from "../next-steps.ts";
-import { readRunReport, reportDocument } from "../run-report.ts";
-import { reportText } from "../run-report-text.ts";
-import { writePieces } from "../write-pieces.ts";
+import type { Command } from "../context/command.ts";
+import { writePieces } from "../context/write-pieces.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { findRun } from "../run/find-run.ts";
+import { nextSteps } from "../screen/next-steps.ts";
+import { readRunReport, reportDocument } from "../screen/run-report.ts";
+import { reportText } from "../screen/run-report-text.ts";
 
 export const show: Command = {
   name: "show",

@@ -1,9 +1,9 @@
-import type { Command } from "../command.ts";
-import { withExistingStore } from "../command-store.ts";
-import { findRun } from "../find-run.ts";
-import { counted } from "../format.ts";
-import { formatTable } from "../table.ts";
-import { paragraph } from "../terminal-text.ts";
+import type { Command } from "../context/command.ts";
+import { paragraph } from "../context/terminal-text.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { findRun } from "../run/find-run.ts";
+import { counted } from "../screen/format.ts";
+import { formatTable } from "../screen/table.ts";
 
 export const verify: Command = {
   name: "verify",

@@ -1,16 +1,16 @@
 import type { Json } from "../../core/json.ts";
 import type { WaitRecord } from "../../store/store.ts";
-import type { CliContext } from "../cli-context.ts";
-import type { Command, CommandInput } from "../command.ts";
-import { commandHint, formatHints } from "../command-hint.ts";
-import { withExistingStore } from "../command-store.ts";
-import { waitDocument } from "../documents.ts";
-import { findRun } from "../find-run.ts";
-import { formatAgo, formatValue, paint } from "../format.ts";
-import { needsMore, stillNeeded } from "../person.ts";
-import { formatFacts } from "../table.ts";
-import { cleanLine, cleanText } from "../terminal-text.ts";
-import { choicesOf, hiddenBecause, waitHints } from "../wait-hints.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { Command, CommandInput } from "../context/command.ts";
+import { commandHint, formatHints } from "../context/command-hint.ts";
+import { cleanLine, cleanText } from "../context/terminal-text.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { findRun } from "../run/find-run.ts";
+import { needsMore, stillNeeded } from "../screen/acting-person.ts";
+import { waitDocument } from "../screen/documents.ts";
+import { formatAgo, formatValue, paint } from "../screen/format.ts";
+import { formatFacts } from "../screen/table.ts";
+import { choicesOf, hiddenBecause, waitHints } from "../screen/wait-hints.ts";
 
 export const waits: Command = {
   name: "waits",

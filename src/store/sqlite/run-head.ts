@@ -1,6 +1,6 @@
-import type { Quota } from "../../core/quota.ts";
 import type { StepPath } from "../../core/step-path.ts";
-import type { Amount } from "../../core/usage.ts";
+import type { Quota } from "../../core/usage/quota.ts";
+import type { Amount } from "../../core/usage/usage.ts";
 
 /**
  * What intents read of a run and change: who may write, what is charged, where its steps stand, and the head of its log.

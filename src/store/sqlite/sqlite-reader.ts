@@ -1,29 +1,29 @@
 import type { Json } from "../../core/json.ts";
 import type { Message } from "../../core/message.ts";
-import type { ResultLimits } from "../../core/result-share.ts";
 import type { StepPath } from "../../core/step-path.ts";
+import type { ResultLimits } from "../../core/usage/result-share.ts";
 import type * as contract from "../store.ts";
 import { StoreFiles } from "../store-files.ts";
-import * as artifacts from "./artifact-intents.ts";
-import { readBlob } from "./blob-intents.ts";
 import type { Database } from "./database.ts";
 import { closedError } from "./group-commit.ts";
+import { readLeftBehind } from "./intents/left-open.ts";
+import { isRunHeld, ownerOf } from "./intents/run-interruption.ts";
+import * as steps from "./intents/step-intents.ts";
+import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
-import { readLeftBehind } from "./left-open.ts";
 import type { OwnerLock } from "./owner-lock.ts";
-import * as readers from "./readers.ts";
-import { isRunHeld, ownerOf } from "./run-interruption.ts";
-import * as lists from "./run-lists.ts";
-import { getRun, requireRunNo } from "./run-row.ts";
+import * as lists from "./queries/run-lists.ts";
+import * as readers from "./queries/run-queries.ts";
+import * as sessions from "./queries/session-queries.ts";
+import * as turnReaders from "./queries/turn-queries.ts";
+import { listWaits } from "./queries/wait-queries.ts";
 import { SchemaGuard } from "./schema-guard.ts";
-import * as sessions from "./session-readers.ts";
-import * as steps from "./step-intents.ts";
-import * as turnReaders from "./turn-readers.ts";
-import { verify } from "./verify.ts";
-import { listTrustedWaits } from "./verify-open.ts";
-import { listWaits } from "./wait-readers.ts";
+import * as artifacts from "./tables/artifact-rows.ts";
+import { readBlob } from "./tables/blob-rows.ts";
+import { getRun, requireRunNo } from "./tables/run-row.ts";
+import { verify } from "./verify/verify.ts";
+import { listTrustedWaits } from "./verify/verify-open.ts";
 import { whileBusy } from "./while-busy.ts";
-import * as workers from "./worker-intents.ts";
 
 type Listed<List extends `list${string}` & keyof contract.StoreReader> = ReturnType<
   contract.StoreReader[List]

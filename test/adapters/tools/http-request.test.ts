@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { httpRequest } from "../../../src/adapters/tools/index.ts";
 import { secret } from "../../../src/index.ts";
-import { asking, jumpingClock, lightsOut, runnerOf, timedStore } from "../../engine/call-fixture.ts";
+import { asking, jumpingClock, lightsOut, runnerOf, timedStore } from "../../engine/call/call-fixture.ts";
 import { must } from "../../engine/run-fixture.ts";
 import { closedPort } from "./mail-server.ts";
 import { callTool, LOOPBACK, openService, temporaryFolder } from "./tool-fixture.ts";

@@ -8,7 +8,7 @@ import { listFiles, readFile, searchFiles, writeFile } from "../../../src/adapte
 import { ExportError } from "../../../src/export/export-folder.ts";
 import { exportRun } from "../../../src/export/export-run.ts";
 import { openStore, type Store, type Tool } from "../../../src/index.ts";
-import { asking, runnerOf } from "../../engine/call-fixture.ts";
+import { asking, runnerOf } from "../../engine/call/call-fixture.ts";
 import { failureAs, sleeplessClock, toolResults } from "../../engine/run-fixture.ts";
 import { type Turn, temporaryFolder } from "./tool-fixture.ts";
 

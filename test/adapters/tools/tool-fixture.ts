@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import { text as readText } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 import type { Json, RunnerOptions, RunResult, Store, Tool, ToolCallRecord } from "../../../src/index.ts";
-import { asking, runnerOf } from "../../engine/call-fixture.ts";
+import { asking, runnerOf } from "../../engine/call/call-fixture.ts";
 import { memoryStore, sleeplessClock, toolResults } from "../../engine/run-fixture.ts";
 
 export type Called = {

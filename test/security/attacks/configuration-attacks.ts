@@ -54,7 +54,7 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
     threat: "another user puts a configuration into a folder above the project",
     weakened: [
       {
-        file: "cli/config-file.ts",
+        file: "cli/config/config-file.ts",
         right: "  if (refusal === null) return;\n",
         wrong: "  if (refusal !== undefined) return;\n",
       },
@@ -69,7 +69,7 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
   {
     threat: "another user puts a configuration into a folder that everybody may write",
     weakened: [
-      { file: "cli/config-owner.ts", right: "if (!isSafe)\n", wrong: "if (!isSafe && path === '')\n" },
+      { file: "cli/config/config-owner.ts", right: "if (!isSafe)\n", wrong: "if (!isSafe && path === '')\n" },
     ],
     succeeds: async (target) => {
       const { root, home, work } = place();
@@ -83,12 +83,12 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
     threat: "another user points a link, on the way to a configuration, at one of their own",
     weakened: [
       {
-        file: "cli/config-owner.ts",
+        file: "cli/config/config-owner.ts",
         right: 'if (isForeign(stats, user) && (found === "found" || who !== null))',
         wrong: 'if (link === "")',
       },
       {
-        file: "cli/config-owner.ts",
+        file: "cli/config/config-owner.ts",
         right: "return who === null || isSticky(folder)\n",
         wrong: "return folder !== null\n",
       },
@@ -113,11 +113,15 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
     threat: "another user puts a provider's package into a folder above the project",
     weakened: [
       {
-        file: "cli/provider-package.ts",
+        file: "cli/job/provider-package.ts",
         right: "if (isForeign(stats, user) && !trusted.includes(stats.uid))",
         wrong: "if (each === '')",
       },
-      { file: "cli/provider-package.ts", right: "if (who !== null && (who", wrong: "if (who === '' && (who" },
+      {
+        file: "cli/job/provider-package.ts",
+        right: "if (who !== null && (who",
+        wrong: "if (who === '' && (who",
+      },
     ],
     succeeds: async (target) => {
       const { root, home, work } = place();
@@ -143,12 +147,12 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
     threat: "a configuration above the repository, the package or home is run",
     weakened: [
       {
-        file: "cli/config-search.ts",
+        file: "cli/config/config-search.ts",
         right: "for (let last = folder; !ends.includes(last) && last !== dirname(last); folders.push(last))",
         wrong: "for (let last = folder; last !== dirname(last); folders.push(last))",
       },
       {
-        file: "cli/config-search.ts",
+        file: "cli/config/config-search.ts",
         right: "if (folder === top) return null;",
         wrong: "if (top === '') return null;",
       },
@@ -170,7 +174,7 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
     threat: "a configuration is run by a command that only reads the store",
     weakened: [
       {
-        file: "cli/command-store.ts",
+        file: "cli/run/command-store.ts",
         right: "const store = await writtenStore(found.path, context.env);",
         wrong: "const { store = null } = (await import(found.path)).default;",
       },
@@ -186,7 +190,7 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
     threat: "another user plants compiled code for the command line to load",
     weakened: [
       {
-        file: "cli/private-folder.ts",
+        file: "cli/config/private-folder.ts",
         right: "return stats.uid === user && otherWriters(stats, user) === null;",
         wrong: "return true;",
       },

@@ -11,13 +11,13 @@ import type { Target } from "../target.ts";
 
 /** A worker looks at what is open of a run before it takes it. */
 const UNVERIFIED_CLAIM: Patch = {
-  file: "store/sqlite/run-intents.ts",
+  file: "store/sqlite/intents/run-intents.ts",
   right: "  assertOpenPart(database, row);\n",
   wrong: "",
 };
 /** A person's answer counts for what was asked. */
 const UNVERIFIED_ANSWER: Patch = {
-  file: "store/sqlite/found-wait.ts",
+  file: "store/sqlite/intents/found-wait.ts",
   right:
     "  // What a person was shown is what was asked, or their answer is none.\n  assertOpenPart(database, run);\n",
   wrong: "",
@@ -31,16 +31,20 @@ const UNCOMPARED_SCHEMA: Patch = {
 /** What is of a run as a whole is part of what is looked at. */
 const UNVERIFIED_RUN: readonly [Patch, ...Patch[]] = [
   {
-    file: "store/sqlite/open-part.ts",
+    file: "store/sqlite/verify/verify-open-part.ts",
     right: 'this.#take("digests", readFirstRowsOfRun(database, runNo, runId), this.ofRun);\n',
     wrong: "",
   },
   {
-    file: "store/sqlite/open-part.ts",
+    file: "store/sqlite/verify/verify-open-part.ts",
     right: 'this.#take("every row", readToldRows(database, runNo, runId, KINDS_OF_RUN), this.ofRun);\n',
     wrong: "",
   },
-  { file: "store/sqlite/open-part.ts", right: "if (ROW_OF_RUN.test(row)) return true;\n", wrong: "" },
+  {
+    file: "store/sqlite/verify/verify-open-part.ts",
+    right: "if (ROW_OF_RUN.test(row)) return true;\n",
+    wrong: "",
+  },
 ];
 
 const APPROVED = `status = 'answered', answered_at = 1, answered_by = 'Ann', answer = '{"approved":true}'`;
@@ -268,7 +272,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     threat: "the first event is changed, and whoever started the run approves it",
     weakened: [
       {
-        file: "store/sqlite/verify-open.ts",
+        file: "store/sqlite/verify/verify-open.ts",
         right: 'return hash.equals(event.bytes("hash"));',
         wrong: "return hash.length > 0;",
       },
@@ -322,7 +326,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     threat: "an open question is removed, and nobody can tell",
     weakened: [
       {
-        file: "store/sqlite/verify.ts",
+        file: "store/sqlite/verify/verify.ts",
         right: "if (stored === undefined) found(row, GONE);\n    else if (stored !== digest)",
         wrong: "if (stored !== undefined && stored !== digest)",
       },

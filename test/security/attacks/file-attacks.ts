@@ -20,7 +20,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { DIRECT, type Outside } from "../../../src/engine/outside.ts";
+import { DIRECT, type Outside } from "../../../src/engine/run/effects-port.ts";
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
 
@@ -138,7 +138,7 @@ export const FILE_ATTACKS: readonly Attack[] = [
     threat: "a link is put in the place of a run's folder before the run begins",
     weakened: [
       {
-        file: "engine/run-folder.ts",
+        file: "engine/run/run-folder.ts",
         right: "if (isBelow(root, path)) return root;",
         wrong: "if (isBelow(root, path)) return path;",
       },
@@ -158,12 +158,12 @@ export const FILE_ATTACKS: readonly Attack[] = [
     threat: "a link takes the place of the folder of runs while a run uses it",
     weakened: [
       {
-        file: "engine/run-folder.ts",
+        file: "engine/run/run-folder.ts",
         right: "if (isBelow(root, path)) return root;",
         wrong: "if (isBelow(root, path)) return fixed;",
       },
       {
-        file: "engine/workspace.ts",
+        file: "engine/run/workspace.ts",
         right: "if (this.#taken.dev !== found.dev || this.#taken.ino !== found.ino) throw this.#exchanged();",
         wrong: "",
       },
@@ -198,7 +198,7 @@ export const FILE_ATTACKS: readonly Attack[] = [
     threat: "another folder takes the place of a run's while the run uses it",
     weakened: [
       {
-        file: "engine/workspace.ts",
+        file: "engine/run/workspace.ts",
         right: "if (this.#taken.dev !== found.dev || this.#taken.ino !== found.ino) throw this.#exchanged();",
         wrong: "",
       },

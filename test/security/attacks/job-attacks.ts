@@ -97,7 +97,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file runs a shell",
     weakened: [
       {
-        file: "cli/job-programs.ts",
+        file: "cli/job/job-programs.ts",
         right: 'if (first === undefined) return { ok: false, why: "which jobs.commands does not list" };',
         wrong:
           "if (first === undefined) return { ok: true, program: { command, args, env: variables, cwd: project } };",
@@ -114,7 +114,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file has a listed program load its own code",
     weakened: [
       {
-        file: "cli/job-wants.ts",
+        file: "cli/job/job-wants.ts",
         right: "...servers.flatMap(([where, server]) => variablesSet(where, server)),",
         wrong: "",
       },
@@ -137,7 +137,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file has a listed program started among its own files, which it loads",
     weakened: [
       {
-        file: "cli/job-programs.ts",
+        file: "cli/job/job-programs.ts",
         right: "const start = startOf(project, entry);",
         wrong: 'const start = resolve(project, cwd ?? ".");',
       },
@@ -161,12 +161,12 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file spells a listed file so that another one is run",
     weakened: [
       {
-        file: "cli/job-programs.ts",
+        file: "cli/job/job-programs.ts",
         right: "word === words[index]",
         wrong: "resolve(project, word) === resolve(project, [given.command, ...given.args][index] ?? '')",
       },
       {
-        file: "cli/job-programs.ts",
+        file: "cli/job/job-programs.ts",
         right: "= [...entry.words, ...words.slice(entry.words.length)];",
         wrong: "= words;",
       },
@@ -188,7 +188,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file sends a variable of the environment to its own server",
     weakened: [
       {
-        file: "cli/job-limits.ts",
+        file: "cli/job/job-limits.ts",
         right: ".filter(({ name }) => !isListed(name))",
         wrong: ".filter(({ name }) => isListed(name) && name === '')",
       },
@@ -206,7 +206,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file allows itself the internal network",
     weakened: [
       {
-        file: "cli/job-limits.ts",
+        file: "cli/job/job-limits.ts",
         right: ".filter((entry) => !isAllowed(entry))",
         wrong: ".filter((entry) => !isAllowed(entry) && entry === '')",
       },
@@ -222,7 +222,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file calls a name of its author's private, and reaches the internal network by it",
     weakened: [
       {
-        file: "cli/job-limits.ts",
+        file: "cli/job/job-limits.ts",
         right: "if (!isPrivate || allowPrivate ||",
         wrong: "if (isPrivate || !isPrivate ||",
       },
@@ -267,7 +267,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file has a package of its own loaded as a provider",
     weakened: [
       {
-        file: "cli/blueprint-parts.ts",
+        file: "cli/job/blueprint-parts.ts",
         right: "if (path === null) return null;",
         wrong: "if (path === null) return { config: resolve('job.json'), top: process.cwd() };",
       },
@@ -286,12 +286,12 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file has its files written outside of the project",
     weakened: [
       {
-        file: "cli/job-limits.ts",
+        file: "cli/job/job-limits.ts",
         right: "if (real === null || top === null || !isBelow(top, real)) continue;",
         wrong: "if (real === null || top === null) continue;",
       },
       {
-        file: "cli/job-limits.ts",
+        file: "cli/job/job-limits.ts",
         right: 'if (names.some((name) => name.startsWith(".") || name.toLowerCase() === "node_modules"))',
         wrong: "if (names.length === 0)",
       },
@@ -311,22 +311,22 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file has its files written elsewhere by .. behind a link",
     weakened: [
       {
-        file: "cli/job-limits.ts",
+        file: "cli/job/job-limits.ts",
         right: 'if (workspace.split(/[/\\\\]/).includes("..")) return',
         wrong: "if (workspace === '') return",
       },
       {
-        file: "engine/run-folder.ts",
+        file: "engine/run/run-folder.ts",
         right: "if (isBelow(root, path)) return root;",
         wrong: "if (isBelow(root, path)) return fixed;",
       },
       {
-        file: "engine/run-folder.ts",
+        file: "engine/run/run-folder.ts",
         right: "return isBelow(fixed, path) ? fixed : path;",
         wrong: "return fixed;",
       },
       {
-        file: "engine/workspace.ts",
+        file: "engine/run/workspace.ts",
         right: "const outcome = await holdingFolder(chosen, this.#own, async",
         wrong: "const outcome = await holdingFolder(resolve(await realpath(chosen), ...this.#own), [], async",
       },
@@ -345,7 +345,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file that nobody has looked at runs in a script",
     weakened: [
       {
-        file: "cli/job-trust.ts",
+        file: "cli/job/job-trust.ts",
         right: "if (input.json || !canAsk(context)) throw notSeen(job, wishes);",
         wrong: "if (input.json || !canAsk(context)) return;",
       },
@@ -360,7 +360,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "agreement to one job file is used for another",
     weakened: [
       {
-        file: "cli/job-trust.ts",
+        file: "cli/job/job-trust.ts",
         right: "JSON.stringify([...places, digest])",
         wrong: "JSON.stringify(digest === '' ? [] : places)",
       },

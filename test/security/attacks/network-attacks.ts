@@ -182,7 +182,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     threat: "the owner of an MCP server's name points it at the internal network",
     weakened: [
       {
-        file: "adapters/mcp-http.ts",
+        file: "adapters/mcp/mcp-http.ts",
         right: 'mayBePrivate ? "!private" : ""',
         wrong: '"!private"',
       },
@@ -198,7 +198,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     threat: "an MCP server at an address sends a message without an end",
     weakened: [
       {
-        file: "adapters/mcp-http.ts",
+        file: "adapters/mcp/mcp-http.ts",
         right: "readAtMost(response, limit.largest + 1)",
         wrong: "readAtMost(response, Number.MAX_SAFE_INTEGER)",
       },
@@ -210,7 +210,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     threat: "an MCP server at an address sends an error without an end, and calls it a stream",
     weakened: [
       {
-        file: "adapters/mcp-http.ts",
+        file: "adapters/mcp/mcp-http.ts",
         right: 'if (!response.ok) return "page";',
         wrong: 'if (!response.ok) return "stream";',
       },
@@ -226,7 +226,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     threat: "a redirect to another origin takes a credential along",
     weakened: [
       {
-        file: "adapters/guarded-fetch.ts",
+        file: "adapters/net/guarded-fetch.ts",
         right: "dropHeaders(headers, (name) => !FOR_ANYBODY.test(name));",
         wrong: "dropHeaders(headers, (name) => /authorization|cookie|api-?key|token|secret/.test(name));",
       },
@@ -242,7 +242,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     threat: "a redirect to another origin takes the body of a request along",
     weakened: [
       {
-        file: "adapters/guarded-fetch.ts",
+        file: "adapters/net/guarded-fetch.ts",
         right: "if (isElsewhere && hop.body !== null)",
         wrong: "if (isElsewhere && hop.body === undefined)",
       },

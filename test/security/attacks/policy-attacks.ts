@@ -108,7 +108,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     threat: "a model calls a tool of an MCP server that is forbidden by the server's own name for it",
     weakened: [
       {
-        file: "core/action-pattern.ts",
+        file: "core/call/action-pattern.ts",
         right: "[name, parseToolName(name).tool, ...(ownName === null ? [] : [ownName])]",
         wrong: "[name]",
       },
@@ -124,7 +124,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     threat: "a model calls a tool that is forbidden as server/tool, under the short name that it has there",
     weakened: [
       {
-        file: "core/action-pattern.ts",
+        file: "core/call/action-pattern.ts",
         right: "server === null ? [namespace] :",
         wrong: "server !== undefined ? [namespace] :",
       },
@@ -145,7 +145,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     threat: "a forbidden tool is called because the rule spells it in another case or with other separators",
     weakened: [
       {
-        file: "core/action-pattern.ts",
+        file: "core/call/action-pattern.ts",
         right: 'name.toLowerCase().replaceAll(SEPARATORS, "_")',
         wrong: "name",
       },
@@ -167,7 +167,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     threat: "a rule that is misspelled forbids nothing, and the run goes on",
     weakened: [
       {
-        file: "engine/run-course.ts",
+        file: "engine/runner/run-pipeline.ts",
         right: "if (currentStep === null) await assertRulesBind(run, root, otherPipelines);",
         wrong: "",
       },
@@ -179,7 +179,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
       "an MCP server calls its tool get_data, and it runs without the approval that external tools need",
     weakened: [
       {
-        file: "core/tool-classification.ts",
+        file: "core/call/tool-classification.ts",
         right: "if (!subject.isOfServer || trusted ||",
         wrong: "if (subject.isOfServer || trusted ||",
       },
@@ -195,7 +195,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     threat: "an MCP server claims what an operator allows another one, by a tool called files/read",
     weakened: [
       {
-        file: "core/tool-classification.ts",
+        file: "core/call/tool-classification.ts",
         right: "if (!isOfServer || trusted) return matchesAction(entries, named);",
         wrong: "if (entries !== null) return matchesAction(entries, named);",
       },
@@ -244,7 +244,9 @@ export const POLICY_ATTACKS: readonly Attack[] = [
   },
   {
     threat: "arguments hold characters that whoever approves them does not see",
-    weakened: [{ file: "cli/terminal-text.ts", right: "return visibleText(", wrong: "return String(" }],
+    weakened: [
+      { file: "cli/context/terminal-text.ts", right: "return visibleText(", wrong: "return String(" },
+    ],
     succeeds: async (target) => UNSEEN.test(await shownToApprover(target)),
   },
   {

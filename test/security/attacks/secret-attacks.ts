@@ -120,15 +120,15 @@ async function toldBy(target: Target, tool: object): Promise<boolean> {
 /** The guard against strangers who name secrets. */
 const LEARNS_FROM_ALL: readonly [Patch, ...Patch[]] = [
   {
-    file: "engine/run-secrets.ts",
+    file: "engine/definition/run-secrets.ts",
     right: "return givingWay(redacting(value, this.#hiding) as Steps<T>);",
     wrong:
       "this.learn(namedSecrets(value, this.#names)); return givingWay(redacting(value, this.#hiding) as Steps<T>);",
   },
   {
-    file: "engine/run-secrets.ts",
-    right: "import { type Hiding, redact,",
-    wrong: "import { type Hiding, namedSecrets, redact,",
+    file: "engine/definition/run-secrets.ts",
+    right: "  redact,\n  redacting,",
+    wrong: "  namedSecrets,\n  redact,\n  redacting,",
   },
 ];
 
@@ -191,7 +191,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "a service spells a credential in hex, entities, escapes or capitals, and it is stored so",
     weakened: [
       {
-        file: "core/secret-search.ts",
+        file: "core/secret/secret-search.ts",
         right: "const MOST_DECODINGS = 3;",
         wrong: "const MOST_DECODINGS = 0;",
       },
@@ -207,7 +207,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "hidden accounts cannot be told apart, so nobody can say who was paid twice",
     weakened: [
       {
-        file: "core/secret-mark.ts",
+        file: "core/secret/secret-mark.ts",
         right: "return `[secret:${digest(value)},${value.length}-characters]`;",
         wrong: "return REDACTED;",
       },
@@ -224,7 +224,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "a model hides what it asks for under a secret name from the person who approves it",
     weakened: [
       {
-        file: "engine/person-question.ts",
+        file: "engine/call/call-questions.ts",
         right: 'const hidden = hiddenIn(shown.arguments ?? null, "arguments");',
         wrong: "const hidden: readonly string[] = [];",
       },
@@ -240,7 +240,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "whoever has a copy of the database finds a hidden PIN by trying all of them",
     weakened: [
       {
-        file: "core/secret-mark.ts",
+        file: "core/secret/secret-mark.ts",
         right: 'createHmac("sha256", key())',
         wrong: 'createHmac("sha256", "")',
       },
@@ -262,7 +262,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "a model finds a hidden value by hiding guesses until a digest is the same",
     weakened: [
       {
-        file: "core/secret-mark.ts",
+        file: "core/secret/secret-mark.ts",
         right: "return bare(value, DIGEST_IN_MARK) as T;",
         wrong: "return value;",
       },
@@ -279,7 +279,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "an MCP server puts the key that it was given into the description of a tool",
     weakened: [
       {
-        file: "adapters/mcp.ts",
+        file: "adapters/mcp/mcp.ts",
         right: 'hideTexts(listed.description ?? listed.title ?? "")',
         wrong: 'listed.description ?? listed.title ?? ""',
       },
@@ -291,7 +291,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "an MCP server puts the key that it was given into the schema of a tool",
     weakened: [
       {
-        file: "adapters/mcp.ts",
+        file: "adapters/mcp/mcp.ts",
         right: 'hideTexts(listed.inputSchema as JsonObject) as ToldTool["inputSchema"]',
         wrong: "listed.inputSchema",
       },
@@ -303,7 +303,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "an MCP server puts the key that it was given into the name of a tool",
     weakened: [
       {
-        file: "adapters/mcp.ts",
+        file: "adapters/mcp/mcp.ts",
         right: "if ([...listed.keys()].every((name) => hide(name) === name)) return;",
         wrong: "if (hide(serverName) !== null) return;",
       },
@@ -314,7 +314,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "an error that leaves the run has a credential in what a library put beside its message",
     weakened: [
       {
-        file: "engine/hide-in-error.ts",
+        file: "engine/definition/hide-in-error.ts",
         right: "for (const key of Reflect.ownKeys(each)) {",
         wrong: 'for (const key of ["message", "stack", "cause"]) {',
       },
@@ -353,7 +353,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "a model reads a page from the middle of a mark on, and so has a part of a digest",
     weakened: [
       {
-        file: "adapters/tools/response-text.ts",
+        file: "adapters/net/response-text.ts",
         right: "markAround(text, from)?.start ?? from",
         wrong: "from",
       },
@@ -367,7 +367,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "a service repeats a short secret that a tool was given",
     weakened: [
       {
-        file: "adapters/tools/hiding-secrets.ts",
+        file: "adapters/net/hiding-secrets.ts",
         right: 'filter((text) => text.trim() !== "")',
         wrong: "filter((text) => text.length >= LEAST_LENGTH)",
       },
@@ -381,7 +381,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "a tool gives a credential back as a number",
     weakened: [
       {
-        file: "core/secret-search.ts",
+        file: "core/secret/secret-search.ts",
         right: "this.findsNumbers = [...this.#anyCase, ...this.#exact].some(",
         wrong: "this.findsNumbers = ([] as Needle[]).some(",
       },
@@ -398,7 +398,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "a model writes a mark itself, and what a person approves never runs",
     weakened: [
       {
-        file: "engine/turn-executor.ts",
+        file: "engine/turn/turn-executor.ts",
         right: "const content = withoutForgedDigests(whole);",
         wrong: "const content = whole;",
       },

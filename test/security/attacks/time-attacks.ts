@@ -78,7 +78,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "a pattern in an MCP server's schema stops the process",
     weakened: [
       {
-        file: "adapters/foreign-schema.ts",
+        file: "adapters/net/foreign-schema.ts",
         right: "if (isQuickToCheck(schema, value)) return",
         wrong: "if (isQuickToCheck(schema, value) || true) return",
       },
@@ -98,7 +98,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "slow patterns of one MCP server hold up the checks of all others",
     weakened: [
       {
-        file: "adapters/off-thread.ts",
+        file: "adapters/net/off-thread.ts",
         right: "const { source = job, signal } = limits;",
         wrong: "const { signal } = limits; const source = job;",
       },
@@ -125,7 +125,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "an MCP server lists more tools than a model can be told of",
     weakened: [
       {
-        file: "adapters/mcp-link.ts",
+        file: "adapters/mcp/mcp-link.ts",
         right: "if (tools.length > MOST_TOOLS)",
         wrong: "if (tools.length > MOST_TOOLS && false)",
       },
@@ -139,7 +139,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "an MCP server describes a tool by a schema without measure",
     weakened: [
       {
-        file: "adapters/mcp.ts",
+        file: "adapters/mcp/mcp.ts",
         right: "if (bytes <= LARGEST_SCHEMA && isSimple) return;",
         wrong: "if (isSimple) return;",
       },
@@ -153,7 +153,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "an MCP server lists tools that are made of small parts, and the process reads them for seconds",
     weakened: [
       {
-        file: "adapters/mcp-message-limit.ts",
+        file: "adapters/mcp/mcp-message-limit.ts",
         right: ": this.#listed.values > MOST_LISTED_VALUES",
         wrong: ": this.#listed.values < 0",
       },
@@ -168,7 +168,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "an MCP server's result of a million small values stops the process",
     weakened: [
       {
-        file: "adapters/mcp-message-limit.ts",
+        file: "adapters/mcp/mcp-message-limit.ts",
         right: "else if (values > MOST_VALUES)",
         wrong: "else if (values < 0)",
       },
@@ -183,7 +183,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "an MCP server's news that nobody asked for stops the process",
     weakened: [
       {
-        file: "adapters/mcp-message-limit.ts",
+        file: "adapters/mcp/mcp-message-limit.ts",
         right: "text.length <= LARGEST_UNASKED ? text : null",
         wrong: "text",
       },
@@ -201,7 +201,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "an MCP server asks and asks, does not read the answers, and they fill the memory",
     weakened: [
       {
-        file: "adapters/mcp-stdio.ts",
+        file: "adapters/mcp/mcp-stdio.ts",
         right: "process.stdin.writableLength > MOST_UNREAD",
         wrong: "process.stdin.writableLength < 0",
       },
@@ -237,7 +237,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "adapters/tools/render-pdf.ts",
-        right: 'offThread("pdfDocument", order, limitsOf(call))',
+        right: "offThread(PDF_DOCUMENT, order, limitsOf(call))",
         wrong: 'import("./pdf-document.ts").then(({ pdfDocument }) => pdfDocument(order))',
       },
     ],
@@ -285,7 +285,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "a model asks for thousands of calls in one answer",
     weakened: [
       {
-        file: "core/answer-limits.ts",
+        file: "core/turn/answer-limits.ts",
         right: "if (calls.length > MOST_CALLS)",
         wrong: "if (calls.length > MOST_CALLS && false)",
       },
@@ -314,7 +314,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "a model names thousands of arguments as if each had been hidden",
     weakened: [
       {
-        file: "core/secret-mark.ts",
+        file: "core/secret/secret-mark.ts",
         right: "for (let n = next.get(key) ?? 2;",
         wrong: "for (let n = 2;",
       },
@@ -343,7 +343,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "a service answers with a text over which patterns take long",
     weakened: [
       {
-        file: "adapters/readable-text.ts",
+        file: "adapters/net/readable-text.ts",
         right: "text.slice(0, MOST_READ)",
         wrong: "text",
       },
@@ -365,7 +365,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "a tool's result has hundreds of thousands of names",
     weakened: [
       {
-        file: "engine/tool-outcome.ts",
+        file: "engine/definition/tool-outcome.ts",
         right: "throw new TooManyValues();",
         wrong: "return;",
       },
@@ -379,7 +379,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "a tool's result is megabytes of escapes",
     weakened: [
       {
-        file: "engine/giving-way.ts",
+        file: "engine/ports/giving-way.ts",
         right: "await setImmediate();",
         wrong: "void setImmediate;",
       },

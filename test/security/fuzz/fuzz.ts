@@ -1,4 +1,4 @@
-import { seededRandom } from "../../../src/testing/explorer/seeded-random.ts";
+import { seededRandom } from "../../../src/testing/crash/seeded-random.ts";
 import type { Parser } from "./parsers.ts";
 
 /** What every object has, and has to have still: whoever adds to it has changed every object of the process. */

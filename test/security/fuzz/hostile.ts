@@ -1,6 +1,6 @@
 // Inputs that no honest side would send: valid ones, spoilt in one or several places, from a seed.
 
-import { pick } from "../../../src/testing/explorer/seeded-random.ts";
+import { pick } from "../../../src/testing/crash/seeded-random.ts";
 
 export type Random = () => number;
 

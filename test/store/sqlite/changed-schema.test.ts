@@ -6,7 +6,7 @@ import { StoreUnusableError } from "../../../src/core/errors.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { newRun } from "../../../src/testing/store-conformance/sample-run.ts";
+import { newRun } from "../../../src/testing/store/sample-run.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 async function storeFile(): Promise<string> {

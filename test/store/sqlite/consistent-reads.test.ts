@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
-import { SampleRun } from "../../../src/testing/store-conformance/sample-run.ts";
+import { SampleRun } from "../../../src/testing/store/sample-run.ts";
 import { Child } from "./child.ts";
 import { tempFolder } from "./temp-folder.ts";
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
 import { FolderLook } from "../../../src/store/sqlite/folder-look.ts";
-import { newRun } from "../../../src/testing/store-conformance/sample-run.ts";
+import { newRun } from "../../../src/testing/store/sample-run.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** Longer than any clock of a file system lags: from then on, a change of the folder shows. */

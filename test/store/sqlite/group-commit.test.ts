@@ -5,7 +5,7 @@ import { StoreUnavailableError } from "../../../src/core/errors.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
 import { GroupCommit } from "../../../src/store/sqlite/group-commit.ts";
-import { newRun } from "../../../src/testing/store-conformance/sample-run.ts";
+import { newRun } from "../../../src/testing/store/sample-run.ts";
 import { Child } from "./child.ts";
 import { tempFolder } from "./temp-folder.ts";
 

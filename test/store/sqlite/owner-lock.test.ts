@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
 import { bootId } from "../../../src/store/sqlite/boot-id.ts";
 import { OwnerLock } from "../../../src/store/sqlite/owner-lock.ts";
-import { claimOptions, newRun, sha256 } from "../../../src/testing/store-conformance/sample-run.ts";
+import { claimOptions, newRun, sha256 } from "../../../src/testing/store/sample-run.ts";
 import { Child } from "./child.ts";
 import { tempFolder } from "./temp-folder.ts";
 

@@ -3,8 +3,8 @@
 import { expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { SampleRun, sha256 } from "../../../src/testing/store-conformance/sample-run.ts";
-import { withRows } from "./old-database.ts";
+import { SampleRun, sha256 } from "../../../src/testing/store/sample-run.ts";
+import { withRows } from "./migrations/old-database.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** A run that waits for two people, the first of whom has approved it. */

@@ -11,7 +11,7 @@ import {
   RESERVE,
   SampleRun,
   sha256,
-} from "../../../src/testing/store-conformance/sample-run.ts";
+} from "../../../src/testing/store/sample-run.ts";
 
 export const RUNS = ["r-1", "r-2"] as const;
 export const STEPS = ["draft", "review"] as const;

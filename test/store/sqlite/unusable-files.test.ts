@@ -12,7 +12,7 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { PawlError } from "../../../src/core/errors.ts";
 import { openStore } from "../../../src/store/open-store.ts";
-import { newRun } from "../../../src/testing/store-conformance/sample-run.ts";
+import { newRun } from "../../../src/testing/store/sample-run.ts";
 import { Child } from "./child.ts";
 import { tempFolder } from "./temp-folder.ts";
 

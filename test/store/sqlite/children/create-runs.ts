@@ -1,6 +1,6 @@
 // Creates one run after the other, several at a time, and names each once the store has said that it is done.
 import { openStore } from "../../../../src/store/open-store.ts";
-import { newRun } from "../../../../src/testing/store-conformance/sample-run.ts";
+import { newRun } from "../../../../src/testing/store/sample-run.ts";
 
 const store = await openStore(`file:${process.argv[2]}`);
 for (let i = 0; ; i += 3) {

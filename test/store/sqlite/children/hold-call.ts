@@ -1,7 +1,7 @@
 // Creates a run with a call of a turn and one of code under way, and holds it until this process is killed.
 import { once } from "node:events";
 import { openStore } from "../../../../src/store/open-store.ts";
-import { SampleRun } from "../../../../src/testing/store-conformance/sample-run.ts";
+import { SampleRun } from "../../../../src/testing/store/sample-run.ts";
 
 const [file, runId, leaseMs] = process.argv.slice(2);
 const store = await openStore(`file:${file}`);

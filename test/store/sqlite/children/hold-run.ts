@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { openStore } from "../../../../src/store/open-store.ts";
-import { SampleRun } from "../../../../src/testing/store-conformance/sample-run.ts";
+import { SampleRun } from "../../../../src/testing/store/sample-run.ts";
 
 const [file, runId, leaseMs] = process.argv.slice(2);
 const store = await openStore(`file:${file}`);

@@ -1,6 +1,6 @@
 // Takes a worker and holds it until this process is killed, or told to end.
 import { once } from "node:events";
-import { FileCheckpointStore } from "../../../../src/store/file-checkpoint-store.ts";
+import { FileCheckpointStore } from "../../../../src/store/checkpoint/file-checkpoint-store.ts";
 
 const [directory = ""] = process.argv.slice(2);
 const store = new FileCheckpointStore(directory);

@@ -1,7 +1,7 @@
 // Opens the store when told to, so that several processes do it at the same moment, and creates a run in it.
 import { once } from "node:events";
 import { openStore } from "../../../../src/store/open-store.ts";
-import { newRun } from "../../../../src/testing/store-conformance/sample-run.ts";
+import { newRun } from "../../../../src/testing/store/sample-run.ts";
 
 const [file, runId = ""] = process.argv.slice(2);
 console.log("ready");

@@ -1,5 +1,5 @@
 // Writes one checkpoint after another, each told of once it is written, until this process is killed.
-import { FileCheckpointStore } from "../../../../src/store/file-checkpoint-store.ts";
+import { FileCheckpointStore } from "../../../../src/store/checkpoint/file-checkpoint-store.ts";
 
 const [directory = "", after = "0"] = process.argv.slice(2);
 const store = new FileCheckpointStore(directory);

@@ -2,7 +2,7 @@
 import { accessSync } from "node:fs";
 import { PawlError } from "../../../../src/core/errors.ts";
 import { openStore } from "../../../../src/store/open-store.ts";
-import { newRun } from "../../../../src/testing/store-conformance/sample-run.ts";
+import { newRun } from "../../../../src/testing/store/sample-run.ts";
 
 const [file, runId = ""] = process.argv.slice(2);
 const NOBODY = 65_534;

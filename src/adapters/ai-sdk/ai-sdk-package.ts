@@ -1,0 +1,38 @@
+import type * as AiSdk from "ai";
+import { ConfigurationError } from "../../core/errors.ts";
+
+export type AiSdkPackage = typeof AiSdk;
+
+let loaded: AiSdkPackage | undefined;
+
+/** Imports the AI SDK when it is first needed: it is an optional peer, and Pawl works without it. */
+export async function loadAiSdk(): Promise<AiSdkPackage> {
+  loaded ??= checkVersion(await importAiSdk());
+  return loaded;
+}
+
+async function importAiSdk(): Promise<AiSdkPackage> {
+  try {
+    return await import("ai");
+  } catch (error) {
+    throw new ConfigurationError(
+      'aiSdkModel needs the package "ai", which could not be loaded: run `npm install ai@7` beside pawl.',
+      { package: "ai" },
+      { cause: error },
+    );
+  }
+}
+
+/**
+ * Version 7 renamed `system` to `instructions`, and earlier ones ignore what they do not know: an agent would run
+ * without its instructions and nobody would notice. `isStepCount` exists since 7.
+ */
+function checkVersion(ai: AiSdkPackage): AiSdkPackage {
+  if (typeof ai.isStepCount === "function") return ai;
+  throw new ConfigurationError(
+    'aiSdkModel needs version 7 of the package "ai": run `npm install ai@7` beside pawl.',
+    {
+      package: "ai",
+    },
+  );
+}

@@ -1,0 +1,99 @@
+import type { Tool as AiSdkTool, FlexibleSchema } from "ai";
+import { canonicalHash } from "../../core/canonical-json.ts";
+import { ConfigurationError } from "../../core/errors.ts";
+import { ownProperty } from "../../core/own-property.ts";
+import { plainJson } from "../../core/plain-json.ts";
+import { providerTool } from "../../engine/definition/provider-tool.ts";
+import { makeTool, type Tool } from "../../engine/definition/tool.ts";
+import { type ApprovalContext, ownApproval } from "./ai-sdk-approval.ts";
+import { presentationOf } from "./ai-sdk-tool-output.ts";
+import { aiSdkToolSchema, schemaProblem } from "./ai-sdk-tool-schema.ts";
+
+const NO_CONTEXT: ApprovalContext = { toolsContext: {}, runtimeContext: {} };
+
+/**
+ * A plain AI SDK tool as one of ours. It says nothing about what it changes, so its name has to; and unless that is
+ * clearly a read, a call of it that a crash left unknown is not repeated.
+ */
+export function aiSdkTool(name: string, tool: AiSdkTool, given: ApprovalContext = NO_CONTEXT): Tool {
+  if (isProviderExecuted(tool)) return providerTool(name, setupOf(tool));
+  const { execute, inputSchema, contextSchema, toModelOutput } = tool;
+  if (execute === undefined) {
+    throw new ConfigurationError(
+      `Tool ${name} has no execute function, and Pawl runs the tools itself: give it one.`,
+    );
+  }
+  const context: unknown = ownProperty(given.toolsContext, name);
+  const schema = () => aiSdkToolSchema({ inputSchema });
+  return makeTool({
+    description: descriptionOf(tool, context),
+    input: {
+      jsonSchema: async () => {
+        await readContext(name, contextSchema, context);
+        return (await schema()).inputSchema;
+      },
+      parse: async (input) => (await schema()).validate(input),
+    },
+    approval: ownApproval(name, tool, given),
+    present: toModelOutput === undefined ? null : presentationOf(toModelOutput),
+    execute: async (input, call): Promise<unknown> => {
+      const { toolCallId, signal: abortSignal } = call;
+      const read = await readContext(name, contextSchema, context);
+      const result: unknown = execute(input, {
+        toolCallId,
+        messages: [],
+        abortSignal,
+        context: read,
+      });
+      return isAsyncIterable(result) ? lastOf(result, abortSignal) : result;
+    },
+  });
+}
+
+/** What the provider runs itself, within its answer. */
+export function isProviderExecuted(tool: AiSdkTool): boolean {
+  return tool.type === "provider" && tool.isProviderExecuted;
+}
+
+function descriptionOf(tool: AiSdkTool, context: unknown): string {
+  if (tool.type === "provider") return setupOf(tool);
+  const { description = "" } = tool;
+  return typeof description === "string" ? description : description({ context });
+}
+
+/**
+ * Which tool of the provider it is, and a hash of how it was set up, for the fingerprint: the setup itself may hold a
+ * token, and what is pinned is stored.
+ */
+function setupOf(tool: AiSdkTool): string {
+  const hash = canonicalHash(plainJson(tool.args) ?? {}).toString("hex");
+  return `The provider's ${tool.id ?? "tool"}, set up as ${hash.slice(0, 16)}.`;
+}
+
+/** Asked for before the first turn as well, so that a context that does not fit ends a run before it has begun. */
+async function readContext(
+  name: string,
+  contextSchema: FlexibleSchema<unknown> | undefined,
+  context: unknown,
+): Promise<unknown> {
+  if (contextSchema === undefined) return context;
+  const read = await schemaProblem(contextSchema, context);
+  if (read.problem === null) return read.value;
+  throw new ConfigurationError(
+    `The context of tool ${name} does not fit its contextSchema: ${read.problem}. Give it in toolsContext.${name}.`,
+  );
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
+}
+
+/** A tool that yields tells how far it is; what it yields last is its result. */
+async function lastOf(results: AsyncIterable<unknown>, signal: AbortSignal): Promise<unknown> {
+  let last: unknown;
+  for await (const result of results) {
+    signal.throwIfAborted();
+    last = result;
+  }
+  return last;
+}

@@ -1,0 +1,45 @@
+import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
+import type { Telemetry } from "../../engine/ports/telemetry-port.ts";
+import { type Instruments, makeInstruments } from "./otel-figures.ts";
+import { openTelemetry } from "./otel-package.ts";
+import { OtelRun } from "./otel-run.ts";
+
+const { metrics, trace } = openTelemetry;
+
+export type OtelOptions = {
+  /**
+   * Whether instructions, messages, arguments and results go into the spans. They are content of your users: they do not
+   * unless you say so. Secrets never do.
+   */
+  readonly content?: boolean;
+  /** The registered one unless given. */
+  readonly tracerProvider?: TracerProvider;
+  /** The registered one unless given. */
+  readonly meterProvider?: MeterProvider;
+};
+
+/**
+ * Traces and figures of runs, for OpenTelemetry. Where no SDK is registered nothing is traced.
+ *
+ * @example
+ * import { Runner } from "pawl";
+ * import { otel } from "pawl/otel";
+ *
+ * await new Runner(pipeline, { telemetry: otel() }).run("Go");
+ */
+export function otel(options: OtelOptions = {}): Telemetry {
+  const { content = false } = options;
+  let made: { readonly provider: MeterProvider; readonly instruments: Instruments } | undefined;
+  // Looked up with each run, and not here: a configuration file may be read before the SDK is registered.
+  const instruments = () => {
+    const provider = options.meterProvider ?? metrics.getMeterProvider();
+    if (made?.provider !== provider) made = { provider, instruments: makeInstruments(provider) };
+    return made.instruments;
+  };
+  return {
+    begin: (run) => {
+      const tracer = (options.tracerProvider ?? trace.getTracerProvider()).getTracer("pawl");
+      return new OtelRun(run, { tracer, instruments: instruments(), content });
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { dirname, isAbsolute, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { ConfigurationError } from "../../core/errors.ts";
+import { defineConfig, type PawlConfig } from "../../engine/definition/config.ts";
+import { DEFAULT_STORE } from "../../store/open-store.ts";
+import type { Surroundings } from "../context/cli-context.ts";
+import { type ConfigProblem, importProblem, importQuietly } from "./config-import.ts";
+import { type FoundConfig, findConfig } from "./config-search.ts";
+
+/** The configuration that holds; `path` is null where there is no file and nothing is configured. */
+export type LoadedConfig = { readonly path: string | null; readonly config: PawlConfig };
+
+/**
+ * Loads the file that was named, or the nearest one of this project. Node strips the types, so nothing has to be built. Whatever
+ * is wrong with the file is one sentence that says where.
+ */
+export async function loadConfig(surroundings: Surroundings, file?: string): Promise<LoadedConfig> {
+  const found = await findConfig(surroundings, file);
+  if (found === null) return { path: null, config: {} };
+  assertOwn(found);
+  const { path } = found;
+  const show = (each: string) => shownPath(surroundings.cwd, each);
+  const shown = show(path);
+  const config = defaultExport(await importConfig(path, show), shown);
+  try {
+    return { path, config: defineConfig(config as PawlConfig) };
+  } catch (error) {
+    throw error instanceof ConfigurationError ? wrong({ place: shown, what: error.message }, error) : error;
+  }
+}
+
+/** The code of another user is not run. */
+function assertOwn({ path, refusal }: FoundConfig): void {
+  if (refusal === null) return;
+  throw new ConfigurationError(`${path} was not run: ${refusal}.`);
+}
+
+/** Which store a command uses: the flag's, the environment's (`PAWL_STORE`), the configuration's, or the default one. */
+export function resolveStore(
+  { cwd, env }: Surroundings,
+  { path, config }: LoadedConfig,
+  flag?: string,
+): string {
+  const here = flag ?? (env.PAWL_STORE === "" ? undefined : env.PAWL_STORE);
+  if (here !== undefined) return storeFrom(cwd, here);
+  return storeFrom(projectFolder({ cwd }, { path, config }), config.store ?? DEFAULT_STORE);
+}
+
+/** The folder that runs belong to: that of the configuration, or else the one that the command stands in. */
+export function projectFolder({ cwd }: Pick<Surroundings, "cwd">, { path }: LoadedConfig): string {
+  return path === null ? cwd : dirname(path);
+}
+
+/** A relative file is meant from the place where it was written down. */
+function storeFrom(folder: string, url: string): string {
+  const file = /^file:(?!\/\/)(.+)$/.exec(url)?.[1];
+  return file === undefined || isAbsolute(file) ? url : `file:${resolve(folder, file)}`;
+}
+
+async function importConfig(
+  path: string,
+  show: (path: string) => string,
+): Promise<{ readonly [name: string]: unknown }> {
+  try {
+    return await importQuietly(pathToFileURL(path).href);
+  } catch (error) {
+    throw wrong(await importProblem(error, path, show), error);
+  }
+}
+
+function defaultExport(module: { readonly [name: string]: unknown }, shown: string): unknown {
+  if ("default" in module) return module.default;
+  const others = Object.keys(module);
+  const what =
+    others.length === 0 ? "it exports nothing" : `it exports ${others.join(", ")} and has no default export`;
+  throw wrong({ place: shown, what: `${what}: write \`export default defineConfig({ … })\`.` });
+}
+
+function wrong({ place, what }: ConfigProblem, cause?: unknown): ConfigurationError {
+  return new ConfigurationError(`${place}: ${what}`, {}, cause === undefined ? {} : { cause });
+}
+
+/** As short as it can be for whoever stands in `cwd`. */
+function shownPath(cwd: string, path: string): string {
+  const short = relative(cwd, path);
+  return short.length < path.length ? short : path;
+}

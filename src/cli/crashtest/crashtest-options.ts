@@ -1,0 +1,51 @@
+import { EXPLORER_MODES, type ExplorerMode } from "../../testing/crash/explorer-options.ts";
+import { parseSchedule, type Schedule } from "../../testing/crash/schedule.ts";
+import type { CommandInput } from "../context/command.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
+
+/** What is to be tried. */
+export type Trials = {
+  readonly modes?: readonly ExplorerMode[];
+  readonly pairs?: number | "all";
+  readonly courses?: number;
+  readonly seed?: number;
+  readonly schedule?: Schedule;
+};
+
+export function readTrials(input: CommandInput): Trials {
+  const modes = readModes(input.text("mode"));
+  const pairs = input.text("pairs") === "all" ? "all" : input.wholeNumber("pairs", 1);
+  const courses = input.wholeNumber("courses", 1);
+  const seed = input.wholeNumber("seed", 0);
+  const text = input.text("schedule");
+  if (text !== null) {
+    const other = ["mode", "pairs", "courses", "seed"].find((name) => input.text(name) !== null);
+    if (other !== undefined)
+      throw new WrongUseError(`--schedule says all that is done: leave out --${other}.`);
+    return { schedule: parseSchedule(text) };
+  }
+  if (pairs !== null) assertMode(modes, "twice", "--pairs");
+  if (courses !== null) assertMode(modes, "random", "--courses");
+  return {
+    ...(modes === null ? {} : { modes }),
+    ...(pairs === null ? {} : { pairs }),
+    ...(courses === null ? {} : { courses }),
+    ...(seed === null ? {} : { seed }),
+  };
+}
+
+function readModes(text: string | null): readonly ExplorerMode[] | null {
+  if (text === null) return null;
+  return text.split(",").map((word) => {
+    const mode = EXPLORER_MODES.find((each) => each === word.trim());
+    if (mode !== undefined) return mode;
+    throw new WrongUseError(
+      `--mode has ${JSON.stringify(word)}: it takes ${EXPLORER_MODES.join(", ")}, with commas.`,
+    );
+  });
+}
+
+function assertMode(modes: readonly ExplorerMode[] | null, mode: ExplorerMode, flag: string): void {
+  if (modes?.includes(mode) === true) return;
+  throw new WrongUseError(`${flag} is for ${mode}: add --mode ${[...(modes ?? []), mode].join(",")}.`);
+}

@@ -1,0 +1,173 @@
+import { createHash } from "node:crypto";
+import { readFile, stat } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { LineCounter } from "yaml";
+import { PawlError } from "../../core/errors.ts";
+import { type KnownTools, parseRunSpec, type RunSpec } from "../../core/job/run-spec.ts";
+import { pathText, type SpecPath } from "../../core/job/run-spec-field.ts";
+import { readJson } from "./job-file-json.ts";
+import { type JobText, offsetOf, type Place, type TextMistake } from "./job-file-text.ts";
+import { readYaml } from "./job-file-yaml.ts";
+
+/** A file that says what a run is to do. */
+export type JobFile = { readonly path: string; readonly spec: RunSpec };
+
+/** One that was read from a disk, with the hash of its text. */
+export type ReadJobFile = JobFile & { readonly digest: string };
+
+export type JobFormat = "yaml" | "json";
+
+/** One mistake in a job file; line and column count from 1, and are null where the file as a whole is meant. */
+export type JobProblem = {
+  readonly line: number | null;
+  readonly column: number | null;
+  /** The field, `budgets.max_steps`, as it is written there; empty where the text itself is wrong. */
+  readonly path: string;
+  readonly message: string;
+};
+
+/** A job file cannot be used. Nothing was started; `details.problems` has every mistake, by line. */
+export class JobFileError extends PawlError<{ file: string; problems: readonly JobProblem[] }> {
+  readonly code = "job_file";
+}
+
+const FORMATS: ReadonlyMap<string, JobFormat> = new Map([
+  [".yaml", "yaml"],
+  [".yml", "yaml"],
+  [".json", "json"],
+]);
+
+const MOST_BYTES = 1024 * 1024;
+
+/**
+ * Reads a job file, YAML or JSON by its name. The tools that its blueprint names are checked where `tools` says which ones
+ * there are.
+ *
+ * @throws JobFileError that lists every mistake, `job.yaml:12:5  budgets.max_steps: …`.
+ */
+export async function readJobFile(path: string, tools: KnownTools | null = null): Promise<ReadJobFile> {
+  const format = FORMATS.get(extname(path).toLowerCase());
+  if (format === undefined) {
+    throw wholeFile(path, `${path} is no job file: give one whose name ends in .yaml, .yml or .json.`);
+  }
+  const bytes = await readBytes(path);
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw wholeFile(path, `${path} is not UTF-8 text: save it as UTF-8.`);
+  }
+  const digest = createHash("sha256").update(bytes).digest("hex");
+  return { ...parseJob(text, format, path, tools), digest };
+}
+
+/** Reads the text of a job file; `fileName` is what its mistakes are told with. */
+export function parseJob(
+  text: string,
+  format: JobFormat,
+  fileName: string,
+  tools: KnownTools | null = null,
+): JobFile {
+  if (text.startsWith("\ufeff")) {
+    throw wholeFile(fileName, `${fileName} begins with a byte order mark: save it as UTF-8 without one.`);
+  }
+  const read = format === "json" ? readJson : readYaml;
+  const job = isBlank(text, format) ? null : read(text);
+  if (job === null || (job.readable && format === "yaml" && job.value === null)) {
+    throw wholeFile(fileName, `${fileName} is empty: write at least an objective.`);
+  }
+  const { spec, mistakes } = specOf(job, tools);
+  if (spec === null || mistakes.length > 0) throw withMistakes(fileName, text, mistakes);
+  return { path: fileName, spec };
+}
+
+function isBlank(text: string, format: JobFormat): boolean {
+  return (
+    text.trim() === "" || (format === "yaml" && text.split("\n").every((line) => /^\s*(?:#|$)/.test(line)))
+  );
+}
+
+/** Mistakes of the text and of what it says, together; a text that cannot be read says nothing. */
+function specOf(
+  job: JobText,
+  tools: KnownTools | null,
+): { readonly spec: RunSpec | null; readonly mistakes: readonly TextMistake[] } {
+  if (!job.readable) return { spec: null, mistakes: job.mistakes };
+  const parsed = parseRunSpec(job.value, tools);
+  const told = new Set(job.mistakes.map(({ path }) => pathText(path)));
+  const wrong = (parsed.ok ? [] : parsed.problems)
+    .filter(({ path }) => !told.has(pathText(path)))
+    .map(({ path, message }) => at(job.places, path, path.length === 0 ? `The job ${message}` : message));
+  for (const { path } of wrong) told.add(pathText(path));
+  // Nothing behind `max_steps:` is most likely a limit that was forgotten, not one that was lifted.
+  const forgotten = job.empty
+    .filter((path) => path[0] !== "input" && !told.has(pathText(path)))
+    .map((path) => at(job.places, path, "has no value: write one, or leave the field out."));
+  return { spec: parsed.ok ? parsed.spec : null, mistakes: [...job.mistakes, ...wrong, ...forgotten] };
+}
+
+function at(places: Place, path: SpecPath, message: string): TextMistake {
+  return { path, offset: offsetOf(places, path), message };
+}
+
+async function readBytes(path: string): Promise<Uint8Array> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) {
+      throw wholeFile(
+        path,
+        `${path} is a directory: give the file itself, such as ${join(path, "job.yaml")}.`,
+      );
+    }
+    if (!found.isFile())
+      throw wholeFile(path, `${path} is no ordinary file: give one that is kept on a disk.`);
+    if (found.size > MOST_BYTES) {
+      throw wholeFile(path, `${path} is over 1 MB, too large for a job file: keep large input elsewhere.`);
+    }
+    return await readFile(path);
+  } catch (error) {
+    throw error instanceof JobFileError ? error : cannotRead(path, error);
+  }
+}
+
+function cannotRead(path: string, error: unknown): JobFileError {
+  const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
+  return code === "ENOENT"
+    ? wholeFile(path, `There is no job file ${path}: check its path.`)
+    : wholeFile(path, `${path} cannot be read (${code}): check its path and its permissions.`);
+}
+
+function wholeFile(file: string, message: string): JobFileError {
+  const problem = { line: null, column: null, path: "", message };
+  return new JobFileError(message, { file, problems: [problem] });
+}
+
+/** One slip in the text makes a reader stumble several times: what is told is the first time in a line. */
+function isFirstOfItsKind(problem: JobProblem, index: number, all: readonly JobProblem[]): boolean {
+  return problem.path !== "" || all[index - 1]?.path !== "" || all[index - 1]?.line !== problem.line;
+}
+
+const MOST_TOLD = 50;
+
+function withMistakes(file: string, text: string, mistakes: readonly TextMistake[]): JobFileError {
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) lines.addNewLine(at + 1);
+  const problems = mistakes
+    .toSorted((a, b) => a.offset - b.offset)
+    .map(({ offset, path, message }) => {
+      const { line, col } = lines.linePos(offset);
+      return { line, column: col, path: pathText(path), message };
+    })
+    .filter(isFirstOfItsKind);
+  const told = problems
+    .slice(0, MOST_TOLD)
+    .map(
+      ({ line, column, path, message }) =>
+        `${file}:${line}:${column}  ${path === "" ? "" : `${path}: `}${message}`,
+    );
+  const untold = problems.length - told.length;
+  const title = `${file} has ${problems.length === 1 ? "a mistake" : `${problems.length} mistakes`}:`;
+  const rest = untold === 0 ? [] : [`… and ${untold} more.`];
+  return new JobFileError([title, ...told, ...rest].join("\n"), { file, problems });
+}

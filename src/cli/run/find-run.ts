@@ -1,0 +1,48 @@
+import { RunNotFoundError } from "../../core/errors.ts";
+import type { RunRecord, StoreReader } from "../../store/store.ts";
+import { cleanLine } from "../context/terminal-text.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
+
+/** Fewer characters fit too many runs. */
+const SHORTEST_PREFIX = 4;
+const MOST_CANDIDATES = 10;
+
+/** The run of this id, or the only one whose id begins so. */
+export async function findRun(store: StoreReader, text: string): Promise<RunRecord> {
+  const exact = await store.getRun(text);
+  if (exact !== null) return exact;
+  const candidates =
+    text.length < SHORTEST_PREFIX
+      ? []
+      : (await store.listRuns()).filter(({ runId }) => runId.startsWith(text));
+  const [only, second] = candidates;
+  if (only === undefined) throw notFound(text);
+  if (second !== undefined) throw ambiguous(text, candidates);
+  return only;
+}
+
+/** The whole id of a wait or a tool call whose run is given by the beginning of its id. */
+export async function completeId(store: StoreReader, text: string): Promise<string> {
+  const [, run, rest] = /^([^~/]+)([~/].+)$/.exec(text) ?? [];
+  if (run === undefined || rest === undefined) return text;
+  return `${(await findRun(store, run)).runId}${rest}`;
+}
+
+function notFound(text: string): RunNotFoundError {
+  const shown = cleanLine(text);
+  const short =
+    text.length < SHORTEST_PREFIX ? ` (the beginning of an id needs ${SHORTEST_PREFIX} characters)` : "";
+  return new RunNotFoundError(
+    `There is no run ${shown} in this store${short}: \`pawl ls\` lists the runs, and --store names another store.`,
+    { runId: text },
+  );
+}
+
+function ambiguous(text: string, candidates: readonly RunRecord[]): WrongUseError {
+  const ids = candidates.map(({ runId }) => runId);
+  const more = ids.length > MOST_CANDIDATES ? `, and ${ids.length - MOST_CANDIDATES} more` : "";
+  return new WrongUseError(
+    `${ids.length} runs begin with ${cleanLine(text)}: give more of the id, such as ${ids.slice(0, MOST_CANDIDATES).join(", ")}${more}.`,
+    { candidates: ids },
+  );
+}

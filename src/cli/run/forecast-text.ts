@@ -1,0 +1,154 @@
+import { reviveError } from "../../core/errors.ts";
+import type {
+  CallAction,
+  ForecastCall,
+  ForecastRefusal,
+  ForecastTurn,
+  ResumeForecast,
+} from "../../engine/runner/forecast/forecast.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { CommandEnd, CommandInput } from "../context/command.ts";
+import { commandHint } from "../context/command-hint.ts";
+import { cleanLine, paragraph } from "../context/terminal-text.ts";
+import { waitDocument } from "../screen/documents.ts";
+import { counted, formatMoney, formatValue } from "../screen/format.ts";
+import { formatNextSteps, type NextStep } from "../screen/next-steps.ts";
+import { formatFacts } from "../screen/table.ts";
+import { waitHints } from "../screen/wait-hints.ts";
+import { waysOn } from "./run-end.ts";
+
+/** What `resume --dry-run` says. Code 1 where the run cannot go on, 3 where it would come to a person. */
+export function endOfForecast(
+  context: CliContext,
+  input: CommandInput,
+  forecast: ResumeForecast,
+): CommandEnd {
+  const { refusal, waits, calls } = forecast;
+  const needsPerson = refusal?.isQuestion === true || calls.some(({ action }) => action === "ask");
+  const document = {
+    ...forecast,
+    waits: waits.map((wait) => ({ ...waitDocument(wait), commands: waitHints(input, wait) })),
+  };
+  return {
+    exitCode: needsPerson ? 3 : refusal === null ? 0 : 1,
+    text: forecastText(context, input, forecast),
+    document,
+  };
+}
+
+function forecastText(context: CliContext, input: CommandInput, forecast: ResumeForecast): string {
+  const { runId, status, refusal, waits } = forecast;
+  const { columns } = context.stdout;
+  if (status === "succeeded")
+    return paragraph(`Run ${runId} has succeeded: there is nothing left to do.`, columns);
+  const questions = waits.map((wait) => ({
+    what: `Answer ${wait.waitId}, in one of these ways`,
+    commands: waitHints(input, wait),
+  }));
+  if (refusal !== null)
+    return [
+      paragraph(`Run ${runId} ${refusal.isQuestion ? "would ask a person" : "would not go on"}:`, columns),
+      paragraph(refusalText(refusal), columns),
+      formatNextSteps(context, [...questions, ...waysPast(input, runId, refusal)]),
+    ].join("");
+  const goOn = {
+    what: questions.length === 0 ? "Go on with it" : "Then go on with it",
+    commands: [resumeHint(input, runId)],
+  };
+  return [
+    paragraph(`Nothing was done. Run ${runId} would go on like this:`, columns),
+    formatFacts(context, factsOf(forecast)),
+    formatNextSteps(context, [...questions, goOn]),
+  ].join("");
+}
+
+function waysPast(
+  input: CommandInput,
+  runId: string,
+  { isQuestion, ...error }: ForecastRefusal,
+): readonly NextStep[] {
+  if (isQuestion || error.code === "run_busy") return [];
+  return [{ what: "Go on with it", commands: waysOn({ input }, reviveError(error), runId) }];
+}
+
+/** In the words of the command line, where the library's are others. */
+function refusalText({ code, message, details }: ForecastRefusal): string {
+  if (code !== "run_busy") return message;
+  return `Another process works on it (${formatValue(details.owner ?? null)}). Wait for that with --wait, or stop it.`;
+}
+
+function factsOf({
+  next,
+  skipped,
+  turn,
+  calls,
+  waits,
+  later,
+}: ResumeForecast): readonly (readonly [string, string] | null)[] {
+  const model = turn === null ? null : (["the model", turnText(turn)] as const);
+  const ofCalls = calls.map((call) => ["a call", cleanLine(callText(call))] as const);
+  return [
+    skipped.length === 0 ? null : ["done before", skipped.map(cleanLine).join(", ")],
+    ["goes on with", next === null ? "its end: every step is done" : cleanLine(nextText(next))],
+    // What was asked for by an answer that is left behind comes to its end before the model is asked again.
+    ...(turn?.response === "asked" ? [...ofCalls, model] : [model, ...ofCalls]),
+    ...waits.map((wait) => ["waits for", cleanLine(`${wait.waitId}: ${wait.question}`)] as const),
+    later.length === 0 ? null : ["after that", later.map(cleanLine).join(", ")],
+  ];
+}
+
+/** The same in earnest: with all that was said about how. */
+function resumeHint(input: CommandInput, runId: string): string {
+  const from = input.text("from");
+  const why = input.text("acceptDivergence");
+  return commandHint(
+    input,
+    "resume",
+    runId,
+    ...(from === null ? [] : ["--from", from]),
+    ...(input.flag("redoTurn") ? ["--redo-turn"] : []),
+    ...(why === null ? [] : ["--accept-divergence", why]),
+    ...input.list("budget").flatMap((budget) => ["--budget", budget]),
+  );
+}
+
+function nextText({ step, phase, isBegun }: NonNullable<ResumeForecast["next"]>): string {
+  const where = phase === "" || phase === step ? step : `${step} (${phase})`;
+  return isBegun ? `${where}, which was begun` : where;
+}
+
+function turnText({ index, response, mayCost }: ForecastTurn): string {
+  switch (response) {
+    case "none":
+      return "has given its last answer, and is not asked";
+    case "replayed":
+      return `has answered turn ${index}, and is not asked again`;
+    case "asked":
+      return mayCost === null
+        ? `is asked for turn ${index}`
+        : `is asked for turn ${index}, for at most ${costText(mayCost)}`;
+  }
+}
+
+function costText({ tokens, microDollars }: NonNullable<ForecastTurn["mayCost"]>): string {
+  return microDollars === 0
+    ? counted(tokens, "token")
+    : `${counted(tokens, "token")} (${formatMoney(microDollars)})`;
+}
+
+const ACTIONS: { readonly [A in CallAction]: string } = {
+  answered: "is answered from its receipt",
+  run: "runs for the first time",
+  run_again: "was interrupted, and runs again, which is safe",
+  look_up: "may have happened, and is looked up",
+  ask: "needs a person",
+  deduplicated: "is not run: the same was had before",
+  refused: "is not run, and whoever asked is told",
+  later: "waits for the call before it",
+  dropped: "is dropped with the answer that asked for it",
+  anew: "has failed, and is asked for anew",
+};
+
+function callText({ tool, toolCallId, action }: ForecastCall): string {
+  return `${tool} (${toolCallId}) ${ACTIONS[action]}`;
+}

@@ -1,0 +1,56 @@
+import { ConfigurationError, PawlError } from "../../core/errors.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { ExitCode } from "../context/command.ts";
+import { cleanText, paragraph } from "../context/terminal-text.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
+import { JobFileError } from "../job/job-file.ts";
+import { paint } from "../screen/format.ts";
+
+type Reporting = { readonly json: boolean; readonly verbose: boolean };
+
+/** Says what went wrong, in one sentence or as one JSON document, and gives the exit code for it. */
+export function reportError(context: CliContext, error: unknown, { json, verbose }: Reporting): ExitCode {
+  const { code, message, details } = describeError(error);
+  if (json) {
+    context.stdout.write(`${JSON.stringify({ error: { code, message, details } }, null, 2)}\n`);
+  } else {
+    context.stderr.write(errorText(context, message));
+  }
+  if (verbose && error instanceof Error) context.stderr.write(`${cleanText(stackOf(error))}\n`);
+  return exitCodeOf(error);
+}
+
+/** One line for a log; on a terminal, broken where a reader would break it. */
+function errorText(context: CliContext, message: string): string {
+  const { columns, isTerminal } = context.stderr;
+  const text = `error: ${message}`;
+  const lines = isTerminal ? paragraph(text, columns) : `${cleanText(text)}\n`;
+  return lines.replace(/^error:/, (word) => paint(context).red(word));
+}
+
+/** A run that failed over its configuration has failed; without a run, nothing was begun. */
+export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof WrongUseError || error instanceof JobFileError) return 2;
+  return ConfigurationError.isInstance(error) && error.runId === undefined ? 2 : 1;
+}
+
+function describeError(error: unknown): {
+  readonly code: string;
+  readonly message: string;
+  readonly details: object;
+} {
+  if (PawlError.isInstance(error))
+    return { code: error.code, message: error.message, details: error.details };
+  const message = error instanceof Error ? error.message : String(error);
+  return {
+    code: "unexpected",
+    message: `${message.replace(/[.\s]+$/, "")}. This was not expected: run the command again with --verbose to see where it comes from.`,
+    details: {},
+  };
+}
+
+/** With its causes: the reason is most often there. */
+function stackOf(error: Error): string {
+  const own = error.stack ?? String(error);
+  return error.cause instanceof Error ? `${own}\ncaused by ${stackOf(error.cause)}` : own;
+}

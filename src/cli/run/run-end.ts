@@ -1,0 +1,140 @@
+import { BudgetExceededError, PausedError, type PawlError, ResumeError } from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
+import type { RunResult } from "../../engine/ports/run-result.ts";
+import type { WaitRecord } from "../../store/store.ts";
+import type { CommandEnd } from "../context/command.ts";
+import { commandHint } from "../context/command-hint.ts";
+import { cleanText, wrap } from "../context/terminal-text.ts";
+import { needsMore, stillNeeded } from "../screen/acting-person.ts";
+import { waitDocument } from "../screen/documents.ts";
+import { counted, formatMoney, paint } from "../screen/format.ts";
+import { hiddenBecause, waitHints } from "../screen/wait-hints.ts";
+import { reportError } from "./report-error.ts";
+import type { RunWork } from "./run-work.ts";
+
+/** What a command says and gives when its run has come as far as it comes. The output alone goes to stdout. */
+export async function endOfResult(work: RunWork, result: RunResult<unknown>): Promise<CommandEnd> {
+  const { runId, status, output, usage, resumed } = result;
+  const waits = result.waits.map((wait) => ({
+    ...waitDocument(wait),
+    commands: waitHints(work.input, wait),
+  }));
+  const document = { runId, status, output, usage, resumed, waits };
+  const figures = await keptFigures(work, runId);
+  switch (status) {
+    case "succeeded":
+      tell(work, "good", `run ${runId} succeeded: ${figures}`);
+      return { exitCode: 0, text: shownOutput(work, output as Json), document };
+    case "waiting":
+      return { exitCode: 3, text: waitingText(work, runId, result.waits), document };
+    case "cancelled":
+      tell(work, "warning", `run ${runId} was cancelled; kept: ${figures}`, goOn(work, runId));
+      return { exitCode: 1, text: "", document };
+    case "queued":
+      tell(work, "warning", `run ${runId} is paused; kept: ${figures}`, goOn(work, runId));
+      return { exitCode: 130, text: "", document };
+  }
+}
+
+/** What happened, what is kept, and how to go on. */
+export async function endOfFailure(work: RunWork, error: PawlError, runId: string): Promise<CommandEnd> {
+  const { code, message, details } = error;
+  const isPaused = PausedError.isInstance(error);
+  const ways = waysOn(work, error, runId);
+  const lines = [`kept: ${await keptFigures(work, runId)}`, ...ways.map((way) => `go on with: ${way}`)];
+  if (work.log !== undefined) work.log("bad", [message, ...lines].join("; "));
+  else if (!work.input.json) {
+    const { context, input } = work;
+    reportError(context, error, { json: false, verbose: input.verbose });
+    context.stderr.write(`${lines.join("\n")}\n`);
+  }
+  const status = isPaused ? "waiting" : "failed";
+  const document = { runId, status, error: { code, message, details }, commands: ways };
+  return { exitCode: isPaused ? 3 : 1, text: "", document };
+}
+
+/** A sentence, broken where a terminal needs it, and lines that stay as they are: commands are there to be copied. */
+function tell(
+  { context, input, log }: RunWork,
+  tone: "good" | "warning",
+  text: string,
+  ...lines: readonly string[]
+): void {
+  if (log !== undefined) log(tone, [text, ...lines].join("; "));
+  if (input.json || log !== undefined) return;
+  const { stderr } = context;
+  const { green, yellow } = paint(context);
+  const mark = tone === "good" ? green("✓") : yellow("!");
+  const room = stderr.isTerminal ? stderr.columns - 3 : Number.POSITIVE_INFINITY;
+  const sentence = wrap(cleanText(text), room).join("\n  ");
+  stderr.write(`${[`${mark} ${sentence}`, ...lines].join("\n")}\n`);
+}
+
+function goOn({ input }: RunWork, runId: string): string {
+  return `go on with: ${commandHint(input, "resume", runId)}`;
+}
+
+/** The commands that go on with a run that has failed like this. */
+export function waysOn(
+  { input }: Pick<RunWork, "input">,
+  error: PawlError,
+  runId: string,
+): readonly string[] {
+  const resume = (...words: readonly string[]) => commandHint(input, "resume", runId, ...words);
+  if (BudgetExceededError.isInstance(error)) {
+    const { budget, limit, used } = error.details;
+    return [resume("--budget", `${budget}=${Math.max(2 * limit, Math.ceil(used))}`)];
+  }
+  if (ResumeError.isInstance(error) && error.irrecoverable)
+    return [resume("--from", "milestone"), resume("--accept-divergence", "WHY")];
+  return [resume()];
+}
+
+/** All that the run has by now. A store that cannot be asked any more is not what to tell of here. */
+async function keptFigures(work: RunWork, runId: string): Promise<string> {
+  try {
+    const figures = await figuresOf(work, runId);
+    return figures.length === 0 ? "nothing yet" : figures.join(", ");
+  } catch {
+    return "what was committed";
+  }
+}
+
+async function figuresOf({ store }: RunWork, runId: string): Promise<readonly string[]> {
+  const steps = (await store.listSteps(runId)).filter(({ status }) => status === "succeeded").length;
+  const receipts = (await store.listToolCalls(runId)).filter(({ receipt }) => receipt !== null).length;
+  const { charged, modelCalls } = await store.readUsage(runId);
+  const artifacts = (await store.listArtifacts(runId)).length;
+  return [
+    ...(steps === 0 ? [] : [counted(steps, "step")]),
+    ...(modelCalls === 0 ? [] : [counted(modelCalls, "model call")]),
+    ...(receipts === 0 ? [] : [counted(receipts, "receipt")]),
+    ...(artifacts === 0 ? [] : [counted(artifacts, "artifact")]),
+    ...(charged.tokens === 0 ? [] : [counted(charged.tokens, "token")]),
+    ...(charged.microDollars === 0 ? [] : [formatMoney(charged.microDollars)]),
+  ];
+}
+
+/** Text as it is, everything else as JSON; what a terminal would obey, it shows instead. */
+function shownOutput({ context }: RunWork, output: Json): string {
+  if (output === null) return "";
+  const text = typeof output === "string" ? output : JSON.stringify(output, null, 2);
+  const shown = context.stdout.isTerminal ? cleanText(text) : text;
+  return shown.endsWith("\n") ? shown : `${shown}\n`;
+}
+
+function waitingText(work: RunWork, runId: string, waits: readonly WaitRecord[]): string {
+  const { bold } = paint(work.context);
+  const columns = work.context.stdout.columns - 1;
+  const lines = waits.flatMap((wait) => [
+    "",
+    ...wrap(cleanText(`${wait.waitId}: ${wait.question}`), columns).map(bold),
+    ...(wait.subject.arguments === undefined
+      ? []
+      : wrap(cleanText(JSON.stringify(wait.subject.arguments)), columns)),
+    ...(needsMore(wait) ? wrap(cleanText(stillNeeded(wait)), columns) : []),
+    ...wrap(cleanText(hiddenBecause(wait.subject).join("\n")), columns).filter((line) => line !== ""),
+    ...waitHints(work.input, wait).map((hint) => `  ${hint}`),
+  ]);
+  return `${[`run ${runId} waits for a person`, ...lines, "", `then ${goOn(work, runId)}`].join("\n")}\n`;
+}

@@ -1,0 +1,120 @@
+import pico from "picocolors";
+import type { Json } from "../../core/json.ts";
+import { ownProperty } from "../../core/own-property.ts";
+import * as figures from "../../export/figures.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import { cleanLine } from "../context/terminal-text.ts";
+
+export type Paint = ReturnType<typeof pico.createColors>;
+
+/** Colours, or none: the same calls either way. */
+export function paint({ useColour }: Pick<CliContext, "useColour">): Paint {
+  return pico.createColors(useColour);
+}
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How long, in the two units that matter: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 05 min`, `3 d 4 h`. */
+export function formatDuration(ms: number): string {
+  const whole = Math.max(0, ms);
+  if (whole < 10 * SECOND_MS) return `${(Math.floor(whole / 100) / 10).toFixed(1)} s`;
+  if (whole < MINUTE_MS) return `${Math.floor(whole / SECOND_MS)} s`;
+  if (whole < HOUR_MS) return `${Math.floor(whole / MINUTE_MS)} min ${rest(whole, MINUTE_MS, SECOND_MS)} s`;
+  if (whole < DAY_MS) return `${Math.floor(whole / HOUR_MS)} h ${rest(whole, HOUR_MS, MINUTE_MS)} min`;
+  return `${Math.floor(whole / DAY_MS)} d ${Math.floor((whole % DAY_MS) / HOUR_MS)} h`;
+}
+
+function rest(ms: number, unit: number, smaller: number): string {
+  return String(Math.floor((ms % unit) / smaller)).padStart(2, "0");
+}
+
+/** How long so far, of a width that changes seldom: `0:07`, `12:30`, `1:02:05`. */
+export function formatClock(ms: number): string {
+  const seconds = Math.floor(Math.max(0, ms) / SECOND_MS);
+  const hours = Math.floor(seconds / 3_600);
+  const minutes = Math.floor(seconds / 60) % 60;
+  const [head, ...tail] = hours === 0 ? [minutes, seconds % 60] : [hours, minutes, seconds % 60];
+  return [head, ...tail.map(twoDigits)].join(":");
+}
+
+/** How long ago, in one unit: `just now`, `3 min ago`, `2 d ago`. */
+export function formatAgo(at: number, now: number): string {
+  const ms = now - at;
+  if (ms < 5 * SECOND_MS) return "just now";
+  if (ms < MINUTE_MS) return `${Math.floor(ms / SECOND_MS)} s ago`;
+  if (ms < HOUR_MS) return `${Math.floor(ms / MINUTE_MS)} min ago`;
+  if (ms < DAY_MS) return `${Math.floor(ms / HOUR_MS)} h ago`;
+  return `${Math.floor(ms / DAY_MS)} d ago`;
+}
+
+/** Local time, as people sort it: `2026-01-31 09:05:00`. */
+export function formatTime(at: number): string {
+  const date = new Date(at);
+  const day = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
+  return `${day.map(twoDigits).join("-")} ${formatTimeOfDay(at)}`;
+}
+
+/** The time of the day alone. */
+export function formatTimeOfDay(at: number): string {
+  const date = new Date(at);
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(":");
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}
+
+const MICRO = 1_000_000;
+
+/** Micro-dollars as dollars: cents from a dollar up, more figures below, and never 0 for what is not. */
+export function formatMoney(microDollars: number): string {
+  if (microDollars === 0) return "$0";
+  if (microDollars < 100) return "<$0.0001";
+  return `$${(microDollars / MICRO).toFixed(microDollars < MICRO ? 4 : 2)}`;
+}
+
+export { counted, wholeNumber as formatWholeNumber } from "../../export/figures.ts";
+
+export function formatBytes(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  const unit = bytes < 999_950 ? "kB" : bytes < 999_950_000 ? "MB" : "GB";
+  const size = { kB: 1e3, MB: 1e6, GB: 1e9 }[unit];
+  return `${(bytes / size).toFixed(1)} ${unit}`;
+}
+
+/** A value on one line: texts as they are, everything else as JSON. */
+export function formatValue(value: Json): string {
+  return cleanLine(typeof value === "string" ? value : JSON.stringify(value));
+}
+
+/** For programs: milliseconds since 1970 as ISO 8601. */
+export function isoTime(at: number): string;
+export function isoTime(at: number | null): string | null;
+export function isoTime(at: number | null): string | null {
+  return at === null ? null : figures.isoTime(at);
+}
+
+type Colour = "green" | "red" | "yellow" | "cyan" | "dim";
+
+const STATUS_COLOURS: { readonly [status: string]: Colour } = {
+  succeeded: "green",
+  ok: "green",
+  failed: "red",
+  fail: "red",
+  in_doubt: "red",
+  waiting: "yellow",
+  blocked: "yellow",
+  open: "yellow",
+  warn: "yellow",
+  running: "cyan",
+  queued: "cyan",
+  interrupted: "yellow",
+};
+
+/** A status in its colour; one that needs nobody's attention is dim. */
+export function paintStatus(paints: Paint, status: string, text = status): string {
+  return paints[ownProperty(STATUS_COLOURS, status) ?? "dim"](text);
+}

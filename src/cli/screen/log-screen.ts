@@ -1,0 +1,75 @@
+import { logEvents } from "../../adapters/event-log.ts";
+import type { Amount } from "../../core/usage/usage.ts";
+import { visibleJson } from "../../core/visible-text.ts";
+import type { Clock } from "../../engine/ports/model-port.ts";
+import type { RunEvent } from "../../engine/ports/run-events.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { LogWish } from "./log-options.ts";
+import { type Progress, progressAfter, progressAt, withChargedBefore } from "./progress.ts";
+import type { Tone } from "./progress-lines.ts";
+import type { RunScreen } from "./progress-screen.ts";
+
+const LEVELS = { bad: "error", warning: "warn", good: "info", quiet: "info", plain: "info" } as const;
+
+type Logger = Awaited<ReturnType<typeof makeLogger>>;
+
+/** A run as a log: one line an event, on stderr. */
+export class LogScreen implements RunScreen {
+  readonly #logger: Logger;
+  readonly #clock: Clock;
+  readonly #log: (event: RunEvent) => void;
+  #progress: Progress;
+  hint = "";
+
+  private constructor(logger: Logger, clock: Clock) {
+    this.#logger = logger;
+    this.#clock = clock;
+    this.#log = logEvents(logger);
+    this.#progress = progressAt(clock.monotonic());
+  }
+
+  static async open(context: CliContext, wish: LogWish): Promise<LogScreen> {
+    return new LogScreen(await makeLogger(context, wish), context.clock);
+  }
+
+  readonly tell = (event: RunEvent): void => {
+    this.#progress = progressAfter(this.#progress, event, this.#clock.monotonic(), () => null);
+    this.#log(event);
+  };
+
+  say(tone: Tone, text: string): void {
+    this.#logger[LEVELS[tone]](text);
+  }
+
+  countFrom(charged: Amount): void {
+    this.#progress = withChargedBefore(this.#progress, charged);
+  }
+
+  get progress(): Progress {
+    return this.#progress;
+  }
+
+  start(): void {}
+  stop(): void {}
+  goOn(): void {}
+}
+
+/** Loaded here, since most commands log nothing. Written at once: what a killed process has logged is there. */
+async function makeLogger({ stderr, useColour }: CliContext, { level, format }: LogWish) {
+  const { pino } = await import("pino");
+  const destination = { write: (line: string) => stderr.write(visibleJson(line)) };
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  if (format === "json") return pino(options, destination);
+  const { prettyFactory } = await import("pino-pretty");
+  const pretty = prettyFactory({
+    colorize: useColour && stderr.isTerminal,
+    translateTime: "SYS:HH:MM:ss.l",
+    singleLine: true,
+  });
+  return pino(options, { write: (line) => stderr.write(visibleJson(pretty(line))) });
+}

@@ -1,0 +1,83 @@
+import type { RunRecord, ToolCallRecord, WaitRecord } from "../../store/store.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { CommandInput } from "../context/command.ts";
+import { commandHint, formatHints } from "../context/command-hint.ts";
+import { paragraph } from "../context/terminal-text.ts";
+import { counted } from "./format.ts";
+import { isInterrupted } from "./run-status.ts";
+import { settleHints, waitHints } from "./wait-hints.ts";
+
+/** Something that can be done, and the command lines for it: one of them will do. */
+export type NextStep = { readonly what: string; readonly commands: readonly string[] };
+
+/** More questions than this are left to `pawl waits`. */
+const MOST_ASKED = 3;
+
+/** What takes a run further, in the order in which it is to be done. */
+export function nextSteps(
+  input: CommandInput,
+  run: RunRecord,
+  waits: readonly WaitRecord[],
+  calls: readonly ToolCallRecord[],
+  now: number,
+): readonly NextStep[] {
+  if (run.status === "succeeded") return [];
+  const { runId } = run;
+  if (run.status === "running" && !isInterrupted(run, now))
+    return [
+      { what: "It is being worked on: watch it", commands: [commandHint(input, "tail", runId, "--follow")] },
+      { what: "End it", commands: [commandHint(input, "cancel", runId)] },
+    ];
+  const questions = [...openQuestions(input, runId, waits), ...doubts(input, waits, calls)];
+  const resume = commandHint(input, "resume", runId);
+  return [
+    ...questions,
+    { what: questions.length === 0 ? "Go on with it" : "Then go on with it", commands: [resume] },
+  ];
+}
+
+function openQuestions(
+  input: CommandInput,
+  runId: string,
+  waits: readonly WaitRecord[],
+): readonly NextStep[] {
+  const open = waits.filter(({ status }) => status === "open");
+  const steps = open.slice(0, MOST_ASKED).map((wait) => ({
+    what: `Answer ${wait.waitId} (${wait.kind}), in one of these ways`,
+    commands: waitHints(input, wait),
+  }));
+  const more = open.length - steps.length;
+  if (more === 0) return steps;
+  return [
+    ...steps,
+    { what: `And ${counted(more, "question")} more`, commands: [commandHint(input, "waits", runId)] },
+  ];
+}
+
+/** Calls whose outcome nobody knows, and that nobody is asked about yet. */
+function doubts(
+  input: CommandInput,
+  waits: readonly WaitRecord[],
+  calls: readonly ToolCallRecord[],
+): readonly NextStep[] {
+  const asked = new Set(waits.filter(({ status }) => status === "open").map(({ toolCallId }) => toolCallId));
+  return calls
+    .filter(({ status, toolCallId }) => status === "in_doubt" && !asked.has(toolCallId))
+    .map(({ toolCallId }) => doubtStep(input, toolCallId));
+}
+
+export function doubtStep(input: CommandInput, toolCallId: string): NextStep {
+  return {
+    what: `Find out whether ${toolCallId} happened, and say so`,
+    commands: settleHints(input, toolCallId),
+  };
+}
+
+export function formatNextSteps(context: Pick<CliContext, "stdout">, steps: readonly NextStep[]): string {
+  return steps
+    .map(
+      ({ what, commands }) =>
+        `${paragraph(`${what}:`, context.stdout.columns)}${formatHints(context, commands)}`,
+    )
+    .join("");
+}

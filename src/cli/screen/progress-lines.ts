@@ -1,0 +1,141 @@
+import type { Json } from "../../core/json.ts";
+import type { RunEvent } from "../../engine/ports/run-events.ts";
+import { cleanLine } from "../context/terminal-text.ts";
+import { counted, formatDuration } from "./format.ts";
+import type { Progress } from "./progress.ts";
+
+/** How a line is marked and painted. */
+export type Tone = "good" | "bad" | "warning" | "quiet" | "plain";
+
+/** One line that stays: cleaned, and not yet cut. */
+export type ProgressLine = {
+  readonly tone: Tone;
+  /** What happens inside a step stands under it. */
+  readonly isInside: boolean;
+  readonly text: string;
+  /** Figures that are told even where the text is cut. */
+  readonly figures: string;
+};
+
+/** Where lines go. On a terminal the live block tells what has begun; elsewhere a line has to. */
+export type LineAudience = "terminal" | "log";
+
+/**
+ * What is told of an event for good: what ended, and what is out of the ordinary. `before` is the progress without the
+ * event, which knows since when the thing that ended was under way.
+ */
+export function progressLines(
+  before: Progress,
+  event: RunEvent,
+  now: number,
+  audience: LineAudience,
+): readonly ProgressLine[] {
+  switch (event.type) {
+    case "run.started":
+      return [outside("plain", `run ${event.runId} ${event.resumed ? "goes on" : "begins"}`)];
+    case "step.started":
+      return audience === "log" ? [outside("plain", `${event.step} begins`)] : [];
+    case "step.finished":
+      return [outside("good", event.step, stepFigures(before, event.step, now))];
+    case "step.skipped":
+      return [outside("quiet", `${event.step} was done before`)];
+    case "turn.started":
+      return event.replayed
+        ? [inside("quiet", `turn ${event.turn} was answered before: not asked again`)]
+        : [];
+    case "turn.committed":
+      return event.text.trim() === "" || event.isComplete
+        ? []
+        : [inside("plain", `turn ${event.turn}: ${event.text.trim()}`)];
+    case "model.failed":
+      return [inside("warning", `the model failed: ${sentence(event.message)}${again(event.retryInMs)}`)];
+    case "usage.baseline":
+      return [
+        inside(
+          "warning",
+          `turn ${event.turn} had no answer that says what it cost: ${counted(event.charged.tokens, "token")} stay charged`,
+        ),
+      ];
+    case "tool.finished":
+      return [toolLine(before, event, now)];
+    case "tool.retrying":
+      return [inside("warning", `${event.tool}: ${sentence(event.message)}${again(event.retryInMs)}`)];
+    case "tool.reconciled":
+      return [inside("quiet", `${event.tool} was looked up: ${RECONCILED[event.status]}`)];
+    case "tool.waiting":
+      return [inside("quiet", `${event.tool}: a lost try may still land, so the next one waits for it`)];
+    case "tool.in_doubt":
+      return [inside("warning", `nobody knows whether ${event.toolCallId} happened`)];
+    case "lease.lost":
+      return [outside("warning", "another process has the run: this one stops")];
+    case "tool.deduplicated":
+      return [inside("quiet", `${event.tool} is not run again: it has the receipt of ${event.duplicateOf}`)];
+    case "lineage.begun":
+      return [
+        inside("quiet", `${event.step} goes on ${beginning(event.checkpoint)} with turn ${event.turn}`),
+      ];
+    case "checkpoint.saved":
+      return event.turn === 0 ? [] : [inside("quiet", `milestone ${event.checkpoint} is kept`)];
+    case "warning":
+      return [outside("warning", event.message)];
+    case "usage.settled":
+    case "tool.started":
+    case "run.finished":
+      return [];
+  }
+}
+
+const RECONCILED = {
+  done: "it had happened",
+  absent: "it had not happened",
+  unknown: "nobody knows whether it happened",
+} as const;
+
+function toolLine(
+  before: Progress,
+  { tool, toolCallId, status }: Extract<RunEvent, { readonly type: "tool.finished" }>,
+  now: number,
+): ProgressLine {
+  const known = before.tools.find((each) => each.toolCallId === toolCallId);
+  const what = `${tool} ${shownInput(known?.input ?? null)}`.trimEnd();
+  const time = known === undefined ? [] : [formatDuration(now - known.since)];
+  if (status === "succeeded") return inside("good", what, time.join());
+  if (status === "needs_human") return inside("quiet", `${tool} asks a person`, time.join());
+  return inside("bad", what, [status.replaceAll("_", " "), ...time].join("  "));
+}
+
+const LONGEST_INPUT = 120;
+
+/** Arguments as they are; long ones in part, for the receipt has them whole. */
+export function shownInput(input: Json): string {
+  const text = input === null ? "" : JSON.stringify(input);
+  return text.length > LONGEST_INPUT ? `${text.slice(0, LONGEST_INPUT)}…` : text;
+}
+
+function stepFigures(before: Progress, path: string, now: number): string {
+  const step = before.steps.find((each) => each.path === path);
+  if (step === undefined) return "";
+  const turns = step.turn === null ? [] : [counted(step.turn, "turn")];
+  return [...turns, formatDuration(now - step.since)].join("  ");
+}
+
+function beginning(checkpoint: number | null): string {
+  return checkpoint === null ? "from its beginning" : `from checkpoint ${checkpoint}`;
+}
+
+function again(retryInMs: number | null): string {
+  return retryInMs === null ? "" : `; tried again in ${formatDuration(retryInMs)}`;
+}
+
+function sentence(message: string): string {
+  return message.trim().replace(/\.$/, "");
+}
+
+/** A line that is not about something inside a step. */
+export function outside(tone: Tone, text: string, figures = ""): ProgressLine {
+  return { tone, isInside: false, text: cleanLine(text), figures };
+}
+
+function inside(tone: Tone, text: string, figures = ""): ProgressLine {
+  return { ...outside(tone, text, figures), isInside: true };
+}

@@ -1,0 +1,184 @@
+import type { Amount } from "../../core/usage/usage.ts";
+import type { Clock } from "../../engine/ports/model-port.ts";
+import type { RunEvent } from "../../engine/ports/run-events.ts";
+import type { TextOutput } from "../context/cli-context.ts";
+import { cut, widthOf, wrap } from "../context/terminal-text.ts";
+import { type Progress, progressAfter, progressAt, withChargedBefore } from "./progress.ts";
+import { progressBlock, whatIsUnderWay } from "./progress-block.ts";
+import { outside, type ProgressLine, progressLines, type Tone } from "./progress-lines.ts";
+
+type Painter = { readonly [T in Tone | "block"]: (text: string) => string };
+
+const MARKS: { readonly [T in Tone]: string } = { good: "✓", bad: "✗", warning: "!", quiet: "·", plain: "›" };
+
+const REDRAW_MS = 200;
+
+/** How long nothing may be told, where nothing is redrawn, before a line says that time passes. */
+const SILENCE_MS = 30_000;
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
+
+const HIDE_CURSOR = "\u001b[?25l";
+const SHOW_CURSOR = "\u001b[?25h";
+const CLEAR_LINE = "\u001b[K";
+const CLEAR_BELOW = "\u001b[J";
+
+/** What shows a run while it works. */
+export type RunScreen = Pick<
+  ProgressScreen,
+  "start" | "stop" | "goOn" | "tell" | "say" | "countFrom" | "hint" | "progress"
+>;
+
+/**
+ * Shows a run while it works. On a terminal, a block of a few lines is redrawn in place and what ends scrolls above it;
+ * elsewhere every line that matters is written once.
+ */
+export class ProgressScreen {
+  readonly #output: TextOutput;
+  readonly #clock: Clock;
+  readonly #paint: Painter;
+  readonly #phaseOf: (path: string) => string | null;
+  #progress: Progress;
+  #hint = "";
+  #drawn: readonly string[] = [];
+  #goesOn = false;
+  #toldAt: number;
+  #stopTimer: (() => void) | null = null;
+
+  constructor(
+    output: TextOutput,
+    clock: Clock,
+    paint: Painter,
+    phaseOf: (path: string) => string | null = () => null,
+  ) {
+    this.#phaseOf = phaseOf;
+    this.#output = output;
+    this.#clock = clock;
+    this.#paint = paint;
+    this.#toldAt = clock.monotonic();
+    this.#progress = progressAt(this.#toldAt);
+  }
+
+  start(): void {
+    const { isTerminal } = this.#output;
+    if (isTerminal) this.#output.write(HIDE_CURSOR);
+    this.#stopTimer = this.#clock.every(isTerminal ? REDRAW_MS : SILENCE_MS, () =>
+      isTerminal ? this.#draw([]) : this.#breakSilence(),
+    );
+  }
+
+  /** Takes the block away and gives the cursor back; may be called more than once. */
+  stop(): void {
+    if (this.#stopTimer === null) return;
+    this.#stopTimer();
+    this.#stopTimer = null;
+    if (!this.#output.isTerminal) return;
+    this.#output.write(`${this.#backToTop()}${CLEAR_BELOW}${SHOW_CURSOR}`);
+    this.#drawn = [];
+  }
+
+  readonly tell = (event: RunEvent): void => {
+    const now = this.#clock.monotonic();
+    const audience = this.#output.isTerminal ? "terminal" : "log";
+    const lines = this.#isKnown(event) ? [] : progressLines(this.#progress, event, now, audience);
+    this.#progress = progressAfter(this.#progress, event, now, this.#phaseOf);
+    this.#show(lines);
+  };
+
+  /** A line of the command's own. */
+  say(tone: Tone, text: string): void {
+    this.#show([outside(tone, text)]);
+  }
+
+  #show(lines: readonly ProgressLine[]): void {
+    if (lines.length > 0) this.#toldAt = this.#clock.monotonic();
+    if (this.#output.isTerminal && this.#stopTimer !== null) this.#draw(lines);
+    else this.#output.write(this.#rendered(lines));
+  }
+
+  /** What the run had used before this command went on with it. */
+  countFrom(charged: Amount): void {
+    this.#progress = withChargedBefore(this.#progress, charged);
+  }
+
+  /** What a person can do, said where there is room. */
+  set hint(hint: string) {
+    this.#hint = hint;
+  }
+
+  get hint(): string {
+    return this.#hint;
+  }
+
+  get progress(): Progress {
+    return this.#progress;
+  }
+
+  /** The same command goes on with the same run: what it has told of it, it does not tell again. */
+  goOn(): void {
+    this.#goesOn = true;
+    this.start();
+  }
+
+  #isKnown(event: RunEvent): boolean {
+    if (!this.#goesOn) return false;
+    return (
+      event.type === "run.started" ||
+      event.type === "step.skipped" ||
+      (event.type === "turn.started" && event.replayed)
+    );
+  }
+
+  #breakSilence(): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#toldAt < SILENCE_MS) return;
+    this.say("quiet", `still at ${whatIsUnderWay(this.#progress, now)}`);
+  }
+
+  /** One write for all of it, each line cleared as it is written: nothing is blank in between. */
+  #draw(lines: readonly ProgressLine[]): void {
+    const now = this.#clock.monotonic();
+    const { columns } = this.#output;
+    const top = this.#backToTop();
+    const frame = FRAMES[Math.floor(now / REDRAW_MS) % FRAMES.length] ?? "";
+    const [first = "", ...rest] = progressBlock(this.#progress, now, columns - 2, this.#hint);
+    this.#drawn = [`${frame} ${first}`, ...rest.map((line) => `  ${line}`)];
+    const told = this.#rendered(lines).replaceAll("\n", `${CLEAR_LINE}\n`);
+    const block = this.#drawn.map((line) => `${this.#paint.block(line)}${CLEAR_LINE}\n`).join("");
+    this.#output.write(`${top}${told}${block}${CLEAR_BELOW}`);
+  }
+
+  /** To the first line of the block. A terminal that was made narrower has broken its lines. */
+  #backToTop(): string {
+    const columns = Math.max(1, this.#output.columns);
+    const rows = this.#drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
+    return rows === 0 ? "\r" : `\u001b[${rows}A\r`;
+  }
+
+  #rendered(lines: readonly ProgressLine[]): string {
+    return lines
+      .flatMap((line) => this.#renderedLine(line))
+      .map((line) => `${line}\n`)
+      .join("");
+  }
+
+  /** On a terminal one line each, but for what a person has to read; a log is searched, so nothing is cut there. */
+  #renderedLine({ tone, isInside, text, figures }: ProgressLine): readonly string[] {
+    const indent = isInside ? "  " : "";
+    const paint = this.#paint[tone];
+    const mark = `${indent}${paint(MARKS[tone])} `;
+    const end = figures === "" ? "" : `  ${figures}`;
+    if (!this.#output.isTerminal) return [`${mark}${text}${end}`];
+    const room = Math.max(1, this.#output.columns - 1 - indent.length - 2);
+    const rows = tone === "warning" ? wrap(text, room) : [shortened(text, end, room)];
+    return rows.map(
+      (row, index) => `${index === 0 ? mark : `${indent}  `}${tone === "quiet" ? paint(row) : row}`,
+    );
+  }
+}
+
+/** Cut in the text rather than in the figures, unless nothing would be left of it. */
+function shortened(text: string, end: string, columns: number): string {
+  const room = columns - widthOf(end);
+  return room < widthOf(end) ? cut(text, columns) : `${cut(text, room)}${end}`;
+}

@@ -1,0 +1,121 @@
+import type { Json } from "../../core/json.ts";
+import { type Amount, addAmount, NOTHING } from "../../core/usage/usage.ts";
+import type { RunEvent } from "../../engine/ports/run-events.ts";
+
+/** What a run is doing at this moment, as its events tell; every `since` is a reading of the monotonic clock. */
+export type Progress = {
+  readonly since: number;
+  /** The steps that it is in, outermost first. */
+  readonly steps: readonly StepUnderWay[];
+  readonly model: ModelWait | null;
+  readonly tools: readonly ToolUnderWay[];
+  /** All of the run, what it had used before included. */
+  readonly charged: Amount;
+};
+
+export type StepUnderWay = {
+  readonly path: string;
+  readonly phase: string | null;
+  readonly since: number;
+  readonly turn: number | null;
+};
+
+/** The model was asked, or will be again after it failed. */
+export type ModelWait = { readonly since: number; readonly failed: boolean };
+
+export type ToolUnderWay = {
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly input: Json;
+  readonly attempt: number;
+  readonly since: number;
+  /** `landing`: a lost try may still take effect, so the next one waits. */
+  readonly state: "running" | "retrying" | "landing";
+};
+
+export function progressAt(now: number): Progress {
+  return { since: now, steps: [], model: null, tools: [], charged: NOTHING };
+}
+
+export function withChargedBefore(progress: Progress, before: Amount): Progress {
+  return { ...progress, charged: addAmount(progress.charged, before) };
+}
+
+/** What is going on after an event. `phaseOf` tells which phase a step is in. */
+export function progressAfter(
+  progress: Progress,
+  event: RunEvent,
+  now: number,
+  phaseOf: (path: string) => string | null,
+): Progress {
+  switch (event.type) {
+    case "step.started":
+      return entered(progress, { path: event.step, phase: phaseOf(event.step), since: now, turn: null });
+    case "step.finished":
+      return left(progress, event.step);
+    case "turn.started":
+      return {
+        ...inTurn(progress, event.step, event.turn),
+        model: event.replayed ? null : { since: now, failed: false },
+      };
+    case "model.failed":
+      return { ...progress, model: { since: now, failed: true } };
+    case "usage.settled":
+      return { ...progress, model: null, charged: addAmount(progress.charged, event.charged) };
+    case "turn.committed":
+      return { ...progress, model: null, tools: [] };
+    case "tool.started":
+      return withTool(progress, { ...event, since: now, state: "running" });
+    case "tool.retrying":
+      return withTool(progress, { ...event, input: null, since: now, state: "retrying" });
+    case "tool.waiting":
+      return withTool(progress, { ...event, input: null, attempt: 0, since: now, state: "landing" });
+    case "tool.finished":
+    case "tool.reconciled":
+    case "tool.deduplicated":
+      return withoutTool(progress, event.toolCallId);
+    case "run.started":
+      return progressAt(progress.since);
+    case "run.finished":
+      return { ...progress, steps: [], model: null, tools: [] };
+    case "step.skipped":
+    case "usage.baseline":
+    case "checkpoint.saved":
+    case "lineage.begun":
+    case "tool.in_doubt":
+    case "lease.lost":
+    case "warning":
+      return progress;
+  }
+}
+
+function entered(progress: Progress, step: StepUnderWay): Progress {
+  return { ...progress, steps: [...progress.steps, step], model: null };
+}
+
+/** What was inside of it is over as well, told or not. */
+function left(progress: Progress, path: string): Progress {
+  const at = progress.steps.findIndex((step) => step.path === path);
+  return at === -1 ? progress : { ...progress, steps: progress.steps.slice(0, at), model: null, tools: [] };
+}
+
+function inTurn(progress: Progress, path: string, turn: number): Progress {
+  return {
+    ...progress,
+    steps: progress.steps.map((step) => (step.path === path ? { ...step, turn } : step)),
+  };
+}
+
+/** A call that is tried again is the same call: it keeps what it was begun with. */
+function withTool(progress: Progress, tool: ToolUnderWay): Progress {
+  const known = progress.tools.find(({ toolCallId }) => toolCallId === tool.toolCallId);
+  const { toolCallId, tool: name, attempt, state } = tool;
+  const since = known?.since ?? tool.since;
+  const input = known?.input ?? tool.input;
+  const others = progress.tools.filter((other) => other !== known);
+  return { ...progress, tools: [...others, { toolCallId, tool: name, attempt, state, since, input }] };
+}
+
+function withoutTool(progress: Progress, id: string): Progress {
+  return { ...progress, tools: progress.tools.filter(({ toolCallId }) => toolCallId !== id) };
+}

@@ -1,0 +1,285 @@
+import { isJsonObject, type Json } from "../../core/json.ts";
+import { ROOT_PATH } from "../../core/step-path.ts";
+import type { AttemptRecord, CheckpointRecord, ToolCallRecord, WaitRecord } from "../../store/store.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import { cleanLine, cleanText, cut } from "../context/terminal-text.ts";
+import {
+  counted,
+  formatAgo,
+  formatBytes,
+  formatDuration,
+  formatMoney,
+  formatTime,
+  formatValue,
+  formatWholeNumber,
+  paint,
+  paintStatus,
+} from "./format.ts";
+import { formatNextSteps, type NextStep } from "./next-steps.ts";
+import { type ListEnd, listEnd, type RunReport } from "./run-report.ts";
+import { hasEnded, shownStatus } from "./run-status.ts";
+import { type Column, type Fact, formatFacts, formatTable } from "./table.ts";
+
+const LONGEST_VALUE = 400;
+
+/** A run as `pawl show` prints it: what it is, what it did, and what to do next. */
+export function reportText(context: CliContext, report: RunReport, next: readonly NextStep[]): string {
+  return [
+    headText(context, report),
+    section(context, "Steps", stepsText(context, report)),
+    section(context, "Calls", callsText(context, report)),
+    section(context, "Waits", waitsText(context, report.waits)),
+    section(context, "Artifacts", artifactsText(context, report)),
+    section(context, "Checkpoints", checkpointsText(context, report.checkpoints)),
+    section(context, "Attempts", attemptsText(context, report.attempts)),
+    next.length === 0 ? "" : `\n${formatNextSteps(context, next)}`,
+  ].join("");
+}
+
+function section(context: CliContext, title: string, body: string): string {
+  return body === "" ? "" : `\n${paint(context).bold(title)}\n${body}`;
+}
+
+function headText(
+  context: CliContext,
+  { run, input, usage, committedTurns, calls, work }: RunReport,
+): string {
+  const paints = paint(context);
+  const now = context.clock.now();
+  const status = shownStatus(run, now);
+  const isOver = hasEnded(run);
+  const took = formatDuration((isOver ? run.updatedAt : now) - run.createdAt);
+  const { spec, error, currentStep, forkedFrom } = run;
+  return `${paints.bold(cleanLine(run.runId))}  ${paintStatus(paints, status)}\n${formatFacts(context, [
+    spec === null ? null : ["objective", cleanText(spec.objective)],
+    ["pipeline", `${cleanLine(run.pipeline)}, started by ${cleanLine(run.entrypoint)}`],
+    ["input", cut(formatValue(input), LONGEST_VALUE)],
+    ["started", `${formatTime(run.createdAt)} (${isOver ? `took ${took}` : `${took} ago`})`],
+    ["updated", `${formatTime(run.updatedAt)} (${formatAgo(run.updatedAt, now)})`],
+    currentStep === null || isOver ? null : ["step", cleanLine(currentStep)],
+    run.owner === null ? null : ["worker", cleanLine(run.owner)],
+    run.cancelRequestedAt === null ? null : ["cancel", `wanted ${formatAgo(run.cancelRequestedAt, now)}`],
+    forkedFrom === null
+      ? null
+      : [
+          "forked",
+          `from ${cleanLine(`${forkedFrom.runId}, ${forkedFrom.stepPath} turn ${forkedFrom.turnIndex}`)}`,
+        ],
+    ["work", `${counted(committedTurns, "turn")}, ${counted(calls.count, "tool call")}`],
+    ["usage", usageText(usage)],
+    ...budgetFacts(run, work, now),
+    error === null ? null : ["error", `${error.code}: ${cleanText(error.message)}`, paints.red],
+    run.status === "succeeded" ? ["output", cut(formatValue(run.output), LONGEST_VALUE)] : null,
+  ])}`;
+}
+
+function usageText({ charged, inputTokens, outputTokens, modelCalls }: RunReport["usage"]): string {
+  const money = charged.microDollars === 0 ? "" : `${formatMoney(charged.microDollars)}, `;
+  const tokens = `${formatWholeNumber(charged.tokens)} tokens`;
+  return `${money}${tokens} (${formatWholeNumber(inputTokens)} in, ${formatWholeNumber(outputTokens)} out) in ${counted(modelCalls, "model call")}`;
+}
+
+/** What the run may use and has used, for the budgets that it has. */
+function budgetFacts(run: RunReport["run"], work: RunReport["work"], now: number): readonly Fact[] {
+  const { limit, charged, budgets, deadline } = run;
+  const of = (used: string, most: string) => `${used} of ${most}`;
+  const plain = formatWholeNumber;
+  const facts: readonly (string | null)[] = [
+    limit.tokens === null ? null : `${of(plain(charged.tokens), plain(limit.tokens))} tokens`,
+    limit.microDollars === null
+      ? null
+      : of(formatMoney(charged.microDollars), formatMoney(limit.microDollars)),
+    typeof budgets?.maxSteps !== "number" ? null : `${of(plain(work.steps), plain(budgets.maxSteps))} steps`,
+    typeof budgets?.maxToolCalls !== "number"
+      ? null
+      : `${of(plain(work.toolCalls), plain(budgets.maxToolCalls))} tool calls`,
+    deadline === null || hasEnded(run) ? null : deadlineText(deadline, now),
+  ];
+  const known = facts.filter((fact) => fact !== null);
+  return known.length === 0 ? [] : [["budgets", known.join(", ")]];
+}
+
+function deadlineText(deadline: number, now: number): string {
+  const left = deadline > now ? `${formatDuration(deadline - now)} left` : "which is over";
+  return `until ${formatTime(deadline)} (${left})`;
+}
+
+function stepsText(context: CliContext, { steps, turnsByStep, callsByStep }: RunReport): string {
+  const number = (value = 0) => (value === 0 ? "" : formatWholeNumber(value));
+  return shortened(
+    steps,
+    (shown) =>
+      formatTable(
+        context,
+        [
+          { title: "step", value: ({ path }) => (path === ROOT_PATH ? "(run)" : path), rank: 0, atLeast: 12 },
+          statusColumn(),
+          { title: "phase", value: ({ phase }) => phase, rank: 3, atLeast: 8 },
+          { title: "turns", value: ({ path }) => number(turnsByStep.get(path)), rank: 2, align: "right" },
+          { title: "calls", value: ({ path }) => number(callsByStep.get(path)), rank: 1, align: "right" },
+          { title: "error", value: ({ errorDetail }) => errorDetail ?? "", rank: 4, atLeast: 12 },
+        ],
+        shown,
+        "  ",
+      ),
+    "pawl show --json has them all",
+  );
+}
+
+function statusColumn<R extends { readonly status: string }>(): Column<R> {
+  return {
+    title: "status",
+    value: ({ status }) => status,
+    rank: 0,
+    paint: (paints, text, { status }) => paintStatus(paints, status, text),
+  };
+}
+
+function callsText(context: CliContext, { calls, run }: RunReport): string {
+  return shortened(
+    calls,
+    (shown) => formatTable(context, callColumns(), shown, "  "),
+    `pawl receipts ${run.runId} has them all`,
+  );
+}
+
+/** The ledger's columns, for all who list calls. */
+export function callColumns(): readonly Column<ToolCallRecord>[] {
+  return [
+    { title: "call", value: shortCallId, rank: 0 },
+    { title: "tool", value: ({ tool }) => tool, rank: 0, atLeast: 16 },
+    statusColumn(),
+    { title: "effect", value: ({ effect }) => effect, rank: 4 },
+    { title: "recovery", value: ({ recovery }) => recovery, rank: 5 },
+    { title: "tries", value: ({ attempt }) => String(attempt), rank: 3, align: "right" },
+    { title: "arguments", value: ({ request }) => plainValue(request), rank: 1, atLeast: 20 },
+    { title: "result", value: resultText, rank: 2, atLeast: 16 },
+  ];
+}
+
+/** Without its run, which the reader knows: `research#2.1`. */
+export function shortCallId({ toolCallId }: { readonly toolCallId: string }): string {
+  return toolCallId.slice(toolCallId.indexOf("/") + 1);
+}
+
+function resultText({ receipt }: ToolCallRecord): string {
+  if (receipt === null) return "";
+  if (receipt.duplicateOf !== null) return `as ${shortCallId({ toolCallId: receipt.duplicateOf })}`;
+  const doubt = receipt.uncertain ? "(may have happened) " : "";
+  return `${doubt}${plainValue(receipt.output.value)}`;
+}
+
+/** For a narrow column: an object without its braces and quotes. What has to be exact is in `--json`. */
+function plainValue(value: Json): string {
+  if (!isJsonObject(value)) return formatValue(value);
+  return Object.entries(value)
+    .map(([name, each]) => `${name}: ${formatValue(each)}`)
+    .join(", ");
+}
+
+function waitsText(context: CliContext, waits: ListEnd<WaitRecord>): string {
+  return shortened(
+    waits,
+    (shown) => formatTable(context, waitColumns(context), shown, "  "),
+    "pawl show --json has them all",
+  );
+}
+
+/** For all who list waits. */
+export function waitColumns({ clock }: Pick<CliContext, "clock">): readonly Column<WaitRecord>[] {
+  const now = clock.now();
+  return [
+    { title: "wait", value: ({ waitId }) => waitId, rank: 0 },
+    { title: "about", value: ({ kind }) => kind, rank: 0 },
+    { ...statusColumn<WaitRecord>(), rank: 2 },
+    { title: "since", value: ({ createdAt }) => formatAgo(createdAt, now), rank: 3 },
+    { title: "by", value: ({ answeredBy }) => answeredBy ?? "", rank: 4, atLeast: 8 },
+    { title: "question", value: ({ question }) => question, rank: 1, atLeast: 16 },
+  ];
+}
+
+function artifactsText(context: CliContext, { artifacts }: RunReport): string {
+  return shortened(
+    listEnd(artifacts),
+    (shown) =>
+      formatTable(
+        context,
+        [
+          { title: "name", value: ({ name }) => name, rank: 0, atLeast: 12 },
+          { title: "size", value: ({ size }) => formatBytes(size), rank: 1, align: "right" },
+          { title: "step", value: ({ stepPath }) => stepPath, rank: 3, atLeast: 8 },
+          { title: "sha-256", value: ({ hash }) => hash, rank: 2, atLeast: 12 },
+        ],
+        shown,
+        "  ",
+      ),
+    "pawl show --json has them all",
+  );
+}
+
+function checkpointsText(context: CliContext, checkpoints: ListEnd<CheckpointRecord>): string {
+  const now = context.clock.now();
+  return shortened(
+    checkpoints,
+    (shown) =>
+      formatTable(
+        context,
+        [
+          { title: "no.", value: ({ checkpoint }) => String(checkpoint), rank: 0, align: "right" },
+          { title: "type", value: ({ type }) => type, rank: 0 },
+          { title: "step", value: ({ stepPath }) => stepPath, rank: 1, atLeast: 8 },
+          {
+            title: "turn",
+            value: ({ turnIndex }) => (turnIndex === 0 ? "" : String(turnIndex)),
+            rank: 2,
+            align: "right",
+          },
+          { title: "taken", value: ({ at }) => formatAgo(at, now), rank: 3 },
+          { title: "", value: ({ isSuperseded }) => (isSuperseded ? "left behind" : ""), rank: 4 },
+        ],
+        shown,
+        "  ",
+      ),
+    "pawl show --json has them all",
+  );
+}
+
+/** One attempt that went through says nothing that the head does not. */
+function attemptsText(context: CliContext, attempts: readonly AttemptRecord[]): string {
+  if (attempts.length < 2) return "";
+  return shortened(
+    listEnd(attempts),
+    (shown) =>
+      formatTable(
+        context,
+        [
+          { title: "no.", value: ({ epoch }) => String(epoch), rank: 0, align: "right" },
+          { title: "started", value: ({ startedAt }) => formatTime(startedAt), rank: 0 },
+          { title: "ended as", value: (attempt) => endOf(attempt, attempts), rank: 1 },
+          { title: "from", value: ({ resumedFrom }) => resumedFrom ?? "", rank: 3 },
+          { title: "why", value: ({ reason }) => reason ?? "", rank: 2, atLeast: 8 },
+          { title: "worker", value: ({ owner }) => owner, rank: 4, atLeast: 12 },
+        ],
+        shown,
+        "  ",
+      ),
+    "pawl show --json has them all",
+  );
+}
+
+/** One that another followed, and that never said how it ended, was killed or lost the run. */
+function endOf({ endStatus, epoch }: AttemptRecord, attempts: readonly AttemptRecord[]): string {
+  if (endStatus !== null) return endStatus;
+  return epoch === attempts.at(-1)?.epoch ? "" : "cut off";
+}
+
+/** The last of a long list, and how many came before. */
+function shortened<R>(
+  { count, last }: ListEnd<R>,
+  show: (shown: readonly R[]) => string,
+  where: string,
+): string {
+  if (count === 0) return "";
+  const hidden = count - last.length;
+  return `${hidden === 0 ? "" : `  … ${hidden} before these: ${where}\n`}${show(last)}`;
+}

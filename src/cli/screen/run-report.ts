@@ -1,0 +1,170 @@
+import type { Json } from "../../core/json.ts";
+import type { StepPath } from "../../core/step-path.ts";
+import { everyRecord } from "../../export/record-pages.ts";
+import { requireRun } from "../../export/run-outline.ts";
+import { jsonPieces, type TextPieces } from "../../export/text-pieces.ts";
+import type {
+  ArtifactRecord,
+  AttemptRecord,
+  CheckpointRecord,
+  RunRecord,
+  RunUsage,
+  StepRecord,
+  StoreReader,
+  ToolCallRecord,
+  TurnRecord,
+  WaitRecord,
+} from "../../store/store.ts";
+import {
+  artifactDocument,
+  attemptDocument,
+  callDocument,
+  checkpointDocument,
+  runDocument,
+  stepDocument,
+  turnDocument,
+  waitDocument,
+} from "./documents.ts";
+import type { NextStep } from "./next-steps.ts";
+
+/** More of a list than this is left to the command that lists it. */
+const MOST_LISTED = 20;
+
+/** The last of a list, and how long it is: what is shown of a long one. */
+export type ListEnd<T> = { readonly count: number; readonly last: readonly T[] };
+
+/** What a run is and did, as far as `pawl show` prints it, and how much of its budgets it has used. */
+export type RunReport = {
+  readonly run: RunRecord;
+  readonly input: Json;
+  readonly usage: RunUsage;
+  readonly work: { readonly steps: number; readonly toolCalls: number };
+  readonly steps: ListEnd<StepRecord>;
+  readonly committedTurns: number;
+  /** Of the steps that are shown. */
+  readonly turnsByStep: ReadonlyMap<StepPath, number>;
+  readonly callsByStep: ReadonlyMap<StepPath, number>;
+  readonly calls: ListEnd<ToolCallRecord>;
+  /** Those that nobody knows the outcome of. */
+  readonly doubts: readonly ToolCallRecord[];
+  readonly waits: ListEnd<WaitRecord>;
+  readonly openWaits: readonly WaitRecord[];
+  readonly artifacts: readonly ArtifactRecord[];
+  readonly checkpoints: ListEnd<CheckpointRecord>;
+  readonly attempts: readonly AttemptRecord[];
+};
+
+/** Read in parts: what is held does not grow with the run. */
+export async function readRunReport(store: StoreReader, runId: string): Promise<RunReport> {
+  const run = await requireRun(store, runId);
+  const lists = listsOf(store, runId);
+  const steps = await endOf(lists.steps());
+  const paths = new Set(steps.last.map(({ path }) => path));
+  const turnsByStep = new CountByStep(paths);
+  const callsByStep = new CountByStep(paths);
+  let committedTurns = 0;
+  for await (const turn of lists.turns()) {
+    if (!turn.committed) continue;
+    committedTurns += 1;
+    turnsByStep.add(turn);
+  }
+  const doubts: ToolCallRecord[] = [];
+  const openWaits: WaitRecord[] = [];
+  return {
+    run,
+    input: (await store.readRunInput(runId)).input,
+    usage: await store.readUsage(runId),
+    work: await store.countWork(runId),
+    steps,
+    committedTurns,
+    turnsByStep: turnsByStep.counts,
+    callsByStep: callsByStep.counts,
+    calls: await endOf(lists.calls(), (call) => {
+      callsByStep.add(call);
+      if (call.status === "in_doubt") doubts.push(call);
+    }),
+    doubts,
+    waits: await endOf(lists.waits(), (wait) => {
+      if (wait.status === "open") openWaits.push(wait);
+    }),
+    openWaits,
+    artifacts: await store.listArtifacts(runId),
+    checkpoints: await endOf(lists.checkpoints()),
+    attempts: await store.listAttempts(runId),
+  };
+}
+
+/** All that is stored of the run, list by list. */
+export function reportDocument(
+  store: StoreReader,
+  { run, input, usage, work, artifacts, attempts }: RunReport,
+  now: number,
+  next: readonly NextStep[],
+): TextPieces {
+  const lists = listsOf(store, run.runId);
+  const document = {
+    run: runDocument(run, now),
+    input,
+    usage,
+    used: work,
+    steps: mapped(lists.steps(), stepDocument),
+    turns: mapped(lists.turns(), turnDocument),
+    calls: mapped(lists.calls(), callDocument),
+    waits: mapped(lists.waits(), waitDocument),
+    artifacts: artifacts.map(artifactDocument),
+    checkpoints: mapped(lists.checkpoints(), checkpointDocument),
+    attempts: attempts.map(attemptDocument),
+    next,
+  };
+  return jsonPieces(document, 2);
+}
+
+function listsOf(store: StoreReader, runId: string) {
+  return {
+    steps: () => everyRecord<StepRecord>((range) => store.listSteps(runId, range)),
+    turns: () => everyRecord<TurnRecord>((range) => store.listTurns(runId, range)),
+    calls: () => everyRecord<ToolCallRecord>((range) => store.listToolCalls(runId, range)),
+    waits: () => everyRecord<WaitRecord>((range) => store.listWaits(runId, range)),
+    checkpoints: () => everyRecord<CheckpointRecord>((range) => store.listCheckpoints(runId, range)),
+  };
+}
+
+class CountByStep {
+  readonly counts: Map<StepPath, number>;
+
+  constructor(paths: ReadonlySet<StepPath>) {
+    this.counts = new Map([...paths].map((path) => [path, 0]));
+  }
+
+  add({ stepPath }: { readonly stepPath: StepPath }): void {
+    const count = this.counts.get(stepPath);
+    if (count !== undefined) this.counts.set(stepPath, count + 1);
+  }
+}
+
+async function endOf<T>(
+  records: AsyncIterable<T>,
+  onEach: (record: T) => void = () => undefined,
+): Promise<ListEnd<T>> {
+  const last: T[] = [];
+  let count = 0;
+  for await (const record of records) {
+    onEach(record);
+    count += 1;
+    last.push(record);
+    if (last.length > MOST_LISTED) last.shift();
+  }
+  return { count, last };
+}
+
+/** Of a list that is short enough to be there as a whole. */
+export function listEnd<T>(list: readonly T[]): ListEnd<T> {
+  return { count: list.length, last: list.slice(-MOST_LISTED) };
+}
+
+async function* mapped<T>(
+  records: AsyncIterable<T>,
+  document: (record: T) => object,
+): AsyncGenerator<object, void, undefined> {
+  for await (const record of records) yield document(record);
+}

@@ -1,0 +1,164 @@
+import type { CliContext } from "../context/cli-context.ts";
+import { cleanLine, cut, pad, widthOf, wrap } from "../context/terminal-text.ts";
+import { type Paint, paint } from "./format.ts";
+
+export type Column<R> = {
+  readonly title: string;
+  readonly value: (row: R) => string;
+  /** Who is left out first where there is no room: the highest number; 0 always stays. */
+  readonly rank: number;
+  /** The fewest columns that it can be cut to; one without is never cut, as ids must not be: they are there to be copied. */
+  readonly atLeast?: number;
+  readonly align?: "right";
+  /** Colours a cell that has been cut and padded. */
+  readonly paint?: (paints: Paint, text: string, row: R) => string;
+};
+
+const GAP = "  ";
+
+/**
+ * Rows as a table that fits the terminal: columns are cut, then left out, the least important first. Where not even
+ * those that must stay fit beside each other, each row becomes a few lines.
+ */
+export function formatTable<R>(
+  { stdout, useColour }: Pick<CliContext, "stdout" | "useColour">,
+  columns: readonly Column<R>[],
+  rows: readonly R[],
+  indent = "",
+): string {
+  const cells = rows.map((row) => columns.map((column) => cleanLine(column.value(row))));
+  const widths = columns.map((column, index) => {
+    const all = cells.map((row) => widthOf(row[index] ?? ""));
+    return {
+      column,
+      index,
+      natural: Math.max(widthOf(column.title), ...all),
+      used: all.some((width) => width > 0),
+    };
+  });
+  const room = stdout.columns - indent.length;
+  const shown = fitting(
+    widths.filter(({ column, used }) => used || column.rank === 0),
+    room,
+  );
+  const paints = paint({ useColour });
+  if (shown === null) return stacked(columns, rows, cells, stdout.columns, indent, paints);
+  const last = shown.at(-1);
+  const line = (texts: readonly string[], style: (text: string, each: Fitted<R>) => string) =>
+    indent +
+    shown
+      .map((each) => {
+        const text = cut(texts[each.index] ?? "", each.width);
+        const isRagged = each === last && each.column.align !== "right";
+        return style(isRagged ? text : pad(text, each.width, each.column.align), each);
+      })
+      .join(GAP)
+      .trimEnd();
+  const head = line(
+    columns.map(({ title }) => title),
+    (text) => paints.dim(text),
+  );
+  const body = rows.map((row, index) =>
+    line(cells[index] ?? [], (text, { column }) => column.paint?.(paints, text, row) ?? text),
+  );
+  return `${[head, ...body].join("\n")}\n`;
+}
+
+type Measured<R> = { readonly column: Column<R>; readonly index: number; readonly natural: number };
+type Fitted<R> = Measured<R> & { readonly width: number };
+
+/** Null where the columns that must stay do not fit. */
+function fitting<R>(columns: readonly Measured<R>[], room: number): readonly Fitted<R>[] | null {
+  const least = columns.map(leastWidth);
+  const needed = sum(least) + GAP.length * (columns.length - 1);
+  if (needed > room) {
+    const rank = Math.max(...columns.map(({ column }) => column.rank));
+    if (rank <= 0) return null;
+    const dropped = columns.findLast(({ column }) => column.rank === rank);
+    return fitting(
+      columns.filter((each) => each !== dropped),
+      room,
+    );
+  }
+  return spread(columns, least, room - needed);
+}
+
+/** Gives what room is left to the most important columns first. */
+function spread<R>(
+  columns: readonly Measured<R>[],
+  least: readonly number[],
+  spare: number,
+): readonly Fitted<R>[] {
+  const widths = new Map(columns.map((column, index) => [column, least[index] ?? 0]));
+  let left = spare;
+  for (const column of columns.toSorted((a, b) => a.column.rank - b.column.rank)) {
+    const width = widths.get(column) ?? 0;
+    const more = Math.min(left, column.natural - width);
+    widths.set(column, width + more);
+    left -= more;
+  }
+  return columns.map((column) => ({ ...column, width: widths.get(column) ?? 0 }));
+}
+
+function leastWidth<R>({ column, natural }: Measured<R>): number {
+  return column.atLeast === undefined ? natural : Math.min(natural, column.atLeast);
+}
+
+/** A row as lines: the first column by itself, and what else there is below it. */
+function stacked<R>(
+  columns: readonly Column<R>[],
+  rows: readonly R[],
+  cells: readonly (readonly string[])[],
+  width: number,
+  indent: string,
+  paints: Paint,
+): string {
+  const titles = Math.max(...columns.slice(1).map(({ title }) => widthOf(title)));
+  return rows
+    .map((row, at) => {
+      const [first = "", ...others] = cells[at] ?? [];
+      const lines = others.flatMap((text, index) => {
+        const column = columns[index + 1];
+        if (column === undefined || text === "") return [];
+        const lead = `${indent}  ${pad(column.title, titles)}  `;
+        const room = Math.max(8, width - widthOf(lead));
+        return wrap(text, room)
+          .slice(0, 3)
+          .map((part, line) => {
+            const shown = column.paint?.(paints, part, row) ?? part;
+            return (line === 0 ? paints.dim(lead) : " ".repeat(widthOf(lead))) + shown;
+          });
+      });
+      const name = columns[0]?.paint?.(paints, first, row) ?? first;
+      return `${[indent + name, ...lines].join("\n")}\n`;
+    })
+    .join("");
+}
+
+export type Fact = readonly [label: string, value: string, paint?: (text: string) => string];
+
+/** Labels and what they say, the labels in a column of their own; what is too long goes on in the next line. */
+export function formatFacts(
+  { stdout, useColour }: Pick<CliContext, "stdout" | "useColour">,
+  facts: readonly (Fact | null)[],
+  indent = "  ",
+): string {
+  const shown = facts.filter((fact) => fact !== null);
+  const labels = Math.max(0, ...shown.map(([label]) => widthOf(label)));
+  const lead = indent.length + labels + GAP.length;
+  const { dim } = paint({ useColour });
+  return shown
+    .flatMap(([label, value, style = (text: string) => text]) =>
+      wrap(value, Math.max(8, stdout.columns - lead)).map((line, index) =>
+        index === 0
+          ? `${indent}${dim(pad(label, labels))}${GAP}${style(line)}`
+          : " ".repeat(lead) + style(line),
+      ),
+    )
+    .map((line) => `${line}\n`)
+    .join("");
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
+}

@@ -1,0 +1,138 @@
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { described, type Field, type Rule, type SpecPath, shown, single } from "./run-spec-field.ts";
+import { nearestName } from "./run-spec-spelling.ts";
+
+const MOST_ITEMS = 1_000;
+
+/** Values by a name that whoever writes them chooses. */
+export function mapOf<T>(
+  name: Rule<string>,
+  item: Field<T>,
+  description: string,
+): Field<{ readonly [name: string]: T }> {
+  const absent = { value: {} };
+  const names = single(name, null, "");
+  return {
+    schema: described({ type: "object", additionalProperties: item.schema }, description, absent),
+    absent,
+    fields: {},
+    read(value, path, reading) {
+      if (!isJsonObject(value)) {
+        reading.report(path, `must be an object, not ${shown(value)}.`);
+        return undefined;
+      }
+      const entries = Object.entries(value).map(([key, each]) => {
+        const place = [...path, key];
+        const isNamed =
+          names.read(key, place, {
+            ...reading,
+            report: (_, message) => reading.report(place, `its name ${message}`),
+          }) !== undefined;
+        return [key, isNamed ? item.read(each, place, reading) : undefined] as const;
+      });
+      // Where one is undefined, a mistake was reported, and nobody gets to see what was read.
+      return Object.fromEntries(entries) as { readonly [name: string]: T };
+    },
+  };
+}
+
+/** Values in order. */
+export function itemsOf<T>(
+  item: Pick<Field<T>, "schema" | "read">,
+  what: string,
+  least: 0 | 1,
+  description: string,
+): Field<readonly T[]> {
+  const absent = least === 0 ? { value: [] } : null;
+  const schema: JsonObject = {
+    type: "array",
+    items: item.schema,
+    maxItems: MOST_ITEMS,
+    ...(least === 0 ? {} : { minItems: least }),
+  };
+  return {
+    schema: described(schema, description, absent),
+    absent,
+    fields: {},
+    read(value, path, reading) {
+      if (!Array.isArray(value) || value.length > MOST_ITEMS || value.length < least) {
+        const given = Array.isArray(value) ? `one of ${value.length}` : shown(value);
+        reading.report(path, `must be a list of ${least} to ${MOST_ITEMS} ${what}, not ${given}.`);
+        return undefined;
+      }
+      // As with the values of a map.
+      return value.map((each, index) => item.read(each, [...path, index], reading)) as readonly T[];
+    },
+  };
+}
+
+/** Any JSON that is an object. */
+export function anyObject(description: string, absent: Field<JsonObject>["absent"]): Field<JsonObject> {
+  return {
+    schema: described({ type: "object" }, description, absent),
+    absent,
+    fields: {},
+    read(value, path, { report }) {
+      if (isJsonObject(value)) return value;
+      report(path, `must be an object, not ${shown(value)}.`);
+      return undefined;
+    },
+  };
+}
+
+/** A field that may be left out or null. */
+export function orNull<T extends Json | object>(field: Field<T>): Field<T | null> {
+  const { description = "" } = field.schema;
+  return {
+    ...field,
+    schema: { description, anyOf: [field.schema, { type: "null" }], default: null },
+    absent: { value: null },
+    read: (value, path, reading) => (value === null ? null : field.read(value, path, reading)),
+  };
+}
+
+/** An object that is one of several kinds, each told by a field that only it has. */
+export function kindOf<T>(
+  kinds: { readonly [field: string]: Field<T> },
+  what: string,
+  description: string,
+): Field<T> {
+  const tellers = Object.keys(kinds);
+  return {
+    schema: described({ anyOf: Object.values(kinds).map(({ schema }) => schema) }, description, null),
+    absent: null,
+    fields: {},
+    read(value, path, reading) {
+      if (!isJsonObject(value)) {
+        reading.report(path, `must be an object, not ${shown(value)}: ${what} has ${either(tellers)}.`);
+        return undefined;
+      }
+      const [told, second] = tellers.filter((field) => Object.hasOwn(value, field));
+      if (told === undefined) reading.report(...untold(value, path, tellers, what));
+      else if (second !== undefined)
+        reading.report(
+          [...path, second],
+          `stands beside ${told}: ${what} has only one of ${tellers.join(", ")}.`,
+        );
+      else return kinds[told]?.read(value, path, reading);
+      return undefined;
+    },
+  };
+}
+
+function untold(
+  value: JsonObject,
+  path: SpecPath,
+  tellers: readonly string[],
+  what: string,
+): readonly [SpecPath, string] {
+  for (const name of Object.keys(value)) {
+    const near = nearestName(name, tellers);
+    if (near !== null) return [[...path, name], `is no field of ${what}: did you mean ${near}?`];
+  }
+  return [path, `does not say what it is: ${what} has ${either(tellers)}.`];
+}
+
+function either(names: readonly string[]): string {
+  return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+}

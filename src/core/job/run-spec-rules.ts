@@ -1,0 +1,106 @@
+import { z } from "zod";
+import { artifactNameProblem } from "../artifact-name.ts";
+import { assertPatterns } from "../call/action-pattern.ts";
+import { assertAllowedDomains, ENTRIES } from "../network-policy.ts";
+import { assertStepName } from "../step-path.ts";
+import type { Rule } from "./run-spec-field.ts";
+
+export const YES_OR_NO: Rule<boolean> = { schema: z.boolean(), must: "true or false" };
+
+/** A whole number of things. Zero is for those that can be forbidden altogether. */
+export function countOf(least: 0 | 1, most: number): Rule<number | null> {
+  return {
+    // Adding 0 makes 0 of -0, which JSON does not know.
+    schema: z
+      .int()
+      .min(least)
+      .max(most)
+      .overwrite((count) => count + 0)
+      .nullable(),
+    must: `a whole number from ${least} to ${most}, or null for no limit`,
+  };
+}
+
+/** From a sixteenth of a second, so that the time is not over before it began. */
+export const MINUTES: Rule<number | null> = {
+  schema: z.number().min(0.001).max(5_256_000).nullable(),
+  must: "a number of minutes from 0.001 to 5256000 (ten years), or null for no limit",
+};
+
+/** From a micro-dollar, the least that is counted. */
+export const DOLLARS: Rule<number | null> = {
+  schema: z.number().min(0.000_001).max(1_000_000).nullable(),
+  must: "a number of US dollars from 0.000001 to 1000000, or null for no limit",
+};
+
+export const OBJECTIVE: Rule<string> = {
+  schema: z
+    .string()
+    .min(1)
+    .max(100_000)
+    .refine((text) => text.trim() !== ""),
+  must: "a text of 1 to 100000 characters that says what is to be done",
+  why: (text) => (/[^\P{Cc}\t\n\r]/u.test(text) ? "leave out control characters" : null),
+};
+
+const NAME = z.string().min(1).max(1_000);
+
+/** One line with nothing around it. */
+function isPlainLine(text: string): boolean {
+  return text === text.trim() && !/\p{Cc}/u.test(text);
+}
+
+function accepts(assertion: () => void): boolean {
+  try {
+    assertion();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export const PIPELINE: Rule<string | null> = {
+  schema: NAME.refine((name) => accepts(() => assertStepName("pipeline", name))).nullable(),
+  must: 'the name of a pipeline, 1 to 100 characters without "/", "#", "[", "]" or spaces at its ends',
+};
+
+export const DOMAIN: Rule<string> = {
+  schema: NAME.refine((domain) => isPlainLine(domain) && accepts(() => assertAllowedDomains([domain], "It"))),
+  must: `a host such as ${ENTRIES}`,
+};
+
+export const ACTION: Rule<string> = {
+  schema: NAME.refine((pattern) => isPlainLine(pattern) && accepts(() => assertPatterns([pattern], "It"))),
+  must: 'the name of a tool or a pattern, such as "send_email" or "github:*", without spaces at its ends',
+};
+
+export const CONDITION: Rule<string> = {
+  schema: z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/),
+  must: 'a name of 1 to 100 letters, digits, "_", "-" or ".", beginning with a letter',
+  // Conditions are looked up by name, and an object answers to these without having been given one.
+  why: (name) =>
+    name in Object.prototype ? "every object has something of that name, so choose another" : null,
+};
+
+export const OUTPUT: Rule<string> = {
+  schema: NAME,
+  must: 'the path of a file in the workspace, such as "report.pdf"',
+  why: artifactNameProblem,
+};
+
+/** What stands for the id of the run in the path of its directory. */
+export const RUN_ID_MARKS = /<(?:id|run_id)>/g;
+
+/** Any directory, outside of the usual place too: code chooses it freely, and a job file within what the operator lets job files. */
+export const WORKSPACE: Rule<string | null> = {
+  schema: NAME.nullable(),
+  must: "the path of a directory, or null for the usual one",
+  why(directory) {
+    if (directory === null) return null;
+    if (!isPlainLine(directory)) return "leave out control characters, and spaces at its ends";
+    if (directory.startsWith("~")) return 'only a shell knows what "~" is, so write the whole path';
+    return /[<>]/.test(directory.replace(RUN_ID_MARKS, ""))
+      ? "only <id> and <run_id> are replaced, by the id of the run"
+      : null;
+  },
+};

@@ -1,0 +1,316 @@
+import { canonicalJson } from "../canonical-json.ts";
+import { ConfigurationError } from "../errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { ownProperty } from "../own-property.ts";
+import { normaliseKeyName } from "../secret/redaction.ts";
+import { BLUEPRINT, BLUEPRINT_DEFINITIONS, type Blueprint } from "./blueprint.ts";
+import { checkReferences } from "./blueprint-references.ts";
+import {
+  anything,
+  type Field,
+  findNotJson,
+  type KnownTools,
+  listOf,
+  objectOf,
+  pathText,
+  placesOf,
+  type Reading,
+  type SpecPath,
+  type SpecProblem,
+  single,
+} from "./run-spec-field.ts";
+import {
+  ACTION,
+  CONDITION,
+  countOf,
+  DOLLARS,
+  DOMAIN,
+  MINUTES,
+  OBJECTIVE,
+  OUTPUT,
+  PIPELINE,
+  RUN_ID_MARKS,
+  WORKSPACE,
+  YES_OR_NO,
+} from "./run-spec-rules.ts";
+
+export type { KnownTools, SpecProblem } from "./run-spec-field.ts";
+
+/**
+ * The contract of a run: what is to be done, within which limits, and when a person is asked. It never changes for as
+ * long as the run lives. `parseRunSpec` makes one from what a person wrote; every field is then there.
+ */
+export type RunSpec = {
+  readonly objective: string;
+  /** The pipeline that does it, by its name or written down here; null where whoever starts the run says so. */
+  readonly pipeline: string | Blueprint | null;
+  /** What the pipeline is given; null when absent. */
+  readonly input: Json;
+  readonly constraints: {
+    readonly mustCiteSources: boolean;
+    readonly noDuplicateExternalActions: boolean;
+    readonly allowedDomains: readonly string[];
+    readonly forbiddenActions: readonly string[];
+  };
+  readonly budgets: Budgets;
+  /** The names of the conditions that must all hold when the run ends. */
+  readonly stopConditions: readonly string[];
+  readonly escalation: {
+    readonly askHumanOnAmbiguousRecipient: boolean;
+    readonly askHumanOnAuthFailure: boolean;
+    readonly askHumanOnRepeatedFailures: boolean;
+    readonly askHumanOnBudgetReached: boolean;
+  };
+  readonly artifacts: { readonly workspaceDir: string | null; readonly expectedOutputs: readonly string[] };
+};
+
+/** The limits of a run, over all its resumes together; null is no limit. */
+export type Budgets = {
+  readonly maxWallclockMinutes: number | null;
+  readonly maxSteps: number | null;
+  readonly maxToolCalls: number | null;
+  readonly maxRetriesPerToolCall: number | null;
+  readonly maxSameErrorRepeats: number | null;
+  readonly maxTokens: number | null;
+  readonly maxCostUsd: number | null;
+  /** Whether the time in which the run waits for a person counts as wall-clock time. */
+  readonly countWaitingTime: boolean;
+};
+
+/** The name that a run of it has for its pipeline. */
+export function pipelineName({ pipeline }: Pick<RunSpec, "pipeline">): string | null {
+  return typeof pipeline === "string" || pipeline === null ? pipeline : pipeline.name;
+}
+
+const NO_VALUE = { value: null };
+const NO = { value: false };
+const YES = { value: true };
+
+/** A pipeline of the configuration by its name, or one that is written down. */
+function nameOrBlueprint(): Field<RunSpec["pipeline"]> {
+  const description = "The pipeline that does it: its name in pawl.config.ts, or agents and steps.";
+  const name = single(PIPELINE, NO_VALUE, "A pipeline by its name in pawl.config.ts.");
+  return {
+    schema: { description, anyOf: [name.schema, BLUEPRINT.schema], default: null },
+    absent: NO_VALUE,
+    fields: BLUEPRINT.fields,
+    read(value, path, reading) {
+      if (!isJsonObject(value)) return name.read(value, path, reading);
+      const notJson = findNotJson(value);
+      if (notJson !== null) {
+        reading.report([...path, ...notJson.path], notJson.message);
+        return undefined;
+      }
+      let isSound = true;
+      const report: Reading["report"] = (...problem) => {
+        isSound = false;
+        reading.report(...problem);
+      };
+      // What is misplaced inside of it does not belong outside of it.
+      const inside = { ...reading, report, placeOf: () => null };
+      const blueprint = BLUEPRINT.read(value, path, inside);
+      checkReferences(value, path, inside, () => isSound);
+      return blueprint;
+    },
+  };
+}
+
+/** The one table of what a RunSpec has: it is read by it, and its JSON Schema and the help in editors come from it. */
+const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
+  {
+    objective: single(
+      OBJECTIVE,
+      null,
+      "What the run is to achieve, in words that the model and people read.",
+    ),
+    pipeline: nameOrBlueprint(),
+    input: anything(null, "What the pipeline is given: any JSON."),
+    constraints: objectOf<RunSpec["constraints"]>(
+      {
+        mustCiteSources: single(
+          YES_OR_NO,
+          NO,
+          "Whether a report must cite what it uses of the pages that were fetched, and no page that was not.",
+        ),
+        noDuplicateExternalActions: single(
+          YES_OR_NO,
+          NO,
+          "Whether each effect on an outside system happens once in the run, whoever asks for it again.",
+        ),
+        allowedDomains: listOf(
+          DOMAIN,
+          'hosts such as "example.com"',
+          "The only hosts that the built-in tools, guardedFetch and tools that declare their URLs connect to, at the ports 80 and 443 or at the one that is written: example.com, *.example.com, example.com:8443, example.com:* (every port), intranet.corp!private (a name whose address is private). None: every public host. A tool with a fetch of its own is bound only where the operator has set policy.network to enforce; one with its own sockets or processes never is.",
+        ),
+        forbiddenActions: listOf(
+          ACTION,
+          'names of tools or patterns such as "delete_*"',
+          "Tools that must not run, by any name that they have, or by pattern: send_email, delete_*, files/delete_file, github:*. A name that no tool of the run has is an error.",
+        ),
+      },
+      "What the run must and must not do. Enforced by the runtime, not by the prompt.",
+    ),
+    budgets: objectOf<Budgets>(
+      {
+        maxWallclockMinutes: single(MINUTES, NO_VALUE, "How many minutes the run may take from its start."),
+        maxSteps: single(countOf(1, 1_000_000), NO_VALUE, "How many steps the run may begin."),
+        maxToolCalls: single(countOf(0, 10_000_000), NO_VALUE, "How many tool calls the run may make."),
+        maxRetriesPerToolCall: single(
+          countOf(0, 1_000),
+          NO_VALUE,
+          "How often one tool call may be tried again after its first try.",
+        ),
+        maxSameErrorRepeats: single(
+          countOf(1, 1_000),
+          NO_VALUE,
+          "How often in a row the same error may come back before the run asks a person or fails.",
+        ),
+        maxTokens: single(
+          countOf(1, 1_000_000_000_000),
+          NO_VALUE,
+          "How many tokens, in and out, models may use.",
+        ),
+        maxCostUsd: single(DOLLARS, NO_VALUE, "How much models may cost, in US dollars."),
+        countWaitingTime: single(
+          YES_OR_NO,
+          NO,
+          "Whether time spent waiting for a person counts towards maxWallclockMinutes.",
+        ),
+      },
+      "The limits of the run, over all its resumes together. One that is not given, or null, does not limit.",
+    ),
+    stopConditions: listOf(
+      CONDITION,
+      "names of conditions",
+      "Conditions that must hold when the run ends, by the names they have in code.",
+    ),
+    escalation: objectOf<RunSpec["escalation"]>(
+      {
+        askHumanOnAmbiguousRecipient: single(YES_OR_NO, YES, "Ask a person when a recipient is not clear."),
+        askHumanOnAuthFailure: single(YES_OR_NO, YES, "Ask a person when a login or token is refused."),
+        askHumanOnRepeatedFailures: single(
+          YES_OR_NO,
+          YES,
+          "Ask a person when the same error keeps coming back.",
+        ),
+        askHumanOnBudgetReached: single(
+          YES_OR_NO,
+          NO,
+          "Ask a person for a higher limit when a budget is reached, instead of failing.",
+        ),
+      },
+      "When the run stops to ask a person.",
+    ),
+    artifacts: objectOf<RunSpec["artifacts"]>(
+      {
+        workspaceDir: single(
+          WORKSPACE,
+          NO_VALUE,
+          "The directory for the run's files; <id> and <run_id> stand for the id of the run.",
+        ),
+        expectedOutputs: listOf(
+          OUTPUT,
+          'paths of files such as "report.pdf"',
+          "Files that must be there when the run ends, relative to the workspace.",
+        ),
+      },
+      "The files of the run.",
+    ),
+  },
+  "The contract of a run: what is to be done, within which limits, and when a person is asked.",
+  { $schema: { type: "string", description: "The JSON Schema that an editor checks this file with." } },
+);
+
+const PLACES = placesOf(RUN_SPEC.fields);
+
+export type ParsedRunSpec =
+  | { readonly ok: true; readonly spec: RunSpec }
+  | { readonly ok: false; readonly problems: readonly SpecProblem[] };
+
+/**
+ * Reads a RunSpec as a person writes it: in camelCase, in snake_case or in both, with only the objective required. All
+ * mistakes are found at once. What it returns it reads again as the same. The tools that a blueprint names are checked
+ * where `tools` says which ones there are.
+ *
+ * @example
+ * parseRunSpec({ objective: "Write the report", budgets: { max_steps: 50 } });
+ */
+export function parseRunSpec(value: unknown, tools: KnownTools | null = null): ParsedRunSpec {
+  const problems: SpecProblem[] = [];
+  const spec = RUN_SPEC.read(value, [], {
+    report: (path, message) => problems.push({ path, message }),
+    placeOf: (name) => PLACES.get(normaliseKeyName(name)) ?? null,
+    whole: value,
+    tools,
+  });
+  const notJson = findNotJson(value);
+  if (notJson !== null && !isTold(notJson, problems)) problems.push(notJson);
+  return spec !== undefined && problems.length === 0 ? { ok: true, spec } : { ok: false, problems };
+}
+
+/** `parseRunSpec` for a caller who cannot go on without one: throws one error that lists every mistake. */
+export function assertRunSpec(value: unknown): RunSpec {
+  const parsed = parseRunSpec(value);
+  if (parsed.ok) return parsed.spec;
+  const lines = parsed.problems.map(({ path, message }) => `${pathText(path) || "the RunSpec"}: ${message}`);
+  throw new ConfigurationError(
+    `The RunSpec has ${lines.length === 1 ? "a mistake" : `${lines.length} mistakes`}:\n${lines.join("\n")}`,
+    { problems: parsed.problems },
+  );
+}
+
+/** Where the field itself was refused, or for the same reason further in: depth counts from where one starts. */
+function isTold({ path, message }: SpecProblem, problems: readonly SpecProblem[]): boolean {
+  return problems.some(
+    (told) => isWithin(path, told.path) || (told.message === message && isWithin(told.path, path)),
+  );
+}
+
+function isWithin(path: SpecPath, outer: SpecPath): boolean {
+  return outer.every((segment, index) => path[index] === segment);
+}
+
+export type SpecChange = { readonly path: string; readonly was: Json; readonly is: Json };
+
+/** What differs between two RunSpecs: a run keeps the one it began with, and whoever brings another is shown this. */
+export function describeSpecChanges(was: RunSpec, is: RunSpec): readonly SpecChange[] {
+  return changesBetween(was, is, []);
+}
+
+/** Objects with the same fields are compared field by field, everything else as a whole. A blueprint is taken apart further. */
+function changesBetween(was: Json, is: Json, path: SpecPath): readonly SpecChange[] {
+  const isInBlueprint = path[0] === "pipeline";
+  if (isJsonObject(was) && isJsonObject(is) && (isInBlueprint || haveSameFields(was, is))) {
+    return [...new Set([...Object.keys(was), ...Object.keys(is)])].flatMap((key) =>
+      changesBetween(ownProperty(was, key) ?? null, ownProperty(is, key) ?? null, [...path, key]),
+    );
+  }
+  if (isInBlueprint && Array.isArray(was) && Array.isArray(is) && was.length === is.length) {
+    const now = is as readonly Json[];
+    return (was as readonly Json[]).flatMap((each, index) =>
+      changesBetween(each, now[index] ?? null, [...path, index]),
+    );
+  }
+  return canonicalJson(was) === canonicalJson(is) ? [] : [{ path: pathText(path), was, is }];
+}
+
+function haveSameFields(a: JsonObject, b: JsonObject): boolean {
+  return (
+    Object.keys(a).length === Object.keys(b).length && Object.keys(a).every((key) => Object.hasOwn(b, key))
+  );
+}
+
+/** The directory of one run: `runs/<id>` is `runs/q-1` for the run q-1. */
+export function placeOfRun(workspaceDir: string, runId: string): string {
+  return workspaceDir.replace(RUN_ID_MARKS, () => runId);
+}
+
+/** For editors: what a job file may say, in both spellings, each field with its help. Draft 2020-12. */
+export function runSpecJsonSchema(): JsonObject {
+  return {
+    $schema: "https://json-schema.org/draft/2020-12/schema",
+    title: "Pawl RunSpec",
+    ...RUN_SPEC.schema,
+    $defs: BLUEPRINT_DEFINITIONS,
+  };
+}

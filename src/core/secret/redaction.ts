@@ -1,0 +1,338 @@
+import { canonicalJson } from "../canonical-json.ts";
+import { finished, type Steps } from "../gradual-work.ts";
+import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import {
+  isMark,
+  markOfNamed,
+  markOfSecret,
+  marksIn,
+  NO_DIGEST,
+  objectOf,
+  type SecretDigest,
+} from "./secret-mark.ts";
+import { type FoundSecret, MOST_FOUND, type SecretSearch } from "./secret-search.ts";
+
+/** What is hidden, and the digest that is left of it. */
+export type Hiding = {
+  /** Values under these names are hidden where they stand, and looked for nowhere else: anybody may have given them. */
+  readonly names: ReadonlySet<string>;
+  /** What is looked for in every text. */
+  readonly search: SecretSearch;
+  readonly digest: SecretDigest;
+};
+
+/**
+ * Replaces values under the names (case-insensitive, compared without _ and -), at any depth, whole value whatever its type,
+ * and every occurrence of the known secrets inside any string (values and keys), in all spellings that `SecretSearch` knows.
+ * What stands there instead has a keyed digest, so that two hidden values can be told apart and shown to be equal. Returns the
+ * same reference when nothing changed.
+ *
+ * A name also counts where a string contains JSON text, `"password":"x"`, escaped or not, and where it contains a query,
+ * `?password=x`. It does not count in `password=x` or `password: x` elsewhere: that may as well be prose or code.
+ *
+ * @example
+ * redact({ apiKey: "k-123", note: "sent s-456" }, { names: new Set(["api_key"]), search: new SecretSearch(["s-456"]), digest });
+ * // { apiKey: "[secret:90f1a1b1f1e9,5-characters]", note: "sent [secret:5e2b1ddc3a07]" }
+ */
+export function redact(value: Json, hiding: Hiding): Json {
+  return finished(redacting(value, hiding));
+}
+
+/** The same in steps, for what may be large. */
+export function* redacting(value: Json, { names: given, search, digest }: Hiding): Steps<Json> {
+  const names = secretNames(given);
+  if (names === null && search.isEmpty) return value;
+  return yield* redactValue(value, { names, search, digest: cached(digest), work: 0 });
+}
+
+/** More values are not told apart: each takes a few microseconds. */
+const MOST_DIGESTS = 5_000;
+
+/** A text that holds a secret a thousand times has it digested once. */
+function cached(digest: SecretDigest): SecretDigest {
+  const digests = new Map<string, string>();
+  return (text) => {
+    const known = digests.get(text) ?? (digests.size < MOST_DIGESTS ? digest(text) : NO_DIGEST);
+    digests.set(text, known);
+    return known;
+  };
+}
+
+/** At which of its ends a text was torn off from what it is a part of. */
+export type Torn = { readonly start?: boolean; readonly end?: boolean };
+
+/**
+ * A text without its secrets. Where it was torn, a part of a secret may stand, which nobody can know as one: as much as that
+ * could be is left out.
+ */
+export function redactText(text: string, hiding: Hiding, torn: Torn = {}): string {
+  return finished(redactingText(text, hiding, torn));
+}
+
+/** The same in steps, for what may be large. */
+export function* redactingText(
+  text: string,
+  hiding: Hiding,
+  { start = false, end = false }: Torn = {},
+): Steps<string> {
+  const whole = (yield* redacting(text, hiding)) as string;
+  const { longest } = hiding.search;
+  return whole.slice(start ? longest : 0, end ? Math.max(0, whole.length - longest) : whole.length);
+}
+
+/** The texts (and numbers as texts) under the names, each once; all that is inside of an object or an array there counts. */
+export function namedSecrets(value: Json, names: ReadonlySet<string>): readonly string[] {
+  const found = new Set<string>();
+  const normal = secretNames(names)?.normal;
+  if (normal !== undefined) collectNamed(value, normal, false, found);
+  return [...found];
+}
+
+function collectNamed(value: Json, names: ReadonlySet<string>, isNamed: boolean, found: Set<string>): void {
+  if (typeof value === "string" || typeof value === "number") {
+    if (isNamed && !isMark(String(value))) found.add(String(value));
+  } else if (Array.isArray(value)) {
+    for (const item of value as readonly Json[]) collectNamed(item, names, isNamed, found);
+  } else if (isJsonObject(value)) {
+    for (const [key, item] of Object.entries(value))
+      collectNamed(item, names, isNamed || names.has(normaliseKeyName(key)), found);
+  }
+}
+
+/** The form in which key names are compared: `API_Key`, `api-key` and `apikey` are one. */
+export function normaliseKeyName(name: string): string {
+  return name.replace(/[_-]/g, "").toLowerCase();
+}
+
+/** Names as they are compared, and what finds them in a text. */
+type SecretNames = { readonly normal: ReadonlySet<string>; readonly pairStart: RegExp };
+
+const preparedNames = new WeakMap<ReadonlySet<string>, SecretNames | null>();
+
+/** Null where there are none. Prepared once: a run has the same ones all the time. */
+function secretNames(given: ReadonlySet<string>): SecretNames | null {
+  const known = preparedNames.get(given);
+  if (known !== undefined) return known;
+  // A name without a letter, "_", would otherwise stand for the key "" and for "-".
+  const normal = new Set([...given].map(normaliseKeyName).filter((name) => name !== ""));
+  const prepared = normal.size === 0 ? null : { normal, pairStart: pairStart(normal) };
+  preparedNames.set(given, prepared);
+  return prepared;
+}
+
+type Rewriting = {
+  readonly names: SecretNames | null;
+  readonly search: SecretSearch;
+  readonly digest: SecretDigest;
+  /** About how many characters were looked at since the last step. */
+  work: number;
+};
+
+/** A few milliseconds. */
+const WORK_A_STEP = 200_000;
+/** What a value takes beside its characters. */
+const WORK_A_VALUE = 40;
+
+function* redactValue(value: Json, how: Rewriting): Steps<Json> {
+  how.work += WORK_A_VALUE;
+  if (how.work > WORK_A_STEP) {
+    how.work = 0;
+    yield;
+  }
+  if (typeof value === "string")
+    return value.length <= SHORT ? rewritten(value, how) : yield* rewriting(value, how);
+  if (typeof value === "number") return how.search.findsNumbers ? redactedNumber(value, how) : value;
+  if (isJsonObject(value)) return yield* redactObject(value, how);
+  if (!Array.isArray(value)) return value;
+  const items = value as readonly Json[];
+  const redacted: Json[] = [];
+  let changed = false;
+  for (const item of items) {
+    const newItem = isPlain(item, how) ? item : yield* redactValue(item, how);
+    changed ||= newItem !== item;
+    redacted.push(newItem);
+  }
+  return changed ? redacted : items;
+}
+
+/** Nothing of it can be a secret. */
+function isPlain(value: Json, { search }: Rewriting): boolean {
+  return value === null || typeof value === "boolean" || (typeof value === "number" && !search.findsNumbers);
+}
+
+/** Other systems make numbers of texts that look so. */
+function redactedNumber(value: number, how: Rewriting): Json {
+  const text = String(value);
+  const hidden = rewritten(text, how);
+  return hidden === text ? value : hidden;
+}
+
+function* redactObject(value: JsonObject, how: Rewriting): Steps<JsonObject> {
+  const keys = Object.keys(value);
+  // Made when the first one changes: of most objects nothing does.
+  let entries: [string, Json][] | null = null;
+  for (const [index, key] of keys.entries()) {
+    const item = value[key] ?? null;
+    how.work += WORK_A_VALUE;
+    const newKey = rewritten(key, how);
+    const isNamed = how.names?.normal.has(normaliseKeyName(key)) === true;
+    const newItem = isNamed
+      ? namedMark(item, how.digest)
+      : isPlain(item, how)
+        ? item
+        : yield* redactValue(item, how);
+    if (newKey !== key || newItem !== item)
+      entries ??= keys.slice(0, index).map((earlier) => [earlier, value[earlier] ?? null]);
+    entries?.push([newKey, newItem]);
+  }
+  return entries === null ? value : objectOf(entries);
+}
+
+function namedMark(value: Json, digest: SecretDigest): string {
+  const text = typeof value === "string" ? value : canonicalJson(value);
+  return isMark(text) ? text : markOfNamed(digest, text);
+}
+
+/** Below this a text is searched in less than a step. */
+const SHORT = 50_000;
+
+function rewritten(text: string, how: Rewriting): string {
+  how.work += text.length;
+  const { names, search, digest } = how;
+  const mayHavePair = names !== null && (text.includes('"') || text.includes("="));
+  const paired = mayHavePair ? finished(replacingPairs(text, names, digest)) : text;
+  return replaceFound(paired, search.find(paired), digest);
+}
+
+function* rewriting(text: string, how: Rewriting): Steps<string> {
+  const { names, search, digest } = how;
+  yield;
+  const paired = names === null ? text : yield* replacingPairs(text, names, digest);
+  return replaceFound(paired, yield* search.search(paired), digest);
+}
+
+/**
+ * Finds all of them before it replaces any: of one inside another nothing is left but the mark of the longer one, in whatever
+ * order they come, and those that overlap leave a mark each. Marks that are there already stay as they are.
+ */
+function replaceFound(text: string, found: readonly FoundSecret[], digest: SecretDigest): string {
+  const [first] = found;
+  if (first === undefined) return text;
+  if (found.length > MOST_FOUND) return markOfSecret(digest, first.secret);
+  const marks = marksIn(text).map((span) => ({ ...span, mark: text.slice(span.start, span.end) }));
+  const spans = [
+    ...marks,
+    ...found.map((span) => ({ ...span, mark: markOfSecret(digest, span.secret) })),
+  ].sort((a, b) => a.start - b.start || b.end - a.end);
+  const parts: string[] = [];
+  let end = 0;
+  let last: string | null = null;
+  for (const span of spans) {
+    if (span.end <= end) continue;
+    const isApart = span.start >= end;
+    if (isApart) parts.push(text.slice(end, span.start));
+    if (isApart || span.mark !== last) parts.push(span.mark);
+    last = span.mark;
+    end = span.end;
+  }
+  return parts.join("") + text.slice(end);
+}
+
+/**
+ * `"name":`, with the backslashes of JSON inside JSON inside JSON, or `?name=`. All but the names has a limit, so that no text
+ * takes long.
+ */
+function pairStart(names: ReadonlySet<string>): RegExp {
+  const apart = "[_-]{0,64}";
+  const spelled = (name: string) => Array.from(name, literally).join(apart);
+  const anyName = `${apart}(?:${[...names].map(spelled).join("|")})${apart}`;
+  const blanks = "[ \\t\\r\\n]{0,40}";
+  return new RegExp(`(|\\\\|\\\\{3})"(${anyName})\\1"${blanks}:${blanks}|[?&]${anyName}=`, "giu");
+}
+
+function literally(letter: string): string {
+  return /[\^$\\.*+?()[\]{}|/]/.test(letter) ? `\\${letter}` : letter;
+}
+
+/** A name, and what may stand around its letters. */
+const LONGEST_PAIR_START = 10_000;
+
+function* replacingPairs(
+  text: string,
+  { pairStart: start }: SecretNames,
+  digest: SecretDigest,
+): Steps<string> {
+  const parts: string[] = [];
+  let end = 0;
+  for (let from = 0; from < text.length; from += SHORT) {
+    if (from > 0) yield;
+    for (const match of text.slice(from, from + SHORT + LONGEST_PAIR_START).matchAll(start)) {
+      if (match.index >= SHORT) break;
+      if (from + match.index < end) continue;
+      const [whole, escape = "", jsonName] = match;
+      const at = from + match.index + whole.length;
+      const value = jsonName === undefined ? queryValueAt(text, at) : jsonValueAt(text, at, escape);
+      if (value === null || isMark(value.text)) continue;
+      parts.push(text.slice(end, at), value.quote, markOfNamed(digest, value.text), value.quote);
+      end = value.end;
+    }
+  }
+  return parts.length === 0 ? text : parts.join("") + text.slice(end);
+}
+
+/** A value in a text: what it says, what it is to be quoted with, and where it ends. */
+type PairValue = { readonly text: string; readonly quote: string; readonly end: number };
+
+function queryValueAt(text: string, at: number): PairValue | null {
+  const end = at + text.slice(at).search(/[&#\s"'<>\\]|$/);
+  return end === at ? null : { text: meantInQuery(text.slice(at, end)), quote: "", end };
+}
+
+const NUMBER = /-?\d[\d.eE+-]{0,400}/y;
+
+/** A string or a number; objects and arrays in a text are left alone, since nothing says where a broken one ends. */
+function jsonValueAt(text: string, at: number, escape: string): PairValue | null {
+  const quote = `${escape}"`;
+  if (text.startsWith(quote, at)) {
+    const from = at + quote.length;
+    const end = endOfString(text, from, escape.length);
+    const inside = text.slice(from, text.startsWith(quote, end - quote.length) ? end - quote.length : end);
+    return { text: meantInJson(inside, escape), quote, end };
+  }
+  NUMBER.lastIndex = at;
+  const number = NUMBER.exec(text)?.[0];
+  return number === undefined ? null : { text: number, quote, end: at + number.length };
+}
+
+/** What is meant, so that the digest is that of the same value elsewhere; as it is written where it was cut off. */
+function meantInJson(written: string, escape: string): string {
+  try {
+    let text = written;
+    // No backslash, one or three: JSON, inside JSON, inside JSON.
+    for (let depth = escape.length + 1; depth >= 1; depth /= 2) text = JSON.parse(`"${text}"`) as string;
+    return text;
+  } catch {
+    return written;
+  }
+}
+
+function meantInQuery(written: string): string {
+  try {
+    return decodeURIComponent(written.replaceAll("+", " "));
+  } catch {
+    return written;
+  }
+}
+
+/** Behind the closing quote; where a text was cut off there is none, and all that is left belongs to the value. */
+function endOfString(text: string, from: number, escapes: number): number {
+  for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
+    let slashes = 0;
+    while (text[at - slashes - 1] === "\\") slashes++;
+    // Fewer than an inner quote has: the text around the value ends here, so the value was cut off.
+    if (slashes < escapes) return at - slashes;
+    // At this depth a backslash of the value is written as escapes + 1 of them, and a quote of it has an odd number of those.
+    if (((slashes - escapes) / (escapes + 1)) % 2 === 0) return at + 1;
+  }
+  return text.length;
+}

@@ -1,0 +1,108 @@
+import { ConfigurationError } from "../errors.ts";
+import { MAX_DEPTH } from "../json.ts";
+import { REDACTED } from "./secret-mark.ts";
+
+/** `Symbol.for`, so that a secret is still recognised when two copies of the package are installed. */
+const MARKER = Symbol.for("pawl.secret");
+
+/** A text that does not show itself: printed, logged or written as JSON it is "[secret]". */
+export class Secret {
+  readonly #value: string;
+
+  constructor(value: string) {
+    assertSecretText(value);
+    this.#value = value;
+  }
+
+  get [MARKER](): true {
+    return true;
+  }
+
+  /** The text itself. Call it where the text is used, not earlier. */
+  reveal(): string {
+    return this.#value;
+  }
+
+  toString(): string {
+    return REDACTED;
+  }
+
+  toJSON(): string {
+    return REDACTED;
+  }
+
+  /** What `util.inspect` and `console.log` show. */
+  [Symbol.for("nodejs.util.inspect.custom")](): string {
+    return REDACTED;
+  }
+}
+
+/**
+ * Marks a text as a secret: Pawl hands it to the tool, and hides it in all that the run stores, tells or throws. What stands
+ * there instead, `[secret:5e2b1ddc3a07]`, has a keyed digest.
+ *
+ * @example
+ * const key = secret("sk-12345");
+ * `${key}`; // "[secret]"
+ * key.reveal(); // "sk-12345"
+ */
+export function secret(value: string): Secret {
+  return new Secret(value);
+}
+
+export function isSecret(value: unknown): value is Secret {
+  return typeof value === "object" && value !== null && MARKER in value;
+}
+
+/** For those who came without types; above all for a variable of the environment that is not set. */
+function assertSecretText(value: unknown): void {
+  if (typeof value === "string" && value !== "") return;
+  const given = typeof value === "string" ? "an empty text" : value === null ? "null" : typeof value;
+  throw new ConfigurationError(`A secret needs a text and got ${given}: check that its variable is set.`);
+}
+
+/** A value with its secrets revealed, and their texts, each once. */
+export type ExtractedSecrets = {
+  readonly revealed: unknown;
+  readonly texts: readonly string[];
+};
+
+/**
+ * Looks for secrets in plain objects and arrays, at any depth. All other values, and whatever holds no secret, are
+ * passed on as they are, the same references.
+ */
+export function extractSecrets(value: unknown): ExtractedSecrets {
+  const texts = new Set<string>();
+  const revealed = replaceSecrets(value, [], (found) => {
+    const text = found.reveal();
+    texts.add(text);
+    return text;
+  });
+  return { revealed, texts: [...texts] };
+}
+
+/** The same value with a mark in the place of each secret, also of one that is too short to be looked for. */
+export function hideSecrets(value: unknown, mark: (text: string) => string): unknown {
+  return replaceSecrets(value, [], (found) => mark(found.reveal()));
+}
+
+function replaceSecrets(value: unknown, ancestors: object[], replace: (found: Secret) => string): unknown {
+  if (isSecret(value)) return replace(value);
+  // A cycle, or what is nested too deep, is left for the code that stores the value to refuse: it knows the path.
+  if (!isContainer(value) || ancestors.includes(value) || ancestors.length > MAX_DEPTH) return value;
+  ancestors.push(value);
+  const changed = Object.entries(value).flatMap(([key, before]) => {
+    const after = replaceSecrets(before, ancestors, replace);
+    return after === before ? [] : [[key, after] as const];
+  });
+  ancestors.pop();
+  if (changed.length === 0) return value;
+  const copy = Array.isArray(value) ? [...(value as readonly unknown[])] : { ...value };
+  return Object.assign(copy, Object.fromEntries(changed));
+}
+
+function isContainer(value: unknown): value is object {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
+}

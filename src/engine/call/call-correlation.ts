@@ -1,0 +1,35 @@
+import type { ToolCallKey } from "../../store/store.ts";
+import type { RunHandle } from "../run/run-handle.ts";
+
+type CorrelatedCall = ToolCallKey & { readonly ownSecrets: readonly string[] };
+
+/** What the outside system calls one try of a call: known here at once, and durable when `keep` resolves. */
+export class Correlation {
+  readonly #run: RunHandle;
+  readonly #call: CorrelatedCall;
+  readonly #attempt: number;
+  #id: string | null;
+
+  constructor(run: RunHandle, call: CorrelatedCall, attempt: number, id: string | null) {
+    this.#run = run;
+    this.#call = call;
+    this.#attempt = attempt;
+    this.#id = id;
+  }
+
+  get id(): string | null {
+    return this.#id;
+  }
+
+  keep(id: unknown): Promise<void> {
+    const { store, fence, secrets } = this.#run;
+    const { stepKey, turnIndex, callIndex, ownSecrets } = this.#call;
+    const correlationId = secrets.and(ownSecrets).hideText(String(id).toWellFormed());
+    this.#id = correlationId;
+    const place = { stepKey, turnIndex, callIndex, attempt: this.#attempt };
+    const kept = store.correlateToolCall(fence, { ...place, correlationId });
+    // A tool that does not wait for it has it with its receipt.
+    kept.catch(() => undefined);
+    return kept;
+  }
+}

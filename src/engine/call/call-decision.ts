@@ -1,0 +1,291 @@
+import {
+  decideToolCall,
+  NOT_SENT,
+  PROCESS_ENDED,
+  type ToolCallDecision,
+  type ToolCallFacts,
+} from "../../core/call/tool-call-decision.ts";
+import { ONE_PERSON } from "../../core/person.ts";
+import type { SessionState } from "../../session/slice-set.ts";
+import type { Receipt, Store, ToolCallRecord, ToolCallTry, WaitRecord } from "../../store/store.ts";
+import type { PreparedTool } from "../definition/prepared-tool.ts";
+import { cancelled, failed, type ToolOutcome, unknownOutcome } from "../definition/tool-outcome.ts";
+import type { RunHandle } from "../run/run-handle.ts";
+import type { EarlierCall } from "./call-earlier-result.ts";
+import type { ToolCallPayload, ToolCallRequest } from "./call-identity.ts";
+import type { LastTry } from "./call-landing.ts";
+import type { CallProgress } from "./call-progress.ts";
+import { askAbout, askAboutRow, askAgain } from "./call-questions.ts";
+import { type CallEnd, isKeyValid } from "./call-settlement.ts";
+import { argumentsHash, type LedgerCall } from "./tool-gateway.ts";
+
+/** A call that somebody has to decide about, with all that is known of it. */
+export type CallCase = {
+  readonly place: Pick<LedgerCall, "stepKey" | "stepPath" | "stepName" | "turnIndex" | "callIndex">;
+  readonly request: ToolCallRequest;
+  readonly payload: ToolCallPayload;
+  readonly idempotencyKey: string;
+  readonly identityHash: string;
+  readonly earlier: EarlierCall;
+  /** The session as the call finds it. */
+  readonly sessionBase: () => SessionState;
+  readonly blobThresholdBytes: number;
+  /** The row that an earlier worker left. */
+  readonly known: ToolCallRecord | null;
+  readonly past: CallPast;
+};
+
+/** What people said and what tries came to, as far as it is about calls without a receipt. */
+export type CallPast = { readonly waits: readonly WaitRecord[]; readonly tries: readonly ToolCallTry[] };
+
+export const NO_PAST: CallPast = { waits: [], tries: [] };
+
+export async function readPast(store: Store, runId: string): Promise<CallPast> {
+  return { waits: await store.listWaits(runId), tries: await store.listToolCallTries(runId) };
+}
+
+export type Judgement =
+  | { readonly kind: "replay"; readonly receipt: Receipt }
+  | CallEnd
+  | {
+      readonly kind: "work";
+      readonly call: LedgerCall;
+      readonly facts: ToolCallFacts;
+      readonly decision: Extract<ToolCallDecision, { kind: "execute" | "retry" | "reconcile" }>;
+      readonly progress: CallProgress;
+    };
+
+/** Puts the facts of a call together, has `core` decide, and says what that means. Nothing is written or sent here. */
+export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
+  const { known, payload } = subject;
+  if (known !== null && known.receipt !== null) return { kind: "replay", receipt: known.receipt };
+  if (payload.kind === "misconfigured") {
+    if (known === null || known.status === "prepared") throw payload.error;
+    return judgeRefused(run, subject, { errorCode: "misconfigured", error: payload.error.message });
+  }
+  if (payload.kind === "refused") return judgeRefused(run, subject, payload);
+  const { place, request, idempotencyKey, earlier, sessionBase, blobThresholdBytes } = subject;
+  const waits = waitsOf(subject.past, known);
+  const open = waits.find(({ kind, status }) => kind === "question" && status === "open");
+  if (open !== undefined) return { kind: "person", wait: askAgain(place, open) };
+  const { tool, input } = payload;
+  // What was dispatched without an approval needs none for its next try.
+  const isNew = known === null || known.status === "prepared";
+  const isOdd = earlier.kind === "uncertain" || earlier.kind === "left_over";
+  const needsApproval =
+    waits.some(({ kind }) => kind === "approval") || (isNew && (payload.approval !== null || isOdd));
+  const approval = needsApproval ? (payload.approval ?? ONE_PERSON) : null;
+  const call: LedgerCall = {
+    ...place,
+    tool,
+    request: request.input,
+    input,
+    ownSecrets: request.ownSecrets,
+    idempotencyKey,
+    enforceKeys: request.enforceKeys,
+    approval,
+    approvedArguments: approval === null ? null : argumentsHash(run, tool, input, request.input, approval),
+    sessionBase,
+    blobThresholdBytes,
+  };
+  const { isSecretLost } = request;
+  const facts = factsOf(run, call, subject, waits, isSecretLost);
+  if (isSecretLost && facts.isToRetry)
+    return settled(failed("secret_lost", secretLost(tool.name, "It cannot run again."), true));
+  const decision = decideToolCall(facts);
+  switch (decision.kind) {
+    case "execute":
+      if (isSecretLost)
+        return settled(cancelled("secret_lost", secretLost(tool.name, "It did not run: ask for it again.")));
+      return { kind: "work", call, facts, decision, progress: progressOf(run, tool, subject) };
+    case "retry":
+    case "reconcile":
+      return { kind: "work", call, facts, decision, progress: progressOf(run, tool, subject) };
+    case "replay":
+      throw new Error(`Call ${idempotencyKey} is settled and has no receipt.`);
+    case "deduplicate":
+      return deduplicated(earlier);
+    case "ask":
+      return {
+        kind: "person",
+        wait: askAbout(run, call, decision.why, { earlier, correlationId: correlationOf(subject) }),
+      };
+    case "refuse":
+      return refuse(subject, decision.why, waits, call);
+  }
+}
+
+/** A call that may have happened must not be called failed because its arguments are not valid any more. */
+function judgeRefused(
+  run: RunHandle,
+  { known, place, request, idempotencyKey, sessionBase, blobThresholdBytes, past }: CallCase,
+  refusal: { readonly errorCode: string; readonly error: string },
+): Judgement {
+  const { tool, input, enforceKeys } = request;
+  const { errorCode } = refusal;
+  const error = run.secrets.hideText(refusal.error);
+  if (known === null || known.status === "prepared") return settled(cancelled(errorCode, error));
+  if ((tool ?? known).recovery === "repeat") return settled(failed(errorCode, error, false));
+  if (isToRetry(known, waitsOf(past, known))) return settled(failed(errorCode, error, true));
+  // It was dispatched by an earlier version of the agent, which had such a tool.
+  if (tool === null) return { kind: "person", wait: askAboutRow(place.stepKey, known) };
+  const call: LedgerCall = {
+    ...place,
+    tool,
+    request: input,
+    input,
+    ownSecrets: request.ownSecrets,
+    idempotencyKey,
+    enforceKeys,
+    approval: null,
+    approvedArguments: null,
+    sessionBase,
+    blobThresholdBytes,
+  };
+  return { kind: "person", wait: askAbout(run, call, "in_doubt", { problem: error }) };
+}
+
+function factsOf(
+  run: RunHandle,
+  { tool, approvedArguments }: LedgerCall,
+  { known, earlier, past }: CallCase,
+  waits: readonly WaitRecord[],
+  isSecretLost: boolean,
+): ToolCallFacts {
+  const sentAt = firstSentAt(past, known);
+  const tries = past.tries.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
+  const lastTold = tries.some(({ attempt }) => attempt === known?.attempt);
+  return {
+    status: known?.status ?? "prepared",
+    recovery: isSecretLost ? "opaque" : tool.recovery,
+    inDoubt: tool.inDoubt,
+    canReconcile: tool.reconcile !== null && !isSecretLost,
+    keyIsValid: isKeyValid(run, tool, sentAt),
+    wasNotApplied: lastTold && !tries.some(mayHaveHappened) && !isSecretLost,
+    isToRetry: known !== null && isToRetry(known, waits),
+    approval: approvedArguments === null ? "not_needed" : approvalOf(waits, approvedArguments),
+    earlier: earlier.kind,
+  };
+}
+
+/** When the key went out for the first time: from then on the other side may forget it. */
+function firstSentAt({ tries }: CallPast, known: ToolCallRecord | null): number | null {
+  const first = tries.find(({ toolCallId }) => toolCallId === known?.toolCallId);
+  return first?.startedAt ?? known?.startedAt ?? null;
+}
+
+/** Only a try that said so did certainly nothing. */
+function mayHaveHappened({ outcome }: ToolCallTry): boolean {
+  return outcome !== "not_applied";
+}
+
+function waitsOf({ waits }: CallPast, known: ToolCallRecord | null): WaitRecord[] {
+  return waits.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
+}
+
+/** Whether a person said so about this very try: the next doubt is another one. */
+function isToRetry({ attempt }: ToolCallRecord, waits: readonly WaitRecord[]): boolean {
+  return waits.some(
+    (wait) =>
+      wait.attempt === attempt && wait.answer !== null && "as" in wait.answer && wait.answer.as === "retry",
+  );
+}
+
+/** What the newest approval says, and whether it is about these arguments. */
+function approvalOf(waits: readonly WaitRecord[], hash: string): ToolCallFacts["approval"] {
+  const wait = waits.findLast(({ kind }) => kind === "approval");
+  const answer = wait?.answer ?? null;
+  if (wait === undefined || answer === null || !("approved" in answer)) return "needed";
+  if (!answer.approved) return "denied";
+  return wait.argumentsHash === hash ? "given" : "outdated";
+}
+
+function progressOf(run: RunHandle, tool: PreparedTool, { known, past }: CallCase): CallProgress {
+  return {
+    isBegun: false,
+    attempt: known?.attempt ?? 0,
+    sentAt: firstSentAt(past, known),
+    unsent: past.tries.filter((each) => each.toolCallId === known?.toolCallId && each.errorCode === NOT_SENT)
+      .length,
+    mayHaveHappened: past.tries.some(
+      (each) => each.toolCallId === known?.toolCallId && mayHaveHappened(each),
+    ),
+    correlationId: correlationOf({ known, past }),
+    ...lastTryOf(run, tool, known, past),
+    begunAt: run.clock.monotonic(),
+  };
+}
+
+/**
+ * When the last try of an earlier worker has ended at the latest. One that was lost with its process, or told its end, had
+ * ended when this worker took the run. Of any other the worker may live, and by no clock but this one's own: it has its
+ * whole time from here.
+ */
+function lastTryOf(
+  { claimedAt }: RunHandle,
+  tool: PreparedTool,
+  known: ToolCallRecord | null,
+  past: CallPast,
+): LastTry {
+  if (known === null || known.startedAt === null) return { ownEndsBy: null, endedBy: null };
+  const last = lastTry({ known, past });
+  // It was given up on: its time was over, and it may be at work all the same.
+  if (last?.outcome === "timed_out") return { ownEndsBy: claimedAt.monotonic, endedBy: null };
+  const hasEnded = last !== undefined && (last.outcome !== "lost" || last.errorCode === PROCESS_ENDED);
+  if (hasEnded) return { ownEndsBy: claimedAt.monotonic, endedBy: known.endsBy };
+  const itsTime = Math.max(tool.timeoutMs, (known.endsBy ?? 0) - known.startedAt);
+  return { ownEndsBy: claimedAt.monotonic + itsTime, endedBy: null };
+}
+
+/** Of the last try alone: that an earlier one is not there says nothing about the one in doubt. */
+function correlationOf(call: Pick<CallCase, "known" | "past">): string | null {
+  return lastTry(call)?.correlationId ?? null;
+}
+
+function lastTry({ known, past }: Pick<CallCase, "known" | "past">): ToolCallTry | undefined {
+  return past.tries.find(
+    ({ toolCallId, attempt }) => toolCallId === known?.toolCallId && attempt === known.attempt,
+  );
+}
+
+function settled(outcome: ToolOutcome): CallEnd {
+  return { kind: "settled", outcome, attempt: 0 };
+}
+
+/** The first receipt, whole, in a row of its own. */
+function deduplicated(earlier: EarlierCall): CallEnd {
+  if (earlier.kind !== "succeeded") throw new Error("Only what succeeded has duplicates.");
+  const { output, toolCallId, lacking } = earlier;
+  return settled({
+    status: "deduplicated",
+    output,
+    errorCode: null,
+    uncertain: false,
+    source: "pawl",
+    correlationId: null,
+    duplicateOf: toolCallId,
+    sessionEvents: lacking,
+  });
+}
+
+function refuse(
+  { known }: CallCase,
+  why: Extract<ToolCallDecision, { kind: "refuse" }>["why"],
+  waits: readonly WaitRecord[],
+  { tool }: LedgerCall,
+): CallEnd {
+  switch (why) {
+    case "denied": {
+      const answer = waits.findLast(({ kind }) => kind === "approval")?.answer ?? null;
+      const said =
+        answer !== null && "approved" in answer && !answer.approved ? answer.why : "no reason given";
+      return settled(cancelled("denied", `A person did not let ${tool.name} run: ${said}`));
+    }
+    case "unknown_outcome":
+      return { kind: "settled", outcome: unknownOutcome(tool, null), attempt: known?.attempt ?? 0 };
+  }
+}
+
+function secretLost(name: string, so: string): string {
+  return `The arguments of ${name} held a secret, which is never stored, and the process that knew it is gone. ${so}`;
+}

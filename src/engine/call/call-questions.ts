@@ -1,0 +1,158 @@
+import type { AskReason } from "../../core/call/tool-call-decision.ts";
+import { type BudgetExceededError, PersonNeededError } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/json.ts";
+import { needFacts } from "../../core/person.ts";
+import { hiddenIn, isHiddenIn } from "../../core/secret/secret-mark.ts";
+import type { NewBudgetWait, NewCallWait, NewWait } from "../../core/wait.ts";
+import type { ToolCallRecord, WaitRecord } from "../../store/store.ts";
+import { QUESTION } from "../definition/ask-human.ts";
+import type { RunHandle } from "../run/run-handle.ts";
+import { type EarlierCall, NO_EARLIER_CALL } from "./call-earlier-result.ts";
+import { callId, type FailedTry, type LedgerCall, shownArguments } from "./tool-gateway.ts";
+
+/** Leaves the run waiting, with these questions. */
+export function personNeeded({ runId }: RunHandle, waits: readonly NewWait[]): PersonNeededError {
+  const questions = waits.map(({ question: text }) => text).join(" ");
+  return new PersonNeededError(`Run ${runId} waits for a person: ${questions}`, { waits });
+}
+
+/** The question about a call that only a person can decide about. */
+export function askAbout(
+  run: RunHandle,
+  call: LedgerCall,
+  why: AskReason,
+  about: {
+    readonly earlier?: EarlierCall;
+    readonly problem?: string | null;
+    /** What the outside system calls it: by that a person can look for it. */
+    readonly correlationId?: string | null;
+  } = {},
+): NewCallWait {
+  const { name } = call.tool;
+  const { earlier = NO_EARLIER_CALL, problem = null, correlationId = null } = about;
+  switch (why) {
+    case "approval":
+      return question(run, call, "approval", `May ${name} run with these arguments?`);
+    case "outdated_approval":
+      return question(
+        run,
+        call,
+        "approval",
+        `The arguments of ${name} are not those that were approved. May it run with these?`,
+      );
+    case "uncertain_before": {
+      const { toolCallId, failedWith } = earlier.kind === "uncertain" ? earlier : UNNAMED;
+      return question(
+        run,
+        call,
+        "approval",
+        `${name} failed before (${toolCallId}) and may have happened all the same. May it run again?`,
+        { earlier: toolCallId, failedWith },
+      );
+    }
+    case "left_over": {
+      const { toolCallId } = earlier.kind === "left_over" ? earlier : UNNAMED;
+      return question(
+        run,
+        call,
+        "approval",
+        `This step has called ${name} before it was interrupted (${toolCallId}), and now calls it with other arguments. May this one run as well?`,
+        { earlier: toolCallId },
+      );
+    }
+    case "in_doubt":
+      return question(
+        run,
+        call,
+        "in_doubt",
+        `Nobody here knows whether ${callId(run, call)} of ${name} happened. Find out, and settle it: as succeeded, with its result; as failed; or let it run again.`,
+        { ...(problem === null ? {} : { problem }), ...(correlationId === null ? {} : { correlationId }) },
+      );
+  }
+}
+
+const UNNAMED = { toolCallId: "an earlier call", failedWith: null };
+
+/** About a call in doubt that nobody asks for any more. */
+export function askAboutRow(stepKey: number, row: ToolCallRecord): NewCallWait {
+  const { turnIndex, callIndex, tool, effect, recovery, request, idempotencyKey, toolCallId } = row;
+  return {
+    kind: "in_doubt",
+    stepKey,
+    turnIndex,
+    callIndex,
+    question: `Nobody here knows whether ${toolCallId} of ${tool} happened, and its step does not ask for it any more. Find out, and settle it.`,
+    subject: { tool, effect, recovery, arguments: request, idempotencyKey },
+    argumentsHash: null,
+  };
+}
+
+/** The same question once more, for a run that is gone on with before anybody has answered it. */
+export function askAgain(
+  place: Pick<LedgerCall, "stepKey" | "turnIndex" | "callIndex">,
+  { question: text, subject }: WaitRecord,
+): NewCallWait {
+  const { stepKey, turnIndex, callIndex } = place;
+  return { kind: "question", stepKey, turnIndex, callIndex, question: text, subject, argumentsHash: null };
+}
+
+/** Whether the run may use more than it was given. */
+export function askAboutBudget({ details }: BudgetExceededError): NewBudgetWait {
+  const { budget, limit, used } = details;
+  return {
+    kind: "budget",
+    question: `The run may use ${budget} ${limit} and is at ${used}. How much may it use from now on? Answer with the new limit, or deny it to end the run.`,
+    subject: { budget, limit, used },
+  };
+}
+
+/** The tool asked for a person, or keeps failing in the same way. */
+export function escalate(run: RunHandle, call: LedgerCall, failure: FailedTry): NewCallWait {
+  const { name } = call.tool;
+  const text =
+    failure.outcome === "needs_human"
+      ? failure.message
+      : `${name} keeps failing in the same way: ${failure.message}. Settle the call: let it run again, or say what it came to.`;
+  if (failure.outcome === "needs_human" && failure.errorCode === QUESTION)
+    return question(run, call, "question", text);
+  return question(run, call, "escalation", text, { code: failure.errorCode, failedWith: failure.message });
+}
+
+/** Code gives its secrets again, a model does not. */
+function isLostByThen({ turnIndex, request }: LedgerCall): boolean {
+  return turnIndex > 0 && isHiddenIn(request);
+}
+
+const LOST_BY_THEN =
+  "What is hidden is stored nowhere, so that the call cannot run after an answer: if it is approved, the model is told to ask for it again.";
+
+function question(
+  run: RunHandle,
+  call: LedgerCall,
+  kind: NewCallWait["kind"],
+  text: string,
+  more: JsonObject = {},
+): NewCallWait {
+  const { stepKey, turnIndex, callIndex, tool, idempotencyKey, approval } = call;
+  const shown = shownArguments(run, call);
+  const hidden = hiddenIn(shown.arguments ?? null, "arguments");
+  if (kind === "approval" && isLostByThen(call)) hidden.push(LOST_BY_THEN);
+  return {
+    kind,
+    stepKey,
+    turnIndex,
+    callIndex,
+    question: text,
+    subject: {
+      tool: tool.name,
+      effect: tool.effect,
+      recovery: tool.recovery,
+      ...shown,
+      ...(hidden.length === 0 ? {} : { hidden }),
+      idempotencyKey,
+      ...(kind === "approval" && approval !== null ? needFacts(approval) : {}),
+      ...more,
+    },
+    argumentsHash: kind === "approval" ? call.approvedArguments : null,
+  };
+}

@@ -1,0 +1,78 @@
+import { blobReferenceOf, renderBlobReference } from "../../core/blob-reference.ts";
+import { LeaseLostError } from "../../core/errors.ts";
+import { estimateResultTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
+import type { NewReceipt } from "../../store/store.ts";
+import type { ToolOutcome } from "../definition/tool-outcome.ts";
+import { type RunHandle, reach } from "../run/run-handle.ts";
+import { callId, type LedgerCall } from "./tool-gateway.ts";
+
+/**
+ * The receipt of an outcome: its result inline, or as a reference where it is strictly over the threshold. `estimate` is
+ * that of the agent which asked for the call, where it is at hand.
+ */
+export function makeReceipt(
+  run: RunHandle,
+  { callIndex, blobThresholdBytes }: Pick<LedgerCall, "callIndex" | "blobThresholdBytes">,
+  outcome: ToolOutcome,
+  estimate: TextEstimator = (text) => run.estimateTokens(text),
+): NewReceipt {
+  const { output } = outcome;
+  if (outcome.uncertain) run.uncertainties.note();
+  const text = JSON.stringify(output.value);
+  const inline = {
+    ...outcome,
+    callIndex,
+    blob: null,
+    tokens: estimateResultTokens(output, text, estimate),
+  };
+  // A text of n characters has at most 3n bytes: most results need not be encoded to know that they are small.
+  if (text.length * 3 <= blobThresholdBytes) return inline;
+  const bytes = Buffer.from(text, "utf8");
+  if (bytes.byteLength <= blobThresholdBytes) return inline;
+  const reference = blobReferenceOf(bytes);
+  return {
+    ...inline,
+    output: { type: output.type, value: renderBlobReference(reference) },
+    blob: { blobId: reference.blobId, bytes },
+  };
+}
+
+/** A receipt on its way to the store, and which try of its call it tells of. */
+export type PendingReceipt = {
+  readonly stepKey: number;
+  readonly stepPath: string;
+  readonly turnIndex: number;
+  readonly attempt: number;
+  readonly receipt: NewReceipt;
+};
+
+/**
+ * Stores a receipt. A worker that has lost the run may not write to it, and still knows what happened: that is offered,
+ * for whoever has the run by now.
+ */
+export async function storeReceipt(run: RunHandle, pending: PendingReceipt): Promise<void> {
+  const { stepKey, stepPath, turnIndex, attempt, receipt } = pending;
+  reach(run, "tool:before-receipt", stepPath, turnIndex);
+  try {
+    await run.store.recordReceipt(run.fence, { stepKey, turnIndex, receipt });
+  } catch (error) {
+    if (error instanceof LeaseLostError && attempt > 0)
+      await run.store
+        .offerLateReceipt({ runId: run.runId, stepKey, turnIndex, attempt, receipt })
+        .catch(() => undefined);
+    throw error;
+  }
+  reach(run, "tool:receipt-stored", stepPath, turnIndex);
+}
+
+/** Whoever listens hears why a call did not run. */
+export function tellDuplicate(
+  run: RunHandle,
+  place: Pick<LedgerCall, "stepPath" | "turnIndex" | "callIndex">,
+  tool: string,
+  { duplicateOf }: ToolOutcome,
+): void {
+  if (duplicateOf === null) return;
+  const toolCallId = callId(run, place);
+  run.emit({ type: "tool.deduplicated", runId: run.runId, toolCallId, tool, duplicateOf });
+}

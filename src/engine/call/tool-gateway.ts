@@ -1,0 +1,387 @@
+import { matchesAction } from "../../core/call/action-pattern.ts";
+import type { ReceiptStatus, TryOutcome } from "../../core/call/tool-call-decision.ts";
+import { canonicalHash, canonicalJson, isJson } from "../../core/canonical-json.ts";
+import {
+  ConfigurationError,
+  FinalFailure,
+  isControlFlow,
+  LeaseLostError,
+  NeedsHuman,
+  NotApplied,
+  PersonNeededError,
+} from "../../core/errors.ts";
+import { type Json, type JsonObject, throughJson } from "../../core/json.ts";
+import { type ApprovalNeed, needFacts } from "../../core/person.ts";
+import { withoutDigests } from "../../core/secret/secret-mark.ts";
+import { stepId, toolCallId } from "../../core/step-path.ts";
+import { turnKey } from "../../core/turn/turn-key.ts";
+import type { DraftSession } from "../../session/draft-session.ts";
+import type { SessionState } from "../../session/slice-set.ts";
+import type { EffectUnderWay } from "../../store/store.ts";
+import { keyProblem, type PreparedTool, withKey } from "../definition/prepared-tool.ts";
+import type { ToolCallContext } from "../definition/tool.ts";
+import { errorText, type Presentation, succeeded, type ToolOutcome } from "../definition/tool-outcome.ts";
+import type { OpenSpan, SpanFacts, SpanStart } from "../ports/telemetry-port.ts";
+import { whyTooLate } from "../run/deadline.ts";
+import { assertMayLeave, noteEffect, reachNoted } from "../run/effect-departure.ts";
+import { type RunHandle, reach } from "../run/run-handle.ts";
+import { BoundedAttempt } from "./call-attempt.ts";
+import type { Correlation } from "./call-correlation.ts";
+
+/** A call as the gateway needs it. */
+export type LedgerCall = {
+  readonly stepKey: number;
+  readonly stepPath: string;
+  readonly stepName: string;
+  readonly turnIndex: number;
+  readonly callIndex: number;
+  readonly tool: PreparedTool;
+  /** What the model or the code asked for, without secrets: for people to see. */
+  readonly request: Json;
+  /** What the tool gets: parsed, with the key in its place. */
+  readonly input: unknown;
+  /** Hidden in what comes of it, beside what the run knows. */
+  readonly ownSecrets: readonly string[];
+  readonly idempotencyKey: string;
+  readonly enforceKeys: boolean;
+  /** Who has to let it run; null where nobody has to. */
+  readonly approval: ApprovalNeed | null;
+  /** The hash of what the tool gets, for a call that only an approval of just that lets run; else null. */
+  readonly approvedArguments: string | null;
+  /** The session as the call finds it. */
+  readonly sessionBase: () => SessionState;
+  /** A larger result is kept as a blob. */
+  readonly blobThresholdBytes: number;
+};
+
+export type FailedTry = {
+  readonly outcome: Exclude<TryOutcome, "lost">;
+  readonly errorCode: string;
+  readonly message: string;
+  readonly correlationId: string | null;
+  /** False where the tool was given up on and may still be at work. */
+  readonly hasEnded: boolean;
+  /** The other side has answered: another try would bring the same. */
+  readonly isFinal: boolean;
+};
+
+export type DispatchEnd =
+  | { readonly kind: "returned"; readonly outcome: ToolOutcome }
+  | { readonly kind: "failed"; readonly failure: FailedTry }
+  /** It did not go out, and must not: what was planned and what would be sent are not the same. */
+  | { readonly kind: "refused"; readonly error: ConfigurationError }
+  /** It did not go out: the run was cancelled, is lost, or its time is over. */
+  | { readonly kind: "stopped"; readonly reason: Error };
+
+/** One try of a call that is `running` in the ledger. */
+export type Dispatch = {
+  readonly attempt: number;
+  /** The monotonic time at which it is given up on: counted from before the ledger said `running`. */
+  readonly deadline: number;
+  /** What the outside system calls it. */
+  readonly correlation: Correlation;
+  /** Told what a tool came to that was given up on. */
+  readonly onLate: (outcome: ToolOutcome) => Promise<void>;
+};
+
+/**
+ * The one door to the outside: nothing else invokes a tool. The lease, the key, the approval and the constraints are
+ * checked right before, and whatever the tool throws or returns becomes a value that can be stored; only what steers the
+ * run is thrown on.
+ */
+export async function dispatchTool(
+  run: RunHandle,
+  call: LedgerCall,
+  dispatch: Dispatch,
+): Promise<DispatchEnd> {
+  const { tool, request, stepPath, turnIndex } = call;
+  const id = callId(run, call);
+  const { attempt } = dispatch;
+  run.emit({
+    type: "tool.started",
+    runId: run.runId,
+    toolCallId: id,
+    tool: tool.name,
+    attempt,
+    input: request,
+  });
+  const refusal = whyItMayNotGoOut(run, call);
+  if (refusal !== null) return { kind: "refused", error: new ConfigurationError(refusal) };
+  reach(run, "tool:before-execute", stepPath, turnIndex);
+  if (run.signal.aborted) return { kind: "stopped", reason: run.signal.reason as Error };
+  const late = whyTooLate(run);
+  if (late !== null) return { kind: "stopped", reason: late };
+  if (run.closing.aborted) return { kind: "stopped", reason: run.closing.reason as Error };
+  const { stepKey, callIndex } = call;
+  const effect = await noteEffect(run, { stepKey, turnIndex, callIndex, attempt });
+  if (effect instanceof Error) return { kind: "stopped", reason: effect };
+  reachNoted(run, "tool:noted", call, effect);
+  const end = await run.telemetry.within(spanOf(run, call, attempt), async (span) => {
+    const tried = await execute(run, call, { ...dispatch, effect }, span.headers);
+    span.tell(toldOf(tried));
+    return tried;
+  });
+  reach(run, "tool:executed", stepPath, turnIndex);
+  const status = statusOf(end);
+  run.emit({ type: "tool.finished", runId: run.runId, toolCallId: id, tool: tool.name, attempt, status });
+  return end;
+}
+
+type Tried = Extract<DispatchEnd, { kind: "returned" | "failed" }>;
+
+function statusOf(end: Tried): ReceiptStatus | TryOutcome {
+  return end.kind === "returned" ? end.outcome.status : end.failure.outcome;
+}
+
+function spanOf(run: RunHandle, call: LedgerCall, attempt: number): SpanStart {
+  const { name, namespace, description, effect } = call.tool;
+  return {
+    kind: "tool",
+    step: call.stepPath,
+    stepId: stepId(run.runId, call.stepPath),
+    turn: call.turnIndex,
+    toolCallId: callId(run, call),
+    attempt,
+    tool: name,
+    namespace,
+    description,
+    effect,
+    idempotencyKey: call.idempotencyKey,
+    input: call.request,
+  };
+}
+
+function toldOf(end: Tried): SpanFacts {
+  const status = statusOf(end);
+  if (end.kind === "failed") return { status, problem: end.failure.message };
+  const { output, errorCode } = end.outcome;
+  return { status, output: output.value, ...(errorCode === null ? {} : { problem: errorCode }) };
+}
+
+/** What was planned for is looked at once more: the payload may have been changed since. */
+function whyItMayNotGoOut(run: RunHandle, call: LedgerCall): string | null {
+  const { tool, input, request, idempotencyKey, enforceKeys, approval, approvedArguments } = call;
+  const forbidden = matchesAction(run.rules.forbiddenActions, tool);
+  if (forbidden !== null) return `Tool ${tool.name} is forbidden (${forbidden}): nothing was sent.`;
+  const key = keyProblem(tool, input, idempotencyKey, enforceKeys);
+  if (key !== null) return key;
+  const present = approval === null ? null : argumentsHash(run, tool, input, request, approval);
+  if (present === approvedArguments) return null;
+  return `The arguments of ${callId(run, call)} changed after they were approved: nothing was sent.`;
+}
+
+/**
+ * What an approval is bound to: what the tool gets, as a person is shown it but for digests, which another key would change,
+ * and who has to let it run. Another secret is another call.
+ */
+export function argumentsHash(
+  run: RunHandle,
+  { namespace, name }: PreparedTool,
+  input: unknown,
+  request: Json,
+  need: ApprovalNeed,
+): string {
+  const facts = needFacts(need);
+  const more = Object.keys(facts).length === 0 ? [] : [facts];
+  return canonicalHash([namespace, name, withoutDigests(outgoing(run, input, request)), ...more]).toString(
+    "hex",
+  );
+}
+
+/** The arguments as the tool gets them, without secrets: as JSON has them where a schema made dates or the like of them. */
+function outgoing(run: RunHandle, input: unknown, request: Json): Json {
+  if (isJson(input)) return run.secrets.hide(input);
+  try {
+    return run.secrets.hide(throughJson(input));
+  } catch {
+    return request; // JSON has nothing for it: what it was made of can be shown.
+  }
+}
+
+/** What a person is shown of a call: what goes out, and what was asked for where a schema made something else of it. */
+export function shownArguments(
+  run: RunHandle,
+  { tool, input, request, idempotencyKey }: Pick<LedgerCall, "tool" | "input" | "request" | "idempotencyKey">,
+): JsonObject {
+  const shown = outgoing(run, input, request);
+  const isSame = canonicalJson(shown) === canonicalJson(withKey(tool, request, idempotencyKey));
+  return { arguments: shown, ...(isSame ? {} : { requested: request }) };
+}
+
+async function execute(
+  run: RunHandle,
+  call: LedgerCall,
+  dispatch: Dispatch & { readonly effect: EffectUnderWay },
+  traceHeaders: OpenSpan["headers"],
+): Promise<Tried> {
+  const { tool, input } = call;
+  const { correlation, effect } = dispatch;
+  const limit = dispatch.deadline - run.clock.monotonic();
+  if (limit <= 0) effect.withdraw();
+  if (limit <= 0)
+    return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
+  const attempt = new BoundedAttempt(run, limit);
+  const session = run.keeper.draft(call.sessionBase);
+  const { signal } = attempt;
+  const about = { attempt: dispatch.attempt, signal, correlation, session, traceHeaders };
+  const context = callContext(run, call, about);
+  const end = await attempt.settle(() => {
+    assertMayLeave(run, effect);
+    return run.outside.execute(tool, freshInput(input), context);
+  });
+  if (end.kind !== "given_up") effect.end();
+  switch (end.kind) {
+    case "returned":
+      return { kind: "returned", outcome: await outcomeOf(run, call, end.value, correlation, session) };
+    case "threw":
+      session.end();
+      return thrown(run, call, end.error, attempt.signal, correlation);
+    case "given_up":
+      void end.late
+        .then(async (value) => dispatch.onLate(await outcomeOf(run, call, value, correlation, session)))
+        .catch(() => undefined)
+        .finally(() => effect.end());
+      return failedTry("timed_out", "timeout", tookTooLong(tool), correlation, false);
+  }
+}
+
+/** What a tool returned, with what it told the session until then. */
+export async function outcomeOf(
+  run: RunHandle,
+  call: LedgerCall,
+  value: unknown,
+  { id }: Correlation,
+  session: DraftSession,
+): Promise<ToolOutcome> {
+  session.end();
+  const secrets = run.secrets.and(call.ownSecrets);
+  const outcome = await succeeded(secrets, call.tool, value, id, presentationOf(run, call));
+  if (session.events.length === 0 || outcome.status !== "succeeded") return outcome;
+  return { ...outcome, sessionEvents: secrets.hide(session.events) };
+}
+
+/** Only a model is shown results; code gets them as they are. Its calls belong to no turn. */
+function presentationOf(run: RunHandle, call: LedgerCall): Presentation {
+  const { present } = call.tool;
+  if (present === null || call.turnIndex === 0) return null;
+  return (result) => present({ toolCallId: callId(run, call), input: call.input, result });
+}
+
+function thrown(
+  run: RunHandle,
+  { ownSecrets }: LedgerCall,
+  error: unknown,
+  signal: AbortSignal,
+  correlation: Correlation,
+): { readonly kind: "failed"; readonly failure: FailedTry } {
+  if (isHostile(error))
+    return failedTry("failed", "tool_error", "It threw something that cannot be read.", correlation, true);
+  if (steersTheRun(run, error)) throw error;
+  const secrets = run.secrets.and(ownSecrets);
+  const message = secrets.hideText(errorText(error));
+  if (NotApplied.isInstance(error))
+    return failedTry("not_applied", "not_applied", message, correlation, true);
+  if (FinalFailure.isInstance(error)) {
+    const outcome = error.details.applied === false ? "not_applied" : "failed";
+    const { failure } = failedTry(outcome, "tool_error", message, correlation, true);
+    return { kind: "failed", failure: { ...failure, isFinal: true } };
+  }
+  if (NeedsHuman.isInstance(error))
+    return failedTry("needs_human", secrets.hideText(reasonOf(error)), message, correlation, true);
+  // An aborted tool may or may not have done its work.
+  if (run.signal.aborted) return failedTry("aborted", "aborted", message, correlation, true);
+  if (signal.aborted) return failedTry("timed_out", "timeout", message, correlation, true);
+  return failedTry("failed", "tool_error", message, correlation, true);
+}
+
+/** A proxy that was revoked, for one, throws whatever is asked of it. */
+function isHostile(error: unknown): boolean {
+  try {
+    if (error instanceof Error) void error.message;
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+/** What types promise, for a tool that came without them. */
+function reasonOf(error: { readonly details?: { readonly reason?: unknown } }): string {
+  const reason = error.details?.reason;
+  return typeof reason === "string" && reason !== "" ? reason.toWellFormed() : "needs_human";
+}
+
+/** What a tool throws to pause or end the run. A lost lease has to be this run's: a tool may run others. */
+export function steersTheRun(run: RunHandle, error: unknown): boolean {
+  if (LeaseLostError.isInstance(error))
+    return error.details.runId === run.runId && error.details.epoch === run.fence.epoch;
+  return isControlFlow(error) && !PersonNeededError.isInstance(error);
+}
+
+/** A tool that changes its arguments does not change those of the next try. */
+export function freshInput(input: unknown): unknown {
+  if (isJson(input)) return throughJson(input);
+  try {
+    return structuredClone(input);
+  } catch {
+    return input; // It holds what cannot be copied, by the tool's own schema.
+  }
+}
+
+function failedTry(
+  outcome: FailedTry["outcome"],
+  errorCode: string,
+  message: string,
+  { id }: Correlation,
+  hasEnded: boolean,
+): { readonly kind: "failed"; readonly failure: FailedTry } {
+  const failure = { outcome, errorCode, message, correlationId: id, hasEnded, isFinal: false };
+  return { kind: "failed", failure };
+}
+
+export function tookTooLong({ name, timeoutMs }: PreparedTool): string {
+  return `${name} did not end within ${timeoutMs} ms and was given up on.`;
+}
+
+export function callId(
+  run: RunHandle,
+  call: Pick<LedgerCall, "stepPath" | "turnIndex" | "callIndex">,
+): string {
+  return toolCallId(run.runId, call.stepPath, call.turnIndex, call.callIndex);
+}
+
+type AboutTry = Pick<ToolCallContext, "attempt" | "signal" | "traceHeaders"> & {
+  readonly correlation: Correlation;
+  readonly session: DraftSession;
+};
+
+export function callContext(
+  run: RunHandle,
+  call: LedgerCall,
+  { attempt, signal, correlation, session, traceHeaders }: AboutTry,
+): ToolCallContext {
+  return {
+    runId: run.runId,
+    stepId: stepId(run.runId, call.stepPath),
+    stepName: call.stepName,
+    turnIndex: call.turnIndex,
+    toolCallId: callId(run, call),
+    attempt,
+    idempotencyKey: call.idempotencyKey,
+    // Few tools ask, and it is a hash.
+    get turnKey() {
+      return turnKey(run.runId, call.stepPath, call.turnIndex);
+    },
+    epoch: run.fence.epoch,
+    signal,
+    session,
+    network: run.rules.network,
+    traceHeaders,
+    ...run.artifacts.accessOf(call.stepKey),
+    hide: (text, torn) => run.secrets.and(call.ownSecrets).hideText(text, torn),
+    hideLong: async (text, torn) => run.secrets.and(call.ownSecrets).hideLongText(text, torn),
+    correlate: (id) => correlation.keep(id),
+    get correlationId() {
+      return correlation.id;
+    },
+  };
+}

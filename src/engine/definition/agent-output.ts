@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { ConfigurationError } from "../../core/errors.ts";
+import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, throughJson } from "../../core/json.ts";
+import { sizeOf } from "../../core/json-schema-check.ts";
+import { textOf, toolCallsOf } from "../../core/message.ts";
+import { MOST_ANSWER_VALUES } from "../../core/turn/answer-limits.ts";
+import type { StoredResponse } from "../../store/store.ts";
+import type { PreparedAgent } from "./agent.ts";
+
+/** What a response says, read by the agent's output schema. A problem is a sentence for the model to act on. */
+export type AgentAnswer = { readonly output: Json; readonly problem: string | null };
+
+export async function answerOf({ agent }: PreparedAgent, response: StoredResponse): Promise<AgentAnswer> {
+  const text = textOf(response.content);
+  if (agent.output === null) return { output: text, problem: null };
+  if (toolCallsOf(response.content).length > 0) return { output: null, problem: null };
+  const value = parseAnswer(text);
+  if (value === undefined)
+    return {
+      output: null,
+      problem: "Your answer is not valid JSON. Answer again with nothing but the JSON.",
+    };
+  if (isDeeper(value, MAX_PAYLOAD_DEPTH))
+    return {
+      output: null,
+      problem: `Your answer is nested deeper than ${MAX_PAYLOAD_DEPTH} levels. Answer again with flatter JSON.`,
+    };
+  if (sizeOf(value, MOST_ANSWER_VALUES) === null)
+    return {
+      output: null,
+      problem: `Your answer has more than ${MOST_ANSWER_VALUES} values. Answer again with less.`,
+    };
+  const checked = await (agent.checkOutput?.(value) ?? checkByZod(agent.output, value));
+  if (checked.ok) return { output: storable(agent.name, checked.value), problem: null };
+  return { output: null, problem: `Your answer does not fit the schema: ${checked.error}\nAnswer again.` };
+}
+
+type ZodCheck =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly error: string };
+
+async function checkByZod(schema: z.ZodType, value: Json): Promise<ZodCheck> {
+  const parsed = await schema.safeParseAsync(value);
+  return parsed.success
+    ? { ok: true, value: parsed.data }
+    : { ok: false, error: z.prettifyError(parsed.error) };
+}
+
+/** What the schema made of the answer (its defaults, its transforms), as JSON: a date becomes a string. */
+function storable(agent: string, data: unknown): Json {
+  try {
+    return throughJson(data, MAX_PAYLOAD_DEPTH);
+  } catch (error) {
+    throw new ConfigurationError(
+      `The output schema of agent ${agent} turns an answer into something that is not JSON (${String(error)}): change what it transforms to.`,
+    );
+  }
+}
+
+/** Models like to put their JSON in a fence, whatever they were told. */
+function parseAnswer(text: string): Json | undefined {
+  const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1];
+  try {
+    return JSON.parse(fenced ?? text) as Json;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import { z } from "zod";
+import { ConfigurationError, NeedsHuman } from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
+import { type Tool, tool } from "./tool.ts";
+
+/** The reason with which a tool asks for an answer, rather than for help: what a person says is then its result. */
+export const QUESTION = "question";
+
+const input = z.object({
+  question: z
+    .string()
+    .min(1)
+    .describe("What to ask, in words that a person understands without the context."),
+  choices: z
+    .array(z.string().min(1))
+    .min(2)
+    .optional()
+    .describe("The answers to choose from, where there are some."),
+});
+
+/**
+ * A tool that asks a person; the run waits, and the answer is its result.
+ *
+ * @example
+ * const writer = agent({ name: "writer", model, instructions: "Ask where you are not sure.", tools: { ask_human: askHuman } });
+ */
+export const askHuman: Tool<z.input<typeof input>, Json> = tool({
+  name: "ask_human",
+  description: "Ask a person a question and wait for the answer.",
+  inputSchema: input,
+  effect: "read_only",
+  execute({ question }): Promise<Json> {
+    throw new NeedsHuman(QUESTION, question);
+  },
+});
+
+/** The same for a step, which asks one thing: its answer holds however the question is worded by then. */
+export function askAt(step: string): typeof askHuman {
+  return { ...askHuman, identity: () => ({ step }), dedupe: "call" };
+}
+
+/** A step's question, as text. */
+export function questionOf<I>(question: string | ((input: I) => string), given: I, step: string): string {
+  const text: unknown = typeof question === "function" ? question(given) : question;
+  if (typeof text === "string" && text.trim() !== "") return text;
+  throw new ConfigurationError(`The question of step ${step} is ${JSON.stringify(text)}: give a text.`);
+}

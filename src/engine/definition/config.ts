@@ -1,0 +1,225 @@
+import { ConfigurationError } from "../../core/errors.ts";
+import { type Budgets, parseRunSpec } from "../../core/job/run-spec.ts";
+import { nearestName } from "../../core/job/run-spec-spelling.ts";
+import type { Json } from "../../core/json.ts";
+import { assertPricing, type Pricing } from "../../core/usage/usage.ts";
+import type { ModelPort } from "../ports/model-port.ts";
+import { type Agent, isAgent } from "./agent.ts";
+import { assertJobCeiling, type JobCeiling } from "./job-ceiling.ts";
+import { type Constraints, makeRules, type Policy } from "./run-rules.ts";
+import type { StepNode } from "./step.ts";
+import type { StopCondition } from "./stop-conditions.ts";
+import { isTool, type Tool, type ToolCallContext } from "./tool.ts";
+
+/** A model for blueprints: one of the AI SDK, or a port of your own. */
+export type ConfiguredModel = ModelPort | { readonly provider: string; readonly modelId: string };
+
+/** A tool for blueprints: one made with `tool({ … })`, or one of the AI SDK. */
+export type ConfiguredTool = Tool | { readonly inputSchema: unknown };
+
+import type { Telemetry } from "../ports/telemetry-port.ts";
+
+/** As `crashExplorer` of `pawl/testing` takes them, and checked by the command: the engine knows nothing of tests. */
+export type ConfiguredCrashtest = {
+  readonly input?: Json;
+  /** `scriptedModel([…])` for one; `"real"` where the agents' own may be asked, in every schedule. */
+  readonly model?: unknown;
+  /** A stand-in for each tool that changes something; `"real"` where the tool itself may run, in every schedule. */
+  readonly tools?: {
+    readonly [name: string]:
+      | "real"
+      | ConfiguredStandIn
+      | { readonly execute: ConfiguredStandIn; readonly reconcile?: ConfiguredStandIn };
+  };
+  readonly person?: { readonly [question: string]: unknown };
+  readonly invariants?: { readonly [name: string]: unknown };
+  /** The run fails by itself, and is meant to. Without it, such a test ends with 1: most often a stand-in is wrong. */
+  readonly mayFail?: true;
+};
+
+type ConfiguredStandIn = (input: never, call: ToolCallContext, outside: never) => unknown;
+
+/** What `pawl.config.ts` says: which pipelines there are, where their runs are kept, and the rules for all of them. */
+export type PawlConfig = {
+  /** The address of the store, `file:./.pawl/pawl.db` unless said; a relative one is meant from the file's folder. */
+  readonly store?: string;
+  /** What `pawl run <name>` can start. A run is found again by the name that its pipeline itself has. */
+  readonly pipelines?: { readonly [name: string]: Agent | StepNode };
+  readonly policy?: Policy;
+  readonly constraints?: Constraints;
+  /** For runs that do not set them themselves. */
+  readonly budgets?: Partial<Budgets>;
+  readonly pricing?: Pricing;
+  /** What a blueprint may name as an agent's `model`, before the packages of providers are asked. */
+  readonly models?: { readonly [name: string]: ConfiguredModel };
+  /** What a blueprint may name among an agent's `tools`, and as the `tool` of a step. */
+  readonly tools?: { readonly [name: string]: ConfiguredTool };
+  /** What the `stopConditions` of a job may name. */
+  readonly stopConditions?: { readonly [name: string]: StopCondition };
+  /** Where traces and figures go: `otel()` of `pawl/otel`. */
+  readonly telemetry?: Telemetry;
+  /** What stands in for the outside when `pawl crashtest` kills a pipeline, by the pipeline's name. */
+  readonly crashtests?: { readonly [pipeline: string]: ConfiguredCrashtest };
+  /** Where runs have their folders; the folder of the configuration unless said. */
+  readonly workspaceRoot?: string;
+  /** What a job file may ask for at most: unless said, no program, no variable, no private host, and a folder of its own here. */
+  readonly jobs?: JobCeiling;
+};
+
+const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => void } = {
+  store: (value) => assertText("store", value, "file:./pawl.db"),
+  pipelines: assertPipelines,
+  policy: (value) => makeRules(value as Policy),
+  constraints: (value) => makeRules({}, value as Constraints),
+  budgets: (value) => void readBudgets(value),
+  pricing: assertPricing,
+  models: assertModels,
+  tools: assertTools,
+  stopConditions: assertStopConditions,
+  telemetry: assertTelemetry,
+  crashtests: assertCrashtests,
+  workspaceRoot: (value) => assertText("workspaceRoot", value, "./work"),
+  jobs: assertJobCeiling,
+};
+
+/**
+ * A configuration, checked, for the default export of `pawl.config.ts`.
+ *
+ * @example
+ * export default defineConfig({ store: "file:./pawl.db", pipelines: { report } });
+ */
+export function defineConfig(config: PawlConfig): PawlConfig {
+  const given: unknown = config;
+  if (!isPlain(given))
+    throw new ConfigurationError(
+      `The configuration is ${kindOf(given)}: give an object, \`defineConfig({ pipelines: { … } })\`.`,
+    );
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(CHECKS, name)) throw unknownName(name);
+    if (value !== undefined) CHECKS[name as keyof PawlConfig](value);
+  }
+  return config.budgets === undefined ? config : { ...config, budgets: readBudgets(config.budgets) };
+}
+
+function unknownName(name: string): ConfigurationError {
+  const names = Object.keys(CHECKS);
+  const nearest = nearestName(name, names);
+  const meant = nearest === null ? `it knows ${names.join(", ")}.` : `did you mean ${nearest}?`;
+  return new ConfigurationError(`A configuration has no ${JSON.stringify(name)}: ${meant}`);
+}
+
+function assertText(name: string, value: unknown, example: string): void {
+  if (typeof value === "string" && value.trim() !== "" && !value.includes("\0")) return;
+  throw new ConfigurationError(
+    `${name} is ${typeof value === "string" ? JSON.stringify(value) : kindOf(value)}: give a text such as ${JSON.stringify(example)}.`,
+  );
+}
+
+/** A run is found again by the name of its pipeline, so a name means one of them, whether it is a key or its own. */
+function assertPipelines(pipelines: unknown): void {
+  const owners = new Map<string, string>();
+  for (const [key, pipeline] of entriesOf("pipelines", pipelines, "pipelines by name, `{ report }`")) {
+    if (!isAgent(pipeline) && !isStep(pipeline))
+      throw new ConfigurationError(
+        `pipelines.${key} is ${kindOf(pipeline)}, neither an agent nor a step: make it with agent({ … }), Step or Pipeline.of(…).`,
+      );
+    for (const name of new Set([key, pipeline.name])) {
+      const other = owners.get(name);
+      if (other !== undefined)
+        throw new ConfigurationError(
+          `pipelines.${other} and pipelines.${key} both go by the name ${JSON.stringify(name)}, and a run is found again by it: rename one of them.`,
+        );
+      owners.set(name, key);
+    }
+  }
+}
+
+function isStep(value: unknown): value is StepNode {
+  if (!isPlain(value) || typeof value.kind !== "string" || typeof value.name !== "string") return false;
+  return value.children === undefined || (Array.isArray(value.children) && value.children.every(isStep));
+}
+
+/** As those of a RunSpec are read: the same spellings, and the same words for the same mistakes. */
+function readBudgets(budgets: unknown): Budgets {
+  const parsed = parseRunSpec({ objective: "budgets", budgets });
+  if (parsed.ok) return parsed.spec.budgets;
+  const problems = parsed.problems.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  throw new ConfigurationError(problems.join("; "));
+}
+
+function assertModels(models: unknown): void {
+  const entries = entriesOf("models", models, 'models by name, `{ "openai/gpt-5.2": openai("gpt-5.2") }`');
+  const wrong = entries.find(
+    ([, model]) => !isPlain(model) || typeof model.provider !== "string" || typeof model.modelId !== "string",
+  );
+  if (wrong === undefined) return;
+  throw new ConfigurationError(
+    `models.${wrong[0]} is ${kindOf(wrong[1])}, and no model: give one of the AI SDK, \`openai("gpt-5.2")\`.`,
+  );
+}
+
+/** A name with a slash is one of an MCP server's tools. */
+function assertTools(tools: unknown): void {
+  for (const [name, tool] of entriesOf("tools", tools, "tools by name, `{ search }`")) {
+    if (!/^[A-Za-z][\w.:-]*$/.test(name))
+      throw new ConfigurationError(
+        `tools has ${JSON.stringify(name)}, which no blueprint can name: use letters, digits, "_" or "-", beginning with a letter.`,
+      );
+    if (isTool(tool) || (isPlain(tool) && "inputSchema" in tool)) continue;
+    throw new ConfigurationError(`tools.${name} is ${kindOf(tool)}, and no tool: make it with tool({ … }).`);
+  }
+}
+
+function assertStopConditions(conditions: unknown): void {
+  const entries = entriesOf("stopConditions", conditions, "functions by name");
+  const wrong = entries.find(([, condition]) => typeof condition !== "function");
+  if (wrong === undefined) return;
+  throw new ConfigurationError(
+    `stopConditions.${wrong[0]} is ${kindOf(wrong[1])}: give a function of the run, \`({ calls }) => calls.some(…)\`.`,
+  );
+}
+
+function assertTelemetry(telemetry: unknown): void {
+  if (isPlain(telemetry) && typeof telemetry.begin === "function") return;
+  throw new ConfigurationError(
+    `telemetry is ${kindOf(telemetry)}: give what \`otel()\` of "pawl/otel" makes.`,
+  );
+}
+
+const CRASHTEST_NAMES = [
+  "input",
+  "model",
+  "tools",
+  "person",
+  "invariants",
+  "mayFail",
+] satisfies (keyof ConfiguredCrashtest)[];
+
+function assertCrashtests(crashtests: unknown): void {
+  const wanted = "stand-ins by pipeline, `{ report: { input, model, tools } }`";
+  for (const [name, crashtest] of entriesOf("crashtests", crashtests, wanted)) {
+    const unknown = entriesOf(`crashtests.${name}`, crashtest, CRASHTEST_NAMES.join(", ")).find(
+      ([key]) => !CRASHTEST_NAMES.some((known) => known === key),
+    );
+    if (unknown === undefined) continue;
+    throw new ConfigurationError(
+      `crashtests.${name} has ${JSON.stringify(unknown[0])}: it takes ${CRASHTEST_NAMES.join(", ")}.`,
+    );
+  }
+}
+
+function entriesOf(name: string, value: unknown, wanted: string): [string, unknown][] {
+  if (isPlain(value)) return Object.entries(value);
+  throw new ConfigurationError(`${name} is ${kindOf(value)}: give an object with ${wanted}.`);
+}
+
+function isPlain(value: unknown): value is { readonly [name: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Promise);
+}
+
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return "a list";
+  if (value instanceof Promise) return "a promise";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

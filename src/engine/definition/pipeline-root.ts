@@ -1,0 +1,21 @@
+import { ConfigurationError } from "../../core/errors.ts";
+import { type Agent, isAgent } from "./agent.ts";
+import { type PipelineStep, Step, type StepNode } from "./step.ts";
+
+/** What a runner runs, whatever it was given. */
+export function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
+  if (typeof target !== "object" || target === null)
+    throw new ConfigurationError("A runner needs something to run: give it an agent, a step or a pipeline.");
+  if (isAgent(target)) return Step.granular(target.name, target);
+  const step = target;
+  const children = step.kind === "pipeline" ? (step.children ?? []) : [step];
+  const { phase, stopConditions } = step as PipelineStep;
+  return {
+    kind: "pipeline",
+    name: step.name,
+    children,
+    inline: true,
+    ...(phase === undefined || step.kind !== "pipeline" ? {} : { phase }),
+    ...(stopConditions === undefined ? {} : { stopConditions }),
+  };
+}

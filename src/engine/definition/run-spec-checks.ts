@@ -1,0 +1,101 @@
+import { canonicalJson } from "../../core/canonical-json.ts";
+import { ConfigurationError, reviveError } from "../../core/errors.ts";
+import { describeSpecChanges, pipelineName, type RunSpec } from "../../core/job/run-spec.ts";
+import { isWithinDomains } from "../../core/network-policy.ts";
+import { type Pricing, priceOfModel } from "../../core/usage/usage.ts";
+import type { RunRecord } from "../../store/store.ts";
+import type { Constraints } from "./run-rules.ts";
+import { modelsOf, type PipelineStep } from "./step.ts";
+import { chooseConditions, type StopConditions } from "./stop-conditions.ts";
+
+/** The constraints of the runner and of the run, together: what either forbids is forbidden. */
+export function bothConstraints(own: Constraints = {}, spec: RunSpec | null): Constraints {
+  if (spec === null) return own;
+  const { allowedDomains, forbiddenActions, noDuplicateExternalActions } = spec.constraints;
+  return {
+    forbiddenActions: [...(own.forbiddenActions ?? []), ...forbiddenActions],
+    allowedDomains: narrower(own.allowedDomains ?? [], allowedDomains),
+    noDuplicateExternalActions: own.noDuplicateExternalActions === true || noDuplicateExternalActions,
+  };
+}
+
+/** An empty list allows every public host, so the other one is the narrower. */
+export function narrower(ours: readonly string[], theirs: readonly string[]): readonly string[] {
+  if (ours.length === 0) return theirs;
+  if (theirs.length === 0) return ours;
+  const both = [
+    ...theirs.filter((domain) => isWithinDomains(domain, ours)),
+    ...ours.filter((domain) => !theirs.includes(domain) && isWithinDomains(domain, theirs)),
+  ];
+  if (both.length > 0) return both;
+  throw new ConfigurationError(
+    `No domain is allowed by both the configuration (${ours.join(", ")}) and the RunSpec (${theirs.join(", ")}): let one of them allow what the other does.`,
+  );
+}
+
+/** What the run has to come to. Those of the pipeline, and those of the configuration beside them. */
+export function conditionsOf(
+  spec: RunSpec | null,
+  root: PipelineStep,
+  configured: StopConditions = {},
+): StopConditions {
+  return chooseConditions(spec?.stopConditions ?? [], { ...configured, ...root.stopConditions });
+}
+
+/** Whether this pipeline can do what the spec asks for, before there is a run. */
+export function assertRunnable(
+  spec: RunSpec,
+  root: PipelineStep,
+  pricing: Pricing,
+  configured: StopConditions | undefined,
+): void {
+  const wanted = pipelineName(spec);
+  if (wanted !== null && wanted !== root.name)
+    throw new ConfigurationError(
+      `The RunSpec is for pipeline ${wanted}, and this is ${root.name}: use a runner of that pipeline.`,
+    );
+  conditionsOf(spec, root, configured);
+  if (spec.budgets.maxCostUsd === null) return;
+  const unpriced = modelsOf(root).find(({ modelId }) => priceOfModel(pricing, modelId) === undefined);
+  if (unpriced !== undefined)
+    throw new ConfigurationError(
+      `The RunSpec has maxCostUsd, and model ${unpriced.modelId} has no price: give a \`pricing\` that knows it, or use maxTokens.`,
+    );
+}
+
+/** Budgets whose use cannot be told from what is stored once the failures that used them up are settled. */
+const OF_FAILURES: readonly string[] = ["maxRetriesPerToolCall", "maxSameErrorRepeats"];
+
+/** A run that failed often enough goes on only with more of what it has used up. */
+export function assertBudgetRaised(
+  { error }: RunRecord,
+  raised: { readonly [budget: string]: number | undefined } = {},
+): void {
+  if (error?.code !== "budget_exceeded") return;
+  const { budget, limit } = error.details;
+  if (typeof budget !== "string" || !OF_FAILURES.includes(budget)) return;
+  if ((raised[budget] ?? 0) > Number(limit)) return;
+  throw reviveError(error);
+}
+
+/** A run keeps the contract that it was started with. */
+export function assertSameSpec({ runId, spec: was }: RunRecord, is: RunSpec): void {
+  if (isSameSpec(was, is)) return;
+  if (was === null)
+    throw new ConfigurationError(
+      `Run ${runId} was started without a RunSpec and keeps to that: use another run id.`,
+    );
+  const changes = describeSpecChanges(was, is);
+  const told = changes.map(
+    ({ path, was: before, is: after }) =>
+      `${path} was ${JSON.stringify(before)} and is ${JSON.stringify(after)}`,
+  );
+  throw new ConfigurationError(
+    `Run ${runId} was started with another RunSpec, which does not change: ${told.join("; ")}. Put it back, or use another run id.`,
+    { changes },
+  );
+}
+
+export function isSameSpec(was: RunSpec | null, is: RunSpec | null): boolean {
+  return canonicalJson(was) === canonicalJson(is);
+}

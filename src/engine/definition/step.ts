@@ -1,0 +1,267 @@
+import { ConfigurationError } from "../../core/errors.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
+import { assertStepName } from "../../core/step-path.ts";
+import type { Completion } from "../../core/turn/completion.ts";
+import { defaultResultTokens } from "../../core/usage/result-share.ts";
+import type { Agent } from "./agent.ts";
+import { askAt, askHuman, questionOf } from "./ask-human.ts";
+import type { CodeStepContext } from "./code-step-context.ts";
+import { classify } from "./prepared-tool.ts";
+import type { EarlierSteps } from "./step-outputs.ts";
+import type { StopConditions } from "./stop-conditions.ts";
+import type { Tool } from "./tool.ts";
+import type { OpenSources } from "./tool-source.ts";
+
+/**
+ * A step: data that says what is to be done. Which executor does it is looked up by `kind` in the registry, so a
+ * kind of your own needs nothing but an object like this and an executor.
+ */
+export interface StepNode<O = unknown> {
+  readonly kind: string;
+  readonly name: string;
+  /** Groups steps for people: `plan`, `crawl`, `render` … */
+  readonly phase?: string;
+  /** The steps inside this one: part of the pipeline's pinned shape. */
+  readonly children?: readonly StepNode[];
+  /** What is wrong with it, in sentences, as far as can be known before the first step of a run begins. */
+  readonly problems?: (sources: OpenSources) => Promise<readonly string[]>;
+  /** The tools that it calls by itself, by name, where they are known before it runs; without it, a step may call any. */
+  readonly tools?: (sources: OpenSources) => Promise<{ readonly [name: string]: Tool }>;
+  /** Carries the type of the output, and no value. */
+  readonly outputType?: O;
+}
+
+export interface PipelineStep<O = unknown> extends StepNode<O> {
+  readonly kind: "pipeline";
+  readonly children: readonly StepNode[];
+  /** True where the pipeline is only a wrapping: then it has no part in the paths of its steps. */
+  readonly inline: boolean;
+  /** What a RunSpec may ask of a run of it, by name. */
+  readonly stopConditions?: StopConditions;
+}
+
+export interface LoopStep<O = unknown> extends StepNode<O> {
+  readonly kind: "loop";
+  readonly children: readonly [StepNode<O>];
+  readonly until: (output: O, context: JsonObject) => boolean | Promise<boolean>;
+  readonly maxIterations: number;
+}
+
+/** The loop over an agent's turns: each iteration is one turn of the same conversation. */
+export interface TurnLoopStep<O = unknown> extends StepNode<O> {
+  readonly kind: "turn-loop";
+  readonly children: readonly [GranularStep<O>];
+  readonly maxTurns: number;
+}
+
+/** One turn of an agent. */
+export interface GranularStep<O = unknown> extends StepNode<O> {
+  readonly kind: "granular";
+  readonly agent: Agent<O>;
+  readonly options: GranularOptions;
+}
+
+export function isAgentStep(step: StepNode): step is GranularStep {
+  return step.kind === "granular" && "agent" in step;
+}
+
+/** The models of all agents in a step. */
+export function modelsOf(step: StepNode): readonly Agent["model"][] {
+  const own = isAgentStep(step) ? [step.agent.model] : [];
+  return [...own, ...(step.children ?? []).flatMap(modelsOf)];
+}
+
+export interface CodeStep<O = unknown> extends StepNode<O> {
+  readonly kind: "run";
+  readonly code: (input: never, context: CodeStepContext) => Promise<O> | O;
+}
+
+export type GranularOptions = {
+  /** Replaces what the step before gives: by a value, or by what a function makes of what was before, always the same. */
+  readonly input?: Json | ((given: Json, earlier: EarlierSteps) => Json | Promise<Json>);
+  readonly historyMaxTokens: number;
+  /**
+   * How much of one tool result the model is shown; all of it is stored. It is no part of what a run must keep: a run
+   * that holds too large a result can be resumed with another number.
+   */
+  readonly maxResultTokens: number;
+  readonly blobThresholdBytes: number;
+  readonly enforceIdempotency: boolean;
+  readonly completion: Completion;
+  /** Go on with a marker where a large result is gone and its tool is `repeat` or `keyed`. */
+  readonly degradedReplay: boolean;
+};
+
+const GRANULAR_DEFAULTS: Omit<GranularOptions, "maxResultTokens"> = {
+  historyMaxTokens: 128_000,
+  blobThresholdBytes: 20_000,
+  enforceIdempotency: false,
+  completion: "auto",
+  degradedReplay: false,
+};
+
+const DEFAULT_MAX_TURNS = 20;
+
+export const Step = {
+  /**
+   * An agent that works turn by turn, each committed once: a `Pipeline` of a loop of granular steps.
+   *
+   * @example
+   * const research = Step.granular("research", researcher, { maxTurns: 20 });
+   */
+  granular<O>(
+    name: string,
+    agent: Agent<O>,
+    options: Partial<GranularOptions> & { readonly maxTurns?: number; readonly phase?: string } = {},
+  ): PipelineStep<O> {
+    const { maxTurns = agent.maxTurns ?? DEFAULT_MAX_TURNS, phase, ...rest } = options;
+    assertPhase(name, phase);
+    assertStepName("step", name);
+    const given = { ...GRANULAR_DEFAULTS, ...rest };
+    const maxResultTokens =
+      rest.maxResultTokens ?? agent.maxResultTokens ?? defaultResultTokens(given.historyMaxTokens);
+    const granular: GranularStep<O> = {
+      kind: "granular",
+      name,
+      agent,
+      options: { ...given, maxResultTokens },
+    };
+    assertPositive(`maxTurns of step ${name}`, maxTurns);
+    assertPositive(`historyMaxTokens of step ${name}`, granular.options.historyMaxTokens);
+    assertPositive(`maxResultTokens of step ${name}`, maxResultTokens);
+    assertPositive(`blobThresholdBytes of step ${name}`, granular.options.blobThresholdBytes);
+    if (granular.options.enforceIdempotency) assertKeysEnforced(name, agent.tools);
+    const loop: TurnLoopStep<O> = { kind: "turn-loop", name, children: [granular], maxTurns };
+    return {
+      kind: "pipeline",
+      name,
+      children: [loop],
+      inline: true,
+      ...(phase === undefined ? {} : { phase }),
+    };
+  },
+
+  /**
+   * Ordinary code. What it does through `ctx.call` has a receipt and is not done again when the step is interrupted
+   * and runs again from its start; any other effect is at-least-once.
+   */
+  run<I = never, O = Json>(
+    name: string,
+    code: (input: I, context: CodeStepContext) => Promise<O> | O,
+    options: { readonly phase?: string } = {},
+  ): CodeStep<O> {
+    assertStepName("step", name);
+    assertPhase(name, options.phase);
+    return { kind: "run", name, code, ...options };
+  },
+
+  /**
+   * A question to a person; the run waits, and the answer is the step's output.
+   *
+   * @example
+   * Step.human("check", { question: (draft) => `Send this? ${draft}`, choices: ["yes", "no"] });
+   */
+  human<I = never>(
+    name: string,
+    {
+      question,
+      choices,
+      ...options
+    }: {
+      readonly question: string | ((input: I) => string);
+      readonly choices?: readonly string[];
+      readonly phase?: string;
+    },
+  ): CodeStep<Json> {
+    const step = Step.run<I, Json>(
+      name,
+      (input, context) =>
+        context.call(askAt(name), {
+          question: questionOf(question, input, name),
+          ...(choices === undefined ? {} : { choices: [...choices] }),
+        }),
+      options,
+    );
+    return { ...step, tools: async () => ({ ask_human: askHuman }) };
+  },
+
+  /** Runs the body again and again, on its own output, until `until` says so. Every iteration is an instance of its own. */
+  loop<O>(
+    name: string,
+    body: StepNode<O>,
+    options: {
+      readonly until: (output: O, context: JsonObject) => boolean | Promise<boolean>;
+      readonly maxIterations: number;
+      /** A failing iteration ends the loop; there is no other way yet, and saying so is allowed. */
+      readonly onFailure?: "abort";
+      readonly phase?: string;
+    },
+  ): LoopStep<O> {
+    assertStepName("step", name);
+    assertPositive(`maxIterations of step ${name}`, options.maxIterations);
+    assertPhase(name, options.phase);
+    return {
+      ...(options.phase === undefined ? {} : { phase: options.phase }),
+      kind: "loop",
+      name,
+      children: [body],
+      until: options.until,
+      maxIterations: options.maxIterations,
+    };
+  },
+};
+
+/** What the last of several steps gives; unknown where nobody can tell which is the last. */
+type OutputOfLast<S extends readonly StepNode[]> = S extends readonly [...StepNode[], StepNode<infer O>]
+  ? O
+  : unknown;
+
+export const Pipeline = {
+  /** Steps in order; each gets the output of the one before it. */
+  of<S extends readonly StepNode[]>(name: string, ...steps: S): PipelineStep<OutputOfLast<S>> {
+    assertStepName("pipeline", name);
+    if (steps.length === 0) throw new ConfigurationError(`Pipeline ${name} has no steps: give at least one.`);
+    const names = steps.map((step) => step.name);
+    const twice = names.find((step, index) => names.indexOf(step) !== index);
+    if (twice !== undefined) {
+      throw new ConfigurationError(`Pipeline ${name} has two steps named ${twice}: rename one of them.`);
+    }
+    return { kind: "pipeline", name, children: steps, inline: false };
+  },
+
+  /**
+   * The same pipeline with conditions that a RunSpec may ask for by name.
+   *
+   * @example
+   * Pipeline.stoppingWhen(report, { email_sent_once: succeededOnce("send_email") });
+   */
+  stoppingWhen<O>(pipeline: PipelineStep<O>, conditions: StopConditions): PipelineStep<O> {
+    for (const [name, condition] of Object.entries(conditions)) {
+      if (typeof condition === "function") continue;
+      throw new ConfigurationError(`The stop condition ${name} of pipeline ${pipeline.name} is no function.`);
+    }
+    return { ...pipeline, stopConditions: { ...pipeline.stopConditions, ...conditions } };
+  },
+};
+
+function assertPhase(step: string, phase: unknown): void {
+  if (phase === undefined || (typeof phase === "string" && phase.trim() === phase && phase !== "")) return;
+  throw new ConfigurationError(`Step ${step} has phase ${JSON.stringify(phase)}: give a name, or none.`);
+}
+
+/** With enforcement, a tool that may do something twice has to take the key that prevents it. */
+export function assertKeysEnforced(step: string, tools: Agent["tools"]): void {
+  for (const [key, tool] of Object.entries(tools)) {
+    const name = tool.name ?? key;
+    const { effect, recovery } = classify(name, tool, {});
+    if (effect === "read_only" || recovery === "repeat" || tool.requiresIdempotencyKey) continue;
+    throw new ConfigurationError(
+      `Step ${step} enforces idempotency and tool ${name} takes no key: set requiresIdempotencyKey on it, or say that it is read_only or may repeat.`,
+    );
+  }
+}
+
+function assertPositive(what: string, value: number): void {
+  if (Number.isSafeInteger(value) && value >= 1) return;
+  throw new ConfigurationError(`${what} is ${value}: give a whole number of at least 1.`);
+}

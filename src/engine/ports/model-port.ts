@@ -1,0 +1,76 @@
+import type { Json, JsonObject } from "../../core/json.ts";
+import type { AssistantPart, Message } from "../../core/message.ts";
+import type { Usage } from "../../core/usage/usage.ts";
+
+/**
+ * A model, as the engine sees it: one request, one response, no loop and no retries inside.
+ * The engine decides about both.
+ */
+export interface ModelPort {
+  readonly provider: string;
+  readonly modelId: string;
+  /** Rejects with a `ModelCallError` that says how far the request came. */
+  respond(request: ModelRequest): Promise<ModelResponse>;
+}
+
+export type ModelRequest = {
+  readonly instructions: string;
+  /** Without the instructions. A `system` message among them stands for messages left out. */
+  readonly messages: readonly Message[];
+  readonly tools: readonly ModelTool[];
+  /** The JSON Schema that an answer has to fit, where the agent has one. The engine validates the answer. */
+  readonly outputSchema: JsonObject | null;
+  readonly settings: ModelSettings;
+  /** Aborts with a reason: the engine's timeout or the caller's cancellation. */
+  readonly signal: AbortSignal;
+};
+
+export type ModelTool = {
+  readonly name: string;
+  readonly description: string;
+  readonly inputSchema: JsonObject;
+  /** Returns the parsed input, or a sentence that tells the model what is wrong with it. */
+  validate(input: unknown): Promise<Validated>;
+};
+
+export type Validated =
+  | { readonly ok: true; readonly value: Json }
+  | { readonly ok: false; readonly error: string };
+
+export type ModelSettings = {
+  readonly maxOutputTokens: number;
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly seed?: number;
+  readonly stopSequences?: readonly string[];
+  readonly reasoning?: string;
+  readonly providerOptions?: JsonObject;
+};
+
+export type ModelResponse = {
+  /** JSON, ready to be stored and sent back in the next request. */
+  readonly content: readonly AssistantPart[];
+  readonly finishReason: string;
+  /** Null where the provider gave no figures. */
+  readonly usage: Usage | null;
+  /** Tool calls whose arguments do not fit or whose tool does not exist: call id → what to tell the model. */
+  readonly invalidCalls: { readonly [toolCallId: string]: string };
+  /** The provider's id of the response, where it gives one. */
+  readonly responseId: string | null;
+};
+
+/** Wall time for people and leases, monotonic time for durations, and sleep. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /** Milliseconds since some fixed point; never goes back. */
+  monotonic(): number;
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls back every `ms` until the returned function is called. Keeps the process alive until then. */
+  every(ms: number, callback: () => void): () => void;
+  /** Calls back once, after `ms`, unless the returned function is called before. Keeps the process alive until then. */
+  after(ms: number, callback: () => void): () => void;
+}
+
+/** A number in [0, 1): for jitter only. */
+export type Random = () => number;

@@ -1,0 +1,36 @@
+import type { SideEffectClass } from "../../core/call/tool-call-decision.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { NewCheckpoint } from "../../store/store.ts";
+import type { RunHandle } from "./run-handle.ts";
+
+/** The step instance that a checkpoint is taken in. */
+export type CheckpointPlace = {
+  readonly path: string;
+  readonly phase: string;
+  readonly stepIndex: number;
+};
+
+/** What is said of the place that a checkpoint was taken at: where the run stands, and what it has. */
+export async function cursorOf(
+  run: RunHandle,
+  { path, phase, stepIndex }: CheckpointPlace,
+  turn: number,
+  lastToolCall: string | null,
+): Promise<JsonObject> {
+  const artifacts = (await run.artifacts.list()).map(({ name, hash }) => ({ name, hash }));
+  const remainingPhases = run.phases.slice(run.phases.indexOf(phase) + 1);
+  return { step: path, turn, lastToolCall, artifacts, phase, stepIndex, remainingPhases };
+}
+
+/** Before something outside of a job is changed; null where nothing is, or the step belongs to no phase. */
+export async function beforeSideEffect(
+  run: RunHandle,
+  place: CheckpointPlace,
+  turn: number,
+  effects: readonly SideEffectClass[],
+): Promise<NewCheckpoint | null> {
+  if (place.phase === "" || !effects.some((effect) => effect === "external" || effect === "memory"))
+    return null;
+  const cursor = await cursorOf(run, place, turn, run.keeper.lastToolCall);
+  return { type: "pre_side_effect", snapshot: run.keeper.session.snapshot().toJSON(), cursor };
+}

@@ -1,0 +1,37 @@
+import type { EffectTry, EffectUnderWay } from "../../store/store.ts";
+import { type RunHandle, reach } from "./run-handle.ts";
+
+/** Notes that an effect is about to leave. What keeps that from being noted keeps it here, with nothing sent. */
+export async function noteEffect(run: RunHandle, effect: EffectTry): Promise<EffectUnderWay | Error> {
+  try {
+    return await run.store.beginEffect(run.fence, effect);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** Where a process may die with its note written and nothing sent. */
+export function reachNoted(
+  run: RunHandle,
+  point: "model:noted" | "tool:noted",
+  { stepPath, turnIndex }: { readonly stepPath: string; readonly turnIndex: number },
+  effect: EffectUnderWay,
+): void {
+  try {
+    reach(run, point, stepPath, turnIndex);
+  } catch (error) {
+    effect.end();
+    throw error;
+  }
+}
+
+/** The last thing before the tool or the model: a process that is stopped before this sends nothing when it wakes. */
+export function assertMayLeave(run: RunHandle, effect: EffectUnderWay): void {
+  try {
+    run.lease.assertHeld();
+    run.signal.throwIfAborted();
+  } catch (error) {
+    effect.withdraw();
+    throw error;
+  }
+}

@@ -1,0 +1,85 @@
+import { LeaseLostError } from "../../core/errors.ts";
+import type { Fence, Store } from "../../store/store.ts";
+import type { Clock } from "../ports/model-port.ts";
+
+/** Both clocks at one moment. */
+export type ClockReading = { readonly wall: number; readonly monotonic: number };
+
+export function readClock(clock: Clock): ClockReading {
+  return { wall: clock.now(), monotonic: clock.monotonic() };
+}
+
+/** A worker's hold on its run, as those see it who are about to do something. */
+export interface Lease {
+  /** Called right before every effect; throws where the run may be another's by now. */
+  assertHeld(): void;
+}
+
+/** A lease is renewed three times before it would end. */
+const RENEWALS_PER_LEASE = 3;
+
+/**
+ * Keeps the lease of a run while a worker has it. A worker that could not renew in time, by its wall clock or by its
+ * monotonic one, stops before its next effect: somebody else may have the run by then.
+ */
+export class LeaseKeeper implements Lease {
+  readonly #store: Store;
+  readonly #fence: Fence;
+  readonly #clock: Clock;
+  readonly #leaseMs: number;
+  readonly #onLost: (error: LeaseLostError) => void;
+  readonly #stop: () => void;
+  #renewedAt: ClockReading;
+  #lost: LeaseLostError | null = null;
+
+  constructor(
+    store: Store,
+    fence: Fence,
+    clock: Clock,
+    leaseMs: number,
+    claimedAt: ClockReading,
+    onLost: (error: LeaseLostError) => void,
+  ) {
+    this.#store = store;
+    this.#fence = fence;
+    this.#clock = clock;
+    this.#leaseMs = leaseMs;
+    this.#onLost = onLost;
+    this.#renewedAt = claimedAt;
+    this.#stop = clock.every(leaseMs / RENEWALS_PER_LEASE, () => void this.#renew());
+  }
+
+  assertHeld(): void {
+    if (this.#lost !== null) throw this.#lost;
+    const wall = this.#clock.now() - this.#renewedAt.wall;
+    const monotonic = this.#clock.monotonic() - this.#renewedAt.monotonic;
+    // A wall clock set back counts too: then nobody here can say how old the lease is by it, but the other one can.
+    if (Math.max(wall, monotonic) < this.#leaseMs) return;
+    throw this.#lose(
+      `Run ${this.#fence.runId}: the lease could not be renewed for ${Math.round(Math.max(wall, monotonic))} ms; another worker may have the run. Stopped before the next effect; resume it.`,
+    );
+  }
+
+  stop(): void {
+    this.#stop();
+  }
+
+  async #renew(): Promise<void> {
+    // Taken before the write: the lease in the store ends no earlier than what is assumed here.
+    const renewedAt = readClock(this.#clock);
+    try {
+      await this.#store.renewLease(this.#fence, this.#leaseMs);
+      if (this.#lost === null) this.#renewedAt = renewedAt;
+    } catch (error) {
+      // A store that is busy or full may answer next time; the clocks decide when it is too late.
+      if (error instanceof LeaseLostError) this.#lose(error.message);
+    }
+  }
+
+  #lose(message: string): LeaseLostError {
+    this.#lost ??= new LeaseLostError(message, { runId: this.#fence.runId, epoch: this.#fence.epoch });
+    this.stop();
+    this.#onLost(this.#lost);
+    return this.#lost;
+  }
+}

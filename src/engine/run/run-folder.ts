@@ -1,0 +1,34 @@
+import { join, resolve } from "node:path";
+import { placeOfRun, type RunSpec } from "../../core/job/run-spec.ts";
+import { isBelow } from "../../store/guarded-folder.ts";
+import type { ForkOrigin } from "../../store/store.ts";
+import type { RunFolder } from "./workspace.ts";
+
+/**
+ * Where the files of a run are: what its spec says, or a folder of its own under `pawl-runs`. A fork has its parent's spec, and
+ * a folder of its own inside of what that names, unless the spec already tells runs apart.
+ */
+export function folderOf(
+  runId: string,
+  spec: RunSpec | null,
+  root: string,
+  forkedFrom: ForkOrigin | null = null,
+): RunFolder {
+  const named = spec?.artifacts.workspaceDir ?? "pawl-runs/<run_id>";
+  const place = resolve(root, placeOfRun(named, runId));
+  const isApart = placeOfRun(named, runId) !== named;
+  const path = forkedFrom === null || isApart ? place : join(place, `fork-${runId}`);
+  return { path, chosen: chosenOf(resolve(root), path, resolve(root, fixedPart(named, runId))) };
+}
+
+/** The operator's folder; for a run whose files are elsewhere, as much of its path as is the same for all runs. */
+function chosenOf(root: string, path: string, fixed: string): string {
+  if (isBelow(root, path)) return root;
+  return isBelow(fixed, path) ? fixed : path;
+}
+
+function fixedPart(named: string, runId: string): string {
+  const parts = named.split("/");
+  const first = parts.findIndex((part) => placeOfRun(part, runId) !== part);
+  return first === -1 ? named : parts.slice(0, first).join("/") || (named.startsWith("/") ? "/" : ".");
+}

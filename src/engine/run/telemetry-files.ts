@@ -1,0 +1,22 @@
+import { TELEMETRY_FILES } from "../../core/artifact-name.ts";
+import { telemetryOf } from "../../export/run-telemetry.ts";
+import type { RunHandle } from "./run-handle.ts";
+
+/** Whether the spec counts on files that Pawl writes itself. */
+export function isTelemetryExpected({ spec }: RunHandle): boolean {
+  return spec?.artifacts.expectedOutputs.some((name) => TELEMETRY_FILES.includes(name)) === true;
+}
+
+/**
+ * Writes `trace.json`, `transcript.md` and `run.log` into the workspace of a job, as the store has it now. They tell of the
+ * run and are no part of it: one that cannot be written is said, and `pawl export` makes it anew at any time.
+ */
+export async function writeTelemetry({ spec, store, runId, artifacts, emit }: RunHandle): Promise<void> {
+  try {
+    if (spec === null && (await artifacts.list()).length === 0) return;
+    for (const [name, text] of await telemetryOf(store, runId)) await artifacts.writeTelemetry(name, text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    emit({ type: "warning", runId, message: `The telemetry of the run could not be written: ${why}` });
+  }
+}

@@ -1,0 +1,171 @@
+import { toolCallKey } from "../../../core/call/tool-call-key.ts";
+import type { Json } from "../../../core/json.ts";
+import { ONE_PERSON } from "../../../core/person.ts";
+import type { StepRecord, ToolCallRecord, TurnRecord } from "../../../store/store.ts";
+import { type CallPast, judgeToolCall, readPast } from "../../call/call-decision.ts";
+import { earlierCall, NO_EARLIER_CALL } from "../../call/call-earlier-result.ts";
+import { makePayload, reidentify } from "../../call/call-identity.ts";
+import { type PreparedTool, prepareTool } from "../../definition/prepared-tool.ts";
+import { makeTool } from "../../definition/tool.ts";
+import type { RunHandle } from "../../run/run-handle.ts";
+import { type CallItem, planTurnCalls } from "../../turn/turn-call-plan.ts";
+import type { TurnScope } from "../../turn/turn-scope.ts";
+
+export type ForecastCall = {
+  readonly toolCallId: string;
+  readonly tool: string;
+  readonly action: CallAction;
+};
+
+/**
+ * `answered`: from its receipt. `run`: for the first time. `run_again`: it may have happened, and that is harmless, or a
+ * person said so. `look_up`: the outside is asked. `ask`: a person is. `deduplicated`: the same effect was had. `refused`: it
+ * is not run, and whoever asked is told. `later`: when the call before it has come to its end. `dropped`: with the response
+ * that asked for it. `anew`: it failed and ended its step, whose code asks for the same in a call of its own.
+ */
+export type CallAction =
+  | "answered"
+  | "run"
+  | "run_again"
+  | "look_up"
+  | "ask"
+  | "deduplicated"
+  | "refused"
+  | "later"
+  | "dropped"
+  | "anew";
+
+/** What becomes of the calls of a turn whose response is there; of one that is to be left, those that never went out are dropped. */
+export async function turnActions(
+  scope: TurnScope,
+  { turnIndex, response, calls }: TurnRecord,
+  isLeft = false,
+): Promise<readonly ForecastCall[]> {
+  const { items } = await planTurnCalls(scope, turnIndex, response, { known: calls, isLeft });
+  if (!isLeft && items.length > 0) scope.run.budget.assertToolCalls();
+  return calls.map(({ toolCallId, tool, callIndex }) => {
+    const item = items.find((each) => each.callIndex === callIndex);
+    return { toolCallId, tool, action: item === undefined ? "dropped" : actionOf(item.judgement) };
+  });
+}
+
+function actionOf(judgement: CallItem["judgement"]): CallAction {
+  switch (judgement.kind) {
+    case "replay":
+      return "answered";
+    case "settled":
+      return judgement.outcome.status === "deduplicated" ? "deduplicated" : "refused";
+    case "person":
+      return "ask";
+    case "pending":
+    case "held":
+      return "later";
+    case "misconfigured":
+      throw judgement.error;
+    case "work":
+      return WORK[judgement.decision.kind];
+  }
+}
+
+const WORK = { execute: "run", retry: "run_again", reconcile: "look_up" } as const;
+
+/**
+ * What becomes of the calls that a code step has made, where its code asks for the same as before. Its tools are known to
+ * that code alone, which is not run to find out, so each is taken for what the ledger says of it.
+ */
+export async function codeStepActions(
+  run: RunHandle,
+  instance: StepRecord,
+): Promise<readonly ForecastCall[]> {
+  const calls = await run.store.listCodeStepCalls(instance.stepKey);
+  const past = await readPast(run.store, run.runId);
+  const forecast: ForecastCall[] = [];
+  for (const call of calls) {
+    const { toolCallId, tool } = call;
+    if (call.isSuperseded && isFollowed(call, calls)) continue;
+    forecast.push({ toolCallId, tool, action: await codeStepAction(run, instance, call, past) });
+  }
+  return forecast;
+}
+
+/** Whether what it was after has been asked for anew since. */
+function isFollowed({ identityHash, callIndex }: ToolCallRecord, calls: readonly ToolCallRecord[]): boolean {
+  return calls.some((other) => other.identityHash === identityHash && other.callIndex > callIndex);
+}
+
+async function codeStepAction(
+  run: RunHandle,
+  instance: StepRecord,
+  call: ToolCallRecord,
+  past: CallPast,
+): Promise<CallAction> {
+  const { stepPath, callIndex, idempotencyKey, identityHash, isSuperseded } = call;
+  if (call.receipt !== null && !isSuperseded) return "answered";
+  const { stepKey, name: stepName } = instance;
+  const known = isSuperseded ? null : call;
+  const tool = await standIn(run, call);
+  const request = {
+    stepPath,
+    name: tool.name,
+    input: call.request,
+    // The code has its secrets still.
+    secretInput: null,
+    isSecretLost: false,
+    ownSecrets: [],
+    tool,
+    problem: null,
+    enforceKeys: false,
+  };
+  const identity = await reidentify(run, request, call);
+  const isHarmless = tool.recovery === "repeat" && identity.dedupe === "call";
+  const judgement = judgeToolCall(run, {
+    place: { stepKey, stepPath, stepName, turnIndex: 0, callIndex },
+    request,
+    payload: await payloadOf(run, request, call, past),
+    idempotencyKey,
+    identityHash,
+    earlier: isHarmless ? NO_EARLIER_CALL : await earlierCall(run, identity, call.occurrence),
+    sessionBase: () => run.keeper.session.state,
+    blobThresholdBytes: 0,
+    known,
+    past,
+  });
+  return isSuperseded && judgement.kind === "work" ? "anew" : actionOf(judgement);
+}
+
+/** A tool as the row of its call tells of it. */
+function standIn(run: RunHandle, call: ToolCallRecord): Promise<PreparedTool> {
+  const { tool: name, namespace, effect, recovery, idempotencyKey, occurrence } = call;
+  const identityHash = Buffer.from(call.identityHash, "hex");
+  const scope = { kind: "effect" } as const;
+  const key = toolCallKey({ runId: run.runId, namespace, tool: name, identityHash, scope, occurrence });
+  const dedupe = key.toString("hex") === idempotencyKey ? "effect" : "call";
+  const nothing = () => null;
+  const tool = makeTool({
+    name,
+    namespace,
+    effect,
+    recovery,
+    dedupe,
+    description: "",
+    input: { jsonSchema: () => ({}), parse: (value) => Promise.resolve({ ok: true, value }) },
+    execute: nothing,
+    reconcile: recovery === "reconcile" ? nothing : null,
+  });
+  return prepareTool(name, tool, run.rules.tools);
+}
+
+/** As it was shown to a person, where one was asked. A call of code that was not let run at once needs one, or is refused. */
+async function payloadOf(
+  run: RunHandle,
+  request: Parameters<typeof makePayload>[1],
+  { toolCallId, idempotencyKey, status, request: input }: ToolCallRecord,
+  { waits }: CallPast,
+): ReturnType<typeof makePayload> {
+  const payload = await makePayload(run.rules, request, idempotencyKey);
+  if (payload.kind !== "ready") return payload;
+  const asked = waits.findLast((wait) => wait.toolCallId === toolCallId && wait.kind === "approval");
+  const shown: Json = asked?.subject.arguments ?? input;
+  const isAsked = asked !== undefined || status === "prepared";
+  return { ...payload, input: shown, approval: payload.approval ?? (isAsked ? ONE_PERSON : null) };
+}

@@ -1,0 +1,216 @@
+import { createHash } from "node:crypto";
+import { PawlError } from "../../../core/errors.ts";
+import { ROOT_PATH, type StepPath } from "../../../core/step-path.ts";
+import { assertDroppable } from "../../../core/turn/turn-drop.ts";
+import { Quota } from "../../../core/usage/quota.ts";
+import { addAmount } from "../../../core/usage/usage.ts";
+import type {
+  ArtifactRecord,
+  Conversation,
+  LeftBehind,
+  NewStep,
+  Receipt,
+  RunRecord,
+  StepRecord,
+  Store,
+  ToolCallRecord,
+  ToolCallTry,
+  TurnOpening,
+} from "../../../store/store.ts";
+
+/** As far as a run can be gone on with in thought: what comes next would be done, and is not. */
+export class ForecastEnd extends PawlError {
+  readonly code = "forecast_end";
+  constructor() {
+    super("A forecast ends where something would be done.", {});
+  }
+}
+
+/** A step that would be entered; `isBegun`: once more. */
+export type Entered = { readonly path: StepPath; readonly phase: string; readonly isBegun: boolean };
+
+/**
+ * The store as whoever takes the run would find it. What the executors write on their way to the first thing that is done is
+ * remembered here, and read back; nothing of it is stored. Whatever else they write is what the forecast ends at.
+ */
+export class ForecastStore {
+  /** What the executors are given. */
+  readonly store: Store;
+  readonly entered: Entered[] = [];
+  /** The calls of a response that would be dropped. */
+  dropped: readonly ToolCallRecord[] = [];
+  /** The model call that would be reserved for. */
+  opening: TurnOpening | null = null;
+  readonly #store: Store;
+  readonly #run: Pick<RunRecord, "runId" | "limit" | "charged" | "reserved">;
+  readonly #unsent: LeftBehind["unsent"];
+  readonly #conversations = new Map<number, Partial<Conversation>>();
+  readonly #artifacts = new Map<string, { readonly record: ArtifactRecord; readonly bytes: Uint8Array }>();
+
+  constructor(
+    store: Store,
+    run: Pick<RunRecord, "runId" | "limit" | "charged" | "reserved">,
+    unsent: LeftBehind["unsent"],
+  ) {
+    this.#store = store;
+    this.#run = run;
+    this.#unsent = unsent;
+    const own: Partial<Store> = { ...this.#reads(), ...this.#intents() };
+    this.store = new Proxy(store, {
+      get(target, name): unknown {
+        if (Object.hasOwn(own, name)) return Reflect.get(own, name);
+        const value: unknown = Reflect.get(target, name);
+        if (typeof value !== "function") return value;
+        return typeof name === "string" && READ.test(name) ? value.bind(target) : end;
+      },
+    });
+  }
+
+  /** The calls of the turn that is open come to their end, whatever that is. */
+  async settleOpenTurn(stepKey: number): Promise<void> {
+    const { journaled } = await this.store.readConversation(stepKey, 0);
+    if (journaled === null) return;
+    const calls = journaled.calls.map((call) =>
+      call.receipt !== null || call.status === "prepared" ? call : { ...call, receipt: SOME_RECEIPT },
+    );
+    this.#change(stepKey, { journaled: { ...journaled, calls } });
+  }
+
+  #change(stepKey: number, change: Partial<Conversation>): void {
+    this.#conversations.set(stepKey, { ...this.#conversations.get(stepKey), ...change });
+  }
+
+  #reads(): Partial<Store> {
+    const { runId, reserved } = this.#run;
+    return {
+      readConversation: async (stepKey, tailTokens, limits) => {
+        const stored = await this.#store.readConversation(stepKey, tailTokens, limits);
+        const { journaled } = stored;
+        const found = journaled === null ? null : { ...journaled, calls: journaled.calls.map(asFound) };
+        return { ...stored, journaled: found, ...this.#conversations.get(stepKey) };
+      },
+      listToolCalls: async (id, range) => (await this.#store.listToolCalls(id, range)).map(asFound),
+      listCodeStepCalls: async (stepKey) => (await this.#store.listCodeStepCalls(stepKey)).map(asFound),
+      listToolCallTries: async (id) => [
+        ...(await this.#store.listToolCallTries(id)),
+        ...this.#unsent.map((unsent) => ({ ...NEVER_SENT, ...unsent })),
+      ],
+      // What is still reserved is paid for by whoever takes the run.
+      readUsage: async (id) => {
+        const usage = await this.#store.readUsage(id);
+        return { ...usage, charged: addAmount(usage.charged, reserved) };
+      },
+      listArtifacts: async () => {
+        const kept = [...this.#artifacts.values()].map(({ record }) => record);
+        const stored = await this.#store.listArtifacts(runId);
+        return [...stored.filter(({ name }) => !this.#artifacts.has(name)), ...kept];
+      },
+      readArtifact: async (id, name) =>
+        this.#artifacts.get(name)?.bytes ?? (await this.#store.readArtifact(id, name)),
+    };
+  }
+
+  #intents(): Partial<Store> {
+    const { runId, limit, charged, reserved } = this.#run;
+    return {
+      beginStep: async (_fence, step) => {
+        const known = await this.#store.findStep(runId, step.path);
+        const isBegun = known !== null && known.status !== "skipped";
+        this.entered.push({ ...step, isBegun });
+        return isBegun ? known : newInstance(step, known?.stepKey ?? -this.entered.length);
+      },
+      pinShape: () => Promise.resolve(),
+      skipStep: () => Promise.resolve(),
+      dropTurn: async (_fence, { stepKey, turnIndex }) => {
+        const { journaled } = await this.store.readConversation(stepKey, 0);
+        this.dropped = journaled?.calls ?? [];
+        const isBegun = this.dropped.some(({ attempt, receipt }) => attempt > 0 || receipt !== null);
+        assertDroppable({ runId, stepPath: journaled?.stepPath ?? "", turnIndex }, isBegun);
+        this.#change(stepKey, { journaled: null });
+      },
+      acceptDivergence: (_fence, { stepKey, fingerprint }) => {
+        this.#change(stepKey, { fingerprint });
+        return Promise.resolve();
+      },
+      beginLineage: async (_fence, { stepKey, fingerprint }) => {
+        const { turnIndex, journaled, lineages } = await this.store.readConversation(stepKey, 0);
+        const firstTurn = (journaled?.turnIndex ?? turnIndex) + 1;
+        this.#change(stepKey, {
+          turnIndex: firstTurn - 1,
+          fingerprint,
+          lineages: [...lineages, { firstTurn, baseTurn: 0 }],
+          messages: 0,
+          tokens: 0,
+          tail: [],
+          journaled: null,
+        });
+        return firstTurn;
+      },
+      openTurn: (_fence, opening) => {
+        const reservation = new Quota(limit, charged, reserved).reserve(opening.reserve);
+        if (reservation.kind === "denied") return Promise.resolve(reservation);
+        this.opening = opening;
+        return end();
+      },
+      keepArtifact: (_fence, { name, bytes }) => {
+        const hash = createHash("sha256").update(bytes).digest("hex");
+        const record = { name, size: bytes.byteLength, hash, stepPath: ROOT_PATH, at: 0 };
+        this.#artifacts.set(name, { record, bytes });
+        return Promise.resolve(record);
+      },
+    };
+  }
+}
+
+/** How the names of all reads begin. */
+const READ = /^(?:count|find|get|has|is|list|read)[A-Z]/;
+
+function end(): Promise<never> {
+  return Promise.reject(new ForecastEnd());
+}
+
+/** What was running when its worker stopped is in doubt, whether or not the ledger says so yet. */
+export function asFound(call: ToolCallRecord): ToolCallRecord {
+  return call.status === "running" && call.receipt === null ? { ...call, status: "in_doubt" } : call;
+}
+
+/** What whoever takes the run keeps of a try that was certainly never sent. */
+const NEVER_SENT = {
+  startedAt: 0,
+  endedAt: 0,
+  outcome: "not_applied",
+  errorCode: "not_sent",
+  errorDetail: null,
+  correlationId: null,
+  late: null,
+} as const satisfies Omit<ToolCallTry, "toolCallId" | "attempt">;
+
+function newInstance(step: NewStep, stepKey: number): StepRecord {
+  return {
+    ...step,
+    stepKey,
+    stepIndex: 0,
+    status: "running",
+    output: null,
+    context: null,
+    errorCode: null,
+    errorDetail: null,
+    createdAt: 0,
+    updatedAt: 0,
+  };
+}
+
+/** Stands for whatever a call will have come to. */
+const SOME_RECEIPT: Receipt = {
+  status: "failed",
+  output: { type: "text", value: "" },
+  blob: null,
+  tokens: 0,
+  errorCode: null,
+  uncertain: false,
+  source: "pawl",
+  correlationId: null,
+  duplicateOf: null,
+  sessionEvents: [],
+  at: 0,
+};

@@ -1,0 +1,154 @@
+import { ConfigurationError } from "../../core/errors.ts";
+import { isKept } from "../../core/lineage.ts";
+import type { Person } from "../../core/person.ts";
+import type { StepPath } from "../../core/step-path.ts";
+import { Session } from "../../session/session.ts";
+import { sliceChanges } from "../../session/slice-changes.ts";
+import { EMPTY_STATE, type SessionState } from "../../session/slice-set.ts";
+import { Snapshot } from "../../session/snapshot.ts";
+import type { NewFork, RunRecord, StepRecord, Store, ToolCallRecord, TurnRecord } from "../../store/store.ts";
+import type { RunSessionOptions } from "./make-run.ts";
+import { runNotFound } from "./run-checks.ts";
+
+export type ForkOptions = {
+  /** The last turn that the fork takes over. */
+  readonly atTurn: number;
+  /** The step whose turns are meant; the last one that has so many, unless said. */
+  readonly step?: string;
+  /** Names the fork; minted when absent. */
+  readonly runId?: string;
+  /** Who makes it, as whoever starts a run is. */
+  readonly startedBy?: Person;
+};
+
+/** A run that goes on from a turn of another. It is queued: `resume` starts it. */
+export type Fork = {
+  readonly run: RunRecord;
+  /** What the first run has changed outside after that turn: the fork may do so again. */
+  readonly laterEffects: readonly ToolCallRecord[];
+};
+
+export async function forkRun(
+  store: Store,
+  options: RunSessionOptions,
+  parent: string,
+  { atTurn, step, runId, startedBy }: ForkOptions & { readonly runId: string },
+): Promise<Fork> {
+  const run = await store.getRun(parent);
+  if (run === null) throw runNotFound(parent);
+  if (!Number.isSafeInteger(atTurn) || atTurn < 1)
+    throw new ConfigurationError(`A run cannot be forked at turn ${atTurn}: turns are counted from 1.`);
+  const turns = (await store.listTurns(parent)).filter(({ committed }) => committed);
+  const steps = await store.listSteps(parent);
+  const forked = forkedStep(parent, steps, turns, atTurn, step);
+  const session = new Session({
+    id: runId,
+    createdAt: run.createdAt,
+    slices: options.slices,
+    tags: options.tags,
+  });
+  const state = await stateAt(store, parent, session, steps, turns, forked, atTurn);
+  const fork: NewFork = {
+    parent,
+    runId,
+    stepPath: forked.path,
+    turnIndex: atTurn,
+    slices: sliceChanges(session.slices, EMPTY_STATE, state),
+    checkpoint: {
+      type: "milestone",
+      snapshot: session.snapshot(state).toJSON(),
+      cursor: { step: forked.path, turn: atTurn, lastToolCall: null, forkedFrom: parent },
+    },
+    ...(startedBy === undefined ? {} : { startedBy }),
+  };
+  const later = (await store.listToolCalls(parent)).filter((call) =>
+    isLaterEffect(call, steps, forked, atTurn),
+  );
+  return { run: await store.forkRun(fork), laterEffects: later };
+}
+
+function forkedStep(
+  parent: string,
+  steps: readonly StepRecord[],
+  turns: readonly TurnRecord[],
+  atTurn: number,
+  wanted: string | undefined,
+): StepRecord {
+  const long = steps.filter(({ path }) =>
+    turns.some((turn) => turn.stepPath === path && turn.turnIndex === atTurn),
+  );
+  const found =
+    wanted === undefined ? long.at(-1) : long.find(({ path, name }) => path === wanted || name === wanted);
+  if (found !== undefined) return found;
+  const counts = steps.flatMap(({ path }) => {
+    const own = turns.filter(({ stepPath }) => stepPath === path);
+    return own.length === 0 ? [] : [`${path} has ${own.length}`];
+  });
+  const there = counts.length === 0 ? "it has no committed turns" : `committed turns: ${counts.join(", ")}`;
+  throw new ConfigurationError(
+    `Run ${parent} cannot be forked at turn ${atTurn}${wanted === undefined ? "" : ` of step ${wanted}`}: ${there}.`,
+  );
+}
+
+/**
+ * The session as it was after that turn: from the last checkpoint before it, on with what the calls of the turns since then
+ * told. A finished step that changed the session left a checkpoint, so no other step has to be looked at.
+ */
+async function stateAt(
+  store: Store,
+  parent: string,
+  session: Session,
+  steps: readonly StepRecord[],
+  turns: readonly TurnRecord[],
+  forked: StepRecord,
+  atTurn: number,
+): Promise<SessionState> {
+  const indexOf = new Map(steps.map(({ path, stepIndex }) => [path, stepIndex]));
+  const before = (await store.listCheckpoints(parent)).filter(
+    ({ stepPath, turnIndex, isSuperseded, type }) =>
+      !isSuperseded &&
+      type !== "pre_side_effect" &&
+      (stepPath === forked.path
+        ? turnIndex > 0 && turnIndex <= atTurn
+        : (indexOf.get(stepPath) ?? 0) < forked.stepIndex && !isAround(stepPath, forked.path)),
+  );
+  const last = before.at(-1);
+  const saved = last === undefined ? null : await store.readCheckpoint(parent, last.checkpoint);
+  let state = saved === null ? session.state : session.restored(Snapshot.fromJSON(saved.snapshot));
+  const since = last?.stepPath === forked.path ? last.turnIndex : 0;
+  const lines = (await store.listLineages(parent)).filter(({ stepPath }) => stepPath === forked.path);
+  const told = new Set<string>();
+  for (const { stepPath, turnIndex, calls } of turns) {
+    if (stepPath !== forked.path || turnIndex <= since || turnIndex > atTurn) continue;
+    // A turn that was left behind for an earlier milestone tells the session nothing.
+    if (!isKept(lines, turnIndex)) continue;
+    for (const { toolCallId, receipt } of calls) {
+      const origin = receipt?.duplicateOf ?? toolCallId;
+      if (told.has(origin)) continue;
+      told.add(origin);
+      for (const event of receipt?.sessionEvents ?? []) state = session.slices.reduce(state, event);
+    }
+  }
+  return state;
+}
+
+/** A loop that the forked step is in began before it, and ended after it. */
+function isAround(path: StepPath, forked: StepPath): boolean {
+  return forked.startsWith(`${path}[`) || forked.startsWith(`${path}/`);
+}
+
+function isLaterEffect(
+  { stepPath, turnIndex, effect, status }: ToolCallRecord,
+  steps: readonly StepRecord[],
+  forked: StepRecord,
+  atTurn: number,
+): boolean {
+  if (effect !== "external" && effect !== "memory") return false;
+  if (status === "prepared" || status === "cancelled" || status === "deduplicated") return false;
+  if (stepPath === forked.path) return turnIndex > atTurn;
+  return indexIn(steps, stepPath) > forked.stepIndex;
+}
+
+function indexIn(steps: readonly StepRecord[], path: StepPath): number {
+  return steps.find((step) => step.path === path)?.stepIndex ?? 0;
+}

@@ -1,0 +1,317 @@
+import {
+  LeaseLostError,
+  PausedError,
+  PawlError,
+  PersonNeededError,
+  PipelineAbortError,
+  type StoredError,
+  StoreUnavailableError,
+} from "../../core/errors.ts";
+import { isJsonObject, type JsonObject, throughJson } from "../../core/json.ts";
+import { ROOT_PATH } from "../../core/step-path.ts";
+import type {
+  Claim,
+  Fence,
+  ModelCallRecord,
+  ModelCallSettlement,
+  RunEnd,
+  RunRecord,
+  Store,
+} from "../../store/store.ts";
+import { personNeeded } from "../call/call-questions.ts";
+import { agentSteps } from "../definition/known-tools.ts";
+import type { RunSecrets } from "../definition/run-secrets.ts";
+import type { PipelineStep } from "../definition/step.ts";
+import type { RunResult } from "../ports/run-result.ts";
+import { lastGranularState } from "../run/latest-granular-state.ts";
+import { type Lease, LeaseKeeper } from "../run/lease-keeper.ts";
+import { type RunHandle, reach } from "../run/run-handle.ts";
+import { isTelemetryExpected, writeTelemetry } from "../run/telemetry-files.ts";
+import { stepFailed } from "../steps/execute-step.ts";
+import type { StepRegistry } from "../steps/step-registry.ts";
+import { type Hold, makeRunHandle, type RunTenureOptions } from "./make-run.ts";
+import { goThrough, questionAbout } from "./run-pipeline.ts";
+
+/** How a worker found the run that it took. */
+export type FoundAtClaim = {
+  /** False where it has just begun. */
+  readonly resumed: boolean;
+  /** Model calls that the worker before had under way, and that are charged without an answer. */
+  readonly lost: readonly ModelCallRecord[];
+  /** Tool calls that it had under way. */
+  readonly foundInDoubt: readonly string[];
+};
+
+/** One worker's time with one run: from the claim to the release, with the lease kept in between. */
+export class RunTenure {
+  readonly #store: Store;
+  readonly #registry: StepRegistry;
+  readonly #root: PipelineStep;
+  readonly #claim: Claim;
+  readonly #fence: Fence;
+  readonly #options: RunTenureOptions;
+  readonly #stop = new AbortController();
+  readonly #releasing = new AbortController();
+  readonly #listeners = new Set<(reason: Error) => void>();
+
+  constructor(
+    store: Store,
+    registry: StepRegistry,
+    root: PipelineStep,
+    claim: Claim,
+    options: RunTenureOptions,
+  ) {
+    this.#store = store;
+    this.#registry = registry;
+    this.#root = root;
+    this.#claim = claim;
+    this.#fence = { runId: claim.run.runId, epoch: claim.epoch };
+    this.#options = options;
+  }
+
+  async execute<O>(found: FoundAtClaim): Promise<RunResult<O>> {
+    const { clock, leaseMs, claimedAt, cancel, release } = this.#options;
+    const onCancel = () => this.#abort(new Cancelled());
+    const onRelease = () => this.#releasing.abort(new Released());
+    const lease = new LeaseKeeper(this.#store, this.#fence, clock, leaseMs, claimedAt, (error) =>
+      this.#abort(error),
+    );
+    cancel?.addEventListener("abort", onCancel, { once: true });
+    if (cancel?.aborted === true) onCancel();
+    release?.addEventListener("abort", onRelease, { once: true });
+    if (release?.aborted === true) onRelease();
+    const stopLooking = clock.every(CANCEL_POLL_MS, () => void this.#lookForCancel());
+    const attendance = this.#store.attend(this.#fence);
+    const { closing } = attendance;
+    const onClosing = () => this.#releasing.abort(closing.reason);
+    closing.addEventListener("abort", onClosing, { once: true });
+    if (closing.aborted) onClosing();
+    try {
+      const run = makeRunHandle(this.#store, this.#claim, this.#options, this.#holdBy(lease, closing));
+      // Also of steps that are over, and that this process does not come to.
+      for (const { agent } of agentSteps(this.#root))
+        for (const { secrets } of Object.values(agent.tools)) run.secrets.learnSecrets(secrets);
+      try {
+        return await this.#traced(run, () => this.#work<O>(run, found));
+      } finally {
+        run.keeper.session.close();
+        await run.sources.close();
+      }
+    } finally {
+      lease.stop();
+      stopLooking();
+      cancel?.removeEventListener("abort", onCancel);
+      release?.removeEventListener("abort", onRelease);
+      closing.removeEventListener("abort", onClosing);
+      attendance.leave();
+    }
+  }
+
+  /** What cannot be kept of its trace takes nothing from the run. */
+  async #traced<T>(run: RunHandle, work: () => Promise<T>): Promise<T> {
+    const { telemetry } = run;
+    const { traceParent } = telemetry;
+    if (traceParent !== null) await this.#store.keepTrace(this.#fence, traceParent).catch(() => undefined);
+    try {
+      const result = await telemetry.during(work);
+      telemetry.end(null);
+      return result;
+    } catch (error) {
+      telemetry.end(error);
+      throw error;
+    }
+  }
+
+  #holdBy(lease: Lease, closing: AbortSignal): Hold {
+    return {
+      lease,
+      closing,
+      releasing: this.#releasing.signal,
+      signal: this.#stop.signal,
+      onAbort: (listener) => {
+        if (this.#stop.signal.aborted) listener(this.#stop.signal.reason as Error);
+        this.#listeners.add(listener);
+        return () => void this.#listeners.delete(listener);
+      },
+    };
+  }
+
+  /** Whoever wants the run to end need not be in this process. */
+  async #lookForCancel(): Promise<void> {
+    try {
+      if (await this.#store.isCancelRequested(this.#fence.runId)) this.#abort(new Cancelled());
+    } catch {
+      // A store that is busy may answer next time.
+    }
+  }
+
+  /** Once: the first reason stands. */
+  #abort(reason: Error): void {
+    if (this.#stop.signal.aborted) return;
+    this.#stop.abort(reason);
+    for (const listener of this.#listeners) listener(reason);
+  }
+
+  async #work<O>(run: RunHandle, { resumed, lost, foundInDoubt }: FoundAtClaim): Promise<RunResult<O>> {
+    const { runId } = run;
+    run.emit({ type: "run.started", runId, resumed });
+    for (const toolCallId of foundInDoubt) run.emit({ type: "tool.in_doubt", runId, toolCallId });
+    for (const { stepPath: step, turnIndex: turn, attempt, reserved: charged } of lost) {
+      run.emit({ type: "usage.baseline", runId, step, turn, attempt, charged });
+    }
+    try {
+      if (!resumed) reach(run, "run:created", ROOT_PATH, 0);
+      const { output, context } = await goThrough(run, {
+        registry: this.#registry,
+        root: this.#root,
+        resumed,
+        currentStep: this.#claim.run.currentStep,
+        otherPipelines: this.#options.otherPipelines,
+        onSession: this.#options.session.onSession,
+      });
+      if (isTelemetryExpected(run)) await writeTelemetry(run);
+      reach(run, "run:before-finish", ROOT_PATH, 0);
+      await this.#store.releaseRun(this.#fence, { status: "succeeded", output, context });
+      reach(run, "run:finished", ROOT_PATH, 0);
+      await writeTelemetry(run);
+    } catch (error) {
+      await this.#fail(run, error);
+    }
+    return this.#result(run, resumed);
+  }
+
+  async #result<O>(run: RunHandle, resumed: boolean): Promise<RunResult<O>> {
+    const { runId } = run;
+    const record = await this.#store.getRun(runId);
+    if (record === null) throw new Error(`Run ${runId} is gone.`);
+    const result = await resultOf<O>(this.#store, record, resumed);
+    // Queued, and not let go of: whoever has this tenure goes on with the run, and tells of its end then.
+    if (result.status !== "queued" || this.#releasing.signal.aborted)
+      run.emit({ type: "run.finished", runId, result });
+    return result;
+  }
+
+  /** Leaves the run as the error says it is, and throws it on; only a cancelled run is a result like others. */
+  async #fail(run: RunHandle, error: unknown): Promise<void> {
+    const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
+    const lost = [reason, error].find((each) => each instanceof LeaseLostError);
+    if (run.closing.aborted && (lost !== undefined || reason === run.closing.reason)) {
+      // What cannot be written now, the goodbye of the store writes, or has written.
+      await this.#store.interruptRun(this.#fence).catch(() => undefined);
+      throw ofRun(run.runId, run.closing.reason);
+    }
+    if (lost !== undefined) {
+      run.emit({ type: "lease.lost", runId: run.runId, epoch: this.#fence.epoch });
+      // Whoever takes the run need not wait, if nobody has it by now; and where somebody has, this is refused.
+      await this.#store.interruptRun(this.#fence).catch(() => undefined);
+      throw ofRun(run.runId, lost);
+    }
+    const question = await questionAbout(run, reason);
+    const end = endOf(
+      question === null ? reason : personNeeded(run, [question]),
+      this.#root.name,
+      run.secrets,
+    );
+    try {
+      for (const settlement of run.owed) await this.#pay(settlement);
+      if (end.run.status === "waiting") reach(run, "run:before-wait", ROOT_PATH, 0);
+      await this.#store.releaseRun(this.#fence, end.run);
+      if (end.run.status === "waiting") reach(run, "run:waiting", ROOT_PATH, 0);
+    } catch (refused) {
+      // The first error is the one to tell. This store takes the run again when it is asked to, and its goodbye frees it.
+      if (end.thrown === null) throw refused;
+      run.emit({
+        type: "warning",
+        runId: run.runId,
+        message: `The run could not be released: ${String(refused)}`,
+      });
+    }
+    await writeTelemetry(run);
+    if (end.thrown !== null) throw ofRun(run.runId, end.thrown);
+  }
+
+  /** A store that still cannot take it keeps the run from being released: whoever takes it over then pays. */
+  async #pay(settlement: ModelCallSettlement): Promise<void> {
+    try {
+      await this.#store.settleModelCall(this.#fence, settlement);
+    } catch (error) {
+      // Any other refusal says that the call is settled already.
+      if (error instanceof StoreUnavailableError) throw error;
+    }
+  }
+}
+
+/** How often a worker looks whether somebody wants its run to end. */
+const CANCEL_POLL_MS = 1_000;
+
+/** The caller wants to let the run go: what was under way is finished. */
+class Released extends Error {
+  constructor() {
+    super("The run was let go of.");
+    this.name = "AbortError";
+  }
+}
+
+/** The caller's own wish, told apart from everything that goes wrong. */
+class Cancelled extends Error {
+  constructor() {
+    super("The run was cancelled.");
+    this.name = "AbortError";
+  }
+}
+
+function endOf(
+  error: unknown,
+  step: string,
+  secrets: RunSecrets,
+): { readonly run: RunEnd; readonly thrown: Error | null } {
+  if (error instanceof Cancelled) return { run: { status: "cancelled", error: null }, thrown: null };
+  if (error instanceof Released) return { run: { status: "queued" }, thrown: null };
+  if (error instanceof PersonNeededError)
+    return { run: { status: "waiting", error: null, waits: error.details.waits }, thrown: null };
+  const thrown = PawlError.isInstance(error) ? error : stepFailed(error, step);
+  secrets.hideInError(thrown);
+  const storedError = stored(thrown, secrets);
+  if (error instanceof PausedError)
+    return { run: { status: "waiting", error: storedError, waits: [] }, thrown };
+  const status = error instanceof PipelineAbortError ? "cancelled" : "failed";
+  return { run: { status, error: storedError }, thrown };
+}
+
+/** The same error, saying which run it came from. */
+export function ofRun<E>(runId: string, error: E): E {
+  if (PawlError.isInstance(error)) error.runId = runId;
+  return error;
+}
+
+/** As JSON, whatever user code put into it: an error that cannot be stored would leave the run without an end. */
+function stored({ code, message, details }: PawlError, secrets: RunSecrets): StoredError {
+  return secrets.hide({ code, message: message.toWellFormed(), details: storedDetails(details) });
+}
+
+function storedDetails(details: unknown): JsonObject {
+  try {
+    const json = throughJson(details);
+    return isJsonObject(json) ? json : {};
+  } catch {
+    return {};
+  }
+}
+
+export async function resultOf<O>(store: Store, run: RunRecord, resumed: boolean): Promise<RunResult<O>> {
+  const state = await lastGranularState(store, run.runId);
+  const context = isJsonObject(run.context) ? run.context : {};
+  return {
+    runId: run.runId,
+    status: statusOf(run),
+    output: run.output as O,
+    context: { ...context, ...(state === null ? {} : { granularState: state }) },
+    usage: await store.readUsage(run.runId),
+    waits: (await store.listWaits(run.runId)).filter(({ status }) => status === "open"),
+    resumed,
+  };
+}
+
+function statusOf({ status }: RunRecord): RunResult<unknown>["status"] {
+  return status === "waiting" || status === "cancelled" || status === "queued" ? status : "succeeded";
+}

@@ -1,0 +1,45 @@
+import { ConfigurationError, ResumeError, RunBusyError, RunNotFoundError } from "../../core/errors.ts";
+import type { RunRecord } from "../../store/store.ts";
+
+export function assertSamePipeline(run: RunRecord, pipeline: string): void {
+  if (run.pipeline === pipeline) return;
+  throw new ConfigurationError(
+    `Run ${run.runId} belongs to pipeline ${run.pipeline}, not ${pipeline}: use another run id, or a runner of that pipeline.`,
+  );
+}
+
+export function assertSameRun(run: RunRecord, pipeline: string, inputHash: Uint8Array): void {
+  assertSamePipeline(run, pipeline);
+  const [was, is] = [Buffer.from(run.inputHash), Buffer.from(inputHash)];
+  if (was.equals(is)) return;
+  throw new ResumeError(
+    `Run ${run.runId} was started with other input: use another run id, or \`resume\` to continue it with the input it has.`,
+    {
+      irrecoverable: true,
+      changes: [{ what: "SHA-256 of the input", was: was.toString("hex"), is: is.toString("hex") }],
+    },
+  );
+}
+
+export function assertWhy(why: string | undefined): void {
+  if (why === undefined || (typeof why === "string" && why.trim() !== "")) return;
+  throw new ConfigurationError("acceptDivergence needs a sentence that says why: it is kept with the run.");
+}
+
+export function busy(
+  runId: string,
+  { owner, until }: { readonly owner: string; readonly until: number },
+): RunBusyError {
+  const end = new Date(until).toISOString();
+  return new RunBusyError(
+    `Run ${runId} is being worked on by ${owner}, whose lease runs until ${end}: wait for it (\`wait: true\`), or stop that process.`,
+    { runId, owner, until: end },
+  );
+}
+
+export function runNotFound(runId: string): RunNotFoundError {
+  return new RunNotFoundError(
+    `There is no run ${runId} in this store: check the id and the store's address.`,
+    { runId },
+  );
+}

@@ -1,0 +1,106 @@
+import { canonicalJson } from "../../core/canonical-json.ts";
+import { BudgetExceededError } from "../../core/errors.ts";
+import type { Json, JsonObject } from "../../core/json.ts";
+import { ROOT_PATH, type StepPath } from "../../core/step-path.ts";
+import { BUDGET_NAMES } from "../../core/usage/budget.ts";
+import type { NewBudgetWait } from "../../core/wait.ts";
+import type { Session } from "../../session/session.ts";
+import { askAboutBudget } from "../call/call-questions.ts";
+import type { Agent } from "../definition/agent.ts";
+import { assertSameShape, shapeOf } from "../definition/pipeline-shape.ts";
+import type { PipelineStep, StepNode } from "../definition/step.ts";
+import { assertMayBegin } from "../run/deadline.ts";
+import { assertFinished } from "../run/final-checks.ts";
+import type { RunHandle } from "../run/run-handle.ts";
+import { executeStep } from "../steps/execute-step.ts";
+import type { StepRegistry } from "../steps/step-registry.ts";
+import { assertRulesBind } from "./binding-rules.ts";
+import { assertFeasible } from "./step-problems.ts";
+
+/** What a run is gone through with. */
+export type RunCourse = {
+  readonly registry: StepRegistry;
+  readonly root: PipelineStep;
+  readonly resumed: boolean;
+  /** The step that it had come to; null where it had begun none. */
+  readonly currentStep: StepPath | null;
+  /** What else the runner's rules are for. */
+  readonly otherPipelines: readonly (Agent | StepNode)[];
+  /** Given the session before the first step. */
+  readonly onSession: (session: Session) => void;
+};
+
+/** All that a run is, from where it was left to its end, in its order. A forecast goes the same way, and does nothing. */
+export async function goThrough(
+  run: RunHandle,
+  { registry, root, resumed, currentStep, otherPipelines, onSession }: RunCourse,
+): Promise<{ readonly output: Json; readonly context: JsonObject }> {
+  assertMayBegin(run);
+  if (resumed) await assertNotDenied(run);
+  await openSession(run, onSession);
+  if (resumed) await run.artifacts.restore();
+  const input = await readInput(run, root, currentStep);
+  if (currentStep === null) await assertFeasible(run, root);
+  if (currentStep === null) await assertRulesBind(run, root, otherPipelines);
+  const context = { value: {} as JsonObject };
+  const output = await executeStep(registry, root, { run, path: ROOT_PATH, input, context });
+  if (run.budget.reached !== null) throw run.budget.reached;
+  await assertFinished(run, output);
+  return { output, context: context.value };
+}
+
+/** A person was asked for more, and has said no: that is how the run ends, whatever would come next. */
+async function assertNotDenied({ spec, budget, store, runId }: RunHandle): Promise<void> {
+  if (spec?.escalation.askHumanOnBudgetReached !== true) return;
+  const asked = (await store.listWaits(runId)).filter(({ kind }) => kind === "budget");
+  for (const { subject, answer } of asked) {
+    const name = BUDGET_NAMES.find((each) => each === subject.budget);
+    if (name === undefined || answer === null || !("approved" in answer)) continue;
+    const limit = budget.limits[name];
+    if (limit !== null && limit === subject.limit) throw budget.exceeded(name, limit, Number(subject.used));
+  }
+}
+
+/** Where what is stored does not fit, and the caller chose so, the work begins anew; the ledger is kept. */
+async function openSession(
+  { keeper, milestone }: RunHandle,
+  onSession: RunCourse["onSession"],
+): Promise<void> {
+  const fits = await keeper.load(milestone.isOpen);
+  if (!fits) milestone.orElse({ kind: "beginning" });
+  onSession(keeper.session);
+}
+
+/** What the run was given, once its pipeline is what it was as far as it has come. */
+async function readInput(
+  { store, runId, fence }: RunHandle,
+  root: PipelineStep,
+  currentStep: StepPath | null,
+): Promise<Json> {
+  const { input, shape } = await store.readRunInput(runId);
+  const begun = currentStep === null ? [] : await store.listSteps(runId);
+  assertSameShape(
+    runId,
+    shape,
+    root,
+    begun.filter(({ status }) => status !== "skipped"),
+  );
+  const present = shapeOf(root);
+  if (canonicalJson(present) !== canonicalJson(shape)) await store.pinShape(fence, present);
+  return input;
+}
+
+/** The question that a budget which is used up comes to: where the spec says so, and nobody has said no. Null: it is an error. */
+export async function questionAbout(
+  { spec, store, runId }: RunHandle,
+  error: unknown,
+): Promise<NewBudgetWait | null> {
+  if (!(error instanceof BudgetExceededError) || spec?.escalation.askHumanOnBudgetReached !== true)
+    return null;
+  const asked = askAboutBudget(error);
+  const waits = await store.listWaits(runId);
+  const last = waits.findLast(({ subject }) => subject.budget === asked.subject.budget);
+  const said = last?.answer ?? null;
+  const isDenied = said !== null && "approved" in said && last?.subject.limit === asked.subject.limit;
+  return isDenied ? null : asked;
+}

@@ -1,0 +1,262 @@
+import { v7 as uuidv7 } from "uuid";
+import { assertPayload } from "../../core/canonical-json.ts";
+import { reviveError } from "../../core/errors.ts";
+import { withoutVariables } from "../../core/job/blueprint-environment.ts";
+import { assertRunSpec } from "../../core/job/run-spec.ts";
+import type { Json } from "../../core/json.ts";
+import { assertChosenRunId } from "../../core/run-key.ts";
+import { assertRunId } from "../../core/step-path.ts";
+import { assertPricing } from "../../core/usage/usage.ts";
+import { withStore } from "../../store/open-store.ts";
+import type { RunStatus, Store } from "../../store/store.ts";
+import type { Agent } from "../definition/agent.ts";
+import { rootOf } from "../definition/pipeline-root.ts";
+import { makeRules } from "../definition/run-rules.ts";
+import { assertBudgetRaised } from "../definition/run-spec-checks.ts";
+import type { StepNode } from "../definition/step.ts";
+import { NO_PROBE } from "../ports/crash-points.ts";
+import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
+import type { RunResult } from "../ports/run-result.ts";
+import { systemClock } from "../ports/system-clock.ts";
+import { NO_RUN_TELEMETRY } from "../ports/telemetry-port.ts";
+import { beginTelemetry } from "../run/begin-telemetry.ts";
+import { readClock } from "../run/lease-keeper.ts";
+import type { MilestoneFrom } from "../run/milestone-request.ts";
+import { granularExecutor, turnLoopExecutor } from "../steps/agent-executor.ts";
+import { whenExecutor } from "../steps/blueprint/blueprint-when.ts";
+import { codeStepExecutor } from "../steps/code-step-executor.ts";
+import { loopExecutor } from "../steps/loop-executor.ts";
+import { pipelineExecutor } from "../steps/pipeline-executor.ts";
+import { StepRegistry } from "../steps/step-registry.ts";
+import { EventStream } from "./event-stream.ts";
+import { forecastRun, type ResumeForecast } from "./forecast/forecast.ts";
+import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
+import { ofRun, RunTenure, resultOf } from "./leased-run.ts";
+import { makeRunHandle } from "./make-run.ts";
+import { assertSamePipeline, assertWhy, runNotFound } from "./run-checks.ts";
+import {
+  assertLimits,
+  assertNoSecrets,
+  milestoneFrom,
+  type ResumeOptions,
+  type RunnerOptions,
+  type RunnerSetup,
+  type RunOptions,
+  sessionOptions,
+  starterOf,
+} from "./runner-options.ts";
+import {
+  AUTO_RESUME,
+  assertSetupRuns,
+  type Begun,
+  claimOptions,
+  claimRun,
+  continued,
+  startNamedRun,
+  startUnnamedRun,
+} from "./start-run.ts";
+import { tenureOptions } from "./tenure-options.ts";
+import { namedRun } from "./which-run.ts";
+
+const BUILT_IN = {
+  pipeline: pipelineExecutor,
+  loop: loopExecutor,
+  "turn-loop": turnLoopExecutor,
+  granular: granularExecutor,
+  run: codeStepExecutor,
+  when: whenExecutor,
+};
+
+/**
+ * Runs an agent, a step or a pipeline, durably.
+ *
+ * @example
+ * const { output } = await new Runner(researcher).run("Quantum computing breakthroughs");
+ */
+export class Runner<O = unknown> {
+  readonly #setup: RunnerSetup<O>;
+
+  constructor(target: Agent<O> | StepNode<O>, options: RunnerOptions = {}) {
+    const root = rootOf(target);
+    const registry = new StepRegistry({ ...BUILT_IN, ...options.executors });
+    registry.assertKnows(root);
+    if (options.pricing !== undefined) assertPricing(options.pricing);
+    assertLimits(options);
+    this.#setup = {
+      options,
+      root,
+      registry,
+      rules: makeRules(options.policy, options.constraints),
+      session: sessionOptions(root, options),
+      clock: options.clock ?? systemClock,
+      leaseMs: options.leaseMs ?? 30_000,
+    };
+  }
+
+  /**
+   * Starts a run, or continues one: that of the `runId` or `key` given. Without either, the one unfinished run of the same
+   * pipeline and input that a dead or closed process left; where another process has that, where it waits for a person, is
+   * one of several, or the last one failed after it had effects outside, it throws and begins nothing (`fresh: true` begins
+   * a new one). A run that is named and has succeeded gives its result again, one that has failed throws its error again.
+   */
+  run(input: Json, options: RunOptions = {}): Promise<RunResult<O>> {
+    return this.#run(input, options, () => undefined);
+  }
+
+  /** Like `run`, and tells what happens as it happens; leaving the loop early cancels the run. */
+  stream(input: Json, options: RunOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
+    return new EventStream(
+      (listener, signal) => this.#run(input, { ...options, signal }, listener),
+      options.signal,
+    ).events();
+  }
+
+  /** Goes on with a run that was interrupted, has failed, waits or was cancelled. */
+  resume(runId: string, options: ResumeOptions = {}): Promise<RunResult<O>> {
+    return withStore(this.#setup.options.store, async (store) => {
+      assertRunId(runId);
+      const from: RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
+      const run = await store.getRun(runId);
+      if (run !== null) assertSamePipeline(run, this.#setup.root.name);
+      // Before it is claimed: what cannot be gone on with is left as it is.
+      if (run !== null && run.spec !== null) assertSetupRuns(this.#setup, run.spec);
+      if (run !== null) assertBudgetRaised(run, options.budgets);
+      const milestone = milestoneFrom(options.from);
+      assertWhy(options.acceptDivergence);
+      const attempt = {
+        resumedFrom: milestone === null ? "turn" : "milestone",
+        reason: options.reason ?? null,
+      } as const;
+      const { budgets } = options;
+      const request = { from, attempt, ...(budgets === undefined ? {} : { budgets }) };
+      const begun = await claimRun(this.#setup, store, runId, request, options);
+      return this.#execute(store, begun, options, () => undefined, milestone);
+    });
+  }
+
+  /**
+   * Makes a new run that goes on from a turn of this one, with the receipts up to it under keys of its own; the agent may be
+   * another one. It is queued, and says what the first run did outside afterwards: `resume` starts it.
+   */
+  fork(runId: string, options: ForkOptions): Promise<Fork> {
+    return withStore(this.#setup.options.store, async (store) => {
+      assertRunId(runId);
+      if (options.runId !== undefined) {
+        assertRunId(options.runId);
+        assertChosenRunId(options.runId);
+      }
+      const run = await store.getRun(runId);
+      if (run !== null) assertSamePipeline(run, this.#setup.root.name);
+      const { rules, session, options: own } = this.#setup;
+      const starter = starterOf(rules, options.startedBy ?? own.startedBy);
+      const fork = { ...options, ...starter, runId: options.runId ?? uuidv7() };
+      return forkRun(store, session, runId, fork);
+    });
+  }
+
+  #run(input: Json, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
+    return withStore(this.#setup.options.store, async (store) => {
+      assertPayload(input, "The input of the run");
+      const { rules, root, options: own } = this.#setup;
+      assertNoSecrets(input, rules);
+      const runId = namedRun(options, root.name, own.identity);
+      const spec = options.spec === undefined ? null : assertRunSpec(options.spec);
+      if (spec !== null) assertSetupRuns(this.#setup, spec);
+      if (spec !== null) assertNoSecrets(withoutVariables(spec), rules, "RunSpec");
+      const start = { input, spec };
+      const begun =
+        runId === null
+          ? await startUnnamedRun(this.#setup, store, start, options)
+          : await startNamedRun(this.#setup, store, runId, start, options);
+      return this.#execute(store, begun, options, listener);
+    });
+  }
+
+  async #execute(
+    store: Store,
+    begun: Begun,
+    options: ResumeOptions,
+    caller: RunEventListener,
+    from: MilestoneFrom | null = null,
+  ): Promise<RunResult<O>> {
+    const listener = both(this.#setup.options.onEvent, caller);
+    if (begun.kind === "ended") {
+      const { run } = begun;
+      if (run.status === "failed" && run.error !== null) throw ofRun(run.runId, reviveError(run.error));
+      const result = await resultOf<O>(store, run, true);
+      listener({ type: "run.finished", runId: run.runId, result });
+      return result;
+    }
+    const { claim, claimedAt, found } = begun;
+    const { resumed } = found;
+    const telemetry = await beginTelemetry(this.#setup.options.telemetry, store, claim.run, resumed);
+    const work = { claimedAt, resumed, going: options, listener, from, telemetry };
+    const tenure = await tenureOptions(this.#setup, store, claim, work);
+    const { registry, root } = this.#setup;
+    const result = await new RunTenure(store, registry, root, claim, tenure).execute<O>(found);
+    const isLetGo = options.release?.aborted === true;
+    return result.status === "queued" && !isLetGo
+      ? this.#resumeAfterAnswer(store, result, options, caller)
+      : result;
+  }
+
+  /** What it was about to ask was answered while it was on its way out: nobody need be told to resume it. */
+  async #resumeAfterAnswer(
+    store: Store,
+    left: RunResult<O>,
+    { redoTurn: _, ...going }: ResumeOptions,
+    caller: RunEventListener,
+  ): Promise<RunResult<O>> {
+    const claimedAt = readClock(this.#setup.clock);
+    const claim = claimOptions(this.#setup, { from: ["queued"], attempt: AUTO_RESUME }, {});
+    const outcome = await store.claimRun(left.runId, claim);
+    if (outcome.kind !== "claimed") {
+      both(this.#setup.options.onEvent, caller)({ type: "run.finished", runId: left.runId, result: left });
+      return left;
+    }
+    const result = await this.#execute(store, continued(outcome, claimedAt), going, caller);
+    return { ...result, resumed: left.resumed };
+  }
+
+  /** What `resume` would do, without doing any of it. */
+  forecast(runId: string, options: ResumeOptions = {}): Promise<ResumeForecast> {
+    return withStore(this.#setup.options.store, async (store) => {
+      assertRunId(runId);
+      const run = await store.getRun(runId);
+      if (run === null) throw runNotFound(runId);
+      assertSamePipeline(run, this.#setup.root.name);
+      if (run.spec !== null) assertSetupRuns(this.#setup, run.spec);
+      assertWhy(options.acceptDivergence);
+      const isHeld = await store.isHeld(runId);
+      const claim = { epoch: run.epoch, run };
+      const quiet = () => undefined;
+      const { clock, registry, root } = this.#setup;
+      const tenure = await tenureOptions(this.#setup, store, claim, {
+        claimedAt: readClock(clock),
+        resumed: true,
+        going: options,
+        listener: quiet,
+        from: milestoneFrom(options.from),
+        telemetry: NO_RUN_TELEMETRY,
+      });
+      const { signal } = new AbortController();
+      const lease = { assertHeld: quiet };
+      const hold = { lease, releasing: signal, closing: signal, signal, onAbort: () => quiet };
+      const handle = makeRunHandle(store, claim, { ...tenure, probe: NO_PROBE }, hold);
+      return forecastRun(handle, registry, root, run, isHeld, options);
+    });
+  }
+}
+
+/** The runner's own listener first; what it throws keeps nobody else from hearing. */
+function both(first: RunEventListener | undefined, second: RunEventListener): RunEventListener {
+  if (first === undefined) return second;
+  return (event) => {
+    try {
+      first(event);
+    } catch {
+      // It is the listener's own.
+    }
+    second(event);
+  };
+}

@@ -1,0 +1,24 @@
+import { ConfigurationError } from "../../core/errors.ts";
+import type { StepNode } from "../definition/step.ts";
+import type { RunHandle } from "../run/run-handle.ts";
+
+/**
+ * Looks, before the first step of a run begins, whether its steps can be carried out: a mistake in the last one would come up
+ * after all the others have had their effects, and a contract cannot be corrected any more. Steps that may be skipped are
+ * looked at when they begin.
+ */
+export async function assertFeasible({ runId, sources }: RunHandle, root: StepNode): Promise<void> {
+  const found = await Promise.all(
+    unconditional(root).map(async (step) => (await step.problems?.(sources)) ?? []),
+  );
+  const problems = found.flat();
+  if (problems.length === 0) return;
+  throw new ConfigurationError(
+    `No step of run ${runId} was begun: ${problems.join(" ")} Correct that, and start a new run.`,
+  );
+}
+
+function unconditional(step: StepNode): readonly StepNode[] {
+  if (step.kind === "when") return [];
+  return [step, ...(step.children ?? []).flatMap(unconditional)];
+}

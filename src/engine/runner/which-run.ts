@@ -1,0 +1,95 @@
+import { ConfigurationError, ResumeError, RunNotBegunError, reviveError } from "../../core/errors.ts";
+import type { RunSpec } from "../../core/job/run-spec.ts";
+import { assertChosenRunId, runIdOfKey } from "../../core/run-key.ts";
+import { decideRunStart, type RunStart, type UnfinishedRun, type WhyNotBegun } from "../../core/run-start.ts";
+import { assertRunId } from "../../core/step-path.ts";
+import type { RunOfInput, RunRecord, Store } from "../../store/store.ts";
+import { isSameSpec } from "../definition/run-spec-checks.ts";
+import { ofRun } from "./leased-run.ts";
+import { busy } from "./run-checks.ts";
+import type { RunnerOptions, RunOptions } from "./runner-options.ts";
+
+/** The id of the run that the caller names, by its id or its key; null where it names none. */
+export function namedRun(
+  { runId, key }: RunOptions,
+  pipeline: string,
+  identity: RunnerOptions["identity"],
+): string | null {
+  if (runId !== undefined && key !== undefined)
+    throw new ConfigurationError("A run was given both a runId and a key: give one of them.");
+  if (key !== undefined) return runIdOfKey(pipeline, key);
+  if (runId !== undefined) {
+    assertRunId(runId);
+    assertChosenRunId(runId);
+    return runId;
+  }
+  if (identity === "required")
+    throw new ConfigurationError(
+      'The runner has identity: "required", and this call names no run: give a runId, or a key such as the id of the message or order that the run is for.',
+    );
+  return null;
+}
+
+/** What a call that names no run means, by what is stored of its input. */
+export async function startOf(
+  store: Store,
+  pipeline: string,
+  inputHash: Uint8Array,
+  spec: RunSpec | null,
+): Promise<RunStart> {
+  const found = (await store.findRunsOf(pipeline, inputHash)).filter(({ run }) => isSameSpec(run.spec, spec));
+  const [newest] = found;
+  if (newest?.run.status === "failed") assertNotDiverged(newest.run);
+  const failed = newest?.run.status === "failed" && (await hadEffects(store, newest.run.runId));
+  return decideRunStart(found.flatMap(unfinished), failed ? newest.run.runId : null);
+}
+
+function unfinished({ run: { runId, status }, isHeld }: RunOfInput): UnfinishedRun[] {
+  return status === "queued" || status === "running" || status === "waiting"
+    ? [{ runId, status, isHeld }]
+    : [];
+}
+
+/** One that stopped because it is not what it was says so again: beginning another would do again what it has done. */
+function assertNotDiverged({ runId, error }: RunRecord): void {
+  const revived = error === null ? null : reviveError(error);
+  if (!(revived instanceof ResumeError) || !revived.irrecoverable) return;
+  const reminder = `This is how run ${runId} of the same input ended: resume it, or begin a new one with \`fresh: true\`.`;
+  throw ofRun(runId, new ResumeError(`${revived.message} (${reminder})`, revived.details));
+}
+
+/** Whether something happened outside, or may have. */
+async function hadEffects(store: Store, runId: string): Promise<boolean> {
+  const calls = await store.listToolCalls(runId);
+  return calls.some(
+    ({ effect, status, receipt }) =>
+      effect === "external" &&
+      (status === "running" ||
+        status === "in_doubt" ||
+        receipt?.status === "succeeded" ||
+        receipt?.uncertain === true),
+  );
+}
+
+/** Names the runs that are in the way, and says what can be done about each. */
+export async function notBegun(
+  store: Store,
+  { why, runIds }: Extract<RunStart, { kind: "refuse" }>,
+): Promise<Error> {
+  const [runId = ""] = runIds;
+  if (why === "held") {
+    const run = await store.getRun(runId);
+    return ofRun(runId, busy(runId, { owner: run?.owner ?? "", until: run?.leaseUntil ?? 0 }));
+  }
+  const message = `No new run was begun: ${REASONS[why](runIds.join(", "))} To begin another all the same, use \`fresh: true\`.`;
+  return ofRun(runId, new RunNotBegunError(message, { why, runIds }));
+}
+
+const REASONS: { readonly [W in Exclude<WhyNotBegun, "held">]: (runs: string) => string } = {
+  waiting: (run) =>
+    `run ${run} of the same input waits for a person; answer what it asks, or continue it with \`resume\`.`,
+  several: (runs) =>
+    `several runs of the same input are unfinished (${runs}); continue one with \`resume\`, cancel the others, and give runs a \`runId\` or a \`key\` to tell them apart.`,
+  failed: (run) =>
+    `run ${run} of the same input has failed after it had effects outside; continue it with \`resume\`, so that they are not done again.`,
+};

@@ -1,0 +1,55 @@
+import { matchesAction } from "../../../core/call/action-pattern.ts";
+import { parseToolName } from "../../../core/call/tool-name.ts";
+import { ConfigurationError } from "../../../core/errors.ts";
+import { nearestName } from "../../../core/job/run-spec-spelling.ts";
+import type { Tool } from "../../definition/tool.ts";
+import { makeToolSource, type ToolSource } from "../../definition/tool-source.ts";
+
+type Tools = { readonly [name: string]: Tool };
+
+/**
+ * Some of the tools of a server, by name or with `*` for anything. It stands for the same source, whatever is chosen of it: all
+ * of them share what that one has open.
+ */
+export function someToolsOf(server: string, source: ToolSource, patterns: readonly string[]): ToolSource {
+  return makeToolSource({
+    name: server,
+    places: source.places ?? [],
+    open: async (name, opening) => {
+      const opened = await source.open(name, opening);
+      try {
+        return { ...opened, tools: chosen(opened.tools, name, patterns) };
+      } catch (error) {
+        await opened.close();
+        throw error;
+      }
+    },
+  });
+}
+
+function chosen(tools: Tools, server: string, patterns: readonly string[]): Tools {
+  const all = Object.entries(tools).map(([name, tool]) => ({
+    name,
+    tool,
+    own: tool.ownName ?? parseToolName(name).tool,
+  }));
+  const found = patterns.flatMap((pattern) => {
+    // Two of them may differ in a capital only: then a name means the one that is spelled so.
+    const same = all.filter(({ own }) => own === pattern);
+    const some = all.filter(({ name, tool }) => matchesAction([pattern], { ...tool, name }) !== null);
+    if (some.length > 0) return same.length > 0 ? same : some;
+    throw noSuchTool(
+      server,
+      pattern,
+      all.map(({ own }) => own),
+    );
+  });
+  const names = new Set(found.map(({ name }) => name));
+  return Object.fromEntries(Object.entries(tools).filter(([name]) => names.has(name)));
+}
+
+function noSuchTool(server: string, pattern: string, names: readonly string[]): ConfigurationError {
+  const near = nearestName(pattern, names);
+  const meant = near === null ? `it has ${names.join(", ") || "none"}.` : `did you mean ${server}/${near}?`;
+  return new ConfigurationError(`MCP server ${server} has no tool ${JSON.stringify(pattern)}: ${meant}`);
+}

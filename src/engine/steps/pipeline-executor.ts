@@ -1,0 +1,28 @@
+import { childPath } from "../../core/step-path.ts";
+import { firstPhase, instancesOf, lastPhase } from "../definition/phases.ts";
+import type { PipelineStep } from "../definition/step.ts";
+import { isDone } from "../run/final-checks.ts";
+import type { StepExecutor } from "./step-executor.ts";
+
+/**
+ * Steps in order. Nothing of its own is stored: each step keeps its output, and a finished one is passed over. Where the run
+ * has come to all that was asked of it, the rest is skipped.
+ */
+export const pipelineExecutor: StepExecutor<PipelineStep> = {
+  storage: "none",
+  async execute(pipeline, { run, context, enter, phase = "", endsPhase = true, ...frame }) {
+    const path = pipeline.inline ? frame.path : childPath(frame.path, pipeline.name);
+    let input = frame.input;
+    for (const [i, step] of pipeline.children.entries()) {
+      const next = pipeline.children[i + 1];
+      const isLast = next === undefined ? endsPhase : firstPhase(next, phase) !== lastPhase(step, phase);
+      input = await enter(step, { run, path, input, context, phase, endsPhase: isLast });
+      if (next === undefined) break;
+      const rest = pipeline.children.slice(i + 1).flatMap((each) => instancesOf(each, path, phase));
+      if (!(await isDone(run, input, rest[0]))) continue;
+      for (const skipped of rest) await run.store.skipStep(run.fence, skipped);
+      break;
+    }
+    return input;
+  },
+};

@@ -1,0 +1,100 @@
+import { CheckpointStoreError } from "../../core/errors.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import type { StepPath } from "../../core/step-path.ts";
+import type { NewReceipt, TurnRecord } from "../../store/store.ts";
+import { makeReceipt, storeReceipt } from "../call/call-receipt.ts";
+import { cancelled } from "../definition/tool-outcome.ts";
+import type { MilestoneFrom } from "../run/milestone-request.ts";
+import { type RunHandle, reach } from "../run/run-handle.ts";
+import { planTurnCalls } from "./turn-call-plan.ts";
+import { runTurnCalls } from "./turn-calls.ts";
+import type { TurnScope } from "./turn-scope.ts";
+
+/**
+ * Leaves the line of history that a step is in, and begins a new one from a checkpoint. Nothing that was dispatched is left
+ * behind unsettled: the ledger holds in the new line too, and what it does not know it could not keep from happening twice.
+ */
+export async function beginFromMilestone(scope: TurnScope, from: MilestoneFrom): Promise<void> {
+  const { run, path: step, stepKey } = scope;
+  const { journaled } = scope.conversation;
+  if (journaled !== null) await settleDispatched(scope, journaled);
+  const receipts = journaled === null ? [] : receiptsOfWaiting(scope, journaled);
+  const base = await baseOf(run, step, from);
+  const rolledBack = run.keeper.rolledBack(base?.snapshot ?? null);
+  const checkpoint = rolledBack.isFresh ? null : (base?.checkpoint ?? null);
+  const fingerprint = { hash: scope.fingerprint, document: scope.document };
+  const { slices } = rolledBack;
+  reach(run, "lineage:before-begin", step, scope.conversation.committed);
+  const turn = await run.store.beginLineage(run.fence, {
+    stepKey,
+    checkpoint,
+    slices,
+    receipts,
+    fingerprint,
+  });
+  reach(run, "lineage:begun", step, turn);
+  run.keeper.rollBack(rolledBack);
+  const { runId } = run;
+  run.keeper.session.bus.publish("SessionRolledBack", { runId, step, checkpoint });
+  run.emit({ type: "lineage.begun", runId, step, turn, checkpoint });
+}
+
+/** Calls of the open turn that were dispatched are brought to their end, as their tools allow; or a person is asked. */
+async function settleDispatched(scope: TurnScope, { turnIndex, response, calls }: TurnRecord): Promise<void> {
+  if (!calls.some(({ receipt, status }) => receipt === null && status !== "prepared")) return;
+  const planned = await planTurnCalls(scope, turnIndex, response, { known: calls, isLeft: true });
+  const { unstored } = await runTurnCalls(scope, turnIndex, planned);
+  for (const pending of unstored) await storeReceipt(scope.run, pending);
+}
+
+/** The receipts of those that were not, and will not be. */
+function receiptsOfWaiting({ run, options }: TurnScope, { calls }: TurnRecord): NewReceipt[] {
+  const { blobThresholdBytes } = options;
+  return calls
+    .filter(({ receipt, status }) => receipt === null && status === "prepared")
+    .map(({ callIndex, tool }) => {
+      const why = `${tool} was not run: its turn was left for an earlier milestone.`;
+      return makeReceipt(run, { callIndex, blobThresholdBytes }, cancelled("abandoned", why));
+    });
+}
+
+/**
+ * The checkpoint to go back to; null: the session begins empty. It is never one from before the end of an earlier step,
+ * which is not entered again: what that step still did would be lost. Nor is it one that the run went back behind since.
+ */
+async function baseOf(
+  { store, runId }: RunHandle,
+  step: StepPath,
+  from: MilestoneFrom,
+): Promise<{ readonly snapshot: JsonObject; readonly checkpoint: number } | null> {
+  switch (from.kind) {
+    case "beginning": {
+      const earlier = (await store.listCheckpoints(runId)).findLast(
+        ({ stepPath, isSuperseded }) => stepPath !== step && !isSuperseded,
+      );
+      return earlier === undefined ? null : store.readCheckpoint(runId, earlier.checkpoint);
+    }
+    case "last":
+      return store.readCheckpoint(runId);
+    case "given": {
+      assertOfRun(runId, from.snapshot);
+      const known = await store.readCheckpoint(runId, from.checkpoint);
+      if (known?.stepPath === step && !known.isSuperseded) return from;
+      if (known !== null) return store.readCheckpoint(runId);
+      throw new CheckpointStoreError(
+        `Run ${runId} has no checkpoint ${from.checkpoint} in this store: open the store that it was made with.`,
+        { reason: "unknown_checkpoint", paths: [] },
+      );
+    }
+  }
+}
+
+/** A session has the id of its run. */
+function assertOfRun(runId: string, { session }: JsonObject): void {
+  const id = isJsonObject(session) ? session.id : runId;
+  if (id === runId) return;
+  throw new CheckpointStoreError(
+    `The checkpoint is of run ${JSON.stringify(id)}, and not of run ${runId}: give one of that run.`,
+    { reason: "other_run", paths: [] },
+  );
+}

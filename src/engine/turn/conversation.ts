@@ -1,0 +1,227 @@
+import type { Json } from "../../core/json.ts";
+import type { Message } from "../../core/message.ts";
+import { withoutDigests } from "../../core/secret/secret-mark.ts";
+import {
+  type EarlierMessages,
+  firstKept,
+  type MessageGroup,
+  truncateMiddleOut,
+} from "../../core/turn/history-truncation.ts";
+import type { StoredTurns } from "../../core/turn/turn-decision.ts";
+import { resultLimits } from "../../core/usage/result-share.ts";
+import { estimateMessageTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
+import { headMessages } from "../../store/history.ts";
+import type { Store, Conversation as StoredConversation, TurnRecord } from "../../store/store.ts";
+import { AbandonedCalls } from "../call/call-abandoned.ts";
+import { CallOccurrences } from "../call/call-occurrences.ts";
+import type { PreparedAgent } from "../definition/agent.ts";
+import type { GranularOptions } from "../definition/step.ts";
+import { Hydrator } from "../run/blob-hydrator.ts";
+import type { RunHandle } from "../run/run-handle.ts";
+import { recordedContent, TurnView } from "./turn-view.ts";
+
+/** A model call that is reserved for in the store and not yet settled. */
+export type OpenModelCall = {
+  readonly turnIndex: number;
+  readonly attempt: number;
+  readonly reserved: { readonly tokens: number; readonly microDollars: number };
+};
+
+/**
+ * The conversation of one granular step while a worker has it: what the store holds, and beside it only as much of
+ * the history as the model may see. What is older is counted, not kept.
+ */
+export class Conversation {
+  readonly stepKey: number;
+  /** How its turns are shown. */
+  readonly turns: TurnView;
+  readonly #maxTokens: number;
+  readonly #heads: Heads;
+  #prompt: string;
+  #head: MessageGroup;
+  readonly #storedFingerprint: { readonly hash: string; readonly document: Json } | null;
+  #tail: MessageGroup[];
+  #earlier: EarlierMessages;
+  #committed: number;
+  #isComplete: boolean;
+  /** The response of the turn committed last: the final output is read from it. */
+  #lastTurn: TurnRecord["response"] | null;
+  journaled: TurnRecord | null;
+  openCall: OpenModelCall | null = null;
+  readonly occurrences: CallOccurrences;
+  /** What the turns that this line of history left behind have had. */
+  readonly abandoned: AbandonedCalls;
+  /** The first turn of this line of history. */
+  readonly firstTurn: number;
+
+  private constructor(
+    stepKey: number,
+    turns: TurnView,
+    heads: Heads,
+    prompt: string,
+    maxTokens: number,
+    stored: StoredConversation,
+    seen: { readonly tail: MessageGroup[]; readonly earlier: EarlierMessages },
+    store: Store,
+  ) {
+    this.stepKey = stepKey;
+    this.turns = turns;
+    this.#heads = heads;
+    this.#prompt = prompt;
+    this.#head = heads.of(prompt);
+    this.#maxTokens = maxTokens;
+    this.#storedFingerprint = stored.fingerprint;
+    this.#committed = stored.turnIndex;
+    this.#isComplete = stored.isComplete;
+    this.#tail = seen.tail;
+    this.#earlier = seen.earlier;
+    this.#lastTurn = stored.tail.at(-1)?.response ?? null;
+    this.journaled = stored.journaled;
+    const isNew = stored.turnIndex === 0 && stored.journaled === null;
+    this.occurrences = new CallOccurrences((key) => store.hasToolCall(key), isNew);
+    this.abandoned = new AbandonedCalls(store, stored.lineages);
+    this.firstTurn = stored.lineages.at(-1)?.firstTurn ?? 1;
+  }
+
+  /**
+   * Reads what the next turn needs, with the large results that the model will see. Without a prompt the conversation is one
+   * that is to be left: nothing of it is shown any more.
+   */
+  static async load(
+    run: RunHandle,
+    stepKey: number,
+    agent: PreparedAgent,
+    input: Json,
+    text: string | null,
+    options: GranularOptions,
+  ): Promise<Conversation> {
+    const { historyMaxTokens } = options;
+    const { prompt, tools, estimate } = agent;
+    const limits = resultLimits(historyMaxTokens, options.maxResultTokens);
+    const stored = await run.store.readConversation(stepKey, historyMaxTokens, limits);
+    const isLeft = text === null;
+    const turns = new TurnView(agent, limits);
+    const heads = new Heads(input, estimate, prompt.isFixed ? (text ?? "") : "");
+    const read = stored.tail.map((turn) => ({ turn, tokens: turns.tokens(recordedContent(turn)) }));
+    const first = isLeft ? read.length : firstKept(heads.smallest, read, historyMaxTokens);
+    const hydrator = new Hydrator(run, options.degradedReplay, (name) => {
+      const recovery = tools.get(name)?.recovery;
+      return recovery === "repeat" || recovery === "keyed";
+    });
+    const tail: MessageGroup[] = [];
+    // One turn after the other: of its large results, only what is shown is kept.
+    for (const { turn } of read.slice(first))
+      tail.push(turns.group(recordedContent(await hydrator.turn(turn))));
+    const earlier = {
+      messages: stored.messages - tail.reduce((sum, group) => sum + group.messages.length, 0),
+      // What was not read needs no count: the store stops reading only where the limit is passed already.
+      tokens: read.slice(0, first).reduce((sum, { tokens }) => sum + tokens, 0),
+    };
+    const journaled =
+      stored.journaled === null || isLeft ? stored.journaled : await hydrator.turn(stored.journaled);
+    return new Conversation(
+      stepKey,
+      turns,
+      heads,
+      text ?? "",
+      historyMaxTokens,
+      { ...stored, journaled },
+      { tail, earlier },
+      run.store,
+    );
+  }
+
+  /** The instructions, as the next request will carry them. */
+  get prompt(): string {
+    return this.#prompt;
+  }
+
+  set prompt(text: string) {
+    if (text === this.#prompt) return;
+    this.#prompt = text;
+    this.#head = this.#heads.of(text);
+  }
+
+  get committed(): number {
+    return this.#committed;
+  }
+
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  get lastResponse(): TurnRecord["response"] | null {
+    return this.#lastTurn;
+  }
+
+  get storedFingerprint(): { readonly hash: string; readonly document: Json } | null {
+    return this.#storedFingerprint;
+  }
+
+  /** What `decideTurn` looks at. */
+  stored(): StoredTurns {
+    return {
+      committed: this.#committed,
+      journaled: this.journaled?.turnIndex ?? null,
+      isComplete: this.#isComplete,
+      fingerprint: this.#storedFingerprint?.hash ?? null,
+    };
+  }
+
+  /** What the model sees, without the instructions, and without the digests of what is hidden from it. */
+  view(): readonly Message[] {
+    const { messages } = truncateMiddleOut(this.#head, this.#tail, this.#maxTokens, this.#earlier);
+    return messages[0]?.role === "system" ? messages.slice(1) : messages;
+  }
+
+  /** How many tokens the model will see, with `pending` behind what is there, and with these instructions. */
+  viewTokens(pending: MessageGroup | null = null, prompt: string = this.#prompt): number {
+    const tail = pending === null ? this.#tail : [...this.#tail, pending];
+    const head = prompt === this.#prompt ? this.#head : this.#heads.of(prompt);
+    return truncateMiddleOut(head, tail, this.#maxTokens, this.#earlier).tokens;
+  }
+
+  /** Follows a commit: the turn joins the tail, and what the model cannot see any more is only counted. */
+  advance(
+    turnIndex: number,
+    group: MessageGroup,
+    response: TurnRecord["response"],
+    isComplete: boolean,
+  ): void {
+    if (turnIndex !== this.#committed + 1)
+      throw new Error(`Turn ${turnIndex} does not follow ${this.#committed}.`);
+    this.#committed = turnIndex;
+    this.#isComplete = isComplete;
+    this.#lastTurn = response;
+    this.journaled = null;
+    this.#tail.push(group);
+    const { smallest } = this.#heads;
+    const dropped = this.#tail.splice(0, firstKept(smallest, this.#tail, this.#maxTokens, this.#earlier));
+    for (const { messages, tokens } of dropped) {
+      this.#earlier = {
+        messages: this.#earlier.messages + messages.length,
+        tokens: this.#earlier.tokens + tokens,
+      };
+    }
+  }
+}
+
+/** The instructions and the first message, counted. */
+class Heads {
+  readonly #input: Json;
+  readonly #estimate: TextEstimator;
+  /** With the shortest instructions there can be: what does not fit beside them is never seen again. */
+  readonly smallest: MessageGroup;
+
+  constructor(input: Json, estimate: TextEstimator, shortest: string) {
+    this.#input = input;
+    this.#estimate = estimate;
+    this.smallest = this.of(shortest);
+  }
+
+  of(prompt: string): MessageGroup {
+    const messages = headMessages(prompt, this.#input);
+    const tokens = messages.reduce((sum, each) => sum + estimateMessageTokens(each, this.#estimate), 0);
+    return { messages: withoutDigests(messages), tokens };
+  }
+}

@@ -1,0 +1,263 @@
+import { backoffMs, LONGEST_BACKOFF_MS } from "../../core/backoff.ts";
+import {
+  type BudgetExceededError,
+  ConfigurationError,
+  ModelCallError,
+  QuotaExceededError,
+} from "../../core/errors.ts";
+import { stepId } from "../../core/step-path.ts";
+import { limitOfBudgets } from "../../core/usage/budget.ts";
+import { type Amount, amountOf, chargeFor, type ModelCallEnd, usageOf } from "../../core/usage/usage.ts";
+import type { Charge, EffectUnderWay, ModelCallSettlement } from "../../store/store.ts";
+import type { ModelRequest, ModelResponse } from "../ports/model-port.ts";
+import { readResponse } from "../ports/model-response.ts";
+import { NO_RUN_TELEMETRY, type SpanFacts } from "../ports/telemetry-port.ts";
+import { assertMayBegin } from "../run/deadline.ts";
+import { assertMayLeave, reachNoted } from "../run/effect-departure.ts";
+import type { ModelCallPlace } from "../run/effects-port.ts";
+import { ABORT_GRACE_MS, type RunHandle, reach } from "../run/run-handle.ts";
+import type { OpenModelCall } from "./conversation.ts";
+import type { TurnScope } from "./turn-scope.ts";
+
+export type Answer = {
+  readonly response: ModelResponse;
+  readonly call: OpenModelCall;
+  readonly charge: Charge;
+};
+
+/**
+ * Asks the model, again where that can help, each try reserved for before it is sent and settled once after it. The
+ * charge of the answer is not written here: it goes into the journal, with the response it paid for.
+ */
+export async function askModel(
+  scope: TurnScope,
+  turnIndex: number,
+  request: Omit<ModelRequest, "signal">,
+  open: () => Promise<OpenModelCall>,
+): Promise<Answer> {
+  const { run, path } = scope;
+  for (let tries = 1; ; tries++) {
+    assertMayBegin(run);
+    const call = await open();
+    reach(run, "model:before-request", path, turnIndex);
+    const effect = await run.store.beginEffect(run.fence, { stepKey: scope.stepKey, callIndex: 0, ...call });
+    reachNoted(run, "model:noted", { stepPath: path, turnIndex }, effect);
+    // Cancelled while the call was being reserved for: nothing is sent, and the release gives the reservation back.
+    assertMayLeave(run, effect);
+    const outcome = await traced(scope, call, request, effect);
+    if (outcome.kind === "answered") {
+      const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });
+      tellCharge(scope, call, charge);
+      return { response: outcome.response, call, charge };
+    }
+    const { error } = outcome;
+    const charge = chargeOf(scope, call, endOf(error));
+    await settle(run, { stepKey: scope.stepKey, ...call, charge });
+    scope.conversation.openCall = null;
+    tellCharge(scope, call, charge);
+    const retryInMs = backoff(run, tries, error);
+    const { attempt: number } = call;
+    run.emit({
+      type: "model.failed",
+      runId: run.runId,
+      step: path,
+      turn: turnIndex,
+      attempt: number,
+      message: error.message,
+      retryInMs,
+    });
+    run.signal.throwIfAborted();
+    if (retryInMs === null) throw error;
+    await pause(run, retryInMs);
+  }
+}
+
+/** Whoever lets go of the run, or cancels it, does not wait until the model may be asked again. */
+async function pause({ clock, signal, releasing }: RunHandle, ms: number): Promise<void> {
+  try {
+    await clock.sleep(ms, AbortSignal.any([signal, releasing]));
+  } finally {
+    signal.throwIfAborted();
+    releasing.throwIfAborted();
+  }
+}
+
+/** Ends a call without a journal. What the store does not take now is owed, and due before the run is released. */
+export async function settle(run: RunHandle, settlement: ModelCallSettlement): Promise<void> {
+  try {
+    await run.store.settleModelCall(run.fence, settlement);
+  } catch (error) {
+    run.owed.push(settlement);
+    throw error;
+  }
+}
+
+type AttemptOutcome =
+  | { readonly kind: "answered"; readonly response: ModelResponse }
+  | { readonly kind: "failed"; readonly error: ModelCallError };
+
+function traced(
+  scope: TurnScope,
+  { turnIndex: turn, attempt: number }: OpenModelCall,
+  request: Omit<ModelRequest, "signal">,
+  effect: EffectUnderWay,
+): Promise<AttemptOutcome> {
+  const { run, path: step, prepared } = scope;
+  const place = { runId: run.runId, stepPath: step, turnIndex: turn, attempt: number };
+  if (run.telemetry === NO_RUN_TELEMETRY) return attempt(scope, request, place, effect);
+  const { provider, modelId: model } = prepared.agent.model;
+  const { settings, instructions, messages } = request;
+  const span = {
+    kind: "chat",
+    step,
+    stepId: stepId(run.runId, step),
+    turn,
+    attempt: number,
+    provider,
+    model,
+    settings,
+    instructions,
+    messages,
+  } as const;
+  return run.telemetry.within(span, async (open) => {
+    const outcome = await attempt(scope, request, place, effect);
+    open.tell(outcome.kind === "failed" ? toldOfFailure(outcome.error) : toldOf(outcome.response));
+    return outcome;
+  });
+}
+
+/** One that failed after it had answered is paid for. */
+function toldOfFailure({ message, details }: ModelCallError): SpanFacts {
+  const usage = usageOf(details.usage ?? null, false);
+  return { problem: message, ...(usage === null ? {} : { usage }) };
+}
+
+function toldOf({ usage, finishReason, responseId, content }: ModelResponse): SpanFacts {
+  return {
+    finishReason,
+    output: content,
+    ...(usage === null ? {} : { usage }),
+    ...(responseId === null ? {} : { responseId }),
+  };
+}
+
+async function attempt(
+  { run, prepared }: TurnScope,
+  request: Omit<ModelRequest, "signal">,
+  place: ModelCallPlace,
+  effect: EffectUnderWay,
+): Promise<AttemptOutcome> {
+  const stop = new AbortController();
+  const deaf = Promise.withResolvers<never>();
+  const timers: (() => void)[] = [];
+  const abort = (reason: Error) => {
+    stop.abort(reason);
+    // A model that does not listen is not waited for.
+    timers.push(run.clock.after(ABORT_GRACE_MS, () => deaf.reject(reason)));
+  };
+  const timeout = () =>
+    abort(new DOMException(`It took longer than ${run.modelTimeoutMs} ms.`, "TimeoutError"));
+  timers.push(run.clock.after(run.modelTimeoutMs, timeout), run.onAbort(abort));
+  try {
+    // In a function of its own, so that a port that throws at once is a rejection like any other.
+    const asked = (async () =>
+      run.outside.ask(prepared.agent.model, { ...request, signal: stop.signal }, place))();
+    // One that does not listen is under way until it ends, whether or not somebody waits for it.
+    void asked.finally(() => effect.end()).catch(() => undefined);
+    return { kind: "answered", response: readResponse(await Promise.race([asked, deaf.promise])) };
+  } catch (error) {
+    return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };
+  } finally {
+    for (const cancel of timers) cancel();
+  }
+}
+
+/** What is not a `ModelCallError` says nothing about how far it came: then the request counts as sent. */
+function asModelCallError(
+  error: unknown,
+  model: { readonly provider: string; readonly modelId: string },
+): ModelCallError {
+  if (error instanceof ModelCallError) return error;
+  // What is set up wrongly, a package that is missing for one, is found out before anything is sent.
+  if (ConfigurationError.isInstance(error))
+    return new ModelCallError(
+      error.message,
+      { kind: "not_sent", status: null, retryAfterMs: null, retryable: false },
+      { cause: error },
+    );
+  const timedOut = error instanceof DOMException && error.name === "TimeoutError";
+  const message = error instanceof Error ? error.message : String(error);
+  return new ModelCallError(
+    `Model ${model.provider}/${model.modelId} gave no answer: ${message}`,
+    { kind: timedOut ? "timeout" : "no_answer", status: null, retryAfterMs: null, retryable: false },
+    { cause: error },
+  );
+}
+
+function endOf(error: ModelCallError): ModelCallEnd {
+  const usage = usageOf(error.details.usage ?? null, false);
+  if (usage !== null) return { kind: "answered", usage };
+  switch (error.details.kind) {
+    case "not_sent":
+      return { kind: "not_sent" };
+    case "rejected":
+    case "rate_limited":
+      return { kind: "rejected" };
+    case "server_error":
+    case "no_answer":
+    case "timeout":
+      return { kind: "unanswered" };
+  }
+}
+
+function chargeOf(scope: TurnScope, call: OpenModelCall, end: ModelCallEnd): Charge {
+  return chargeFor(end, call.reserved, (usage) =>
+    amountOf(usage, scope.prepared.agent.model.modelId, scope.run.pricing),
+  );
+}
+
+function tellCharge(scope: TurnScope, call: OpenModelCall, charge: Charge): void {
+  const { run, path } = scope;
+  const { turnIndex: turn, attempt, reserved } = call;
+  const { basis, amount: charged } = charge;
+  run.emit({ type: "usage.settled", runId: run.runId, step: path, turn, attempt, basis, reserved, charged });
+  if (basis === "baseline")
+    run.emit({ type: "usage.baseline", runId: run.runId, step: path, turn, attempt, charged });
+  if (basis === "provider") watchEstimate(scope, charge.usage.inputTokens);
+}
+
+/** Compares what the provider counted with what was estimated of the same request. */
+function watchEstimate({ run, path: step, conversation, prepared }: TurnScope, counted: number): void {
+  const estimated = conversation.viewTokens() + prepared.schemaTokens;
+  const message = run.estimates.warning({ step, model: prepared.agent.model, estimated, counted });
+  if (message !== null) run.emit({ type: "warning", runId: run.runId, message });
+}
+
+/**
+ * How long to wait before the next try: at least as long as the provider asked for. Null where there is no next try: a provider that wants to be left alone for longer than anybody
+ * would wait here is left alone, and the run can be resumed.
+ */
+function backoff(run: RunHandle, tries: number, { details }: ModelCallError): number | null {
+  const asked = details.retryAfterMs ?? 0;
+  if (!details.retryable || tries >= run.maxModelAttempts || asked > LONGEST_BACKOFF_MS) return null;
+  return Math.max(asked, backoffMs(tries, run.random()));
+}
+
+/** Where the RunSpec set the limit, and not the caller a lower one, that is the budget which is used up. */
+export async function quotaExceeded(
+  { runId, budget, store, limit }: RunHandle,
+  denied: { readonly unit: keyof Amount; readonly wanted: number; readonly remaining: number },
+): Promise<QuotaExceededError | BudgetExceededError> {
+  const { unit, wanted, remaining } = denied;
+  const { maxTokens, maxCostUsd } = budget.limits;
+  const ofSpec = limitOfBudgets(budget.limits);
+  const { charged } = await store.readUsage(runId);
+  if (unit === "tokens" && maxTokens !== null && limit.tokens === ofSpec.tokens)
+    return budget.exceeded("maxTokens", maxTokens, charged.tokens + wanted);
+  if (unit === "microDollars" && maxCostUsd !== null && limit.microDollars === ofSpec.microDollars)
+    return budget.exceeded("maxCostUsd", maxCostUsd, (charged.microDollars + wanted) / 1_000_000);
+  return new QuotaExceededError(
+    `Run ${runId}: the next model call may cost ${wanted} ${unit} and ${remaining} are left of the budget. Nothing was sent; resume with a higher budget, or let the agent answer in fewer tokens (settings.maxOutputTokens).`,
+    { unit, wanted, remaining },
+  );
+}

@@ -1,0 +1,16 @@
+import type { ToolCallPart } from "../../core/message.ts";
+import type { CallCase, Judgement } from "../call/call-decision.ts";
+import type { Queued } from "./turn-call-queue.ts";
+
+/** A call of a turn, and what is to be done about it. */
+export type CallItem = Queued & {
+  readonly part: ToolCallPart;
+  readonly subject: CallCase;
+  readonly judgement:
+    | Judgement
+    | { readonly kind: "misconfigured"; readonly error: Error }
+    /** It follows a call that has something to do: what that comes to decides. */
+    | { readonly kind: "pending" }
+    /** It follows a call that waits for a person. */
+    | { readonly kind: "held" };
+};

@@ -1,0 +1,220 @@
+import type { ReceiptStatus } from "../../core/call/tool-call-decision.ts";
+import type { ToolCallPart, ToolOutput } from "../../core/message.ts";
+import type { SessionEvent } from "../../core/session-event.ts";
+import type { NewWait } from "../../core/wait.ts";
+import type { Receipt } from "../../store/store.ts";
+import { judgeToolCall } from "../call/call-decision.ts";
+import { earlierOf } from "../call/call-earlier-result.ts";
+import { personNeeded } from "../call/call-questions.ts";
+import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "../call/call-receipt.ts";
+import { type CallEnd, settleToolCall } from "../call/call-settlement.ts";
+import { callId } from "../call/tool-gateway.ts";
+import type { ToolOutcome } from "../definition/tool-outcome.ts";
+import type { CallItem, TurnCalls } from "./turn-call-plan.ts";
+import type { TurnScope } from "./turn-scope.ts";
+
+/** What a call gave, whole, however large: what the model will see of it is made from this. */
+export type TurnCallResult = {
+  readonly toolCallId: string;
+  readonly part: ToolCallPart;
+  readonly status: ReceiptStatus;
+  readonly events: readonly SessionEvent[];
+  readonly output: ToolOutput;
+  readonly tokens: number;
+};
+
+/**
+ * Runs the calls that have no receipt, side by side, each receipt stored as soon as its tool returns. The last one is
+ * handed back instead: it rides in the turn's commit.
+ */
+export function runTurnCalls(
+  scope: TurnScope,
+  turnIndex: number,
+  calls: TurnCalls,
+): Promise<{ readonly results: readonly TurnCallResult[]; readonly unstored: readonly PendingReceipt[] }> {
+  return new TurnCallRun(scope, turnIndex, calls).run();
+}
+
+/**
+ * Stores what tools did in a turn that fails for another reason, as far as the store takes it: a call whose outcome is
+ * known is not to be in doubt. That reason is the one to tell, so nothing is thrown here.
+ */
+export async function keepReceipts({ run }: TurnScope, receipts: readonly PendingReceipt[]): Promise<void> {
+  await Promise.allSettled(receipts.map((pending) => storeReceipt(run, pending)));
+}
+
+class TurnCallRun {
+  readonly #scope: TurnScope;
+  readonly #turnIndex: number;
+  readonly #calls: TurnCalls;
+  readonly #results = new Map<number, TurnCallResult>();
+  readonly #unstored = new Map<number, PendingReceipt>();
+  readonly #ends = new Map<number, CallEnd>();
+  readonly #waits: NewWait[] = [];
+  #isStopped = false;
+
+  constructor(scope: TurnScope, turnIndex: number, calls: TurnCalls) {
+    this.#scope = scope;
+    this.#turnIndex = turnIndex;
+    this.#calls = calls;
+  }
+
+  async run(): ReturnType<typeof runTurnCalls> {
+    const { items, first, queue } = this.#calls;
+    for (const item of items) this.#takeWhatIsKnown(item);
+    try {
+      await allOf(first.map((item) => this.#work(item)));
+      if (!queue.isDone) this.#assertMayGoOn();
+    } catch (error) {
+      await keepReceipts(this.#scope, [...this.#unstored.values()]);
+      throw error;
+    }
+    const unstored = [...this.#unstored.values()];
+    if (this.#waits.length === 0) return { results: items.map((item) => this.#resultOf(item)), unstored };
+    await allOf(unstored.map((pending) => storeReceipt(this.#scope.run, pending)));
+    throw personNeeded(this.#scope.run, this.#waits);
+  }
+
+  #takeWhatIsKnown(item: CallItem): void {
+    const { judgement } = item;
+    switch (judgement.kind) {
+      case "misconfigured":
+        throw judgement.error;
+      case "replay":
+        return this.#take(item, judgement.receipt, judgement.receipt.tokens);
+      case "settled":
+      case "person":
+        return this.#end(item, judgement);
+      case "work":
+      case "pending":
+      case "held":
+        return;
+    }
+  }
+
+  async #work(item: CallItem): Promise<void> {
+    const { queue } = this.#calls;
+    const { run } = this.#scope;
+    try {
+      const end = await this.#settle(item);
+      queue.end(item.callIndex);
+      if (end !== null) this.#end(item, end);
+    } catch (error) {
+      this.#isStopped = true;
+      throw error;
+    }
+    const isOver =
+      this.#isStopped || run.signal.aborted || run.closing.aborted || run.budget.reached !== null;
+    const next = isOver ? [] : queue.take();
+    if (queue.isDone) return;
+    // In one tick, and so in one commit: the receipt, and that others begin.
+    await allOf([this.#store(item.callIndex), ...next.map((each) => this.#work(each))]);
+  }
+
+  /** The calls that are left wait as `prepared`, for whoever goes on with the turn. */
+  #assertMayGoOn(): void {
+    const { signal, closing, budget } = this.#scope.run;
+    signal.throwIfAborted();
+    closing.throwIfAborted();
+    if (budget.reached !== null) throw budget.reached;
+  }
+
+  /** Null: it is left for when a person has decided about the call before it. */
+  async #settle(item: CallItem): Promise<CallEnd | null> {
+    const { run } = this.#scope;
+    const judgement = this.#judgementOf(item);
+    switch (judgement.kind) {
+      case "work":
+        return settleToolCall(run, judgement.call, judgement.facts, judgement.decision, judgement.progress);
+      case "settled":
+      case "person":
+        return judgement;
+      case "held":
+        return null;
+      case "replay":
+      case "pending":
+      case "misconfigured":
+        throw new Error(`Call ${item.callIndex} is not to be worked on.`);
+    }
+  }
+
+  /** A call that follows another is judged by what that came to; one that waited, by what came up meanwhile. */
+  #judgementOf(item: CallItem): CallItem["judgement"] {
+    if (item.follows === null) return this.#failedMeanwhile(item) ?? item.judgement;
+    const before = this.#ends.get(item.follows);
+    if (before?.kind !== "settled") return { kind: "held" };
+    const earlier = earlierOf(this.#idOf(item.follows), before.outcome);
+    const subject = earlier.kind === "none" ? item.subject : { ...item.subject, earlier };
+    return judgeToolCall(this.#scope.run, subject);
+  }
+
+  /** An equal call of this turn may have failed, and happened all the same, before this one began. */
+  #failedMeanwhile({ judgement, subject }: CallItem): CallItem["judgement"] | null {
+    if (judgement.kind !== "work" || judgement.progress.isBegun || judgement.decision.kind !== "execute")
+      return null;
+    for (const { subject: other, callIndex } of this.#calls.items) {
+      const end = this.#ends.get(callIndex);
+      if (other.identityHash !== subject.identityHash || end?.kind !== "settled" || !end.outcome.uncertain)
+        continue;
+      const earlier = earlierOf(this.#idOf(callIndex), end.outcome);
+      return judgeToolCall(this.#scope.run, { ...subject, earlier });
+    }
+    return null;
+  }
+
+  #end(item: CallItem, end: CallEnd): void {
+    const { run, stepKey, path: stepPath, prepared } = this.#scope;
+    const { callIndex, part, subject } = item;
+    this.#ends.set(callIndex, end);
+    if (end.kind === "person") {
+      this.#waits.push(end.wait);
+      return;
+    }
+    const { outcome, attempt } = end;
+    const { blobThresholdBytes } = subject;
+    const receipt = makeReceipt(run, { callIndex, blobThresholdBytes }, outcome, prepared.estimate);
+    this.#take(item, outcome, receipt.tokens);
+    this.#unstored.set(callIndex, { stepKey, stepPath, turnIndex: this.#turnIndex, attempt, receipt });
+    tellDuplicate(run, { stepPath, turnIndex: this.#turnIndex, callIndex }, part.toolName, outcome);
+  }
+
+  #take(
+    { callIndex, part }: CallItem,
+    { status, output, duplicateOf, sessionEvents: events }: ToolOutcome | Receipt,
+    tokens: number,
+  ): void {
+    const toolCallId = this.#idOf(callIndex);
+    this.#results.set(callIndex, { toolCallId, part, status, events, output, tokens });
+    this.#calls.told.tell(callIndex, duplicateOf ?? toolCallId, events);
+    this.#scope.run.keeper.lastToolCall = toolCallId;
+  }
+
+  async #store(callIndex: number): Promise<void> {
+    const pending = this.#unstored.get(callIndex);
+    if (pending === undefined) return;
+    try {
+      await storeReceipt(this.#scope.run, pending);
+      this.#unstored.delete(callIndex);
+    } catch (error) {
+      this.#isStopped = true;
+      throw error;
+    }
+  }
+
+  #idOf(callIndex: number): string {
+    return callId(this.#scope.run, { stepPath: this.#scope.path, turnIndex: this.#turnIndex, callIndex });
+  }
+
+  #resultOf({ callIndex }: CallItem): TurnCallResult {
+    const result = this.#results.get(callIndex);
+    if (result === undefined) throw new Error(`Call ${callIndex} came to no result.`);
+    return result;
+  }
+}
+
+/** Fails only after all of them have ended: what is under way has its effect, and is to leave its receipt. */
+async function allOf(work: readonly Promise<void>[]): Promise<void> {
+  const outcomes = await Promise.allSettled(work);
+  const failure = outcomes.find((outcome) => outcome.status === "rejected");
+  if (failure !== undefined) throw failure.reason;
+}

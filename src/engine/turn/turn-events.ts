@@ -1,0 +1,36 @@
+import type { SessionEvent } from "../../core/session-event.ts";
+import type { SessionState } from "../../session/slice-set.ts";
+import type { PlannedSession, SessionKeeper, Told } from "../run/session-keeper.ts";
+
+/** What the calls of a turn have told the session so far. It takes effect in call order, whatever order they end in. */
+export class ToldSession {
+  readonly #keeper: SessionKeeper;
+  readonly #told = new Map<number, Told>();
+
+  constructor(keeper: SessionKeeper) {
+    this.#keeper = keeper;
+  }
+
+  tell(order: number, origin: string, events: readonly SessionEvent[]): void {
+    if (events.length > 0) this.#told.set(order, { origin, events });
+  }
+
+  /** What a call finds: the session, and what those before it have told so far. */
+  stateBefore(order: number): SessionState {
+    const before = this.#inOrder(order);
+    return before.length === 0 ? this.#keeper.session.state : this.#keeper.plan(before).state;
+  }
+
+  plan(): PlannedSession {
+    return this.#told.size === 0
+      ? this.#keeper.unchanged()
+      : this.#keeper.plan(this.#inOrder(Number.POSITIVE_INFINITY));
+  }
+
+  #inOrder(end: number): Told[] {
+    return [...this.#told]
+      .filter(([order]) => order < end)
+      .sort(([a], [b]) => a - b)
+      .map(([, told]) => told);
+  }
+}

@@ -1,0 +1,91 @@
+import type { RunSpec } from "../../core/job/run-spec.ts";
+import { amountText, counted, dollars, duration, isoTime, usageText, wholeNumber } from "../figures.ts";
+import { code, fence, jsonFence, table } from "../markdown.ts";
+import type { RunOutline } from "../run-outline.ts";
+import { type RunTally, type StatusCounts, totalOf } from "../run-tally.ts";
+
+type Row = readonly [name: string, value: string];
+
+/** What a reader wants to know first: what it was for, what became of it, and what it took. */
+export function transcriptHead(outline: RunOutline, tally: RunTally): readonly string[] {
+  const { run, input } = outline;
+  return [
+    `# Run ${code(run.runId)}`,
+    ...(run.spec === null ? [] : [fence(run.spec.objective)]),
+    table([...runRows(outline), ...workRows(outline, tally)]),
+    ...(run.spec === null ? [] : rulesText(run.spec)),
+    "The input:",
+    jsonFence(input, "all of it is in the store"),
+  ];
+}
+
+function runRows({ run, usage }: RunOutline): readonly Row[] {
+  const { forkedFrom, deadline, limit } = run;
+  const budget = [
+    limit.tokens === null ? null : counted(limit.tokens, "token"),
+    limit.microDollars === null ? null : dollars(limit.microDollars),
+  ].filter((part) => part !== null);
+  return [
+    ["pipeline", code(run.pipeline)],
+    ["status", `**${run.status}**${run.error === null ? "" : `, ${code(run.error.code)}`}`],
+    ["started", isoTime(run.createdAt)],
+    ["last change", `${isoTime(run.updatedAt)}, after ${duration(run.updatedAt - run.createdAt)}`],
+    ...(deadline === null ? [] : [["deadline", isoTime(deadline)] as const]),
+    ...(forkedFrom === null
+      ? []
+      : [
+          [
+            "forked from",
+            `turn ${forkedFrom.turnIndex} of ${code(forkedFrom.stepPath)} in run ${code(forkedFrom.runId)}`,
+          ] as const,
+        ]),
+    ["model calls", `${wholeNumber(usage.modelCalls)}: ${usageText(usage)}`],
+    ["charged", `${amountText(usage.charged)}${budget.length === 0 ? "" : `, of ${budget.join(" and ")}`}`],
+  ];
+}
+
+function workRows({ chapters, artifacts }: RunOutline, tally: RunTally): readonly Row[] {
+  const died = chapters.filter(({ end }) => end === "died").length;
+  const open = tally.waits.get("open") ?? 0;
+  return [
+    [
+      "attempts",
+      `${wholeNumber(chapters.length)}${died === 0 ? "" : `, of which ${counted(died, "worker")} died`}`,
+    ],
+    ["steps", countsText(tally.steps)],
+    ["turns", `${wholeNumber(tally.turns)}, of which ${wholeNumber(tally.committedTurns)} committed`],
+    ["tool calls", countsText(tally.calls)],
+    [
+      "questions to people",
+      `${wholeNumber(totalOf(tally.waits))}${open === 0 ? "" : `, of which ${wholeNumber(open)} open`}`,
+    ],
+    ["checkpoints", wholeNumber(tally.checkpoints)],
+    ["artifacts", wholeNumber(artifacts.length)],
+  ];
+}
+
+/** `12: 10 succeeded, 2 deduplicated`. */
+function countsText(counts: StatusCounts): string {
+  const parts = [...counts]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([status, count]) => `${wholeNumber(count)} ${status}`);
+  return parts.length === 0 ? "0" : `${wholeNumber(totalOf(counts))}: ${parts.join(", ")}`;
+}
+
+/** The contract, without what it does not ask for. */
+function rulesText({ constraints, budgets, stopConditions, artifacts }: RunSpec): readonly string[] {
+  const rules = {
+    ...asked(constraints),
+    ...asked(budgets),
+    ...asked({ stopConditions, expectedOutputs: artifacts.expectedOutputs }),
+  };
+  if (Object.keys(rules).length === 0) return [];
+  return ["What it has to keep to:", jsonFence(rules, "all of it is in the store")];
+}
+
+type Rule = null | boolean | number | readonly string[];
+
+function asked(rules: { readonly [name: string]: Rule }): { readonly [name: string]: Rule } {
+  const isAsked = (rule: Rule) => (Array.isArray(rule) ? rule.length > 0 : rule !== null && rule !== false);
+  return Object.fromEntries(Object.entries(rules).filter(([, rule]) => isAsked(rule)));
+}

@@ -1,0 +1,51 @@
+import { type AssistantPart, isTextPart, ledgerCallsOf } from "../../core/message.ts";
+import type { ModelCallRecord, ToolCallRecord, TurnRecord } from "../../store/store.ts";
+import { amountText, duration, timeOfDay, usageText } from "../figures.ts";
+import { code, jsonFence, shortFence } from "../markdown.ts";
+import { askedCall } from "./transcript-call.ts";
+
+// What a transcript says of the model: what it was asked for, what it said, and what that cost.
+
+const WHOLE = "all of it is in the store";
+
+/** One try at a turn's model call that is over. */
+export function answeredModel(call: ModelCallRecord): string {
+  const { attempt, openedAt, settledAt, charge } = call;
+  const tries = attempt > 1 ? `, try ${attempt},` : "";
+  const asked = `The model was asked at ${timeOfDay(openedAt)}${tries} and`;
+  const took = settledAt === null ? "" : ` after ${duration(settledAt - openedAt)}`;
+  switch (charge?.basis) {
+    case "provider":
+      return `${asked} answered${took}: ${usageText(charge.usage)}; charged ${amountText(charge.amount)}.`;
+    case "baseline":
+      return `${asked} gave no figures${took}, so that all that was reserved is charged: ${amountText(charge.amount)}.`;
+    case "none":
+      return `${asked} did not answer${took}; nothing is charged.`;
+    case undefined:
+      return `${asked} has not answered yet; ${amountText(call.reserved)} are reserved.`;
+  }
+}
+
+/** What the model said, part by part. */
+export function responseText({ response, calls }: TurnRecord): readonly string[] {
+  const { content } = response;
+  const rows = new Map<AssistantPart, ToolCallRecord | undefined>(
+    ledgerCallsOf(content).map((part, index) => [part, calls[index]]),
+  );
+  const parts = content
+    // The receipts of the calls that the provider ran tell of their results.
+    .filter((part) => part.type !== "tool-result" || calls.length === 0)
+    .map((part) => {
+      const call = rows.get(part);
+      return call === undefined ? partText(part) : askedCall(call);
+    });
+  return parts.length === 0 ? ["The answer is empty."] : parts;
+}
+
+function partText(part: AssistantPart): string {
+  if (isTextPart(part)) return `**Assistant:**\n\n${shortFence(part.text, WHOLE)}`;
+  if (part.type === "reasoning" && typeof part.text === "string")
+    return `**Reasoning:**\n\n${shortFence(part.text, WHOLE)}`;
+  const { type, ...rest } = part;
+  return `**Assistant**, ${code(type)}:\n\n${jsonFence(rest, WHOLE)}`;
+}

@@ -1,0 +1,54 @@
+import type { WaitAnswer } from "../../core/wait.ts";
+import type { Decision, WaitRecord } from "../../store/store.ts";
+import { isoTime } from "../figures.ts";
+import { code, fence, inline, jsonFence, sentence } from "../markdown.ts";
+
+// What a transcript says of people: what they were asked, and what they said.
+
+const WHOLE = "all of it is in the store";
+
+/** A question, with all that a person was shown. */
+export function askedPerson({ waitId, toolCallId, kind, question, subject }: WaitRecord): string {
+  const about = toolCallId === null ? "" : ` about call ${code(toolCallId)}`;
+  const asked = `A person is asked (${code(waitId)}, ${code(kind)}${about}):`;
+  const shown = Object.keys(subject).length === 0 ? "" : `\n\n${jsonFence(subject, WHOLE)}`;
+  return `${asked}\n\n${fence(question)}${shown}`;
+}
+
+/** Who said what. */
+export function answeredBy(wait: WaitRecord): string {
+  const who = wait.people.length === 0 ? "**Somebody**" : wait.people.map(shownPerson).join(" and ");
+  const when = wait.answeredAt === null ? "" : ` at ${isoTime(wait.answeredAt)}`;
+  const about = wait.toolCallId === null ? "the run" : `call ${code(wait.toolCallId)}`;
+  if (wait.answer === null) return `${who} said nothing to ${code(wait.waitId)}.`;
+  return `${who} answered ${code(wait.waitId)}${when}: ${about} ${whatWasSaid(wait.answer)}`;
+}
+
+/** One of the people that a call needs has let it run. */
+export function approvedBy({ waitId, people }: WaitRecord, name: string | null): string {
+  const found = people.find((each) => each.name === name);
+  return `${found === undefined ? `**${inline(name ?? "Somebody")}**` : shownPerson(found)} approved ${code(waitId)}, which needs others too.`;
+}
+
+/** What they say they are called, and whom somebody vouches that they are. */
+function shownPerson({ name, authenticated }: Decision): string {
+  const shown = `**${inline(name)}**`;
+  if (authenticated === null) return shown;
+  const known = authenticated.name === name ? "" : ` as ${inline(authenticated.name)}`;
+  return `${shown} (known to ${inline(authenticated.by)}${known})`;
+}
+
+function whatWasSaid(answer: WaitAnswer): string {
+  if ("approved" in answer)
+    return answer.approved ? "may run." : `may not run, because: ${sentence(answer.why)}`;
+  switch (answer.as) {
+    case "succeeded":
+      return `has happened, with this result:\n\n${jsonFence(answer.result, WHOLE)}`;
+    case "retry":
+      return answer.why === undefined ? "may run again." : `may run again, because: ${sentence(answer.why)}`;
+    case "failed":
+      return `has not happened, and is not to: ${sentence(answer.why)}`;
+    case "answered":
+      return `is told:\n\n${jsonFence(answer.value, WHOLE)}`;
+  }
+}

@@ -1,0 +1,61 @@
+import { ConfigurationError } from "../../../core/errors.ts";
+import { stepId } from "../../../core/step-path.ts";
+import { assertDroppable } from "../../../core/turn/turn-drop.ts";
+import type { DroppedTurn, Fence } from "../../store.ts";
+import type { Database } from "../database.ts";
+import { touch, touchRemoved } from "../tables/event-rows.ts";
+import { assertNextTurn, granularState } from "../tables/granular-state.ts";
+import { fencedStep, recordEvent, stepHead } from "../tables/run-row.ts";
+import { turnNo } from "../tables/turn-number.ts";
+import { partWaitsFromCalls } from "./wait-intents.ts";
+
+/** Gives up a response that was journaled and whose calls have not gone out. What it cost is kept with the other tries. */
+export function dropTurn(database: Database, now: number, fence: Fence, dropped: DroppedTurn): void {
+  const { stepKey, turnIndex } = dropped;
+  const run = fencedStep(database, fence, stepKey);
+  const { path } = stepHead(database, run, stepKey);
+  assertNextTurn(granularState(database, run, stepKey), turnIndex);
+  const turn = database.get("SELECT * FROM turns WHERE turn_no = ?", turnNo(stepKey, turnIndex));
+  if (turn === null)
+    throw new ConfigurationError(
+      `Turn ${turnIndex} of ${stepId(run.runId, path)} has no response: there is nothing to drop.`,
+    );
+  const [first, last] = [turn.int("first_call_no"), turn.int("first_call_no") + turn.int("calls") - 1];
+  const begun = database.get(
+    `SELECT 1 AS found FROM tool_calls LEFT JOIN receipts USING (call_no)
+      WHERE call_no BETWEEN ? AND ? AND (attempt > 0 OR receipts.call_no IS NOT NULL) LIMIT 1`,
+    first,
+    last,
+  );
+  assertDroppable({ runId: run.runId, stepPath: path, turnIndex }, begun !== null);
+  const waits = partWaitsFromCalls(database, run, now, first, last);
+  touchRemoved(database, run, "turn", turnNo(stepKey, turnIndex));
+  for (let callNo = first; callNo <= last; callNo++) touchRemoved(database, run, "call", callNo);
+  if (turn.int("calls") > 0)
+    database.run("DELETE FROM tool_calls WHERE call_no BETWEEN ? AND ?", first, last);
+  database.run(
+    `INSERT INTO failed_model_calls SELECT step_no, turn_index, attempt, opened_at, settled_at, reserved_tokens,
+            reserved_micro_dollars, basis, charged_tokens, charged_micro_dollars, input_tokens, output_tokens,
+            cached_input_tokens, reasoning_tokens FROM turns WHERE turn_no = ?`,
+    turnNo(stepKey, turnIndex),
+  );
+  database.run("DELETE FROM turns WHERE turn_no = ?", turnNo(stepKey, turnIndex));
+  database.run(
+    `UPDATE granular_states SET open_turn_index = ?, open_attempt = ?, opened_at = ?, reserved_tokens = NULL,
+            reserved_micro_dollars = NULL WHERE step_no = ?`,
+    turnIndex,
+    turn.int("attempt"),
+    turn.int("opened_at"),
+    stepKey,
+  );
+  touch(run, "modelCall", stepKey, turnIndex, turn.int("attempt"));
+  touch(run, "turns", stepKey);
+  // What is kept of the step in memory has that response.
+  run.steps.delete(stepKey);
+  recordEvent(database, run, now, "turn.dropped", {
+    step: path,
+    turn: turnIndex,
+    calls: turn.int("calls"),
+    ...(waits.length === 0 ? {} : { waits }),
+  });
+}

@@ -1,0 +1,145 @@
+import {
+  AlreadySettledError,
+  ConfigurationError,
+  ToolCallNotFoundError,
+  WaitNotFoundError,
+} from "../../../core/errors.ts";
+import type { JsonObject } from "../../../core/json.ts";
+import type { Decision } from "../../../core/person.ts";
+import { parseToolCallId, type StepPath } from "../../../core/step-path.ts";
+import { parseWaitId, type WaitKind } from "../../../core/wait.ts";
+import type { Database } from "../database.ts";
+import { namesOf, peopleOf } from "../queries/wait-queries.ts";
+import { findRun, parseJson, type RunRow } from "../tables/run-row.ts";
+import { findCallNo } from "../tables/tool-call-rows.ts";
+import { assertOpenPart } from "../verify/verify-open.ts";
+
+// What people speak of when they answer: a wait by its id, a call by its own.
+
+export type FoundCall = {
+  readonly callNo: number;
+  readonly step: StepPath;
+  readonly stepKey: number;
+  readonly turnIndex: number;
+  readonly callIndex: number;
+};
+export type FoundWait = {
+  readonly index: number;
+  readonly wasAsked: boolean;
+  readonly kind: WaitKind;
+  readonly subject: JsonObject;
+  /** Who has approved it already. */
+  readonly people: readonly Decision[];
+  /** Null where it is about the run. */
+  readonly call: FoundCall | null;
+};
+
+export function openWait(
+  database: Database,
+  id: string,
+  ...kinds: readonly WaitKind[]
+): { run: RunRow; wait: FoundWait } {
+  const parsed = parseWaitId(id);
+  const run = parsed === null ? null : findRun(database, parsed.runId);
+  const row =
+    parsed === null || run === null
+      ? null
+      : database.get("SELECT * FROM waits WHERE run_no = ? AND wait_index = ?", run.runNo, parsed.index);
+  if (parsed === null || run === null || row === null)
+    throw new WaitNotFoundError(`There is no wait ${id} in this store: list the waits of the run.`, {
+      waitId: id,
+    });
+  // What a person was shown is what was asked, or their answer is none.
+  assertOpenPart(database, run);
+  const status = row.text("status");
+  if (status !== "open")
+    throw new AlreadySettledError(
+      `Wait ${id} is ${status}${status === "answered" ? ` by ${namesOf(row)}` : ""}: it stays as it is.`,
+      { id, status },
+    );
+  const kind = row.text("kind") as WaitKind;
+  if (!kinds.includes(kind)) throw wrongKind(id, kind);
+  const callNo = row.optionalInt("call_no");
+  const call = callNo === null ? null : callAt(database, callNo);
+  const subject = parseJson(row.text("subject")) as JsonObject;
+  return { run, wait: { index: parsed.index, wasAsked: true, kind, subject, people: peopleOf(row), call } };
+}
+
+const WHAT_ANSWERS = {
+  approval: "approve or deny it",
+  in_doubt: "settle its call",
+  escalation: "answer it, or settle its call",
+  question: "answer it",
+  budget: "answer it with the new limit, or deny it",
+} as const;
+
+function wrongKind(id: string, kind: WaitKind): ConfigurationError {
+  return new ConfigurationError(`Wait ${id} asks for something else (${kind}): ${WHAT_ANSWERS[kind]}.`);
+}
+
+export function openWaitOf(database: Database, run: RunRow, call: FoundCall): FoundWait | null {
+  const open = database.get(
+    "SELECT wait_index FROM waits WHERE run_no = ? AND call_no = ? AND status = 'open'",
+    run.runNo,
+    call.callNo,
+  );
+  return open === null ? null : aboutDoubt(open.int("wait_index"), true, call);
+}
+
+export function runOfCall(database: Database, id: string): RunRow {
+  const place = parseToolCallId(id);
+  const run = place === null ? null : findRun(database, place.runId);
+  if (run === null) throw callNotFound(id);
+  assertOpenPart(database, run);
+  return run;
+}
+
+export function callOf(database: Database, run: RunRow, id: string): FoundCall & { readonly status: string } {
+  const place = parseToolCallId(id);
+  const step =
+    place === null
+      ? null
+      : database.get(
+          "SELECT step_no FROM run_steps WHERE run_no = ? AND step_path = ?",
+          run.runNo,
+          place.path,
+        );
+  if (place === null || step === null) throw callNotFound(id);
+  const callNo = findCallNo(database, run, { ...place, stepKey: step.int("step_no") });
+  const row =
+    callNo === null
+      ? null
+      : database.get(
+          `SELECT coalesce(receipts.status, tool_calls.status) AS status
+             FROM tool_calls LEFT JOIN receipts USING (call_no) WHERE call_no = ?`,
+          callNo,
+        );
+  if (callNo === null || row === null) throw callNotFound(id);
+  return { ...callAt(database, callNo), status: row.text("status") };
+}
+
+function callAt(database: Database, callNo: number): FoundCall {
+  const row = database.get(
+    "SELECT step_no, step_path, turn_index, call_index FROM tool_calls JOIN run_steps USING (step_no) WHERE call_no = ?",
+    callNo,
+  );
+  if (row === null) throw new Error(`There is no call ${callNo}.`);
+  return {
+    callNo,
+    step: row.text("step_path"),
+    stepKey: row.int("step_no"),
+    turnIndex: row.int("turn_index"),
+    callIndex: row.int("call_index"),
+  };
+}
+
+function callNotFound(id: string): ToolCallNotFoundError {
+  return new ToolCallNotFoundError(`There is no tool call ${id} in this store: list the calls of the run.`, {
+    toolCallId: id,
+  });
+}
+
+/** Of a doubt that a person speaks of, asked or not. */
+export function aboutDoubt(index: number, wasAsked: boolean, call: FoundCall): FoundWait {
+  return { index, wasAsked, kind: "in_doubt", subject: {}, people: [], call };
+}

@@ -1,0 +1,158 @@
+import { NOT_SENT, PROCESS_ENDED } from "../../../core/call/tool-call-decision.ts";
+import { toolCallId } from "../../../core/step-path.ts";
+import type { EffectTry, LeftBehind } from "../../store.ts";
+import type { Database, Row } from "../database.ts";
+import type { LeftOpen } from "../leases.ts";
+import { touch } from "../tables/event-rows.ts";
+import type { RunRow } from "../tables/run-row.ts";
+import { tryDigest } from "../tables/tool-call-rows.ts";
+import { TURNS_PER_STEP } from "../tables/turn-number.ts";
+import { correlationOf } from "./tool-call-correlation.ts";
+
+/**
+ * Calls that say `running` and have no receipt, where nobody is at them any more who could tell. Only the one open turn
+ * of a step, and the calls of a code step that did not finish, can have such calls: an index over all calls would cost a
+ * page in every commit.
+ */
+const UNSETTLED = `
+  SELECT tool_calls.call_no, tool_calls.step_no, step_path, tool_calls.turn_index, call_index, tool_calls.attempt
+    FROM run_steps JOIN granular_states USING (step_no)
+    JOIN turns ON turn_no = run_steps.step_no * ${TURNS_PER_STEP} + granular_states.turn_index + 1
+    JOIN tool_calls ON tool_calls.call_no BETWEEN first_call_no AND first_call_no + calls - 1
+   WHERE run_no = ?1 AND run_steps.status <> 'succeeded' AND tool_calls.status = 'running'
+     AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no)
+  UNION ALL
+  SELECT call_no, step_no, step_path, turn_index, call_index, attempt
+    FROM run_steps JOIN tool_calls USING (step_no)
+   WHERE run_no = ?1 AND run_steps.status <> 'succeeded' AND turn_index = 0 AND tool_calls.status = 'running'
+     AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no)`;
+
+/** The ids of the calls that a worker has dispatched and not heard of. */
+export function callsUnderWay(database: Database, run: RunRow): string[] {
+  return database
+    .all(UNSETTLED, run.runNo)
+    .map((row) => toolCallId(run.runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")));
+}
+
+/** The tries of such calls that were certainly never sent, and have not told so themselves. */
+export function unsentCalls(database: Database, run: RunRow, left: LeftOpen): LeftBehind["unsent"] {
+  return database
+    .all(UNSETTLED, run.runNo)
+    .filter((row) => !left.maySent(effectTryOf(row)) && !hasTry(database, run, row))
+    .map((row) => ({
+      toolCallId: toolCallId(run.runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
+      attempt: row.int("attempt"),
+    }));
+}
+
+function hasTry(database: Database, { runNo }: RunRow, row: Row): boolean {
+  const found = database.get(
+    "SELECT 1 AS found FROM tool_call_tries WHERE run_no = ? AND call_no = ? AND attempt = ?",
+    runNo,
+    row.int("call_no"),
+    row.int("attempt"),
+  );
+  return found !== null;
+}
+
+function effectTryOf(row: Row): EffectTry {
+  return {
+    stepKey: row.int("step_no"),
+    turnIndex: row.int("turn_index"),
+    callIndex: row.int("call_index"),
+    attempt: row.int("attempt"),
+  };
+}
+
+export type DoubtedCall = {
+  readonly step: string;
+  readonly turn: number;
+  readonly call: number;
+  readonly attempt: number;
+  readonly try: string;
+};
+
+/** What became of the calls that a worker left, and what the event that tells of it says. */
+export type LeftCalls = {
+  readonly inDoubt: readonly DoubtedCall[];
+  readonly facts: { readonly inDoubt?: readonly DoubtedCall[]; readonly notSent?: readonly DoubtedCall[] };
+};
+
+/**
+ * Puts the calls in doubt that nobody can tell of any more, and keeps their tries as lost. A call that was journaled and
+ * certainly never sent is in no doubt: its try is kept as one that did nothing, and the doubts of earlier tries stay.
+ */
+export function leaveRunningCalls(database: Database, run: RunRow, now: number, left: LeftOpen): LeftCalls {
+  const [inDoubt, notSent]: [DoubtedCall[], DoubtedCall[]] = [[], []];
+  for (const row of database.all(UNSETTLED, run.runNo)) {
+    const callNo = row.int("call_no");
+    const place = {
+      step: row.text("step_path"),
+      turn: row.int("turn_index"),
+      call: row.int("call_index"),
+      attempt: row.int("attempt"),
+    };
+    const maySent = left.maySent(effectTryOf(row));
+    const correlationId = correlationOf(database, run.runNo, place);
+    const ended = maySent ? LOST[`${left.hasEnded}`] : UNSENT;
+    // A try that has told how it ended, and was to be followed by another, is kept as it is.
+    const isNew = keepTry(database, run, now, callNo, { ...ended, correlationId });
+    if (maySent || !isNew) doubt(database, run, now, callNo, left.hasEnded);
+    const kept = { ...place, try: tryDigest(database, run, callNo, place.attempt) };
+    (maySent || !isNew ? inDoubt : notSent).push(kept);
+  }
+  return {
+    inDoubt,
+    facts: {
+      ...(inDoubt.length === 0 ? {} : { inDoubt }),
+      ...(notSent.length === 0 ? {} : { notSent }),
+    },
+  };
+}
+
+type LeftTry = { readonly outcome: string; readonly code: string | null; readonly detail: string | null };
+
+const UNSENT: LeftTry = {
+  outcome: "not_applied",
+  code: NOT_SENT,
+  detail: "Its worker stopped before it was sent.",
+};
+
+/** Whether the tool itself may still be at work: only with the process of its worker it is sure to have ended. */
+const LOST: { readonly [hasEnded in "true" | "false"]: LeftTry } = {
+  true: { outcome: "lost", code: PROCESS_ENDED, detail: null },
+  false: { outcome: "lost", code: null, detail: null },
+};
+
+function keepTry(
+  database: Database,
+  run: RunRow,
+  now: number,
+  callNo: number,
+  left: LeftTry & { readonly correlationId: string | null },
+): boolean {
+  const kept = database.run(
+    `INSERT OR IGNORE INTO tool_call_tries
+       SELECT ?, call_no, attempt, started_at, ?, ?, ?, ?, ?, NULL, NULL, NULL
+         FROM tool_calls WHERE call_no = ?`,
+    run.runNo,
+    now,
+    left.outcome,
+    left.code,
+    left.detail,
+    left.correlationId,
+    callNo,
+  );
+  return kept === 1;
+}
+
+function doubt(database: Database, run: RunRow, now: number, callNo: number, hasEnded: boolean): void {
+  database.run(
+    `UPDATE tool_calls SET status = 'in_doubt', ends_by = CASE WHEN ? THEN min(ends_by, ?) ELSE ends_by END
+      WHERE call_no = ?`,
+    Number(hasEnded),
+    now,
+    callNo,
+  );
+  touch(run, "call", callNo);
+}

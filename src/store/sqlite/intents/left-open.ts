@@ -1,0 +1,79 @@
+import type { StoredError } from "../../../core/errors.ts";
+import { addAmount, chargeFor, NOTHING } from "../../../core/usage/usage.ts";
+import type { LeftBehind, ModelCallRecord, StepStatus } from "../../store.ts";
+import type { Database } from "../database.ts";
+import type { Leases, LeftOpen } from "../leases.ts";
+import { MODEL_CALL } from "../sent-marks.ts";
+import { touch } from "../tables/event-rows.ts";
+import { openModelCalls, settleFailedCall } from "../tables/model-calls.ts";
+import { findRun, type RunRow, runNotFound } from "../tables/run-row.ts";
+import { unsentCalls } from "./in-doubt.ts";
+
+/** Ends the tries that are open. Gives those that are charged for, although nobody knows of an answer. */
+export function settleOpenCalls(
+  database: Database,
+  row: RunRow,
+  now: number,
+  left: LeftOpen,
+): ModelCallRecord[] {
+  return openModelCalls(database, row.runNo).flatMap(({ stepKey, record }) => {
+    const isLost = maySent(left, stepKey, record);
+    const charge = chargeFor({ kind: isLost ? "unanswered" : "not_sent" }, record.reserved, () => NOTHING);
+    settleFailedCall(database, row, now, { ...record, stepKey, charge });
+    return isLost ? [{ ...record, charge, settledAt: now }] : [];
+  });
+}
+
+/** What taking the run now would make of what its worker left open. */
+export function readLeftBehind(database: Database, leases: Leases, runId: string): LeftBehind {
+  const row = findRun(database, runId);
+  if (row === null) throw runNotFound(runId);
+  const left = leases.leftOpen(row);
+  const lost = openModelCalls(database, row.runNo).filter(({ stepKey, record }) =>
+    maySent(left, stepKey, record),
+  );
+  return {
+    chargedAsLost: lost.reduce((sum, { record }) => addAmount(sum, record.reserved), NOTHING),
+    unsent: unsentCalls(database, row, left),
+  };
+}
+
+function maySent(
+  left: LeftOpen,
+  stepKey: number,
+  { turnIndex, attempt }: Pick<ModelCallRecord, "turnIndex" | "attempt">,
+): boolean {
+  return left.maySent({ stepKey, turnIndex, callIndex: MODEL_CALL, attempt });
+}
+
+/** What becomes of the steps that were under way. */
+export function markRunningSteps(
+  database: Database,
+  row: RunRow,
+  now: number,
+  status: StepStatus,
+  error: StoredError | null,
+): void {
+  const steps = database.all(
+    `UPDATE run_steps SET status = ?, updated_at = ?, error_code = ?, error_detail = ?
+      WHERE run_no = ? AND status = 'running' RETURNING step_no`,
+    status,
+    now,
+    error?.code ?? null,
+    error?.message ?? null,
+    row.runNo,
+  );
+  for (const step of steps) touch(row, "step", step.int("step_no"));
+}
+
+/** The worker has stopped, and left the run like this. */
+export function endAttempt(database: Database, row: RunRow, now: number, status: string): void {
+  database.run(
+    "UPDATE attempts SET ended_at = ?, end_status = ? WHERE run_no = ? AND epoch = ?",
+    now,
+    status,
+    row.runNo,
+    row.epoch,
+  );
+  touch(row, "attempt", row.runNo, row.epoch);
+}

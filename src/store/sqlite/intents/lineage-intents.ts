@@ -1,0 +1,135 @@
+import { canonicalJson } from "../../../core/canonical-json.ts";
+import type { Json } from "../../../core/json.ts";
+import type { Fence, NewLineage } from "../../store.ts";
+import type { Database, Row } from "../database.ts";
+import type { RunHead } from "../run-head.ts";
+import { digestOf } from "../tables/digest.ts";
+import { touch } from "../tables/event-rows.ts";
+import { granularState } from "../tables/granular-state.ts";
+import { openModelCalls } from "../tables/model-calls.ts";
+import { fencedStep, recordEvent, stepHead } from "../tables/run-row.ts";
+import { writeSlices } from "../tables/session-rows.ts";
+import { turnCalls, writeTurnReceipt } from "../tables/tool-call-rows.ts";
+
+export function beginLineage(database: Database, now: number, fence: Fence, begun: NewLineage): number {
+  const { stepKey, checkpoint, fingerprint } = begun;
+  const run = fencedStep(database, fence, stepKey);
+  const state = granularState(database, run, stepKey);
+  if (state.isComplete) throw new Error(`The turns of step ${stepKey} are complete: no other line begins.`);
+  if (openModelCalls(database, run.runNo).some((call) => call.stepKey === stepKey))
+    throw new Error(`A model call of step ${stepKey} is open: settle it first.`);
+  const base = checkpoint === null ? null : requireCheckpoint(database, run, checkpoint);
+  const receipts = writeLast(database, run, now, begun, state.turnIndex + 1);
+  const openTurn = abandonedTurn(database, run, stepKey, state.turnIndex);
+  const firstTurn = (openTurn ?? state.turnIndex) + 1;
+  const baseTurn = base?.int("step_no") === stepKey ? base.int("turn_index") : 0;
+  const slices = rollBack(database, run, begun, base?.int("event_seq") ?? 0);
+  const lineage = nextLineage(database, stepKey);
+  database.run(
+    "INSERT INTO lineages VALUES (?, ?, ?, ?, ?, ?, ?)",
+    stepKey,
+    lineage,
+    now,
+    firstTurn,
+    baseTurn,
+    openTurn,
+    checkpoint,
+  );
+  database.run(
+    "INSERT INTO fingerprints VALUES (?, ?, ?)",
+    stepKey,
+    lineage,
+    canonicalJson(fingerprint.document),
+  );
+  const changed = database.run(
+    `UPDATE granular_states SET lineage = ?, first_turn = ?, turn_index = ?, messages = 0, tokens = 0, fingerprint = ?
+      WHERE step_no = ? AND turn_index = ?`,
+    lineage,
+    firstTurn,
+    firstTurn - 1,
+    Buffer.from(fingerprint.hash, "hex"),
+    stepKey,
+    state.turnIndex,
+  );
+  if (changed !== 1) throw new Error(`The turns of step ${stepKey} were changed by another process.`);
+  touch(run, "lineage", stepKey, lineage);
+  touch(run, "fingerprint", stepKey, lineage);
+  touch(run, "turns", stepKey);
+  const { path } = stepHead(database, run, stepKey);
+  // What is kept of the step in memory is of the old line.
+  run.steps.delete(stepKey);
+  recordEvent(database, run, now, "lineage.begun", {
+    step: path,
+    lineage,
+    turn: firstTurn,
+    baseTurn,
+    ...(checkpoint === null ? {} : { from: checkpoint }),
+    ...(openTurn === null ? {} : { openTurn }),
+    digest: digestOf(firstTurn, baseTurn, openTurn, checkpoint),
+    ...(receipts.length === 0 ? {} : { receipts }),
+    ...(slices.length === 0 ? {} : { slices }),
+  });
+  return firstTurn;
+}
+
+/** In the same commit: until the turn is left, whoever goes on with it may still run them. */
+function writeLast(
+  database: Database,
+  run: RunHead,
+  now: number,
+  { stepKey, receipts = [] }: NewLineage,
+  turnIndex: number,
+): Json[] {
+  if (receipts.length === 0) return [];
+  const turn = turnCalls(database, run, stepKey, turnIndex);
+  if (turn === null) throw new Error(`No turn of step ${stepKey} is open: there is nothing to leave.`);
+  return receipts.map((receipt) => [receipt.callIndex, writeTurnReceipt(database, run, now, turn, receipt)]);
+}
+
+function requireCheckpoint(database: Database, run: RunHead, checkpoint: number): Row {
+  const row = database.get(
+    "SELECT step_no, turn_index, event_seq, superseded FROM checkpoints WHERE run_no = ? AND checkpoint_index = ?",
+    run.runNo,
+    checkpoint,
+  );
+  if (row === null) throw new Error(`Run ${run.runId} has no checkpoint ${checkpoint}: nothing was written.`);
+  // What the session has learned up to it was forgotten with it.
+  if (row.int("superseded") === 1)
+    throw new Error(`Run ${run.runId} was rolled back behind checkpoint ${checkpoint}: nothing was written.`);
+  return row;
+}
+
+/** The turn that was journaled and never committed, if there is one. Each of its calls has to have come to its end. */
+function abandonedTurn(database: Database, run: RunHead, stepKey: number, committed: number): number | null {
+  const open = turnCalls(database, run, stepKey, committed + 1);
+  if (open === null) return null;
+  if (open.receipts === open.calls) return open.turnIndex;
+  throw new Error(
+    `Turn ${open.turnIndex} cannot be abandoned: ${open.receipts} of its ${open.calls} calls have a receipt.`,
+  );
+}
+
+/** The session forgets what it learned after that event of the run. */
+function rollBack(
+  database: Database,
+  run: RunHead,
+  { checkpoint, slices }: NewLineage,
+  eventSeq: number,
+): ReturnType<typeof writeSlices> {
+  database.run(
+    "UPDATE applied_calls SET forgotten = 1 WHERE run_no = ? AND event_seq > ?",
+    run.runNo,
+    eventSeq,
+  );
+  database.run(
+    "UPDATE checkpoints SET superseded = 1 WHERE run_no = ? AND checkpoint_index > ? AND superseded = 0",
+    run.runNo,
+    checkpoint ?? 0,
+  );
+  return writeSlices(database, run, slices);
+}
+
+function nextLineage(database: Database, stepKey: number): number {
+  const row = database.get("SELECT lineage FROM granular_states WHERE step_no = ?", stepKey);
+  return (row?.int("lineage") ?? 0) + 1;
+}

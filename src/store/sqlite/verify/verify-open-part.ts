@@ -1,0 +1,127 @@
+import { parseToolCallId, type StepPath } from "../../../core/step-path.ts";
+import type { Database, Row } from "../database.ts";
+import type { ToldKind } from "../run-head.ts";
+import { CALL, KINDS_OF_RUN, readToldRow, readToldRows, TRY } from "../tables/event-rows.ts";
+import { storedQuotaDigest } from "../tables/run-row.ts";
+import { turnNo } from "../tables/turn-number.ts";
+import { CHARGES_ROW } from "./event-texts.ts";
+import { readCall, readFirstRowsOfRun, readTry, readTurn } from "./stored-rows.ts";
+
+export type FoundRun = { readonly runNo: number; readonly runId: string };
+
+export type OpenRow = {
+  readonly digest: string;
+  /** Whether events tell of it since they carry digests at all, or since they tell of every row. */
+  readonly toldSince: "digests" | "every row";
+};
+
+/**
+ * What a worker acts on when it takes the run: all of it but the turns that are committed. Of each step that is not finished
+ * that is the turn that is not committed, the calls of that turn or of its code, their tries and receipts; of the run as a
+ * whole what it began with, its steps with what they came to, its decisions, questions and answers.
+ */
+export class OpenPart {
+  /** Told of lately: after the events that open steps began with, or by the last ones of the run. */
+  readonly recent = new Map<string, OpenRow>();
+  /** Of the run as a whole: told of at any time, by the events that `OF_RUN` finds. */
+  readonly ofRun = new Map<string, OpenRow>();
+  /** The steps whose work is open: all of it was told after the event that it began with. */
+  readonly steps = new Set<StepPath>();
+  readonly #database: Database;
+  readonly #run: FoundRun;
+  readonly #openTurns = new Set<string>();
+
+  constructor(database: Database, run: FoundRun) {
+    this.#database = database;
+    this.#run = run;
+    const { runNo, runId } = run;
+    const row = database.get("SELECT * FROM runs WHERE run_no = ?", runNo);
+    if (row !== null) this.#take("every row", [[CHARGES_ROW, storedQuotaDigest(row)]]);
+    this.#takeTold("run", runNo);
+    this.#take("digests", readFirstRowsOfRun(database, runNo, runId), this.ofRun);
+    this.#take("every row", readToldRows(database, runNo, runId, KINDS_OF_RUN), this.ofRun);
+    for (const step of database.all(OPEN_STEPS, runNo)) this.#takeStep(step);
+  }
+
+  /** Whether a row that an event tells of has to be among these. */
+  includes(row: string): boolean {
+    if (ROW_OF_RUN.test(row)) return true;
+    const id = ROW_OF_TURN.exec(row)?.groups?.id;
+    if (id === undefined) return false;
+    const call = parseToolCallId(id);
+    return this.#openTurns.has(call === null ? id : `${call.runId}/${call.path}#${call.turnIndex}`);
+  }
+
+  #takeStep(step: Row): void {
+    const [stepNo, path] = [step.int("step_no"), step.text("step_path")];
+    const [committed, isCurrent] = [step.optionalInt("committed"), step.optionalInt("is_current") === 1];
+    if (isCurrent || committed !== null || step.optionalInt("has_calls") === 1) this.steps.add(path);
+    if (step.text("status") === "succeeded") return;
+    this.#openTurns.add(`${this.#run.runId}/${path}#0`);
+    this.#takeCalls(`${CALL} WHERE tool_calls.step_no = ? AND turn_index = 0`, stepNo);
+    if (committed === null) return;
+    this.#takeTold("turns", stepNo);
+    this.#openTurns.add(`${this.#run.runId}/${path}#${committed + 1}`);
+    this.#takeTurn(stepNo, committed + 1);
+  }
+
+  #takeTurn(stepNo: number, turnIndex: number): void {
+    const turn = this.#database.get(`${TURN} WHERE turn_no = ?`, turnNo(stepNo, turnIndex));
+    if (turn === null) return;
+    const rows = new Map<string, string>();
+    readTurn(turn, this.#run.runId, rows);
+    this.#take("digests", rows);
+    this.#takeTold("turn", turnNo(stepNo, turnIndex));
+    const first = turn.int("first_call_no");
+    this.#takeCalls(`${CALL} WHERE call_no BETWEEN ? AND ?`, first, first + turn.int("calls") - 1);
+  }
+
+  #takeCalls(query: string, ...values: readonly number[]): void {
+    const { runNo, runId } = this.#run;
+    const rows = new Map<string, string>();
+    for (const call of this.#database.all(query, ...values)) {
+      const callNo = call.int("call_no");
+      readCall(this.#database, call, runId, rows);
+      this.#takeTold("call", callNo);
+      for (const each of this.#database.all(`${TRY} WHERE tries.run_no = ? AND call_no = ?`, runNo, callNo)) {
+        readTry(each, runId, rows);
+        if (each.optionalInt("late_at") !== null) this.#takeTold("late", runNo, callNo, each.int("attempt"));
+      }
+    }
+    this.#take("digests", rows);
+  }
+
+  #takeTold(kind: ToldKind, ...key: readonly number[]): void {
+    this.#take("every row", readToldRow(this.#database, this.#run.runId, { kind, key }));
+  }
+
+  #take(
+    toldSince: OpenRow["toldSince"],
+    rows: Iterable<readonly [string, string]>,
+    into: Map<string, OpenRow> = this.recent,
+  ): void {
+    for (const [row, digest] of rows) into.set(row, { digest, toldSince });
+  }
+}
+
+/** Those that are not finished, and the one that the run was at last. */
+const OPEN_STEPS = `
+  SELECT run_steps.step_no, step_path, run_steps.status,
+         granular_states.turn_index AS committed, run_steps.step_no = current_step_no AS is_current,
+         EXISTS (SELECT 1 FROM tool_calls
+                  WHERE tool_calls.step_no = run_steps.step_no AND tool_calls.turn_index = 0) AS has_calls
+    FROM runs JOIN run_steps USING (run_no) LEFT JOIN granular_states USING (step_no)
+   WHERE run_no = ? AND (run_steps.status NOT IN ('succeeded', 'skipped') OR run_steps.step_no = current_step_no)`;
+const TURN = "SELECT step_path, turns.* FROM turns JOIN run_steps USING (step_no)";
+
+/**
+ * The events that tell of what is of the run as a whole: all but those of its turns, of which there may be many, and even of
+ * those the ones that have such rows.
+ */
+export const OF_RUN = `(type NOT IN ('turn.opened', 'turn.journaled', 'turn.committed', 'calls.prepared', 'calls.started',
+    'call.tried', 'call.receipt', 'call.correlated', 'model.settled', 'lease.renewed') OR instr(data, '"ofRun":') > 0)`;
+
+const ROW_OF_RUN =
+  /^(run (input|spec|shape|output)$|(artifact|attempt|step|state of step|decision|fingerprint of step|beginning of lineage|doubt about|question|wait) )/;
+const ROW_OF_TURN =
+  /^(turn|follow-up|charge of turn|call|state of call|receipt|(late outcome of )?try \d+ of) (?<id>.+)$/;

@@ -1,0 +1,152 @@
+import { StoreUnusableError } from "../../../core/errors.ts";
+import type { JsonObject } from "../../../core/json.ts";
+import type { Verification, VerificationProblem, WaitRecord } from "../../store.ts";
+import type { Database, Row } from "../database.ts";
+import { listOpenWaits } from "../queries/wait-queries.ts";
+import { chainHash, NO_EVENT_HASH, requireRunNo } from "../tables/run-row.ts";
+import { factsOf, tellingsOf } from "./event-texts.ts";
+import { CHANGED, GONE, SLIPPED_IN, type ToldFormat, toldFormat } from "./verify.ts";
+import { type FoundRun, OF_RUN, OpenPart, type OpenRow } from "./verify-open-part.ts";
+
+/**
+ * Before somebody acts on what a run says: what is open of it is what was written. The events are read from the newest
+ * backwards to where that began, and before it only those that tell of the run as a whole: so what is looked at does not grow
+ * with the turns that are committed. `verify` looks at all of it.
+ */
+export function assertOpenPart(database: Database, run: FoundRun): void {
+  assertWhole({ runId: run.runId, problems: openProblems(database, run) });
+}
+
+export function assertWhole({ runId, problems }: Pick<Verification, "runId" | "problems">): void {
+  const [first, ...more] = problems;
+  if (first === undefined) return;
+  const others = more.length === 0 ? "" : ` (and ${more.length} more)`;
+  throw new StoreUnusableError(
+    `Run ${runId} is not as it was written: ${first.row} ${first.what}${others}. Nothing was done; see \`pawl verify ${runId}\`, and restore the database from a backup.`,
+    { reason: "changed_rows" },
+  );
+}
+
+/** Everything that people are asked, and what is wrong with the runs that ask: one of them hides no other. */
+export function listTrustedWaits(database: Database): WaitRecord[] {
+  const wrong = new Map<string, string | null>();
+  return listOpenWaits(database).map((wait) => {
+    const { runId } = wait;
+    if (!wrong.has(runId)) {
+      const [first] = openProblems(database, { runNo: requireRunNo(database, runId), runId });
+      wrong.set(runId, first === undefined ? null : `${first.row} ${first.what}`);
+    }
+    const distrusted = wrong.get(runId) ?? null;
+    return distrusted === null ? wait : { ...wait, distrusted };
+  });
+}
+
+export function openProblems(database: Database, run: FoundRun): VerificationProblem[] {
+  const open = new OpenPart(database, run);
+  const format = formatOf(database, run);
+  const { told, problems } = readBack(database, run, open, format);
+  const rows = new Map([...open.recent, ...open.ofRun]);
+  for (const [row, { digest, ...stored }] of rows) {
+    const known = told.get(row);
+    if (known === digest || (known === undefined && !isTold(stored, format))) continue;
+    problems.push({ row, what: typeof known === "string" ? CHANGED : SLIPPED_IN });
+  }
+  // What was written first is named first: with a turn its calls are gone.
+  for (const [row, digest] of [...told].reverse())
+    if (digest !== null && !rows.has(row) && open.includes(row)) problems.push({ row, what: GONE });
+  return problems;
+}
+
+/** Whether an event has to tell of it. */
+function isTold({ toldSince }: Pick<OpenRow, "toldSince">, format: ToldFormat): boolean {
+  return toldSince === "digests" ? format !== "no digests" : format === "every row";
+}
+
+function formatOf(database: Database, { runNo }: FoundRun): ToldFormat {
+  const first = database.get("SELECT type, data FROM events WHERE run_no = ? AND seq = 1", runNo);
+  return first === null ? "every row" : toldFormat(first.text("type"), first.text("data"));
+}
+
+/** What the events tell of, each row as the newest one does, and what is wrong with the events themselves. */
+class ReadBack {
+  readonly told = new Map<string, string | null>();
+  readonly problems: VerificationProblem[] = [];
+  readonly #database: Database;
+  readonly #run: FoundRun;
+
+  constructor(database: Database, run: FoundRun) {
+    this.#database = database;
+    this.#run = run;
+  }
+
+  /** An event, and the one behind it, which knows its hash: neither was changed alone. */
+  take(event: Row): JsonObject {
+    const [seq, type, text] = [event.int("seq"), event.text("type"), event.text("data")];
+    const next = this.#at(seq + 1);
+    if (!this.#isWhole(event) || (next !== null && !this.#isWhole(next)))
+      this.problems.push({ row: `event ${seq}`, what: "was changed, moved, or follows one that was" });
+    const data = factsOf(text);
+    for (const [row, digest] of tellingsOf(this.#run.runId, type, data))
+      if (!this.told.has(row)) this.told.set(row, digest);
+    return data;
+  }
+
+  #isWhole(event: Row): boolean {
+    const seq = event.int("seq");
+    const before = this.#at(seq - 1)?.bytes("hash") ?? NO_EVENT_HASH;
+    const hash = chainHash(before, seq, event.int("created_at"), event.text("type"), event.text("data"));
+    return hash.equals(event.bytes("hash"));
+  }
+
+  #at(seq: number): Row | null {
+    return this.#database.get("SELECT * FROM events WHERE run_no = ? AND seq = ?", this.#run.runNo, seq);
+  }
+}
+
+function readBack(database: Database, run: FoundRun, open: OpenPart, format: ToldFormat): ReadBack {
+  const read = new ReadBack(database, run);
+  const { told, problems } = read;
+  const missing = new Set([...open.recent].filter(([, row]) => isTold(row, format)).map(([name]) => name));
+  const unbegun = new Set(open.steps);
+  findLost(database, run, problems);
+  let last = Number.MAX_SAFE_INTEGER;
+  for (const event of database.iterate(
+    "SELECT * FROM events WHERE run_no = ? ORDER BY seq DESC",
+    run.runNo,
+  )) {
+    last = event.int("seq");
+    const data = read.take(event);
+    for (const row of missing) if (told.has(row)) missing.delete(row);
+    if (BEGINNINGS.has(event.text("type")) && typeof data.step === "string") unbegun.delete(data.step);
+    if (problems.length > 0 || (missing.size === 0 && unbegun.size === 0)) break;
+  }
+  const older = `SELECT * FROM events WHERE run_no = ? AND seq < ? AND ${OF_RUN} ORDER BY seq DESC`;
+  if (problems.length === 0) for (const event of database.iterate(older, run.runNo, last)) read.take(event);
+  return read;
+}
+
+/** All events are there, up to the one that the run's row knows. */
+function findLost(database: Database, { runNo }: FoundRun, problems: VerificationProblem[]): void {
+  const run = database.get("SELECT event_seq, event_hash FROM runs WHERE run_no = ?", runNo);
+  const log = database.get(
+    "SELECT count(*) AS events, coalesce(max(seq), 0) AS last FROM events WHERE run_no = ?",
+    runNo,
+  );
+  const newest = database.get("SELECT hash FROM events WHERE run_no = ? ORDER BY seq DESC LIMIT 1", runNo);
+  const last = run?.int("event_seq") ?? 0;
+  if (log?.int("events") !== last || log.int("last") !== last)
+    problems.push({ row: `events up to ${last}`, what: "are not all there, or more than were written" });
+  else if (
+    !Buffer.from(run?.bytes("event_hash") ?? NO_EVENT_HASH).equals(newest?.bytes("hash") ?? NO_EVENT_HASH)
+  )
+    problems.push({ row: `event ${last}`, what: "is not the one that the run ended its log with" });
+}
+
+/** All that is open of a step came after such an event of it. */
+const BEGINNINGS = new Set([
+  "step.begun",
+  "step.skipped",
+  "step.finished",
+  "turn.committed",
+  "lineage.begun",
+]);

@@ -1,0 +1,62 @@
+import { isJsonObject, type Json } from "../../../core/json.ts";
+import { approvalNeedOf } from "../../../core/person.ts";
+import { holdsMark } from "../../../core/secret/secret-mark.ts";
+import { approvalNeed, approvalRules } from "../../../engine/definition/approval-rule.ts";
+import { toolsOf } from "../../../engine/definition/known-tools.ts";
+import type { WaitRecord } from "../../../store/store.ts";
+import { FINE, type Invariant, lookAt, wrong } from "../invariant.ts";
+import { fingerprintOf, type SeenCall } from "../witness.ts";
+import { allLines } from "./places.ts";
+
+export const runsAsApproved: Invariant = {
+  name: "runs-as-approved",
+  promise: "What a person has to approve runs only when one has, and with the arguments that were shown.",
+  judge: (evidence) => {
+    const { pipeline, runner: { policy = {} } = {} } = evidence.scenario;
+    const rules = approvalRules(policy.approve ?? []);
+    const needing = new Set(
+      toolsOf(pipeline, policy)
+        .filter(
+          ({ name, tool, classification }) =>
+            tool.approval === true ||
+            approvalNeed(rules, { ...tool, name, effect: classification.effect }) !== null,
+        )
+        .map(({ name }) => name),
+    );
+    const waits = evidence.again.accounts.flatMap((account) => account.waits).filter(isApproval);
+    const entered = allLines(evidence).filter((line) => line.kind === "entered");
+    const judged = entered.filter(
+      ({ tool, toolCallId }) => needing.has(tool) || waits.some((wait) => wait.toolCallId === toolCallId),
+    );
+    return lookAt(judged, (line) => {
+      const { tool, toolCallId, life } = line;
+      const ofCall = waits.filter((wait) => wait.toolCallId === toolCallId);
+      if (ofCall.some((wait) => isFor(wait, line))) return FINE;
+      const isApproved = ofCall.some(isGiven);
+      const why = isApproved ? "other arguments were approved" : "nobody had approved it";
+      return wrong(`${tool} (${toolCallId}) was run by process ${life}, and ${why}`, tool);
+    });
+  },
+};
+
+function isApproval({ kind }: WaitRecord): boolean {
+  return kind === "approval";
+}
+
+function isGiven({ answer, subject, people }: WaitRecord): boolean {
+  const isEnough = people.length >= approvalNeedOf(subject).people;
+  return answer !== null && "approved" in answer && answer.approved && isEnough;
+}
+
+/** Whether it lets just this run. What a person is not shown (a secret) and what is no JSON cannot be held against it. */
+function isFor(wait: WaitRecord, { tool, key, fingerprint }: SeenCall): boolean {
+  if (!isGiven(wait)) return false;
+  const shown = wait.subject.arguments ?? null;
+  if (holdsMark(shown)) return true;
+  return [withoutKey(shown, key), null].some((payload) => fingerprintOf(tool, payload) === fingerprint);
+}
+
+function withoutKey(shown: Json, key: string): Json {
+  if (!isJsonObject(shown)) return shown;
+  return Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== key));
+}

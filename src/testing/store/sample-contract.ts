@@ -1,0 +1,24 @@
+import { assertRunSpec, type Budgets, type RunSpec } from "../../core/job/run-spec.ts";
+import type { BudgetName } from "../../core/usage/budget.ts";
+import type { NewBudgetWait } from "../../core/wait.ts";
+import type { Store } from "../../store/store.ts";
+import { SampleRun } from "./sample-run.ts";
+
+/** A contract with these budgets; what is not said has its usual value. */
+export function newSpec(budgets: Partial<Budgets> = {}): RunSpec {
+  return assertRunSpec({ objective: "Write a report.", budgets });
+}
+
+/** A run that was started under a contract with these budgets. */
+export function runWithBudgets(store: Store, budgets: Partial<Budgets>, runId?: string): Promise<SampleRun> {
+  return SampleRun.create(store, runId, { spec: newSpec(budgets) });
+}
+
+/** May the run use more than it was given? */
+export function budgetWait(budget: BudgetName, limit: number, used: number = limit): NewBudgetWait {
+  return { kind: "budget", question: "How much may it use?", subject: { budget, limit, used } };
+}
+
+export async function budgetsOf(run: SampleRun): Promise<Budgets | null> {
+  return (await run.record()).budgets;
+}

@@ -1,0 +1,124 @@
+import { artifactChecks } from "./calls/artifacts.ts";
+import { blobCollectionChecks } from "./calls/blob-collection.ts";
+import { blobChecks } from "./calls/blobs.ts";
+import { correlationChecks } from "./calls/correlations.ts";
+import { inDoubtChecks } from "./calls/in-doubt.ts";
+import { lateReceiptChecks } from "./calls/late-receipts.ts";
+import { ledgerEventChecks } from "./calls/ledger-events.ts";
+import { receiptChecks } from "./calls/receipts.ts";
+import { settlementChecks } from "./calls/settlements.ts";
+import { toolCallChecks } from "./calls/tool-calls.ts";
+import { tryChecks } from "./calls/tries.ts";
+import type { Check, OpenConformanceDatabase } from "./check.ts";
+import { runCheck } from "./check.ts";
+import { budgetChecks } from "./runs/budgets.ts";
+import { cancelChecks } from "./runs/cancel.ts";
+import { claimQuotaChecks } from "./runs/claim-quota.ts";
+import { eventChecks } from "./runs/events.ts";
+import { fencingChecks } from "./runs/fencing.ts";
+import { leaseChecks } from "./runs/leases.ts";
+import { listRangeChecks } from "./runs/list-ranges.ts";
+import { quotaChecks } from "./runs/quota.ts";
+import { runChecks } from "./runs/runs.ts";
+import { stepChecks } from "./runs/steps.ts";
+import { togetherChecks } from "./runs/together.ts";
+import { verificationChecks } from "./runs/verification.ts";
+import { workerChecks } from "./runs/workers.ts";
+import { checkpointChecks } from "./turns/checkpoints.ts";
+import { divergenceChecks } from "./turns/divergence.ts";
+import { droppedTurnChecks } from "./turns/dropped-turns.ts";
+import { forkLedgerChecks } from "./turns/fork-ledger.ts";
+import { forkLifeChecks } from "./turns/fork-life.ts";
+import { forkChecks } from "./turns/forks.ts";
+import { historyChecks } from "./turns/history.ts";
+import { lineageChecks } from "./turns/lineages.ts";
+import { sessionChecks } from "./turns/session.ts";
+import { sessionEventChecks } from "./turns/session-events.ts";
+import { turnChecks } from "./turns/turns.ts";
+import { answerChecks } from "./waits/answers.ts";
+import { approvalChecks } from "./waits/approvals.ts";
+import { budgetWaitChecks } from "./waits/budget-waits.ts";
+import { peopleChecks } from "./waits/people.ts";
+import { questionChecks } from "./waits/questions.ts";
+import { waitingTimeChecks } from "./waits/waiting-time.ts";
+import { waitChecks } from "./waits/waits.ts";
+
+export type { ConformanceDatabase, OpenConformanceDatabase } from "./check.ts";
+
+/** One promise of the contract. It rejects, with an `AssertionError` from `node:assert`, where a store breaks it. */
+export type StoreCheck = {
+  /** A sentence, unique in the suite. */
+  readonly name: string;
+  /** `several`: the check opens more than one store on the same database, as several processes would. */
+  readonly stores: "one" | "several";
+  run(): Promise<void>;
+};
+
+const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
+  runs: runChecks,
+  leases: leaseChecks,
+  fencing: fencingChecks,
+  steps: stepChecks,
+  quota: quotaChecks,
+  "quota across claims": claimQuotaChecks,
+  budgets: budgetChecks,
+  "questions about budgets": budgetWaitChecks,
+  "waiting time": waitingTimeChecks,
+  turns: turnChecks,
+  "dropped turns": droppedTurnChecks,
+  "tool calls": toolCallChecks,
+  tries: tryChecks,
+  correlations: correlationChecks,
+  receipts: receiptChecks,
+  "in doubt": inDoubtChecks,
+  approvals: approvalChecks,
+  people: peopleChecks,
+  waits: waitChecks,
+  answers: answerChecks,
+  questions: questionChecks,
+  settlements: settlementChecks,
+  "late receipts": lateReceiptChecks,
+  history: historyChecks,
+  session: sessionChecks,
+  "session events": sessionEventChecks,
+  checkpoints: checkpointChecks,
+  lineages: lineageChecks,
+  divergence: divergenceChecks,
+  forks: forkChecks,
+  "the ledger of a fork": forkLedgerChecks,
+  "the life of a fork": forkLifeChecks,
+  cancel: cancelChecks,
+  workers: workerChecks,
+  blobs: blobChecks,
+  artifacts: artifactChecks,
+  "blob collection": blobCollectionChecks,
+  "lists in parts": listRangeChecks,
+  events: eventChecks,
+  "events of the ledger": ledgerEventChecks,
+  verification: verificationChecks,
+  "many at once": togetherChecks,
+};
+
+/**
+ * What every store must keep to, whatever it is made of. No test framework is needed: each check is a name and a
+ * function, and each runs on a database of its own.
+ *
+ * @example
+ * const open = async ({ now }: { now: () => number }) => {
+ *   const folder = await mkdtemp(join(tmpdir(), "store-"));
+ *   return {
+ *     open: () => openStore(`file:${folder}/pawl.db`, { now }),
+ *     dispose: () => rm(folder, { recursive: true }),
+ *   };
+ * };
+ * for (const check of storeConformance(open)) it(check.name, () => check.run());
+ */
+export function storeConformance(open: OpenConformanceDatabase): readonly StoreCheck[] {
+  return Object.entries(SUBJECTS).flatMap(([subject, checks]) =>
+    checks.map((check) => ({
+      name: `${subject}: ${check.name}`,
+      stores: check.stores,
+      run: () => runCheck(check, open),
+    })),
+  );
+}

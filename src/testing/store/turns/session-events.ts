@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import type { SessionEvent } from "../../../core/session-event.ts";
+import type { NewReceipt, Store, ToolCallRecord } from "../../../store/store.ts";
+import { assertRefused, type Check, check } from "../check.ts";
+import { LEASE_MS, newReceipt, SampleRun } from "../sample-run.ts";
+import { appliedIn, beginLine, milestone, milestoneTurn, sessionCommit, told } from "../sample-session.ts";
+
+const EVENTS: readonly SessionEvent[] = [
+  { type: "StepDone", step: { id: 2, title: "naïve 🙂 \u2028" }, list: [1, null, { deep: [] }] },
+  { type: "StepDone", step: { id: 2, title: "naïve 🙂 \u2028" }, list: [1, null, { deep: [] }] },
+  { type: "Größe", n: -0.25 },
+];
+
+/** Everywhere that a call can be read, it has told the session just this. */
+async function assertTold(run: SampleRun, turn: number, call: number, events: readonly SessionEvent[]) {
+  const { store, runId, stepKey } = run;
+  const id = run.callId(turn, call);
+  const { tail, journaled } = await store.readConversation(stepKey, Number.MAX_SAFE_INTEGER);
+  const turns = journaled === null ? tail : [...tail, journaled];
+  const found: Record<string, readonly ToolCallRecord[]> = {
+    listToolCalls: await store.listToolCalls(runId),
+    getToolCall: listed(await store.getToolCall(id)),
+    findToolCall: listed(await store.findToolCall(run.callKey(turn, call))),
+    ...(turn === 0
+      ? { listCodeStepCalls: await store.listCodeStepCalls(stepKey) }
+      : {
+          listTurns: (await store.listTurns(runId)).flatMap(({ calls }) => calls),
+          readConversation: turns.flatMap(({ calls }) => calls),
+        }),
+  };
+  for (const [reader, calls] of Object.entries(found)) {
+    const record = calls.find(({ toolCallId }) => toolCallId === id);
+    assert.deepEqual(record?.receipt?.sessionEvents, events, `${reader} gives ${id} with its events`);
+  }
+}
+
+function listed(call: ToolCallRecord | null): ToolCallRecord[] {
+  return call === null ? [] : [call];
+}
+
+function telling(callIndex: number, over: Partial<NewReceipt> = {}): NewReceipt {
+  return newReceipt(callIndex, { sessionEvents: EVENTS, ...over });
+}
+
+async function lost(store: Store, advance: (ms: number) => void): Promise<[SampleRun, SampleRun]> {
+  const early = await SampleRun.create(store);
+  await early.journaled(1, ["running"]);
+  advance(LEASE_MS);
+  return [early, await early.takenOver()];
+}
+
+export const sessionEventChecks: readonly Check[] = [
+  check("what a call tells the session is kept with its receipt, in its order", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "running"]);
+    await run.receipt(1, 1, telling(1));
+    await assertTold(run, 1, 1, EVENTS);
+    const commit = run.commit(1, { receipts: [telling(2, { sessionEvents: [told("last")] })] });
+    await store.commitTurn(run.fence, commit);
+    await assertTold(run, 1, 1, EVENTS);
+    await assertTold(run, 1, 2, [told("last")]);
+  }),
+
+  check("a call of code tells the session no less", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    const code = await run.at("code", { kind: "run" });
+    for (const n of [1, 2]) await store.openToolCall(code.fence, code.codeCall(n));
+    await code.receipt(0, 2, telling(2));
+    await code.receipt(0, 1);
+    await assertTold(code, 0, 2, EVENTS);
+    await assertTold(code, 0, 1, []);
+  }),
+
+  check("a receipt that says nothing of the session has told it nothing", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "running"]);
+    const { sessionEvents: _, ...silent } = newReceipt(1);
+    await store.recordReceipt(run.fence, { stepKey: run.stepKey, turnIndex: 1, receipt: silent });
+    await store.commitTurn(run.fence, run.commit(1, { receipts: [{ ...silent, callIndex: 2 }] }));
+    for (const call of [1, 2]) await assertTold(run, 1, call, []);
+  }),
+
+  check("a call that failed, or is a duplicate, may have told the session something", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "prepared", "prepared"]);
+    await run.receipt(1, 1, telling(1, { status: "failed", uncertain: true, errorCode: "reset" }));
+    await run.receipt(1, 2, telling(2, { status: "deduplicated", duplicateOf: run.callId(1, 1) }));
+    await run.receipt(1, 3, telling(3, { status: "cancelled" }));
+    for (const call of [1, 2, 3]) await assertTold(run, 1, call, EVENTS);
+  }),
+
+  check("what was told is not applied before a commit says so", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "running"]);
+    await run.receipt(1, 1, telling(1));
+    assert.deepEqual(await appliedIn(store, run.runId), []);
+    const session = sessionCommit({ applied: [run.callId(1, 2)], checkpoint: milestone({}) });
+    await store.commitTurn(run.fence, run.commit(1, { receipts: [telling(2)], session }));
+    assert.deepEqual(await appliedIn(store, run.runId), [run.callId(1, 2)]);
+  }),
+
+  check("a late receipt that settles its call tells the session what it has to tell", async (scene) => {
+    const { store, advance } = scene;
+    const [early, later] = await lost(store, advance);
+    assert.equal(await store.offerLateReceipt(early.late(1, 1, telling(1))), "settled");
+    await assertTold(later, 1, 1, EVENTS);
+    await store.commitTurn(later.fence, later.commit(1));
+    await assertTold(later, 1, 1, EVENTS);
+  }),
+
+  check("a late receipt that is only evidence tells the session nothing", async ({ store, advance }) => {
+    const [early, later] = await lost(store, advance);
+    await store.settle(early.callId(1, 1), { as: "succeeded", result: "It went out." });
+    assert.equal(await store.offerLateReceipt(early.late(1, 1, telling(1))), "kept");
+    await assertTold(later, 1, 1, []);
+  }),
+
+  check("a refused receipt tells the session nothing", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running"]);
+    await run.receipt(1, 1, { sessionEvents: [told("first")] });
+    await assertRefused(store, run.runId, () => run.receipt(1, 1, telling(1)));
+    await assertTold(run, 1, 1, [told("first")]);
+  }),
+
+  check("a call is found by its id, of a turn and of code, with what it asked for", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    const code = await run.at("code", { kind: "run", path: "loop[2]/code" });
+    await run.journaled(1, ["running", "prepared"]);
+    await store.openToolCall(code.fence, code.codeCall(1));
+    await run.receipt(1, 1);
+    const calls = await store.listToolCalls(run.runId);
+    assert.equal(calls.length, 3);
+    for (const call of calls) assert.deepEqual(await store.getToolCall(call.toolCallId), call);
+    assert.deepEqual((await store.getToolCall("run-1/draft#1.2"))?.request, { query: "1.2" });
+    assert.deepEqual((await store.getToolCall("run-1/loop[2]/code#0.1"))?.request, { query: "code 1" });
+  }),
+
+  check("an id that no call has finds none", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await SampleRun.create(store, "run-2");
+    await run.committedWithCall(1);
+    const ids = [
+      "run-1/draft#1.2",
+      "run-1/draft#2.1",
+      "run-1/draft#0.1",
+      "run-1/draft#1.0",
+      "run-1/draft#1.999999999",
+      "run-1/draft#99999999.1",
+      "run-1/other#1.1",
+      "run-1/draft",
+      "run-1#1.1",
+      "run-2/draft#1.1",
+      "nobody/draft#1.1",
+      "run-1/draft#1.1 ",
+      "run-1/draft#-1.1",
+      "run-1/draft#one.1",
+      "",
+      "?",
+    ];
+    for (const id of ids) assert.equal(await store.getToolCall(id), null, `there is no call ${id}`);
+  }),
+
+  check(
+    "what waits in a turn that is left has its receipt with the new line, or not at all",
+    async ({ store }) => {
+      const run = await SampleRun.create(store);
+      await milestoneTurn(run, 1);
+      await run.journaled(2, ["running", "prepared"]);
+      const receipts = [newReceipt(2, { status: "cancelled", errorCode: "abandoned", source: "pawl" })];
+      await assertRefused(store, run.runId, () => beginLine(run, 1, { receipts }));
+      await store.recordReceipt(run.fence, { stepKey: run.stepKey, turnIndex: 2, receipt: newReceipt(1) });
+      await beginLine(run, 1, { receipts });
+      const calls = (await store.listToolCalls(run.runId)).filter(({ turnIndex }) => turnIndex === 2);
+      assert.deepEqual(
+        calls.map(({ status }) => status),
+        ["succeeded", "cancelled"],
+      );
+      await assertRefused(store, run.runId, () => beginLine(run, 1, { receipts }));
+    },
+  ),
+];

@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import type { JsonObject } from "../../../core/json.ts";
+import type { Person, Store } from "../../../store/store.ts";
+import { assertRefused, type Check, check, checkSeveral } from "../check.ts";
+import { keyedTurn, newFork } from "../sample-fork.ts";
+import { FAILED, SampleRun, sha256 } from "../sample-run.ts";
+
+const ARGUMENTS = sha256("arguments").toString("hex");
+
+const ANN = { authenticated: { name: "ann", by: "os", id: "1000" } };
+const BOB = { authenticated: { name: "bob", by: "os", id: "1001" } };
+
+/** A run that waits for people to let its first call run. */
+async function asked(
+  store: Store,
+  need: { readonly people?: number; readonly notStarter?: boolean },
+  startedBy?: Person,
+): Promise<SampleRun> {
+  const run = await SampleRun.create(store, "run-1", startedBy === undefined ? {} : { startedBy });
+  await run.journaled(1, ["prepared"]);
+  const wait = run.approval(1, 1, ARGUMENTS);
+  await run.waiting({ ...wait, subject: { ...wait.subject, ...need } });
+  return run;
+}
+
+async function assertStillOpen(run: SampleRun, ...names: readonly string[]): Promise<void> {
+  const [wait] = await run.waits();
+  assert.deepEqual([wait?.status, wait?.answer, wait?.answeredBy], ["open", null, null]);
+  assert.deepEqual(
+    wait?.people.map(({ name }) => name),
+    names,
+  );
+  assert.equal((await run.record()).status, "waiting");
+}
+
+async function assertNotApproved(run: SampleRun, person: Person, why: RegExp): Promise<void> {
+  const error = await assertRefused(run.store, run.runId, () => run.store.approve("run-1~1", person));
+  assert.match(String(error), why);
+}
+
+export const peopleChecks: readonly Check[] = [
+  check("an answer keeps what is said, and apart from it what was vouched for", async ({ store, now }) => {
+    const run = await asked(store, {});
+    await store.approve("run-1~1", { ...ANN, by: "the boss" });
+    const [wait] = await run.waits();
+    assert.equal(wait?.answeredBy, "the boss");
+    assert.deepEqual(wait?.people, [
+      { name: "the boss", at: now(), authenticated: { name: "ann", by: "os", id: "1000" } },
+    ]);
+    const told = (await store.listEvents("run-1")).findLast(({ type }) => type === "wait.answered");
+    const { by, authenticated } = { ...(told?.data as JsonObject) };
+    assert.deepEqual([by, authenticated], ["the boss", ANN.authenticated]);
+  }),
+
+  check("what looks like a list of people is a name like any other", async ({ store, now }) => {
+    const run = await asked(store, {});
+    const by = JSON.stringify([{ name: "ann", at: 1, authenticated: ANN.authenticated }]);
+    await store.approve("run-1~1", { by });
+    const [wait] = await run.waits();
+    assert.deepEqual(wait?.people, [{ name: by, at: now(), authenticated: null }]);
+  }),
+
+  check("who started a run is kept with it, and who forked it with the fork", async ({ store, now }) => {
+    const run = await SampleRun.create(store, "run-1", { startedBy: ANN });
+    await keyedTurn(run, 1);
+    await store.releaseRun(run.fence, FAILED);
+    await store.forkRun({ ...newFork(run, 1), startedBy: { by: "Bob" } });
+    const vouched = { name: "ann", at: now(), authenticated: ANN.authenticated };
+    assert.deepEqual((await run.record()).startedBy, vouched);
+    assert.deepEqual((await store.getRun("fork"))?.startedBy, {
+      name: "Bob",
+      at: now(),
+      authenticated: null,
+    });
+  }),
+
+  checkSeveral(
+    "where two people are needed, the first leaves the question open, also for the next process",
+    async ({ store, openAnother, advance }) => {
+      const run = await asked(store, { people: 2 });
+      await store.approve("run-1~1", ANN);
+      await assertStillOpen(run, "ann");
+      advance(5);
+      const other = await openAnother();
+      const later = await run.takenOver(other, { from: ["waiting"] });
+      await assertRefused(other, run.runId, () => later.startApproved(1, 1, ARGUMENTS));
+      const wait = later.approval(1, 1, ARGUMENTS);
+      await later.waiting({ ...wait, subject: { ...wait.subject, people: 2 } });
+      await assertStillOpen(later, "ann");
+      await other.approve("run-1~1", BOB);
+      const [answered] = await run.waits();
+      assert.deepEqual(
+        [answered?.status, answered?.answer, answered?.answeredBy],
+        ["answered", { approved: true }, "ann and bob"],
+      );
+      const last = await run.takenOver(other);
+      await last.startApproved(1, 1, ARGUMENTS);
+    },
+  ),
+
+  check("the same person counts once, whatever they call themselves", async ({ store }) => {
+    const run = await asked(store, { people: 2 });
+    await store.approve("run-1~1", ANN);
+    await assertNotApproved(run, ANN, /ann has approved it already.*ask another one/);
+    await assertNotApproved(run, { ...ANN, by: "bob" }, /ann has approved it already/);
+    await assertNotApproved(run, { by: " AN\u200bN" }, /ann has approved it already/);
+    const { name, by } = ANN.authenticated;
+    for (const same of [
+      { name, by },
+      { ...ANN.authenticated, by: by.toUpperCase() },
+    ])
+      await assertNotApproved(run, { authenticated: same }, /ann has approved it already/);
+    await assertNotApproved(run, {}, /say who approves it/);
+    await assertStillOpen(run, "ann");
+  }),
+
+  check(
+    "a name that nothing vouches for is not another person than one that is vouched for",
+    async (place) => {
+      const { store } = place;
+      const run = await asked(store, { people: 2 });
+      await store.approve("run-1~1", ANN);
+      await assertNotApproved(run, { by: "bob" }, /nothing vouches for bob/);
+      await assertNotApproved(run, { by: "Some\u200bbody" }, /say who approves it/);
+      await assertStillOpen(run, "ann");
+      await store.approve("run-1~1", BOB);
+      assert.equal((await run.record()).status, "queued");
+    },
+  ),
+
+  check("whoever started the run does not count where another person is needed", async ({ store }) => {
+    const run = await asked(store, { notStarter: true }, ANN);
+    await assertNotApproved(run, ANN, /another person than ann, who started the run/);
+    await assertNotApproved(run, { ...ANN, by: "bob" }, /another person than ann/);
+    await assertNotApproved(run, { by: "Ann" }, /another person than ann/);
+    await assertNotApproved(run, {}, /say who approves it/);
+    await store.approve("run-1~1", BOB);
+    assert.equal((await run.record()).status, "queued");
+  }),
+
+  check("nobody is another person than one who is not known", async ({ store }) => {
+    const run = await asked(store, { notStarter: true });
+    await assertNotApproved(run, BOB, /nobody recorded who that was/);
+    await store.deny("run-1~1", "Nobody knows who asked.", BOB);
+  }),
+
+  check("one person is enough to say no, also after another has said yes", async ({ store }) => {
+    const run = await asked(store, { people: 2 });
+    await store.approve("run-1~1", ANN);
+    await store.deny("run-1~1", "Not today.", BOB);
+    const [wait] = await run.waits();
+    assert.deepEqual(
+      [wait?.status, wait?.answeredBy, wait?.answer],
+      ["answered", "bob", { approved: false, why: "Not today." }],
+    );
+  }),
+
+  check("who vouches for somebody has to say whom and what it is", async ({ store }) => {
+    const run = await asked(store, {});
+    for (const authenticated of [{ name: "", by: "os" }, { name: "ann" }, { name: "ann", by: "os", id: 7 }])
+      await assertNotApproved(run, { authenticated } as unknown as Person, /give a name/);
+  }),
+];

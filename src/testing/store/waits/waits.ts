@@ -1,0 +1,335 @@
+import assert from "node:assert/strict";
+import { assertRefused, type Check, check } from "../check.ts";
+import { foundBy } from "../runs/runs.ts";
+import { claimOptions, FAILED, newReceipt, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
+
+const ARGUMENTS = sha256("arguments").toString("hex");
+const OTHERS = sha256("other arguments").toString("hex");
+const DONE = { as: "succeeded", result: "It went out." } as const;
+
+/** What became of each wait of a run, in order. */
+async function statusesOf(run: SampleRun): Promise<string[]> {
+  return (await run.waits()).map(({ waitId, status }) => `${waitId} ${status}`);
+}
+
+export const waitChecks: readonly Check[] = [
+  check("a run is left waiting with its questions, as they were asked", async ({ store, now, advance }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "prepared", "running"]);
+    await store.openToolCall(run.fence, run.codeCall(1));
+    advance(5);
+    const subject = {
+      tool: "send",
+      arguments: { to: "ü@example.org", list: [1, null] },
+      nested: { a: true },
+    };
+    const approval = { ...run.approval(1, 2, ARGUMENTS), subject };
+    const escalation = run.wait(1, 3, { kind: "escalation", question: "The token is old 🙂: renew it." });
+    await run.waiting(run.wait(1, 1), approval, escalation, run.wait(0, 1));
+    const asked = {
+      runId: "run-1",
+      attempt: 1,
+      argumentsHash: null,
+      subject: { tool: "search" },
+      status: "open",
+      createdAt: now(),
+      answeredAt: null,
+      answeredBy: null,
+      people: [],
+      answer: null,
+    };
+    assert.deepEqual(await run.waits(), [
+      {
+        ...asked,
+        waitId: "run-1~1",
+        kind: "in_doubt",
+        toolCallId: "run-1/draft#1.1",
+        question: "Did it happen?",
+      },
+      {
+        ...asked,
+        waitId: "run-1~2",
+        kind: "approval",
+        toolCallId: "run-1/draft#1.2",
+        attempt: 0,
+        question: "May it run?",
+        subject,
+        argumentsHash: ARGUMENTS,
+      },
+      {
+        ...asked,
+        waitId: "run-1~3",
+        kind: "escalation",
+        toolCallId: "run-1/draft#1.3",
+        question: "The token is old 🙂: renew it.",
+      },
+      {
+        ...asked,
+        waitId: "run-1~4",
+        kind: "in_doubt",
+        toolCallId: "run-1/draft#0.1",
+        question: "Did it happen?",
+      },
+    ]);
+  }),
+
+  check("a run that waits is held by nobody, and its step is blocked", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running"]);
+    const events = (await store.listEvents(run.runId)).length;
+    await run.waiting(run.wait(1, 1));
+    const { status, owner, error, output } = await run.record();
+    assert.deepEqual([status, owner, error, output], ["waiting", null, null, null]);
+    assert.equal((await store.findStep(run.runId, "draft"))?.status, "blocked");
+    assert.equal((await store.listEvents(run.runId)).length, events + 1, "it is one intent");
+    assert.equal(
+      (await store.claimRun(run.runId, claimOptions({ from: ["queued", "running"] }))).kind,
+      "refused",
+    );
+  }),
+
+  check("all questions are asked or none, and the run is released or not", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    const other = await SampleRun.create(store, "run-2");
+    await run.journaled(1, ["running"]);
+    await other.journaled(1, ["running"]);
+    for (const wrong of [run.wait(1, 2), run.wait(2, 1), run.wait(0, 1), other.wait(1, 1)])
+      await assertRefused(store, run.runId, () => run.waiting(run.wait(1, 1), wrong));
+    assert.deepEqual([(await run.record()).status, await other.waits()], ["running", []]);
+    await run.waiting(run.wait(1, 1));
+  }),
+
+  check("waits are numbered in their run", async ({ store }) => {
+    const [a, b] = [await SampleRun.create(store, "a"), await SampleRun.create(store, "b")];
+    for (const run of [a, b]) {
+      await run.journaled(1, ["running", "running", "running"]);
+      await run.waiting(run.wait(1, 2), run.wait(1, 1));
+      await (await run.takenOver()).waiting(run.wait(1, 3));
+    }
+    assert.deepEqual(await statusesOf(a), ["a~1 open", "a~2 open", "a~3 open"]);
+    assert.deepEqual(await statusesOf(b), ["b~1 open", "b~2 open", "b~3 open"]);
+    await store.settle("a/draft#1.1", DONE);
+    assert.deepEqual(await statusesOf(a), ["a~1 open", "a~2 answered", "a~3 open"]);
+    assert.deepEqual((await b.waits())[2]?.toolCallId, "b/draft#1.3");
+  }),
+
+  check("a question that is open is not asked again", async ({ store, advance }) => {
+    let run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "prepared"]);
+    const questions = [run.wait(1, 1), run.approval(1, 2, ARGUMENTS)];
+    await run.waiting(...questions);
+    const asked = await run.waits();
+    advance(5);
+    run = await run.takenOver();
+    assert.deepEqual(await run.waits(), asked, "whoever takes the run up leaves its questions as they are");
+    await run.waiting(...questions.map((wait) => ({ ...wait, question: "In other words?" })));
+    assert.deepEqual(await run.waits(), asked);
+    assert.equal((await run.record()).status, "waiting");
+  }),
+
+  check("the same question twice in one release is one", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running"]);
+    await run.waiting(run.wait(1, 1), run.wait(1, 1));
+    assert.deepEqual(await statusesOf(run), ["run-1~1 open"]);
+  }),
+
+  check("a question about other arguments takes the place of the first", async ({ store, now, advance }) => {
+    let run = await SampleRun.create(store);
+    await run.journaled(1, ["prepared", "prepared"]);
+    await run.waiting(run.approval(1, 1, ARGUMENTS), run.approval(1, 2, ARGUMENTS));
+    run = await run.takenOver();
+    advance(5);
+    await run.waiting(run.approval(1, 1, OTHERS), run.approval(1, 2, ARGUMENTS));
+    const [first, second, third] = await run.waits();
+    assert.deepEqual(
+      [first?.status, first?.answeredAt, first?.answeredBy, first?.answer],
+      ["withdrawn", now(), null, null],
+    );
+    assert.deepEqual([second?.status, second?.answeredAt], ["open", null]);
+    assert.deepEqual(
+      [third?.status, third?.waitId, third?.argumentsHash, third?.toolCallId],
+      ["open", "run-1~3", OTHERS, "run-1/draft#1.1"],
+    );
+    assert.equal((await run.record()).status, "waiting");
+  }),
+
+  check("an approval that was given is asked for again where the arguments are others", async ({ store }) => {
+    let run = await SampleRun.create(store);
+    await run.journaled(1, ["prepared"]);
+    await run.waiting(run.approval(1, 1, ARGUMENTS));
+    await store.approve("run-1~1");
+    run = await run.takenOver();
+    await run.waiting(run.approval(1, 1, OTHERS));
+    assert.deepEqual(await statusesOf(run), ["run-1~1 answered", "run-1~2 open"]);
+  }),
+
+  check(
+    "of several approvals only the newest spares a question: what came before it is asked again",
+    async ({ store }) => {
+      for (const isSecondApproved of [false, true]) {
+        const runId = `run-${isSecondApproved}`;
+        let run = await SampleRun.create(store, runId);
+        await run.journaled(1, ["prepared"]);
+        await run.waiting(run.approval(1, 1, ARGUMENTS));
+        await store.approve(`${runId}~1`);
+        run = await run.takenOver();
+        await run.waiting(run.approval(1, 1, OTHERS));
+        if (isSecondApproved) await store.approve(`${runId}~2`);
+        run = await run.takenOver();
+        await assertRefused(store, runId, () => run.startApproved(1, 1, ARGUMENTS));
+        await run.waiting(run.approval(1, 1, ARGUMENTS));
+        assert.deepEqual(await statusesOf(run), [
+          `${runId}~1 answered`,
+          `${runId}~2 ${isSecondApproved ? "answered" : "withdrawn"}`,
+          `${runId}~3 open`,
+        ]);
+        assert.equal((await run.record()).status, "waiting");
+      }
+    },
+  ),
+
+  check("every doubt is a question of its own: the next try may be asked about again", async ({ store }) => {
+    let run = await SampleRun.create(store);
+    await run.journaled(1, ["running"]);
+    for (const attempt of [1, 2, 3]) {
+      await run.waiting(run.wait(1, 1));
+      assert.equal((await run.waits()).at(-1)?.attempt, attempt);
+      await store.settle("run-1/draft#1.1", { as: "retry" });
+      run = await run.takenOver();
+      await run.start(1, 1);
+    }
+    assert.deepEqual(await statusesOf(run), ["run-1~1 answered", "run-1~2 answered", "run-1~3 answered"]);
+  }),
+
+  check("a question about a try that was followed by another is asked anew", async ({ store }) => {
+    let run = await SampleRun.create(store);
+    await run.journaled(1, ["running"]);
+    await run.waiting(run.wait(1, 1));
+    run = await run.takenOver();
+    await run.start(1, 1);
+    await run.waiting(run.wait(1, 1));
+    assert.deepEqual(await statusesOf(run), ["run-1~1 withdrawn", "run-1~2 open"]);
+    await store.settle("run-1/draft#1.1", { as: "retry" });
+    assert.deepEqual(
+      (await run.waits()).map(({ attempt, answer }) => [attempt, answer]),
+      [
+        [1, null],
+        [2, { as: "retry" }],
+      ],
+      "what a person says is about the try that is in doubt",
+    );
+  }),
+
+  check(
+    "a call that has its receipt by then is not asked about, and its run waits for nobody",
+    async ({ store }) => {
+      const run = await SampleRun.create(store);
+      await run.journaled(1, ["running", "running"]);
+      await run.endTry(1, 1, { inDoubt: true });
+      await store.settle("run-1/draft#1.1", DONE);
+      await run.receipt(1, 2);
+      const before = await run.waits();
+      await run.waiting(run.wait(1, 1), run.wait(1, 2));
+      assert.deepEqual(await run.waits(), before);
+      const { status, owner } = await run.record();
+      assert.deepEqual([status, owner], ["queued", null]);
+      assert.equal((await store.claimRun(run.runId, claimOptions({ from: ["queued"] }))).kind, "claimed");
+    },
+  ),
+
+  check("one question that needs no answer leaves the run waiting for the others", async ({ store }) => {
+    let run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "running"]);
+    await run.receipt(1, 1);
+    await run.waiting(run.wait(1, 1), run.wait(1, 2));
+    assert.deepEqual(
+      (await run.waits()).map(({ toolCallId }) => toolCallId),
+      ["run-1/draft#1.2"],
+    );
+    assert.equal((await run.record()).status, "waiting");
+    run = await run.takenOver();
+    await run.waiting(run.wait(1, 1));
+    assert.equal((await run.record()).status, "waiting", "the other one is still open");
+  }),
+
+  check(
+    "what a person said while the worker was on its way out is not asked again",
+    async ({ store, advance }) => {
+      const answers = {
+        approved: () => store.approve("approved~1"),
+        denied: () => store.deny("denied~1", "Not today."),
+        retried: () => store.settle("retried/draft#1.1", { as: "retry" }),
+      };
+      for (const [runId, answer] of Object.entries(answers)) {
+        let run = await SampleRun.create(store, runId);
+        await run.journaled(1, [runId === "retried" ? "running" : "prepared"]);
+        const question = runId === "retried" ? run.wait(1, 1) : run.approval(1, 1, ARGUMENTS);
+        await run.waiting(question);
+        run = await run.takenOver();
+        advance(1);
+        await answer();
+        await run.waiting(question);
+        assert.deepEqual([runId, await statusesOf(run)], [runId, [`${runId}~1 answered`]]);
+        assert.equal((await run.record()).status, "queued");
+      }
+    },
+  ),
+
+  check("a run that pauses without a question stays waiting", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    const error = { code: "paused", message: "Later.", details: {} };
+    await store.releaseRun(run.fence, { status: "waiting", error, waits: [] });
+    const record = await run.record();
+    assert.deepEqual([record.status, record.error], ["waiting", error]);
+    assert.deepEqual(await foundBy(store, record.pipeline, record.inputHash), ["run-1 waiting"]);
+    assert.equal((await run.takenOver()).fence.epoch, 2);
+  }),
+
+  check("a call that gets its receipt from a worker leaves no question open", async ({ store }) => {
+    let run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "running", "prepared"]);
+    await store.openToolCall(run.fence, run.codeCall(1));
+    await run.waiting(run.wait(1, 1), run.wait(1, 2), run.approval(1, 3, ARGUMENTS), run.wait(0, 1));
+    run = await run.takenOver();
+    await run.receipt(1, 1, { source: "reconciled" });
+    await run.receipt(0, 1);
+    assert.deepEqual(await statusesOf(run), [
+      "run-1~1 withdrawn",
+      "run-1~2 open",
+      "run-1~3 open",
+      "run-1~4 withdrawn",
+    ]);
+    const receipts = [newReceipt(2), newReceipt(3, { status: "cancelled" })];
+    await store.commitTurn(run.fence, run.commit(1, { receipts }));
+    assert.deepEqual(
+      (await run.waits()).map(({ status }) => status),
+      Array<string>(4).fill("withdrawn"),
+    );
+  }),
+
+  check(
+    "questions stay open when a run fails, and are still there when it is taken up",
+    async ({ store }) => {
+      let run = await SampleRun.create(store);
+      await run.journaled(1, ["running"]);
+      await run.waiting(run.wait(1, 1));
+      run = await run.takenOver();
+      await store.releaseRun(run.fence, FAILED);
+      assert.deepEqual(await statusesOf(run), ["run-1~1 open"]);
+      run = await run.takenOver();
+      await run.waiting(run.wait(1, 1));
+      assert.deepEqual(await statusesOf(run), ["run-1~1 open"]);
+      assert.equal((await run.record()).status, "waiting");
+    },
+  ),
+
+  check("a run that ended asks nothing", async ({ store }) => {
+    for (const end of [FAILED, SUCCEEDED, { status: "cancelled", error: null } as const]) {
+      const run = await SampleRun.create(store, end.status);
+      await run.journaled(1, ["running"]);
+      await store.releaseRun(run.fence, end);
+      assert.deepEqual(await run.waits(), []);
+    }
+  }),
+];

@@ -1,0 +1,455 @@
+import { createOpenAI } from "@ai-sdk/openai";
+import { hasToolCall, isStepCount, jsonSchema, Output, tool as sdkTool, ToolLoopAgent } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { aiSdkTool } from "../../../src/adapters/ai-sdk/ai-sdk-tool.ts";
+import { makeToolSource } from "../../../src/engine/definition/tool-source.ts";
+import { type AgentOptions, agent, ResumeError, Runner, Step, tool } from "../../../src/index.ts";
+import { type ScriptedTurn, scriptedModel } from "../../../src/testing/index.ts";
+import { failureAs, failureOf, memoryStore, must } from "../../engine/run-fixture.ts";
+
+type CallOptions = ScriptedTurn["options"];
+
+const text = z.object({ text: z.string() });
+const pay = sdkTool({ description: "Pays.", inputSchema: text, execute: ({ text: to }) => `paid ${to}` });
+
+/** An agent with settings of a ToolLoopAgent, and what its model is asked with. */
+function made(
+  options: Partial<AgentOptions<unknown>>,
+  answers: Parameters<typeof scriptedModel>[0] = [{ text: "End." }],
+) {
+  const asked: CallOptions[] = [];
+  const model = scriptedModel((turn) => {
+    asked.push(turn.options);
+    return typeof answers === "function" ? answers(turn) : must(answers[turn.turn - 1]);
+  });
+  return { asked, agent: agent({ name: "worker", model, ...options }) };
+}
+
+const paying = [{ toolCalls: [{ name: "pay", input: { text: "ann" } }] }, { text: "End." }];
+
+describe("the settings of a ToolLoopAgent", () => {
+  it("shape the request as they do there", async () => {
+    const { agent: worker, asked } = made({
+      instructions: [
+        {
+          role: "system",
+          content: "You work.",
+          providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } },
+        },
+        { role: "system", content: "You are kind." },
+      ],
+      maxOutputTokens: 77,
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 4,
+      presencePenalty: 0.1,
+      frequencyPenalty: 0.2,
+      stopSequences: ["STOP"],
+      seed: 7,
+      reasoning: "low",
+      providerOptions: { openai: { store: false } },
+      headers: { "x-team": "blue" },
+      tools: {
+        pay: sdkTool({
+          description: "Pays.",
+          inputSchema: text,
+          execute: () => "paid",
+          strict: true,
+          inputExamples: [{ input: { text: "bob" } }],
+          providerOptions: { anthropic: { eager: true } },
+        }),
+        find: sdkTool({ inputSchema: text, execute: () => "found" }),
+        hide: sdkTool({ inputSchema: text, execute: () => "hidden" }),
+      },
+      activeTools: ["pay", "find"],
+      toolOrder: ["find"],
+      toolChoice: { type: "tool", toolName: "pay" },
+    });
+    await new Runner(worker, { store: await memoryStore() }).run("Go");
+
+    expect(asked[0]).toMatchObject({
+      maxOutputTokens: 77,
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 4,
+      presencePenalty: 0.1,
+      frequencyPenalty: 0.2,
+      stopSequences: ["STOP"],
+      seed: 7,
+      reasoning: "low",
+      providerOptions: { openai: { store: false } },
+      headers: { "x-team": "blue" },
+      toolChoice: { type: "tool", toolName: "pay" },
+      tools: [
+        { name: "find" },
+        {
+          name: "pay",
+          strict: true,
+          inputExamples: [{ input: { text: "bob" } }],
+          providerOptions: { anthropic: { eager: true } },
+        },
+      ],
+    });
+    expect(asked[0]?.tools).toHaveLength(2);
+    expect(asked[0]?.prompt[0]).toEqual({
+      role: "system",
+      content: "You work.\n\nYou are kind.",
+      providerOptions: { anthropic: { cacheControl: { type: "ephemeral" } } },
+    });
+  });
+
+  it.each([
+    ["topK", { topK: 4 }],
+    ["toolChoice", { toolChoice: "required" }],
+    ["toolOptions", { tools: { pay: { ...pay, strict: true } } }],
+    [
+      "instructionOptions",
+      { instructions: { role: "system", content: "Work.", providerOptions: { a: { b: 1 } } } },
+    ],
+  ] as const)("are pinned with the run: %s", async (setting, change) => {
+    const store = await memoryStore();
+    const step = (options: Partial<AgentOptions<unknown>>, maxTurns: number) => {
+      const worker = made({ instructions: "Work.", tools: { pay }, ...options }, () => ({
+        text: "Not yet.",
+      })).agent;
+      return new Runner(Step.granular("s", worker, { maxTurns, completion: "signal" }), { store });
+    };
+    await failureOf(step({}, 1).run("Go", { runId: "r-1" }));
+    const { details } = await failureAs(ResumeError, step(change as never, 2).resume("r-1"));
+    expect(JSON.stringify(details)).toContain(`settings.${setting}`);
+  });
+
+  it("may name a tool that the model does not call: its answer is paid for, and kept", async () => {
+    const { agent: worker } = made({ tools: { pay }, toolChoice: "required" });
+    expect((await new Runner(worker, { store: await memoryStore() }).run("Go")).output).toBe("End.");
+  });
+
+  it("may hold headers that are nowhere stored", async () => {
+    const store = await memoryStore();
+    const { agent: worker } = made({ headers: { authorization: "Bearer tok-1" } });
+    expect(JSON.stringify(worker)).not.toContain("tok-1");
+    await new Runner(worker, { store }).run("Go", { runId: "r-1" });
+    expect(JSON.stringify(await store.listEvents("r-1"))).not.toContain("tok-1");
+  });
+
+  it("name the agent by `id`, unless there is a `name`", () => {
+    const model = scriptedModel([]);
+    expect(agent({ id: "by-id", model }).name).toBe("by-id");
+    expect(agent({ id: "by-id", name: "by-name", model }).name).toBe("by-name");
+    expect(() => agent({ model })).toThrow(
+      "An agent needs a name: give it one as `name`, or as the AI SDK's `id`.",
+    );
+  });
+
+  it("that say nothing about the agent's work are taken, and change nothing", () => {
+    const { agent: worker } = made({
+      maxRetries: 5,
+      telemetry: { isEnabled: true },
+      include: { requestBody: false },
+      allowSystemInMessages: true,
+    });
+    expect(worker.settings).toEqual({ maxOutputTokens: 4_096 });
+  });
+
+  it.each([
+    ["prepareStep", () => ({}), "promptTemplate"],
+    ["prepareCall", () => ({}), "promptTemplate"],
+    ["callOptionsSchema", z.object({}), "runner.run(input)"],
+    ["repairToolCall", () => null, "is told what is wrong"],
+    ["experimental_refineToolInput", {}, "inputSchema"],
+    ["experimental_toolCallers", {}, "ctx.call"],
+    ["onStepEnd", () => undefined, "runner.stream"],
+    ["onFinish", () => undefined, "runner.stream"],
+  ])("that cannot be kept are refused with what to do instead: %s", (setting, value, instead) => {
+    const refused = () => made({ [setting]: value });
+    expect(refused).toThrow(`Agent worker cannot have ${setting}: `);
+    expect(refused).toThrow(instead);
+  });
+
+  it("say by stopWhen how many turns it may take, and no more than that", () => {
+    const turns = (stopWhen: unknown) => made({ stopWhen } as never).agent.maxTurns;
+    expect(turns(isStepCount(5))).toBe(5);
+    expect(turns([isStepCount(30), isStepCount(7)])).toBe(7);
+    expect(turns(undefined)).toBeNull();
+    const refused =
+      "Agent worker has a stopWhen that is no isStepCount(n): say when it is done by Step.granular";
+    for (const stopWhen of [
+      hasToolCall("finish"),
+      ({ steps }: { steps: { text: string }[] }) => steps.length === 3 || steps[0]?.text === "x",
+      () => true,
+      () => false,
+      () => Promise.resolve(true),
+      [isStepCount(5), hasToolCall("finish")],
+    ])
+      expect(() => turns(stopWhen)).toThrow(refused);
+  });
+
+  it("that nobody knows are refused, and undefined ones are not there", () => {
+    expect(() => made({ temprature: 0 } as never)).toThrow(
+      'Agent worker has a setting "temprature" that nobody knows: correct its name, or leave it out.',
+    );
+    expect(() => made({ stopWhen: undefined, onEnd: undefined } as never)).not.toThrow();
+  });
+
+  it("are private to an instance, which is refused", () => {
+    const instance = new ToolLoopAgent({ id: "loop", model: new MockLanguageModelV4() });
+    expect(() => agent(instance as never)).toThrow(
+      "agent() was given a ToolLoopAgent, whose settings are private: give it the settings that you made that from.",
+    );
+  });
+});
+
+describe("limits on tools", () => {
+  it("of one call at a time let one run after the other", async () => {
+    const running: number[] = [];
+    let now = 0;
+    const slow = sdkTool({
+      inputSchema: text,
+      execute: async () => {
+        running.push(++now);
+        await new Promise((resolve) => setImmediate(resolve));
+        now--;
+      },
+    });
+    const calls = ["a", "b", "c"].map((each) => ({ name: "slow", input: { text: each } }));
+    const { agent: worker } = made({ tools: { slow }, toolCallConcurrency: 1 }, [
+      { toolCalls: calls },
+      { text: "End." },
+    ]);
+    await new Runner(worker, { store: await memoryStore() }).run("Go");
+    expect(running).toEqual([1, 1, 1]);
+  });
+
+  it("of another number belong to the Runner", () => {
+    expect(() => made({ toolCallConcurrency: 3 })).toThrow("give the Runner maxParallelToolCalls");
+  });
+
+  it("in time are those of each tool", () => {
+    const { tools } = made({
+      tools: { pay, find: pay },
+      timeout: { toolMs: 2_000, tools: { findMs: 3_000 } },
+    }).agent;
+    expect([tools.pay?.timeoutMs, tools.find?.timeoutMs]).toEqual([2_000, 3_000]);
+  });
+
+  it.each([[5_000], [{ totalMs: 5_000 }], [{ stepMs: 1 }]])(
+    "in time of the whole belong to the Runner: %j",
+    (timeout) => {
+      expect(() => made({ timeout })).toThrow("give the Runner modelTimeoutMs");
+    },
+  );
+});
+
+describe("an output whose schema comes late", () => {
+  it("is waited for: the first request has it, and the run stays what it was", async () => {
+    const late = Promise.withResolvers<void>();
+    const known = { type: "object", properties: { said: { type: "string" } }, required: ["said"] } as const;
+    const schema = jsonSchema<{ said: string }>(() => late.promise.then(() => known));
+    const { agent: worker, asked } = made({ output: Output.object({ schema }) }, () => ({
+      text: '{"said":"yes"}',
+    }));
+    const running = new Runner(worker, { store: await memoryStore() }).run("Go");
+    setImmediate(() => late.resolve());
+    expect((await running).output).toEqual({ said: "yes" });
+    expect(asked[0]?.responseFormat).toMatchObject({ schema: { properties: { said: { type: "string" } } } });
+  });
+
+  it("and cannot be had fails the run before the model is asked", async () => {
+    const schema = jsonSchema<never>(() => Promise.reject(new Error("The schema server is down.")));
+    const { agent: worker, asked } = made({ output: Output.object({ schema }) });
+    await expect(new Runner(worker, { store: await memoryStore() }).run("Go")).rejects.toThrow(
+      "schema server is down",
+    );
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("toolApproval", () => {
+  type Approval = NonNullable<AgentOptions<unknown>["toolApproval"]>;
+  const asks: typeof pay = Object.assign({}, pay, { needsApproval: true });
+
+  async function endOf(toolApproval: Approval, more: Partial<AgentOptions<unknown>> = {}) {
+    const store = await memoryStore();
+    const { agent: worker } = made({ tools: { pay }, toolApproval, ...more }, paying);
+    const { status } = await new Runner(worker, { store }).run("Go", { runId: "r-1" });
+    const [call] = await store.listToolCalls("r-1");
+    return [status, call?.status, call?.receipt?.output.value ?? null];
+  }
+
+  const done = ["succeeded", "succeeded", "paid ann"];
+  const waits = ["waiting", "prepared", null];
+  const refused = (why: string) => ["succeeded", "cancelled", `pay may not run: ${why}`];
+
+  it.each<[string, Approval, unknown]>([
+    ["approved", { pay: "approved" }, done],
+    ["not-applicable", { pay: { type: "not-applicable" } }, done],
+    ["user-approval", { pay: "user-approval" }, waits],
+    ["user-approval with a reason", { pay: { type: "user-approval", reason: "much" } }, waits],
+    ["denied", { pay: "denied" }, refused("the agent's toolApproval denies it.")],
+    ["denied with a reason", { pay: { type: "denied", reason: "too much" } }, refused("too much")],
+    [
+      "a function of the input",
+      { pay: ({ text: to }) => (to === "ann" ? "user-approval" : "approved") },
+      waits,
+    ],
+    ["one that finds out", { pay: async () => Promise.resolve("approved" as const) }, done],
+    ["one that says nothing", { pay: () => undefined }, done],
+    [
+      "a function for all",
+      ({ toolCall }) => (toolCall.toolName === "pay" ? "denied" : "approved"),
+      refused("the agent's toolApproval denies it."),
+    ],
+    [
+      "one that throws",
+      {
+        pay: () => {
+          throw new Error("who knows");
+        },
+      },
+      waits,
+    ],
+    ["nothing about this tool", { other: "denied" }, done],
+  ])("of %s", async (_, toolApproval, end) => {
+    expect(await endOf(toolApproval, { tools: { pay, other: pay } })).toEqual(end);
+  });
+
+  it("goes before what the tool says itself, and leaves it to the tool where it says nothing", async () => {
+    expect(await endOf({ pay: "approved" }, { tools: { pay: asks } })).toEqual(done);
+    expect(await endOf({ other: "approved" }, { tools: { pay: asks, other: pay } })).toEqual(waits);
+  });
+
+  it("of a tool that the agent does not have is refused, as every setting is that names one", () => {
+    const settings = {
+      toolApproval: { pya: "user-approval" },
+      activeTools: ["pya"],
+      toolOrder: ["pya"],
+      timeout: { tools: { pyaMs: 5 } },
+    };
+    for (const [setting, value] of Object.entries(settings))
+      expect(() => made({ tools: { pay }, [setting]: value })).toThrow(
+        /of agent worker names the tool "pya", which it does not have: did you mean pay\?/,
+      );
+  });
+
+  it("of a tool that a server does not have is refused when it is opened, and it is closed", async () => {
+    let closed = 0;
+    const bank = makeToolSource({
+      name: null,
+      open: (name) =>
+        Promise.resolve({
+          tools: { [`${name}__pay`]: aiSdkTool("pay", pay) },
+          close: () => {
+            closed++;
+            return Promise.resolve();
+          },
+        }),
+    });
+    const { agent: worker } = made({
+      tools: { bank },
+      toolApproval: { bank__pya: "user-approval" },
+    } as never);
+    await expect(new Runner(worker, { store: await memoryStore() }).run("Go")).rejects.toThrow(
+      'toolApproval of agent worker names the tool "bank__pya", which it does not have: did you mean bank__pay?',
+    );
+    expect(closed).toBe(1);
+  });
+
+  it("by a function for all cannot hold for what the provider runs, and is refused", () => {
+    const search = createOpenAI({ apiKey: "none" }).tools.webSearch({});
+    expect(() => made({ tools: { search }, toolApproval: () => "user-approval" } as never)).toThrow(
+      "Tool search is run by the provider, within its answer, so no toolApproval function can be asked before",
+    );
+  });
+
+  it("is told the contexts that the agent has", async () => {
+    const seen: unknown[] = [];
+    const more = { toolsContext: { pay: { limit: 5 } }, runtimeContext: { user: "ann" } };
+    await endOf(
+      {
+        pay: (_, { toolContext, runtimeContext }) => {
+          seen.push(toolContext, runtimeContext);
+          return "approved";
+        },
+      },
+      more,
+    );
+    await endOf(({ toolsContext, runtimeContext }) => void seen.push(toolsContext, runtimeContext), more);
+    expect(seen).toEqual([{ limit: 5 }, { user: "ann" }, { pay: { limit: 5 } }, { user: "ann" }]);
+  });
+
+  it("holds for Pawl's own tools, and for those that a server brings", async () => {
+    const own = tool({ description: "Pays.", inputSchema: text, execute: ({ text: to }) => `paid ${to}` });
+    expect(await endOf({ pay: "user-approval" }, { tools: { pay: own } })).toEqual(waits);
+    const server = makeToolSource({
+      name: null,
+      open: () => Promise.resolve({ tools: { pay: own, drop: own }, close: () => Promise.resolve() }),
+    });
+    expect(await endOf(() => "user-approval", { tools: { server } })).toEqual(waits);
+    const { agent: worker, asked } = made({ tools: { server }, activeTools: ["pay"] });
+    await new Runner(worker, { store: await memoryStore() }).run("Go");
+    expect(asked[0]?.tools?.map(({ name }) => name)).toEqual(["pay"]);
+  });
+
+  it("cannot be asked for a tool that the provider runs", () => {
+    const search = {
+      type: "provider",
+      id: "p.search",
+      args: {},
+      isProviderExecuted: true,
+      inputSchema: z.object({}),
+    } as const;
+    expect(() => made({ tools: { search }, toolApproval: { search: "user-approval" } })).toThrow(
+      "Tool search is run by the provider, within its answer, so nobody can be asked before: leave it out of toolApproval, or out of the tools.",
+    );
+    expect(() => made({ tools: { search }, toolApproval: { search: "approved" } })).not.toThrow();
+  });
+});
+
+describe("an output of the AI SDK", () => {
+  const answered = async (output: unknown, answers: string[]) => {
+    const { agent: worker, asked } = made({ output } as never, ({ turn }) => ({
+      text: must(answers[turn - 1]),
+    }));
+    const result = await new Runner(worker, { store: await memoryStore() }).run("Go");
+    return { output: result.output, format: asked[0]?.responseFormat, asked };
+  };
+
+  it("is an object that fits its schema", async () => {
+    const output = Output.object({
+      schema: z.object({ n: z.number() }),
+      name: "count",
+      description: "How many.",
+    });
+    const end = await answered(output, ['{"n":"many"}', '{"n":3}']);
+    expect(end.output).toEqual({ n: 3 });
+    expect(end.format).toMatchObject({
+      type: "json",
+      schema: { title: "count", description: "How many.", properties: { n: { type: "number" } } },
+    });
+    expect(JSON.stringify(end.asked[1]?.prompt.at(-1))).toContain("Your answer does not fit the schema");
+  });
+
+  it.each([
+    ["text", Output.text(), "plain", "plain"],
+    ["a list", Output.array({ element: z.string() }), '{"elements":["a","b"]}', ["a", "b"]],
+    ["a choice", Output.choice({ options: ["yes", "no"] }), '{"result":"no"}', "no"],
+    ["any JSON", Output.json(), "[1]", [1]],
+  ])("is %s", async (_, output, answer, read) => {
+    expect((await answered(output, [answer])).output).toEqual(read);
+  });
+
+  it("is pinned by its schema", async () => {
+    const store = await memoryStore();
+    const step = (schema: z.ZodType, maxTurns: number) => {
+      const options = { output: Output.object({ schema }) } as never;
+      const worker = made(options, () => ({ text: '{"n":1,"done":false}' })).agent;
+      return new Runner(Step.granular("s", worker, { maxTurns }), { store });
+    };
+    const count = z.object({ n: z.number(), done: z.boolean() });
+    await failureOf(step(count, 1).run("Go", { runId: "r-1" }));
+    const { details } = await failureAs(ResumeError, step(count.extend({ m: z.number() }), 2).resume("r-1"));
+    expect(JSON.stringify(details)).toContain("switches.outputSchema");
+  });
+});

@@ -1,0 +1,258 @@
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Json, JsonObject } from "../../../src/core/json.ts";
+
+export type FakeToolCall = {
+  readonly id?: string;
+  readonly name: string;
+  /** The arguments as they go over the wire: a string is sent as it is, valid JSON or not. */
+  readonly arguments: string | JsonObject;
+};
+
+export type FakeAnswer = {
+  readonly text?: string;
+  readonly reasoning?: string;
+  readonly toolCalls?: readonly FakeToolCall[];
+  /** Null: the answer carries no figures at all. */
+  readonly usage?: JsonObject | null;
+  readonly finishReason?: string;
+  /** Null: the answer carries no id. */
+  readonly id?: string | null;
+};
+
+/** What the server does with one request. */
+export type Behaviour =
+  | { readonly kind: "answer"; readonly answer: FakeAnswer; readonly delayMs?: number }
+  /** Never answers; the socket stays open until the client or `close` ends it. */
+  | { readonly kind: "hang" }
+  /** Ends the connection without a byte of an answer. */
+  | { readonly kind: "reset" }
+  /** Sends the headers and half of an answer, then ends the connection; `announced` says whether a length was given. */
+  | { readonly kind: "cut"; readonly announced: boolean }
+  /** Looks at the request first. */
+  | { readonly kind: "choose"; readonly choose: (request: RecordedRequest) => Behaviour }
+  /** Any status and body, for instance an error or something that is not JSON. */
+  | {
+      readonly kind: "raw";
+      readonly status: number;
+      readonly body: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    };
+
+export type RecordedRequest = {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: JsonObject;
+};
+
+export const answer = (given: FakeAnswer | string, delayMs = 0): Behaviour => ({
+  kind: "answer",
+  answer: typeof given === "string" ? { text: given } : given,
+  delayMs,
+});
+export const hang: Behaviour = { kind: "hang" };
+export const reset: Behaviour = { kind: "reset" };
+export const cutBody: Behaviour = { kind: "cut", announced: true };
+export const cutBodyOfUnknownLength: Behaviour = { kind: "cut", announced: false };
+export const emptyChoices: Behaviour = {
+  kind: "raw",
+  status: 200,
+  body: JSON.stringify({
+    id: "chatcmpl-empty",
+    object: "chat.completion",
+    created: 1,
+    model: "m",
+    choices: [],
+  }),
+};
+export const raw = (
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+): Behaviour => ({
+  kind: "raw",
+  status,
+  body,
+  headers,
+});
+/** An error in OpenAI's words. */
+export const refusal = (
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): Behaviour =>
+  raw(
+    status,
+    JSON.stringify({ error: { message, type: "invalid_request_error", param: null, code: null } }),
+    headers,
+  );
+
+/** A model with a window: it refuses a longer request, and counts a token for every four characters of it. */
+export const upTo = (tokens: number, behaviour: Behaviour): Behaviour => ({
+  kind: "choose",
+  choose: ({ body }) => {
+    const counted = Math.ceil(JSON.stringify(body).length / 4);
+    return counted <= tokens
+      ? behaviour
+      : refusal(
+          400,
+          `This model's maximum context length is ${tokens} tokens. However, your messages resulted in ${counted} tokens.`,
+        );
+  },
+});
+
+/**
+ * A real HTTP server that speaks OpenAI's chat completions, without streaming. It does what it was told to, in
+ * order, and refuses a request for which nothing is left.
+ *
+ * @example
+ * const server = await FakeOpenAiServer.start();
+ * server.next(answer("Hello"), refusal(429, "slow down", { "retry-after": "1" }));
+ * createOpenAICompatible({ name: "fake", baseURL: server.baseUrl });
+ * await server.close();
+ */
+export class FakeOpenAiServer {
+  /** Stays as it was after `close`, for tests that need an address at which nobody listens. */
+  baseUrl = "";
+  readonly requests: RecordedRequest[] = [];
+  /** TCP connections ever made: fewer than requests where sockets were used again. */
+  connections = 0;
+  /** Requests whose client went away before it had an answer. */
+  abandoned = 0;
+  readonly #server: Server;
+  readonly #queue: Behaviour[] = [];
+  readonly #waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as JsonObject;
+        const recorded = { path: request.url ?? "", headers: request.headers, body };
+        this.#record(recorded);
+        const next = this.#queue.shift() ?? refusal(400, "the fake server was told nothing more");
+        perform(next.kind === "choose" ? next.choose(recorded) : next, response);
+      });
+      request.on("error", () => {});
+      response.on("close", () => {
+        if (!response.writableEnded && !response.errored) this.abandoned++;
+      });
+    });
+    this.#server.on("connection", () => this.connections++);
+  }
+
+  static async start(): Promise<FakeOpenAiServer> {
+    const fake = new FakeOpenAiServer();
+    fake.#server.listen(0, "127.0.0.1");
+    await once(fake.#server, "listening");
+    // A listening TCP server always has an AddressInfo; only pipes have a string.
+    fake.baseUrl = `http://127.0.0.1:${(fake.#server.address() as AddressInfo).port}/v1`;
+    return fake;
+  }
+
+  /** Adds what to do with the next requests. */
+  next(...behaviours: readonly Behaviour[]): void {
+    this.#queue.push(...behaviours);
+  }
+
+  /** Resolves when `count` requests have arrived in all. */
+  async received(count: number): Promise<void> {
+    if (this.requests.length >= count) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.push({ count, resolve });
+    await promise;
+  }
+
+  /** The last request's messages, as they came over the wire. */
+  get lastMessages(): readonly Json[] {
+    const messages = this.requests.at(-1)?.body.messages;
+    return Array.isArray(messages) ? messages : [];
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  #record(request: RecordedRequest): void {
+    this.requests.push(request);
+    for (const waiter of this.#waiting) if (this.requests.length >= waiter.count) waiter.resolve();
+  }
+}
+
+function perform(behaviour: Behaviour, response: ServerResponse): void {
+  switch (behaviour.kind) {
+    case "hang":
+      return;
+    case "choose":
+      throw new Error("Choose between behaviours that need no further look at the request.");
+    case "reset":
+      response.socket?.resetAndDestroy();
+      return;
+    case "cut":
+      cut(behaviour.announced, response);
+      return;
+    case "raw":
+      response.writeHead(behaviour.status, { "content-type": "application/json", ...behaviour.headers });
+      response.end(behaviour.body);
+      return;
+    case "answer":
+      setTimeout(() => {
+        response.writeHead(200, { "content-type": "application/json" });
+        response.end(completion(behaviour.answer));
+      }, behaviour.delayMs ?? 0);
+  }
+}
+
+/** Without an announced length the end of the connection is the end of the body, so the client cannot notice. */
+function cut(announced: boolean, response: ServerResponse): void {
+  const body = completion({ text: "this answer is never heard in full" });
+  const half = body.slice(0, body.length / 2);
+  if (announced) {
+    response.writeHead(200, {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(body),
+    });
+    response.write(half, () => response.socket?.destroySoon());
+  } else {
+    response.socket?.end(
+      `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n\r\n${half}`,
+    );
+  }
+}
+
+function completion({ text, reasoning, toolCalls, usage, finishReason, id }: FakeAnswer): string {
+  const calls = toolCalls?.map((call) => ({
+    ...(call.id === undefined ? {} : { id: call.id }),
+    type: "function",
+    function: {
+      name: call.name,
+      arguments: typeof call.arguments === "string" ? call.arguments : JSON.stringify(call.arguments),
+    },
+  }));
+  return JSON.stringify({
+    ...(id === null ? {} : { id: id ?? "chatcmpl-1" }),
+    object: "chat.completion",
+    created: 1_700_000_000,
+    model: "fake-model",
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: "assistant",
+          content: text ?? null,
+          ...(reasoning === undefined ? {} : { reasoning_content: reasoning }),
+          ...(calls === undefined ? {} : { tool_calls: calls }),
+        },
+        finish_reason: finishReason ?? (calls === undefined ? "stop" : "tool_calls"),
+      },
+    ],
+    ...(usage === null
+      ? {}
+      : { usage: usage ?? { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 } }),
+  });
+}

@@ -1,0 +1,618 @@
+import { spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import type { LookupAddress } from "node:dns";
+import { once } from "node:events";
+import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text as readText } from "node:stream/consumers";
+import { gzipSync } from "node:zlib";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  checkedLookup,
+  guardedFetch,
+  guardedFetchResolvedBy,
+  NetworkRefusedError,
+  type Resolve,
+} from "../../../src/adapters/net/guarded-fetch.ts";
+import { PawlError } from "../../../src/core/errors.ts";
+import type { NetworkPolicy } from "../../../src/core/network-policy.ts";
+
+type Seen = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+};
+type Answer = (response: ServerResponse) => void;
+
+/** A server on the loopback interface that remembers what it was asked. */
+class Site {
+  origin = "";
+  port = 0;
+  readonly seen: Seen[] = [];
+  connections = 0;
+  readonly answers = new Map<string, Answer>();
+  readonly #arrivals: (() => void)[] = [];
+  readonly #server: Server;
+
+  private constructor() {
+    this.#server = createServer((request, response) => {
+      const { method = "", url: path = "", headers } = request;
+      const answer = this.answers.get(path.split("?")[0] ?? "") ?? (() => response.end(`hello from ${path}`));
+      const take = (body: string) => {
+        this.seen.push({ method, path, headers, body });
+        for (const arrived of this.#arrivals.splice(0)) arrived();
+        answer(response);
+      };
+      // A client that goes away while it sends is none of the server's business.
+      readText(request).then(take, () => {});
+    });
+    // The server would keep idle connections for ever: that they end is up to the client.
+    this.#server.keepAliveTimeout = 600_000;
+    this.#server.on("connection", () => this.connections++);
+  }
+
+  static async start(): Promise<Site> {
+    const site = new Site();
+    site.#server.listen(0, "127.0.0.1");
+    await once(site.#server, "listening");
+    // A listening TCP server always has an AddressInfo; only pipes have a string.
+    site.port = (site.#server.address() as AddressInfo).port;
+    site.origin = `http://127.0.0.1:${site.port}`;
+    return site;
+  }
+
+  redirect(path: string, status: number, location: string): void {
+    this.answers.set(path, (response) => response.writeHead(status, { location }).end("moved"));
+  }
+
+  nextRequest(): Promise<void> {
+    return new Promise((resolve) => this.#arrivals.push(resolve));
+  }
+
+  get requests(): readonly string[] {
+    return this.seen.map(({ method, path }) => `${method} ${path}`);
+  }
+
+  async close(): Promise<void> {
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+}
+
+let site: Site;
+let other: Site;
+
+beforeEach(async () => {
+  site = await Site.start();
+  other = await Site.start();
+});
+
+afterEach(async () => {
+  await Promise.all([site.close(), other.close()]);
+});
+
+const domains = (...allowedDomains: string[]): NetworkPolicy => ({
+  allowedDomains,
+  allowPrivateAddresses: false,
+});
+const callWith = (network: NetworkPolicy, signal = new AbortController().signal) => ({ signal, network });
+const LOOPBACK = domains("127.0.0.1:*");
+const fetchLoopback = (input: string | URL, init?: RequestInit) =>
+  guardedFetch(callWith(domains("127.0.0.1:*")))(input, init);
+
+/** The refusal that a request ends with; fails where it ends otherwise. */
+async function refusalOf(response: Promise<Response>): Promise<NetworkRefusedError> {
+  const error: unknown = await response.then(
+    () => "it was answered",
+    (reason: unknown) => reason,
+  );
+  if (!NetworkRefusedError.isInstance(error)) throw new Error("It was not refused.", { cause: error });
+  return error;
+}
+
+describe("a request that the policy allows", () => {
+  it("is a plain GET", async () => {
+    const response = await fetchLoopback(`${site.origin}/page?q=1`);
+    expect(response.status).toBe(200);
+    expect(response.url).toBe(`${site.origin}/page?q=1`);
+    expect(response.redirected).toBe(false);
+    expect(await response.text()).toBe("hello from /page?q=1");
+    expect(site.requests).toEqual(["GET /page?q=1"]);
+  });
+
+  it("may be given as a URL, and have headers in every form", async () => {
+    for (const headers of [
+      { "X-A": "1" },
+      [["x-a", "1"]] as [string, string][],
+      new Headers({ "x-a": "1" }),
+    ]) {
+      await (await fetchLoopback(new URL(site.origin), { headers })).text();
+    }
+    expect(site.seen.map(({ headers }) => headers["x-a"])).toEqual(["1", "1", "1"]);
+  });
+
+  it.each([
+    ["a string", "a=1", "text/plain;charset=UTF-8"],
+    ["form fields", new URLSearchParams({ a: "1" }), "application/x-www-form-urlencoded;charset=UTF-8"],
+    ["bytes", new TextEncoder().encode("a=1"), undefined],
+    ["a buffer", new TextEncoder().encode("a=1").buffer, undefined],
+    ["a blob", new Blob(["a=1"], { type: "text/css" }), "text/css"],
+  ])("sends %s with its type and its length", async (_name, body, type) => {
+    await (await fetchLoopback(site.origin, { method: "post", body })).text();
+    expect(site.seen).toMatchObject([{ method: "POST", body: "a=1" }]);
+    expect(site.seen[0]?.headers["content-type"]).toBe(type);
+    expect(site.seen[0]?.headers["content-length"]).toBe("3");
+  });
+
+  it("sends Node's own FormData as a form", async () => {
+    const body = new FormData();
+    body.append("a", "1");
+    body.append("file", new Blob(["content"]), "name.txt");
+    await (await fetchLoopback(site.origin, { method: "POST", body })).text();
+    expect(site.seen[0]?.headers["content-length"]).toMatch(/^\d+$/);
+    expect(site.seen[0]?.headers["content-type"]).toMatch(/^multipart\/form-data; boundary=/);
+    expect(site.seen[0]?.body).toMatch(/name="a"\s+1[^]*filename="name.txt"[^]*content/);
+  });
+
+  it("sends a stream", async () => {
+    const body = new Blob(["streamed"]).stream();
+    await (await fetchLoopback(site.origin, { method: "POST", body, duplex: "half" })).text();
+    expect(site.seen).toMatchObject([{ method: "POST", body: "streamed" }]);
+  });
+
+  it("has its answer decoded", async () => {
+    site.answers.set("/zip", (response) =>
+      response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("unzipped")),
+    );
+    expect(await (await fetchLoopback(`${site.origin}/zip`)).text()).toBe("unzipped");
+  });
+
+  it("is held to the digest that the caller expects", async () => {
+    const digest = (text: string) => `sha256-${createHash("sha256").update(text).digest("base64")}`;
+    await expect(fetchLoopback(site.origin, { integrity: digest("another text") })).rejects.toThrow(
+      TypeError,
+    );
+    const response = await fetchLoopback(site.origin, { integrity: digest("hello from /") });
+    expect(await response.text()).toBe("hello from /");
+  });
+
+  it("fails as fetch does where nobody listens", async () => {
+    const { origin } = site;
+    await site.close();
+    await expect(fetchLoopback(origin)).rejects.toThrow(TypeError);
+    site = await Site.start();
+  });
+
+  it("goes to the host of its URL, whatever its headers and its dispatcher say", async () => {
+    const dispatcher = {
+      dispatch: () => {
+        throw new Error("This way around the policy is open.");
+      },
+    };
+    const init = { headers: { host: "evil.test" }, dispatcher } as unknown as RequestInit;
+    await (await fetchLoopback(site.origin, init)).text();
+    expect(site.seen[0]?.headers.host).toBe(`127.0.0.1:${site.port}`);
+  });
+});
+
+describe("a request that the policy does not allow", () => {
+  it.each(["http://localhost", "http://127.0.0.1", "http://[::1]", "http://0x7f.1", "http://0.0.0.0"])(
+    "is refused before anything is sent: %s by default",
+    async (host) => {
+      const error = await refusalOf(guardedFetch(callWith(domains()))(`${host}:${site.port}/`));
+      expect(error.details.why).toContain("is private or reserved");
+      expect(site.connections).toBe(0);
+    },
+  );
+
+  it("is refused for a host that is not in the list", async () => {
+    const error = await refusalOf(fetchLoopback("https://example.com/path"));
+    expect(error).toMatchObject({
+      name: "NetworkRefusedError",
+      code: "network_refused",
+      recoverable: false,
+      message:
+        "Refused to request https://example.com/path: The host example.com is not in allowedDomains: add it there if it may be reached.",
+      details: { url: "https://example.com/path" },
+    });
+    expect(PawlError.isInstance(error)).toBe(true);
+  });
+
+  it.each([
+    ["https://bob:hunter22@example.com/path?token=hunter22#hunter22", "https://example.com/path"],
+    ["data:text/plain,hunter22", "data:"],
+    ["file:///hunter22", "file:"],
+    ["https://hunter22:hunter22", ""],
+  ])("is refused without its secrets: %s", async (url, shown) => {
+    const error = await refusalOf(guardedFetch(callWith(domains()))(url));
+    expect(error.details.url).toBe(shown);
+    for (const text of [error.message, error.stack, JSON.stringify(error.details), String(error.cause)]) {
+      expect(text).not.toContain("hunter22");
+    }
+  });
+});
+
+describe("a redirect", () => {
+  it("is followed, relative to where it came from, and the response says so", async () => {
+    site.redirect("/a/b", 302, "../c?d=1");
+    site.redirect("/c", 302, `${other.origin}/end`);
+    const response = await fetchLoopback(`${site.origin}/a/b`);
+    expect(await response.text()).toBe("hello from /end");
+    expect(response.url).toBe(`${other.origin}/end`);
+    expect(response.redirected).toBe(true);
+    expect(site.requests).toEqual(["GET /a/b", "GET /c?d=1"]);
+  });
+
+  it("is followed where its location is written in UTF-8", async () => {
+    site.redirect("/a", 302, Buffer.from("/bücher", "utf8").toString("latin1"));
+    await (await fetchLoopback(`${site.origin}/a`)).text();
+    expect(site.requests).toEqual(["GET /a", "GET /b%C3%BCcher"]);
+  });
+
+  it.each([
+    [
+      "a host that is not in the list",
+      "http://evil.test/x?hunter22",
+      "http://evil.test/x",
+      "evil.test is not in",
+    ],
+    ["another scheme", "file:///etc/passwd", "file:", "only http: and https:"],
+    ["credentials", "http://bob:hunter22@127.0.0.1/", "http://127.0.0.1/", "carries a user name"],
+    ["nowhere", "http://hunter22:hunter22", "", "cannot be read"],
+  ])("to %s is refused", async (_name, location, url, why) => {
+    site.redirect("/a", 302, location);
+    const error = await refusalOf(fetchLoopback(`${site.origin}/a`));
+    expect(error.message).toMatch(/^Refused to follow a redirect to /);
+    expect(error.message).not.toContain("hunter22");
+    expect(error.details).toEqual({ url, why: expect.stringContaining(why) });
+    expect(site.requests).toEqual(["GET /a"]);
+  });
+
+  it("from a listed host to a private address is refused, also where every public host may be reached", async () => {
+    const toMetadata = (response: ServerResponse) =>
+      response.writeHead(307, { location: "http://169.254.169.254/latest/meta-data" }).end();
+    site.answers.set("/a", toMetadata);
+    const policies = [domains("127.0.0.1:*"), domains("127.0.0.1:*", "*.example.com")];
+    for (const policy of policies) {
+      const error = await refusalOf(guardedFetch(callWith(policy))(`${site.origin}/a`));
+      expect(error.details.url).toBe("http://169.254.169.254/latest/meta-data");
+    }
+    // A public host that this test can reach does not exist; one that may be private by name comes nearest.
+    const error = await refusalOf(
+      guardedFetchResolvedBy(
+        callWith(domains("app.test:*!private", "*.example.com")),
+        toLoopback,
+      )(`http://app.test:${site.port}/a`),
+    );
+    expect(error.message).toContain("Refused to follow a redirect to http://169.254.169.254/");
+  });
+
+  it("is not followed for ever", async () => {
+    site.redirect("/a", 302, "/b");
+    site.redirect("/b", 302, "/a?secret=hunter22");
+    const error = await refusalOf(fetchLoopback(`${site.origin}/a`));
+    expect(error.details.why).toContain("There were 10 redirects before this one");
+    expect(error.message).not.toContain("hunter22");
+    expect(site.seen).toHaveLength(11);
+  });
+
+  it("is followed ten times", async () => {
+    for (let n = 0; n < 10; n++) site.redirect(`/${n}`, 302, `/${n + 1}`);
+    expect(await (await fetchLoopback(`${site.origin}/0`)).text()).toBe("hello from /10");
+  });
+
+  it.each([
+    [301, "POST", "GET"],
+    [302, "POST", "GET"],
+    [303, "POST", "GET"],
+    [303, "PUT", "GET"],
+    [303, "DELETE", "GET"],
+  ])("%s turns %s into %s, without the body and its headers", async (status, method, then) => {
+    site.redirect("/a", status, "/b");
+    const headers = { "content-language": "de", "x-a": "1" };
+    await (await fetchLoopback(`${site.origin}/a`, { method, body: "the body", headers })).text();
+    const [first, second] = site.seen;
+    expect(first).toMatchObject({ method, body: "the body" });
+    expect(second).toMatchObject({ method: then, path: "/b", body: "" });
+    expect(second?.headers).toMatchObject({ "x-a": "1" });
+    expect(Object.keys(second?.headers ?? {}).filter((name) => name.startsWith("content-"))).toEqual([]);
+  });
+
+  it.each([
+    [301, "PUT"],
+    [302, "PATCH"],
+    [307, "POST"],
+    [308, "POST"],
+    [308, "PUT"],
+  ])("%s keeps %s and its body", async (status, method) => {
+    site.redirect("/a", status, "/b");
+    await (await fetchLoopback(`${site.origin}/a`, { method, body: new URLSearchParams({ a: "1" }) })).text();
+    expect(site.seen).toMatchObject([
+      { method, path: "/a", body: "a=1" },
+      { method, path: "/b", body: "a=1" },
+    ]);
+    expect(site.seen[1]?.headers["content-type"]).toBe(site.seen[0]?.headers["content-type"]);
+  });
+
+  it("303 leaves HEAD as it is", async () => {
+    site.redirect("/a", 303, "/b");
+    await fetchLoopback(`${site.origin}/a`, { method: "HEAD" });
+    expect(site.requests).toEqual(["HEAD /a", "HEAD /b"]);
+  });
+
+  it("cannot send a stream again, but can go on without it", async () => {
+    const send = (path: string) =>
+      fetchLoopback(`${site.origin}${path}`, {
+        method: "POST",
+        body: new Blob(["streamed"]).stream(),
+        duplex: "half",
+      });
+    site.redirect("/again", 307, "/b");
+    site.redirect("/look", 303, "/b");
+    expect((await refusalOf(send("/again"))).details.why).toBe(
+      "The body is a stream, which cannot be sent twice: pass a string or bytes.",
+    );
+    expect(await (await send("/look")).text()).toBe("hello from /b");
+    expect(site.requests).toEqual(["POST /again", "POST /look", "GET /b"]);
+  });
+
+  const HEADERS = {
+    authorization: "Bearer hunter22",
+    cookie: "a=hunter22",
+    "proxy-authorization": "Basic hunter22",
+    "idempotency-key": "hunter22",
+    "x-idempotency-key": "hunter22",
+    "x-api-key": "hunter22",
+    "x-auth-token": "hunter22",
+    "x-auth": "hunter22",
+    "x-access-key": "hunter22",
+    "x-password": "hunter22",
+    "x-signature": "hunter22",
+    "x-session-id": "hunter22",
+    "x-something": "hunter22",
+    "if-api-key": "hunter22",
+    "content-location": "https://example.com/?token=hunter22",
+    accept: "text/plain",
+    "accept-language": "de",
+    "content-type": "text/csv",
+    "if-none-match": '"1"',
+  };
+
+  it("to another origin carries no credentials and no keys", async () => {
+    site.redirect("/a", 307, `${other.origin}/b`);
+    other.redirect("/b", 307, `${site.origin}/c`);
+    await (await fetchLoopback(`${site.origin}/a`, { method: "POST", headers: HEADERS })).text();
+    expect(site.seen[0]?.headers).toMatchObject(HEADERS);
+    for (const { headers } of [...other.seen, ...site.seen.slice(1)]) {
+      expect(JSON.stringify(headers)).not.toContain("hunter22");
+      expect(headers).toMatchObject({
+        accept: "text/plain",
+        "accept-language": "de",
+        "if-none-match": '"1"',
+      });
+    }
+    expect([...site.requests, ...other.requests]).toEqual(["POST /a", "POST /c", "POST /b"]);
+  });
+
+  it.each([
+    [301, "PUT"],
+    [307, "POST"],
+    [308, "POST"],
+  ])("to another origin does not carry the body along: %s of %s", async (status, method) => {
+    site.redirect("/a", status, `${other.origin}/b`);
+    const refused = await refusalOf(fetchLoopback(`${site.origin}/a`, { method, body: "x" }));
+    expect(refused.details.why).toMatch(/^The body was meant for the origin that it was sent to/);
+    expect(other.requests).toEqual([]);
+  });
+
+  it("within the origin carries them on", async () => {
+    site.redirect("/a", 307, "/b");
+    await (await fetchLoopback(`${site.origin}/a`, { headers: HEADERS })).text();
+    expect(site.seen[1]?.headers).toMatchObject(HEADERS);
+  });
+
+  it("is given back where the caller wants to see it", async () => {
+    site.redirect("/a", 302, "http://evil.test/");
+    const response = await fetchLoopback(`${site.origin}/a`, { redirect: "manual" });
+    expect([response.status, response.headers.get("location")]).toEqual([302, "http://evil.test/"]);
+  });
+
+  it("is an error where the caller wants none", async () => {
+    site.redirect("/a", 302, "/b");
+    await expect(fetchLoopback(`${site.origin}/a`, { redirect: "error" })).rejects.toThrow(TypeError);
+    expect(await (await fetchLoopback(`${site.origin}/b`, { redirect: "error" })).text()).toBe(
+      "hello from /b",
+    );
+    expect(site.requests).toEqual(["GET /a", "GET /b"]);
+  });
+
+  it.each([300, 304, 305])("is not what the status %s means", async (status) => {
+    site.redirect("/a", status, "/b");
+    expect((await fetchLoopback(`${site.origin}/a`)).status).toBe(status);
+    expect(site.requests).toEqual(["GET /a"]);
+  });
+
+  it("without a location is an answer", async () => {
+    site.answers.set("/a", (response) => response.writeHead(302).end("where to?"));
+    expect(await (await fetchLoopback(`${site.origin}/a`)).text()).toBe("where to?");
+  });
+});
+
+const resolveTo =
+  (...addresses: LookupAddress[]): Resolve =>
+  (_hostname, _options, callback) =>
+    callback(null, addresses);
+const toLoopback = resolveTo({ address: "127.0.0.1", family: 4 });
+
+describe("a name", () => {
+  const get = (policy: NetworkPolicy, url: string, resolve: Resolve = toLoopback) =>
+    guardedFetchResolvedBy(callWith(policy), resolve)(url);
+
+  it.each(["http", "https"])("that resolves to a private address is refused, over %s", async (scheme) => {
+    for (const policy of [domains(), domains("*.rebind.test:*"), domains("a.rebind.test:*")]) {
+      const error = await refusalOf(get(policy, `${scheme}://a.rebind.test:${site.port}/p?q=1`));
+      expect(error.message).toBe(
+        `Refused to request ${scheme}://a.rebind.test:${site.port}/p: The host a.rebind.test resolves to 127.0.0.1, which is private or reserved: add a.rebind.test:${site.port}!private to allowedDomains if it is meant, or set allowPrivateAddresses.`,
+      );
+    }
+    expect(site.connections).toBe(0);
+  });
+
+  it("may resolve to a private address where the list says so, or where such addresses are allowed", async () => {
+    const url = `http://a.rebind.test:${site.port}/`;
+    const anywhere = { allowedDomains: [], allowPrivateAddresses: true };
+    for (const policy of [
+      domains("a.rebind.test:*!private"),
+      domains(`a.rebind.test:${site.port}!private`),
+      anywhere,
+    ]) {
+      expect(await (await get(policy, url)).text()).toBe("hello from /");
+    }
+    expect(site.seen[0]?.headers.host).toBe(`a.rebind.test:${site.port}`);
+  });
+
+  it("that is listed with a port may be private at that port only", async () => {
+    const policy = domains("*.rebind.test:*", `a.rebind.test:${site.port}!private`);
+    expect(await (await get(policy, `http://a.rebind.test:${site.port}/`)).text()).toBe("hello from /");
+    await refusalOf(get(policy, `http://a.rebind.test:${other.port}/`));
+    expect(other.connections).toBe(0);
+  });
+
+  it("is checked anew on every redirect", async () => {
+    site.redirect("/a", 302, `http://inner.rebind.test:${other.port}/`);
+    const error = await refusalOf(
+      get(domains("a.rebind.test:*!private", "*.rebind.test:*"), `http://a.rebind.test:${site.port}/a`),
+    );
+    expect(error.details.url).toBe(`http://inner.rebind.test:${other.port}/`);
+    expect([site.connections, other.connections]).toEqual([1, 0]);
+  });
+
+  it("is asked for once a connection, so that its address cannot change in between", async () => {
+    let asked = 0;
+    const resolve: Resolve = (hostname, options, callback) => {
+      asked++;
+      toLoopback(hostname, options, callback);
+    };
+    const fetchThere = guardedFetchResolvedBy(callWith(domains("a.rebind.test:*!private")), resolve);
+    await (await fetchThere(`http://a.rebind.test:${site.port}/`)).text();
+    await (await fetchThere(`http://a.rebind.test:${site.port}/`)).text();
+    expect(asked).toBe(site.connections);
+    expect(site.seen).toHaveLength(2);
+  });
+
+  it("that cannot be resolved fails as fetch does, and one without addresses is refused", async () => {
+    const failure = Object.assign(new Error("not found"), { code: "ENOTFOUND" });
+    await expect(
+      get(domains(), "http://a.test/", (_h, _o, callback) => callback(failure, [])),
+    ).rejects.toThrow(expect.objectContaining({ name: "TypeError", cause: failure }));
+    expect((await refusalOf(get(domains(), "http://a.test/", resolveTo()))).details.why).toBe(
+      "The host a.test has no address.",
+    );
+  });
+
+  it("with public and private addresses is left with the public ones", async () => {
+    const resolve = resolveTo(
+      { address: "10.0.0.1", family: 4 },
+      { address: "93.184.216.34", family: 4 },
+      { address: "::1", family: 6 },
+      { address: "2606:4700::1", family: 6 },
+    );
+    const lookup = checkedLookup(domains(), new URL("http://a.test"), (hostname, options, callback) => {
+      expect(options.all).toBe(true);
+      resolve(hostname, options, callback);
+    });
+    const given = (all: boolean) =>
+      new Promise((done) => lookup("a.test", { all }, (...results: unknown[]) => done(results)));
+    expect(await given(true)).toEqual([
+      null,
+      [
+        { address: "93.184.216.34", family: 4 },
+        { address: "2606:4700::1", family: 6 },
+      ],
+    ]);
+    expect(await given(false)).toEqual([null, "93.184.216.34", 4]);
+  });
+});
+
+describe("an abort", () => {
+  const reason = new Error("The run was cancelled.");
+  const hang = () => site.answers.set("/hang", () => {});
+
+  it("of the call ends the request", async () => {
+    hang();
+    const controller = new AbortController();
+    const response = guardedFetch(callWith(LOOPBACK, controller.signal))(`${site.origin}/hang`);
+    await Promise.all([
+      expect(response).rejects.toBe(reason),
+      site.nextRequest().then(() => controller.abort(reason)),
+    ]);
+  });
+
+  it("of the request's own signal ends it too, and the call's still does", async () => {
+    hang();
+    for (const which of ["call", "own"] as const) {
+      const controllers = { call: new AbortController(), own: new AbortController() };
+      const get = guardedFetch(callWith(LOOPBACK, controllers.call.signal));
+      await Promise.all([
+        expect(get(`${site.origin}/hang`, { signal: controllers.own.signal })).rejects.toBe(reason),
+        site.nextRequest().then(() => controllers[which].abort(reason)),
+      ]);
+    }
+  });
+
+  it("ends the answer that is being read", async () => {
+    site.answers.set("/half", (response) => void response.writeHead(200).write("half"));
+    const controller = new AbortController();
+    const response = await guardedFetch(callWith(LOOPBACK, controller.signal))(`${site.origin}/half`);
+    const read = response.text();
+    controller.abort(reason);
+    await expect(read).rejects.toBe(reason);
+  });
+
+  it("that came before sends nothing", async () => {
+    await expect(guardedFetch(callWith(LOOPBACK, AbortSignal.abort(reason)))(site.origin)).rejects.toBe(
+      reason,
+    );
+    expect(site.seen).toEqual([]);
+  });
+});
+
+describe("a connection", () => {
+  it("is used again by calls with the same policy, and by no other", async () => {
+    const policy = domains("127.0.0.1:*");
+    const get = async (network: NetworkPolicy) => (await guardedFetch(callWith(network))(site.origin)).text();
+    await get(policy);
+    // undici takes a connection back in its own time, some turns of the loop after the answer has ended.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await get(policy);
+    expect(site.connections).toBe(1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await get(domains("127.0.0.1:*"));
+    expect(site.connections).toBe(2);
+  });
+
+  it("does not keep a process alive that is done with it, even if a redirect's answer has no end", async () => {
+    site.answers.set("/a", (response) => {
+      response.writeHead(302, { location: "/b" }).write("a body without an end");
+    });
+    const module = new URL("../../../src/adapters/net/guarded-fetch.ts", import.meta.url);
+    const script = `
+      import { guardedFetch } from ${JSON.stringify(module.href)};
+      const network = { allowedDomains: ["127.0.0.1:*"], allowPrivateAddresses: false };
+      const get = guardedFetch({ network, signal: new AbortController().signal });
+      const text = await (await get(${JSON.stringify(`${site.origin}/a`)})).text();
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      // Only what keeps the process alive is listed.
+      console.log(JSON.stringify({ text, open: process.getActiveResourcesInfo().filter((name) => /^(TCP|TLS)/.test(name)) }));
+    `;
+    const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [output] = await Promise.all([readText(child.stdout), once(child, "exit")]);
+    expect(JSON.parse(output)).toEqual({ text: "hello from /b", open: [] });
+    expect(site.connections).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,38 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import { CHECK_BY_SCHEMA } from "../../../src/adapters/net/foreign-schema.ts";
+import { OffThreadError, offThread } from "../../../src/adapters/net/off-thread.ts";
+
+const slow = { schema: { type: "string", pattern: "^(a+)+$" }, value: `${"a".repeat(40)}!` };
+const quick = { schema: { type: "string", pattern: "^a$" }, value: "a" };
+
+it("Work that takes too long, or is aborted, is given up, and the next is done", async () => {
+  const late = offThread(CHECK_BY_SCHEMA, slow, { timeoutMs: 50 });
+  await expect(late).rejects.toThrow(OffThreadError);
+  await expect(late).rejects.toThrow("took longer than 50 ms");
+  const stop = new AbortController();
+  const stopped = offThread(CHECK_BY_SCHEMA, slow, { timeoutMs: 60_000, signal: stop.signal });
+  setTimeout(() => stop.abort(new Error("The run was cancelled.")), 50);
+  await expect(stopped).rejects.toThrow("The run was cancelled.");
+  expect(await offThread(CHECK_BY_SCHEMA, quick, { timeoutMs: 60_000 })).toEqual({ ok: true, value: "a" });
+});
+
+it("What fails there fails here, and says why", async () => {
+  const unreadable = { schema: { type: "string", pattern: "(" }, value: "a" };
+  await expect(offThread(CHECK_BY_SCHEMA, unreadable, { timeoutMs: 60_000 })).rejects.toThrow(
+    /failed: .*regular expression/i,
+  );
+});
+
+it("A thread that rests does not keep the process", async () => {
+  const script = `
+    const { offThread } = await import("./src/adapters/net/off-thread.ts");
+    const { CHECK_BY_SCHEMA } = await import("./src/adapters/net/foreign-schema.ts");
+    console.log(JSON.stringify(await offThread(CHECK_BY_SCHEMA, ${JSON.stringify(quick)}, { timeoutMs: 60_000 })));
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
+    timeout: 60_000,
+  });
+  expect(stdout).toBe('{"ok":true,"value":"a"}\n');
+});

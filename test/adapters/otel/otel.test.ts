@@ -1,0 +1,560 @@
+// The spans of runs: whose children they are, what they say, and that nothing they do is felt by a run.
+
+import { context, propagation, type Span, trace } from "@opentelemetry/api";
+import { AlwaysOffSampler, SimpleSpanProcessor, type SpanProcessor } from "@opentelemetry/sdk-trace-node";
+import { describe, expect, it } from "vitest";
+import { otel } from "../../../src/adapters/otel/otel.ts";
+import { PausedError, Pipeline, Runner, Step, type Store } from "../../../src/index.ts";
+import { lightsOut } from "../../engine/call/call-fixture.ts";
+import { failureOf, memoryStore, must, scriptedAgent, sleeplessClock } from "../../engine/run-fixture.ts";
+import { pathsOf, spanNamed, tracing } from "./otel-fixture.ts";
+import { asking, readOnlyTool } from "./otel-tools.ts";
+
+const look = readOnlyTool("look");
+const find = readOnlyTool("find");
+
+/** Code that looks something up, and then an agent that does so twice at once. */
+function report() {
+  const { agent } = scriptedAgent([asking(["look", "a"], ["find", "b"]), { text: "Done." }], {
+    name: "researcher",
+    tools: { look, find },
+    settings: { maxOutputTokens: 100, temperature: 0.5, topP: 0.9, seed: 7, stopSequences: ["END"] },
+  });
+  return Pipeline.of(
+    "report",
+    Step.run("gather", (_input, ctx) => ctx.call(look, { q: "first" })),
+    Step.granular("research", agent),
+  );
+}
+
+const RUN = "pawl.run report";
+const AGENT = `${RUN} > invoke_agent researcher`;
+const REPORT_PATHS = [
+  RUN,
+  `${RUN} > pawl.step gather`,
+  `${RUN} > pawl.step gather > execute_tool look`,
+  AGENT,
+  `${AGENT} > chat scripted-model`,
+  `${AGENT} > execute_tool look`,
+  `${AGENT} > execute_tool find`,
+  `${AGENT} > chat scripted-model`,
+];
+
+/** The `traceParent` of every worker that had the run. */
+async function traceParents(store: Store): Promise<(string | null)[]> {
+  return (await store.listAttempts("r-1")).map(({ traceParent }) => traceParent);
+}
+
+describe("the spans of a run", () => {
+  it.each([
+    ["with", true],
+    ["without", false],
+  ])("are one tree, %s a context manager", async (_with, contextManager) => {
+    const { spans } = tracing({ contextManager });
+    const store = await memoryStore();
+    await new Runner(report(), { store, telemetry: otel() }).run("Go", { runId: "r-1" });
+    expect(pathsOf(spans())).toEqual(REPORT_PATHS);
+    expect(new Set(spans().map((span) => span.spanContext().traceId)).size).toBe(1);
+  });
+
+  it("have the names of the conventions and the ids of the store", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    await new Runner(report(), { store, telemetry: otel() }).run("Go", { runId: "r-1" });
+    const ids = { "pawl.run_id": "r-1", "gen_ai.conversation.id": "r-1" };
+    const [step] = (await store.listSteps("r-1")).filter(({ path }) => path.endsWith("research"));
+    const stepId = `r-1/${must(step).path}`;
+    const model = { "gen_ai.provider.name": "scripted", "gen_ai.request.model": "scripted-model" };
+
+    expect(spanNamed(spans(), RUN).attributes).toEqual({
+      ...ids,
+      "pawl.pipeline": "report",
+      "pawl.resumed": false,
+      "pawl.status": "succeeded",
+    });
+    expect(spanNamed(spans(), "invoke_agent researcher").attributes).toEqual({
+      ...ids,
+      ...model,
+      "gen_ai.operation.name": "invoke_agent",
+      "gen_ai.agent.name": "researcher",
+      "pawl.step_id": stepId,
+    });
+    expect(spanNamed(spans(), "pawl.step gather").attributes).toEqual({
+      ...ids,
+      "pawl.step_id": "r-1/gather",
+    });
+    expect(spanNamed(spans(), "chat scripted-model").attributes).toEqual({
+      ...ids,
+      ...model,
+      "gen_ai.operation.name": "chat",
+      "gen_ai.request.max_tokens": 100,
+      "gen_ai.request.temperature": 0.5,
+      "gen_ai.request.top_p": 0.9,
+      "gen_ai.request.seed": 7,
+      "gen_ai.request.stop_sequences": ["END"],
+      "gen_ai.response.finish_reasons": ["tool-calls"],
+      "gen_ai.usage.input_tokens": 10,
+      "gen_ai.usage.output_tokens": 5,
+      "gen_ai.usage.cache_read.input_tokens": 0,
+      "gen_ai.usage.reasoning.output_tokens": 0,
+      "pawl.step_id": stepId,
+      "pawl.turn": 1,
+      "pawl.attempt": 1,
+    });
+    const [call] = (await store.listToolCalls("r-1")).filter(({ tool }) => tool === "find");
+    expect(spanNamed(spans(), "execute_tool find").attributes).toEqual({
+      ...ids,
+      "gen_ai.operation.name": "execute_tool",
+      "gen_ai.tool.name": "find",
+      "gen_ai.tool.type": "function",
+      "gen_ai.tool.description": "Does find.",
+      "gen_ai.tool.call.id": must(call).toolCallId,
+      "pawl.tool_call_id": must(call).toolCallId,
+      "pawl.step_id": stepId,
+      "pawl.turn": 1,
+      "pawl.attempt": 1,
+      "pawl.tool.namespace": "local",
+      "pawl.tool.effect": "read_only",
+      "pawl.tool.status": "succeeded",
+    });
+  });
+
+  it("are those of each run alone, where two run at once", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const both = Promise.withResolvers<undefined>();
+    let inside = 0;
+    const meet = readOnlyTool("meet", async () => {
+      if (++inside === 2) both.resolve(undefined);
+      await both.promise;
+      return "met";
+    });
+    const { agent } = scriptedAgent([asking(["meet", "x"]), { text: "Done." }], { tools: { meet } });
+    const runner = new Runner(Step.granular("work", agent), { store, telemetry: otel() });
+    await Promise.all(["r-1", "r-2"].map((runId) => runner.run(runId, { runId })));
+    for (const runId of ["r-1", "r-2"]) {
+      const own = spans().filter(({ attributes }) => attributes["pawl.run_id"] === runId);
+      expect(pathsOf(own)).toEqual([
+        "pawl.run work",
+        "pawl.run work > invoke_agent worker",
+        "pawl.run work > invoke_agent worker > chat scripted-model",
+        "pawl.run work > invoke_agent worker > execute_tool meet",
+        "pawl.run work > invoke_agent worker > chat scripted-model",
+      ]);
+      expect(new Set(own.map((span) => span.spanContext().traceId)).size).toBe(1);
+    }
+    expect(new Set(spans().map((span) => span.spanContext().traceId)).size).toBe(2);
+  });
+
+  it("are the children of what the caller is doing", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const runner = new Runner(report(), { store, telemetry: otel() });
+    await trace.getTracer("test").startActiveSpan("request", async (request) => {
+      await runner.run("Go", { runId: "r-1" });
+      request.end();
+    });
+    expect(pathsOf(spans())).toEqual(["request", ...REPORT_PATHS.map((path) => `request > ${path}`)]);
+  });
+});
+
+describe("inside a tool", () => {
+  /** What is active inside each of two calls that run at once, where user code begins a span of its own. */
+  async function activeInside(runner: { run: (inside: (q: string) => Promise<string>) => Promise<unknown> }) {
+    const both = Promise.withResolvers<undefined>();
+    let inside = 0;
+    const seen: Record<string, unknown> = {};
+    await runner.run(async (q) => {
+      if (++inside === 2) both.resolve(undefined);
+      await both.promise;
+      return trace.getTracer("test").startActiveSpan(`GET ${q}`, async (span) => {
+        seen[q] = propagation.getBaggage(context.active())?.getAllEntries();
+        span.end();
+        return "got";
+      });
+    });
+    return seen;
+  }
+
+  it("spans of others are its children and carry the ids, also where two calls run at once", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const seen = await activeInside({
+      run: (inside) => {
+        const tools = { look: readOnlyTool("look", inside), find: readOnlyTool("find", inside) };
+        const script = [asking(["look", "/a"], ["find", "/b"]), { text: "Done." }];
+        const { agent } = scriptedAgent(script, { tools });
+        return new Runner(Step.granular("work", agent), { store, telemetry: otel() }).run("Go", {
+          runId: "r-1",
+        });
+      },
+    });
+    const within = "pawl.run work > invoke_agent worker";
+    expect(pathsOf(spans())).toEqual(
+      expect.arrayContaining([
+        `${within} > execute_tool look > GET /a`,
+        `${within} > execute_tool find > GET /b`,
+      ]),
+    );
+    const [look, find] = await store.listToolCalls("r-1");
+    const stepId = must(look).toolCallId.replace(/#.*/, "");
+    const entries = (toolCallId: string) => [
+      ["pawl.run_id", { value: "r-1" }],
+      ["pawl.step_id", { value: stepId }],
+      ["pawl.tool_call_id", { value: toolCallId }],
+    ];
+    expect(seen).toEqual({ "/a": entries(must(look).toolCallId), "/b": entries(must(find).toolCallId) });
+  });
+
+  it("there are the headers of its span, though no propagator is registered", async () => {
+    const { spans } = tracing({ contextManager: false });
+    const store = await memoryStore();
+    const headers: unknown[] = [];
+    const tell = readOnlyTool("tell", (_q, call) => {
+      headers.push(call.traceHeaders);
+      return "told";
+    });
+    const pipeline = Step.run("ask & tell", (_input, ctx) => ctx.call(tell, { q: "x" }));
+    await new Runner(pipeline, { store, telemetry: otel() }).run("Go", { runId: "r-1" });
+    const { traceId, spanId } = spanNamed(spans(), "execute_tool tell").spanContext();
+    expect(headers).toEqual([
+      {
+        traceparent: `00-${traceId}-${spanId}-01`,
+        baggage:
+          "pawl.run_id=r-1,pawl.step_id=r-1%2Fask%20%26%20tell,pawl.tool_call_id=r-1%2Fask%20%26%20tell%230.1",
+      },
+    ]);
+  });
+
+  it("a run of its own is a child of the call, with its own ids", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const baggage: unknown[] = [];
+    const inner = new Runner(
+      Step.run("inner", () => {
+        baggage.push(propagation.getBaggage(context.active())?.getAllEntries());
+        return 1;
+      }),
+      { store, telemetry: otel() },
+    );
+    const start = readOnlyTool("start", async () => (await inner.run("Go", { runId: "r-2" })).output);
+    const outer = Step.run("outer", (_input, ctx) => ctx.call(start, { q: "x" }));
+    await new Runner(outer, { store, telemetry: otel() }).run("Go", { runId: "r-1" });
+    expect(pathsOf(spans()).at(-1)).toBe(
+      "pawl.run outer > pawl.step outer > execute_tool start > pawl.run inner > pawl.step inner",
+    );
+    expect(baggage).toEqual([
+      [
+        ["pawl.run_id", { value: "r-2" }],
+        ["pawl.step_id", { value: "r-2/inner" }],
+      ],
+    ]);
+  });
+});
+
+it("a span that the code of a step has begun stays between the step and its calls", async () => {
+  const { spans } = tracing();
+  const store = await memoryStore();
+  const pipeline = Step.run("gather", (_input, ctx) =>
+    trace.getTracer("test").startActiveSpan("batch", async (batch) => {
+      const found = await ctx.call(look, { q: "x" });
+      batch.end();
+      return found;
+    }),
+  );
+  await new Runner(pipeline, { store, telemetry: otel() }).run("Go", { runId: "r-1" });
+  expect(pathsOf(spans()).at(-1)).toBe("pawl.run gather > pawl.step gather > batch > execute_tool look");
+});
+
+describe("a run that several workers had", () => {
+  it.each([
+    ["with", true],
+    ["without", false],
+  ])(
+    "is one trace, each worker linked to the one before, %s a context manager",
+    async (_with, contextManager) => {
+      const { spans } = tracing({ contextManager });
+      const store = await memoryStore();
+      const worker = (at?: Parameters<typeof lightsOut>[0]) =>
+        new Runner(report(), {
+          store,
+          telemetry: otel(),
+          ...(at === undefined ? {} : { probe: lightsOut(at) }),
+        });
+      await failureOf(worker("step:finished").run("Go", { runId: "r-1" }));
+      await failureOf(worker("turn:journaled").resume("r-1"));
+      await worker().resume("r-1");
+
+      const [began, again, last] = spans().filter(({ name }) => name === RUN);
+      const [first, second, third] = [began, again, last].map((span) => span?.spanContext());
+      expect(new Set(spans().map((span) => span.spanContext().traceId))).toEqual(new Set([first?.traceId]));
+      for (const span of [again, last]) expect(span?.parentSpanContext?.spanId).toBe(first?.spanId);
+      expect(again?.links.map((link) => link.context.spanId)).toEqual([first?.spanId]);
+      expect(last?.links.map((link) => link.context.spanId)).toEqual([second?.spanId]);
+      expect(last?.attributes["pawl.resumed"]).toBe(true);
+      expect(await traceParents(store)).toEqual(
+        [first, second, third].map((each) => `00-${each?.traceId}-${each?.spanId}-01`),
+      );
+      // The second journaled the first turn: the third asks for the second alone.
+      const chats = spans().filter(({ name }) => name === "chat scripted-model");
+      expect(chats.map(({ attributes }) => attributes["pawl.turn"])).toEqual([1, 2]);
+    },
+  );
+
+  it("is linked to whoever goes on with it", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const dying = new Runner(report(), { store, telemetry: otel(), probe: lightsOut("step:finished") });
+    await failureOf(dying.run("Go", { runId: "r-1" }));
+    const request = await trace.getTracer("test").startActiveSpan("request", async (span: Span) => {
+      await new Runner(report(), { store, telemetry: otel() }).resume("r-1");
+      span.end();
+      return span.spanContext();
+    });
+    const [first, second] = spans().filter(({ name }) => name === RUN);
+    expect(second?.spanContext().traceId).toBe(first?.spanContext().traceId);
+    expect(request.traceId).not.toBe(first?.spanContext().traceId);
+    expect(second?.links.map((link) => link.context.spanId)).toEqual([
+      first?.spanContext().spanId,
+      request.spanId,
+    ]);
+  });
+});
+
+describe("what is an error", () => {
+  const outcomes = (spans: ReturnType<ReturnType<typeof tracing>["spans"]>) =>
+    Object.fromEntries(
+      spans.map(({ name, status, attributes }) => [
+        name,
+        status.code === 2
+          ? [attributes["error.type"], status.message]
+          : (attributes["pawl.stopped_by"] ?? "fine"),
+      ]),
+    );
+
+  it("is a tool that fails, and not the agent that hears of it", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const fail = readOnlyTool("fail", () => {
+      throw new Error("There is no such page.");
+    });
+    const { agent } = scriptedAgent([asking(["fail", "x"]), { text: "Done." }], { tools: { fail } });
+    const runner = new Runner(Step.granular("work", agent), {
+      store,
+      clock: sleeplessClock(),
+      telemetry: otel(),
+    });
+    await runner.run("Go", { runId: "r-1" });
+    expect(outcomes(spans())).toEqual({
+      "pawl.run work": "fine",
+      "invoke_agent worker": "fine",
+      "chat scripted-model": "fine",
+      "execute_tool fail": ["failed", "There is no such page."],
+    });
+    const tries = spans().filter(({ name }) => name === "execute_tool fail");
+    expect(tries.map(({ attributes }) => attributes["pawl.attempt"])).toEqual([1, 2, 3]);
+  });
+
+  it("is a model that does not answer, and the run that fails for it", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const { agent } = scriptedAgent(() => {
+      throw new Error("The line is dead.");
+    });
+    const runner = new Runner(Step.granular("work", agent), { store, telemetry: otel() });
+    await failureOf(runner.run("Go", { runId: "r-1" }));
+    const told = ["model_call", expect.stringContaining("The line is dead.")];
+    expect(outcomes(spans())).toEqual({
+      "pawl.run work": told,
+      "invoke_agent worker": told,
+      "chat scripted-model": told,
+    });
+  });
+
+  it("is code that throws", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const pipeline = Step.run("break", () => {
+      throw new TypeError("It is no number.");
+    });
+    await failureOf(new Runner(pipeline, { store, telemetry: otel() }).run("Go", { runId: "r-1" }));
+    expect(outcomes(spans())).toEqual({
+      "pawl.run break": ["step_failed", expect.stringContaining("It is no number.")],
+      "pawl.step break": ["TypeError", "It is no number."],
+    });
+  });
+
+  it("is not a run that waits for a person", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const { agent } = scriptedAgent([asking(["look", "x"])], {
+      tools: { look: { ...look, approval: true } },
+    });
+    const pipeline = Step.granular("work", agent);
+    const { status } = await new Runner(pipeline, { store, telemetry: otel() }).run("Go", { runId: "r-1" });
+    expect(status).toBe("waiting");
+    expect(outcomes(spans())).toEqual({
+      "pawl.run work": "fine",
+      "invoke_agent worker": "person_needed",
+      "chat scripted-model": "fine",
+    });
+    expect(spanNamed(spans(), "pawl.run work").attributes["pawl.status"]).toBe("waiting");
+  });
+
+  it("is not a run that its own code pauses", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const pipeline = Step.run("pause", () => {
+      throw new PausedError("Until tomorrow.");
+    });
+    await failureOf(new Runner(pipeline, { store, telemetry: otel() }).run("Go", { runId: "r-1" }));
+    expect(outcomes(spans())).toEqual({ "pawl.run pause": "paused", "pawl.step pause": "paused" });
+  });
+
+  it("is not a run that is cancelled", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const cancel = new AbortController();
+    const pipeline = Step.run("wait", (_input, ctx) => {
+      cancel.abort();
+      ctx.signal.throwIfAborted();
+      return 1;
+    });
+    const runner = new Runner(pipeline, { store, telemetry: otel() });
+    const { status } = await runner.run("Go", { runId: "r-1", signal: cancel.signal });
+    expect(status).toBe("cancelled");
+    expect(outcomes(spans())).toEqual({ "pawl.run wait": "fine", "pawl.step wait": "aborted" });
+    expect(spanNamed(spans(), "pawl.run wait").attributes["pawl.status"]).toBe("cancelled");
+  });
+});
+
+describe("where nothing is recorded", () => {
+  /** A run, and its going on, and what its tool was given to send on. */
+  async function headersOf(store: Store): Promise<unknown[]> {
+    const headers: unknown[] = [];
+    const tell = readOnlyTool("tell", (_q, call) => {
+      headers.push(call.traceHeaders);
+      return "told";
+    });
+    const pipeline = Pipeline.of(
+      "p",
+      Step.run("a", (_input, ctx) => ctx.call(tell, { q: "a" })),
+      Step.run("b", (_input, ctx) => ctx.call(tell, { q: "b" })),
+    );
+    const dying = new Runner(pipeline, { store, telemetry: otel(), probe: lightsOut("step:finished") });
+    await failureOf(dying.run("Go", { runId: "r-1" }));
+    const { status } = await new Runner(pipeline, { store, telemetry: otel() }).resume("r-1");
+    expect(status).toBe("succeeded");
+    return headers;
+  }
+
+  it("because no SDK is registered, nothing is kept and nothing is sent on", async () => {
+    const store = await memoryStore();
+    expect(await headersOf(store)).toEqual([{}, {}]);
+    expect(await traceParents(store)).toEqual([null, null]);
+  });
+
+  it("because none is registered any more, the trace before is not taken for the worker's own", async () => {
+    const store = await memoryStore();
+    const { spans } = tracing();
+    const dying = new Runner(report(), { store, telemetry: otel(), probe: lightsOut("step:finished") });
+    await failureOf(dying.run("Go", { runId: "r-1" }));
+    expect(spans()).not.toEqual([]);
+    trace.disable();
+    await new Runner(report(), { store, telemetry: otel() }).resume("r-1");
+    expect(await traceParents(store)).toEqual([expect.stringMatching(/-01$/), null]);
+  });
+
+  it("because the trace is not sampled, it is sent on as such, through all workers", async () => {
+    const store = await memoryStore();
+    const { spans } = tracing({ sampler: new AlwaysOffSampler() });
+    const headers = await headersOf(store);
+    expect(headers).toEqual(
+      [1, 2].map(() => expect.objectContaining({ traceparent: expect.stringMatching(/-00$/) })),
+    );
+    const [first, second] = await traceParents(store);
+    expect(second?.split("-")[1]).toBe(first?.split("-")[1]);
+    expect(second).not.toBe(first);
+    expect(spans()).toEqual([]);
+  });
+});
+
+describe("OpenTelemetry that throws", () => {
+  const ignore = () => Promise.resolve();
+  const fail = () => {
+    throw new Error("The processor is broken.");
+  };
+
+  it.each<[string, SpanProcessor]>([
+    ["when a span begins", { onStart: fail, onEnd: () => undefined, forceFlush: ignore, shutdown: ignore }],
+    ["when a span ends", { onStart: () => undefined, onEnd: fail, forceFlush: ignore, shutdown: ignore }],
+    ["when it exports one", new SimpleSpanProcessor({ export: fail, shutdown: ignore })],
+  ])("%s is not felt by the run", async (_when, processor) => {
+    tracing({ processors: [processor] });
+    const store = await memoryStore();
+    const { status, usage } = await new Runner(report(), { store, telemetry: otel() }).run("Go", {
+      runId: "r-1",
+    });
+    expect({ status, calls: usage.modelCalls }).toEqual({ status: "succeeded", calls: 2 });
+    const calls = await store.listToolCalls("r-1");
+    expect(calls.map(({ status: ended, attempt }) => [ended, attempt])).toEqual([
+      ["succeeded", 1],
+      ["succeeded", 1],
+      ["succeeded", 1],
+    ]);
+  });
+
+  it("by its tracer, and only inside the run, costs nothing but those spans", async () => {
+    const { spans } = tracing();
+    const store = await memoryStore();
+    const registered = trace.getTracerProvider();
+    const tracerProvider = {
+      getTracer: (name: string) => {
+        const tracer = registered.getTracer(name);
+        const startSpan: typeof tracer.startSpan = (span, ...rest) =>
+          span.startsWith("invoke_agent") ? fail() : tracer.startSpan(span, ...rest);
+        return { startSpan, startActiveSpan: tracer.startActiveSpan.bind(tracer) };
+      },
+    };
+    const runner = new Runner(report(), { store, telemetry: otel({ tracerProvider }) });
+    expect((await runner.run("Go", { runId: "r-1" })).status).toBe("succeeded");
+    expect(pathsOf(spans())).toEqual(
+      REPORT_PATHS.filter((path) => path !== AGENT).map((path) =>
+        path.replace("invoke_agent researcher > ", ""),
+      ),
+    );
+  });
+});
+
+it("takes what a port of one's own may bring", async () => {
+  const { spans } = tracing();
+  const earlier = ["x", "00-0-0-0", ""];
+  const run = otel({ content: true }).begin({ runId: "r-1", pipeline: "p", resumed: true, earlier });
+  const chat = {
+    kind: "chat",
+    step: "s",
+    stepId: "r-1/s",
+    turn: 1,
+    attempt: 1,
+    provider: "openai.responses",
+    settings: { maxOutputTokens: Number.POSITIVE_INFINITY },
+    messages: [{ role: "user", content: "\ud800" }],
+  };
+  const facts = { usage: { inputTokens: Number.NaN }, responseId: "resp-1", output: "no parts" };
+  const answer = await run.within(chat as never, async (span) => {
+    span.tell(facts as never);
+    return "answer";
+  });
+  run.end(null);
+  expect(answer).toBe("answer");
+  const [root, call] = spans();
+  expect(root?.parentSpanContext).toBeUndefined();
+  expect(root?.links).toEqual([]);
+  expect(call?.name).toBe("chat undefined");
+  expect(call?.attributes).toMatchObject({
+    "gen_ai.provider.name": "openai",
+    "gen_ai.response.id": "resp-1",
+  });
+  expect(call?.attributes).not.toHaveProperty("gen_ai.usage.input_tokens");
+  expect(call?.attributes).not.toHaveProperty("gen_ai.request.max_tokens");
+});

@@ -1,0 +1,94 @@
+// The order of rooms: the folders inside of a layer. A room imports from itself and from the rooms before it.
+
+/**
+ * One place in the order. "." is every file of the folder itself that the order does not name. Rooms in one list
+ * are side by side: none of them imports another.
+ */
+type Rank = string | readonly string[];
+
+/** The folders that have rooms, each with its rooms from the first to the last. */
+export const rooms: Readonly<Record<string, readonly Rank[]>> = {
+  "src/core": [".", "secret", "call", "job", "usage", "turn"],
+  "src/store": [".", "sqlite", "checkpoint", "open-store.ts"],
+  "src/store/sqlite": [
+    ".",
+    "tables",
+    "queries",
+    "verify",
+    "intents",
+    "sqlite-reader.ts",
+    "sqlite-store.ts",
+    "migrations",
+  ],
+  "src/export": [".", "transcript", "run-telemetry.ts", "export-run.ts"],
+  "src/engine": ["ports", "definition", "run", "call", "turn", "steps", "runner"],
+  "src/engine/steps": [".", "blueprint"],
+  "src/engine/runner": [".", "forecast", "runner.ts", "durable-main-loop.ts"],
+  "src/adapters": [
+    "net",
+    ["ai-sdk", "mcp", "otel", "tools", "event-log.ts", "genai-prices.ts"],
+    "off-thread-jobs.ts",
+    "off-thread-worker.ts",
+  ],
+  "src/testing": [".", "crash", "store", "index.ts"],
+  "src/testing/crash": [
+    ".",
+    "invariants",
+    ["crash-report-text.ts", "explorer-options.ts"],
+    "crash-report.ts",
+    "crash-explorer.ts",
+  ],
+  "src/testing/store": [".", "runs", "turns", "calls", "waits", "store-conformance.ts"],
+  "src/cli": [
+    "context",
+    "screen",
+    "config",
+    "job",
+    "run",
+    "crashtest",
+    "commands",
+    "commands.ts",
+    "program.ts",
+    "main.ts",
+  ],
+};
+
+/** Where a path stands in the order of a folder: its rank, and the room of that rank; undefined where it has none. */
+export function placeIn(
+  folder: string,
+  path: string,
+): { readonly rank: number; readonly room: string } | undefined {
+  const order = rooms[folder];
+  if (order === undefined || !path.startsWith(`${folder}/`)) return undefined;
+  const [first = "", ...rest] = path.slice(folder.length + 1).split("/");
+  const named = order.findIndex((rank) => roomsOf(rank).includes(first));
+  if (named !== -1) return { rank: named, room: first };
+  const own = rest.length === 0 ? order.indexOf(".") : -1;
+  return own === -1 ? undefined : { rank: own, room: "." };
+}
+
+/** Why a file may not import another, by the order of every folder that holds both; undefined where it may. */
+export function whyNotBetweenRooms(from: string, to: string): string | undefined {
+  for (const folder of Object.keys(rooms)) {
+    const own = placeIn(folder, from);
+    const other = placeIn(folder, to);
+    if (own === undefined || other === undefined || own.room === other.room) continue;
+    if (other.rank >= own.rank) return `in ${folder} the order is ${orderText(folder)}`;
+  }
+  return undefined;
+}
+
+export function orderText(folder: string): string {
+  const texts = (rooms[folder] ?? []).map((rank) =>
+    typeof rank === "string" ? nameOf(rank) : `(${rank.map(nameOf).join(" | ")})`,
+  );
+  return texts.join(" → ");
+}
+
+function nameOf(room: string): string {
+  return room === "." ? "its own files" : room;
+}
+
+function roomsOf(rank: Rank): readonly string[] {
+  return typeof rank === "string" ? [rank] : rank;
+}

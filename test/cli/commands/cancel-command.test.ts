@@ -1,0 +1,126 @@
+// `pawl cancel` of runs that are real processes, or were: each ends, and says what was under way.
+
+import { describe, expect, it } from "vitest";
+import { CliFolder } from "../cli-process.ts";
+import { pawl, pawlJson } from "../recording-context.ts";
+import { WORKING_CONFIG } from "../working-config.ts";
+
+/** Its tool says when it is told to stop, and goes on all the same. */
+const TELLING_CONFIG = WORKING_CONFIG.replace(
+  "execute: async ({ what }) => {",
+  `execute: async ({ what }, { signal }) => {
+    signal.addEventListener("abort", () => log(what + " is told to stop"));`,
+);
+
+const START = ["run", "worker", "--input", "Go", "--run-id", "r-1"] as const;
+
+/** A run whose tool is under way in its first turn, and does not end before the test lets it. */
+async function underWay() {
+  const folder = new CliFolder(TELLING_CONFIG);
+  folder.write("hold-one");
+  const command = folder.start(...START);
+  await folder.logged("one begins");
+  return { folder, command };
+}
+
+/** The same command line in this process, which is another one than that of the run. */
+function here(folder: CliFolder, ...argv: readonly string[]) {
+  return pawl(argv, { cwd: folder.path });
+}
+
+async function statusOf(folder: CliFolder, runId: string): Promise<unknown> {
+  const { document } = await pawlJson<{ run: { status: string } }>(["show", runId], { cwd: folder.path });
+  return document.run.status;
+}
+
+describe("cancel ends at once", () => {
+  it("a run that was let go of", async () => {
+    const { folder, command } = await underWay();
+    command.signal("SIGINT");
+    await command.said("Ctrl-C again stops at once");
+    folder.remove("hold-one");
+    expect(await command.ended()).toMatchObject({ exitCode: 130 });
+    expect(await statusOf(folder, "r-1")).toBe("queued");
+
+    expect(await here(folder, "cancel", "r-1")).toEqual({
+      exitCode: 0,
+      stdout:
+        "Run r-1 is cancelled. No tool call was under way.\nIt can be taken up again:\n  pawl resume r-1\n",
+      stderr: "",
+    });
+    expect(await statusOf(folder, "r-1")).toBe("cancelled");
+    expect(await here(folder, "resume", "r-1")).toMatchObject({ exitCode: 0 });
+    expect(folder.log.filter((line) => line === "one begins")).toHaveLength(1);
+  });
+
+  it("a run that waits, whose questions nobody can answer any more", async () => {
+    const folder = new CliFolder(WORKING_CONFIG);
+    expect((await here(folder, "run", "asks", "--input", "Go", "--run-id", "w-1")).exitCode).toBe(3);
+    expect(await here(folder, "cancel", "w-1", "--json")).toMatchObject({ exitCode: 0 });
+    expect(await statusOf(folder, "w-1")).toBe("cancelled");
+    expect((await here(folder, "approve", "w-1~1")).exitCode).toBe(1);
+    // Whoever takes it up again is asked anew.
+    const { exitCode, document } = await pawlJson(["resume", "w-1"], { cwd: folder.path });
+    expect({ exitCode, document }).toMatchObject({ exitCode: 3, document: { waits: [{ waitId: "w-1~2" }] } });
+    expect(folder.log).toEqual([]);
+  });
+
+  it("a run whose process was killed inside a tool, and says that nobody knows what that did", async () => {
+    const { folder, command } = await underWay();
+    command.signal("SIGKILL");
+    await command.ended();
+    const { exitCode, stdout } = await here(folder, "cancel", "r-1");
+    expect(exitCode).toBe(0);
+    const [first, ...rest] = stdout.split(/\n(?=Find)/);
+    expect(first?.replaceAll("\n", " ")).toMatch(
+      /^Run r-1 is cancelled\. Its worker died in 1 tool call, and nobody here knows whether .* happened\.$/,
+    );
+    expect(rest.join().split("\n")).toEqual([
+      "Find out whether r-1/worker#1.1 happened, and say so:",
+      "  pawl settle r-1/worker#1.1 --succeeded '{…}'",
+      "  pawl settle r-1/worker#1.1 --retry",
+      "  pawl settle r-1/worker#1.1 --failed '…'",
+      "It can be taken up again:",
+      "  pawl resume r-1",
+      "",
+    ]);
+    expect(await statusOf(folder, "r-1")).toBe("cancelled");
+
+    // What a person says of it is what the run goes on with.
+    expect((await here(folder, "settle", "r-1/worker#1.1", "--succeeded", '"by hand"')).exitCode).toBe(0);
+    expect(await here(folder, "resume", "r-1")).toMatchObject({ exitCode: 0, stdout: "All is done.\n" });
+    expect(folder.log).toEqual(["model 1", "one begins", "model 2", "two begins", "two ends", "model 3"]);
+  });
+});
+
+describe("cancel of a run that a process works on", () => {
+  it("has that process end it, once the tool that is under way has come to its end", async () => {
+    const { folder, command } = await underWay();
+    const { exitCode, stdout } = await folder.pawl("cancel", "r-1");
+    expect(exitCode).toBe(0);
+    expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
+      /^Run r-1 is being worked on by \S+, which was told to end it\. It lets what is under way finish: r-1\/worker#1\.1\. See it end: pawl tail r-1 --follow $/,
+    );
+
+    await folder.logged("one is told to stop");
+    expect(await statusOf(folder, "r-1")).toBe("running");
+    folder.remove("hold-one");
+    const ended = await command.ended();
+    expect({ ...ended, stderr: ended.stderr.split("\n").slice(-3) }).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: [
+        "! run r-1 was cancelled; kept: 1 model call, 1 receipt, 15 tokens",
+        "go on with: pawl resume r-1",
+        "",
+      ],
+    });
+    expect(folder.log).toEqual(["model 1", "one begins", "one is told to stop", "one ends"]);
+    expect(await statusOf(folder, "r-1")).toBe("cancelled");
+
+    const again = await here(folder, "cancel", "r-1");
+    expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("was cancelled before") });
+    expect(await here(folder, "resume", "r-1")).toMatchObject({ exitCode: 0, stdout: "All is done.\n" });
+    expect(folder.log.filter((line) => line === "one begins")).toHaveLength(1);
+  });
+});

@@ -1,0 +1,429 @@
+// The commands by which people decide: what is stored of it, what is said, and how to go on.
+
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { Pipeline, Runner, Step, tool } from "../../../src/index.ts";
+import { temporaryFolder } from "../../engine/job-fixture.ts";
+import { startPawl } from "../cli-process.ts";
+import { pawl, pawlJson } from "../recording-context.ts";
+import {
+  type CliFolder,
+  cliFolder,
+  MAILING,
+  runSamples,
+  SEARCHING,
+  SIGNING_IN,
+  samplePipeline,
+  TRANSFERRING,
+} from "../sample-runs.ts";
+
+function storedWait(folder: CliFolder, runId: string) {
+  return folder.withStore(async (store) => (await store.listWaits(runId))[0]);
+}
+
+function storedCall(folder: CliFolder, toolCallId: string) {
+  return folder.withStore((store) => store.getToolCall(toolCallId));
+}
+
+describe("waits", () => {
+  it("say what is hidden from who decides, why, and what is known of it", async () => {
+    const folder = cliFolder();
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      inputSchema: z.object({ account: z.string() }),
+      effect: "external",
+      approval: true,
+      execute: () => "paid",
+    });
+    const step = Step.run("pay", (_input, ctx) => ctx.call(pay, { account: "DE-1234567" }));
+    await folder.withStore((store) =>
+      new Runner(step, { store, policy: { secretKeys: ["account"] } }).run("Go", { runId: "p-1" }),
+    );
+    const { stdout } = await pawl(["waits"], { ...folder, columns: 200 });
+    expect(stdout).toMatch(/arguments +\{"account":"\[secret:[0-9a-f]{12},10-characters\]"\}/);
+    expect(stdout).toMatch(
+      /hidden +arguments\.account is hidden because .+: 10 characters, digest [0-9a-f]{12}\./,
+    );
+  });
+});
+
+describe("approve", () => {
+  it("lets the call run, keeps who said so, and says how to go on", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [MAILING] });
+    const { exitCode, stdout } = await pawl(["approve", "q-1~1", "--by", "ann"], folder);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^Approved q-1~1: send_email with \{"body":/);
+    expect(stdout).toMatch(/Go on with it:\n {2}pawl resume q-1\n$/);
+    expect(await storedWait(folder, "q-1")).toMatchObject({
+      status: "answered",
+      answeredBy: "ann",
+      answer: { approved: true },
+    });
+    const result = await folder.withStore((store) =>
+      new Runner(samplePipeline("report", MAILING), { store }).resume("q-1"),
+    );
+    expect(result.output).toBe("DONE.");
+  });
+
+  it("takes the user's name unless told, and the run for its only question", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "quantum-1": [MAILING] });
+    const { document } = await pawlJson(["approve", "quan"], { ...folder, userName: "bob" });
+    expect(document).toMatchObject({
+      did: expect.stringContaining("Approved quantum-1~1"),
+      run: { runId: "quantum-1", status: "queued" },
+      waits: [],
+      next: [{ commands: ["pawl resume quantum-1"] }],
+    });
+    expect(await storedWait(folder, "quantum-1")).toMatchObject({ answeredBy: "bob" });
+  });
+
+  it("keeps the operating system's user apart from the name that is claimed", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [MAILING] });
+    await pawl(["approve", "q-1~1", "--by", "the boss"], { ...folder, userName: "bob" });
+    expect(await storedWait(folder, "q-1")).toMatchObject({
+      answeredBy: "the boss",
+      people: [{ name: "the boss", authenticated: { name: "bob", by: "os", id: "id of bob" } }],
+    });
+  });
+
+  it("says who else is needed where it takes two people, and takes nobody twice", async () => {
+    const folder = cliFolder();
+    const policy = { approve: [{ match: "send_email", people: 2 }] };
+    await folder.withStore((store) =>
+      new Runner(samplePipeline("report", MAILING), { store, policy }).run("Go", { runId: "q-1" }),
+    );
+    expect((await pawl(["waits"], folder)).stdout).toContain("It takes 2 people to let it run.");
+    const as = (userName: string, ...more: readonly string[]) =>
+      pawl(["approve", "q-1~1", ...more], { ...folder, userName });
+    const more = "It takes 1 person more to let it run, and not bob.";
+    expect((await as("bob")).stdout.replaceAll(/\s+/g, " ")).toContain(more);
+    expect((await pawl(["waits"], folder)).stdout.replaceAll(/\s+/g, " ")).toContain(more);
+    const again = await as("bob", "--by", "ann");
+    expect([again.exitCode, again.stderr]).toEqual([
+      1,
+      "error: Wait q-1~1 stays open: bob has approved it already, and it takes 2 people: ask another one.\n",
+    ]);
+    expect((await as("ann")).exitCode).toBe(0);
+    expect(await storedWait(folder, "q-1")).toMatchObject({ status: "answered", answeredBy: "bob and ann" });
+  });
+
+  it("refuses what was answered before, what asks something else, and what is not there", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [MAILING], "t-1": [TRANSFERRING] });
+    await pawl(["approve", "q-1~1"], folder);
+    const said = async (...argv: readonly string[]) => {
+      const { exitCode, stderr } = await pawl(argv, folder);
+      return [exitCode, stderr];
+    };
+    expect(await said("approve", "q-1~1")).toEqual([
+      1,
+      "error: Wait q-1~1 is answered by tester: it stays as it is.\n",
+    ]);
+    expect(await said("approve", "t-1~1")).toEqual([
+      2,
+      "error: Wait t-1~1 asks for something else (in_doubt): settle its call.\n",
+    ]);
+    expect(await said("approve", "q-1~7")).toEqual([
+      1,
+      "error: There is no wait q-1~7 in this store: `pawl waits` lists what is asked.\n",
+    ]);
+    expect(await said("approve", "q-1")).toEqual([
+      1,
+      "error: Run q-1 waits for nobody: `pawl show q-1` says how it stands.\n",
+    ]);
+  });
+
+  it("of one of several questions says what is still asked", async () => {
+    const folder = cliFolder();
+    const twice = {
+      toolCalls: [...(MAILING.toolCalls ?? []), { name: "send_email", input: { to: "b", body: "x" } }],
+    };
+    await runSamples(folder, { "q-1": [twice] });
+    const which = await pawl(["approve", "q-1"], folder);
+    expect([which.exitCode, which.stderr]).toEqual([
+      2,
+      "error: Run q-1 asks more than one question: say which of q-1~1, q-1~2.\n",
+    ]);
+    const { stdout } = await pawl(["approve", "q-1~1"], folder);
+    expect(stdout).toContain("Answer q-1~2 (approval), in one of these ways:\n  pawl approve q-1~2\n");
+  });
+});
+
+describe("deny", () => {
+  it("keeps the call from running, and the reason for whoever asked", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [MAILING] });
+    const { exitCode, stdout } = await pawl(["deny", "q-1~1", "--why", "Not this one."], folder);
+    expect([exitCode, stdout]).toEqual([
+      0,
+      "Denied q-1~1: the call will not run.\nGo on with it:\n  pawl resume q-1\n",
+    ]);
+    expect(await storedWait(folder, "q-1")).toMatchObject({
+      answer: { approved: false, why: "Not this one." },
+    });
+  });
+
+  it("needs a reason", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [MAILING] });
+    const { exitCode, stderr } = await pawl(["deny", "q-1~1"], folder);
+    expect([exitCode, stderr]).toEqual([
+      2,
+      "error: A refusal needs a reason, which the model is told: add --why 'because …'.\n",
+    ]);
+    expect(await storedWait(folder, "q-1")).toMatchObject({ status: "open" });
+  });
+});
+
+describe("answer", () => {
+  it.each([
+    [["007"], "007"],
+    [['{"a":1}'], '{"a":1}'],
+    [['{"a":1}', "--json-value"], { a: 1 }],
+    [["true", "--json-value"], true],
+  ])("%j is stored as %j: text, unless it is said to be JSON", async (argv, value) => {
+    const folder = cliFolder();
+    await runSamples(folder, { "s-1": [SIGNING_IN] });
+    const { exitCode } = await pawl(["answer", "s-1~1", ...argv], folder);
+    expect(exitCode).toBe(0);
+    expect(await storedWait(folder, "s-1")).toMatchObject({ answer: { as: "answered", value } });
+  });
+
+  it("that is said to be JSON and is none changes nothing", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "s-1": [SIGNING_IN] });
+    const { exitCode, stderr } = await pawl(["answer", "s-1~1", "{oops", "--json-value"], folder);
+    expect([exitCode, stderr]).toEqual([
+      2,
+      expect.stringMatching(/^error: What --json-value was given is not JSON: /),
+    ]);
+    expect(await storedWait(folder, "s-1")).toMatchObject({ status: "open" });
+  });
+});
+
+describe("a question of a step", () => {
+  it("is answered with one of its choices, and that is what the step gives", async () => {
+    const folder = cliFolder();
+    const asking = Pipeline.of(
+      "ask",
+      Step.human("check", { question: "Send it?", choices: ["yes", "not now"] }),
+    );
+    await folder.withStore((store) => new Runner(asking, { store }).run("x", { runId: "ask-1" }));
+    const { stdout } = await pawl(["waits"], folder);
+    expect(stdout).toMatch(/question +Send it\?\n {2}choices +yes, not now\n/);
+    expect(stdout).toContain("  pawl answer ask-1~1 yes\n  pawl answer ask-1~1 'not now'\n");
+    await pawl(["answer", "ask-1~1", "not now"], folder);
+    const { output } = await folder.withStore((store) => new Runner(asking, { store }).resume("ask-1"));
+    expect(output).toBe("not now");
+  });
+});
+
+describe("a budget that is used up", () => {
+  const start = async (folder: CliFolder) => {
+    const job = Pipeline.of(
+      "job",
+      Step.run("one", () => 1),
+      Step.run("two", () => 2),
+    );
+    const spec = {
+      objective: "Two steps",
+      budgets: { maxSteps: 1 },
+      escalation: { askHumanOnBudgetReached: true },
+    };
+    await folder.withStore((store) =>
+      new Runner(job, { store, workspaceRoot: temporaryFolder() }).run("x", { runId: "job-1", spec }),
+    );
+    return job;
+  };
+
+  it("is raised by an answer", async () => {
+    const folder = cliFolder();
+    const job = await start(folder);
+    expect((await pawl(["waits"], folder)).stdout).toContain("  pawl answer job-1~1 2\n  pawl deny job-1~1 ");
+    const { exitCode } = await pawl(["answer", "job-1~1", "2"], folder);
+    expect(exitCode).toBe(0);
+    const { output } = await folder.withStore((store) =>
+      new Runner(job, { store, workspaceRoot: temporaryFolder() }).resume("job-1"),
+    );
+    expect(output).toBe(2);
+  });
+
+  it("is not raised by what is no number", async () => {
+    const folder = cliFolder();
+    await start(folder);
+    const { exitCode, stderr } = await pawl(["answer", "job-1~1", "lots"], folder);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining("cannot be maxSteps")]);
+    expect(await storedWait(folder, "job-1")).toMatchObject({ status: "open" });
+  });
+
+  it("stays where it is when that is denied, and the run ends", async () => {
+    const folder = cliFolder();
+    const job = await start(folder);
+    const { stdout } = await pawl(["deny", "job-1~1", "--why", "Enough."], folder);
+    expect(stdout).toMatch(/^Denied job-1~1: the run ends when it is resumed\.\n/);
+    const resumed = folder.withStore((store) =>
+      new Runner(job, { store, workspaceRoot: temporaryFolder() }).resume("job-1"),
+    );
+    await expect(resumed).rejects.toMatchObject({ code: "budget_exceeded" });
+  });
+});
+
+describe("settle", () => {
+  it.each([
+    [
+      ["--succeeded", '{"id":7}'],
+      { status: "succeeded", receipt: { output: { type: "json", value: { id: 7 } } } },
+    ],
+    [["--failed", "The bank says no."], { status: "failed", receipt: { source: "person" } }],
+    [["--retry"], { status: "in_doubt", receipt: null }],
+  ])("%j says what became of a call", async (argv, stored) => {
+    const folder = cliFolder();
+    await runSamples(folder, { "t-1": [TRANSFERRING] });
+    const { exitCode, stdout } = await pawl(["settle", "t-1/research#1.1", ...argv], folder);
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^Settled t-1\/research#1\.1: /);
+    expect(stdout).toContain("  pawl resume t-1\n");
+    expect(await storedCall(folder, "t-1/research#1.1")).toMatchObject(stored);
+    expect(await storedWait(folder, "t-1")).toMatchObject({ status: "answered", answeredBy: "tester" });
+  });
+
+  it.each([["--succeeded", "7"], ["--failed", "The bank says no."], ["--retry"]])(
+    "does not take %s from a second person after the first has let the call run again",
+    async (...argv) => {
+      const folder = cliFolder();
+      await runSamples(folder, { "t-1": [TRANSFERRING] });
+      await pawl(["settle", "t-1/research#1.1", "--retry", "--by", "ann"], folder);
+      const { exitCode, stderr } = await pawl(["settle", "t-1/research#1.1", ...argv], folder);
+      expect([exitCode, stderr]).toEqual([
+        1,
+        "error: Call t-1/research#1.1 was settled by ann, who let it run again: that stays as it is; resume run t-1, or cancel it.\n",
+      ]);
+      expect(await storedWait(folder, "t-1")).toMatchObject({ answeredBy: "ann", answer: { as: "retry" } });
+    },
+  );
+
+  it("takes one answer of several people in processes of their own", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "t-1": [TRANSFERRING] });
+    const settle = (...args: string[]) =>
+      startPawl(folder.cwd, "settle", "t-1/research#1.1", ...args).ended();
+    const said = await Promise.all([
+      settle("--retry", "--by", "ann"),
+      settle("--succeeded", "7", "--by", "bob"),
+      settle("--failed", "No.", "--by", "cleo"),
+    ]);
+    const winners = ["ann", "bob", "cleo"].filter((_, i) => said[i]?.exitCode === 0);
+    const waits = await folder.withStore((store) => store.listWaits("t-1"));
+    expect(winners).toEqual(waits.map(({ answeredBy }) => answeredBy));
+    expect(winners).toHaveLength(1);
+  });
+
+  it("takes the wait about the call for the call", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "transfer-1": [TRANSFERRING] });
+    const { document } = await pawlJson(["settle", "trans~1", "--succeeded", "null"], folder);
+    expect(document).toMatchObject({ did: "Settled transfer-1/research#1.1: it succeeded with null." });
+  });
+
+  it.each([
+    [
+      ["q-1/research#1.1"],
+      2,
+      "Say what became of it with one of --succeeded <json>, --retry and --failed <why>.",
+    ],
+    [["q-1/research#1.1", "--retry", "--failed", "x"], 2, "Say what became of it with one of"],
+    [["q-1/research#1.1", "--succeeded", "yes"], 2, "What --succeeded was given is not JSON"],
+    [["q-1/research#1.1", "--retry"], 1, "is succeeded and not in doubt"],
+    [["q-1/research#9.9", "--retry"], 1, "q-1/research#9.9"],
+    [["q-1", "--retry"], 1, "q-1 is no tool call: `pawl receipts <run> --in-doubt` lists those"],
+  ])("%j is refused with code %i", async (argv, code, message) => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [SEARCHING] });
+    const { exitCode, stderr } = await pawl(["settle", ...argv], folder);
+    expect([exitCode, stderr]).toEqual([code, expect.stringContaining(message)]);
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+  });
+});
+
+describe("cancel", () => {
+  it("ends a run that nobody works on, and says what stays unknown", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [MAILING] });
+    const { exitCode, stdout } = await pawl(["cancel", "q-1"], folder);
+    expect([exitCode, stdout]).toEqual([
+      0,
+      "Run q-1 is cancelled. No tool call was under way.\nIt can be taken up again:\n  pawl resume q-1\n",
+    ]);
+    const again = await pawlJson(["cancel", "q-1"], folder);
+    expect(again).toMatchObject({ exitCode: 0, document: { kind: "over", run: { status: "cancelled" } } });
+  });
+
+  it("cannot end what has succeeded", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [SEARCHING] });
+    const { exitCode, stdout } = await pawl(["cancel", "q-1"], folder);
+    expect([exitCode, stdout]).toEqual([
+      1,
+      "Run q-1 has succeeded already, and stays so.\nLook at it:\n  pawl show q-1\n",
+    ]);
+  });
+
+  it("asks the worker that has the run, and names the calls that it waits for", async () => {
+    const folder = cliFolder();
+    const [started, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = tool({
+      name: "slow",
+      description: "Takes its time.",
+      inputSchema: z.object({}),
+      execute: async () => {
+        started.resolve();
+        await finish.promise;
+        return "done";
+      },
+    });
+    const pipeline = Pipeline.of(
+      "report",
+      Step.run("work", (_input, ctx) => ctx.call(slow, {})),
+    );
+    await folder.withStore(async (store) => {
+      const running = new Runner(pipeline, { store }).run("x", { runId: "q-1" });
+      await started.promise;
+      const { exitCode, document } = await pawlJson(["cancel", "q-1"], folder);
+      expect([exitCode, document]).toMatchObject([
+        0,
+        { kind: "requested", underWay: ["q-1/work#0.1"], next: [{ commands: ["pawl tail q-1 --follow"] }] },
+      ]);
+      finish.resolve();
+      await running;
+    });
+  });
+});
+
+describe("a question that another hand has changed", () => {
+  it("is shown as one that is not to be believed, and takes no answer", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [MAILING] });
+    const database = new DatabaseSync(folder.file);
+    database.exec(`UPDATE waits SET subject = json_set(subject, '$.arguments.to', 'eve@example.com')`);
+    database.close();
+    const { stdout } = await pawl(["waits", "q-1"], folder);
+    expect(stdout).toContain("not as it was written");
+    expect(stdout).not.toContain("pawl approve");
+    const { document } = await pawlJson<{ waits: readonly object[] }>(["waits"], folder);
+    expect(document.waits).toEqual([
+      expect.objectContaining({
+        distrusted: expect.stringContaining("question q-1~1"),
+        answerWith: ["pawl verify q-1"],
+      }),
+    ]);
+    const approved = await pawl(["approve", "q-1~1"], folder);
+    expect(approved.exitCode).toBe(1);
+    expect(approved.stderr).toContain("is not as it was written: question q-1~1");
+    expect(await storedWait(folder, "q-1")).toMatchObject({ status: "open" });
+  });
+});

@@ -1,0 +1,141 @@
+// `pawl crashtest` that goes by a run: the model, the tools and the people say again what they said, and nothing real is done.
+
+import { describe, expect, it } from "vitest";
+import { PATIENCE } from "../../patience.ts";
+import { CliFolder } from "../cli-process.ts";
+import { pawl, pawlJson } from "../recording-context.ts";
+import { configWith } from "./crashtest-config.ts";
+
+function workFolder(): CliFolder {
+  return new CliFolder(configWith("{}"));
+}
+
+async function runOnce({ path }: CliFolder, pipeline: string, runId: string): Promise<void> {
+  const { exitCode, stderr } = await pawl(["run", pipeline, "--input", "Ann", "--run-id", runId], {
+    cwd: path,
+  });
+  if (exitCode !== 0 && exitCode !== 3) throw new Error(stderr);
+}
+
+describe("a test without stand-ins", () => {
+  it(
+    "goes by the newest run that succeeded, runs no tool, and believes what each says of itself",
+    PATIENCE,
+    async () => {
+      const folder = workFolder();
+      await runOnce(folder, "forgetful", "f-1");
+      const { length } = folder.log;
+      const { exitCode, stdout } = await pawl(["crashtest", "forgetful", "--mode", "crash"], {
+        cwd: folder.path,
+        columns: 400,
+      });
+      expect(stdout).toContain("every promise kept");
+      expect(stdout).toContain(
+        "Went by run f-1: the model and the tools answered what they answered then. No tool was run",
+      );
+      expect(stdout).toContain("is found only with crashtests.forgetful in pawl.config.ts");
+      expect(exitCode).toBe(0);
+      expect(folder.log).toHaveLength(length);
+    },
+  );
+
+  it("finds a tool that says of itself that it may be repeated", PATIENCE, async () => {
+    const folder = workFolder();
+    await runOnce(folder, "careless", "c-1");
+    const { exitCode, stdout } = await pawl(
+      ["crashtest", "careless", "--run", "c-1", "--schedule", "crash after tool.send_email 1"],
+      { cwd: folder.path, columns: 400 },
+    );
+    expect(stdout).toContain('send_email is "external" with recovery "repeat"');
+    expect(exitCode).toBe(1);
+  });
+
+  it(
+    "lets answers, approvals, files, large results and the calls of code happen again",
+    PATIENCE,
+    async () => {
+      const folder = workFolder();
+      const { path: cwd } = folder;
+      await runOnce(folder, "office", "o-1");
+      for (const verb of [
+        ["answer", "o-1~1", "The blue one."],
+        ["resume", "o-1"],
+        ["approve", "o-1~2"],
+        ["resume", "o-1"],
+      ])
+        await pawl(verb, { cwd });
+      expect((await pawl(["show", "o-1"], { cwd })).stdout).toContain("succeeded");
+      const { length } = folder.log;
+      const { exitCode, document } = await pawlJson<{
+        readonly pointsByCall: { readonly [call: string]: number };
+        readonly run: string;
+        readonly notes: readonly string[];
+      }>(["crashtest", "office", "--schedule", "crash after tool.note 2"], { cwd });
+      expect(document).toMatchObject({ kept: true, run: "o-1" });
+      expect(document.pointsByCall).toMatchObject({
+        "store.answer": 2,
+        "store.approve": 2,
+        "tool.note": 6,
+        "tool.ask_human": 2,
+        "tool.send_email": 2,
+        "file.one.txt": 2,
+      });
+      expect(document.notes.at(-1)).toBe("The code of steps was run for real, in every schedule: file.");
+      expect(exitCode).toBe(0);
+      expect(folder.log).toHaveLength(length);
+    },
+  );
+
+  it("says so where the code of a step asks for something else than it did then", PATIENCE, async () => {
+    const folder = workFolder();
+    await runOnce(folder, "moody", "m-1");
+    folder.write("changed");
+    const { exitCode, stderr } = await pawl(["crashtest", "moody"], { cwd: folder.path });
+    expect(stderr).toContain("error: Run m-1 does not go again as it went: ");
+    expect(stderr).toContain("Run m-1 had no such call of note");
+    expect(exitCode).toBe(2);
+  });
+});
+
+describe("a test with nothing to go by", () => {
+  const sentence =
+    "error: There is nothing to go by: no run of careful has succeeded in this store, and pawl.config.ts has no crashtests.careful. Run it once (`pawl run careful`), or say there what stands in for its model and tools, `crashtests: { careful: { input, model, tools } }`.\n";
+
+  it("says what to do, and makes no database", async () => {
+    const folder = workFolder();
+    const { exitCode, stderr } = await pawl(["crashtest", "careful"], { cwd: folder.path });
+    expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: sentence });
+    expect((await pawl(["ls"], { cwd: folder.path })).stderr).toContain("There is no database");
+  });
+
+  it("says so too where there are runs of other pipelines, or of another input", async () => {
+    const folder = workFolder();
+    await runOnce(folder, "forgetful", "f-1");
+    expect((await pawl(["crashtest", "careful"], { cwd: folder.path })).stderr).toBe(sentence);
+    const other = await pawl(["crashtest", "forgetful", "--input", "Bob"], { cwd: folder.path });
+    expect(other.stderr).toContain("There is nothing to go by: no run of forgetful has succeeded");
+  });
+
+  it("is told that there is no database where a run was named, whatever the configuration has", async () => {
+    const folder = new CliFolder(configWith("{ careful: { input, model: script } }"));
+    const { exitCode, stderr } = await pawl(["crashtest", "careful", "--run", "nope"], { cwd: folder.path });
+    expect(stderr).toMatch(
+      /^error: There is no run nope, for there is no database at \S+pawl\.db yet: name another store with --store, or leave out --run\.\n$/,
+    );
+    expect(exitCode).toBe(2);
+  });
+
+  it("is told why a run that was named cannot be gone by", async () => {
+    const folder = workFolder();
+    await runOnce(folder, "forgetful", "f-1");
+    await runOnce(folder, "office", "o-1");
+    const told = async (pipeline: string, ...args: readonly string[]) =>
+      (await pawl(["crashtest", pipeline, ...args], { cwd: folder.path })).stderr;
+    expect(await told("careful", "--run", "f-1")).toContain(
+      "Run f-1 is of forgetful: a test goes by a run of careful",
+    );
+    expect(await told("office", "--run", "o-1")).toContain("Run o-1 is waiting: a test goes by a run");
+    expect(await told("forgetful", "--run", "nine")).toContain("There is no run nine in this store");
+    expect(await told("forgetful", "--run", "f-1", "--input", "Ann")).toContain("Run f-1 has its own input");
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, it } from "vitest";
+import { widthOf } from "../../../src/cli/context/terminal-text.ts";
+import { formatFacts, formatTable } from "../../../src/cli/screen/table.ts";
+import { recordingContext } from "../recording-context.ts";
+
+type Sample = { readonly id: string; readonly status: string; readonly note: string; readonly count: string };
+
+const rows: readonly Sample[] = [
+  { id: "q-1", status: "waiting", note: "May send_email run with these arguments?", count: "7" },
+  { id: "a-longer-id", status: "succeeded", note: "日本語テキスト", count: "1,234" },
+];
+
+function table(columns: number, samples = rows): string {
+  return formatTable(
+    recordingContext({ columns }).context,
+    [
+      { title: "id", value: ({ id }) => id, rank: 0 },
+      { title: "status", value: ({ status }) => status, rank: 0 },
+      { title: "note", value: ({ note }) => note, rank: 1, atLeast: 8 },
+      { title: "count", value: ({ count }) => count, rank: 2, align: "right" },
+    ],
+    samples,
+  );
+}
+
+describe("a table", () => {
+  it("gives every column its room where there is enough", () => {
+    expect(table(100)).toBe(
+      [
+        "id           status     note                                      count",
+        "q-1          waiting    May send_email run with these arguments?      7",
+        "a-longer-id  succeeded  日本語テキスト                            1,234",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("cuts what may be cut", () => {
+    expect(table(50).split("\n")[1]).toBe("q-1          waiting    May send_email run…      7");
+  });
+
+  it("leaves out the least important column where cutting is not enough", () => {
+    expect(table(36).split("\n")[0]).toBe("id           status     note");
+  });
+
+  it("becomes a few lines a row where not even the important columns fit", () => {
+    const long = "01a1e31c-b673-755e-bf30-ed6d26fb47db";
+    const lines = table(40, [{ ...rows[0], id: long } as Sample]).split("\n");
+    expect(lines.slice(0, 3)).toEqual([long, "  status  waiting", "  note    May send_email run with these"]);
+  });
+
+  it.each([20, 30, 40, 60, 80, 200])("is never wider than %i columns", (columns) => {
+    const lines = table(columns).split("\n");
+    expect(lines.length).toBeGreaterThan(3);
+    for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+  });
+
+  it("never cuts an id: it is there to be copied", () => {
+    for (const columns of [20, 40, 80]) expect(table(columns)).toContain("a-longer-id");
+  });
+
+  it("leaves out a column that says nothing", () => {
+    const silent = rows.map((row) => ({ ...row, count: "" }));
+    expect(table(100, silent).split("\n")[0]).not.toContain("count");
+  });
+
+  it("shows what is in a cell and does not obey it", () => {
+    expect(table(100, [{ id: "x", status: "ok", note: "\u001b[31mred\n", count: "1" }])).toContain(
+      "␛[31mred⏎",
+    );
+  });
+});
+
+describe("facts", () => {
+  it("go on below themselves, and not below their label", () => {
+    const { context } = recordingContext({ columns: 24 });
+    expect(formatFacts(context, [["what", "one two three four"], null, ["why", "because"]])).toBe(
+      "  what  one two three\n        four\n  why   because\n",
+    );
+  });
+});

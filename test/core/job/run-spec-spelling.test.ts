@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { inStyleOf, nearestName, snakeCase } from "../../../src/core/job/run-spec-spelling.ts";
+
+describe("the nearest name", () => {
+  it.each([
+    ["maxSteps", "maxSteps"],
+    ["MAX-STEPS", "maxSteps"],
+    ["max_stpes", "maxSteps"],
+    ["mxSteps", "maxSteps"],
+    ["maxxSteps", "maxSteps"],
+    ["maxTokans", "maxTokens"],
+    ["retries", "maxRetriesPerToolCall"],
+  ])("to %s is %s", (written, meant) => {
+    expect(nearestName(written, ["maxSteps", "maxTokens", "maxRetriesPerToolCall"])).toBe(meant);
+  });
+
+  it.each(["", "x", "ax", "deadline", "maximumDuration"])("to %j is none", (written) => {
+    expect(nearestName(written, ["maxSteps", "maxTokens", "maxRetriesPerToolCall"])).toBeNull();
+  });
+
+  it("is the first where two are as near, a swap counting as one mistake", () => {
+    expect(nearestName("abcdef", ["abcdeg", "abcdfe"])).toBe("abcdeg");
+    expect(nearestName("abcdef", ["abcdfe", "abcdeg"])).toBe("abcdfe");
+    expect(nearestName("abcdef", ["abdcfe", "abcdfe"])).toBe("abcdfe");
+  });
+
+  it("is not looked for where nobody could have meant one", () => {
+    expect(nearestName("x".repeat(64), [`${"x".repeat(63)}y`])).not.toBeNull();
+    expect(nearestName("x".repeat(65), [`${"x".repeat(64)}y`])).toBeNull();
+    expect(nearestName("maxSteps", [])).toBeNull();
+  });
+});
+
+describe("a name", () => {
+  it("has one spelling in snake_case", () => {
+    expect(snakeCase("maxCostUsd")).toBe("max_cost_usd");
+    expect(snakeCase("objective")).toBe("objective");
+  });
+
+  it("is told in the style in which somebody writes", () => {
+    expect(inStyleOf("max_stepz", "budgets.maxSteps")).toBe("budgets.max_steps");
+    expect(inStyleOf("maxStepz", "budgets.maxSteps")).toBe("budgets.maxSteps");
+  });
+});

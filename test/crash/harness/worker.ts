@@ -1,0 +1,161 @@
+// A process to be killed: works on one run as it is ordered to, and writes what became of it as its last line.
+
+import { join } from "node:path";
+import {
+  type CheckpointStore,
+  DatabaseCheckpointStore,
+  DurableMainLoop,
+  FileCheckpointStore,
+  openStore,
+  PawlError,
+  ResumeError,
+  Runner,
+  type RunnerOptions,
+  type Store,
+} from "../../../src/index.ts";
+import { crashAt } from "../../../src/testing/crash-at.ts";
+import type { CrashProbe } from "../../../src/testing/index.ts";
+import { SCENARIOS } from "../scenarios/scenarios.ts";
+import { stopHere } from "../scenarios/tool-work.ts";
+import { dyingCheckpoints } from "./dying-checkpoints.ts";
+import { untilThere } from "./signal-file.ts";
+import { bearWitness } from "./witness.ts";
+import type {
+  CrashSite,
+  ReportedError,
+  ReportedResult,
+  Said,
+  WorkerOrder,
+  WorkerReport,
+} from "./worker-order.ts";
+
+const order = JSON.parse(process.argv[2] ?? "null") as WorkerOrder;
+let ending: Promise<void> | null = null;
+const report = await work(order);
+// Who was told to end says that it has, whatever became of its run.
+if (ending !== null) await (ending as Promise<void>);
+process.stdout.write(`${JSON.stringify(report)}\n`);
+
+async function work({ folder, barrier, ...rest }: WorkerOrder): Promise<WorkerReport> {
+  if (barrier === "before-open") await atBarrier(folder);
+  const store = await openStore(`file:${join(folder, "pawl.db")}`);
+  try {
+    if (barrier === "after-open") await atBarrier(folder);
+    return { kind: "result", result: await perform(store, folder, rest) };
+  } catch (error) {
+    return { kind: "error", error: describe(error) };
+  } finally {
+    await store.close();
+  }
+}
+
+type Orders = Omit<WorkerOrder, "folder" | "barrier">;
+
+async function perform(store: Store, folder: string, orders: Orders): Promise<ReportedResult> {
+  const { act, variant, wait, scenario } = orders;
+  const target = SCENARIOS[scenario]({ folder, variant, wait });
+  const options = { store, ...runnerOptions(folder, orders) };
+  const stop = new AbortController();
+  process.once("SIGTERM", () => {
+    if (orders.closesWithin === undefined) stop.abort();
+    else ending = end(store, orders);
+  });
+  const { signal } = stop;
+  if (act.do === "execute") {
+    for (const { runId } of act.said === undefined ? [] : await store.listRuns())
+      await answerAll(store, runId, act.said ?? {});
+    const warn = (message: string) => bearWitness(folder, { kind: "warned", message });
+    const loop = new DurableMainLoop(target, {
+      ...options,
+      checkpoints: checkpointsOf(store, folder, orders),
+      warn,
+    });
+    return reported(await loop.execute(act.request, { signal }));
+  }
+  const runner = new Runner(target, options);
+  if (act.do === "answer") await answerAll(store, act.runId, act.said);
+  const going = { ...act, signal };
+  return reported(await (act.do === "run" ? runner.run(act.input, going) : runner.resume(act.runId, going)));
+}
+
+/** As a server does that is told to end. */
+async function end(store: Store, { closesWithin = 0 }: Orders): Promise<void> {
+  await store.close({ graceMs: closesWithin });
+  const report: WorkerReport = { kind: "closed" };
+  process.stdout.write(`${JSON.stringify(report)}\n`, () => process.exit(0));
+  await new Promise(() => undefined);
+}
+
+function runnerOptions(folder: string, orders: Orders): RunnerOptions {
+  const { leaseMs, variant } = orders;
+  const { pricing, maxParallelToolCalls } = variant;
+  return {
+    probe: probeOf(folder, orders),
+    ...(leaseMs === undefined ? {} : { leaseMs }),
+    ...(orders.identity === undefined ? {} : { identity: orders.identity }),
+    ...(pricing === undefined ? {} : { pricing }),
+    ...(maxParallelToolCalls === undefined ? {} : { maxParallelToolCalls }),
+  };
+}
+
+/** The worker is the same in every process that works in the folder. */
+function checkpointsOf(store: Store, folder: string, { act, death }: Orders): CheckpointStore {
+  const checkpoints =
+    act.do === "execute" && act.checkpoints === "file"
+      ? FileCheckpointStore.forWorker(join(folder, "workers"), "worker-001")
+      : new DatabaseCheckpointStore(store, "worker-001");
+  return death === undefined ? checkpoints : dyingCheckpoints(checkpoints, death);
+}
+
+function reported(result: unknown): ReportedResult {
+  return JSON.parse(JSON.stringify(result)) as ReportedResult;
+}
+
+/** What a person does who has looked at every open question of the run. */
+async function answerAll(store: Store, runId: string, { approval, inDoubt }: Said): Promise<void> {
+  const person = { by: "maria" };
+  for (const { waitId, kind, toolCallId, status } of await store.listWaits(runId)) {
+    if (status !== "open") continue;
+    if (kind === "approval" && approval === "approve") await store.approve(waitId, person);
+    else if (kind === "approval" && typeof approval === "object")
+      await store.deny(waitId, approval.deny, person);
+    else if (kind === "in_doubt" && inDoubt !== undefined)
+      await store.settle(toolCallId ?? "", inDoubt, person);
+    else throw new Error(`Nobody has an answer to ${waitId} (${kind}).`);
+  }
+}
+
+async function atBarrier(folder: string): Promise<void> {
+  bearWitness(folder, { kind: "waiting", place: "barrier" });
+  await untilThere(join(folder, "go"));
+}
+
+function probeOf(
+  folder: string,
+  { crash, stop, trace }: Pick<WorkerOrder, "crash" | "stop" | "trace">,
+): CrashProbe {
+  const die = crash === undefined ? () => undefined : atNth(crash, crashAt(crash.point));
+  const pause = stop === undefined ? () => undefined : atNth(stop, () => stopHere(folder));
+  return (point, site) => {
+    if (trace === true)
+      bearWitness(folder, { kind: "reached", point, step: site.stepPath, turn: site.turnIndex });
+    pause(point, site);
+    die(point, site);
+  };
+}
+
+function atNth({ point, turn, step, occurrence = 1 }: CrashSite, act: CrashProbe): CrashProbe {
+  let left = occurrence;
+  return (reached, site) => {
+    if (reached !== point || (turn !== undefined && turn !== site.turnIndex)) return;
+    if (step !== undefined && step !== site.stepPath) return;
+    left -= 1;
+    if (left === 0) act(reached, site);
+  };
+}
+
+function describe(error: unknown): ReportedError {
+  if (!PawlError.isInstance(error)) throw error;
+  const { name, message, details } = error;
+  return { name, message, details, irrecoverable: error instanceof ResumeError ? error.irrecoverable : null };
+}

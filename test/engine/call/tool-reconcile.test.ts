@@ -1,0 +1,297 @@
+// A tool that can look its calls up: the outside world is asked before anything is done again.
+
+import { describe, expect, it } from "vitest";
+import {
+  PausedError,
+  PipelineAbortError,
+  type Reconciliation,
+  Runner,
+  Step,
+  type ToolCallContext,
+} from "../../../src/index.ts";
+import { collect, failureAs, failureOf, must, toolResults } from "../run-fixture.ts";
+import {
+  acting,
+  actTool,
+  jumpingClock,
+  ledger,
+  lightsOut,
+  openWait,
+  runnerOf,
+  timedStore,
+} from "./call-fixture.ts";
+
+const MINUTE = 60_000;
+
+type Answer = unknown;
+type Options = {
+  readonly answers: readonly Answer[];
+  /** Which tries throw; only the first one unless said. */
+  readonly fails?: (n: number) => boolean;
+  readonly inDoubt?: "ask" | "tell";
+  readonly landsWithinMs?: number;
+  readonly timeoutMs?: number;
+};
+
+const said = (status: "absent" | "unknown"): Reconciliation<never> => ({ status });
+const found = (result: unknown): Reconciliation<unknown> => ({ status: "done", result });
+
+/** A mailer whose connection breaks after it was given the mail, and what a look into its outbox says, one by one. */
+async function mailer({ answers, fails = (n) => n === 1, ...options }: Options) {
+  const clock = jumpingClock();
+  const store = await timedStore(clock);
+  const order: string[] = [];
+  const left = [...answers];
+  const asked: { input: unknown; call: ToolCallContext }[] = [];
+  const { act, calls } = actTool(
+    (n) => {
+      order.push(`send ${n}`);
+      if (n > 10) throw new PipelineAbortError("This does not end.");
+      if (fails(n)) throw new Error("Connection reset.");
+      return `sent ${n}`;
+    },
+    {
+      recovery: "reconcile",
+      ...options,
+      reconcile: (input, call) => {
+        order.push("look");
+        asked.push({ input, call });
+        const answer = left.length > 1 ? left.shift() : left[0];
+        return (typeof answer === "function" ? answer(call) : answer) as Reconciliation<unknown>;
+      },
+    },
+  );
+  const turns = [acting("a")];
+  const make = (more: Parameters<typeof runnerOf>[3] = {}) =>
+    runnerOf(store, { act }, turns, { clock, ...more });
+  return { store, clock, order, asked, calls, act, make, ...make() };
+}
+
+describe("a call that threw", () => {
+  it("is looked up first; what is found is its receipt, and it is not run again", async () => {
+    const { runner, store, order, asked, calls, prompts } = await mailer({ answers: [found({ id: "m-1" })] });
+    expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
+    expect(order).toEqual(["send 1", "look"]);
+    expect(toolResults(prompts[1])).toEqual([{ type: "json", value: { id: "m-1" } }]);
+    expect(await ledger(store)).toEqual([["succeeded", 1, "reconciled"]]);
+    expect(await store.listToolCallTries("r-1")).toMatchObject([
+      { attempt: 1, outcome: "failed", errorDetail: "Connection reset." },
+    ]);
+    // The look-up knows what it looks for.
+    const [{ input, call }] = [must(asked[0])];
+    expect(input).toEqual({ what: "a" });
+    expect([call.idempotencyKey, call.attempt]).toEqual([calls[0]?.idempotencyKey, 1]);
+  });
+
+  it("and is not there is run once more, but only when the first one cannot land any more", async () => {
+    const { runner, store, order, clock, calls } = await mailer({ answers: [said("absent")] });
+    const began = clock.now();
+    const events = await collect(runner.stream("Go", { runId: "r-1" }));
+    // It had ended when it threw, so it can land for a minute from then.
+    expect(clock.slept[0]).toBe(MINUTE);
+    expect(order).toEqual(["send 1", "look", "look", "send 2"]);
+    expect(calls[1]?.idempotencyKey).toBe(calls[0]?.idempotencyKey);
+    expect(await ledger(store)).toEqual([["succeeded", 2, "tool"]]);
+    expect(events.filter(({ type }) => /reconciled|waiting/.test(type))).toMatchObject([
+      { type: "tool.reconciled", status: "absent" },
+      { type: "tool.waiting", until: began + MINUTE },
+      { type: "tool.reconciled", status: "absent" },
+    ]);
+  });
+
+  it("and is not there does not land sooner because somebody sets the clock forward", async () => {
+    const jump = () => {
+      mail.clock.setWall(mail.clock.now() + 60 * MINUTE);
+      return said("absent");
+    };
+    const mail = await mailer({ answers: [jump, said("absent")] });
+    await mail.runner.run("Go", { runId: "r-1" });
+    expect(mail.order).toEqual(["send 1", "look", "look", "send 2"]);
+    expect(mail.clock.slept[0]).toBe(MINUTE);
+  });
+
+  it("and landed while it was waited for is adopted", async () => {
+    const { runner, store, order } = await mailer({ answers: [said("absent"), found("late mail")] });
+    await runner.run("Go", { runId: "r-1" });
+    expect(order).toEqual(["send 1", "look", "look"]);
+    expect(await ledger(store)).toEqual([["succeeded", 1, "reconciled"]]);
+  });
+
+  it("each time, and is never there, has failed for good after its last try, and did not happen", async () => {
+    const { runner, store, order } = await mailer({ answers: [said("absent")], fails: () => true });
+    expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
+    expect(order.filter((what) => what !== "look")).toEqual(["send 1", "send 2", "send 3"]);
+    expect(await store.listToolCalls("r-1")).toMatchObject([
+      { status: "failed", attempt: 3, receipt: { uncertain: false } },
+    ]);
+  });
+
+  it("and of which nothing is known is put before a person", async () => {
+    const { runner, store, order } = await mailer({ answers: [said("unknown")] });
+    expect((await runner.run("Go", { runId: "r-1" })).status).toBe("waiting");
+    expect(order).toEqual(["send 1", "look"]);
+    expect(await openWait(store)).toMatchObject({
+      kind: "in_doubt",
+      toolCallId: "r-1/worker#1.1",
+      subject: { tool: "act", recovery: "reconcile", arguments: { what: "a" } },
+    });
+  });
+
+  it("and of which nothing is known is told to the model, where the tool says so", async () => {
+    const { runner, store, prompts } = await mailer({ answers: [said("unknown")], inDoubt: "tell" });
+    expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
+    expect(toolResults(prompts[1])).toEqual([
+      { type: "error-text", value: expect.stringMatching(/^Nobody knows whether act happened/) as string },
+    ]);
+    expect(await store.listToolCalls("r-1")).toMatchObject([
+      { status: "failed", receipt: { errorCode: "unknown_outcome", uncertain: true } },
+    ]);
+  });
+
+  it("and was found with a result that cannot be kept has happened all the same", async () => {
+    const { runner, store, prompts } = await mailer({ answers: [found({ n: 1n })] });
+    await runner.run("Go", { runId: "r-1" });
+    expect(toolResults(prompts[1])).toMatchObject([
+      { value: expect.stringContaining("do not call it again") },
+    ]);
+    expect(await store.listToolCalls("r-1")).toMatchObject([
+      { status: "failed", receipt: { source: "reconciled", errorCode: "result_not_json", uncertain: true } },
+    ]);
+  });
+
+  it("and was found keeps what the outside system calls it", async () => {
+    const answer = (call: ToolCallContext) => {
+      void call.correlate("<m-1@example.org>");
+      return found("there");
+    };
+    const { runner, store } = await mailer({ answers: [answer] });
+    await runner.run("Go", { runId: "r-1" });
+    expect((await store.listToolCalls("r-1"))[0]?.receipt?.correlationId).toBe("<m-1@example.org>");
+  });
+});
+
+describe("a call that is settled while it is waited for", () => {
+  /** The clock, with a person who says what became of it as soon as somebody waits. */
+  function settling({ store, clock }: Awaited<ReturnType<typeof mailer>>, toolCallId: string) {
+    let isSettled = false;
+    const sleep = async (ms: number) => {
+      if (!isSettled) await store.settle(toolCallId, { as: "succeeded", result: "by hand" });
+      isSettled = true;
+      await clock.advance(ms);
+    };
+    return { clock: { ...clock, sleep } };
+  }
+
+  it("by a person: that is what the model gets, and nothing is run", async () => {
+    const made = await mailer({ answers: [said("absent")] });
+    const { runner, prompts } = made.make(settling(made, "r-1/worker#1.1"));
+    expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
+    expect(made.calls).toHaveLength(1);
+    expect(toolResults(prompts[1])).toEqual([{ type: "text", value: "by hand" }]);
+    expect(await ledger(made.store)).toEqual([["succeeded", 1, "person"]]);
+  });
+
+  it("by a person, of code: the code gets it, and nothing is run", async () => {
+    const made = await mailer({ answers: [said("absent")] });
+    const { store, act, calls } = made;
+    const code = Step.run("code", (_input, ctx) => ctx.call(act, { what: "a" }));
+    const runner = new Runner(code, { store, random: () => 0, ...settling(made, "r-1/code#0.1") });
+    expect((await runner.run("Go", { runId: "r-1" })).output).toBe("by hand");
+    expect(calls).toHaveLength(1);
+  });
+});
+
+describe("a look-up that gives no clear answer", () => {
+  const rubbish: [string, Answer, RegExp][] = [
+    ["throws", () => Promise.reject(new Error("Outbox closed.")), /Outbox closed/],
+    ["throws at once", () => must(null), /Expected a value/],
+    ["returns nothing", undefined, /gave no done, absent or unknown/],
+    ["returns an empty object", {}, /gave no done/],
+    ["returns a word", "done", /gave no done/],
+    ["returns a status of its own", { status: "maybe" }, /gave no done/],
+  ];
+
+  it.each(rubbish)(
+    "(%s) is made again, with pauses, and then a person is asked",
+    async (_name, answer, words) => {
+      const { runner, store, order, clock } = await mailer({ answers: [answer] });
+      expect((await runner.run("Go", { runId: "r-1" })).status).toBe("waiting");
+      expect(order).toEqual(["send 1", "look", "look", "look"]);
+      expect(clock.slept).toEqual([250, 500]);
+      expect(await openWait(store)).toMatchObject({
+        kind: "in_doubt",
+        subject: { problem: expect.stringMatching(words) as string },
+      });
+    },
+  );
+
+  it("(never returns) is given up on, made again, and then a person is asked", async () => {
+    const { runner, store, order, clock } = await mailer({
+      timeoutMs: 5_000,
+      answers: [
+        () => {
+          void clock.advance(7_000);
+          return new Promise(() => undefined);
+        },
+      ],
+    });
+    expect((await runner.run("Go", { runId: "r-1" })).status).toBe("waiting");
+    expect(order).toEqual(["send 1", "look", "look", "look"]);
+    expect((await openWait(store)).subject.problem).toMatch(/did not end within 5000 ms/);
+  });
+
+  it("at first, and a clear one then, is as good as a clear one", async () => {
+    const { runner, store, order } = await mailer({ answers: [() => must(null), found("there")] });
+    await runner.run("Go", { runId: "r-1" });
+    expect(order).toEqual(["send 1", "look", "look"]);
+    expect(await ledger(store)).toEqual([["succeeded", 1, "reconciled"]]);
+  });
+
+  it("but steers the run is obeyed, and the call stays in doubt", async () => {
+    const pause = () => {
+      throw new PausedError("Tomorrow.");
+    };
+    const { runner, store, make } = await mailer({ answers: [pause, found("there")] });
+    await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
+    expect(await ledger(store)).toEqual([["in_doubt", 1, null]]);
+    expect((await make().runner.resume("r-1")).output).toBe("End.");
+  });
+});
+
+describe("a call whose worker died", () => {
+  it("has ended with it, and can land for as long as it takes to land", async () => {
+    const { store, order, clock, make } = await mailer({
+      answers: [said("absent")],
+      fails: () => false,
+      timeoutMs: 5_000,
+      landsWithinMs: 1_000,
+    });
+    await failureOf(make({ probe: lightsOut("tool:executed") }).runner.run("Go", { runId: "r-1" }));
+    await clock.advance(400);
+    expect((await make().runner.resume("r-1")).output).toBe("End.");
+    expect(order).toEqual(["send 1", "look", "look", "send 2"]);
+    expect(clock.slept).toEqual([600]);
+    expect(await ledger(store)).toEqual([["succeeded", 2, "tool"]]);
+  });
+
+  it("and is looked up long after is run at once if it is not there", async () => {
+    const { order, clock, make } = await mailer({ answers: [said("absent")], fails: () => false });
+    await failureOf(make({ probe: lightsOut("tool:executed") }).runner.run("Go", { runId: "r-1" }));
+    await clock.advance(60 * MINUTE);
+    await make().runner.resume("r-1");
+    expect(order).toEqual(["send 1", "look", "send 2"]);
+    expect(clock.slept).toEqual([]);
+  });
+
+  it("is run again by a person's word, without another look; the next doubt is another", async () => {
+    const { store, order, make } = await mailer({ answers: [said("unknown")], fails: () => true });
+    await make().runner.run("Go", { runId: "r-1" });
+    await store.settle("r-1/worker#1.1", { as: "retry" });
+    expect((await make().runner.resume("r-1")).status).toBe("waiting");
+    expect(order).toEqual(["send 1", "look", "send 2", "look"]);
+    expect(await openWait(store)).toMatchObject({ kind: "in_doubt", attempt: 2 });
+    // Resumed without a new word, it is not run by the old one.
+    expect((await make().runner.resume("r-1")).status).toBe("waiting");
+    expect(order.filter((what) => what.startsWith("send"))).toHaveLength(2);
+  });
+});

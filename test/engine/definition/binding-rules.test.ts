@@ -1,0 +1,150 @@
+// Rules that name tools: a name that no tool has is an error before anything is done, a pattern that fits none a warning.
+
+import { describe, expect, it } from "vitest";
+import { mcpTools } from "../../../src/adapters/mcp/mcp.ts";
+import {
+  Pipeline,
+  Runner,
+  type RunnerOptions,
+  type RunSpecInput,
+  Step,
+  type StepNode,
+} from "../../../src/index.ts";
+import { rawServer } from "../../mcp/mcp-fixture.ts";
+import { acting, actTool, asking } from "../call/call-fixture.ts";
+import { failureOf, memoryStore, scriptedAgent } from "../run-fixture.ts";
+
+const forbidding = (...forbiddenActions: string[]) => ({ constraints: { forbiddenActions } });
+
+/** What a run of it tells of, and what it fails with. */
+async function runOf(target: StepNode | ReturnType<typeof scriptedAgent>["agent"], options: RunnerOptions) {
+  const warnings: string[] = [];
+  const store = await memoryStore();
+  const onEvent: RunnerOptions["onEvent"] = (event) => {
+    if (event.type === "warning") warnings.push(event.message);
+  };
+  const runner = new Runner(target, { store, onEvent, ...options });
+  const run = (spec?: RunSpecInput) =>
+    runner.run("Go", { runId: "r-1", ...(spec === undefined ? {} : { spec }) });
+  return { run, runner, store, warnings };
+}
+
+function acter() {
+  const { act, calls } = actTool();
+  return { ...scriptedAgent([acting("a"), { text: "End." }], { tools: { act } }), calls };
+}
+
+describe("a name that no tool has", () => {
+  it("is an error before the first step, which says what may be meant", async () => {
+    const { agent, prompts, calls } = acter();
+    const { run, runner, store } = await runOf(agent, forbidding("acct"));
+    const error = await failureOf(run());
+    expect(String(error)).toBe(
+      'ConfigurationError: No step of run r-1 was begun: constraints.forbiddenActions has "acct", which no tool is called: did you mean act? Correct that, and start a new run.',
+    );
+    expect([prompts, calls, await store.listSteps("r-1")]).toEqual([[], [], []]);
+    // Resuming is no way past it.
+    expect(String(await failureOf(runner.resume("r-1")))).toContain("did you mean act?");
+  });
+
+  it("in a RunSpec, and in a rule of policy.approve, is one too", async () => {
+    const { run } = await runOf(acter().agent, {});
+    const constraints = { forbidden_actions: ["delete_file"] };
+    expect(String(await failureOf(run({ objective: "Go", constraints })))).toContain(
+      '"delete_file", which no tool is called: there are act.',
+    );
+    const { run: other } = await runOf(acter().agent, { policy: { approve: [{ match: "pay" }] } });
+    expect(String(await failureOf(other()))).toContain('policy.approve has "pay"');
+  });
+
+  it("is no error where another pipeline that the rules are for has it, or may have it", async () => {
+    const other = scriptedAgent([], { tools: { pay: actTool(undefined, { name: "pay" }).act } }).agent;
+    const { run, warnings } = await runOf(acter().agent, { ...forbidding("pay"), otherPipelines: [other] });
+    expect((await run()).output).toBe("End.");
+    expect(warnings).toEqual([]);
+    const spec = { objective: "Go", constraints: { forbidden_actions: ["pay"] } };
+    const { run: job } = await runOf(acter().agent, { otherPipelines: [other] });
+    expect(String(await failureOf(job(spec)))).toContain("which no tool is called");
+    const code = Step.run("code", () => null);
+    const unsure = await runOf(acter().agent, { ...forbidding("pay"), otherPipelines: [code] });
+    expect((await unsure.run()).output).toBe("End.");
+    expect(unsure.warnings).toHaveLength(1);
+  });
+
+  it("is a warning where the code of a step may call it, and binds it then", async () => {
+    const { act, calls } = actTool(undefined, { name: "pay" });
+    const code = Step.run("code", (_input, ctx) => ctx.call(act, { what: "a" }));
+    const { run, warnings } = await runOf(code, forbidding("pay"));
+    await failureOf(run());
+    expect(calls).toEqual([]);
+    expect(warnings).toEqual([
+      'constraints.forbiddenActions has "pay", and no tool that is known by now fits it: it binds those that come later.',
+    ]);
+  });
+
+  it("is looked for in what a server has, before the first step", async () => {
+    const raw = rawServer({ delete_file: { does: "echoes" }, "read.file": { does: "echoes" } });
+    const first = acter();
+    const clerk = scriptedAgent([asking(["files__delete_file", {}]), { text: "End." }], {
+      name: "clerk",
+      tools: { files: mcpTools(raw.server) },
+    });
+    const pipeline = Pipeline.of("both", Step.granular("a", first.agent), Step.granular("b", clerk.agent));
+    const wrong = await runOf(pipeline, forbidding("files/delete_fiel"));
+    expect(String(await failureOf(wrong.run()))).toContain("did you mean files/delete_file?");
+    expect(first.prompts).toEqual([]);
+    const right = await runOf(pipeline, forbidding("delete-file", "Files:Read_File"));
+    expect((await right.run()).output).toBe("End.");
+    expect(raw.calls()).toEqual([]);
+    expect(right.warnings).toEqual([]);
+  });
+
+  it("is a warning where the server cannot be opened, and the step says why", async () => {
+    const clerk = scriptedAgent([], { tools: { files: mcpTools(rawServer({}, "ends").server) } });
+    const { run, warnings } = await runOf(clerk.agent, forbidding("delete_file"));
+    expect(String(await failureOf(run()))).toMatch(/MCP server files/);
+    expect(warnings).toHaveLength(1);
+  });
+});
+
+it("A pattern that fits no tool is a warning", async () => {
+  const { run, warnings } = await runOf(acter().agent, forbidding("delete_*", "act*"));
+  expect((await run()).output).toBe("End.");
+  expect(warnings).toEqual([
+    'constraints.forbiddenActions has "delete_*", and no tool that is known by now fits it: it binds those that come later.',
+  ]);
+});
+
+it("A run that has begun goes on, whatever its rules name: it was looked at, or began before that was done", async () => {
+  const { act } = actTool(undefined, { approval: true });
+  const script = [acting("a"), { text: "End." }];
+  const store = await memoryStore();
+  const begun = new Runner(scriptedAgent(script, { tools: { act } }).agent, { store });
+  expect((await begun.run("Go", { runId: "r-1" })).status).toBe("waiting");
+  await store.approve("r-1~1");
+  const later = new Runner(scriptedAgent(script, { tools: { act } }).agent, { store, ...forbidding("acct") });
+  expect((await later.resume("r-1")).output).toBe("End.");
+});
+
+describe("an entry of the policy's lists that is about no tool", () => {
+  it("is a warning, however it is spelled, and never an error", async () => {
+    const policy = { sideEffectDenylist: ["acct", "act"], readOnlyAllowlist: ["redd_*"] };
+    const { run, warnings } = await runOf(acter().agent, { policy });
+    expect((await run()).status).toBe("succeeded");
+    expect(warnings).toEqual([
+      'policy.sideEffectDenylist has "acct", and no tool that is known by now fits it: it binds those that come later.',
+      'policy.readOnlyAllowlist has "redd_*", and it allows no tool that is known by now: for one of an MCP server, write server/tool.',
+    ]);
+  });
+
+  it("is one that does not say which server it means, where only a server has such a tool", async () => {
+    const { server } = rawServer({ read_file: { does: "echoes" } });
+    const { agent } = scriptedAgent([{ text: "End." }], { tools: { files: mcpTools(server) } });
+    const policy = { readOnlyAllowlist: ["read_file", "files/read_*"] };
+    const { run, warnings } = await runOf(agent, { policy });
+    await run();
+    expect(warnings.map((warning) => warning.slice(0, 40))).toEqual([
+      'policy.readOnlyAllowlist has "read_file"',
+    ]);
+  });
+});

@@ -1,0 +1,160 @@
+// What a tool is taken for, and what that means when it fails: what it declares, what the policy says, or its name.
+
+import { tool as aiSdkTool } from "ai";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ConfigurationError, type Policy, Runner, Step, tool } from "../../../src/index.ts";
+import { asking, jumpingClock, runnerOf, timedStore } from "../call/call-fixture.ts";
+import { failureAs, memoryStore, must } from "../run-fixture.ts";
+
+type Declared = Partial<Pick<Parameters<typeof tool>[0], "effect" | "recovery" | "namespace">>;
+
+/** How often a tool of this name is tried when it fails, and how the ledger calls it. */
+async function triesOf(name: string, declared: Declared = {}, policy: Policy = {}) {
+  const clock = jumpingClock();
+  const store = await timedStore(clock);
+  const failing = tool({
+    name,
+    description: "Fails.",
+    inputSchema: z.object({ n: z.number() }),
+    ...declared,
+    reconcile: () => ({ status: "unknown" }),
+    execute: () => must(null),
+  });
+  const { runner } = runnerOf(store, { [name]: failing }, [asking([name, { n: 1 }])], { clock, policy });
+  await runner.run("Go", { runId: "r-1" });
+  const { effect, recovery, attempt } = must((await store.listToolCalls("r-1"))[0]);
+  return [effect, recovery, attempt];
+}
+
+describe("a tool", () => {
+  it("that declares nothing is known by its name", async () => {
+    expect(await triesOf("get_weather")).toEqual(["read_only", "repeat", 3]);
+    expect(await triesOf("send_email")).toEqual(["external", "opaque", 1]);
+    expect(await triesOf("frobnicate")).toEqual(["external", "opaque", 1]);
+    expect(await triesOf("write_local_file")).toEqual(["local", "opaque", 1]);
+    expect(await triesOf("archival_memory_insert")).toEqual(["memory", "opaque", 1]);
+  });
+
+  it("that declares what it changes is believed, whatever its name", async () => {
+    expect(await triesOf("send_email", { effect: "read_only" })).toEqual(["read_only", "repeat", 3]);
+    expect(await triesOf("get_weather", { effect: "external" })).toEqual(["external", "opaque", 1]);
+  });
+
+  it("that declares what may be done about a doubt is believed, whatever it changes", async () => {
+    expect(await triesOf("send_email", { recovery: "keyed" })).toEqual(["external", "keyed", 3]);
+    expect(await triesOf("get_weather", { recovery: "opaque" })).toEqual(["read_only", "opaque", 1]);
+    expect(await triesOf("send_email", { recovery: "reconcile" })).toEqual(["external", "reconcile", 1]);
+  });
+
+  it("is what the policy's lists say, unless it declares otherwise; the stricter list wins", async () => {
+    const deny: Policy = { sideEffectDenylist: ["get_*"] };
+    const allow: Policy = { readOnlyAllowlist: ["frobnicate"] };
+    expect(await triesOf("get_weather", {}, deny)).toEqual(["external", "opaque", 1]);
+    expect(await triesOf("get_weather", { effect: "read_only" }, deny)).toEqual(["read_only", "repeat", 3]);
+    expect(await triesOf("frobnicate", {}, allow)).toEqual(["read_only", "repeat", 3]);
+    expect(await triesOf("frobnicate", {}, { ...allow, sideEffectDenylist: ["frobnicate"] })).toEqual([
+      "external",
+      "opaque",
+      1,
+    ]);
+    expect(await triesOf("frobnicate", { effect: "local" }, allow)).toEqual(["local", "opaque", 1]);
+  });
+
+  it("of code is taken for the same, by the same policy", async () => {
+    const clock = jumpingClock();
+    const store = await timedStore(clock);
+    const frobnicate = tool({
+      name: "frobnicate",
+      description: "Fails.",
+      inputSchema: z.object({}),
+      execute: () => must(null),
+    });
+    const step = Step.run("code", (_input, ctx) => ctx.call(frobnicate, {}).catch(() => null));
+    await new Runner(step, { store, clock, policy: { readOnlyAllowlist: ["frob*"] } }).run("Go", {
+      runId: "r-1",
+    });
+    expect((await store.listToolCalls("r-1"))[0]).toMatchObject({ effect: "read_only", attempt: 3 });
+  });
+});
+
+describe("a plain tool of the AI SDK", () => {
+  it.each([
+    ["getWeather", "read_only", "repeat", 3],
+    ["sendEmail", "external", "opaque", 1],
+    ["GMAIL_FETCH_EMAILS", "read_only", "repeat", 3],
+    ["mcp__composio__GMAIL_SEND_EMAIL", "external", "opaque", 1],
+    ["getOrCreateUser", "external", "opaque", 1],
+  ] as const)("named %s is %s and %s, so it is tried %i times", async (name, effect, recovery, attempt) => {
+    const clock = jumpingClock();
+    const store = await timedStore(clock);
+    const plain = aiSdkTool({
+      description: "Fails.",
+      inputSchema: z.object({}),
+      execute: async () => must<string>(null),
+    });
+    const { runner } = runnerOf(store, { [name]: plain as never }, [asking([name, {}])], { clock });
+    await runner.run("Go", { runId: "r-1" });
+    expect((await store.listToolCalls("r-1"))[0]).toMatchObject({ effect, recovery, attempt });
+  });
+});
+
+describe("a tool that cannot be", () => {
+  const make = (more: object) =>
+    tool({ description: "Acts.", inputSchema: z.object({}), execute: () => null, ...more });
+
+  it.each<[string, object, RegExp]>([
+    [
+      "has recovery reconcile and nothing to look up with",
+      { recovery: "reconcile" },
+      /no reconcile function/,
+    ],
+    ["has a recovery that there is not", { recovery: "retry" }, /recovery "retry": use repeat, keyed/],
+    ["has an effect that there is not", { effect: "none" }, /effect "none": use external/],
+    ["has no time at all", { timeoutMs: 0 }, /timeoutMs 0: give whole milliseconds/],
+    ["has more time than there is", { timeoutMs: 2 ** 31 }, /timeoutMs 2147483648/],
+    ["lands before it ends", { landsWithinMs: -1 }, /landsWithinMs -1/],
+    ["has a doubt for nobody", { inDoubt: "ignore" }, /inDoubt "ignore": use ask, tell/],
+    ["has a dedupe that there is not", { dedupe: "once" }, /dedupe "once": use effect, call/],
+  ])("because it %s is refused when it is made", (_name, more, words) => {
+    expect(() => make(more)).toThrow(ConfigurationError);
+    expect(() => make(more)).toThrow(words);
+  });
+
+  it("because the key it requires has no place is refused before code calls it", async () => {
+    const store = await memoryStore();
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      inputSchema: z.object({ amount: z.number() }),
+      requiresIdempotencyKey: true,
+      execute: () => "paid",
+    });
+    const step = Step.run("code", (_input, ctx) => ctx.call(pay, { amount: 5 }));
+    const error = await failureAs(
+      ConfigurationError,
+      new Runner(step, { store }).run("Go", { runId: "r-1" }),
+    );
+    expect(error.message).toMatch(/no place for one/);
+    expect(await store.listToolCalls("r-1")).toEqual([]);
+  });
+
+  it("because its schema loses the key is refused before anything is sent", async () => {
+    const store = await memoryStore();
+    const paid: unknown[] = [];
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      inputSchema: z
+        .object({ amount: z.number(), idempotencyKey: z.string() })
+        .transform(({ amount }) => ({ amount })),
+      requiresIdempotencyKey: true,
+      execute: (input) => paid.push(input),
+    });
+    const { runner } = runnerOf(store, { pay }, [asking(["pay", { amount: 5 }])]);
+    const error = await failureAs(ConfigurationError, runner.run("Go", { runId: "r-1" }));
+    expect(error.message).toMatch(/has to carry the call's idempotency key, and its payload has none/);
+    expect(paid).toEqual([]);
+    expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["prepared"]);
+  });
+});

@@ -1,0 +1,182 @@
+// What the bus of a run's session tells: each thing once, after it is durable, until the run is over.
+
+import { expect, it } from "vitest";
+import {
+  type BusEvents,
+  ConfigurationError,
+  dynamic,
+  type Json,
+  Pipeline,
+  promptTemplate,
+  Runner,
+  type Session,
+  Step,
+} from "../../../src/index.ts";
+import { lightsOut } from "../call/call-fixture.ts";
+import { memoryStore, scriptedAgent } from "../run-fixture.ts";
+import {
+  checkpointsOf,
+  dies,
+  loudly,
+  said,
+  sayer,
+  saying,
+  sayTool,
+  stopsBefore,
+  words,
+} from "../session-fixture.ts";
+
+const TYPES = [
+  "ToolInvoked",
+  "PromptRendered",
+  "PromptExecuted",
+  "TurnCommitted",
+  "CheckpointSaved",
+  "SessionRolledBack",
+] as const satisfies (keyof BusEvents)[];
+
+/** All that the bus tells, in order. */
+function listener() {
+  const heard: (readonly [type: string, event: unknown])[] = [];
+  const onSession = (session: Session) => {
+    for (const type of TYPES) session.bus.subscribe(type, (event) => heard.push([type, event]));
+  };
+  return { heard, onSession };
+}
+
+it("tells of prompts, tools, turns, checkpoints and the end of a step, in this order", async () => {
+  const store = await memoryStore();
+  const prompt = promptTemplate({
+    namespace: "t",
+    key: "k",
+    version: 3,
+    sections: [
+      dynamic({
+        key: "p",
+        title: "P",
+        slices: [words],
+        render: (session) => session.query(words).all().join(" "),
+      }),
+    ],
+  });
+  const { say } = sayTool();
+  const { agent } = scriptedAgent([saying("one!"), { text: "End." }], {
+    instructions: prompt,
+    tools: { say },
+  });
+  const { heard, onSession } = listener();
+  await new Runner(agent, { store, onSession, checkpointTrigger: loudly }).run("Go", { runId: "r-1" });
+  const place = { runId: "r-1", step: "worker" };
+  expect(heard).toEqual([
+    ["PromptRendered", { ...place, turn: 1, prompt: "t:k@3", text: "## P" }],
+    [
+      "ToolInvoked",
+      {
+        runId: "r-1",
+        toolCallId: "r-1/worker#1.1",
+        tool: "say",
+        status: "succeeded",
+        result: "said one!",
+        events: [said("one!")],
+      },
+    ],
+    ["TurnCommitted", { ...place, turn: 1, isComplete: false }],
+    ["CheckpointSaved", { ...place, checkpoint: 1, turn: 1 }],
+    ["PromptRendered", { ...place, turn: 2, prompt: "t:k@3", text: "## P\n\none!" }],
+    ["TurnCommitted", { ...place, turn: 2, isComplete: true }],
+    ["PromptExecuted", { ...place, output: "End." }],
+  ]);
+});
+
+it("tells of a plain text as a prompt without a name, and of every try's outcome once", async () => {
+  const store = await memoryStore();
+  const { say } = sayTool({}, () => {
+    throw new Error("No.");
+  });
+  const { heard, onSession } = listener();
+  await sayer(store, { say }, [saying("one")], { onSession }).runner.run("Go", { runId: "r-1" });
+  expect(heard[0]).toEqual([
+    "PromptRendered",
+    { runId: "r-1", step: "worker", turn: 1, prompt: "", text: "You work." },
+  ]);
+  const tools = heard.filter(([type]) => type === "ToolInvoked");
+  expect(tools).toMatchObject([["ToolInvoked", { status: "failed", result: "No.", events: [] }]]);
+});
+
+it("tells of nothing that was not committed, and a new worker tells of what it commits", async () => {
+  const store = await memoryStore();
+  const { say } = sayTool({ recovery: "keyed" });
+  const first = listener();
+  const dying = sayer(store, { say }, [saying("one")], { ...first, probe: lightsOut("turn:before-commit") });
+  await dies(dying.runner);
+  expect(first.heard.map(([type]) => type)).toEqual(["PromptRendered"]);
+  const second = listener();
+  await sayer(store, { say }, [saying("one")], second).runner.resume("r-1");
+  expect(second.heard.map(([type]) => type)).toEqual([
+    "ToolInvoked",
+    "TurnCommitted",
+    "PromptRendered",
+    "TurnCommitted",
+    "PromptExecuted",
+    "CheckpointSaved",
+  ]);
+});
+
+it("tells of a rollback with the checkpoint that the work goes on from, or none", async () => {
+  for (const [from, checkpoint] of [
+    ["milestone", 1],
+    ["beginning", null],
+  ] as const) {
+    const store = await memoryStore();
+    const { say } = sayTool();
+    await dies(sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner);
+    const { heard, onSession } = listener();
+    await sayer(store, { say }, [], { onSession }).runner.resume("r-1", { from });
+    expect(heard[0]).toEqual(["SessionRolledBack", { runId: "r-1", step: "worker", checkpoint }]);
+  }
+});
+
+it("tells of a duplicate as such, with what the session still lacked", async () => {
+  const store = await memoryStore();
+  const { say } = sayTool();
+  await dies(sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner);
+  const { heard, onSession } = listener();
+  await sayer(store, { say }, [saying("two")], { onSession }).runner.resume("r-1", { from: "milestone" });
+  expect(heard.filter(([type]) => type === "ToolInvoked")).toMatchObject([
+    ["ToolInvoked", { status: "deduplicated", result: "said two", events: [said("two")] }],
+  ]);
+});
+
+it("tells of the checkpoint at the end of a step of code", async () => {
+  const store = await memoryStore();
+  const { heard, onSession } = listener();
+  const tells = Step.run("tells", (_input: Json, ctx) => ctx.session.dispatch(said("one")));
+  const rests = Step.run("rests", () => null);
+  await new Runner(Pipeline.of("p", tells, rests), { store, slices: [words], onSession }).run("Go", {
+    runId: "r-1",
+  });
+  expect(await checkpointsOf(store)).toEqual(["1 step_boundary tells#0"]);
+  expect(heard).toEqual([["CheckpointSaved", { runId: "r-1", step: "tells", checkpoint: 1, turn: 0 }]]);
+});
+
+it("ends its subscriptions with the run, whether that succeeds or fails", async () => {
+  const store = await memoryStore();
+  const sessions: Session[] = [];
+  const onSession = (session: Session) => void sessions.push(session);
+  await sayer(store, {}, [], { onSession }).runner.run("Go", { runId: "r-2" });
+  await dies(sayer(store, {}, [], { onSession, probe: stopsBefore(1) }).runner);
+  expect(sessions).toHaveLength(2);
+  for (const session of sessions)
+    expect(() => session.bus.subscribe("TurnCommitted", () => undefined)).toThrow(ConfigurationError);
+});
+
+it("an onSession that throws fails the run with what it says, and before anything is done", async () => {
+  const store = await memoryStore();
+  const { runner, prompts } = sayer(store, {}, [], {
+    onSession: () => {
+      throw new Error("I do not want to.");
+    },
+  });
+  expect(String(await dies(runner))).toMatch(/I do not want to/);
+  expect(prompts).toEqual([]);
+});

@@ -1,0 +1,69 @@
+// What decides which effects count in a line of history is answered for: whoever changes it behind Pawl's back is found out.
+
+import { DatabaseSync } from "node:sqlite";
+import { expect, it } from "vitest";
+import { type SavedCheckpoint, StepFailedError } from "../../../src/index.ts";
+import { databaseFile, failureAs, fileStore, must } from "../run-fixture.ts";
+import { dies, sayer, saying, sayTool, stopsBefore } from "../session-fixture.ts";
+
+/** Run r-1 said `one!` and `two!`, two milestones, went back to the first one, and said `three` in its new line. */
+async function wentBack() {
+  const file = databaseFile();
+  const store = await fileStore(file);
+  const { say } = sayTool();
+  const kept: SavedCheckpoint[] = [];
+  const turns = [saying("one!"), saying("two!")];
+  const onCheckpoint = (checkpoint: SavedCheckpoint) => void kept.push(checkpoint);
+  await dies(sayer(store, { say }, turns, { onCheckpoint, probe: stopsBefore(3) }).runner);
+  const { runner } = sayer(store, { say }, [saying("three")], { probe: stopsBefore(4) });
+  await failureAs(StepFailedError, runner.resume("r-1", { from: must(kept[0]) }));
+  expect((await store.verify("r-1")).problems).toEqual([]);
+  return { file, store };
+}
+
+it.each([
+  [
+    "where a line of history goes on from",
+    "UPDATE lineages SET base_turn = 2",
+    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
+  ],
+  [
+    "where a line of history begins",
+    "UPDATE lineages SET first_turn = 4",
+    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
+  ],
+  [
+    "which checkpoint it goes on from",
+    "UPDATE lineages SET checkpoint_index = 2",
+    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
+  ],
+  [
+    "that there is another line",
+    "DELETE FROM lineages",
+    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
+  ],
+  [
+    "that the session has heard of a call",
+    "DELETE FROM applied_calls WHERE event_seq = (SELECT min(event_seq) FROM applied_calls)",
+    ["events of r-1/worker#1.1 in the session"],
+  ],
+  [
+    "that the session has forgotten a call",
+    "UPDATE applied_calls SET forgotten = 0",
+    ["events of r-1/worker#2.1 in the session"],
+  ],
+  [
+    "that the session remembers the calls",
+    "UPDATE applied_calls SET forgotten = 1",
+    ["events of r-1/worker#1.1 in the session", "events of r-1/worker#3.1 in the session"],
+  ],
+  ["that a checkpoint was gone back behind", "UPDATE checkpoints SET superseded = 0", ["checkpoint r-1~2"]],
+  ["that a checkpoint holds", "UPDATE checkpoints SET superseded = 1", ["checkpoint r-1~1"]],
+])("verify finds a change of %s, and nothing else", async (_, sql, rows) => {
+  const { file, store } = await wentBack();
+  const raw = new DatabaseSync(file);
+  raw.exec(sql);
+  raw.close();
+  const { problems } = await store.verify("r-1");
+  expect(problems.map(({ row }) => row).sort()).toEqual(rows);
+});

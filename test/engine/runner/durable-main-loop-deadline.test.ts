@@ -1,0 +1,196 @@
+// What bounds a worker: its deadline alone. Until then it tries again what may pass, from its last milestone.
+
+import { describe, expect, it } from "vitest";
+import {
+  type AssistantPart,
+  agent,
+  ConfigurationError,
+  Deadline,
+  DeadlineExceededError,
+  DurableMainLoop,
+  ModelCallError,
+  type ModelPort,
+  PausedError,
+  Step,
+} from "../../../src/index.ts";
+import { jumpingClock, lightsOut, timedStore } from "../call/call-fixture.ts";
+import { failureAs, must } from "../run-fixture.ts";
+import { loudly, said, sayTool, words } from "../session-fixture.ts";
+import { BOTH_STORES, saidIn, speaker, speakingLoop, TO_SAY } from "./main-loop-fixture.ts";
+
+const HOUR = 3_600_000;
+
+describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", (_, keeper) => {
+  async function timed(execute?: Parameters<typeof sayTool>[1]) {
+    const clock = jumpingClock();
+    const store = await timedStore(clock);
+    const open = keeper(store);
+    const all = sayTool({}, execute);
+    const make = (more: Parameters<typeof speakingLoop>[3] = {}) =>
+      speakingLoop(store, open(), all.say, { clock, leaseMs: 100 * HOUR, ...more });
+    return { clock, store, open, ...all, make };
+  }
+
+  /** Fails `times` times when this much was said. */
+  const failing = (at: number, times: number, error: () => Error) => {
+    let failed = 0;
+    return (all: readonly string[]) => {
+      if (all.length === at && failed++ < times) throw error();
+    };
+  };
+  const down = () => new Error("The provider is down.");
+
+  it("tries again by itself what may pass, as often as it takes", async () => {
+    const { clock, store, spoken, make } = await timed();
+    const { loop, prompts } = make({ before: failing(2, 3, down) });
+    const result = await loop.execute("Go", { deadline: Deadline.in(HOUR, clock) });
+    expect([result.status, spoken, clock.slept]).toEqual(["succeeded", [...TO_SAY], [250, 500, 1_000]]);
+    expect(prompts.map((prompt) => saidIn(prompt).length)).toEqual([0, 1, 2, 2, 2, 2, 3]);
+    const attempts = (await store.listAttempts(result.runId)).slice(1);
+    expect(attempts.map(({ resumedFrom }) => resumedFrom)).toEqual(["turn", "turn", "turn"]);
+  });
+
+  it.each([
+    ["by turn where the provider is down: its history is as good as it was", "server_error", "turn", 5],
+    ["from its milestone where the provider refused what it was asked", "rejected", "milestone", 1],
+  ] as const)("goes on %s", async (__, kind, from, seen) => {
+    const { clock, store, open, say, spoken } = await timed();
+    const asked: number[] = [];
+    const model: ModelPort = {
+      provider: "own",
+      modelId: "own",
+      respond: async ({ messages }) => {
+        asked.push(messages.length);
+        const details = { kind, status: null, retryAfterMs: null, retryable: false } as const;
+        if (asked.length === 3) throw new ModelCallError("No.", details);
+        const word = ["one!", "two"][asked.length - 1];
+        const content: AssistantPart[] =
+          word === undefined
+            ? [{ type: "text", text: "End." }]
+            : [{ type: "tool-call", toolCallId: `c-${word}`, toolName: "say", input: { word } }];
+        return { content, finishReason: "stop", usage: null, invalidCalls: {}, responseId: null };
+      },
+    };
+    const loop = new DurableMainLoop(agent({ name: "worker", model, tools: { say } }), {
+      store,
+      checkpoints: open(),
+      clock,
+      leaseMs: 100 * HOUR,
+      slices: [words],
+      checkpointTrigger: loudly,
+    });
+    const { runId, status } = await loop.execute("Go", { deadline: Deadline.in(HOUR, clock) });
+    expect([status, spoken, asked]).toEqual(["succeeded", ["one!", "two"], [1, 3, 5, seen]]);
+    expect((await store.listAttempts(runId)).map(({ resumedFrom }) => resumedFrom)).toEqual([null, from]);
+  });
+
+  it("tries again where its code fails", async () => {
+    const { clock, spoken, make } = await timed();
+    const { loop } = make({ probe: lightsOut("model:before-request", 3) });
+    const result = await loop.execute("Go", { deadline: Deadline.in(HOUR, clock) });
+    expect([result.status, spoken, clock.slept]).toEqual(["succeeded", [...TO_SAY], [250]]);
+  });
+
+  it("tries again where its agent has used up its turns", async () => {
+    const { clock, store, open, say, spoken } = await timed();
+    const step = Step.granular("speak", speaker(say).agent, { maxTurns: 2 });
+    const loop = new DurableMainLoop(step, {
+      store,
+      checkpoints: open(),
+      clock,
+      leaseMs: 100 * HOUR,
+      checkpointTrigger: loudly,
+    });
+    const result = await loop.execute("Go", { deadline: Deadline.in(HOUR, clock) });
+    expect([result.status, spoken, clock.slept.length]).toEqual(["succeeded", [...TO_SAY], 1]);
+  });
+
+  it("tries until its time is over, and not once more", async () => {
+    const { clock, store, open, make } = await timed();
+    const { loop } = make({ before: failing(2, Number.POSITIVE_INFINITY, down) });
+    const deadline = Deadline.in(HOUR, clock);
+    const over = await failureAs(DeadlineExceededError, loop.execute("Go", { deadline }));
+    expect(over.cause).toBeInstanceOf(ModelCallError);
+    expect(clock.now()).toBeGreaterThanOrEqual(deadline.at);
+    expect(clock.slept.length).toBeGreaterThan(60);
+    expect(await open().isCompleted()).toBe(false);
+    const attempts = (await store.listAttempts(must(await open().loadRequest()).runId)).length;
+    const again = make();
+    const error = await failureAs(DeadlineExceededError, again.loop.execute("Go"));
+    const { runId } = must(await open().loadRequest());
+    expect([error.runId, again.prompts]).toEqual([runId, []]);
+    expect(await store.listAttempts(runId)).toHaveLength(attempts);
+  });
+
+  it("throws on what cannot pass", async () => {
+    const { clock, make } = await timed((word, call) => {
+      if (word === "two!") throw new PausedError("Enough.");
+      call.session.dispatch(said(word));
+    });
+    const { loop } = make();
+    await failureAs(PausedError, loop.execute("Go", { deadline: Deadline.in(HOUR, clock) }));
+    expect(clock.slept).toEqual([]);
+  });
+
+  it("throws on a mistake in how it is set up", async () => {
+    const { clock, make } = await timed();
+    const { loop } = make({
+      onSession: (session) =>
+        void session.bus.subscribe("CheckpointSaved", () => {
+          throw new ConfigurationError("Handlers harm nobody.");
+        }),
+      probe: (point, { turnIndex }) => {
+        if (point === "model:before-request" && turnIndex === 2)
+          throw new ConfigurationError("Set up wrongly.");
+      },
+    });
+    const error = await failureAs(
+      ConfigurationError,
+      loop.execute("Go", { deadline: Deadline.in(HOUR, clock) }),
+    );
+    expect([error.message, clock.slept]).toEqual(["Set up wrongly.", []]);
+  });
+
+  it("throws on what may pass where there is no checkpoint to go on from", async () => {
+    const { clock, make } = await timed();
+    const { loop, prompts } = make({ before: failing(0, 1, down) });
+    await failureAs(ModelCallError, loop.execute("Go", { deadline: Deadline.in(HOUR, clock) }));
+    expect([prompts.length, clock.slept]).toEqual([1, []]);
+  });
+
+  it("and without one throws on what may pass, and goes on when it is executed again", async () => {
+    const { clock, spoken, make } = await timed();
+    const { loop } = make({ before: failing(2, 1, down) });
+    await failureAs(ModelCallError, loop.execute("Go"));
+    expect(clock.slept).toEqual([]);
+    expect((await loop.execute("Go")).status).toBe("succeeded");
+    expect(spoken).toEqual([...TO_SAY]);
+  });
+
+  it("has the deadline of the request that it goes on with, kept with it and with the run", async () => {
+    const { clock, store, open, make } = await timed();
+    const deadline = Deadline.in(HOUR, clock);
+    const { runId } = await failureAs(
+      ConfigurationError,
+      make({
+        probe: (point) => {
+          if (point === "turn:committed") throw new ConfigurationError("Stop.");
+        },
+      }).loop.execute("Go", { deadline }),
+    );
+    expect((await open().loadRequest())?.deadline).toBe(deadline.at);
+    expect((await store.getRun(must(runId)))?.deadline).toBe(deadline.at);
+    await clock.advance(HOUR);
+    const late = make().loop.execute("Go", { deadline: Deadline.in(HOUR, clock) });
+    expect((await failureAs(DeadlineExceededError, late)).details.deadline).toBe(
+      new Date(deadline.at).toISOString(),
+    );
+  });
+
+  it("that is over before it begins does nothing", async () => {
+    const { clock, store, make } = await timed();
+    const { loop, prompts } = make();
+    await failureAs(DeadlineExceededError, loop.execute("Go", { deadline: new Deadline(clock.now()) }));
+    expect([prompts, await store.listRuns()]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,107 @@
+// A worker that has three words to say, each a milestone, and says the first that its prompt does not show yet.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import {
+  type CheckpointStore,
+  DatabaseCheckpointStore,
+  DurableMainLoop,
+  type DurableMainLoopOptions,
+  dynamic,
+  FileCheckpointStore,
+  promptTemplate,
+  type Store,
+  type Tool,
+} from "../../../src/index.ts";
+import type { ScriptedTurn } from "../../../src/testing/index.ts";
+import { scriptedAgent } from "../run-fixture.ts";
+import { loudly, saying, words } from "../session-fixture.ts";
+
+export const TO_SAY = ["one!", "two!", "three!"] as const;
+
+const prompt = (title: string) =>
+  promptTemplate({
+    namespace: "t",
+    key: "words",
+    version: 1,
+    sections: [
+      dynamic({
+        key: "progress",
+        title,
+        slices: [words],
+        render: (session) => `Said: ${session.query(words).all().join(", ")}.`,
+      }),
+    ],
+  });
+
+/** What the prompt says was said. */
+export function saidIn(prompt: ScriptedTurn["options"]["prompt"]): string[] {
+  const system = prompt[0]?.role === "system" ? prompt[0].content : "";
+  return (/^Said: (.*)\.$/m.exec(system)?.[1] ?? "").split(", ").filter((word) => word !== "");
+}
+
+export type SpeakerOptions = {
+  readonly title?: string;
+  readonly modelId?: string;
+  /** Called before each answer, with what was said by then. */
+  readonly before?: (said: readonly string[], turn: ScriptedTurn) => void | Promise<void>;
+};
+
+export function speaker(say: Tool, { title = "Progress", modelId = "m-1", before }: SpeakerOptions = {}) {
+  return scriptedAgent(
+    async (turn) => {
+      const done = saidIn(turn.options.prompt);
+      await before?.(done, turn);
+      const next = TO_SAY.find((word) => !done.includes(word));
+      return next === undefined ? { text: "All is said." } : saying(next);
+    },
+    { name: "speaker", instructions: prompt(title), modelId, tools: { say } },
+  );
+}
+
+/** The main loop of such a worker. `prompts` are what its model was asked, `warnings` what it was told. */
+export function speakingLoop(
+  store: Store,
+  checkpoints: CheckpointStore,
+  say: Tool,
+  options: Partial<DurableMainLoopOptions> & SpeakerOptions = {},
+) {
+  const { title, modelId, before, ...rest } = options;
+  const { agent, prompts } = speaker(say, {
+    ...(title === undefined ? {} : { title }),
+    ...(modelId === undefined ? {} : { modelId }),
+    ...(before === undefined ? {} : { before }),
+  });
+  const warnings: string[] = [];
+  const loop = new DurableMainLoop(agent, {
+    store,
+    checkpoints,
+    checkpointTrigger: loudly,
+    random: () => 0,
+    maxModelAttempts: 1,
+    warn: (message) => warnings.push(message),
+    ...rest,
+  });
+  return { loop, prompts, warnings };
+}
+
+/** A worker's directory that is not there yet. */
+export function workerDirectory(): string {
+  const folder = mkdtempSync(join(tmpdir(), "pawl-loop-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return join(folder, "worker-1");
+}
+
+/** Both ways to keep a worker's checkpoints; called again, as a new process opens them. */
+export const BOTH_STORES: readonly (readonly [string, (store: Store) => () => CheckpointStore])[] = [
+  [
+    "in a directory",
+    () => {
+      const directory = workerDirectory();
+      return () => new FileCheckpointStore(directory, { warn: () => undefined });
+    },
+  ],
+  ["in the store", (store) => () => new DatabaseCheckpointStore(store, "worker-1")],
+];

@@ -1,0 +1,278 @@
+// What a run tells while it runs.
+
+import { describe, expect, it } from "vitest";
+import { estimateTokens } from "../../../src/core/usage/token-estimate.ts";
+import { UNPRICED } from "../../../src/core/usage/usage.ts";
+import { makeRules } from "../../../src/engine/definition/run-rules.ts";
+import { systemClock } from "../../../src/engine/ports/system-clock.ts";
+import { NO_RUN_TELEMETRY } from "../../../src/engine/ports/telemetry-port.ts";
+import { DIRECT } from "../../../src/engine/run/effects-port.ts";
+import { readClock } from "../../../src/engine/run/lease-keeper.ts";
+import { RunTenure } from "../../../src/engine/runner/leased-run.ts";
+import { granularExecutor, turnLoopExecutor } from "../../../src/engine/steps/agent-executor.ts";
+import { pipelineExecutor } from "../../../src/engine/steps/pipeline-executor.ts";
+import { StepRegistry } from "../../../src/engine/steps/step-registry.ts";
+import { Pipeline, type RunEvent, Runner, Step, StepFailedError } from "../../../src/index.ts";
+import { CheckpointTrigger } from "../../../src/session/checkpoint-trigger.ts";
+import { SliceSet } from "../../../src/session/slice-set.ts";
+import {
+  collect,
+  failureAs,
+  failureOf,
+  memoryStore,
+  must,
+  noteTool,
+  noting,
+  scriptedAgent,
+} from "../run-fixture.ts";
+
+const types = (events: readonly RunEvent[]) => events.map((event) => event.type);
+
+describe("a stream", () => {
+  it("tells of a run from its start to its end, in order", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool();
+    const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
+    const pipeline = Pipeline.of(
+      "p",
+      Step.granular("work", agent),
+      Step.run("end", (input: string) => input),
+    );
+
+    const events = await collect(new Runner(pipeline, { store }).stream("Go", { runId: "r-1" }));
+
+    expect(events.map((event) => ("turn" in event ? `${event.type} ${event.turn}` : event.type))).toEqual([
+      "run.started",
+      "step.started",
+      "turn.started 1",
+      "usage.settled 1",
+      "tool.started",
+      "tool.finished",
+      "turn.committed 1",
+      "turn.started 2",
+      "usage.settled 2",
+      "turn.committed 2",
+      "step.finished",
+      "step.started",
+      "step.finished",
+      "run.finished",
+    ]);
+    expect(events.every((event) => event.runId === "r-1")).toBe(true);
+    expect(events.find((event) => event.type === "tool.started")).toMatchObject({
+      toolCallId: "r-1/work#1.1",
+      tool: "note",
+      attempt: 1,
+      input: { text: "one" },
+    });
+    expect(events.findLast((event) => event.type === "turn.committed")).toMatchObject({
+      text: "Hello",
+      isComplete: true,
+    });
+    expect(events.at(-1)).toMatchObject({ result: { status: "succeeded", output: "Hello" } });
+  });
+
+  it("tells of a commit only when it is there", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool();
+    const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
+    let told = 0;
+    for await (const event of new Runner(agent, { store }).stream("Go", { runId: "r-1" })) {
+      if (event.type !== "turn.committed") continue;
+      told++;
+      expect((await store.readGranularState("r-1", "worker"))?.turnIndex).toBeGreaterThanOrEqual(event.turn);
+    }
+    expect(told).toBe(2);
+  });
+
+  it("throws what the run throws, after everything that was told before", async () => {
+    const store = await memoryStore();
+    const pipeline = Pipeline.of(
+      "p",
+      Step.run("a", () => 1),
+      Step.run("b", () => Promise.reject(new Error("No."))),
+    );
+    const events: RunEvent[] = [];
+    const read = async () => {
+      for await (const event of new Runner(pipeline, { store }).stream("Go")) events.push(event);
+    };
+    await failureAs(StepFailedError, read());
+    expect(types(events)).toEqual(["run.started", "step.started", "step.finished", "step.started"]);
+  });
+
+  it("that is left early cancels the run, which can be resumed", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool();
+    const { agent } = scriptedAgent([noting("one"), noting("two"), { text: "Hello" }], { tools: { note } });
+    const runner = new Runner(agent, { store });
+    for await (const event of runner.stream("Go", { runId: "r-1" })) {
+      if (event.type === "turn.committed") break;
+    }
+    // Leaving waits until the run is let go.
+    expect(await store.getRun("r-1")).toMatchObject({
+      status: "cancelled",
+      owner: null,
+      reserved: { tokens: 0 },
+    });
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(done).toEqual(["one", "two"]);
+  });
+
+  it("that is left early by an exception cancels the run too", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool();
+    const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
+    const read = async () => {
+      for await (const event of new Runner(agent, { store }).stream("Go", { runId: "r-1" })) {
+        if (event.type === "turn.started") throw new Error("The reader stumbled.");
+      }
+    };
+    expect(await failureOf(read())).toHaveProperty("message", "The reader stumbled.");
+    expect((await store.getRun("r-1"))?.status).toBe("cancelled");
+  });
+
+  it("that nobody reads starts nothing", async () => {
+    const store = await memoryStore();
+    const { agent } = scriptedAgent([{ text: "Hello" }]);
+    const stream = new Runner(agent, { store }).stream("Go");
+    await new Promise(setImmediate);
+    expect(await store.listRuns()).toEqual([]);
+    await stream.return();
+    expect(await store.listRuns()).toEqual([]);
+  });
+
+  it("is cancelled by a signal as well, and ends with the cancelled result", async () => {
+    const store = await memoryStore();
+    const cancel = new AbortController();
+    const { note } = noteTool(() => cancel.abort());
+    const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
+    const events = await collect(new Runner(agent, { store }).stream("Go", { signal: cancel.signal }));
+    expect(events.at(-1)).toMatchObject({ type: "run.finished", result: { status: "cancelled" } });
+  });
+
+  it("tells which steps are passed over when a run goes on", async () => {
+    const store = await memoryStore();
+    const lost = new Runner(
+      Pipeline.of(
+        "p",
+        Step.run("a", () => 1),
+        Step.run("b", () => 2),
+      ),
+      {
+        store,
+        probe: (point, { stepPath }) => {
+          if (point === "step:begun" && stepPath === "b") throw new Error("The lights went out.");
+        },
+      },
+    );
+    await failureOf(lost.run("Go", { runId: "r-1" }));
+    const claim = await store.claimRun("r-1", { leaseMs: 1, from: ["failed"] });
+    expect(claim.kind).toBe("claimed");
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const pipeline = Pipeline.of(
+      "p",
+      Step.run("a", () => 1),
+      Step.run("b", () => 2),
+    );
+    const events = await collect(new Runner(pipeline, { store }).stream("Go", { runId: "r-1" }));
+    expect(events[0]).toMatchObject({ type: "run.started", resumed: true });
+    expect(events[1]).toMatchObject({ type: "step.skipped", step: "a" });
+  });
+});
+
+describe("the listener of a runner", () => {
+  it("hears of run, stream and resume alike, and what it throws keeps nobody else from hearing", async () => {
+    const store = await memoryStore();
+    const heard: string[] = [];
+    const { agent } = scriptedAgent([{ text: "Hello" }]);
+    const runner = new Runner(agent, {
+      store,
+      onEvent: ({ type, runId }) => {
+        heard.push(`${runId} ${type}`);
+        throw new Error("The listener stumbled.");
+      },
+    });
+    await runner.run("Go", { runId: "r-1" });
+    const told: string[] = [];
+    for await (const { type } of runner.stream("Go", { runId: "r-2" })) told.push(`r-2 ${type}`);
+    expect(told.length).toBeGreaterThan(4);
+    expect(heard.filter((event) => event.startsWith("r-2"))).toEqual(told);
+    expect(
+      heard.filter((event) => event.startsWith("r-1")).map((event) => event.replace("r-1", "r-2")),
+    ).toEqual(told);
+    await runner.resume("r-1");
+    expect(heard.at(-1)).toBe("r-1 run.finished");
+    expect(heard).toHaveLength(2 * told.length + 1);
+  });
+});
+
+describe("a listener that throws", () => {
+  it("does not come between a tool and its receipt, nor stop the run", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool();
+    const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
+    const root = Step.granular("work", agent);
+    const created = await store.createRun({
+      runId: "r-1",
+      pipeline: root.name,
+      entrypoint: "test",
+      input: "Go",
+      inputHash: new Uint8Array(32),
+      shape: [],
+      limit: { tokens: null, microDollars: null },
+      leaseMs: 30_000,
+    });
+    const claim = must(created.kind === "created" ? created.claim : null);
+    const executors = {
+      pipeline: pipelineExecutor,
+      "turn-loop": turnLoopExecutor,
+      granular: granularExecutor,
+    };
+    let told = 0;
+    const tenure = new RunTenure(store, new StepRegistry(executors), root, claim, {
+      outside: DIRECT,
+      leaseMs: 30_000,
+      claimedAt: readClock(systemClock),
+      clock: systemClock,
+      random: () => 0,
+      pricing: UNPRICED,
+      estimateTokens,
+      modelTimeoutMs: 10_000,
+      maxModelAttempts: 1,
+      maxParallelToolCalls: 8,
+      maxRetriesPerToolCall: 2,
+      maxSameErrorRepeats: null,
+      streaks: [],
+      workDone: { steps: 0, toolCalls: 0 },
+      conditions: {},
+      phases: [],
+      folder: { path: "unused", chosen: "unused" },
+      otherPipelines: [],
+      acceptDivergence: null,
+      redoTurn: false,
+      release: undefined,
+      session: {
+        slices: new SliceSet([]),
+        trigger: new CheckpointTrigger(),
+        mismatch: "stop",
+        tags: {},
+        onSession: () => undefined,
+      },
+      from: null,
+      onCheckpoint: () => Promise.resolve(),
+      rules: makeRules(),
+      probe: () => undefined,
+      cancel: undefined,
+      telemetry: NO_RUN_TELEMETRY,
+      emit: () => {
+        told++;
+        throw new Error("The listener stumbled.");
+      },
+    });
+
+    expect((await tenure.execute({ resumed: false, lost: [], foundInDoubt: [] })).output).toBe("Hello");
+
+    expect(told).toBeGreaterThan(10);
+    expect(done).toEqual(["one"]);
+    expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["succeeded"]);
+  });
+});

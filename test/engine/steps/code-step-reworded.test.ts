@@ -1,0 +1,32 @@
+// A code step that asks for the same effect in other words, after its worker died on its way to ask a person about that.
+
+import { expect, it } from "vitest";
+import { Runner, type RunnerOptions, Step } from "../../../src/index.ts";
+import { jumpingClock, lightsOut, quiet, timedStore } from "../call/call-fixture.ts";
+import { failureOf, noteTool } from "../run-fixture.ts";
+
+it("is asked about before it runs, although its row is there already", async () => {
+  const clock = jumpingClock();
+  const store = await timedStore(clock);
+  const { note, done } = noteTool();
+  let text = "one";
+  const step = Step.run("send", async (_input, ctx) => {
+    const sent = ctx.call(note, { text });
+    // A moment goes by for what may still be asked for.
+    if (text === "two") void quiet().then(() => clock.advance(2_000));
+    await sent;
+    if (text === "one") throw new Error("The lights went out.");
+    return "sent";
+  });
+  const make = (more: RunnerOptions = {}) => new Runner(step, { store, clock, ...more });
+  await failureOf(make().run("Go", { runId: "r-1" }));
+  text = "two";
+  await failureOf(make({ probe: lightsOut("run:before-wait") }).resume("r-1"));
+  expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["succeeded", "prepared"]);
+  await clock.advance(60_000);
+  expect((await make().resume("r-1")).status).toBe("waiting");
+  expect(done).toEqual(["one"]);
+  await store.approve("r-1~1");
+  expect((await make().resume("r-1")).output).toBe("sent");
+  expect(done).toEqual(["one", "two"]);
+});

@@ -1,0 +1,254 @@
+// What steers the run comes out as it was thrown; what goes wrong is told with the step that it went wrong in.
+
+import { describe, expect, it } from "vitest";
+import {
+  InfiniteRedirectError,
+  PausedError,
+  type PawlError,
+  Pipeline,
+  PipelineAbortError,
+  Runner,
+  Step,
+  StepFailedError,
+  type StepNode,
+  type Store,
+} from "../../../src/index.ts";
+import type { CrashProbe } from "../../../src/testing/index.ts";
+import { failureAs, failureOf, memoryStore, noteTool, noting, scriptedAgent } from "../run-fixture.ts";
+
+const thrown = [
+  ["PausedError", () => new PausedError("Wait for Ann.", { who: "ann" }), "waiting", "blocked"],
+  ["PipelineAbortError", () => new PipelineAbortError("Stop."), "cancelled", "failed"],
+  ["InfiniteRedirectError", () => new InfiniteRedirectError("Round and round."), "failed", "failed"],
+] as const;
+
+/** Each place from which user code can throw, as a step that throws there. */
+const places: readonly [string, (error: Error) => StepNode][] = [
+  [
+    "a code step",
+    (error) =>
+      Step.run("a", () => {
+        throw error;
+      }),
+  ],
+  [
+    "a tool of an agent",
+    (error) => {
+      const { note } = noteTool(() => Promise.reject(error));
+      return scriptedStep("a", note);
+    },
+  ],
+  [
+    "a tool of a code step, behind a catch",
+    (error) => {
+      const { note } = noteTool(() => Promise.reject(error));
+      return Step.run("a", (_input, ctx) => ctx.call(note, { text: "one" }).catch(() => "swallowed"));
+    },
+  ],
+  [
+    "`until` of a loop",
+    (error) =>
+      Step.loop(
+        "a",
+        Step.run("body", () => 1),
+        {
+          until: () => {
+            throw error;
+          },
+          maxIterations: 2,
+        },
+      ),
+  ],
+  [
+    "a step deep inside",
+    (error) => {
+      const deep = Step.run("deep", () => Promise.reject(error));
+      const body = Pipeline.of("body", deep);
+      return Pipeline.of("outer", Step.loop("a", body, { until: () => true, maxIterations: 2 }));
+    },
+  ],
+  [
+    "a completion predicate",
+    (error) => {
+      const { agent } = scriptedAgent([{ text: "Hello" }]);
+      const completion = () => {
+        throw error;
+      };
+      return Step.granular("a", agent, { completion });
+    },
+  ],
+];
+
+function scriptedStep(name: string, note: ReturnType<typeof noteTool>["note"]) {
+  const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
+  return Step.granular(name, agent);
+}
+
+const runnerOf = (store: Store, step: StepNode) =>
+  new Runner(
+    Pipeline.of(
+      "p",
+      step,
+      Step.run("never", () => expect.unreachable()),
+    ),
+    { store },
+  );
+
+describe.each(thrown)("a %s", (_name, make, status, stepStatus) => {
+  it.each(places)(
+    "thrown by %s comes out as it is, and the run is left as it says",
+    async (_place, stepOf) => {
+      const store = await memoryStore();
+      const error: PawlError = make();
+
+      expect(await failureOf(runnerOf(store, stepOf(error)).run("Go", { runId: "r-1" }))).toBe(error);
+
+      const { code, message, details } = error;
+      expect(await store.getRun("r-1")).toMatchObject({
+        status,
+        error: { code, message, details },
+        owner: null,
+        reserved: { tokens: 0 },
+      });
+      const steps = await store.listSteps("r-1");
+      expect(steps.some((step) => step.status === stepStatus)).toBe(true);
+      expect(steps.every((step) => step.status !== "running")).toBe(true);
+    },
+  );
+});
+
+describe("a run that was paused", () => {
+  it("is given as it stands to `run`, and goes on with `resume`", async () => {
+    const store = await memoryStore();
+    let paused = true;
+    const step = Step.run("a", () => {
+      if (paused) throw new PausedError("Wait for Ann.");
+      return "gone on";
+    });
+    const runner = new Runner(step, { store });
+    await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
+    expect(await runner.run("Go", { runId: "r-1" })).toMatchObject({ status: "waiting", output: null });
+    paused = false;
+    expect(await runner.resume("r-1")).toMatchObject({ status: "succeeded", output: "gone on" });
+    expect((await store.getRun("r-1"))?.error).toBeNull();
+  });
+
+  it("by one of several tools keeps the receipts of the others", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool((text) => {
+      if (text === "b") throw new PausedError();
+      return text;
+    });
+    const toolCalls = ["a", "b", "c"].map((text) => ({ name: "note", input: { text } }));
+    const { agent } = scriptedAgent([{ toolCalls }], { tools: { note } });
+    await failureAs(PausedError, new Runner(agent, { store }).run("Go", { runId: "r-1" }));
+    const calls = await store.listToolCalls("r-1");
+    expect(calls.map((call) => call.status)).toEqual(["succeeded", "in_doubt", "succeeded"]);
+  });
+});
+
+describe("an opaque tool that steers the run", () => {
+  /** Throws the first time, and does its work from then on. */
+  async function steering(error: PawlError) {
+    const store = await memoryStore();
+    let tries = 0;
+    const { note } = noteTool((text) => {
+      if (++tries === 1) throw error;
+      return `${text} noted`;
+    });
+    const runner = () => new Runner(scriptedStep("a", note), { store });
+    expect(await failureOf(runner().run("Go", { runId: "r-1" }))).toBe(error);
+    return { store, runner, tries: () => tries };
+  }
+
+  it.each([
+    [
+      "pauses it and says that nothing was applied",
+      new PausedError("The bank is closed.", { applied: false }),
+    ],
+    ["aborts it and says so", new PipelineAbortError("Stop.", { applied: false })],
+    ["redirects it and says so", new InfiniteRedirectError("Round.", { applied: false })],
+  ])("and %s: it runs again when the run is resumed, and nobody is asked", async (_how, error) => {
+    const { store, runner, tries } = await steering(error);
+    expect(await store.listToolCallTries("r-1")).toMatchObject([
+      { attempt: 1, outcome: "not_applied", errorCode: error.code, errorDetail: error.message },
+    ]);
+    expect(await runner().resume("r-1")).toMatchObject({ status: "succeeded", output: "Hello", waits: [] });
+    expect(tries()).toBe(2);
+    expect((await store.verify("r-1")).problems).toEqual([]);
+  });
+
+  it.each([
+    ["pauses it without a word about it", new PausedError("Wait.")],
+    ["aborts it without a word about it", new PipelineAbortError("Stop.")],
+  ])("and %s: nobody knows, and a person is asked", async (_how, error) => {
+    const { runner, tries } = await steering(error);
+    expect(await runner().resume("r-1")).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt" }] });
+    expect(tries()).toBe(1);
+  });
+
+  it("and dies before that is written leaves a doubt", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool(() => Promise.reject(new PausedError("Closed.", { applied: false })));
+    const probe: CrashProbe = (point) => {
+      if (point === "tool:before-try-end") throw new Error("The lights went out.");
+    };
+    const runner = (more = {}) => new Runner(scriptedStep("a", note), { store, ...more });
+    await failureOf(runner({ probe }).run("Go", { runId: "r-1" }));
+    expect(await runner().resume("r-1")).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt" }] });
+  });
+});
+
+describe("any other error", () => {
+  it("of a code step is the cause of a StepFailedError that names the step", async () => {
+    const store = await memoryStore();
+    const cause = new RangeError("Out of range.");
+    const deep = Pipeline.of(
+      "inner",
+      Step.run("deep", () => Promise.reject(cause)),
+    );
+    const error = await failureAs(
+      StepFailedError,
+      new Runner(Pipeline.of("p", deep), { store }).run("Go", { runId: "r-1" }),
+    );
+    expect(error.cause).toBe(cause);
+    expect(error.details).toEqual({ step: "inner/deep" });
+    expect(error.message).toBe("Step inner/deep failed: Out of range.");
+    expect((await store.listSteps("r-1"))[0]).toMatchObject({
+      status: "failed",
+      errorCode: "step_failed",
+      errorDetail: error.message,
+    });
+  });
+
+  it.each<[string, unknown]>([
+    ["a text", "just words"],
+    ["nothing", undefined],
+    ["an error with half a character", new Error("bad \ud83d")],
+    ["an AbortError of its own", new DOMException("The request was aborted.", "AbortError")],
+  ])("%s: the run is failed with it, and can be resumed", async (_name, value) => {
+    const store = await memoryStore();
+    let broken = true;
+    const step = Step.run("a", () => {
+      if (broken) throw value;
+      return "gone on";
+    });
+    const runner = new Runner(Pipeline.of("p", step), { store });
+    const error = await failureAs(StepFailedError, runner.run("Go", { runId: "r-1" }));
+    expect(error.cause).toBe(value);
+    expect(error.details).toEqual({ step: "a" });
+    expect(await store.getRun("r-1")).toMatchObject({ status: "failed", error: { code: "step_failed" } });
+    broken = false;
+    expect((await runner.resume("r-1")).output).toBe("gone on");
+  });
+
+  it("whose details are not JSON still leaves a failed run behind", async () => {
+    const store = await memoryStore();
+    const details = { at: new Date(0), nothing: undefined } as unknown as { [key: string]: string };
+    const step = Step.run("a", () => {
+      throw new PausedError("Wait.", details);
+    });
+    await failureAs(PausedError, new Runner(step, { store }).run("Go", { runId: "r-1" }));
+    expect(await store.getRun("r-1")).toMatchObject({ status: "waiting", error: { message: "Wait." } });
+  });
+});

@@ -1,0 +1,473 @@
+import { createAnthropic } from "@ai-sdk/anthropic";
+import { createOpenAI } from "@ai-sdk/openai";
+import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content } from "@ai-sdk/provider";
+import { describe, expect, it } from "vitest";
+import { ledgerCallsOf, providerCallsOf } from "../../../src/core/message.ts";
+import { renderTranscript } from "../../../src/export/transcript/transcript.ts";
+import { agent, ResumeError, Runner, Step, type Store, type Tool } from "../../../src/index.ts";
+import { lightsOut } from "../call/call-fixture.ts";
+import {
+  databaseFile,
+  failureAs,
+  failureOf,
+  fileStore,
+  memoryStore,
+  must,
+  noteTool,
+} from "../run-fixture.ts";
+import { NOWHERE } from "../runner/forecast-world.ts";
+
+const openai = createOpenAI({ apiKey: "none", baseURL: "http://127.0.0.1:9/v1" });
+const anthropic = createAnthropic({ apiKey: "none", baseURL: "http://127.0.0.1:9/v1" });
+const webSearch = openai.tools.webSearch({});
+
+type Prompt = LanguageModelV4CallOptions["prompt"];
+
+/** A model whose answers are written part by part, as a provider gives them. */
+function partsModel(script: readonly (readonly LanguageModelV4Content[])[]) {
+  const asked: LanguageModelV4CallOptions[] = [];
+  const model: LanguageModelV4 = {
+    specificationVersion: "v4",
+    provider: "parts",
+    modelId: "parts-1",
+    supportedUrls: {},
+    doGenerate: (options) => {
+      const { abortSignal: _, ...rest } = options;
+      asked.push(structuredClone(rest));
+      const turn = options.prompt.filter(({ role }) => role === "assistant").length;
+      const content = [...must(script[turn])];
+      const isAsking = content.some((part) => part.type === "tool-call" && part.providerExecuted !== true);
+      return Promise.resolve({
+        content,
+        finishReason: { unified: isAsking ? "tool-calls" : "stop", raw: undefined },
+        usage: {
+          inputTokens: { total: 10, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+          outputTokens: { total: 5, text: undefined, reasoning: undefined },
+        },
+        warnings: [],
+      });
+    },
+    doStream: () => Promise.reject(new Error("Nobody streams here.")),
+  };
+  return { model, asked };
+}
+
+const searchCall: LanguageModelV4Content = {
+  type: "tool-call",
+  toolCallId: "ws_1",
+  toolName: "web_search",
+  input: JSON.stringify({ query: "pawl" }),
+  providerExecuted: true,
+};
+const found = { sources: [{ url: "https://example.com/" }] };
+const searchResult = (result: object, isError = false): LanguageModelV4Content => ({
+  type: "tool-result",
+  toolCallId: "ws_1",
+  toolName: "web_search",
+  result: result as never,
+  ...(isError ? { isError } : {}),
+});
+const search = [searchCall, searchResult(found)];
+const noting = (text: string): LanguageModelV4Content => ({
+  type: "tool-call",
+  toolCallId: `n-${text}`,
+  toolName: "note",
+  input: JSON.stringify({ text }),
+});
+const says = (text: string): LanguageModelV4Content => ({ type: "text", text });
+
+function searcher(
+  script: readonly (readonly LanguageModelV4Content[])[],
+  tools: NonNullable<Parameters<typeof agent>[0]["tools"]> = { web_search: webSearch },
+) {
+  const { model, asked } = partsModel(script);
+  return { asked, searcher: agent({ name: "searcher", instructions: "You search.", model, tools }) };
+}
+
+/** A store that takes no receipts by themselves, as if the process had died before them. */
+function withoutReceipts(store: Store): Store {
+  return new Proxy(store, {
+    get: (target, name: keyof Store) => {
+      if (name === "recordReceipt") return () => Promise.reject(new Error("The lights went out."));
+      const member: unknown = target[name];
+      return typeof member === "function" ? (member.bind(target) as unknown) : member;
+    },
+  });
+}
+
+/** The parts of the results in a request, wherever they stand. */
+function resultsIn(prompt: Prompt | undefined) {
+  return must(prompt).flatMap(({ role, content }) =>
+    typeof content === "string"
+      ? []
+      : content.filter(({ type }) => type === "tool-result").map((part) => ({ role, part })),
+  );
+}
+
+describe("a call that the provider ran", () => {
+  it("is matched with its result even where the provider gave it no id", async () => {
+    const store = await memoryStore();
+    const nameless = [
+      { ...searchCall, toolCallId: "" },
+      { ...searchResult(found), toolCallId: "" },
+    ];
+    const { searcher: agent } = searcher([[...nameless, says("Found.")]]);
+    expect((await new Runner(agent, { store }).run("Go", { runId: "r-1" })).output).toBe("Found.");
+    expect(await store.listToolCalls("r-1")).toMatchObject([{ tool: "web_search", status: "succeeded" }]);
+  });
+
+  it("is told in the transcript like others: what was asked, and what came of it, each once", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool();
+    const { searcher: agent } = searcher([[noting("a"), ...search], [says("Found.")]], {
+      web_search: webSearch,
+      note,
+    });
+    await new Runner(agent, { store }).run("Go", { runId: "r-1" });
+    const transcript = await renderTranscript(store, "r-1");
+    expect(transcript).toMatch(/\*\*Call 1, `note`\*\* \(/);
+    expect(transcript).toMatch(/\*\*Call 2, `web_search`\*\* of `provider` \(/);
+    expect(transcript.split("https://example.com/")).toHaveLength(2);
+  });
+
+  it("has a row of its own, with its receipt in the commit of the response, and is never dispatched", async () => {
+    const commits: (readonly string[])[] = [];
+    const store = await memoryStore({ onCommit: (intents) => commits.push(intents) });
+    const events: string[] = [];
+    const { searcher: agent } = searcher([[...search, says("Found.")]]);
+    const runner = new Runner(agent, { store, onEvent: ({ type }) => events.push(type) });
+    const { output } = await runner.run("Go", { runId: "r-1" });
+
+    expect(output).toBe("Found.");
+    expect(await store.listToolCalls("r-1")).toMatchObject([
+      {
+        namespace: "provider",
+        tool: "web_search",
+        effect: "read_only",
+        status: "succeeded",
+        attempt: 1,
+        receipt: {
+          status: "succeeded",
+          source: "tool",
+          uncertain: false,
+          output: { type: "json", value: found },
+        },
+      },
+    ]);
+    expect(commits).toContainEqual(["journalResponse", "recordReceipt"]);
+    expect(events).not.toContain("tool.started");
+    expect((await store.verify("r-1")).problems).toEqual([]);
+  });
+
+  it("that failed there has a receipt that says so", async () => {
+    const store = await memoryStore();
+    const failing = [searchCall, searchResult({ status: "failed" }, true), says("It failed.")];
+    await new Runner(searcher([failing]).searcher, { store }).run("Go", { runId: "r-1" });
+
+    expect((await store.listToolCalls("r-1"))[0]?.receipt).toMatchObject({
+      status: "failed",
+      errorCode: "tool_error",
+      uncertain: false,
+      output: { type: "error-text", value: '{"status":"failed"}' },
+    });
+  });
+
+  it("is shown to the model as it came, with one result, beside the results of our own calls", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool();
+    const { searcher: agent, asked } = searcher([[...search, noting("a")], [says("End.")]], {
+      note,
+      web_search: webSearch,
+    });
+    await new Runner(agent, { store }).run("Go", { runId: "r-1" });
+
+    expect(done).toEqual(["a"]);
+    const results = resultsIn(asked[1]?.prompt);
+    expect(results.map(({ role, part }) => [role, "toolName" in part ? part.toolName : ""])).toEqual([
+      ["assistant", "web_search"],
+      ["tool", "note"],
+    ]);
+    expect(results[0]?.part).toMatchObject({ toolCallId: "ws_1", output: { type: "json", value: found } });
+    expect(
+      (await store.listToolCalls("r-1")).map(({ tool, callIndex, namespace }) => [
+        callIndex,
+        namespace,
+        tool,
+      ]),
+    ).toEqual([
+      [1, "local", "note"],
+      [2, "provider", "web_search"],
+    ]);
+  });
+
+  it.each(["turn:journaled", "tool:executed", "turn:before-commit", "turn:committed"] as const)(
+    "is neither lost, nor in doubt, nor asked for again after a kill at %s",
+    async (point) => {
+      const file = databaseFile();
+      const { note } = noteTool(undefined, { recovery: "repeat" });
+      const { searcher: agent, asked } = searcher([[...search, noting("a")], [says("End.")]], {
+        note,
+        web_search: webSearch,
+      });
+      const dying = await fileStore(file);
+      await failureOf(
+        new Runner(agent, { store: dying, probe: lightsOut(point) }).run("Go", { runId: "r-1" }),
+      );
+      await dying.close();
+
+      const store = await fileStore(file);
+      const { output } = await new Runner(agent, { store }).resume("r-1");
+      expect(output).toBe("End.");
+      expect(asked).toHaveLength(2);
+      expect(resultsIn(asked[1]?.prompt)).toHaveLength(2);
+      const row = (await store.listToolCalls("r-1")).find(({ namespace }) => namespace === "provider");
+      expect(row).toMatchObject({ status: "succeeded", attempt: 1, receipt: { output: { value: found } } });
+      expect(
+        (await store.listToolCallTries("r-1")).filter(({ toolCallId }) => toolCallId === row?.toolCallId),
+      ).toEqual([]);
+      expect((await store.verify("r-1")).problems).toEqual([]);
+    },
+  );
+
+  it("whose receipt did not get to be written is read from the response again, and not from the provider", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool(undefined, { recovery: "repeat" });
+    const { searcher: agent, asked } = searcher([[...search, noting("a")], [says("End.")]], {
+      note,
+      web_search: webSearch,
+    });
+    await failureOf(new Runner(agent, { store: withoutReceipts(store) }).run("Go", { runId: "r-1" }));
+    expect((await store.listToolCalls("r-1")).map(({ receipt }) => receipt)).toEqual([null, null]);
+
+    expect((await new Runner(agent, { store }).resume("r-1")).output).toBe("End.");
+    expect(asked).toHaveLength(2);
+    expect((await store.listToolCalls("r-1"))[1]).toMatchObject({
+      namespace: "provider",
+      attempt: 1,
+      receipt: { status: "succeeded", output: { value: found } },
+    });
+  });
+
+  it("is forecast as answered, stays behind with a turn that is left for a milestone, and goes along with a fork", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool(undefined, { recovery: "repeat" });
+    const { searcher: agent } = searcher([[...search, noting("a")], [says("End.")]], {
+      note,
+      web_search: webSearch,
+    });
+    const dying = new Runner(agent, { store, probe: lightsOut("turn:journaled") });
+    await failureOf(dying.run("Go", { runId: "r-1" }));
+    const runner = new Runner(agent, { store });
+    const { calls } = await runner.forecast("r-1");
+    expect(calls.map(({ tool, action }) => [tool, action])).toEqual([
+      ["note", "run_again"],
+      ["web_search", "answered"],
+    ]);
+
+    expect((await runner.resume("r-1", { from: "milestone" })).output).toBe("End.");
+    const ofProvider = (await store.listToolCalls("r-1")).filter(({ tool }) => tool === "web_search");
+    expect(ofProvider.map(({ turnIndex, occurrence, status }) => [turnIndex, occurrence, status])).toEqual([
+      [1, 1, "succeeded"],
+      [2, 2, "succeeded"],
+    ]);
+    await runner.fork("r-1", { atTurn: 2, runId: "r-2" });
+    expect((await store.listToolCalls("r-2")).map(({ tool }) => tool)).toContain("web_search");
+    for (const runId of ["r-1", "r-2"]) expect((await store.verify(runId)).problems).toEqual([]);
+  });
+
+  it("counts its tokens once: a worker that reads the conversation finds as many as the one that had it", async () => {
+    const store = await memoryStore();
+    const { searcher: agent } = searcher([[...search, says("Not yet.")], [says("DONE")]]);
+    const step = (maxTurns: number) => Step.granular("s", agent, { maxTurns, completion: "signal" });
+    await failureOf(new Runner(step(1), { store }).run("Go", { runId: "r-1" }));
+    const [turn] = await store.listTurns("r-1");
+    const { tokens, tail } = await store.readConversation(
+      must((await store.listSteps("r-1")).find(({ kind }) => kind === "turn-loop")).stepKey,
+      1_000,
+    );
+    const inTail = tail.reduce((sum, each) => sum + each.tokens, 0);
+    expect(turn?.calls[0]?.receipt?.tokens).toBe(0);
+    expect(tokens).toBeGreaterThanOrEqual(inTail);
+    expect(tokens - inTail).toBeLessThan(20);
+  });
+
+  it("leaves a large result where it stands, in the response", async () => {
+    const store = await memoryStore();
+    const large = { text: "x".repeat(500) };
+    const { searcher: agent } = searcher([[searchCall, searchResult(large), says("Found.")]]);
+    const step = Step.granular("s", agent, { blobThresholdBytes: 100 });
+    await new Runner(step, { store }).run("Go", { runId: "r-1" });
+
+    const [turn] = await store.listTurns("r-1");
+    expect(turn?.calls[0]?.receipt).toMatchObject({
+      blob: null,
+      output: { type: "text", value: "The result is large: it stands in the response of this turn." },
+    });
+    expect(JSON.stringify(turn?.response.content)).toContain(large.text);
+  });
+
+  it("counts among the tool calls that a run may make, and lets the answer stand that it came with", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool();
+    const tools = { note, web_search: webSearch };
+    const run = (script: Parameters<typeof searcher>[0], runId: string) =>
+      new Runner(searcher(script, tools).searcher, { store, workspaceRoot: NOWHERE }).run("Go", {
+        runId,
+        spec: { objective: "Search.", budgets: { maxToolCalls: 0 } },
+      });
+
+    expect((await run([[...search, says("Found.")]], "alone")).output).toBe("Found.");
+    expect(await failureOf(run([[...search, noting("a")]], "both"))).toMatchObject({
+      details: { budget: "maxToolCalls", used: 2 },
+    });
+    expect(done).toEqual([]);
+  });
+});
+
+describe("a result that comes in a later response than its call", () => {
+  const codeExecution = anthropic.tools.codeExecution_20260120();
+  const execution: LanguageModelV4Content = {
+    type: "tool-call",
+    toolCallId: "srv_1",
+    toolName: "code_execution",
+    input: JSON.stringify({ code: "note('a')" }),
+    providerExecuted: true,
+  };
+  const executed: LanguageModelV4Content = {
+    type: "tool-result",
+    toolCallId: "srv_1",
+    toolName: "code_execution",
+    result: { type: "code_execution_result", stdout: "1", stderr: "", return_code: 0, content: [] },
+  };
+
+  it.each([[[]], [[says("Let me look.")]]])(
+    "is waited for, and nothing is said meanwhile (%j)",
+    async (before) => {
+      const store = await memoryStore();
+      const { searcher: agent, asked } = searcher(
+        [
+          [...before, execution],
+          [executed, says("Found.")],
+        ],
+        {
+          code_execution: codeExecution,
+        },
+      );
+      const { output, status } = await new Runner(agent, { store }).run("Go", { runId: "r-1" });
+      expect({ output, status }).toEqual({ output: "Found.", status: "succeeded" });
+      expect(asked.map(({ prompt }) => prompt.map(({ role }) => role))).toEqual([
+        ["system", "user"],
+        ["system", "user", "assistant"],
+      ]);
+    },
+  );
+
+  it("is kept as it comes, and has a row beside that of its call", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool();
+    const { searcher: agent, asked } = searcher(
+      [[execution, noting("a")], [executed, noting("b")], [says("End.")]],
+      { note, code_execution: codeExecution },
+    );
+    await new Runner(agent, { store }).run("Go", { runId: "r-1" });
+
+    const rows = (await store.listToolCalls("r-1")).filter(({ namespace }) => namespace === "provider");
+    expect(rows.map(({ turnIndex, status, receipt }) => [turnIndex, status, receipt?.errorCode])).toEqual([
+      [1, "failed", "no_result"],
+      [2, "succeeded", null],
+    ]);
+    expect(rows[0]?.receipt?.uncertain).toBe(true);
+    const ofProvider = resultsIn(asked[2]?.prompt).filter(({ role }) => role === "assistant");
+    expect(ofProvider.map(({ part }) => "toolCallId" in part && part.toolCallId)).toEqual(["srv_1"]);
+    expect(resultsIn(asked[1]?.prompt).filter(({ role }) => role === "assistant")).toEqual([]);
+  });
+
+  it("is told apart from one that stands beside its call", () => {
+    const call = { type: "tool-call", toolCallId: "1", toolName: "s", input: {}, providerExecuted: true };
+    const own = { type: "tool-call", toolCallId: "3", toolName: "own", input: {} };
+    const result = (toolCallId: string) => ({
+      type: "tool-result",
+      toolCallId,
+      toolName: "s",
+      output: { type: "text" },
+    });
+    const content = [call, own, result("1"), result("2")];
+    expect(providerCallsOf(content).map(({ part, output }) => [part.toolCallId, part.input, output])).toEqual(
+      [
+        ["1", {}, { type: "text" }],
+        ["2", null, { type: "text" }],
+      ],
+    );
+    expect(ledgerCallsOf(content).map(({ toolCallId }) => toolCallId)).toEqual(["3", "1", "2"]);
+  });
+});
+
+describe("a tool that the provider runs", () => {
+  it("is offered as its provider defines it, and pinned with how it is set up", async () => {
+    const store = await memoryStore();
+    const script = [[...search, says("Not yet.")], [says("DONE")]];
+    const runnerOf = (size: "low" | "high", maxTurns: number) => {
+      const { searcher: agent, asked } = searcher(script, {
+        web_search: openai.tools.webSearch({ searchContextSize: size }),
+      });
+      const step = Step.granular("s", agent, { maxTurns, completion: "signal" });
+      return { asked, runner: new Runner(step, { store }) };
+    };
+    const first = runnerOf("low", 1);
+    await failureOf(first.runner.run("Go", { runId: "r-1" }));
+    expect(first.asked[0]?.tools).toEqual([
+      { type: "provider", name: "web_search", id: "openai.web_search", args: { searchContextSize: "low" } },
+    ]);
+
+    const { details } = await failureAs(ResumeError, runnerOf("high", 2).runner.resume("r-1"));
+    expect(JSON.stringify(details)).toContain("tools.provider:web_search");
+    expect((await runnerOf("low", 2).runner.resume("r-1")).output).toBe("DONE");
+  });
+
+  it.each([
+    ["the run forbids it", { constraints: { forbiddenActions: ["web_*"] } }],
+    ["its namespace is forbidden", { constraints: { forbiddenActions: ["provider:*"] } }],
+    ["a person would have to be asked first", { policy: { approve: ["read_only"] } }],
+  ] as const)("is not offered where %s", async (_, rules) => {
+    const store = await memoryStore();
+    const { note } = noteTool();
+    const { searcher: agent, asked } = searcher([[says("End.")]], { note, web_search: webSearch });
+    await new Runner(agent, { store, ...rules }).run("Go", { runId: "r-1" });
+    expect(asked[0]?.tools?.map(({ name }) => name)).toEqual(["note"]);
+  });
+
+  it("is told of, and marked in its receipt, where the provider runs it although it is forbidden", async () => {
+    const store = await memoryStore();
+    const warnings: string[] = [];
+    const runner = new Runner(searcher([[...search, says("End.")]]).searcher, {
+      store,
+      constraints: { forbiddenActions: ["Web-Search"] },
+      onEvent: (event) => void (event.type === "warning" && warnings.push(event.message)),
+    });
+    await runner.run("Go", { runId: "r-1" });
+    expect(warnings).toEqual([
+      expect.stringMatching(/provider ran web_search, which is forbidden.*Web-Search/),
+    ]);
+    expect((await store.listToolCalls("r-1"))[0]?.receipt).toMatchObject({
+      status: "succeeded",
+      errorCode: "forbidden",
+    });
+    expect((await store.verify("r-1")).problems).toEqual([]);
+  });
+
+  it("is not run from here when the model asks us to", async () => {
+    const store = await memoryStore();
+    const { toolCallId, toolName, input } = searchCall as never as { [name: string]: string };
+    const ours = { type: "tool-call", toolCallId, toolName, input } as LanguageModelV4Content;
+    await new Runner(searcher([[ours], [says("End.")]]).searcher, { store }).run("Go", { runId: "r-1" });
+    expect((await store.listToolCalls("r-1"))[0]).toMatchObject({ status: "cancelled", attempt: 0 });
+  });
+
+  it("needs a model of the AI SDK", () => {
+    const port = { provider: "own", modelId: "own", respond: () => Promise.reject(new Error("no")) };
+    const tools: { [name: string]: Tool | typeof webSearch } = { web_search: webSearch };
+    expect(() => agent({ name: "a", model: port, tools })).toThrow(
+      "Agent a has the provider's tool web_search and a model port of its own: give it a model of the AI SDK.",
+    );
+  });
+});

@@ -1,0 +1,411 @@
+// A turn that fails after something was paid for or done: what is known is stored first, and nothing is done twice.
+
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  type AssistantPart,
+  agent as defineAgent,
+  type ModelPort,
+  PausedError,
+  Runner,
+  Step,
+  StepFailedError,
+  type Store,
+  StoreUnavailableError,
+  tool,
+  type Usage,
+} from "../../../src/index.ts";
+import { failureAs, memoryStore, must, noteTool, noting, scriptedAgent } from "../run-fixture.ts";
+
+/** A store of which these intents are refused, each once (or as often as it is named). */
+function refusing(
+  store: Store,
+  ...intents: ("journalResponse" | "commitTurn" | "settleModelCall" | "recordReceipt")[]
+): Store {
+  const left: string[] = intents;
+  return new Proxy(store, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof name === "string" && left.includes(name)) {
+        return () => {
+          left.splice(left.indexOf(name), 1);
+          return Promise.reject(new StoreUnavailableError("The disk is full.", { reason: "full" }));
+        };
+      }
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+/** A port of one's own, which gives these answers one after the other. */
+function ownModel(answers: AssistantPart[][], usage: Usage | null = null): ModelPort {
+  const left = [...answers];
+  return {
+    provider: "own",
+    modelId: "own",
+    respond: async () => ({
+      content: left.shift() ?? [],
+      finishReason: "stop",
+      usage,
+      invalidCalls: {},
+      responseId: null,
+    }),
+  };
+}
+
+describe("a completion predicate that throws", () => {
+  it("after a tool had its effect leaves the receipt, and a fixed one goes on from there", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool();
+    const script = [noting("one"), { text: "Hello" }];
+    const { agent, prompts } = scriptedAgent(script, { tools: { note } });
+    const stepOf = (completion: () => boolean) => Step.granular("work", agent, { completion });
+    const broken = stepOf(() => {
+      throw new TypeError("Cannot read properties of undefined");
+    });
+
+    const error = await failureAs(StepFailedError, new Runner(broken, { store }).run("Go", { runId: "r-1" }));
+
+    expect(error.cause).toBeInstanceOf(TypeError);
+    expect(error.details).toEqual({ step: "work" });
+    const [call] = await store.listToolCalls("r-1");
+    expect(call).toMatchObject({ status: "succeeded", receipt: { output: { value: { noted: "one" } } } });
+    expect((await store.readGranularState("r-1", "work"))?.turnIndex).toBe(0);
+
+    let asked = 0;
+    const fixed = stepOf(() => ++asked === 2);
+    const result = await new Runner(fixed, { store }).resume("r-1");
+    expect(result.output).toBe("Hello");
+    expect(done).toEqual(["one"]);
+    expect(prompts).toHaveLength(2);
+    expect((await store.listModelCalls("r-1")).map(({ turnIndex }) => turnIndex)).toEqual([1, 2]);
+    // The journaled turn has its result behind it, and was not told to continue.
+    expect(prompts[1]?.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
+  });
+
+  it("about an answer without calls leaves the answer, charged once and not asked for again", async () => {
+    const store = await memoryStore();
+    const { agent, prompts } = scriptedAgent([{ text: "Hello" }]);
+    let works = false;
+    const completion = () => works || undefined; // not a boolean the first time
+    const step = Step.granular("work", agent, { completion: completion as () => boolean });
+    const runner = new Runner(step, { store });
+    await failureAs(StepFailedError, runner.run("Go", { runId: "r-1" }));
+    expect((await store.listTurns("r-1")).map(({ committed }) => committed)).toEqual([false]);
+    expect(await store.getRun("r-1")).toMatchObject({ charged: { tokens: 15 }, reserved: { tokens: 0 } });
+
+    works = true;
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+
+    expect(prompts).toHaveLength(1);
+    expect((await store.getRun("r-1"))?.charged.tokens).toBe(15);
+  });
+});
+
+describe("a commit that the store refuses", () => {
+  it("after a tool had its effect leaves the receipt: a call with a known outcome is not in doubt", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool(undefined, { recovery: "opaque" });
+    const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
+    const runner = new Runner(agent, { store: refusing(store, "commitTurn") });
+
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+
+    expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["succeeded"]);
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(done).toEqual(["one"]);
+  });
+});
+
+describe("a receipt that the store refuses", () => {
+  it("takes no other with it, and is offered again", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool(undefined, { recovery: "opaque" });
+    const both = { toolCalls: [...noting("one").toolCalls, ...noting("two").toolCalls] };
+    const { agent } = scriptedAgent([both, { text: "Hello" }], { tools: { note } });
+    const runner = new Runner(agent, { store: refusing(store, "recordReceipt") });
+
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+
+    expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual([
+      "succeeded",
+      "succeeded",
+    ]);
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(done).toEqual(["one", "two"]);
+  });
+});
+
+describe("a call that is met again with code that was changed meanwhile", () => {
+  /** A tool whose schema and identity are checked by code of its own: no fingerprint sees that change. */
+  function mailer(recovery: "keyed" | "repeat") {
+    const broken = { schema: false, identity: false };
+    const sent: string[] = [];
+    const mail = tool({
+      description: "Sends.",
+      recovery,
+      inputSchema: z.object({ to: z.string().refine(() => !broken.schema, "Unknown.") }),
+      identity: ({ to }) => (broken.identity ? must<{ to: string }>(undefined) : { to }),
+      execute: async ({ to }) => {
+        sent.push(to);
+        if (sent.length === 1) throw new PausedError("Later.");
+        return "sent";
+      },
+    });
+    const script = [{ toolCalls: [{ name: "mail", input: { to: "ann" } }] }, { text: "Hello" }];
+    const { agent } = scriptedAgent(script, { tools: { mail } });
+    return { agent, sent, broken };
+  }
+
+  it("is in doubt where its arguments are not valid any more: it may have happened", async () => {
+    const store = await memoryStore();
+    const { agent, sent, broken } = mailer("keyed");
+    const runner = new Runner(agent, { store });
+    await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
+    broken.schema = true;
+    const { status, waits } = await runner.resume("r-1");
+    expect([status, waits.map(({ kind }) => kind)]).toEqual(["waiting", ["in_doubt"]]);
+    expect(JSON.stringify(waits)).toContain("Unknown.");
+    expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["in_doubt"]);
+    broken.schema = false;
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(sent).toEqual(["ann", "ann"]);
+  });
+
+  it("is a failed one where it is harmless", async () => {
+    const store = await memoryStore();
+    const { agent, broken } = mailer("repeat");
+    const runner = new Runner(agent, { store });
+    await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
+    broken.schema = true;
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["failed"]);
+  });
+
+  it("is repeated under the key it has where its identity cannot be told any more", async () => {
+    const store = await memoryStore();
+    const { agent, sent, broken } = mailer("keyed");
+    const runner = new Runner(agent, { store });
+    await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
+    broken.identity = true;
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(sent).toEqual(["ann", "ann"]);
+  });
+
+  it("is not sent where its identity could not be told in the first place", async () => {
+    const store = await memoryStore();
+    const { agent, sent, broken } = mailer("keyed");
+    broken.identity = true;
+    const runner = new Runner(agent, { store: refusing(store, "commitTurn", "recordReceipt") });
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+    expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["prepared"]);
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(sent).toEqual([]);
+  });
+});
+
+describe("an answer that was paid for", () => {
+  it("and cannot be journaled is charged all the same", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool();
+    const { agent, prompts } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
+    const runner = new Runner(agent, { store: refusing(store, "journalResponse") });
+
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+
+    expect(done).toEqual([]);
+    expect((await store.listModelCalls("r-1")).map(({ charge }) => charge?.basis)).toEqual(["provider"]);
+    expect(await store.getRun("r-1")).toMatchObject({ charged: { tokens: 15 }, reserved: { tokens: 0 } });
+    // It was not stored, so it has to be asked for again, as a second try.
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(prompts).toHaveLength(3);
+    expect(done).toEqual(["one"]);
+  });
+
+  it("is not made free by a store that takes neither the answer nor, at first, the charge", async () => {
+    const store = await memoryStore();
+    const { note } = noteTool();
+    const { agent } = scriptedAgent([noting("one")], { tools: { note } });
+    const runner = new Runner(agent, { store: refusing(store, "journalResponse", "settleModelCall") });
+
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+
+    expect(await store.getRun("r-1")).toMatchObject({
+      status: "failed",
+      charged: { tokens: 15 },
+      reserved: { tokens: 0 },
+    });
+  });
+
+  it("is paid by whoever takes the run over where the store never takes the charge", async () => {
+    let now = 1_000;
+    const store = await memoryStore({ now: () => now });
+    const { note } = noteTool();
+    const { agent } = scriptedAgent([noting("one")], { tools: { note } });
+    const full = refusing(store, "journalResponse", "settleModelCall", "settleModelCall");
+    await failureAs(StoreUnavailableError, new Runner(agent, { store: full }).run("Go", { runId: "r-1" }));
+    const left = must(await store.getRun("r-1"));
+    expect(left).toMatchObject({ status: "running", charged: { tokens: 0 } });
+    expect(left.reserved.tokens).toBeGreaterThan(15);
+
+    now = left.leaseUntil;
+    const claimed = await store.claimRun("r-1", { leaseMs: 1_000, from: ["running"] });
+    expect(claimed).toMatchObject({ claim: { run: { charged: left.reserved, reserved: { tokens: 0 } } } });
+  });
+
+  it("and was not given is charged, whatever the store says about it first", async () => {
+    const store = await memoryStore();
+    const { agent } = scriptedAgent(() => {
+      throw new Error("socket hang up");
+    });
+    const runner = new Runner(agent, { store: refusing(store, "settleModelCall") });
+
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+
+    const [call] = await store.listModelCalls("r-1");
+    expect(call?.charge).toMatchObject({ basis: "baseline", amount: must(call).reserved });
+  });
+
+  it("and cannot be committed is charged all the same", async () => {
+    const store = await memoryStore();
+    const { agent } = scriptedAgent([{ text: "Hello" }]);
+    const runner = new Runner(agent, { store: refusing(store, "commitTurn") });
+
+    await failureAs(StoreUnavailableError, runner.run("Go", { runId: "r-1" }));
+
+    expect(await store.getRun("r-1")).toMatchObject({ charged: { tokens: 15 }, reserved: { tokens: 0 } });
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect((await store.getRun("r-1"))?.charged.tokens).toBe(30);
+  });
+
+  it.each<[string, () => unknown]>([
+    ["throws", () => must(undefined)],
+    ["returns what is not JSON", () => new Date(0)],
+    ["returns nothing", () => undefined],
+  ])("is not lost to an identity function that %s: the model is told", async (_name, identity) => {
+    const store = await memoryStore();
+    const sent: string[] = [];
+    const mail = tool({
+      description: "Sends.",
+      inputSchema: z.object({ to: z.string() }),
+      identity: identity as () => null,
+      execute: ({ to }) => sent.push(to),
+    });
+    const script = [{ toolCalls: [{ name: "mail", input: { to: "ann" } }] }, { text: "Given up." }];
+    const { agent, prompts } = scriptedAgent(script, { tools: { mail } });
+
+    expect((await new Runner(agent, { store }).run("Go", { runId: "r-1" })).output).toBe("Given up.");
+
+    expect(sent).toEqual([]);
+    expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["cancelled"]);
+    expect(JSON.stringify(prompts[1]?.at(-1))).toContain("identity function of mail");
+  });
+
+  it("is not lost to a schema that throws: the model is told", async () => {
+    const store = await memoryStore();
+    const sent: unknown[] = [];
+    const strange = tool({
+      description: "Sends.",
+      inputSchema: z.object({ to: z.string() }).refine(() => {
+        throw new Error("The schema is broken.");
+      }),
+      execute: (input) => sent.push(input),
+    });
+    const call = { type: "tool-call", toolCallId: "c1", toolName: "strange", input: { to: "ann" } };
+    // A port of one's own checks no arguments: that is left to the engine.
+    const model = ownModel([[call], [{ type: "text", text: "Given up." }]]);
+    const agent = defineAgent({ name: "worker", model, tools: { strange } });
+
+    expect((await new Runner(agent, { store }).run("Go", { runId: "r-1" })).output).toBe("Given up.");
+
+    expect(sent).toEqual([]);
+    const [row] = await store.listToolCalls("r-1");
+    expect(row?.receipt?.output.value).toContain("The schema is broken.");
+  });
+
+  const FIGURES = { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0, reasoningTokens: 0 };
+  it.each<Partial<Usage>>([
+    { ...FIGURES, inputTokens: Number.NaN },
+    { ...FIGURES, outputTokens: 1.5 },
+    { ...FIGURES, inputTokens: -1 },
+    { inputTokens: 1 },
+    {},
+  ])("with figures such as %o is charged what was reserved", async (figures) => {
+    const store = await memoryStore();
+    const usage = figures as Usage;
+    const model = ownModel([[{ type: "text", text: "Hello" }]], usage);
+    const runner = new Runner(defineAgent({ name: "worker", model }), { store });
+    expect((await runner.run("Go", { runId: "r-1" })).output).toBe("Hello");
+    const [call] = await store.listModelCalls("r-1");
+    expect(call?.charge).toMatchObject({ basis: "baseline", amount: must(call).reserved });
+  });
+});
+
+describe("an answer that comes when the run is already cancelled", () => {
+  it("is journaled, its tools are not started, and a resumed run starts them", async () => {
+    const store = await memoryStore();
+    const { note, done } = noteTool();
+    const cancel = new AbortController();
+    const { agent, prompts } = scriptedAgent(
+      ({ turn }) => {
+        if (turn > 1) return { text: "Hello" };
+        cancel.abort();
+        return noting("one");
+      },
+      { tools: { note } },
+    );
+    // Deaf to the signal, so that the answer arrives nevertheless.
+    const deaf: ModelPort = {
+      ...agent.model,
+      respond: (request) => agent.model.respond({ ...request, signal: new AbortController().signal }),
+    };
+    const runner = new Runner({ ...agent, model: deaf }, { store });
+
+    const result = await runner.run("Go", { runId: "r-1", signal: cancel.signal });
+
+    expect(result.status).toBe("cancelled");
+    expect(done).toEqual([]);
+    expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["prepared"]);
+    expect(await store.getRun("r-1")).toMatchObject({ charged: { tokens: 15 }, reserved: { tokens: 0 } });
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+    expect(done).toEqual(["one"]);
+    expect(prompts).toHaveLength(2);
+  });
+});
+
+describe("a turn that is replayed", () => {
+  it("runs the calls that have no receipt, and only those", async () => {
+    const store = await memoryStore();
+    let paused = true;
+    const { note, done } = noteTool(
+      (text) => {
+        if (text === "b" && paused) throw new PausedError("Not now.");
+        return text;
+      },
+      { recovery: "keyed" },
+    );
+    const toolCalls = ["a", "b", "c"].map((text) => ({ name: "note", input: { text } }));
+    const { agent, prompts } = scriptedAgent([{ toolCalls }, { text: "Hello" }], { tools: { note } });
+    const runner = new Runner(agent, { store, maxParallelToolCalls: 2 });
+    await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
+    expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual([
+      "succeeded",
+      "in_doubt",
+      expect.stringMatching("prepared|succeeded"),
+    ]);
+    const before = [...done];
+
+    paused = false;
+    expect((await runner.resume("r-1")).output).toBe("Hello");
+
+    expect([...done].sort()).toEqual(
+      [...new Set(before), "b", ...(before.includes("c") ? [] : ["c"])].sort(),
+    );
+    expect(prompts).toHaveLength(2);
+    const results = await store.listToolCalls("r-1");
+    expect(results.map((call) => [call.receipt?.output.value, call.status])).toEqual(
+      ["a", "b", "c"].map((text) => [text, "succeeded"]),
+    );
+    expect(results[1]?.attempt).toBe(2);
+  });
+});

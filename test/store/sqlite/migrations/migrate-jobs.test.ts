@@ -1,0 +1,194 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { NO_BUDGETS } from "../../../../src/core/usage/budget.ts";
+import { openStore } from "../../../../src/store/open-store.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import { budgetWait } from "../../../../src/testing/store/sample-contract.ts";
+import { keyedTurn, newFork, takenUp } from "../../../../src/testing/store/sample-fork.ts";
+import { newReceipt, SampleRun, SUCCEEDED, sha256 } from "../../../../src/testing/store/sample-run.ts";
+import { databaseOfVersion, expectIntact, valuesOf, verified, withRows } from "./old-database.ts";
+
+const RUNS = ["done", "waiting", "failed", "under-way"] as const;
+const ARGUMENTS = sha256("arguments").toString("hex");
+/** After the last lease has run out. */
+const LATER = Date.UTC(2026, 0, 2);
+const HOUR_MS = 3_600_000;
+
+type Opened = { readonly store: Store; readonly advance: (ms: number) => void };
+
+async function migrated(): Promise<Opened> {
+  let now = LATER;
+  const store = await openStore(`file:${databaseOfVersion(3)}`, { now: () => now });
+  onTestFinished(() => store.close());
+  return {
+    store,
+    advance: (ms) => {
+      now += ms;
+    },
+  };
+}
+
+/** Whatever was done to it: everything in the run is what was written. */
+async function expectSound(store: Store, ...runIds: readonly string[]): Promise<void> {
+  for (const runId of runIds) expect([runId, (await store.verify(runId)).problems]).toEqual([runId, []]);
+}
+
+describe("a database of the third version", () => {
+  it("has every value that it had, its questions among them", async () => {
+    const file = databaseOfVersion(3);
+    const before = valuesOf(file);
+    expect(Object.values(before).every((rows) => rows.length > 0)).toBe(true);
+    expect(before.waits).toHaveLength(6);
+    await (await openStore(`file:${file}`, { now: () => LATER })).close();
+    expect(valuesOf(file, before)).toEqual(before);
+    expectIntact(file);
+    withRows(file, (database) => {
+      const plan = database.prepare(
+        "EXPLAIN QUERY PLAN SELECT 1 FROM waits WHERE status = 'open' AND run_no = 2",
+      );
+      expect(JSON.stringify(plan.all())).toContain("open_waits");
+      const orphan = "UPDATE waits SET call_no = 999 WHERE run_no = 2 AND wait_index = 1";
+      expect(() => database.exec(orphan)).toThrow(/FOREIGN KEY/);
+    });
+  });
+
+  it("has no problem", async () => {
+    const { store } = await migrated();
+    expect(await verified(store, RUNS)).toEqual({
+      done: { events: 21, receipts: 3, blobs: 1, problems: [] },
+      waiting: { events: 15, receipts: 3, blobs: 0, problems: [] },
+      failed: { events: 7, receipts: 0, blobs: 0, problems: [] },
+      "under-way": { events: 8, receipts: 2, blobs: 1, problems: [] },
+    });
+  });
+
+  it("tells of contracts, wishes, artifacts and forks that there were none", async () => {
+    const { store } = await migrated();
+    for (const runId of RUNS) {
+      const run = await store.getRun(runId);
+      expect([run?.spec, run?.budgets, run?.cancelRequestedAt, run?.forkedFrom]).toEqual([
+        null,
+        null,
+        null,
+        null,
+      ]);
+      expect(await store.listArtifacts(runId)).toEqual([]);
+      expect(await store.isCancelRequested(runId)).toBe(false);
+    }
+    expect(await store.countWork("done")).toEqual({ steps: 2, toolCalls: 3 });
+    expect((await store.getRun("waiting"))?.deadline).toBe(Date.UTC(2026, 0, 1) + 40 + HOUR_MS);
+  });
+
+  it("asks what it asked, of every run", async () => {
+    const { store } = await migrated();
+    const waits = await store.listWaits("waiting");
+    expect(
+      waits.map(({ waitId, kind, status, toolCallId, attempt }) => [
+        waitId,
+        kind,
+        status,
+        toolCallId,
+        attempt,
+      ]),
+    ).toEqual([
+      ["waiting~1", "in_doubt", "open", "waiting/draft#2.1", 1],
+      ["waiting~2", "approval", "withdrawn", "waiting/draft#2.2", 0],
+      ["waiting~3", "escalation", "answered", "waiting/draft#2.3", 1],
+      ["waiting~4", "approval", "answered", "waiting/draft#2.5", 0],
+      ["waiting~5", "approval", "open", "waiting/draft#2.2", 0],
+    ]);
+    expect(waits[2]?.answer).toEqual({ as: "answered", value: { colour: "grün" } });
+    expect(waits[4]?.argumentsHash).toBe(ARGUMENTS);
+    expect((await store.listOpenWaits()).map(({ waitId }) => waitId)).toEqual([
+      "waiting~1",
+      "waiting~5",
+      "failed~1",
+    ]);
+  });
+});
+
+describe("a run of the third version", () => {
+  it("is answered, goes on and ends", async () => {
+    const { store } = await migrated();
+    await store.settle("waiting/draft#2.1", { as: "succeeded", result: "It went out." });
+    await store.approve("waiting~5");
+    expect((await store.getRun("waiting"))?.status).toBe("queued");
+    const run = await takenUp(store, "waiting");
+    await run.startApproved(2, 2, ARGUMENTS);
+    await run.startApproved(2, 5, ARGUMENTS);
+    const receipts = [newReceipt(2), newReceipt(5)];
+    await store.commitTurn(run.fence, run.commit(2, { receipts, isComplete: true }));
+    await store.finishStep(run.fence, { stepKey: run.stepKey, output: 1, context: null });
+    await store.releaseRun(run.fence, SUCCEEDED);
+    await expectSound(store, ...RUNS);
+  });
+
+  it("is given back what it waits from now on, and not what it waited before", async () => {
+    const { store, advance } = await migrated();
+    const deadline = (await store.getRun("waiting"))?.deadline ?? 0;
+    const run = await takenUp(store, "waiting");
+    expect((await run.record()).deadline).toBe(deadline);
+    await run.waiting(run.approval(2, 2, ARGUMENTS));
+    advance(HOUR_MS);
+    await takenUp(store, "waiting");
+    expect((await run.record()).deadline).toBe(deadline + HOUR_MS);
+  });
+
+  it("takes budgets, artifacts, and questions about itself", async () => {
+    const { store } = await migrated();
+    const outcome = await store.claimRun("failed", {
+      leaseMs: 1,
+      from: ["failed"],
+      budgets: { maxSteps: 1 },
+    });
+    if (outcome.kind !== "claimed") throw new Error(`The run is ${outcome.kind}.`);
+    expect(outcome.claim.run.budgets).toEqual({ ...NO_BUDGETS, maxSteps: 1 });
+    const fence = { runId: "failed", epoch: outcome.claim.epoch };
+    const bytes = Buffer.from("It works.");
+    await store.keepArtifact(fence, { stepKey: null, name: "report.txt", bytes });
+    const waits = [budgetWait("maxSteps", 1, 2)];
+    await store.releaseRun(fence, { status: "waiting", error: null, waits });
+    await store.answer("failed~2", 2);
+    expect((await store.getRun("failed"))?.budgets?.maxSteps).toBe(2);
+    expect(await store.readArtifact("failed", "report.txt")).toEqual(Uint8Array.from(bytes));
+    await expectSound(store, "failed");
+  });
+
+  it("has a response dropped, with the question that was open about its call", async () => {
+    const { store } = await migrated();
+    const run = await takenUp(store, "failed");
+    await store.dropTurn(run.fence, { stepKey: run.stepKey, turnIndex: 1 });
+    expect((await store.listWaits("failed")).map(({ status, toolCallId }) => [status, toolCallId])).toEqual([
+      ["withdrawn", null],
+    ]);
+    expect(await store.listToolCalls("failed")).toEqual([]);
+    await expectSound(store, "failed");
+  });
+
+  it("is forked at a turn of its present line, and the fork goes on", async () => {
+    const { store } = await migrated();
+    const steps = await store.listSteps("done");
+    const draft = steps.find(({ path }) => path === "draft");
+    if (draft === undefined) throw new Error("There is no step.");
+    const done = new SampleRun(store, { runId: "done", epoch: 1 }, draft);
+    await store.forkRun(newFork(done, 3));
+    const fork = await takenUp(store, "fork");
+    await keyedTurn(fork, 4, [], { isComplete: true });
+    await store.finishStep(fork.fence, { stepKey: fork.stepKey, output: 1, context: null });
+    await store.releaseRun(fork.fence, SUCCEEDED);
+    expect((await store.listToolCalls("fork")).map(({ receipt }) => receipt?.duplicateOf ?? null)).toEqual([
+      null,
+      "fork/draft#1.1",
+      null,
+    ]);
+    await expectSound(store, "done", "fork");
+  });
+
+  it("is ended by whoever wants that, its questions withdrawn and its calls in doubt", async () => {
+    const { store } = await migrated();
+    expect(await store.requestCancel("waiting")).toMatchObject({ kind: "ended", inDoubt: [] });
+    const outcome = await store.requestCancel("under-way");
+    expect(outcome).toMatchObject({ kind: "ended", inDoubt: ["under-way/draft#2.2"] });
+    expect((await store.listOpenWaits()).map(({ waitId }) => waitId)).toEqual(["failed~1"]);
+    await expectSound(store, ...RUNS);
+  });
+});

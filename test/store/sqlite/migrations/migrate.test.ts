@@ -1,0 +1,146 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { StoreUnusableError } from "../../../../src/core/errors.ts";
+import { openStore } from "../../../../src/store/open-store.ts";
+import { Database } from "../../../../src/store/sqlite/database.ts";
+import { migrate, migrations } from "../../../../src/store/sqlite/migrate.ts";
+import { newRun } from "../../../../src/testing/store/sample-run.ts";
+import { Child } from "../child.ts";
+import { tempFolder } from "../temp-folder.ts";
+
+function openDatabase(file = join(tempFolder(), "pawl.db")): Database {
+  const database = Database.open(file);
+  onTestFinished(() => database.close());
+  return database;
+}
+
+function schemaOf(database: Database): string {
+  const rows = database.all("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type DESC, name");
+  return rows.map((row) => `${row.text("sql")};\n`).join("\n");
+}
+
+function versionOf(database: Database): number {
+  return database.get("PRAGMA user_version")?.int("user_version") ?? -1;
+}
+
+const OWN =
+  "CREATE TABLE other (a INTEGER); ALTER TABLE other RENAME TO own; CREATE INDEX own_index ON own (a);";
+
+describe("the migrations", () => {
+  it("are numbered from 1 without a hole", () => {
+    const folder = new URL("../../../../src/store/sqlite/migrations/", import.meta.url);
+    const files = readdirSync(folder).sort();
+    expect(files.length).toBeGreaterThan(0);
+    files.forEach((file, i) =>
+      expect(file).toMatch(new RegExp(`^${String(i + 1).padStart(4, "0")}-[a-z0-9-]+\\.sql$`)),
+    );
+    expect(migrations().map(({ number }) => number)).toEqual(files.map((_, i) => i + 1));
+  });
+
+  it("make the schema that is committed in test/store/schema.sql (`vitest run test/store -u` rewrites it)", async () => {
+    const database = openDatabase();
+    migrate(database, 0);
+    expect(existsSync(new URL("../../schema.sql", import.meta.url))).toBe(true);
+    await expect(schemaOf(database)).toMatchFileSnapshot("../schema.sql");
+  });
+
+  it("are applied once, and recorded", () => {
+    const database = openDatabase();
+    migrate(database, 42);
+    const schema = schemaOf(database);
+    migrate(database, 43);
+    expect(schemaOf(database)).toBe(schema);
+    const rows = database.all("SELECT number, name, applied_at FROM migrations ORDER BY number");
+    expect(rows.map((row) => [row.int("number"), row.text("name"), row.int("applied_at")])).toEqual(
+      migrations().map(({ number, name }) => [number, name, 42]),
+    );
+    expect(versionOf(database)).toBe(migrations().length);
+  });
+
+  it("make the same of a second new database, and leave nothing in either but what tells of them", () => {
+    const [first, second] = [0, 1].map(() => {
+      const database = openDatabase();
+      // Of no other test, so that the first one here is the first one that they are applied to.
+      migrate(database, 7, [...migrations(), { number: migrations().length + 1, name: "own", sql: OWN }]);
+      const parts = database
+        .all("SELECT type || ' ' || name AS part FROM sqlite_schema ORDER BY part")
+        .map((row) => row.text("part"));
+      const tables = parts.filter((part) => part.startsWith("table ")).map((part) => part.slice(6));
+      const filled = tables.filter((table) => database.get(`SELECT 1 FROM "${table}"`) !== null);
+      return { version: versionOf(database), schema: schemaOf(database), parts, tables, filled };
+    });
+    expect(first?.tables).toContain("own");
+    expect(first?.filled).toEqual(["migrations"]);
+    expect(second).toEqual(first);
+  });
+
+  it("bring a database of an earlier version up to date, and keep what is in it", async () => {
+    const file = join(tempFolder(), "pawl.db");
+    const store = await openStore(`file:${file}`);
+    await store.createRun(newRun("run-1"));
+    await store.close();
+    const database = openDatabase(file);
+    const next = {
+      number: migrations().length + 1,
+      name: "more",
+      sql: "ALTER TABLE runs ADD COLUMN more TEXT;",
+    };
+    migrate(database, 1, [...migrations(), next]);
+    expect(versionOf(database)).toBe(next.number);
+    expect(database.get("SELECT run_id, more FROM runs")?.optionalText("more")).toBeNull();
+  });
+
+  it("are done as a whole or not at all", () => {
+    const database = openDatabase();
+    migrate(database, 0);
+    const schema = schemaOf(database);
+    const bad = {
+      number: migrations().length + 1,
+      name: "bad",
+      sql: "CREATE TABLE half (a); CREATE TABLE runs (b);",
+    };
+    expect(() => migrate(database, 1, [...migrations(), bad])).toThrow(/runs/);
+    expect(database.inTransaction).toBe(false);
+    expect(schemaOf(database)).toBe(schema);
+    expect(versionOf(database)).toBe(migrations().length);
+  });
+});
+
+describe("a database of a newer version", () => {
+  it("is refused in one sentence, and left as it is", async () => {
+    const file = join(tempFolder(), "pawl.db");
+    const store = await openStore(`file:${file}`);
+    await store.createRun(newRun("run-1"));
+    await store.close();
+    const raw = new DatabaseSync(file);
+    raw.exec("CREATE TABLE from_the_future (a); PRAGMA user_version = 99;");
+    raw.close();
+    const before = readFileSync(file);
+    const error: unknown = await openStore(`file:${file}`).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(StoreUnusableError);
+    expect(error).toMatchObject({
+      message: `The database ${file} has schema 99 and this version of Pawl knows ${migrations().length}: use a newer Pawl; nothing was changed.`,
+      details: { reason: "newer_schema" },
+      recoverable: false,
+    });
+    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(readdirSync(join(file, ".."))).toEqual(["pawl.db", "pawl.db-shm", "pawl.db-wal"]);
+  });
+});
+
+describe("several processes that open a new file at once", () => {
+  it("make one database, and all can work in it", async () => {
+    for (let round = 0; round < 3; round++) {
+      const file = join(tempFolder(), "pawl.db");
+      const children = Array.from({ length: 5 }, (_, i) => Child.start("open-on-go", file, `run-${i}`));
+      for (const child of children) expect(await child.line()).toBe("ready");
+      for (const child of children) child.tell("go");
+      for (const child of children) expect(await child.line()).toBe("created");
+      const store = await openStore(`file:${file}`);
+      expect(await store.listRuns()).toHaveLength(children.length);
+      await store.close();
+    }
+  });
+});

@@ -1,0 +1,97 @@
+import { copyFileSync } from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { openStore } from "../../../../src/store/open-store.ts";
+import { chainHash } from "../../../../src/store/sqlite/tables/run-row.ts";
+import type { Verification } from "../../../../src/store/store.ts";
+import { SampleRun, sha256 } from "../../../../src/testing/store/sample-run.ts";
+import { jobLife, ledgerLife, sessionLife, wholeLife } from "../../../../src/testing/store/whole-life.ts";
+import { tempFolder } from "../temp-folder.ts";
+
+/** The runs of `writeRuns`, each found to be sound before somebody lays hand on it. */
+export const RUNS = ["ledger", "run-1", "session", "job", "job-fork", "open"] as const;
+
+/**
+ * A file with six runs: "ledger", which did all that a ledger can hold and has the calls 1 to 5 (of a turn) and 6 and 7
+ * (of code); "run-1", a neighbour; "session", which did all that a session can hold; "job", which did all that a contract
+ * can ask for, with its fork; and "open", which waits for an approval and a word about a doubt.
+ */
+export async function writeRuns(file: string): Promise<void> {
+  let now = Date.UTC(2026, 0, 1);
+  const store = await openStore(`file:${file}`, { now: () => now });
+  const advance = (ms: number) => {
+    now += ms;
+  };
+  await ledgerLife(store, advance);
+  await wholeLife(store, advance);
+  await sessionLife(store, advance);
+  await jobLife(store, advance);
+  const open = await SampleRun.create(store, "open");
+  await open.journaled(1, ["running", "prepared"]);
+  await open.waiting(open.wait(1, 1), open.approval(1, 2, sha256("arguments").toString("hex")));
+  await store.close();
+}
+
+/** What a person with an editor can do to a copy of the file, and what `verify` says of it then. */
+export class TamperedStore {
+  readonly file: string;
+
+  constructor(template: string) {
+    this.file = join(tempFolder(), "pawl.db");
+    copyFileSync(template, this.file);
+  }
+
+  /** Changes rows by hand; that nothing was changed would be a mistake in the test. */
+  change(sql: string, ...values: SQLInputValue[]): this {
+    this.withDatabase((database) => {
+      const { changes } = database.prepare(sql).run(...values);
+      if (changes === 0) throw new Error(`Nothing was changed by: ${sql}`);
+    });
+    return this;
+  }
+
+  withDatabase<T>(work: (database: DatabaseSync) => T): T {
+    const database = editor(this.file);
+    try {
+      return work(database);
+    } finally {
+      database.close();
+    }
+  }
+
+  /** Adds an event to the end of a run's log, its hash as it has to be. */
+  addEvent(runId: string, type: string, data: string): this {
+    this.withDatabase((database) => {
+      const run = database.prepare("SELECT * FROM runs WHERE run_id = ?").get(runId) as {
+        run_no: number;
+        event_seq: number;
+        event_hash: Uint8Array;
+      };
+      const seq = run.event_seq + 1;
+      const hash = chainHash(run.event_hash, seq, 1, type, data);
+      database.prepare("INSERT INTO events VALUES (?, ?, 1, ?, ?, ?)").run(run.run_no, seq, type, data, hash);
+    });
+    return this;
+  }
+
+  async verify(runId = "ledger"): Promise<Verification> {
+    const store = await openStore(`file:${this.file}`);
+    try {
+      return await store.verify(runId);
+    } finally {
+      await store.close();
+    }
+  }
+
+  /** The rows that are named, in order, each once for each thing said of it. */
+  async named(runId?: string): Promise<string[]> {
+    return (await this.verify(runId)).problems.map(({ row }) => row);
+  }
+}
+
+/** A connection that lets everything be written that SQLite can hold. */
+export function editor(file: string): DatabaseSync {
+  const database = new DatabaseSync(file, { enableForeignKeyConstraints: false });
+  database.exec("PRAGMA ignore_check_constraints = ON");
+  return database;
+}

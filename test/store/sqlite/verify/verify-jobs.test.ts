@@ -1,0 +1,325 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { blobReferenceOf } from "../../../../src/core/blob-reference.ts";
+import { openStore } from "../../../../src/store/open-store.ts";
+import { SampleRun } from "../../../../src/testing/store/sample-run.ts";
+import { JOB_RESULT } from "../../../../src/testing/store/whole-life.ts";
+import { withRows } from "../migrations/old-database.ts";
+import { tempFolder } from "../temp-folder.ts";
+import { RUNS, TamperedStore, writeRuns } from "./tampered-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "pawl-verify-jobs-"));
+const template = join(folder, "template.db");
+beforeAll(() => writeRuns(template));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Case = readonly [what: string, sql: string, rows: readonly string[]];
+
+const run = (runId: string) => `(SELECT run_no FROM runs WHERE run_id = '${runId}')`;
+const step = (runId: string, path: string) =>
+  `(SELECT step_no FROM run_steps WHERE run_no = ${run(runId)} AND step_path = '${path}')`;
+const call = (runId: string, path: string, place: string) =>
+  `(SELECT call_no FROM tool_calls WHERE step_no = ${step(runId, path)} AND turn_index || '.' || call_index = '${place}')`;
+const turn = (runId: string, index: number) => `step_no = ${step(runId, "write")} AND turn_index = ${index}`;
+const artifact = (runId: string, name: string) => `run_no = ${run(runId)} AND artifact_name = '${name}'`;
+const wait = (index: number) => `run_no = ${run("job")} AND wait_index = ${index}`;
+
+/** The only row of a table, while a store has the file open. */
+const rowOf = (file: string, table: string) =>
+  withRows(file, (database) => Object.values(database.prepare(`SELECT * FROM ${table}`).get() ?? {}));
+
+const blobOf = (text: string | Buffer) => `blob ${blobReferenceOf(Buffer.from(text)).blobId}`;
+
+/** These rows of the run are named, and nothing in any other run is. */
+async function expectNamed(store: TamperedStore, runId: string, rows: readonly string[]): Promise<void> {
+  expect((await store.named(runId)).toSorted()).toEqual(rows.toSorted());
+  for (const other of RUNS)
+    if (other !== runId) expect([other, await store.named(other)]).toEqual([other, []]);
+}
+
+describe("a job that nobody has laid hand on", () => {
+  it("has no problem, and neither has its fork", async () => {
+    const store = new TamperedStore(template);
+    expect(await store.verify("job")).toMatchObject({ events: 42, receipts: 5, blobs: 4, problems: [] });
+    expect(await store.verify("job-fork")).toMatchObject({ events: 7, receipts: 4, blobs: 3, problems: [] });
+  });
+});
+
+describe("a row of a job that was changed is named, and nothing else is", () => {
+  const cases: readonly Case[] = [
+    [
+      "what it was to do",
+      `UPDATE run_inputs SET spec = replace(spec, 'report', 'poem') WHERE run_no = ${run("job")}`,
+      ["run spec"],
+    ],
+    [
+      "a budget of its contract",
+      `UPDATE run_inputs SET spec = json_set(spec, '$.budgets.maxToolCalls', 3) WHERE run_no = ${run("job")}`,
+      ["run spec"],
+    ],
+    [
+      "that it has a contract",
+      `UPDATE run_inputs SET spec = NULL WHERE run_no = ${run("job")}`,
+      ["run spec"],
+    ],
+    [
+      "the size of an artifact",
+      `UPDATE artifacts SET size = size + 1 WHERE ${artifact("job", "report.txt")}`,
+      ["artifact report.txt"],
+    ],
+    [
+      "the step of an artifact",
+      `UPDATE artifacts SET step_no = NULL WHERE ${artifact("job", "pages.txt")}`,
+      ["artifact pages.txt"],
+    ],
+    [
+      "the time of an artifact",
+      `UPDATE artifacts SET created_at = created_at + 1 WHERE ${artifact("job", "pages.txt")}`,
+      ["artifact pages.txt"],
+    ],
+    [
+      "an artifact back to what it was before",
+      `UPDATE artifacts SET size = 7, blob_hash = X'${blobReferenceOf(Buffer.from("Größe")).blobId}'
+        WHERE ${artifact("job", "report.txt")}`,
+      ["artifact report.txt"],
+    ],
+    [
+      "the name of an artifact",
+      `UPDATE artifacts SET artifact_name = 'Report.txt' WHERE ${artifact("job", "report.txt")}`,
+      ["artifact report.txt", "artifact Report.txt"],
+    ],
+    [
+      "the bytes of an artifact",
+      `UPDATE blobs SET bytes = CAST('Größe 8' AS BLOB) WHERE blob_hash = X'${blobReferenceOf(Buffer.from("Größe 7")).blobId}'`,
+      [blobOf("Größe 7")],
+    ],
+    [
+      "what a budget was raised to",
+      `UPDATE waits SET answer = replace(answer, '9', '99') WHERE ${wait(2)}`,
+      ["wait job~2"],
+    ],
+    ["who raised a budget", `UPDATE waits SET answered_by = 'Eve' WHERE ${wait(2)}`, ["wait job~2"]],
+    [
+      "what a question was answered with",
+      `UPDATE waits SET answer = replace(answer, 'grün', 'grau') WHERE ${wait(3)}`,
+      ["wait job~3"],
+    ],
+    [
+      "what the call got to hear",
+      `UPDATE receipts SET output = replace(output, 'grün', 'grau') WHERE call_no = ${call("job", "write", "3.1")}`,
+      ["receipt job/write#3.1"],
+    ],
+    [
+      "what was said about a call that is no more",
+      `UPDATE waits SET answer = '{"approved":false,"why":"No."}' WHERE ${wait(1)}`,
+      ["wait job~1"],
+    ],
+    [
+      "an approval of a call that is no more, to one of another",
+      `UPDATE waits SET call_no = ${call("job", "write", "3.1")} WHERE ${wait(1)}`,
+      ["question job~1", "wait job~1"],
+    ],
+    [
+      "the response that took the place of another",
+      `UPDATE turns SET response = replace(response, 'Turn 3.', 'Turn 4.') WHERE ${turn("job", 3)}`,
+      ["turn job/write#3"],
+    ],
+  ];
+
+  it.for(cases)("%s", ([, sql, rows]) => expectNamed(new TamperedStore(template).change(sql), "job", rows));
+
+  it("the blob that an artifact refers to: the artifact, and the blob that is not there", async () => {
+    const change = `UPDATE artifacts SET blob_hash = zeroblob(32) WHERE ${artifact("job", "report.txt")}`;
+    const rows = ["artifact report.txt", `blob ${"00".repeat(32)}`];
+    await expectNamed(new TamperedStore(template).change(change), "job", rows);
+  });
+});
+
+describe("a row of a job that is gone is named", () => {
+  it.for([
+    ["an artifact", `DELETE FROM artifacts WHERE ${artifact("job", "pages.txt")}`, ["artifact pages.txt"]],
+    ["an answer about a budget", `DELETE FROM waits WHERE ${wait(2)}`, ["question job~2", "wait job~2"]],
+    [
+      "an answer about a call that is no more",
+      `DELETE FROM waits WHERE ${wait(1)}`,
+      ["question job~1", "wait job~1"],
+    ],
+  ] satisfies Case[])("%s", ([, sql, rows]) =>
+    expectNamed(new TamperedStore(template).change(sql), "job", rows),
+  );
+
+  it("the bytes of an artifact: in every run that has it", async () => {
+    const store = new TamperedStore(template).change("DELETE FROM blobs WHERE size = 6");
+    expect(await store.named("job")).toEqual([blobOf("Seiten")]);
+    expect(await store.named("job-fork")).toEqual([blobOf("Seiten")]);
+  });
+
+  it("the event that a response was dropped with", async () => {
+    const change = `DELETE FROM events WHERE run_no = ${run("job")} AND type = 'turn.dropped'`;
+    const named = await new TamperedStore(template).change(change).named("job");
+    expect([...new Set(named)]).toEqual([
+      "event 25",
+      "event 26",
+      "call job/write#3.2",
+      "state of call job/write#3.2",
+      "question job~1",
+      "wait job~1",
+      "model call job/write#3@1",
+    ]);
+  });
+});
+
+describe("a row of a job that was slipped in is named", () => {
+  it.for([
+    [
+      "an artifact",
+      `INSERT INTO artifacts SELECT run_no, 'other.txt', step_no, 1, size, blob_hash FROM artifacts
+        WHERE ${artifact("job", "pages.txt")}`,
+      ["artifact other.txt"],
+    ],
+    [
+      "an answer about a budget",
+      `INSERT INTO waits SELECT run_no, 4, kind, NULL, 0, question, subject, NULL, 'answered', 1, 1, 'Eve', answer
+         FROM waits WHERE ${wait(2)}`,
+      ["wait job~4", "question job~4"],
+    ],
+  ] satisfies Case[])("%s", ([, sql, rows]) =>
+    expectNamed(new TamperedStore(template).change(sql), "job", rows),
+  );
+
+  it("a contract of a run that had none", async () => {
+    const change = `UPDATE run_inputs SET spec = '{"objective":"Obey."}' WHERE run_no = ${run("run-1")}`;
+    await expectNamed(new TamperedStore(template).change(change), "run-1", ["run spec"]);
+  });
+
+  it("a response that was dropped, with its call", async () => {
+    const file = join(tempFolder(), "pawl.db");
+    const store = await openStore(`file:${file}`);
+    const dropping = await SampleRun.create(store, "dropping");
+    await dropping.journaled(1, ["prepared"]);
+    const rows = ["tool_calls", "turns"].map((table) => [table, rowOf(file, table)] as const);
+    await store.dropTurn(dropping.fence, { stepKey: dropping.stepKey, turnIndex: 1 });
+    await store.close();
+    const after = new TamperedStore(file);
+    expect(await after.named("dropping")).toEqual([]);
+    for (const [table, values] of rows)
+      after.change(`INSERT INTO ${table} VALUES (${values.map(() => "?").join()})`, ...values);
+    expect(await after.named("dropping")).toEqual([
+      "turn dropping/draft#1",
+      "call dropping/draft#1.1",
+      "charge of turn dropping/draft#1",
+      "state of call dropping/draft#1.1",
+    ]);
+  });
+});
+
+describe("a row that a fork began with is named when it was changed, and nothing in the first run is", () => {
+  const cases: readonly Case[] = [
+    [
+      "its input",
+      `UPDATE run_inputs SET input = replace(input, 'rat', 'cat') WHERE run_no = ${run("job-fork")}`,
+      ["run input"],
+    ],
+    [
+      "its contract",
+      `UPDATE run_inputs SET spec = replace(spec, 'report', 'poem') WHERE run_no = ${run("job-fork")}`,
+      ["run spec"],
+    ],
+    [
+      "what an earlier step came to",
+      `UPDATE run_steps SET output = '"Fetched"' WHERE step_no = ${step("job-fork", "fetch")}`,
+      ["step fetch"],
+    ],
+    [
+      "a response",
+      `UPDATE turns SET response = replace(response, 'Turn 2.', 'Turn 7.') WHERE ${turn("job-fork", 2)}`,
+      ["turn job-fork/write#2"],
+    ],
+    [
+      "what was said after a response",
+      `UPDATE turns SET follow_up = 'Halt.' WHERE ${turn("job-fork", 2)}`,
+      ["follow-up job-fork/write#2"],
+    ],
+    [
+      "the key of a call",
+      `UPDATE tool_calls SET idempotency_key = zeroblob(32) WHERE call_no = ${call("job-fork", "write", "2.1")}`,
+      ["call job-fork/write#2.1"],
+    ],
+    [
+      "a receipt",
+      `UPDATE receipts SET tokens = tokens + 1 WHERE call_no = ${call("job-fork", "write", "1.1")}`,
+      ["receipt job-fork/write#1.1"],
+    ],
+    [
+      "what a duplicate repeats, to a call of the first run",
+      `UPDATE receipts SET duplicate_of = 'job/write#1.1' WHERE call_no = ${call("job-fork", "write", "2.2")}`,
+      ["receipt job-fork/write#2.2"],
+    ],
+    [
+      "a try",
+      `UPDATE tool_call_tries SET error_code = 'other' WHERE run_no = ${run("job-fork")}`,
+      ["try 1 of job-fork/fetch#0.1"],
+    ],
+    [
+      "an artifact",
+      `UPDATE artifacts SET size = 7 WHERE ${artifact("job-fork", "pages.txt")}`,
+      ["artifact pages.txt"],
+    ],
+    [
+      "where its line of history began",
+      `UPDATE lineages SET first_turn = 1 WHERE step_no = ${step("job-fork", "write")}`,
+      ["lineage job-fork/write~1", "beginning of lineage write~1"],
+    ],
+    [
+      "a value of its session",
+      `UPDATE slice_items SET value = '"Read"' WHERE run_no = ${run("job-fork")}`,
+      ["slice plan[0]"],
+    ],
+    [
+      "what its session has heard of",
+      `UPDATE applied_calls SET forgotten = 1 WHERE run_no = ${run("job-fork")}`,
+      ["events of job-fork/write#2.1 in the session"],
+    ],
+    [
+      "its first checkpoint",
+      `UPDATE checkpoints SET turn_index = 1 WHERE run_no = ${run("job-fork")}`,
+      ["checkpoint job-fork~1"],
+    ],
+  ];
+
+  it.for(cases)("%s", ([, sql, rows]) =>
+    expectNamed(new TamperedStore(template).change(sql), "job-fork", rows),
+  );
+
+  it("when it is gone", async () => {
+    const receipt = `DELETE FROM receipts WHERE call_no = ${call("job-fork", "fetch", "0.1")}`;
+    await expectNamed(new TamperedStore(template).change(receipt), "job-fork", [
+      "receipt job-fork/fetch#0.1",
+    ]);
+    const references = `DELETE FROM blob_references WHERE run_no = ${run("job-fork")} AND blob_hash IN
+                          (SELECT blob_hash FROM blobs WHERE size = ${JOB_RESULT.byteLength})`;
+    await expectNamed(new TamperedStore(template).change(references), "job-fork", [blobOf(JOB_RESULT)]);
+  });
+
+  it("when it was slipped in after it", async () => {
+    const change = `INSERT INTO turns SELECT turn_no + 1, step_no, 4, 1, 1, 1, 0, 0, 'none', 0, 0, 0, 0, 0, 0, 0, 0, 0,
+                           '{"content":[]}', NULL FROM turns WHERE ${turn("job-fork", 3)}`;
+    await expectNamed(new TamperedStore(template).change(change), "job-fork", [
+      "turn job-fork/write#4",
+      "charge of turn job-fork/write#4",
+    ]);
+  });
+
+  it("with the event that tells of it, where that was changed", async () => {
+    const change = `UPDATE events SET data = json_set(data, '$.rows[0][1]', 'other')
+                     WHERE run_no = ${run("job-fork")} AND seq = 1`;
+    await expectNamed(new TamperedStore(template).change(change), "job-fork", ["event 1", "run input"]);
+  });
+
+  it("and the first run's, where that was changed: not the fork's", async () => {
+    const change = `UPDATE receipts SET tokens = tokens + 1 WHERE call_no = ${call("job", "write", "1.1")}`;
+    await expectNamed(new TamperedStore(template).change(change), "job", ["receipt job/write#1.1"]);
+  });
+});

@@ -1,0 +1,219 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { deflateSync } from "node:zlib";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LARGE_SNAPSHOT } from "../../../../src/testing/store/whole-life.ts";
+import { RUNS, TamperedStore, writeRuns } from "./tampered-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "pawl-verify-session-"));
+const template = join(folder, "template.db");
+beforeAll(() => writeRuns(template));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const RUN_NO = "(SELECT run_no FROM runs WHERE run_id = 'session')";
+const OTHERS = RUNS.filter((runId) => runId !== "session");
+
+/** The session's items and checkpoints, for a change or a removal by hand. */
+const item = (name: string, index: number) =>
+  `slice_items %s WHERE run_no = ${RUN_NO} AND slice_name = '${name}' AND item_index = ${index}`;
+const checkpoint = (number: number) =>
+  `checkpoints %s WHERE run_no = ${RUN_NO} AND checkpoint_index = ${number}`;
+const receipt = (call: string) =>
+  `receipts %s WHERE call_no = (SELECT call_no FROM tool_calls JOIN run_steps USING (step_no)
+     WHERE run_no = ${RUN_NO} AND step_path || '#' || turn_index || '.' || call_index = '${call}')`;
+
+const changed = (rows: string, change: string) => `UPDATE ${rows.replace("%s", `SET ${change}`)}`;
+const removed = (rows: string) => `DELETE FROM ${rows.replace("%s", "")}`;
+
+async function expectNamed(store: TamperedStore, ...rows: readonly string[]): Promise<void> {
+  expect(await store.named("session")).toEqual(rows);
+  for (const runId of OTHERS) expect([runId, await store.named(runId)]).toEqual([runId, []]);
+}
+
+/** Writes a large checkpoint's bytes anew. */
+function repacked(pack: (bytes: Buffer) => Uint8Array): TamperedStore {
+  const store = new TamperedStore(template);
+  const where = `WHERE run_no = ${RUN_NO} AND checkpoint_index = 2`;
+  store.withDatabase((database) => {
+    const row = database.prepare(`SELECT encoding, snapshot FROM checkpoints ${where}`).get();
+    expect(row?.encoding).toBe("deflate");
+    const snapshot = pack(Buffer.from(row?.snapshot as Uint8Array));
+    database.prepare(`UPDATE checkpoints SET snapshot = ? ${where}`).run(snapshot);
+  });
+  return store;
+}
+
+describe("a session that nobody has laid hand on", () => {
+  it("has no problem, and something of everything to be looked at", async () => {
+    const store = new TamperedStore(template);
+    expect(await store.verify("session")).toMatchObject({ events: 21, receipts: 4, problems: [] });
+    const count = (sql: string) => store.withDatabase((database) => database.prepare(sql).get()?.n);
+    expect(count(`SELECT count(*) AS n FROM slice_items WHERE run_no = ${RUN_NO}`)).toBe(5);
+    expect(count(`SELECT count(*) AS n FROM checkpoints WHERE run_no = ${RUN_NO}`)).toBe(4);
+    expect(count("SELECT count(*) AS n FROM receipts WHERE session_events IS NOT NULL")).toBe(4);
+  });
+});
+
+describe("a changed row of a session is named, and nothing else is", () => {
+  const cases: readonly (readonly [what: string, sql: string, row: string])[] = [
+    ["whether one can be gone back to", changed(checkpoint(2), "superseded = 0"), "checkpoint session~2"],
+    [
+      "the version of a slice",
+      `UPDATE slices SET version = version + 1 WHERE run_no = ${RUN_NO} AND slice_name = 'plan'`,
+      "slice plan",
+    ],
+    ["a value", changed(item("plan", 0), `value = '"Read"'`), "slice plan[0]"],
+    ["a value that was rolled back to", changed(item("plan", 1), `value = '"written"'`), "slice plan[1]"],
+    ["a value that was changed twice", changed(item("plan", 2), `value = '"send"'`), "slice plan[2]"],
+    ["a value to what is no JSON", changed(item("plan", 2), `value = '"sent'`), "slice plan[2]"],
+    ["a value of a log", changed(item("log", 0), "value = replace(value, 'ï', 'i')"), "slice log[0]"],
+    ["what the end of a step left", changed(item("log", 1), "value = '{}'"), "slice log[1]"],
+    [
+      "a snapshot",
+      changed(checkpoint(1), "snapshot = CAST(replace(CAST(snapshot AS TEXT), 'read', 'Read') AS BLOB)"),
+      "checkpoint session~1",
+    ],
+    ["a snapshot's end", changed(checkpoint(1), "snapshot = substr(snapshot, 2)"), "checkpoint session~1"],
+    ["a cursor", changed(checkpoint(1), "cursor = replace(cursor, '#1.2', '#1.1')"), "checkpoint session~1"],
+    ["the cursor of a large one", changed(checkpoint(2), "cursor = '{}'"), "checkpoint session~2"],
+    ["the turn of a checkpoint", changed(checkpoint(3), "turn_index = 3"), "checkpoint session~3"],
+    ["the step of a checkpoint", changed(checkpoint(3), "step_no = step_no + 1"), "checkpoint session~3"],
+    [
+      "what a checkpoint is for",
+      changed(checkpoint(4), "checkpoint_type = 'milestone'"),
+      "checkpoint session~4",
+    ],
+    ["how a small one is packed", changed(checkpoint(1), "encoding = 'deflate'"), "checkpoint session~1"],
+    ["how a large one is packed", changed(checkpoint(2), "encoding = 'json'"), "checkpoint session~2"],
+    [
+      "what a call told",
+      changed(receipt("draft#1.1"), "session_events = replace(session_events, 'ï', 'i')"),
+      "receipt session/draft#1.1",
+    ],
+    [
+      "what a call told that rode in a commit",
+      changed(receipt("draft#1.2"), "session_events = replace(session_events, 'last', 'lost')"),
+      "receipt session/draft#1.2",
+    ],
+    [
+      "what a call of an abandoned turn told",
+      changed(receipt("draft#3.1"), "session_events = '[]'"),
+      "receipt session/draft#3.1",
+    ],
+    [
+      "that a call of code told something",
+      changed(receipt("render#0.1"), "session_events = NULL"),
+      "receipt session/render#0.1",
+    ],
+  ];
+
+  it.for(cases)("%s", async ([, sql, row]) => {
+    await expectNamed(new TamperedStore(template).change(sql), row);
+  });
+
+  it("what a line goes on from", async () => {
+    const step = `step_no IN (SELECT step_no FROM run_steps WHERE run_no = ${RUN_NO})`;
+    const store = new TamperedStore(template).change(
+      `UPDATE lineages SET base_turn = base_turn + 1 WHERE ${step}`,
+    );
+    await expectNamed(store, "beginning of lineage draft~1", "lineage session/draft~1");
+  });
+
+  it("a byte of a large snapshot", async () => {
+    const flip = (at: (length: number) => number) =>
+      repacked((bytes) =>
+        bytes.fill((bytes[at(bytes.length)] ?? 0) ^ 0x10, at(bytes.length), at(bytes.length) + 1),
+      );
+    for (const at of [() => 0, () => 2, (n: number) => n >> 1, (n: number) => n - 1])
+      await expectNamed(flip(at), "checkpoint session~2");
+  });
+
+  it("a large snapshot that was cut off", async () => {
+    await expectNamed(
+      repacked((bytes) => bytes.subarray(0, bytes.length >> 1)),
+      "checkpoint session~2",
+    );
+  });
+
+  it("a large snapshot that was packed anew, with another word in it", async () => {
+    const text = JSON.stringify(LARGE_SNAPSHOT);
+    await expectNamed(repacked(() => deflateSync(Buffer.from(text))));
+    await expectNamed(
+      repacked(() => deflateSync(Buffer.from(text.replace("Größe 7", "Größe 8")))),
+      "checkpoint session~2",
+    );
+  });
+
+  it("a digest in an event: the event, and the item that it is the digest of", async () => {
+    const change = `UPDATE events SET data = json_set(data, '$.slices[0][2][0][1]', 'other')
+                     WHERE run_no = ${RUN_NO} AND type = 'lineage.begun'`;
+    await expectNamed(new TamperedStore(template).change(change), "event 13", "slice plan[0]");
+  });
+
+  it("where a line went on from", async () => {
+    const change = `UPDATE events SET data = json_set(data, '$.from', 2)
+                     WHERE run_no = ${RUN_NO} AND type = 'lineage.begun'`;
+    await expectNamed(new TamperedStore(template).change(change), "event 13", "checkpoint session~2");
+  });
+});
+
+describe("a row of a session that is gone is named", () => {
+  it.for([
+    ["the first value of a slice", removed(item("plan", 0)), "slice plan[0]"],
+    ["the last value of a slice", removed(item("plan", 2)), "slice plan[2]"],
+    ["a checkpoint", removed(checkpoint(1)), "checkpoint session~1"],
+    ["one that was rolled back behind", removed(checkpoint(2)), "checkpoint session~2"],
+    ["the last checkpoint", removed(checkpoint(4)), "checkpoint session~4"],
+  ] as const)("%s", async ([, sql, row]) => {
+    const store = new TamperedStore(template).change(sql);
+    await expectNamed(store, row);
+    expect((await store.verify("session")).problems[0]?.what).toBe("is gone: an event tells of it");
+  });
+});
+
+describe("a row of a session that was slipped in is named", () => {
+  const value = (name: string, index: number) =>
+    `INSERT INTO slice_items SELECT ${RUN_NO}, '${name}', ${index}, '1'`;
+
+  it.for([
+    ["one more value", value("plan", 3), "slice plan[3]"],
+    ["a value far beyond the end", value("plan", 30), "slice plan[30]"],
+    ["a value that was rolled back", value("gone", 0), "slice gone[0]"],
+    ["a value of a slice that nobody wrote", value("other", 0), "slice other[0]"],
+    [
+      "a checkpoint",
+      `INSERT INTO checkpoints SELECT run_no, 5, step_no, turn_index, created_at, checkpoint_type, event_seq, 0, cursor,
+              encoding, size, snapshot FROM checkpoints WHERE run_no = ${RUN_NO} AND checkpoint_index = 1`,
+      "checkpoint session~5",
+    ],
+  ] as const)("%s", async ([, sql, row]) => {
+    const store = new TamperedStore(template).change(sql);
+    await expectNamed(store, row);
+    expect((await store.verify("session")).problems[0]?.what).toBe(
+      "was never written by Pawl: no event tells of it",
+    );
+  });
+
+  it("what a receipt of another run is said to have told", async () => {
+    const store = new TamperedStore(template).change(
+      'UPDATE receipts SET session_events = \'[{"type":"Noted"}]\' WHERE call_no = 1',
+    );
+    expect(await store.named("ledger")).toEqual(["receipt ledger/draft#1.1"]);
+    expect(await store.named("session")).toEqual([]);
+  });
+});
+
+it("values that change places are both named", async () => {
+  const store = new TamperedStore(template);
+  store.withDatabase((database) => {
+    const move = `UPDATE slice_items SET item_index = ? WHERE run_no = ${RUN_NO} AND slice_name = 'plan' AND item_index = ?`;
+    for (const [to, from] of [
+      [9, 0],
+      [0, 1],
+      [1, 9],
+    ] as const)
+      database.prepare(move).run(to, from);
+  });
+  await expectNamed(store, "slice plan[0]", "slice plan[1]");
+});

@@ -1,0 +1,388 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { blobReferenceOf } from "../../../../src/core/blob-reference.ts";
+import { EVIDENCE, LARGE } from "../../../../src/testing/store/whole-life.ts";
+import { RUNS, TamperedStore, writeRuns } from "./tampered-store.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "pawl-verify-"));
+const template = join(folder, "template.db");
+beforeAll(() => writeRuns(template));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Run numbers, in the order in which the runs were made. */
+const LEDGER = 1;
+
+function tampered(
+  sql: string,
+  ...values: Parameters<TamperedStore["change"]> extends [string, ...infer V] ? V : never
+) {
+  return new TamperedStore(template).change(sql, ...values);
+}
+
+const LARGE_BLOB = `blob ${blobReferenceOf(LARGE).blobId}`;
+const EVIDENCE_BLOB = `blob ${blobReferenceOf(EVIDENCE).blobId}`;
+
+/** Another first byte, whichever it has. */
+function otherBytes(column: string): string {
+  return `CAST(iif(substr(${column}, 1, 1) = X'01', X'02', X'01') || substr(${column}, 2) AS BLOB)`;
+}
+
+describe("what nobody has laid hand on", () => {
+  it.for(RUNS)("has no problem: %s", async (runId) => {
+    const { problems, events } = await new TamperedStore(template).verify(runId);
+    expect(problems).toEqual([]);
+    expect(events).toBeGreaterThan(4);
+  });
+
+  it("is told by how much was looked at", async () => {
+    expect(await new TamperedStore(template).verify()).toMatchObject({
+      runId: "ledger",
+      events: 33,
+      receipts: 7,
+      blobs: 2,
+    });
+  });
+});
+
+describe("a changed row is named, and nothing else is", () => {
+  const receipt = (call: number, change: string) => `UPDATE receipts SET ${change} WHERE call_no = ${call}`;
+  const call = (no: number, change: string) => `UPDATE tool_calls SET ${change} WHERE call_no = ${no}`;
+  const bump = (column: string) => `${column} = ${otherBytes(column)}`;
+  const cases: readonly (readonly [what: string, sql: string, row: string])[] = [
+    ["a receipt's output", receipt(1, "output = replace(output, '1', '2')"), "receipt ledger/draft#1.1"],
+    ["a receipt's status", receipt(1, "status = 'failed'"), "receipt ledger/draft#1.1"],
+    ["a receipt's time", receipt(2, "created_at = created_at + 1"), "receipt ledger/draft#1.2"],
+    ["a receipt's tokens", receipt(2, "tokens = tokens + 1"), "receipt ledger/draft#1.2"],
+    ["a receipt's error code", receipt(3, "error_code = 'resets'"), "receipt ledger/draft#1.3"],
+    ["an error code that was none", receipt(1, "error_code = ''"), "receipt ledger/draft#1.1"],
+    ["an error code that is none", receipt(3, "error_code = NULL"), "receipt ledger/draft#1.3"],
+    ["whether a receipt is uncertain", receipt(3, "uncertain = 0"), "receipt ledger/draft#1.3"],
+    ["where a receipt comes from", receipt(1, "source = 'tool'"), "receipt ledger/draft#1.1"],
+    ["a receipt's correlation", receipt(1, "external_correlation_id = 'm-2'"), "receipt ledger/draft#1.1"],
+    ["what a duplicate repeats", receipt(4, "duplicate_of = 'ledger/draft#1.3'"), "receipt ledger/draft#1.4"],
+    ["the size of a receipt's blob", receipt(2, "blob_size = blob_size + 1"), "receipt ledger/draft#1.2"],
+    ["that a receipt has a blob", receipt(2, "blob_hash = NULL"), "receipt ledger/draft#1.2"],
+    ["the receipt of a denied call", receipt(5, "error_code = 'deniez'"), "receipt ledger/draft#1.5"],
+    ["the receipt of a code step's call", receipt(6, "tokens = 8"), "receipt ledger/code#0.1"],
+    ["the receipt of a person's answer", receipt(7, "source = 'tool'"), "receipt ledger/code#0.2"],
+
+    ["an event's type", "UPDATE events SET type = 'call.Receipt' WHERE run_no = 1 AND seq = 5", "event 5"],
+    ["an event's time", "UPDATE events SET created_at = 1 WHERE run_no = 1 AND seq = 8", "event 8"],
+    [
+      "an event's data",
+      "UPDATE events SET data = replace(data, 'tool', 'toll') WHERE run_no = 1 AND seq = 5",
+      "event 5",
+    ],
+    [
+      "an event's data to what is no JSON",
+      "UPDATE events SET data = data || '}' WHERE run_no = 1 AND seq = 8",
+      "event 8",
+    ],
+    ["the first event", "UPDATE events SET created_at = 1 WHERE run_no = 1 AND seq = 1", "event 1"],
+    ["the last event", "UPDATE events SET created_at = 1 WHERE run_no = 1 AND seq = 33", "event 33"],
+    ["the head of the log", `UPDATE runs SET ${bump("event_hash")} WHERE run_no = 1`, "event 33"],
+
+    [
+      "a response",
+      "UPDATE turns SET response = replace(response, 'Turn 1.', 'Turn 7.') WHERE step_no = 1 AND turn_index = 1",
+      "turn ledger/draft#1",
+    ],
+    [
+      "what was said after a response",
+      "UPDATE turns SET follow_up = 'Go off.' WHERE follow_up = 'Go on.'",
+      "follow-up ledger/draft#1",
+    ],
+    ["a call's tool", call(1, "tool_name = 'Search'"), "call ledger/draft#1.1"],
+    [
+      "a letter that moved from a call's namespace to its tool",
+      call(1, "tool_namespace = 'loca', tool_name = 'lsearch'"),
+      "call ledger/draft#1.1",
+    ],
+    ["a call's namespace", call(2, "tool_namespace = 'locale'"), "call ledger/draft#1.2"],
+    ["what a call may touch", call(3, "side_effect_class = 'read_only'"), "call ledger/draft#1.3"],
+    ["what may be done about a doubt", call(4, "recovery = 'repeat'"), "call ledger/draft#1.4"],
+    ["a call's identity", call(5, bump("identity_hash")), "call ledger/draft#1.5"],
+    ["a call's occurrence", call(5, "occurrence = 2"), "call ledger/draft#1.5"],
+    ["a call's key", call(6, bump("idempotency_key")), "call ledger/code#0.1"],
+    [
+      "what a code step's call asked for",
+      call(7, "request = replace(request, '2', '3')"),
+      "call ledger/code#0.2",
+    ],
+    ["that a code step's call asked for something", call(7, "request = NULL"), "call ledger/code#0.2"],
+    [
+      "what a try came to",
+      "UPDATE tool_call_tries SET outcome = 'not_applied' WHERE run_no = 1 AND call_no = 7",
+      "try 1 of ledger/code#0.2",
+    ],
+
+    [
+      "a step's output",
+      "UPDATE run_steps SET output = replace(output, 'naïve', 'naive') WHERE step_no = 1",
+      "step draft",
+    ],
+    ["a step's context", "UPDATE run_steps SET context = '{\"a\":2}' WHERE step_no = 1", "step draft"],
+    [
+      "a context that a step left alone",
+      "UPDATE run_steps SET context = '{}' WHERE step_no = 2",
+      "step code",
+    ],
+    [
+      "the run's input",
+      "UPDATE run_inputs SET input = replace(input, 'rat', 'cat') WHERE run_no = 1",
+      "run input",
+    ],
+    ["the run's output", "UPDATE runs SET output = '\"Done\"' WHERE run_no = 1", "run output"],
+    ["the run's context", "UPDATE runs SET context = '{\"draft\":false}' WHERE run_no = 1", "run output"],
+    [
+      "an approval",
+      `UPDATE waits SET answer = '{"approved":false,"why":"No."}' WHERE run_no = 1 AND wait_index = 1`,
+      "wait ledger~1",
+    ],
+    [
+      "a denial",
+      `UPDATE waits SET answer = '{"approved":true}' WHERE run_no = 1 AND wait_index = 3`,
+      "wait ledger~3",
+    ],
+    [
+      "an answer",
+      "UPDATE waits SET answer = replace(answer, 'grün', 'grau') WHERE run_no = 1 AND wait_index = 4",
+      "wait ledger~4",
+    ],
+    [
+      "what a doubt was settled as",
+      `UPDATE waits SET answer = '{"as":"retry","why":"x"}' WHERE run_no = 1 AND wait_index = 2`,
+      "wait ledger~2",
+    ],
+    [
+      "a blob",
+      "UPDATE blobs SET bytes = CAST(X'4D' || substr(bytes, 2) AS BLOB) WHERE size = 30000",
+      LARGE_BLOB,
+    ],
+    ["a blob's end", "UPDATE blobs SET bytes = substr(bytes, 2) WHERE size = 30000", LARGE_BLOB],
+    [
+      "the blob of a late receipt",
+      "UPDATE blobs SET bytes = CAST(X'4D' || substr(bytes, 2) AS BLOB) WHERE size = 20000",
+      EVIDENCE_BLOB,
+    ],
+  ];
+
+  it.for(cases)("%s", async ([, sql, row]) => {
+    const store = tampered(sql);
+    expect(await store.named()).toEqual([row]);
+    for (const runId of RUNS.slice(1)) expect(await store.named(runId)).toEqual([]);
+  });
+
+  it("an event's hash: the event, and the one that follows it", async () => {
+    const change = `UPDATE events SET hash = ${otherBytes("hash")} WHERE run_no = 1 AND seq = `;
+    expect(await tampered(`${change} 9`).named()).toEqual(["event 9", "event 10"]);
+    expect(new Set(await tampered(`${change} 33`).named())).toEqual(new Set(["event 33"]));
+  });
+
+  it("a digest in an event: the event, and the row that it is the digest of", async () => {
+    const change = `UPDATE events SET data = json_set(data, '$.digest', 'other') WHERE run_no = 1 AND seq = 5`;
+    expect(await tampered(change).named()).toEqual(["event 5", "receipt ledger/draft#1.2"]);
+  });
+
+  it("the blob that a receipt refers to: the receipt, and the blob that is not there", async () => {
+    const change = `UPDATE receipts SET blob_hash = ${otherBytes("blob_hash")} WHERE call_no = 2`;
+    const [first, second, ...more] = await tampered(change).named();
+    expect([first, more]).toEqual(["receipt ledger/draft#1.2", []]);
+    expect(second).toMatch(/^blob 01/);
+  });
+
+  it("where a call belongs: it is gone from there, and was never written here", async () => {
+    const moved = await tampered("UPDATE tool_calls SET call_index = 9 WHERE call_no = 7").named();
+    expect(moved.toSorted()).toEqual(
+      ["code#0.2", "code#0.9"]
+        .flatMap((id) => [
+          `call ledger/${id}`,
+          `state of call ledger/${id}`,
+          `receipt ledger/${id}`,
+          `try 1 of ledger/${id}`,
+        ])
+        .toSorted(),
+    );
+  });
+
+  it("that a step has succeeded", async () => {
+    const change = "UPDATE run_steps SET status = 'failed' WHERE step_no = 2";
+    expect(await tampered(change).named()).toEqual(["state of step code", "step code"]);
+  });
+
+  it("what is said of it", async () => {
+    const { problems } = await tampered("UPDATE receipts SET status = 'failed' WHERE call_no = 1").verify();
+    expect(problems).toEqual([
+      {
+        row: "receipt ledger/draft#1.1",
+        what: "is not what was written: its event tells of something else",
+      },
+    ]);
+  });
+});
+
+describe("a row that is gone is named", () => {
+  it.for([
+    ["a receipt", "DELETE FROM receipts WHERE call_no = 3", ["receipt ledger/draft#1.3"]],
+    ["the receipt of code", "DELETE FROM receipts WHERE call_no = 6", ["receipt ledger/code#0.1"]],
+    [
+      "a call of code",
+      "DELETE FROM tool_calls WHERE call_no = 7",
+      [
+        "call ledger/code#0.2",
+        "state of call ledger/code#0.2",
+        "try 1 of ledger/code#0.2",
+        "receipt ledger/code#0.2",
+      ],
+    ],
+    ["a try", "DELETE FROM tool_call_tries WHERE run_no = 1 AND call_no = 7", ["try 1 of ledger/code#0.2"]],
+    [
+      "a call of a turn",
+      "DELETE FROM tool_calls WHERE call_no = 4",
+      ["call ledger/draft#1.4", "state of call ledger/draft#1.4", "receipt ledger/draft#1.4"],
+    ],
+    [
+      "a turn",
+      "DELETE FROM turns WHERE step_no = 1 AND turn_index = 2",
+      ["turn ledger/draft#2", "charge of turn ledger/draft#2"],
+    ],
+    [
+      "what was said after a turn",
+      "UPDATE turns SET follow_up = NULL WHERE follow_up = 'Go on.'",
+      ["follow-up ledger/draft#1"],
+    ],
+    [
+      "an answered wait",
+      "DELETE FROM waits WHERE run_no = 1 AND wait_index = 3",
+      ["question ledger~3", "wait ledger~3"],
+    ],
+    ["the input", "DELETE FROM run_inputs WHERE run_no = 1", ["run input", "run shape"]],
+    ["the output", "UPDATE runs SET output = NULL WHERE run_no = 1", ["run output"]],
+    ["a blob", "DELETE FROM blobs WHERE size = 30000", [LARGE_BLOB]],
+    [
+      "the reference to a blob",
+      "DELETE FROM blob_references WHERE blob_hash = (SELECT blob_hash FROM receipts WHERE call_no = 2)",
+      [LARGE_BLOB],
+    ],
+  ] as const)("%s", async ([, sql, rows]) => {
+    const store = tampered(sql);
+    expect(await store.named()).toEqual(rows);
+    for (const runId of RUNS.slice(1)) expect(await store.named(runId)).toEqual([]);
+  });
+
+  it.for([
+    ["the first", 1, ["event 1", "event 2", "run input"]],
+    ["one that tells of a try", 9, ["event 9", "event 10", "try 2 of ledger/draft#1.3"]],
+    ["one that tells of a receipt", 5, ["event 5", "event 6", "receipt ledger/draft#1.2"]],
+    ["the last", 33, ["event 33", "run", "attempt 3", "run output"]],
+  ] as const)("an event: %s", async ([, seq, rows]) => {
+    const store = tampered("DELETE FROM events WHERE run_no = ? AND seq = ?", LEDGER, seq);
+    expect([...new Set(await store.named())]).toEqual(rows);
+    expect((await store.verify()).problems[0]).toEqual({ row: `event ${seq}`, what: "is missing" });
+  });
+
+  it("several events: each one", async () => {
+    const named = await tampered("DELETE FROM events WHERE run_no = 1 AND seq IN (18, 19, 20, 22)").named();
+    expect([...new Set(named)]).toEqual([
+      ...[18, 19, 20, 21, 22, 23].map((seq) => `event ${seq}`),
+      "doubt about ledger/code#0.2",
+      "receipt ledger/draft#1.1",
+      "attempt 2",
+    ]);
+  });
+
+  it("more than anybody wrote, by a number that was forged: at once", async () => {
+    const store = tampered("UPDATE runs SET event_seq = 9007199254740000 WHERE run_no = 1");
+    const { problems } = await store.verify();
+    expect(problems.length).toBeLessThan(120);
+    expect(problems).toContainEqual({
+      row: "event 134",
+      what: "is missing, and so are all up to 9007199254740000",
+    });
+  });
+
+  it("all of them", async () => {
+    const named = await tampered("DELETE FROM events WHERE run_no = 1").named();
+    expect(named).toContain("event 1");
+    expect(named).toContain("event 33");
+  });
+});
+
+describe("a row that was slipped in is named", () => {
+  const receipt = `INSERT INTO receipts SELECT %, 'succeeded', 1, 1, NULL, 0, 'tool', NULL, NULL, NULL, NULL,
+                   '{"type":"json","value":1}', NULL`;
+
+  it("a receipt of a call in doubt", async () => {
+    const call = "(SELECT max(call_no) - 1 FROM tool_calls)";
+    const store = tampered(receipt.replace("%", call));
+    expect(await store.named("open")).toEqual(["receipt open/draft#1.1"]);
+    expect(await store.named()).toEqual([]);
+    expect((await store.verify("open")).problems[0]?.what).toBe(
+      "was never written by Pawl: no event tells of it",
+    );
+  });
+
+  it("an approval that nobody gave", async () => {
+    const store = tampered(
+      `UPDATE waits SET status = 'answered', answered_by = 'Ann', answered_at = 1, answer = '{"approved":true}'
+        WHERE kind = 'approval' AND status = 'open'`,
+    );
+    expect(await store.named("open")).toEqual(["question open~2", "wait open~2"]);
+  });
+
+  it("a call of code", async () => {
+    const store = tampered(
+      `INSERT INTO tool_calls SELECT NULL, step_no, 0, 3, 1, NULL, NULL, 'local', 'send', 'external', 'opaque', X'00', 1,
+              X'00', 'prepared', 0, 0, '1' FROM run_steps WHERE step_path = 'code'`,
+    );
+    expect(await store.named()).toEqual(["call ledger/code#0.3", "state of call ledger/code#0.3"]);
+  });
+
+  it("a turn", async () => {
+    const store = tampered(
+      `INSERT INTO turns SELECT turn_no + 1, step_no, turn_index + 1, 1, 1, 1, 0, 0, 'none', 0, 0, 0, 0, 0, 0, 0, 0, 0,
+              '{"content":[]}', NULL FROM turns WHERE step_no = 1 AND turn_index = 2`,
+    );
+    expect(await store.named()).toEqual(["turn ledger/draft#3", "charge of turn ledger/draft#3"]);
+  });
+
+  it("an output of a run that has none", async () => {
+    expect(await tampered("UPDATE runs SET output = '1' WHERE run_id = 'open'").named("open")).toEqual([
+      "run output",
+    ]);
+  });
+
+  it("an event, although its hash is what it has to be", async () => {
+    const store = new TamperedStore(template).addEvent("ledger", "run.claimed", "{}");
+    expect(await store.named()).toEqual(["event 34"]);
+    expect((await store.verify()).problems[0]?.what).toBe("was never written by Pawl");
+  });
+
+  it("an event before the first one", async () => {
+    const store = tampered(
+      "INSERT INTO events SELECT 1, 0, 1, 'run.claimed', '{}', hash FROM events WHERE seq = 1 AND run_no = 1",
+    );
+    expect(await store.named()).toContain("event 0");
+  });
+});
+
+describe("events in another order", () => {
+  it("are named, with the one that follows them", async () => {
+    const store = tampered("UPDATE events SET seq = seq + 1000 WHERE run_no = 1 AND seq IN (8, 9)")
+      .change("UPDATE events SET seq = 1017 - seq WHERE run_no = 1 AND seq = 1008")
+      .change("UPDATE events SET seq = 1017 - seq WHERE run_no = 1 AND seq = 1009");
+    expect(await store.named()).toEqual(["event 8", "event 9", "event 10"]);
+  });
+
+  it("of two runs are not taken for each other's", async () => {
+    const store = new TamperedStore(template);
+    store.withDatabase((database) => {
+      database.exec(`UPDATE events SET run_no = run_no + 100 WHERE seq = 3 AND run_no IN (1, 2);
+                     UPDATE events SET run_no = 103 - run_no WHERE run_no IN (101, 102);`);
+    });
+    expect(await store.named()).toContain("event 3");
+    expect(await store.named("run-1")).toContain("event 3");
+  });
+});

@@ -1,0 +1,70 @@
+// Every scenario with a crash at some of its points, or at every single one of them, and a new process that goes on.
+
+import { describe, expect, it } from "vitest";
+import type { OwnInvariant } from "../../../src/testing/crash/invariant.ts";
+import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
+import { INTENT_NAMES } from "../../../src/testing/crash/ported-store.ts";
+import { PATIENCE } from "../../patience.ts";
+import { IS_WHOLE } from "../../whole.ts";
+import { explored, sumOf } from "./laboratory.ts";
+import { SCENARIOS } from "./scenarios/index.ts";
+
+const NAMES = Object.keys(SCENARIOS);
+
+/** So many points of each scenario; `npm run test:full` takes all of them. */
+const CRASHES = 14;
+const HOW = { modes: ["crash"], seed: 20_260, ...(IS_WHOLE ? {} : { crashes: CRASHES }) } as const;
+
+/** Those that have had nothing to look at so far, in any run that was disturbed. */
+const unproven = new Map(INVARIANTS.map((invariant) => [invariant.name, invariant]));
+
+const proves: OwnInvariant = (evidence) => {
+  if (evidence.undisturbed === null) return null;
+  for (const { name, judge } of unproven.values()) if (judge(evidence).looked > 0) unproven.delete(name);
+  return null;
+};
+
+const explore = (name: string) => explored(name, { ...HOW, invariants: { proves } });
+const exploreAll = () => Promise.all(NAMES.map(explore));
+
+describe("a process that dies", () => {
+  it.for(NAMES)("at any point of %s leaves a run that keeps every promise", PATIENCE, async (name) => {
+    const report = await explore(name);
+    report.assertKept();
+    const points = report.points.length;
+    expect(report.counts.schedules).toBe(1 + (IS_WHOLE ? points : Math.min(points, CRASHES)));
+  });
+});
+
+describe("the explorer", () => {
+  it("knows the points before and after every call through a port", PATIENCE, async () => {
+    const crashes = sumOf((await exploreAll()).map(({ counts }) => counts.points));
+    const calls = new Set(Object.keys(crashes).map((point) => point.split(" ")[1] ?? ""));
+    // A run is given up only by a process that is closed or has lost its lease.
+    for (const intent of INTENT_NAMES)
+      if (intent !== "interruptRun") expect(calls).toContain(`store.${intent}`);
+    for (const other of ["model", "clock.sleep", "tool.charge", "reconcile.ship", "file.report.pdf"])
+      expect(calls).toContain(other);
+    for (const call of calls)
+      for (const phase of ["before", "after"])
+        expect(crashes[`${phase} ${call} 1`], `${phase} ${call}`).toBeGreaterThanOrEqual(IS_WHOLE ? 1 : 0);
+  });
+
+  it("comes to every point that it was sent to", PATIENCE, async () => {
+    const missed = (await exploreAll()).flatMap(({ scenario, counts }) =>
+      counts.missed > 0 ? [scenario.name] : [],
+    );
+    expect(missed).toEqual([]);
+  });
+
+  it("puts every promise to the test in a run that was disturbed", PATIENCE, async () => {
+    await exploreAll();
+    // Nobody is silent and alive here; pauses.test.ts puts it to the test.
+    expect([...unproven.keys()]).toEqual(["silence-is-no-proof"]);
+  });
+
+  it("tries many hundred crashes", PATIENCE, async () => {
+    const crashes = (await exploreAll()).reduce((sum, { counts }) => sum + counts.disturbances, 0);
+    expect(crashes).toBeGreaterThan(IS_WHOLE ? 1_500 : 450);
+  });
+});

@@ -1,0 +1,54 @@
+import type { Schedule } from "../../../../src/testing/crash/schedule.ts";
+import { LABORATORY } from "../laboratory.ts";
+import type { Bundled } from "./bundle-mutant.ts";
+import type { Mutant } from "./mutant.ts";
+
+export type FirstViolation = { readonly schedule: Schedule; readonly problems: readonly string[] };
+
+/** Explores until the promise is seen to be broken; null where it never is. With a schedule, that one alone. */
+export async function firstViolation(
+  { crashExplorer, INVARIANTS, SCENARIOS }: Bundled,
+  { breaks, scenario, mode = "crash" }: Pick<Mutant, "breaks" | "scenario" | "mode">,
+  schedule?: Schedule,
+): Promise<FirstViolation | null> {
+  const invariant = INVARIANTS.find(({ name }) => name === breaks);
+  const explored = SCENARIOS[scenario]?.();
+  if (invariant === undefined) throw new Error(`There is no invariant ${breaks}.`);
+  if (explored === undefined) throw new Error(`There is no scenario ${scenario}.`);
+  let looked = 0;
+  let found: FirstViolation | null = null;
+  const stopAtFirst = (evidence: Parameters<typeof invariant.judge>[0]) => {
+    const finding = invariant.judge(evidence);
+    looked += finding.looked;
+    const problems = finding.problems.map(({ what }) => what);
+    if (problems.length > 0) found ??= { schedule: evidence.schedule, problems };
+    return null;
+  };
+  const onProgress = () => {
+    if (found !== null) throw new Found(found);
+  };
+  try {
+    await crashExplorer({
+      ...explored,
+      ...LABORATORY,
+      ...(schedule === undefined ? { modes: [mode] } : { schedule }),
+      onProgress,
+      invariants: { ...Object.fromEntries(INVARIANTS.map(({ name }) => [name, false])), stopAtFirst },
+    });
+  } catch (error) {
+    if (error instanceof Found) return error.violation;
+    throw error;
+  }
+  if (looked === 0) throw new Error(`In ${scenario} there is nothing that ${breaks} could look at.`);
+  return null;
+}
+
+/** One is enough: whoever sees it need not explore on. */
+class Found extends Error {
+  readonly violation: FirstViolation;
+
+  constructor(violation: FirstViolation) {
+    super("A promise is broken.");
+    this.violation = violation;
+  }
+}

@@ -1,0 +1,237 @@
+// What is done about a tool call: when it runs, when it may run again, and what is kept of it.
+
+import type { Mutant } from "./mutant.ts";
+
+export const LEDGER_MUTANTS: readonly Mutant[] = [
+  {
+    what: "the receipt is stored before the tool is run",
+    patches: [
+      {
+        file: "engine/call/call-settlement.ts",
+        right: "    const end = await dispatchTool(this.#run, this.#call, {",
+        wrong: `    const { stepKey, turnIndex } = this.#call;
+    const receipt = makeReceipt(this.#run, this.#call, {
+      ...failed("none", "", false),
+      status: "succeeded",
+      source: "tool",
+      errorCode: null,
+      output: { type: "text", value: "It was run." },
+    });
+    await this.#run.store.recordReceipt(this.#run.fence, { stepKey, turnIndex, receipt });
+    const end = await dispatchTool(this.#run, this.#call, {`,
+      },
+    ],
+    breaks: "effects-exactly-once-where-succeeded",
+    scenario: "one-tool",
+  },
+  {
+    what: "tools run before the response that asks for them is journaled",
+    patches: [
+      {
+        file: "engine/turn/turn-executor.ts",
+        right: "if (calls.rows.length === 0) return { turnIndex,",
+        wrong: "if (calls.rows.length <= 1) return { turnIndex,",
+      },
+    ],
+    breaks: "journal-before-tools",
+    scenario: "one-tool",
+  },
+  {
+    what: "a call that only a person could know of is simply run again",
+    patches: [
+      {
+        file: "core/call/tool-call-decision.ts",
+        right: '    case "opaque":\n      return unknown(call);',
+        wrong: '    case "opaque":\n      return retry(call);',
+      },
+    ],
+    breaks: "effects-at-most-once",
+    scenario: "opaque",
+  },
+  {
+    what: "a tool that failed and may have happened is tried again",
+    patches: [
+      {
+        file: "core/call/tool-call-decision.ts",
+        right: 'const again = outcome === "not_applied" || recovery === "repeat" || recovery === "keyed";',
+        wrong: "const again = true;",
+      },
+    ],
+    breaks: "effects-at-most-once",
+    scenario: "reconcile",
+  },
+  {
+    what: "what was looked up and found is run again",
+    patches: [
+      {
+        file: "core/call/tool-call-decision.ts",
+        right: '    case "done":\n      return { kind: "adopt" };',
+        wrong: '    case "done":\n      return { kind: "retry" };',
+      },
+    ],
+    breaks: "effects-exactly-once-where-succeeded",
+    scenario: "reconcile",
+  },
+  {
+    what: "what is not there is run again at once, while the first one may still land",
+    patches: [
+      {
+        file: "core/call/tool-call-decision.ts",
+        right: 'return { kind: canStillLand ? "wait" : "retry" };',
+        wrong: 'return { kind: "retry" };',
+      },
+    ],
+    breaks: "effects-at-most-once",
+    scenario: "late-landing",
+  },
+  {
+    what: "every try has a key of its own",
+    patches: [
+      {
+        file: "engine/call/tool-gateway.ts",
+        right: "    idempotencyKey: call.idempotencyKey,\n    // Few",
+        wrong:
+          "    idempotencyKey: `${call.idempotencyKey.slice(attempt)}${'0'.repeat(attempt)}`,\n    // Few",
+      },
+    ],
+    breaks: "effects-at-most-once",
+    scenario: "keyed",
+  },
+  {
+    what: "a new worker counts equal calls from the beginning",
+    patches: [
+      {
+        file: "engine/call/call-occurrences.ts",
+        right: 'if (this.#seen.has(identity) || (this.#sawBeginning && scope === "call"))',
+        wrong: "if (this.#sawBeginning || this.#isTaken !== null)",
+      },
+    ],
+    breaks: "same-end",
+    scenario: "parallel-mixed",
+  },
+  {
+    what: "a restarted code step does not meet its receipts",
+    patches: [
+      {
+        file: "engine/steps/code-step-calls.ts",
+        right:
+          '    const rowOf = (n: number) => rows.get(identity.keyOf(n).toString("hex")) ?? null;\n    let asked = (this.#asked.get(id) ?? 0) + 1;',
+        wrong:
+          '    const rowOf = (_: number): ToolCallRecord | null => null;\n    let asked = (this.#asked.get(id) ?? 0) + 1;\n    while (rows.has(identity.keyOf(asked).toString("hex"))) asked += 1;',
+      },
+      {
+        file: "engine/steps/code-step-calls.ts",
+        right: "    const left = await leftovers.of(tool);",
+        wrong: "    const left = null as { toolCallId: string } | null;",
+      },
+    ],
+    breaks: "no-more-effects-than-undisturbed",
+    scenario: "loop",
+  },
+  {
+    what: "an effect that is wanted once in a run is had as often as it is asked for",
+    patches: [
+      {
+        file: "core/call/tool-call-decision.ts",
+        right: 'if (call.earlier === "succeeded") return { kind: "deduplicate" };',
+        wrong: "",
+      },
+    ],
+    breaks: "wanted-once-had-once",
+    scenario: "artifacts-and-spec",
+  },
+  {
+    what: "a receipt that comes late takes the place of the one that is there",
+    patches: [
+      {
+        file: "store/sqlite/intents/tool-call-intents.ts",
+        right:
+          '  const isOpen = call?.text("status") === "in_doubt" && call.int("attempt") === attempt;\n  if (isOpen && !hasReceipt(database, callNo)) {',
+        wrong: '  if (call?.text("status") !== "prepared") {',
+      },
+      {
+        file: "store/sqlite/tables/tool-call-rows.ts",
+        right: '"INSERT OR IGNORE INTO receipts VALUES',
+        wrong: '"INSERT OR REPLACE INTO receipts VALUES',
+      },
+    ],
+    breaks: "receipts-immutable",
+    scenario: "late-return",
+    schedule: "pause after store.commitTurn 1; wake at the end",
+  },
+  {
+    what: "a tool is run without the approval that it needs",
+    patches: [
+      {
+        file: "core/call/tool-call-decision.ts",
+        right: 'return { kind: "ask", why: WHY_ASK[call.earlier] };',
+        wrong: 'return { kind: "execute" };',
+      },
+      {
+        file: "store/sqlite/tables/tool-call-rows.ts",
+        right: "  assertApproved(database, run, callNo, start.approvedArguments);\n",
+        wrong: "",
+      },
+    ],
+    breaks: "runs-as-approved",
+    scenario: "approval",
+  },
+  {
+    what: "an approval is good for any arguments",
+    patches: [
+      {
+        file: "engine/call/call-decision.ts",
+        right: 'return wait.argumentsHash === hash ? "given" : "outdated";',
+        wrong: 'return wait.argumentsHash === hash ? "given" : "given";',
+      },
+      {
+        file: "store/sqlite/tables/tool-call-rows.ts",
+        right: 'if (isApproved && wait.hex("arguments_hash") === approvedArguments) return;',
+        wrong: "if (isApproved) return;",
+      },
+    ],
+    breaks: "runs-as-approved",
+    scenario: "changed-arguments",
+  },
+  {
+    what: "a denied call is run all the same",
+    patches: [
+      {
+        file: "core/call/tool-call-decision.ts",
+        right: 'case "denied":\n      return { kind: "refuse", why: "denied" };',
+        wrong: 'case "denied":\n      return { kind: "execute" };',
+      },
+      {
+        file: "store/sqlite/tables/tool-call-rows.ts",
+        right: "  assertApproved(database, run, callNo, start.approvedArguments);\n",
+        wrong: "",
+      },
+    ],
+    breaks: "runs-as-approved",
+    scenario: "approval",
+  },
+  {
+    what: "an approval that nobody was asked for yet is forgotten in a crash",
+    patches: [
+      {
+        file: "engine/call/call-decision.ts",
+        right: 'const isNew = known === null || known.status === "prepared";\n  const isOdd',
+        wrong: "const isNew = known === null;\n  const isOdd",
+      },
+    ],
+    breaks: "runs-as-approved",
+    scenario: "approval",
+  },
+  {
+    what: "a new worker does not know which calls have failed and may have happened",
+    patches: [
+      {
+        file: "engine/run/uncertain-calls.ts",
+        right: "this.#areThere ??= await this.#store.hasUncertainCalls(this.#runId);",
+        wrong: "this.#areThere ??= false;",
+      },
+    ],
+    breaks: "same-end",
+    scenario: "uncertain-again",
+  },
+];

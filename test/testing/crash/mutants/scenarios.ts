@@ -1,0 +1,233 @@
+// What the shared scenarios do not have, and a bug needs to show: an outside that is slow, and agents that change.
+
+import { z } from "zod";
+import { ModelCallError, NotApplied } from "../../../../src/core/errors.ts";
+import { defineAgent } from "../../../../src/engine/definition/agent.ts";
+import { type Tool, tool } from "../../../../src/engine/definition/tool.ts";
+import { append, defineSlice } from "../../../../src/session/slice.ts";
+import type { Store } from "../../../../src/store/store.ts";
+import type {
+  ExecuteStandIn,
+  OtherSide,
+  Scenario,
+  ToolStandIn,
+} from "../../../../src/testing/crash/scenario.ts";
+import { modelStandIn, RUN_ID, workUntilTheEnd } from "../../../../src/testing/crash/scenario.ts";
+import { scriptedPort } from "../../scripted-port.ts";
+import { asks, charge, errandAgent, found, lookUp, OTHER_SIDES, ship } from "../scenarios/errand-tools.ts";
+
+/** A parcel that is on its way when its process dies, and arrives right after somebody has looked for it. */
+export function lateLanding(): Scenario {
+  const slow: Tool = { ...ship, timeoutMs: 10_000, landsWithinMs: 60_000 };
+  /** By the world that they are in, and their key. */
+  const underWay = new WeakMap<Store, Map<string, OtherSide>>();
+  const parcelsOf = ({ store }: OtherSide) => {
+    const parcels = underWay.get(store) ?? new Map<string, OtherSide>();
+    underWay.set(store, parcels);
+    return parcels;
+  };
+  const standIn: ToolStandIn = {
+    execute: async (_: never, { idempotencyKey: key }, outside) => {
+      parcelsOf(outside).set(key, outside);
+      await outside.take(5_000);
+      parcelsOf(outside).delete(key);
+      outside.effect("shipped");
+      return "shipped";
+    },
+    reconcile: (_: never, call, outside) => {
+      const answer = found(call, outside);
+      if (answer.status === "absent") parcelsOf(outside).get(call.idempotencyKey)?.effect("shipped");
+      parcelsOf(outside).delete(call.idempotencyKey);
+      return answer;
+    },
+  };
+  return {
+    name: "late-landing",
+    pipeline: errandAgent([asks(["ship", "a"], ["look_up", "b"]), { text: "Shipped." }], {
+      ship: slow,
+      look_up: lookUp,
+    }),
+    input: "Ship a.",
+    tools: { ...OTHER_SIDES, ship: standIn },
+  };
+}
+
+/**
+ * A first try that is given up on, and comes to its end when the second one has long brought the receipt: in a process that
+ * lives on when its work is done, as servers do.
+ */
+export function lateReturn(): Scenario {
+  const slowAtFirst: ExecuteStandIn = async (_: never, { attempt, idempotencyKey }, outside) => {
+    for (let i = 0; attempt === 1 && i < 20; i++) await outside.take(1_000);
+    return `charged under ${idempotencyKey.length} characters`;
+  };
+  const scenario: Scenario = {
+    name: "late-return",
+    pipeline: errandAgent([asks(["charge", "a"]), { text: "Charged." }]),
+    input: "Charge a.",
+    tools: { charge: slowAtFirst },
+    act: async (tools) => {
+      try {
+        return await workUntilTheEnd(scenario, tools);
+      } finally {
+        await tools.options.clock?.sleep(60_000);
+      }
+    },
+  };
+  return scenario;
+}
+
+/** A call that breaks after it has happened, and is asked for again. */
+export function uncertainAgain(): Scenario {
+  return {
+    name: "uncertain-again",
+    pipeline: errandAgent([
+      asks(["call_taxi", "a", "breaks"]),
+      asks(["call_taxi", "a", "breaks"]),
+      { text: "Called." },
+    ]),
+    input: "Call a.",
+    tools: OTHER_SIDES,
+    person: { approval: () => ({ deny: "It may have come." }) },
+  };
+}
+
+/** A turn that waits for a person with all that it asks for. */
+export function approvalAlone(): Scenario {
+  return {
+    name: "approval-alone",
+    pipeline: errandAgent([asks(["charge", "a"]), { text: "Charged." }], {
+      charge: { ...charge, approval: true },
+    }),
+    input: "Charge a.",
+    tools: OTHER_SIDES,
+  };
+}
+
+/** A tool makes something else of its arguments once its program was replaced, and nobody but its code tells so. */
+export function changedArguments(): Scenario {
+  const charging = (suffix: string) => chargingWith(suffix, { description: "Charges.", approval: true });
+  return replacedAfterTheFirst("changed-arguments", charging(""), charging(AND_THE_REST));
+}
+
+/** The same, and the tool says so: the agent is another one. */
+export function changedAgent(): Scenario {
+  const charging = (suffix: string) => chargingWith(suffix, { description: `Charges${suffix}.` });
+  return replacedAfterTheFirst("changed-agent", charging(""), charging(AND_THE_REST));
+}
+
+const AND_THE_REST = ", and all of the rest";
+
+function chargingWith(
+  suffix: string,
+  options: { readonly description: string; readonly approval?: boolean },
+): Tool {
+  return tool({
+    name: "charge",
+    inputSchema: z.object({ order: z.string().transform((order) => `${order}${suffix}`) }),
+    effect: "external",
+    recovery: "keyed",
+    execute: ({ order }, { idempotencyKey }) => `${order} ${idempotencyKey.length}`,
+    ...options,
+  });
+}
+
+/** Every process but the first has the second tool. */
+function replacedAfterTheFirst(name: string, first: Tool, second: Tool): Scenario {
+  const agentWith = (charging: Tool) =>
+    errandAgent([asks(["charge", "a"]), { text: "Charged." }], { charge: charging });
+  const [before, after] = [agentWith(first), agentWith(second)];
+  const scenario: Scenario = {
+    name,
+    pipeline: before,
+    input: "Charge a.",
+    act: (given) => {
+      const runner = given.life === 1 ? given.runner : given.runnerOf(after);
+      return workUntilTheEnd(scenario, { ...given, runner });
+    },
+  };
+  return scenario;
+}
+
+/** Tools that may take longer than their worker's lease lasts. */
+export function shortLease(): Scenario {
+  return {
+    name: "short-lease",
+    pipeline: errandAgent([asks(["call_taxi", "a"]), asks(["call_taxi", "b"]), { text: "Called." }]),
+    input: "Call taxis.",
+    tools: OTHER_SIDES,
+    runner: { leaseMs: 1_500 },
+  };
+}
+
+/** Somebody cancels the run while a tool is to be tried again, and leaves it there. */
+export function cancelledAndLeft(): Scenario {
+  const input = "Call a.";
+  const busy: ExecuteStandIn = async (_: never, __, outside) => {
+    await outside.store.requestCancel(RUN_ID);
+    throw new NotApplied("The line is busy.");
+  };
+  return {
+    name: "cancelled-and-left",
+    pipeline: errandAgent([asks(["call_taxi", "a"]), { text: "Called." }]),
+    input,
+    tools: { call_taxi: busy },
+    runner: { maxRetriesPerToolCall: 9 },
+    act: ({ runner }) => runner.run(input, { runId: RUN_ID, wait: true }),
+  };
+}
+
+type Charged = { readonly type: "Charged"; readonly order: string };
+
+const chargedSlice = defineSlice({
+  name: "charged",
+  schema: z.string(),
+  reducers: { Charged: append(({ order }: Charged) => order) },
+});
+
+/** The provider gives a conversation up whose session has learned something; another one begins, from the beginning. */
+export function begunAnew(): Scenario {
+  const input = "Charge a and b.";
+  const port = scriptedPort([asks(["charge", "a"]), asks(["charge", "b"]), { text: "Charged." }]);
+  const answer = modelStandIn(port);
+  return {
+    name: "begun-anew",
+    pipeline: defineAgent({ name: "errands", model: port, tools: { charge }, slices: [chargedSlice] }),
+    input,
+    model: (request, place, outside) => {
+      const isOld = place.turnIndex === 2 && request.messages.some(({ role }) => role === "assistant");
+      if (isOld) throw new ModelCallError("It is too long.", REJECTED);
+      return answer(request, place, outside);
+    },
+    tools: {
+      charge: ({ order }: { readonly order: string }, { idempotencyKey, session }) => {
+        session.dispatch({ type: "Charged", order });
+        return `${order}: charged under ${idempotencyKey.length} characters`;
+      },
+    },
+    act: async ({ runner, store }) => {
+      const run = await store.getRun(RUN_ID);
+      const isBegunAnew = run !== null && (await store.listLineages(RUN_ID)).length > 0;
+      if (isBegunAnew) return runner.resume(RUN_ID, { wait: true });
+      if (run?.status !== "failed")
+        await runner.run(input, { runId: RUN_ID, wait: true }).catch((error: unknown) => {
+          if (!(error instanceof ModelCallError)) throw error;
+        });
+      return runner.resume(RUN_ID, { wait: true, from: "beginning" });
+    },
+  };
+}
+
+const REJECTED = { kind: "rejected", status: 400, retryAfterMs: null, retryable: false } as const;
+
+export const OWN_SCENARIOS: { readonly [name: string]: () => Scenario } = {
+  "late-landing": lateLanding,
+  "late-return": lateReturn,
+  "uncertain-again": uncertainAgain,
+  "approval-alone": approvalAlone,
+  "changed-arguments": changedArguments,
+  "changed-agent": changedAgent,
+  "short-lease": shortLease,
+  "cancelled-and-left": cancelledAndLeft,
+  "begun-anew": begunAnew,
+};

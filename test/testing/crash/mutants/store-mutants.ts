@@ -1,0 +1,103 @@
+// Transactions, blobs, the log, and what is copied.
+
+import type { Mutant } from "./mutant.ts";
+
+export const STORE_MUTANTS: readonly Mutant[] = [
+  {
+    what: "an intent is acknowledged before its commit",
+    patches: [
+      {
+        file: "store/sqlite/group-commit.ts",
+        right: "if (committed.length > 0) this.#makeDurable();",
+        wrong: `if (committed.length > 0)
+      setTimeout(() => {
+        try {
+          if (this.#database.inTransaction) this.#database.run("COMMIT");
+        } catch {}
+      }, 4);`,
+      },
+      {
+        file: "store/sqlite/group-commit.ts",
+        right: '      this.#database.run("BEGIN IMMEDIATE");',
+        wrong: `      if (this.#database.inTransaction) this.#database.run("COMMIT");
+      this.#database.run("BEGIN IMMEDIATE");`,
+      },
+      {
+        file: "store/sqlite/database.ts",
+        right: '    this.run("BEGIN");\n',
+        wrong: '    if (this.inTransaction) return read();\n    this.run("BEGIN");\n',
+      },
+    ],
+    breaks: "journal-before-tools",
+    scenario: "one-tool",
+  },
+  {
+    what: "a blob is written after the commit of the receipt that refers to it",
+    patches: [
+      {
+        file: "store/sqlite/tables/tool-call-rows.ts",
+        right: "  if (receipt.blob !== null) putBlob(database, run.runNo, now, receipt.blob);\n",
+        wrong: `  const { blob } = receipt;
+  if (blob !== null)
+    setTimeout(() => {
+      try {
+        putBlob(database, run.runNo, now, blob);
+      } catch {}
+    }, 2);
+`,
+      },
+    ],
+    breaks: "references-have-blobs",
+    scenario: "blob",
+    schedule: "crash after store.recordReceipt 1",
+  },
+  {
+    what: "an artifact is kept without its bytes",
+    patches: [
+      {
+        file: "store/sqlite/tables/artifact-rows.ts",
+        right: "  putBlob(database, run.runNo, now, { blobId: hash, bytes });\n",
+        wrong: "",
+      },
+    ],
+    breaks: "references-have-blobs",
+    scenario: "artifacts-and-spec",
+  },
+  {
+    what: "the event of a commit does not carry the hash of the one before it",
+    patches: [
+      {
+        file: "store/sqlite/tables/run-row.ts",
+        right: "const eventHash = chainHash(run.eventHash, seq, now, type, text);",
+        wrong:
+          'const eventHash = chainHash(type === "turn.committed" ? NO_EVENT_HASH : run.eventHash, seq, now, type, text);',
+      },
+    ],
+    breaks: "events-verify",
+    scenario: "one-tool",
+  },
+  {
+    what: "a step finishes without an event that tells of it",
+    patches: [
+      {
+        file: "store/sqlite/intents/step-intents.ts",
+        right: '  recordEvent(database, run, now, "step.finished", {',
+        wrong: '  if (run.runId === "") recordEvent(database, run, now, "step.finished", {',
+      },
+    ],
+    breaks: "events-verify",
+    scenario: "plain-answer",
+  },
+  {
+    what: "a fork has keys that no call of it would have",
+    patches: [
+      {
+        file: "store/sqlite/intents/fork-copy.ts",
+        right: "return toolCallKey({ ...identity, runId: this.#run.runId, scope });",
+        wrong: "return toolCallKey({ ...identity, runId: `${this.#parent.runId}+`, scope });",
+      },
+    ],
+    breaks: "keys-fit-their-calls",
+    scenario: "fork",
+  },
+];

@@ -1,0 +1,104 @@
+// What is reserved, charged and given back.
+
+import type { Mutant } from "./mutant.ts";
+
+export const USAGE_MUTANTS: readonly Mutant[] = [
+  {
+    what: "an answer is charged twice",
+    patches: [
+      {
+        file: "store/sqlite/tables/model-calls.ts",
+        right: "run.quota = run.quota.reclaim(reserved, charge.amount);",
+        wrong: `run.quota = run.quota.reclaim(reserved, {
+    tokens: charge.amount.tokens * 2,
+    microDollars: charge.amount.microDollars * 2,
+  });`,
+      },
+    ],
+    breaks: "usage-exact",
+    scenario: "plain-answer",
+  },
+  {
+    what: "a reservation is given back twice",
+    patches: [
+      {
+        file: "core/usage/quota.ts",
+        right: "tokens: this.reserved.tokens - estimate.tokens,",
+        wrong: "tokens: Math.max(0, this.reserved.tokens - 2 * estimate.tokens) + 0 * actual.tokens,",
+      },
+      {
+        file: "core/usage/quota.ts",
+        right: "return new Quota(this.limit, addAmount(this.charged, actual), reserved);",
+        wrong: `const refund = Math.max(0, estimate.tokens - actual.tokens);
+    const charged = { ...this.charged, tokens: Math.max(0, this.charged.tokens + actual.tokens - refund) };
+    return new Quota(this.limit, charged, reserved);`,
+      },
+    ],
+    breaks: "usage-exact",
+    scenario: "plain-answer",
+  },
+  {
+    what: "a claim does not charge for the request that the dead worker had sent",
+    patches: [
+      {
+        file: "store/sqlite/intents/run-intents.ts",
+        right: "const chargedAsLost = settleOpenCalls(database, row, now, left);",
+        wrong: "const chargedAsLost = settleOpenCalls(database, row, now, NOTHING_OPEN);",
+      },
+    ],
+    breaks: "usage-exact",
+    scenario: "plain-answer",
+  },
+  {
+    what: "a request that was lost is charged twice",
+    patches: [
+      {
+        file: "store/sqlite/intents/left-open.ts",
+        right:
+          '    const charge = chargeFor({ kind: isLost ? "unanswered" : "not_sent" }, record.reserved, () => NOTHING);',
+        wrong: `    const { tokens, microDollars } = record.reserved;
+    const end = { kind: isLost ? "unanswered" : "not_sent" } as const;
+    const charge = chargeFor(end, { tokens: 2 * tokens, microDollars: 2 * microDollars }, () => NOTHING);`,
+      },
+    ],
+    breaks: "usage-exact",
+    scenario: "plain-answer",
+  },
+  {
+    what: "a request without an answer costs nothing",
+    patches: [
+      {
+        file: "engine/turn/model-call.ts",
+        right: '    case "timeout":\n      return { kind: "unanswered" };',
+        wrong: '    case "timeout":\n      return { kind: "rejected" };',
+      },
+    ],
+    breaks: "usage-exact",
+    scenario: "provider-faults",
+  },
+  {
+    what: "a release leaves a reservation open",
+    patches: [
+      {
+        file: "store/sqlite/intents/run-intents.ts",
+        right: "  settleOpenCalls(database, row, now, NOTHING_OPEN);",
+        wrong: "",
+      },
+    ],
+    breaks: "reservations-balance",
+    scenario: "cancel",
+    schedule: "crash after store.releaseRun 1",
+  },
+  {
+    what: "what the provider says that it used is not what is charged",
+    patches: [
+      {
+        file: "core/usage/usage.ts",
+        right: ': { basis: "provider", amount, usage };',
+        wrong: ': { basis: "provider", amount: reserved, usage };',
+      },
+    ],
+    breaks: "usage-exact",
+    scenario: "plain-answer",
+  },
+];

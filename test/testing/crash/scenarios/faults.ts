@@ -1,0 +1,167 @@
+// What goes wrong outside: tools that fail, providers that do, and budgets that are used up.
+
+import {
+  AlreadySettledError,
+  ModelCallError,
+  NotApplied,
+  QuotaExceededError,
+} from "../../../../src/core/errors.ts";
+import { Step } from "../../../../src/engine/definition/step.ts";
+import {
+  type ExecuteStandIn,
+  type ModelStandIn,
+  modelStandIn,
+  RUN_ID,
+  type Scenario,
+  type ToolStandIn,
+} from "../../../../src/testing/crash/scenario.ts";
+import { scriptedPort } from "../../scripted-port.ts";
+import { asks, ERRAND_TOOLS, errandAgent, found, OTHER_SIDES, ship } from "./errand-tools.ts";
+
+const TWO_TURNS = [asks(["charge", "a"]), { text: "Charged." }];
+
+/** Nothing happens twice, and then it does. */
+const failsTwice: ToolStandIn = (_input: never, { attempt, idempotencyKey }) => {
+  if (attempt <= 2) throw new NotApplied(`Try ${attempt} was not taken.`);
+  return `taken, with ${idempotencyKey.length} characters of key`;
+};
+
+export function retries(): Scenario {
+  return {
+    name: "retries",
+    pipeline: errandAgent([asks(["charge", "a"], ["call_taxi", "b"]), { text: "Done." }]),
+    input: "Charge a, call b.",
+    tools: { ...OTHER_SIDES, charge: failsTwice, call_taxi: failsTwice },
+    // A process that dies leaves a try behind, and the ones that fail are still two.
+    runner: { maxRetriesPerToolCall: 3 },
+  };
+}
+
+/** Down, then too busy, then silent; then it answers. */
+export function providerFaults(): Scenario {
+  const answer = modelStandIn(scriptedPort(TWO_TURNS));
+  const model: ModelStandIn = (request, place, outside) => {
+    if (place.turnIndex > 1) return answer(request, place, outside);
+    switch (place.attempt) {
+      case 1:
+        throw failed("server_error", 500, null);
+      case 2:
+        throw failed("rate_limited", 429, 7_000);
+      case 3:
+        return outside.hang(request.signal).catch(() => {
+          throw failed("timeout", null, null);
+        });
+      default:
+        return answer(request, place, outside);
+    }
+  };
+  return {
+    name: "provider-faults",
+    pipeline: errandAgent(TWO_TURNS),
+    input: "Charge a.",
+    model,
+    tools: OTHER_SIDES,
+    runner: { maxModelAttempts: 5, modelTimeoutMs: 60_000 },
+  };
+}
+
+function failed(kind: ModelCallError["details"]["kind"], status: number | null, retryAfterMs: number | null) {
+  return new ModelCallError(`The provider failed: ${kind}.`, { kind, status, retryAfterMs, retryable: true });
+}
+
+/** Used up after the first turn: the run fails, and goes on once it is given more. */
+export function budget(): Scenario {
+  return {
+    name: "budget",
+    pipeline: Step.granular(
+      "spend",
+      errandAgent(
+        ({ turn }) =>
+          turn < 3
+            ? { ...asks(["charge", `order ${turn}`]), usage: { inputTokens: 9_000, outputTokens: 1_000 } }
+            : { text: "Spent." },
+        ERRAND_TOOLS,
+      ),
+    ),
+    input: "Spend.",
+    tools: OTHER_SIDES,
+    act: async ({ runner }) => {
+      try {
+        return await runner.run("Spend.", { runId: RUN_ID, wait: true, budget: { tokens: 12_000 } });
+      } catch (error) {
+        if (!QuotaExceededError.isInstance(error)) throw error;
+        return runner.resume(RUN_ID, { wait: true, budget: { tokens: 1_000_000 } });
+      }
+    },
+  };
+}
+
+/** The contract allows for two calls, and the agent wants three: that is how the run ends. */
+export function budgetReached(): Scenario {
+  return {
+    name: "budget-reached",
+    mayFail: true,
+    pipeline: errandAgent(({ turn }) => asks(["charge", `order ${turn}`])),
+    input: "Spend.",
+    tools: OTHER_SIDES,
+    run: { spec: { objective: "Spend.", budgets: { maxToolCalls: 2 } } },
+  };
+}
+
+/** The same, where a person is asked for more, and gives it. */
+export function budgetAsked(): Scenario {
+  return {
+    name: "budget-asked",
+    pipeline: errandAgent(({ turn }) => (turn < 3 ? asks(["charge", `order ${turn}`]) : { text: "Spent." })),
+    input: "Spend.",
+    tools: OTHER_SIDES,
+    act: async ({ runner, store }) => {
+      const spec = {
+        objective: "Spend.",
+        budgets: { maxToolCalls: 1 },
+        escalation: { askHumanOnBudgetReached: true },
+      };
+      let result = await runner.run("Spend.", { runId: RUN_ID, wait: true, spec });
+      for (const { waitId } of result.waits) await unlessAnswered(store.answer(waitId, 5));
+      if (result.status === "waiting") result = await runner.resume(RUN_ID, { wait: true });
+      return result;
+    },
+  };
+}
+
+/** The tool goes on for longer than anybody waits for it, and comes to its end after all. */
+export function lateReceipt(): Scenario {
+  const slow: ExecuteStandIn = async ({ order }: { readonly order: string }, _call, outside) => {
+    outside.effect(`${order}: done`);
+    await outside.take(7_000);
+    return `${order}: done`;
+  };
+  return {
+    name: "late-receipt",
+    pipeline: errandAgent([asks(["call_taxi", "a"], ["ship", "b"]), { text: "It took a while." }], {
+      ...ERRAND_TOOLS,
+      ship: { ...ship, landsWithinMs: 10_000 },
+    }),
+    input: "Call and ship.",
+    tools: {
+      call_taxi: slow,
+      // Those that it is asked of see what is there only later.
+      ship: {
+        execute: async (input: never, call, outside) => {
+          await outside.take(7_000);
+          return slow(input, call, outside);
+        },
+        reconcile: (_, call, outside) => found(call, outside),
+      },
+    },
+  };
+}
+
+/** Somebody may have been faster. */
+async function unlessAnswered(answer: Promise<void>): Promise<void> {
+  try {
+    await answer;
+  } catch (error) {
+    if (!AlreadySettledError.isInstance(error)) throw error;
+  }
+}

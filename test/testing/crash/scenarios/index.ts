@@ -1,0 +1,58 @@
+import type { Scenario } from "../../../../src/testing/crash/scenario.ts";
+import { budget, budgetAsked, budgetReached, lateReceipt, providerFaults, retries } from "./faults.ts";
+import { blob, truncation } from "./histories.ts";
+import { jobsDemo } from "./jobs-demo.ts";
+import { approval, cancel, cancelledWaiting, escalation, question, twoPeople } from "./people.ts";
+import { artifactsAndSpec, loop } from "./pipelines.ts";
+import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
+import {
+  correlated,
+  inDoubtTold,
+  keyed,
+  oneTool,
+  opaque,
+  parallelMixed,
+  plainAnswer,
+  reconcile,
+  repeat,
+} from "./turns.ts";
+import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./ways-on.ts";
+
+/** What is explored, by name; each one is made anew for whoever explores it. */
+export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
+  "plain-answer": plainAnswer,
+  "one-tool": oneTool,
+  "parallel-mixed": parallelMixed,
+  keyed,
+  reconcile,
+  correlated,
+  opaque,
+  "in-doubt-told": inDoubtTold,
+  repeat,
+  blob,
+  truncation,
+  planning,
+  approval,
+  "two-people": twoPeople,
+  question,
+  escalation,
+  retries,
+  "provider-faults": providerFaults,
+  "late-receipt": lateReceipt,
+  budget,
+  "budget-reached": budgetReached,
+  "budget-asked": budgetAsked,
+  cancel,
+  "cancelled-waiting": cancelledWaiting,
+  released,
+  fork,
+  "redo-turn": redoTurn,
+  "milestone-after-change": milestoneAfterChange,
+  "accept-divergence": acceptDivergence,
+  diverged,
+  "changed-shape": changedShape,
+  loop,
+  "main-loop": mainLoop,
+  "artifacts-and-spec": artifactsAndSpec,
+  "jobs-demo": jobsDemo,
+};

@@ -1,0 +1,29 @@
+// A second crash in the process that recovers from the first.
+
+import { describe, expect, it } from "vitest";
+import { PATIENCE } from "../../patience.ts";
+import { IS_WHOLE } from "../../whole.ts";
+import { explored } from "./laboratory.ts";
+import { SCENARIOS } from "./scenarios/index.ts";
+
+const NAMES = Object.keys(SCENARIOS);
+
+/** So many of them in all; `npm run explore -- --modes twice --pairs all` tries each there is. */
+const ALL = IS_WHOLE ? 500 : 200;
+const PAIRS = Math.ceil(ALL / NAMES.length);
+
+const explore = (name: string) => explored(name, { modes: ["twice"], pairs: PAIRS, seed: 20_260 });
+
+describe("a process that dies while it recovers", () => {
+  it.for(NAMES)("from a crash in %s leaves a run that keeps every promise", PATIENCE, async (name) => {
+    const report = await explore(name);
+    report.assertKept();
+    expect(report.counts).toMatchObject({ missed: 0, byMode: { twice: PAIRS } });
+  });
+
+  it("has done so hundreds of times", PATIENCE, async () => {
+    const reports = await Promise.all(NAMES.map(explore));
+    const pairs = reports.reduce((sum, { counts }) => sum + (counts.byMode.twice ?? 0), 0);
+    expect(pairs).toBeGreaterThanOrEqual(ALL);
+  });
+});
