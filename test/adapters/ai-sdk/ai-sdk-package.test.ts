@@ -10,7 +10,7 @@ async function failureWith(resolution: string): Promise<string> {
   const script = `
     import { registerHooks } from "node:module";
     registerHooks({ resolve: (name, context, next) => (name === "ai" ? ${resolution} : next(name, context)) });
-    const { aiSdkModel } = await import("./src/adapters/ai-sdk.ts");
+    const { aiSdkModel } = await import("./src/adapters/ai-sdk/ai-sdk.ts");
     const signal = new AbortController().signal;
     const settings = { maxOutputTokens: 1 };
     const request = { instructions: "", messages: [], tools: [], outputSchema: null, settings, signal };

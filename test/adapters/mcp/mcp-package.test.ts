@@ -11,7 +11,7 @@ it("says what to install where the MCP client is missing, and only when it is ne
     const missing = () => { throw Object.assign(new Error("Cannot find it"), { code: "ERR_MODULE_NOT_FOUND" }) };
     const isMcp = (name) => name.startsWith("@modelcontextprotocol/");
     registerHooks({ resolve: (name, context, next) => (isMcp(name) ? missing() : next(name, context)) });
-    const { mcpTools } = await import("./src/adapters/mcp.ts");
+    const { mcpTools } = await import("./src/adapters/mcp/mcp.ts");
     const source = mcpTools({ command: "node" });
     const nothing = () => undefined;
     const opening = { signal: new AbortController().signal, warn: nothing, learnSecrets: nothing, hide: (text) => text, hideTexts: (value) => value };

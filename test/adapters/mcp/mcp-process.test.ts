@@ -49,7 +49,7 @@ it("A server's process may speak the later revision of the protocol alone", asyn
 it("A server's process does not outlive us where we exit without a word, however deaf", async () => {
   const { server, pids } = rawServer({ act: { does: "echoes" } }, "heeds nothing");
   const script = `
-    import { mcpTools } from "./src/adapters/mcp.ts";
+    import { mcpTools } from "./src/adapters/mcp/mcp.ts";
     const nothing = () => undefined;
     const opening = { signal: new AbortController().signal, warn: nothing, learnSecrets: nothing, hide: (text) => text, hideTexts: (value) => value };
     await mcpTools(${JSON.stringify(server)}).open("raw", opening);

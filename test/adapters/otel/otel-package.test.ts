@@ -26,7 +26,7 @@ it("says what to install where OpenTelemetry is missing, and everything else doe
     const store = await openStore(":memory:");
     console.log((await new Runner(Step.run("a", () => 1), { store }).run("Go")).status);
     await store.close();
-    await import("./src/adapters/otel.ts").catch((error) => console.log(error.code, error.message));
+    await import("./src/adapters/otel/otel.ts").catch((error) => console.log(error.code, error.message));
   `);
   expect(said).toMatch(/^succeeded\nconfiguration pawl\/otel needs .*npm install @opentelemetry\/api@1/);
 });
