@@ -72,6 +72,7 @@ import type { Attendance, EffectUnderWay } from "./work-under-way.ts";
 
 export type { Authenticated, Decision, Person } from "../core/person.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
+export { isStoreIntent, STORE_INTENTS, type StoreIntent } from "./store-intent-names.ts";
 export type * from "./store-intents.ts";
 export type * from "./store-records.ts";
 export type { Attendance, EffectUnderWay } from "./work-under-way.ts";

@@ -1,49 +1,21 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
-import type { EffectTry, Fence, Store, StoreReader } from "../../store/store.ts";
+import {
+  type EffectTry,
+  type Fence,
+  isStoreIntent,
+  STORE_INTENTS,
+  type Store,
+  type StoreIntent,
+} from "../../store/store.ts";
 import type { Life } from "./life.ts";
 
-export type Intent = Exclude<keyof Store, keyof StoreReader | "close" | "attend" | "redactionKey">;
+/** Not transactions: in memory alone, a key that is kept outside of the database, and the end of the store. */
+const WITHOUT_POINTS = ["attend", "redactionKey", "close"] as const satisfies readonly StoreIntent[];
 
-/** Which methods of a store write; those have points around them. */
-const INTENTS: { readonly [I in Intent]: true } = {
-  createRun: true,
-  claimRun: true,
-  renewLease: true,
-  releaseRun: true,
-  interruptRun: true,
-  beginEffect: true,
-  pinShape: true,
-  beginStep: true,
-  finishStep: true,
-  skipStep: true,
-  decideLoop: true,
-  openTurn: true,
-  settleModelCall: true,
-  journalResponse: true,
-  startToolCalls: true,
-  openToolCall: true,
-  correlateToolCall: true,
-  endToolCallTry: true,
-  recordReceipt: true,
-  offerLateReceipt: true,
-  commitTurn: true,
-  beginLineage: true,
-  acceptDivergence: true,
-  keepTrace: true,
-  dropTurn: true,
-  forkRun: true,
-  beginWork: true,
-  completeWork: true,
-  approve: true,
-  deny: true,
-  answer: true,
-  settle: true,
-  keepArtifact: true,
-  requestCancel: true,
-  collectBlobs: true,
-};
+/** A method of a store that has crash points around it: it writes. */
+export type Intent = Exclude<StoreIntent, (typeof WITHOUT_POINTS)[number]>;
 
-export const INTENT_NAMES = Object.keys(INTENTS) as readonly Intent[];
+export const INTENT_NAMES: readonly Intent[] = STORE_INTENTS.filter(isIntent);
 
 /** Who is told of what a process does. */
 export type ToldOfStore = {
@@ -82,7 +54,7 @@ function diskFull(): StoreUnavailableError {
 }
 
 function isIntent(name: string): name is Intent {
-  return Object.hasOwn(INTENTS, name);
+  return isStoreIntent(name) && !WITHOUT_POINTS.some((other) => other === name);
 }
 
 function isFence(value: unknown): value is Fence {
