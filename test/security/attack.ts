@@ -3,7 +3,7 @@ import type { Target } from "./target.ts";
 
 /** One way to do harm, tried on our sources and on a copy of them without the guard. */
 export type Attack = {
-  /** The threat, in the words of its row in docs/security.md. */
+  /** The threat, in the words of its entry in docs/security.md. */
   readonly threat: string;
   /** The guard, taken away. */
   readonly weakened: readonly [Patch, ...Patch[]];
