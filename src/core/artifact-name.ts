@@ -1,4 +1,4 @@
-import { hasUnseen } from "./visible-text.ts";
+import { hasInvisible } from "./visible-text.ts";
 
 /** What Pawl writes into the workspace of a run itself, from the store: nobody else may. */
 export const TELEMETRY_FILES: readonly string[] = ["trace.json", "transcript.md", "run.log"];
@@ -6,7 +6,7 @@ export const TELEMETRY_FILES: readonly string[] = ["trace.json", "transcript.md"
 /** The file that says whose folder it is; nobody but Pawl is to see or change it. */
 export const RUN_MARK = ".pawl-run";
 
-const MOST_BYTES = 1_024;
+const MAX_BYTES = 1_024;
 
 /** What these look like is a matter of the font. */
 const PRIVATE_USE = /\p{Co}/u;
@@ -22,8 +22,8 @@ export function artifactNameProblem(name: unknown): string | null {
   if (typeof name !== "string" || name === "") return "give it a name";
   if (/[\p{Cc}\\:*?"<>|]/u.test(name) || !name.isWellFormed())
     return 'leave out control characters and \\ : * ? " < > |';
-  if (hasUnseen(name) || PRIVATE_USE.test(name)) return "leave out characters that nobody can see";
-  if (Buffer.byteLength(name, "utf8") > MOST_BYTES) return `use at most ${MOST_BYTES} bytes`;
+  if (hasInvisible(name) || PRIVATE_USE.test(name)) return "leave out characters that nobody can see";
+  if (Buffer.byteLength(name, "utf8") > MAX_BYTES) return `use at most ${MAX_BYTES} bytes`;
   if (name.startsWith("/")) return "use a path inside the workspace, without a leading /";
   if (name.toLowerCase() === RUN_MARK) return "a note of Pawl's own is there";
   const parts = name.split("/");

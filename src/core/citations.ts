@@ -1,5 +1,5 @@
 /** A page that a run has fetched: where from, and what it said, as text, Markdown or HTML. */
-export type Source = { readonly url: string; readonly text: string };
+export type CitedSource = { readonly url: string; readonly text: string };
 
 export type CitationCheck = {
   /** Sources that the report takes words from and does not cite, as they were given. */
@@ -20,7 +20,7 @@ export type CitationCheck = {
  * checkCitations("See https://example.com/a.", [{ url: "https://example.com/a", text: "" }]);
  * // { uncited: [], unfetched: [], citesNothing: false }
  */
-export function checkCitations(report: string, sources: readonly Source[]): CitationCheck {
+export function checkCitations(report: string, sources: readonly CitedSource[]): CitationCheck {
   const { words, urls } = readText(report);
   const cited = byAddress(urls);
   const fetched = byAddress(sources.map(({ url }) => url));
@@ -195,7 +195,7 @@ function wordsOf(text: string): readonly string[] {
 }
 
 /** More words than a text can have, and few enough that two of their numbers fit into one. */
-const MOST_NAMES = 2 ** 26;
+const MAX_NUMBERS = 2 ** 26;
 
 /**
  * The runs of eight words of a text. Each pair of neighbouring words has a number, each pair of such pairs, and each
@@ -244,7 +244,7 @@ function pairsOf(
 ): readonly number[] {
   const pairs: number[] = [];
   for (let index = 0; index + distance < numbers.length; index++) {
-    pairs.push(numberOf((numbers[index] ?? 0) * MOST_NAMES + (numbers[index + distance] ?? 0)));
+    pairs.push(numberOf((numbers[index] ?? 0) * MAX_NUMBERS + (numbers[index + distance] ?? 0)));
   }
   return pairs;
 }

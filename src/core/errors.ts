@@ -321,7 +321,7 @@ export function isControlFlow(error: unknown): boolean {
 }
 
 /** Whether a tool that steers the run with this says that it has done nothing: then it is safe to run it again. */
-export function saysNothingHappened(error: unknown): error is PawlError {
+export function reportsNotApplied(error: unknown): error is PawlError {
   if (!isControlFlow(error) || !PawlError.isInstance(error)) return false;
   return (error.details as { readonly applied?: unknown } | null)?.applied === false;
 }

@@ -1,10 +1,10 @@
-/** Work that can be left off between its steps, each of which takes a few milliseconds at most. */
-export type Steps<T> = Generator<void, T, void>;
+/** Work that can be paused at every `yield`; the code between two of them takes a few milliseconds at most. */
+export type GradualWork<T> = Generator<void, T, void>;
 
-/** All of it at once. */
-export function finished<T>(steps: Steps<T>): T {
+/** Does all of the work at once, without a pause. */
+export function runToEnd<T>(work: GradualWork<T>): T {
   for (;;) {
-    const step = steps.next();
-    if (step.done === true) return step.value;
+    const next = work.next();
+    if (next.done === true) return next.value;
   }
 }

@@ -36,15 +36,15 @@ function isSlow(word: string, value: Json): boolean {
 }
 
 /** Some 20 ms of work: everything in the schema may be held against everything in the value. */
-const MOST_STEPS = 100_000;
+const MAX_COMPARISONS = 100_000;
 
 /** A schema is made into code before anything is held against it, which takes some 50 µs for each of its values. */
-const MOST_READ = 300;
+const MAX_SCHEMA_VALUES = 300;
 
 /** Whether a value can be checked where nothing else happens meanwhile. The schema and the value come from strangers. */
 export function isQuickToCheck(schema: JsonObject, value: Json): boolean {
-  const size = sizeOf(schema, MOST_READ, { isUnwanted: isSlow });
-  return size !== null && sizeOf(value, MOST_STEPS / size) !== null;
+  const size = sizeOf(schema, MAX_SCHEMA_VALUES, { isUnwanted: isSlow });
+  return size !== null && sizeOf(value, MAX_COMPARISONS / size) !== null;
 }
 
 /**

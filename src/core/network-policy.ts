@@ -1,5 +1,5 @@
 import { ConfigurationError } from "./errors.ts";
-import { remembered } from "./remembered.ts";
+import { memoized } from "./memoized.ts";
 
 /** Where a tool may connect to. No domains at all: every public host. */
 export type NetworkPolicy = {
@@ -14,9 +14,9 @@ export type NetworkPolicy = {
   readonly allowPrivateAddresses: boolean;
 };
 
-export type NetworkVerdict = { readonly ok: true } | { readonly ok: false; readonly why: string };
+export type NetworkCheck = { readonly ok: true } | { readonly ok: false; readonly why: string };
 
-const OK: NetworkVerdict = { ok: true };
+const OK: NetworkCheck = { ok: true };
 
 /**
  * Whether a URL may be requested, as far as its text can tell. What a name resolves to is seen only when the
@@ -26,7 +26,7 @@ const OK: NetworkVerdict = { ok: true };
  * @example
  * checkUrl({ allowedDomains: ["*.example.com"], allowPrivateAddresses: false }, "https://api.example.com/v1"); // ok
  */
-export function checkUrl(policy: NetworkPolicy, url: string | URL): NetworkVerdict {
+export function checkUrl(policy: NetworkPolicy, url: string | URL): NetworkCheck {
   // The URL parser, and no pattern of our own: it reads 0x7f.1, ①②⑦.0.0.1 and a\@b as the request will.
   const parsed = URL.parse(String(url));
   if (parsed === null) return refused("The URL cannot be read: give an absolute http or https URL.");
@@ -51,7 +51,7 @@ export function checkUrl(policy: NetworkPolicy, url: string | URL): NetworkVerdi
  * Whether an address that `host` resolved to may be connected to. `host` comes with its port (`localhost:8080`), since
  * an entry of `allowedDomains` with a port speaks for that port only.
  */
-export function checkAddress(policy: NetworkPolicy, host: string, address: string): NetworkVerdict {
+export function checkAddress(policy: NetworkPolicy, host: string, address: string): NetworkCheck {
   const target = parseTarget(host);
   if (target === null) return refused(`The host ${host} cannot be read: give a name or an address.`);
   if (bitsOf(address) === null) {
@@ -78,7 +78,7 @@ export function assertAllowedDomains(entries: unknown, what: string): asserts en
   }
 }
 
-function refused(why: string): NetworkVerdict {
+function refused(why: string): NetworkCheck {
   return { ok: false, why };
 }
 
@@ -130,7 +130,7 @@ const ANY_PORT = "*";
 
 type Entry = Target & { readonly wildcard: boolean; readonly mayBePrivate: boolean };
 
-const parseEntry = remembered((text): Entry | null => {
+const parseEntry = memoized((text): Entry | null => {
   const isMarked = text.endsWith(MARK);
   const unmarked = isMarked ? text.slice(0, -MARK.length) : text;
   const isAnyPort = unmarked.endsWith(":*");

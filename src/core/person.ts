@@ -1,6 +1,6 @@
 import { ConfigurationError } from "./errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
-import { seenText } from "./visible-text.ts";
+import { comparableText } from "./visible-text.ts";
 
 /** Whom somebody was known to be, and by what: `{ name: "ann", by: "oidc", id: "00u1…" }`. */
 export type Authenticated = {
@@ -33,7 +33,7 @@ export function decisionOf(person: Person, at: number): Decision {
   const { by } = person;
   const authenticated = person.authenticated ?? undefined;
   for (const [what, text] of Object.entries({ by, ...prefixed(authenticated) }))
-    if (text !== undefined && (typeof text !== "string" || seenText(text) === ""))
+    if (text !== undefined && (typeof text !== "string" || comparableText(text) === ""))
       throw new ConfigurationError(`${what} is ${JSON.stringify(text)}: give a name, or leave it out.`);
   if (authenticated === undefined) return { name: by ?? NOBODY_NAMED, at, authenticated: null };
   const { name, by: source, id } = authenticated;
@@ -48,7 +48,7 @@ function prefixed(authenticated: Authenticated | undefined): { readonly [what: s
 }
 
 /** What one more approval comes to. */
-export type ApprovalVerdict =
+export type ApprovalProgress =
   | { readonly kind: "enough" }
   | { readonly kind: "more"; readonly needed: number }
   /** This person has approved it already, and others have to. */
@@ -56,12 +56,12 @@ export type ApprovalVerdict =
   | { readonly kind: "refused"; readonly why: string };
 
 /** Whether this person may be one of those who let a call run, and how many are still needed after that. */
-export function judgeApproval(
+export function decideApproval(
   { people, notStarter }: ApprovalNeed,
   starter: Decision | null,
   earlier: readonly Decision[],
   next: Decision,
-): ApprovalVerdict {
+): ApprovalProgress {
   const isNamed = next.authenticated !== null || folded(next.name) !== NOBODY_NAMED;
   if ((people > 1 || notStarter) && !isNamed)
     return refused("it takes people who are known by name: say who approves it");
@@ -87,7 +87,7 @@ export function judgeApproval(
   return needed > 0 ? { kind: "more", needed } : { kind: "enough" };
 }
 
-function refused(why: string): ApprovalVerdict {
+function refused(why: string): ApprovalProgress {
   return { kind: "refused", why };
 }
 
@@ -118,7 +118,7 @@ function namesOf({ name, authenticated }: Decision): readonly string[] {
 
 /** As it looks: two names that nobody can tell apart are one. */
 function folded(name: string): string {
-  return seenText(name).toUpperCase().toLowerCase().replaceAll(/\s+/g, " ");
+  return comparableText(name).toUpperCase().toLowerCase().replaceAll(/\s+/g, " ");
 }
 
 /** What a wait asks for; one from before there was more to ask for takes one person. */
@@ -130,7 +130,7 @@ export function approvalNeedOf({ people, notStarter }: JsonObject): ApprovalNeed
 }
 
 /** What of a need has to be written down: one person is what is usual. */
-export function needFacts({ people, notStarter }: ApprovalNeed): JsonObject {
+export function approvalNeedJson({ people, notStarter }: ApprovalNeed): JsonObject {
   return { ...(people > 1 ? { people } : {}), ...(notStarter ? { notStarter } : {}) };
 }
 

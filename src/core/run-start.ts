@@ -10,9 +10,9 @@ export type RunStart =
   | { readonly kind: "begin" }
   | { readonly kind: "resume"; readonly runId: string }
   /** Beginning another one might do again what these have done. */
-  | { readonly kind: "refuse"; readonly why: WhyNotBegun; readonly runIds: readonly string[] };
+  | { readonly kind: "refuse"; readonly why: StartRefusal; readonly runIds: readonly string[] };
 
-export type WhyNotBegun = "held" | "waiting" | "several" | "failed";
+export type StartRefusal = "held" | "waiting" | "several" | "failed";
 
 /**
  * What a call that names no run means. A process that is started again after a crash or a close makes the same call again,

@@ -52,7 +52,7 @@ export function toolCallId(runId: string, path: StepPath, turnIndex: number, cal
   return `${stepId(runId, path)}#${turnIndex}.${callIndex}`;
 }
 
-export type ToolCallPlace = {
+export type ParsedToolCallId = {
   readonly runId: string;
   readonly path: StepPath;
   readonly turnIndex: number;
@@ -60,7 +60,7 @@ export type ToolCallPlace = {
 };
 
 /** What a tool call's id says; null where it is none. */
-export function parseToolCallId(id: string): ToolCallPlace | null {
+export function parseToolCallId(id: string): ParsedToolCallId | null {
   const match = /^([^/]+)\/([^#]+)#(0|[1-9]\d{0,7})\.([1-9]\d{0,8})$/.exec(id);
   if (match?.[1] === undefined || match[2] === undefined) return null;
   return { runId: match[1], path: match[2], turnIndex: Number(match[3]), callIndex: Number(match[4]) };

@@ -30,7 +30,7 @@ export function visibleLine(text: string): string {
 }
 
 /** Whether a reader would not see all of a text. Line feeds and tabs are left to whoever asks. */
-export function hasUnseen(text: string): boolean {
+export function hasInvisible(text: string): boolean {
   return [...text.matchAll(UNSEEN)].some(({ groups }) => groups?.unseen !== undefined);
 }
 
@@ -46,7 +46,7 @@ function escapeOf(character: string): string {
 const NOT_COMPARED = new RegExp(String.raw`[^\P{Cc}\t-\r]|[${IGNORED}]`, "gu");
 
 /** What is left of a text for comparing names: as it is read, without anything that is not seen. */
-export function seenText(text: string): string {
+export function comparableText(text: string): string {
   return text.normalize("NFKC").replaceAll(NOT_COMPARED, "").trim();
 }
 

@@ -3,8 +3,8 @@ import { visibleLine, visibleText } from "../core/visible-text.ts";
 
 // Markdown around texts that anybody may have written: whatever is in them, they stay where they were put.
 
-const MOST_CHARACTERS = 4_000;
-const MOST_INLINE = 300;
+const MAX_CHARACTERS = 4_000;
+const MAX_INLINE = 300;
 
 /** A text as it is, between fences that are longer than any in it. */
 export function fence(text: string, language: "text" | "json" = "text"): string {
@@ -15,7 +15,7 @@ export function fence(text: string, language: "text" | "json" = "text"): string 
 
 /** As a fence; what is too long for a reader is cut, and `whole` says where all of it is. */
 export function shortFence(text: string, whole: string, language: "text" | "json" = "text"): string {
-  const kept = beginningOf(text, MOST_CHARACTERS);
+  const kept = beginningOf(text, MAX_CHARACTERS);
   return kept === text ? fence(text, language) : `${fence(`${kept}…`, language)}\n\nShortened: ${whole}.`;
 }
 
@@ -34,7 +34,7 @@ export function beginningOf(text: string, characters: number): string {
 /** On one line, with all that Markdown or HTML would make something else of escaped. */
 export function inline(text: string): string {
   const line = visibleLine(text);
-  const kept = beginningOf(line, MOST_INLINE);
+  const kept = beginningOf(line, MAX_INLINE);
   return (kept === line ? line : `${kept}…`).replaceAll(/[\\`*_[\]<>|~&$]/g, (mark) => `\\${mark}`);
 }
 

@@ -42,7 +42,7 @@ export type Chapter = {
   readonly lastOwnSeq: number;
 };
 
-type Section = Pick<Chapter, "firstSeq" | "lastSeq" | "lastOwnSeq"> & {
+type OutlineSection = Pick<Chapter, "firstSeq" | "lastSeq" | "lastOwnSeq"> & {
   readonly epoch: number;
   readonly lastSign: number | null;
 };
@@ -81,8 +81,8 @@ export async function requireRun(reader: StoreReader, runId: string): Promise<Ru
 async function readSections(
   reader: StoreReader,
   runId: string,
-): Promise<{ readonly sections: readonly Section[]; readonly lastSeq: number }> {
-  const sections: Section[] = [];
+): Promise<{ readonly sections: readonly OutlineSection[]; readonly lastSeq: number }> {
+  const sections: OutlineSection[] = [];
   let lastSeq = 0;
   for await (const event of new LogReader(reader, runId).events()) {
     lastSeq = event.seq;
@@ -96,7 +96,7 @@ async function readSections(
   return { sections, lastSeq };
 }
 
-function afterEvent(section: Section, event: EventRecord): Section {
+function afterEvent(section: OutlineSection, event: EventRecord): OutlineSection {
   const { seq, at } = event;
   return isByOthers(event)
     ? { ...section, lastSeq: seq }
@@ -115,7 +115,7 @@ export function isByOthers(event: EventRecord): boolean {
 function chaptersOf(
   run: RunRecord,
   attempts: readonly AttemptRecord[],
-  sections: readonly Section[],
+  sections: readonly OutlineSection[],
 ): readonly Chapter[] {
   const byEpoch = new Map(sections.map((section) => [section.epoch, section]));
   const known = attempts.flatMap((attempt) => {

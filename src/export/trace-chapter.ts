@@ -1,6 +1,12 @@
 import type { Chapter, RunOutline } from "./run-outline.ts";
 import type { Incident, StoryTeller } from "./run-story.ts";
-import { ChapterSlices, MAIN_LANE, type Mark, type Slice, type SliceListener } from "./trace-slices.ts";
+import {
+  ChapterSlices,
+  MAIN_LANE,
+  type SliceListener,
+  type TraceMark,
+  type TraceSlice,
+} from "./trace-slices.ts";
 
 /** A slice that so many others have begun in is one whose end is not waited for. */
 const LONG = 64;
@@ -15,13 +21,13 @@ export class TraceChapter {
   readonly #outline: RunOutline;
   readonly #chapter: Chapter;
   readonly #teller: StoryTeller;
-  readonly #long: ReadonlyMap<number, Slice>;
+  readonly #long: ReadonlyMap<number, TraceSlice>;
 
   private constructor(
     outline: RunOutline,
     chapter: Chapter,
     teller: StoryTeller,
-    long: ReadonlyMap<number, Slice>,
+    long: ReadonlyMap<number, TraceSlice>,
     lanes: ReadonlySet<number>,
   ) {
     this.#outline = outline;
@@ -34,7 +40,7 @@ export class TraceChapter {
   /** The teller goes on with the next chapter from here. */
   static async read(outline: RunOutline, chapter: Chapter, teller: StoryTeller): Promise<TraceChapter> {
     const again = teller.copy();
-    const long = new Map<number, Slice>();
+    const long = new Map<number, TraceSlice>();
     const lanes = new Set([MAIN_LANE]);
     const slices = new ChapterSlices(outline.run.runId, chapter, {
       onSlice: (order, slice) => {
@@ -47,8 +53,8 @@ export class TraceChapter {
     return new TraceChapter(outline, chapter, again, long, lanes);
   }
 
-  async *slices(): AsyncGenerator<Slice, void, undefined> {
-    const ended = new Map<number, Slice>();
+  async *slices(): AsyncGenerator<TraceSlice, void, undefined> {
+    const ended = new Map<number, TraceSlice>();
     let next = 0;
     const told = this.#told({
       onSlice: (order, slice) => {
@@ -65,8 +71,8 @@ export class TraceChapter {
     }
   }
 
-  async *marks(): AsyncGenerator<Mark, void, undefined> {
-    const marks: Mark[] = [];
+  async *marks(): AsyncGenerator<TraceMark, void, undefined> {
+    const marks: TraceMark[] = [];
     for await (const _ of this.#told({ onMark: (mark) => marks.push(mark) })) yield* marks.splice(0);
   }
 

@@ -5,7 +5,7 @@ import { type Chapter, isByOthers } from "./run-outline.ts";
 import type { CallTry, Incident } from "./run-story.ts";
 
 /** Something that took time, in milliseconds since 1970. Those on one lane lie in each other or beside each other. */
-export type Slice = {
+export type TraceSlice = {
   readonly lane: number;
   readonly category: "attempt" | "step" | "turn" | "model" | "tool" | "wait";
   readonly name: string;
@@ -15,7 +15,7 @@ export type Slice = {
 };
 
 /** Something that happened at once. */
-export type Mark = {
+export type TraceMark = {
   readonly name: string;
   readonly at: number;
   /** Whether it is about the attempt as a whole, or about what the lane shows. */
@@ -23,15 +23,15 @@ export type Mark = {
   readonly args: JsonObject;
 };
 
-type OpenSlice = Omit<Slice, "end"> & { readonly key: string };
+type OpenTraceSlice = Omit<TraceSlice, "end"> & { readonly key: string };
 
 /** The lane of what an attempt does one after the other; calls beside each other take more. */
 export const MAIN_LANE = 1;
 
 /** Told of what an attempt did, when it is over. `order` counts the slices as they begin, the outer ones first. */
 export type SliceListener = {
-  readonly onSlice?: (order: number, slice: Slice) => void;
-  readonly onMark?: (mark: Mark) => void;
+  readonly onSlice?: (order: number, slice: TraceSlice) => void;
+  readonly onMark?: (mark: TraceMark) => void;
 };
 
 /** What one attempt did, as slices that nest: step, turn, model call and tool call. */
@@ -40,8 +40,8 @@ export class ChapterSlices {
   readonly #chapter: Chapter;
   readonly #listener: SliceListener;
   /** Open slices of the main lane, the outermost first. */
-  readonly #stack: { readonly order: number; readonly slice: OpenSlice }[] = [];
-  readonly #tries = new Map<string, { readonly order: number; readonly slice: OpenSlice }>();
+  readonly #stack: { readonly order: number; readonly slice: OpenTraceSlice }[] = [];
+  readonly #tries = new Map<string, { readonly order: number; readonly slice: OpenTraceSlice }>();
   #order = 0;
   #now = 0;
 
@@ -162,7 +162,7 @@ export class ChapterSlices {
     this.#end(open, args);
   }
 
-  #open(key: string, category: Slice["category"], name: string, args: JsonObject): void {
+  #open(key: string, category: TraceSlice["category"], name: string, args: JsonObject): void {
     const slice = {
       key,
       category,
@@ -189,12 +189,12 @@ export class ChapterSlices {
     this.#close("attempt");
   }
 
-  #end({ order, slice }: { readonly order: number; readonly slice: OpenSlice }, args: JsonObject): void {
+  #end({ order, slice }: { readonly order: number; readonly slice: OpenTraceSlice }, args: JsonObject): void {
     const { key: _, ...rest } = slice;
     this.#listener.onSlice?.(order, { ...rest, end: this.#now, args: { ...slice.args, ...args } });
   }
 
-  #mark(name: string, scope: Mark["scope"], args: JsonObject): void {
+  #mark(name: string, scope: TraceMark["scope"], args: JsonObject): void {
     this.#listener.onMark?.({ name, at: this.#now, scope, args: { run_id: this.#runId, ...args } });
   }
 

@@ -7,7 +7,7 @@ import { type Chapter, type RunOutline, readRunOutline } from "./run-outline.ts"
 import { StoryTeller } from "./run-story.ts";
 import { jsonPieces, wholeText } from "./text-pieces.ts";
 import { TraceChapter } from "./trace-chapter.ts";
-import { MAIN_LANE, type Mark, type Slice } from "./trace-slices.ts";
+import { MAIN_LANE, type TraceMark, type TraceSlice } from "./trace-slices.ts";
 
 /**
  * The run in the Trace Event Format, which Perfetto, chrome://tracing and speedscope show: each attempt is a process, with
@@ -87,7 +87,7 @@ async function waitPlaces(
     });
 }
 
-function waitSlice(wait: WaitRecord, { lane, end }: WaitPlace): Slice {
+function waitSlice(wait: WaitRecord, { lane, end }: WaitPlace): TraceSlice {
   return {
     lane,
     category: "wait",
@@ -129,7 +129,7 @@ function processEvents(
   ];
 }
 
-function sliceEvent(pid: number, { lane, category, name, start, end, args }: Slice): Json {
+function sliceEvent(pid: number, { lane, category, name, start, end, args }: TraceSlice): Json {
   return {
     name,
     cat: category,
@@ -142,7 +142,7 @@ function sliceEvent(pid: number, { lane, category, name, start, end, args }: Sli
   };
 }
 
-function markEvent(pid: number, { name, at, scope, args }: Mark): Json {
+function markEvent(pid: number, { name, at, scope, args }: TraceMark): Json {
   const s = scope === "attempt" ? "p" : "t";
   return { name, cat: "mark", ph: "i", s, ts: microseconds(at), pid, tid: MAIN_LANE, args };
 }

@@ -3,13 +3,13 @@ import type { Json } from "../core/json.ts";
 import type { Slice } from "./slice.ts";
 import { checkValue } from "./slice-value.ts";
 
-export type StoredSlice = { readonly version: number; readonly values: readonly Json[] };
+export type VersionedValues = { readonly version: number; readonly values: readonly Json[] };
 
 /** Slices as they are kept outside of a session, by name. */
-export type StoredSlices = { readonly [name: string]: StoredSlice };
+export type StoredSlices = { readonly [name: string]: VersionedValues };
 
 /** The values of a stored slice, brought to the slice's present version and checked against its schema. */
-export function restoreSlice(slice: Slice, stored: StoredSlice): readonly Json[] {
+export function restoreSlice(slice: Slice, stored: VersionedValues): readonly Json[] {
   const values = migrate(slice, stored);
   return Object.freeze(values.map((value, index) => restoreValue(slice, value, index, values.length)));
 }
@@ -24,7 +24,7 @@ function restoreValue(slice: Slice, value: unknown, index: number, length: numbe
 }
 
 /** One version after the other: what was stored by version 1 goes through 2 to 3. */
-function migrate(slice: Slice, stored: StoredSlice): readonly Json[] {
+function migrate(slice: Slice, stored: VersionedValues): readonly Json[] {
   if (stored.version > slice.version) {
     throw new SnapshotRestoreError(
       `Slice ${slice.name} was stored in version ${stored.version}, and this program knows it up to ${slice.version}: run the newer program, or start fresh.`,

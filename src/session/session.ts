@@ -30,7 +30,7 @@ export type ChildSessionOptions = Pick<SessionOptions, "id" | "createdAt" | "tag
 };
 
 /** More changes than honest observers make of one; observers that answer each other would go on for ever. */
-const MOST_CHANGES_OF_OBSERVERS = 1_000;
+const MAX_OBSERVER_CHANGES = 1_000;
 
 /**
  * The typed state of a run: slices that only events change, through their reducers.
@@ -243,9 +243,9 @@ export class Session implements SessionView {
 }
 
 function assertFewEnough(taken: number): void {
-  if (taken < MOST_CHANGES_OF_OBSERVERS) return;
+  if (taken < MAX_OBSERVER_CHANGES) return;
   throw new ConfigurationError(
-    `Observers have made ${MOST_CHANGES_OF_OBSERVERS} changes of one: let them stop answering each other.`,
+    `Observers have made ${MAX_OBSERVER_CHANGES} changes of one: let them stop answering each other.`,
   );
 }
 

@@ -7,7 +7,7 @@ import { restoreSlice, type StoredSlices } from "./restore-slice.ts";
 import type { Reducer, Slice, SliceKind } from "./slice.ts";
 import { checkValue } from "./slice-value.ts";
 
-export type { StoredSlice, StoredSlices } from "./restore-slice.ts";
+export type { StoredSlices, VersionedValues } from "./restore-slice.ts";
 
 /**
  * The values of all slices, by name; a slice without values is absent. Never changed: an event makes a new state, in

@@ -15,7 +15,7 @@ export type Reducer<T> = {
 export type SliceKind = "state" | "log";
 
 /** Brings the values of the version before to the one it is named by. */
-export type Migration = (values: readonly Json[]) => readonly Json[];
+export type SliceMigration = (values: readonly Json[]) => readonly Json[];
 
 /** A named, typed part of a session: a list of JSON values that only reducers change. */
 export type Slice<T = unknown> = {
@@ -24,7 +24,7 @@ export type Slice<T = unknown> = {
   readonly version: number;
   readonly schema: z.ZodType<T>;
   readonly reducers: { readonly [eventType: string]: Reducer<T> };
-  readonly migrations: { readonly [toVersion: number]: Migration };
+  readonly migrations: { readonly [toVersion: number]: SliceMigration };
 };
 
 export type SliceDefinition<T> = {
@@ -36,7 +36,7 @@ export type SliceDefinition<T> = {
   /** 1 unless said otherwise; raise it, with a migration, when stored values no longer fit the schema. */
   readonly version?: number;
   readonly reducers?: { readonly [eventType: string]: Reducer<NoInfer<T>> };
-  readonly migrations?: { readonly [toVersion: number]: Migration };
+  readonly migrations?: { readonly [toVersion: number]: SliceMigration };
 };
 
 /**

@@ -2,7 +2,7 @@ import { isJson } from "../core/canonical-json.ts";
 import { SnapshotRestoreError } from "../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { frozenJson } from "./frozen-json.ts";
-import type { StoredSlice, StoredSlices } from "./restore-slice.ts";
+import type { StoredSlices, VersionedValues } from "./restore-slice.ts";
 
 /** What a snapshot says about its session. */
 export type SessionMetadata = {
@@ -55,7 +55,7 @@ export class Snapshot {
 }
 
 /** The values are frozen already where they come from a session, and then they are kept, for `===` to find no change. */
-function frozenSlice({ version, values }: StoredSlice): StoredSlice {
+function frozenSlice({ version, values }: VersionedValues): VersionedValues {
   const frozen = Object.isFrozen(values) ? values : (frozenJson(values) as readonly Json[]);
   return Object.freeze({ version, values: frozen });
 }
@@ -85,7 +85,7 @@ function readSlices(slices: Json | undefined): StoredSlices {
   return Object.fromEntries(Object.entries(slices).map(([name, slice]) => [name, readSlice(name, slice)]));
 }
 
-function readSlice(name: string, slice: Json): StoredSlice {
+function readSlice(name: string, slice: Json): VersionedValues {
   if (!isJsonObject(slice)) throw badJson(`slice ${JSON.stringify(name)} is not an object`);
   const { version, values } = slice;
   if (!isWholeFromOne(version)) throw badJson(`slice ${JSON.stringify(name)} has no version`);

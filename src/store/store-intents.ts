@@ -1,8 +1,8 @@
 import type {
+  FailedAttemptOutcome,
   ReceiptStatus,
   RecoveryClass,
   SideEffectClass,
-  TryOutcome,
 } from "../core/call/tool-call-decision.ts";
 import type { StoredError } from "../core/errors.ts";
 import type { RunSpec } from "../core/job/run-spec.ts";
@@ -237,7 +237,7 @@ export type ToolCallCorrelation = ToolCallKey & { readonly attempt: number; read
 /** How a try ended that brought no receipt. */
 export type ToolCallTryEnd = ToolCallKey & {
   readonly attempt: number;
-  readonly outcome: TryOutcome;
+  readonly outcome: FailedAttemptOutcome;
   readonly errorCode: string | null;
   readonly errorDetail: string | null;
   readonly correlationId: string | null;

@@ -1,9 +1,9 @@
 import type {
+  FailedAttemptOutcome,
   ReceiptStatus,
   RecoveryClass,
   SideEffectClass,
   ToolCallStatus,
-  TryOutcome,
 } from "../core/call/tool-call-decision.ts";
 import type { StoredError } from "../core/errors.ts";
 import type { Budgets, RunSpec } from "../core/job/run-spec.ts";
@@ -185,7 +185,7 @@ export type ToolCallTry = {
   readonly attempt: number;
   readonly startedAt: number;
   readonly endedAt: number;
-  readonly outcome: TryOutcome;
+  readonly outcome: FailedAttemptOutcome;
   readonly errorCode: string | null;
   readonly errorDetail: string | null;
   readonly correlationId: string | null;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkCitations, type Source } from "../../src/core/citations.ts";
+import { type CitedSource, checkCitations } from "../../src/core/citations.ts";
 
-const page = (url: string, text = ""): Source => ({ url, text });
+const page = (url: string, text = ""): CitedSource => ({ url, text });
 
 /** The addresses that a report is found to cite, when nothing was fetched. */
 const citedIn = (report: string) => checkCitations(report, []).unfetched;

@@ -98,7 +98,7 @@ function ask(
       const response: ModelResponse = {
         content,
         finishReason: result.finishReason,
-        usage: usageOf(reportedUsage(result.usage), content.length > 0 || excess !== null),
+        usage: usageOf(reportedUsage(result.usage), { hasContent: content.length > 0 || excess !== null }),
         invalidCalls: invalidCallsOf(result.toolCalls, request.tools, cutCallId),
         responseId,
       };

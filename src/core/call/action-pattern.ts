@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../errors.ts";
-import { remembered } from "../remembered.ts";
-import { seenText } from "../visible-text.ts";
+import { memoized } from "../memoized.ts";
+import { comparableText } from "../visible-text.ts";
 import { parseToolName } from "./tool-name.ts";
 
 /** A tool by all the names that it has. */
@@ -68,7 +68,7 @@ function placesIn(pattern: string): readonly { readonly place: string; readonly 
 
 /** Whether a pattern means one name, and none that is not known yet. */
 export function isExactName(pattern: string): boolean {
-  return !seenText(pattern).includes("*");
+  return !comparableText(pattern).includes("*");
 }
 
 /** What a person would write to mean just this tool. */
@@ -96,8 +96,8 @@ type Compiled = {
   readonly saysWhere: boolean;
 };
 
-const compiled = remembered((pattern): Compiled => {
-  const seen = seenText(pattern);
+const compiled = memoized((pattern): Compiled => {
+  const seen = comparableText(pattern);
   // A separator beside a `*` says something; at an end it does not.
   const wanted = spellings(seen).flatMap((each) => [each, each.replaceAll(/^_(?!\*)|(?<!\*)_$/g, "")]);
   return {
@@ -108,7 +108,7 @@ const compiled = remembered((pattern): Compiled => {
 
 /** A name begins where its first word does: `_delete_file` deletes, too. */
 function nameSpellings(name: string): readonly string[] {
-  return spellings(seenText(name)).flatMap((each) => [each, each.replaceAll(/^_|_$/g, "")]);
+  return spellings(comparableText(name)).flatMap((each) => [each, each.replaceAll(/^_|_$/g, "")]);
 }
 
 /** A name as it is compared, with and without a cut where a capital begins a word: deleteFile is delete_file, GitHub github. */
@@ -136,7 +136,7 @@ export function assertPatterns(patterns: unknown, what: string): asserts pattern
 }
 
 export function assertPattern(pattern: unknown, what: string): asserts pattern is string {
-  if (typeof pattern === "string" && seenText(pattern) !== "") return;
+  if (typeof pattern === "string" && comparableText(pattern) !== "") return;
   const given = typeof pattern === "string" ? "an empty text" : `a value of type ${typeof pattern}`;
   throw new ConfigurationError(
     `${what} is ${given}: give the name of a tool, such as "send_email" or "github:*".`,

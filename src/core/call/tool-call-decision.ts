@@ -138,23 +138,33 @@ export type ReconcileDecision =
   | { readonly kind: "wait" }
   | Extract<ToolCallDecision, { kind: "ask" | "refuse" }>;
 
-export function decideReconciled(
-  answer: ReconcileStatus,
-  canStillLand: boolean,
-  call: { readonly inDoubt: "ask" | "tell" },
-): ReconcileDecision {
-  switch (answer) {
+/** A call in doubt, after a look-up. */
+export type LookedUpCall = {
+  readonly found: ReconcileStatus;
+  /** The old attempt may still take effect. */
+  readonly canStillLand: boolean;
+  readonly inDoubt: "ask" | "tell";
+};
+
+export function decideReconciled({ found, canStillLand, inDoubt }: LookedUpCall): ReconcileDecision {
+  switch (found) {
     case "done":
       return { kind: "adopt" };
     case "absent":
       return { kind: canStillLand ? "wait" : "retry" };
     case "unknown":
-      return unknown(call) as Extract<ToolCallDecision, { kind: "ask" | "refuse" }>;
+      return unknown({ inDoubt }) as Extract<ToolCallDecision, { kind: "ask" | "refuse" }>;
   }
 }
 
 /** How a try ended that brought no result. */
-export type TryOutcome = "failed" | "not_applied" | "needs_human" | "timed_out" | "aborted" | "lost";
+export type FailedAttemptOutcome =
+  | "failed"
+  | "not_applied"
+  | "needs_human"
+  | "timed_out"
+  | "aborted"
+  | "lost";
 
 /** The error code of a try that was lost with its process: nothing of it is at work any more. */
 export const PROCESS_ENDED = "process_ended";
@@ -162,7 +172,7 @@ export const PROCESS_ENDED = "process_ended";
 /** The error code of a try that certainly never left its process. */
 export const NOT_SENT = "not_sent";
 
-export type FailedTryDecision =
+export type FailedAttemptDecision =
   /** Once more, with the same key, after a pause. */
   | { readonly kind: "retry" }
   /** The model sees the error. Uncertain: it may have happened, so the same again needs a person. */
@@ -172,16 +182,25 @@ export type FailedTryDecision =
   /** It asked for a person itself, or keeps failing in the same way. */
   | { readonly kind: "escalate" };
 
-export function decideFailedTry(
-  outcome: Exclude<TryOutcome, "lost">,
-  recovery: RecoveryClass,
-  retriesLeft: number,
-  isSameAgain: boolean,
-  /** An earlier try of the same call may have happened, whatever this one says of itself. */
-  mayHaveHappened: boolean,
-): FailedTryDecision {
+export type FailedAttempt = {
+  readonly outcome: Exclude<FailedAttemptOutcome, "lost">;
+  readonly recovery: RecoveryClass;
+  readonly retriesLeft: number;
+  /** The tool failed with the same error too often. */
+  readonly isSameAgain: boolean;
+  /** An earlier attempt of the same call may have had its effect, whatever this one reports about itself. */
+  readonly mayHaveHappened: boolean;
+};
+
+export function decideFailedAttempt({
+  outcome,
+  recovery,
+  retriesLeft,
+  isSameAgain,
+  mayHaveHappened,
+}: FailedAttempt): FailedAttemptDecision {
   if (outcome === "needs_human") return { kind: "escalate" };
-  // Its run is cancelled or taken over: whoever goes on with it decides.
+  // The run was cancelled or taken over: the worker that resumes it decides.
   if (outcome === "aborted") return { kind: "doubt" };
   if (isSameAgain) return { kind: "escalate" };
   const again = outcome === "not_applied" || recovery === "repeat" || recovery === "keyed";

@@ -44,7 +44,7 @@ export type ClassifiedTool = {
   readonly annotations?: ToolAnnotations | null;
 };
 
-type Verdict = Pick<Classification, "effect" | "rule" | "reason">;
+type ClassifiedEffect = Pick<Classification, "effect" | "rule" | "reason">;
 
 /** Tools whose names say too little, by class. Written as tokens, so that any style of the same name is known. */
 const KNOWN_NAMES: ReadonlyMap<string, SideEffectClass> = new Map([
@@ -134,16 +134,15 @@ const LOCAL_DETAILS = wordSet(
  * // { effect: "external", recovery: "opaque", rule: "side_effect_word", known: true, reason: "The word SEND …" }
  */
 export function classifyTool(tool: ClassifiedTool, policy: ToolPolicy): Classification {
-  const subject = subjectOf(tool);
-  const trusted = subject.server !== null && (policy.trustedServers ?? []).includes(subject.server);
-  const verdict =
+  const subject = subjectOf(tool, policy);
+  const classified =
     declared(tool) ??
     denied(subject, policy) ??
-    hintedReadOnly(tool, trusted, allowed(subject, policy, trusted) ?? byName(subject, trusted));
+    hintedReadOnly(tool, subject, allowed(subject, policy) ?? byName(subject));
   return {
-    ...verdict,
-    recovery: recoveryOf(tool, verdict.effect, trusted),
-    known: verdict.rule !== "unknown" && verdict.rule !== "untrusted_server",
+    ...classified,
+    recovery: recoveryOf(tool, classified.effect, subject),
+    known: classified.rule !== "unknown" && classified.rule !== "untrusted_server",
   };
 }
 
@@ -156,9 +155,13 @@ type Subject = {
   /** Stated by the caller or by an `mcp__` name, for what is not stated is not to be trusted. */
   readonly server: string | null;
   readonly isOfServer: boolean;
+  readonly isTrusted: boolean;
 };
 
-function subjectOf({ name, namespace, server: given, ownName = null }: ClassifiedTool): Subject {
+function subjectOf(
+  { name, namespace, server: given, ownName = null }: ClassifiedTool,
+  { trustedServers = [] }: ToolPolicy,
+): Subject {
   const parsed = parseToolName(name);
   const isMcpName = /^mcp__/i.test(name);
   const server = given === undefined && isMcpName ? parsed.server : (given ?? null);
@@ -169,22 +172,23 @@ function subjectOf({ name, namespace, server: given, ownName = null }: Classifie
     suspects: isMcpName || parsed.server === given ? parsed.tokens : tokensOf(name),
     server,
     isOfServer: server !== null || isMcpName,
+    isTrusted: server !== null && trustedServers.includes(server),
   };
 }
 
-function declared({ declaredEffect: effect }: ClassifiedTool): Verdict | null {
+function declared({ declaredEffect: effect }: ClassifiedTool): ClassifiedEffect | null {
   if (effect === null) return null;
   return { effect, rule: "declared", reason: `The tool itself declares that it is ${effect}.` };
 }
 
-function denied({ named }: Subject, { sideEffectDenylist = [] }: ToolPolicy): Verdict | null {
+function denied({ named }: Subject, { sideEffectDenylist = [] }: ToolPolicy): ClassifiedEffect | null {
   const entry = matchesAction(sideEffectDenylist, named);
   if (entry === null) return null;
   return { effect: "external", rule: "denylist", reason: `sideEffectDenylist has ${JSON.stringify(entry)}.` };
 }
 
-function allowed(subject: Subject, { readOnlyAllowlist = [] }: ToolPolicy, trusted: boolean): Verdict | null {
-  const entry = allowingEntry(subject, readOnlyAllowlist, trusted);
+function allowed(subject: Subject, { readOnlyAllowlist = [] }: ToolPolicy): ClassifiedEffect | null {
+  const entry = allowingEntry(subject, readOnlyAllowlist);
   if (entry === null) return null;
   return {
     effect: "read_only",
@@ -195,27 +199,22 @@ function allowed(subject: Subject, { readOnlyAllowlist = [] }: ToolPolicy, trust
 
 /** The names of our own tools, and those of a server that is trusted, are what they say. */
 function allowingEntry(
-  { named, server, isOfServer }: Subject,
+  { named, server, isOfServer, isTrusted }: Subject,
   entries: readonly string[],
-  trusted: boolean,
 ): string | null {
-  if (!isOfServer || trusted) return matchesAction(entries, named);
+  if (!isOfServer || isTrusted) return matchesAction(entries, named);
   return server === null ? null : allowsAction(entries, { ...named, server });
 }
 
 /** Whether an entry of `readOnlyAllowlist` is about a tool: what looks like one may say too little to allow anything. */
-export function isAllowed(tool: ClassifiedTool, entry: string, { trustedServers = [] }: ToolPolicy): boolean {
-  const subject = subjectOf(tool);
-  return (
-    allowingEntry(subject, [entry], subject.server !== null && trustedServers.includes(subject.server)) !==
-    null
-  );
+export function isAllowed(tool: ClassifiedTool, entry: string, policy: ToolPolicy): boolean {
+  return allowingEntry(subjectOf(tool, policy), [entry]) !== null;
 }
 
-/** A name is the word of whoever gave it: that of a server which nobody trusts may make things stricter, and no more. */
-function byName(subject: Subject, trusted: boolean): Verdict {
-  const verdict = knownName(subject) ?? byWords(subject);
-  if (!subject.isOfServer || trusted || verdict.effect === "external") return verdict;
+/** The server chose the name: where the server is not trusted, a name may only make the classification stricter. */
+function byName(subject: Subject): ClassifiedEffect {
+  const classified = knownName(subject) ?? byWords(subject);
+  if (!subject.isOfServer || subject.isTrusted || classified.effect === "external") return classified;
   const which = subject.server === null ? "an MCP server" : `MCP server ${subject.server}`;
   const reason = `It comes from ${which}, which policy.trustedServers does not name: whatever its name says, it counts as external.`;
   return { effect: "external", rule: "untrusted_server", reason };
@@ -228,7 +227,7 @@ const CHANGED: Readonly<Record<SideEffectClass, string>> = {
   read_only: "only reads",
 };
 
-function knownName({ tokens, suspects }: Subject): Verdict | null {
+function knownName({ tokens, suspects }: Subject): ClassifiedEffect | null {
   const effect = KNOWN_NAMES.get(tokens.join(" "));
   if (effect === undefined || (effect === "read_only" && suspects.some(mayAct))) return null;
   const name = tokens.join("_").toLowerCase();
@@ -239,7 +238,7 @@ function mayAct(token: string): boolean {
   return ACTION_WORDS.has(token) || NOUN_OR_ACTION_WORDS.has(token) || OPEN_ENDED_WORDS.has(token);
 }
 
-function byWords({ tokens, suspects, server }: Subject): Verdict {
+function byWords({ tokens, suspects, server }: Subject): ClassifiedEffect {
   const read =
     tokens.find((token) => READ_ONLY_WORDS.has(token)) ??
     tokens.slice(0, 1).find((token) => READ_ONLY_FIRST_WORDS.has(token));
@@ -284,24 +283,28 @@ function effectOfAction(tokens: readonly string[], server: string | null): SideE
   return isHere && isAbout(LOCAL_WORDS, LOCAL_DETAILS) ? "local" : "external";
 }
 
-/** A hint that makes things stricter is heard whatever a list says; one that loosens them, from a trusted server. */
-function hintedReadOnly({ annotations }: ClassifiedTool, trusted: boolean, verdict: Verdict): Verdict {
+/** A hint that makes things stricter counts whatever a list has; one that loosens them counts only from a trusted server. */
+function hintedReadOnly(
+  { annotations }: ClassifiedTool,
+  { isTrusted }: Subject,
+  classified: ClassifiedEffect,
+): ClassifiedEffect {
   const hint = annotations?.readOnlyHint;
-  if (hint === false && verdict.effect === "read_only") {
+  if (hint === false && classified.effect === "read_only") {
     const reason = "Its server says that it is not read-only (readOnlyHint: false).";
     return { effect: "external", rule: "annotation", reason };
   }
-  if (hint === true && trusted && verdict.effect !== "read_only") {
+  if (hint === true && isTrusted && classified.effect !== "read_only") {
     const reason = "Its server, which is trusted, says that it is read-only (readOnlyHint: true).";
     return { effect: "read_only", rule: "annotation", reason };
   }
-  return verdict;
+  return classified;
 }
 
-function recoveryOf(tool: ClassifiedTool, effect: SideEffectClass, trusted: boolean): RecoveryClass {
+function recoveryOf(tool: ClassifiedTool, effect: SideEffectClass, { isTrusted }: Subject): RecoveryClass {
   if (tool.declaredRecovery !== null) return tool.declaredRecovery;
   const hint = tool.annotations?.idempotentHint;
-  if (hint === true && trusted) return "repeat";
+  if (hint === true && isTrusted) return "repeat";
   if (hint === false && tool.declaredEffect === null) return "opaque";
   return defaultRecovery(effect);
 }

@@ -111,7 +111,7 @@ function scopeOf(tokens: readonly string[], effect: SideEffectClass): IdentitySc
   return tokens.includes("UPLOAD") ? "upload" : null;
 }
 
-type Field = {
+type ArgumentField = {
   readonly name: string;
   readonly plain: string;
   readonly value: Json;
@@ -120,15 +120,19 @@ type Field = {
 };
 
 /** A blank field is as good as absent. Sorted, for two spellings of one name can stand side by side in any order. */
-function fieldsOf(object: JsonObject, isInner = false): readonly Field[] {
+function fieldsOf(object: JsonObject): readonly ArgumentField[] {
   return Object.keys(object)
     .sort()
-    .map((name) => ({ name, plain: plainName(name), value: object[name] ?? null, isInner }))
+    .map((name) => ({ name, plain: plainName(name), value: object[name] ?? null, isInner: false }))
     .filter(({ value }) => !isBlank(value));
 }
 
+function innerFields(value: Json): readonly ArgumentField[] {
+  return isJsonObject(value) ? fieldsOf(value).map((field) => ({ ...field, isInner: true })) : [];
+}
+
 /** By the order of the names, not of the fields. */
-function firstNamed(fields: readonly Field[], names: ReadonlySet<string>): Field | undefined {
+function firstNamed(fields: readonly ArgumentField[], names: ReadonlySet<string>): ArgumentField | undefined {
   for (const name of names) {
     const found = fields.find(({ plain }) => plain === name);
     if (found !== undefined) return found;
@@ -136,7 +140,7 @@ function firstNamed(fields: readonly Field[], names: ReadonlySet<string>): Field
   return undefined;
 }
 
-function asObject(fields: readonly Field[]): JsonObject {
+function asObject(fields: readonly ArgumentField[]): JsonObject {
   return Object.fromEntries(fields.map(({ name, value }) => [name, value]));
 }
 
@@ -187,19 +191,20 @@ function emailIdentity(args: JsonObject): Json {
 
 /** The mail may be an object in the arguments, as in `{ message: { toRecipients, subject, body } }`. */
 function mailFields(args: JsonObject): {
-  readonly fields: readonly Field[];
+  readonly fields: readonly ArgumentField[];
   readonly wrapper: string | null;
 } {
   const outer = fieldsOf(args);
-  const hasRecipient = (fields: readonly Field[]) => fields.some(({ plain }) => RECIPIENT_NAMES.has(plain));
+  const hasRecipient = (fields: readonly ArgumentField[]) =>
+    fields.some(({ plain }) => RECIPIENT_NAMES.has(plain));
   if (hasRecipient(outer)) return { fields: outer, wrapper: null };
   for (const { name, value } of outer) {
-    const inner = isJsonObject(value) ? fieldsOf(value, true) : [];
+    const inner = innerFields(value);
     if (hasRecipient(inner))
       return { fields: [...outer.filter((field) => field.name !== name), ...inner], wrapper: name };
   }
   // `email` alone is the recipient where nothing else can be, and only if that is what it holds.
-  const asRecipient = ({ plain, value }: Field) => ADDRESS_NAMES.has(plain) && isAddress(value);
+  const asRecipient = ({ plain, value }: ArgumentField) => ADDRESS_NAMES.has(plain) && isAddress(value);
   return {
     fields: outer.map((field) => (asRecipient(field) ? { ...field, plain: "TO" } : field)),
     wrapper: null,
@@ -211,7 +216,7 @@ function isAddress(value: Json): boolean {
   return found !== null && found.every((address) => /^\S+@\S+$/.test(address));
 }
 
-function isWording({ plain, value }: Field): boolean {
+function isWording({ plain, value }: ArgumentField): boolean {
   if (!WORDING_NAMES.has(plain) || isList(value)) return false;
   return !isJsonObject(value) || fieldsOf(value).every(isWording);
 }
@@ -287,8 +292,11 @@ export type DedupedTool = {
  * Whether the same effect may happen once in a run (`effect`), or once for each time that it is asked for (`call`).
  * A tool that merely counts as external is not held to once: its second call may be a wanted look at something.
  */
-export function dedupeOf(tool: DedupedTool, noDuplicateExternalActions: boolean): "effect" | "call" {
-  // The contract of the run says so, whatever the tool would allow elsewhere.
+export function dedupeOf(
+  tool: DedupedTool,
+  { noDuplicateExternalActions }: { readonly noDuplicateExternalActions: boolean },
+): "effect" | "call" {
+  // The contract of the run overrides the tool's own declaration.
   if (noDuplicateExternalActions && tool.effect === "external" && tool.known) return "effect";
   return tool.declared ?? (tool.hasIdentity || tool.scope !== null ? "effect" : "call");
 }

@@ -14,12 +14,12 @@ export type KnownOutput =
 
 export const UNKNOWN: KnownOutput = { kind: "unknown" };
 
-type Inside =
+type OutputLookup =
   | { readonly ok: true; readonly output: KnownOutput }
   | { readonly ok: false; readonly why: string };
 
 /** What is known of the part of a value at a path; or why there can be none. */
-export function outputAt(output: KnownOutput, path: readonly string[]): Inside {
+export function outputAt(output: KnownOutput, path: readonly string[]): OutputLookup {
   const [name, ...rest] = path;
   if (name === undefined || output.kind === "unknown") return { ok: true, output };
   if (output.kind === "value") {

@@ -71,12 +71,12 @@ export function referencesOf(parts: readonly TemplatePart[]): readonly TemplateR
   return parts.filter((part) => typeof part !== "string");
 }
 
-export type Found =
+export type ValueLookup =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly why: string };
 
 /** What is at a path of a value; or, for people, why there is nothing. */
-export function valueAt(value: Json, path: readonly string[]): Found {
+export function valueAt(value: Json, path: readonly string[]): ValueLookup {
   let at = value;
   for (const segment of path) {
     const inner =
@@ -93,7 +93,7 @@ function fieldOf(value: Json, name: string): Json | undefined {
   return isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-const MOST_NAMED = 10;
+const MAX_LISTED = 10;
 
 function kindOf(value: Json): string {
   if (typeof value === "string") return "a text";
@@ -101,7 +101,7 @@ function kindOf(value: Json): string {
   if (!isJsonObject(value)) return JSON.stringify(value);
   const names = Object.keys(value);
   if (names.length === 0) return "an object without fields";
-  return `an object with ${names.slice(0, MOST_NAMED).join(", ")}${names.length > MOST_NAMED ? ", …" : ""}`;
+  return `an object with ${names.slice(0, MAX_LISTED).join(", ")}${names.length > MAX_LISTED ? ", …" : ""}`;
 }
 
 /** A template that is one reference gives the value itself, every other one a text. */

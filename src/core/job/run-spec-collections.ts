@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { described, type Field, type Rule, type SpecPath, shown, single } from "./run-spec-field.ts";
 import { nearestName } from "./run-spec-spelling.ts";
 
-const MOST_ITEMS = 1_000;
+const MAX_ITEMS = 1_000;
 
 /** Values by a name that whoever writes them chooses. */
 export function mapOf<T>(
@@ -47,7 +47,7 @@ export function itemsOf<T>(
   const schema: JsonObject = {
     type: "array",
     items: item.schema,
-    maxItems: MOST_ITEMS,
+    maxItems: MAX_ITEMS,
     ...(least === 0 ? {} : { minItems: least }),
   };
   return {
@@ -55,9 +55,9 @@ export function itemsOf<T>(
     absent,
     fields: {},
     read(value, path, reading) {
-      if (!Array.isArray(value) || value.length > MOST_ITEMS || value.length < least) {
+      if (!Array.isArray(value) || value.length > MAX_ITEMS || value.length < least) {
         const given = Array.isArray(value) ? `one of ${value.length}` : shown(value);
-        reading.report(path, `must be a list of ${least} to ${MOST_ITEMS} ${what}, not ${given}.`);
+        reading.report(path, `must be a list of ${least} to ${MAX_ITEMS} ${what}, not ${given}.`);
         return undefined;
       }
       // As with the values of a map.

@@ -90,20 +90,20 @@ export function anything(absent: Json, description: string): Field<Json> {
   };
 }
 
-const MOST_ITEMS = 1_000;
+const MAX_ITEMS = 1_000;
 
 /** A list of texts, none of them twice in either case: none unless some are given. */
 export function listOf(rule: Rule<string>, what: string, description: string): Field<readonly string[]> {
   const items = zodJsonSchema(rule.schema);
   const absent = { value: [] };
   return {
-    schema: described({ type: "array", items, uniqueItems: true, maxItems: MOST_ITEMS }, description, absent),
+    schema: described({ type: "array", items, uniqueItems: true, maxItems: MAX_ITEMS }, description, absent),
     absent,
     fields: {},
     read(value, path, reading) {
-      if (Array.isArray(value) && value.length <= MOST_ITEMS) return readItems(rule, value, path, reading);
+      if (Array.isArray(value) && value.length <= MAX_ITEMS) return readItems(rule, value, path, reading);
       const given = Array.isArray(value) ? `one of ${value.length}` : shown(value);
-      reading.report(path, `must be a list of at most ${MOST_ITEMS} ${what}, not ${given}.`);
+      reading.report(path, `must be a list of at most ${MAX_ITEMS} ${what}, not ${given}.`);
       return undefined;
     },
   };
@@ -280,12 +280,12 @@ function pathOf(text: string): SpecPath {
   );
 }
 
-const MOST_SHOWN = 60;
+const MAX_SHOWN = 60;
 
 /** A value as a message shows it: short, and in one line. */
 export function shown(value: unknown): string {
   if (typeof value === "string") {
-    return value.length > MOST_SHOWN
+    return value.length > MAX_SHOWN
       ? `a text of ${value.length} characters`
       : `the text ${JSON.stringify(value)}`;
   }

@@ -1,4 +1,4 @@
-import type { Steps } from "../gradual-work.ts";
+import type { GradualWork } from "../gradual-work.ts";
 import { entityCode, LONGEST_ENTITY_NAME } from "./html-entities.ts";
 
 /** A text, and the one that it was decoded from; null: from none. */
@@ -22,7 +22,7 @@ const [MOST_DECIMALS, MOST_HEX] = [7, 6];
  * The same text with its escapes decoded, once; null where it has none. Read unit by unit, without an object for each escape:
  * a page may be nothing but escapes.
  */
-export function* decodedOnce(of: DecodedText): Steps<DecodedText | null> {
+export function* decodedOnce(of: DecodedText): GradualWork<DecodedText | null> {
   const { text } = of;
   if (!hasEscapes(text)) return null;
   // What an escape stands for is never longer than the escape.

@@ -1,5 +1,5 @@
 import { canonicalJson } from "../canonical-json.ts";
-import { finished, type Steps } from "../gradual-work.ts";
+import { type GradualWork, runToEnd } from "../gradual-work.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import {
   isMark,
@@ -10,7 +10,7 @@ import {
   objectOf,
   type SecretDigest,
 } from "./secret-mark.ts";
-import { type FoundSecret, MOST_FOUND, type SecretSearch } from "./secret-search.ts";
+import { type FoundSecret, MAX_FOUND, type SecretSearch } from "./secret-search.ts";
 
 /** What is hidden, and the digest that is left of it. */
 export type Hiding = {
@@ -35,24 +35,24 @@ export type Hiding = {
  * // { apiKey: "[secret:90f1a1b1f1e9,5-characters]", note: "sent [secret:5e2b1ddc3a07]" }
  */
 export function redact(value: Json, hiding: Hiding): Json {
-  return finished(redacting(value, hiding));
+  return runToEnd(redacting(value, hiding));
 }
 
 /** The same in steps, for what may be large. */
-export function* redacting(value: Json, { names: given, search, digest }: Hiding): Steps<Json> {
+export function* redacting(value: Json, { names: given, search, digest }: Hiding): GradualWork<Json> {
   const names = secretNames(given);
   if (names === null && search.isEmpty) return value;
   return yield* redactValue(value, { names, search, digest: cached(digest), work: 0 });
 }
 
 /** More values are not told apart: each takes a few microseconds. */
-const MOST_DIGESTS = 5_000;
+const MAX_DIGESTS = 5_000;
 
 /** A text that holds a secret a thousand times has it digested once. */
 function cached(digest: SecretDigest): SecretDigest {
   const digests = new Map<string, string>();
   return (text) => {
-    const known = digests.get(text) ?? (digests.size < MOST_DIGESTS ? digest(text) : NO_DIGEST);
+    const known = digests.get(text) ?? (digests.size < MAX_DIGESTS ? digest(text) : NO_DIGEST);
     digests.set(text, known);
     return known;
   };
@@ -66,7 +66,7 @@ export type Torn = { readonly start?: boolean; readonly end?: boolean };
  * could be is left out.
  */
 export function redactText(text: string, hiding: Hiding, torn: Torn = {}): string {
-  return finished(redactingText(text, hiding, torn));
+  return runToEnd(redactingText(text, hiding, torn));
 }
 
 /** The same in steps, for what may be large. */
@@ -74,7 +74,7 @@ export function* redactingText(
   text: string,
   hiding: Hiding,
   { start = false, end = false }: Torn = {},
-): Steps<string> {
+): GradualWork<string> {
   const whole = (yield* redacting(text, hiding)) as string;
   const { longest } = hiding.search;
   return whole.slice(start ? longest : 0, end ? Math.max(0, whole.length - longest) : whole.length);
@@ -84,18 +84,25 @@ export function* redactingText(
 export function namedSecrets(value: Json, names: ReadonlySet<string>): readonly string[] {
   const found = new Set<string>();
   const normal = secretNames(names)?.normal;
-  if (normal !== undefined) collectNamed(value, normal, false, found);
+  if (normal !== undefined) collectNamed(value, normal, found);
   return [...found];
 }
 
-function collectNamed(value: Json, names: ReadonlySet<string>, isNamed: boolean, found: Set<string>): void {
-  if (typeof value === "string" || typeof value === "number") {
-    if (isNamed && !isMark(String(value))) found.add(String(value));
-  } else if (Array.isArray(value)) {
-    for (const item of value as readonly Json[]) collectNamed(item, names, isNamed, found);
+function collectNamed(value: Json, names: ReadonlySet<string>, found: Set<string>): void {
+  if (Array.isArray(value)) {
+    for (const item of value as readonly Json[]) collectNamed(item, names, found);
   } else if (isJsonObject(value)) {
     for (const [key, item] of Object.entries(value))
-      collectNamed(item, names, isNamed || names.has(normaliseKeyName(key)), found);
+      if (names.has(normaliseKeyName(key))) collectTexts(item, found);
+      else collectNamed(item, names, found);
+  }
+}
+
+function collectTexts(value: Json, found: Set<string>): void {
+  if (typeof value === "string" || typeof value === "number") {
+    if (!isMark(String(value))) found.add(String(value));
+  } else if (typeof value === "object" && value !== null) {
+    for (const item of Object.values(value) as readonly Json[]) collectTexts(item, found);
   }
 }
 
@@ -133,7 +140,7 @@ const WORK_A_STEP = 200_000;
 /** What a value takes beside its characters. */
 const WORK_A_VALUE = 40;
 
-function* redactValue(value: Json, how: Rewriting): Steps<Json> {
+function* redactValue(value: Json, how: Rewriting): GradualWork<Json> {
   how.work += WORK_A_VALUE;
   if (how.work > WORK_A_STEP) {
     how.work = 0;
@@ -167,7 +174,7 @@ function redactedNumber(value: number, how: Rewriting): Json {
   return hidden === text ? value : hidden;
 }
 
-function* redactObject(value: JsonObject, how: Rewriting): Steps<JsonObject> {
+function* redactObject(value: JsonObject, how: Rewriting): GradualWork<JsonObject> {
   const keys = Object.keys(value);
   // Made when the first one changes: of most objects nothing does.
   let entries: [string, Json][] | null = null;
@@ -200,11 +207,11 @@ function rewritten(text: string, how: Rewriting): string {
   how.work += text.length;
   const { names, search, digest } = how;
   const mayHavePair = names !== null && (text.includes('"') || text.includes("="));
-  const paired = mayHavePair ? finished(replacingPairs(text, names, digest)) : text;
+  const paired = mayHavePair ? runToEnd(replacingPairs(text, names, digest)) : text;
   return replaceFound(paired, search.find(paired), digest);
 }
 
-function* rewriting(text: string, how: Rewriting): Steps<string> {
+function* rewriting(text: string, how: Rewriting): GradualWork<string> {
   const { names, search, digest } = how;
   yield;
   const paired = names === null ? text : yield* replacingPairs(text, names, digest);
@@ -218,7 +225,7 @@ function* rewriting(text: string, how: Rewriting): Steps<string> {
 function replaceFound(text: string, found: readonly FoundSecret[], digest: SecretDigest): string {
   const [first] = found;
   if (first === undefined) return text;
-  if (found.length > MOST_FOUND) return markOfSecret(digest, first.secret);
+  if (found.length > MAX_FOUND) return markOfSecret(digest, first.secret);
   const marks = marksIn(text).map((span) => ({ ...span, mark: text.slice(span.start, span.end) }));
   const spans = [
     ...marks,
@@ -261,7 +268,7 @@ function* replacingPairs(
   text: string,
   { pairStart: start }: SecretNames,
   digest: SecretDigest,
-): Steps<string> {
+): GradualWork<string> {
   const parts: string[] = [];
   let end = 0;
   for (let from = 0; from < text.length; from += SHORT) {

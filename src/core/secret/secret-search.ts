@@ -1,4 +1,4 @@
-import { finished, type Steps } from "../gradual-work.ts";
+import { type GradualWork, runToEnd } from "../gradual-work.ts";
 import {
   type DecodedText,
   decodedOnce,
@@ -18,10 +18,10 @@ const MIN_ANY_CASE_LENGTH = 8;
 const MIN_BASE64_PART_LENGTH = 8;
 
 /** JSON in JSON in JSON, an address in an address: as often is a text decoded. */
-const MOST_DECODINGS = 3;
+const MAX_DECODINGS = 3;
 
 /** In a text that holds more secrets than this, whoever wrote it knows them, and means to keep somebody busy. */
-export const MOST_FOUND = 10_000;
+export const MAX_FOUND = 10_000;
 
 /** Units that are searched in one step, for one after the other: a few milliseconds. */
 const UNITS_A_STEP = 20_000_000;
@@ -69,10 +69,10 @@ export class SecretSearch {
     return this.#anyCase.length === 0;
   }
 
-  /** All of them, also those that overlap, in no order; not all where there are more than `MOST_FOUND`. */
+  /** All of them, also those that overlap, in no order; not all where there are more than `MAX_FOUND`. */
   find(text: string): readonly FoundSecret[] {
     if (this.isEmpty || text.length < MIN_SEARCHED_LENGTH) return [];
-    if (text.length > UNITS_A_STEP || hasEscapes(text)) return finished(this.search(text));
+    if (text.length > UNITS_A_STEP || hasEscapes(text)) return runToEnd(this.search(text));
     // Most texts are names and words.
     const found: FoundSecret[] = [];
     this.#look({ text, source: null }, this.#folded(text), 0, found);
@@ -80,15 +80,15 @@ export class SecretSearch {
   }
 
   /** The same in steps, for what may be large. */
-  *search(text: string): Steps<readonly FoundSecret[]> {
+  *search(text: string): GradualWork<readonly FoundSecret[]> {
     const found: FoundSecret[] = [];
     if (this.isEmpty || text.length < MIN_SEARCHED_LENGTH) return found;
     let level: DecodedText | null = { text, source: null };
-    for (let n = 0; level !== null && n <= MOST_DECODINGS; n++) {
+    for (let n = 0; level !== null && n <= MAX_DECODINGS; n++) {
       const haystack = this.#folded(level.text);
       let next = this.#look(level, haystack, 0, found);
       for (; next !== null; next = this.#look(level, haystack, next, found)) yield;
-      if (found.length > MOST_FOUND) return found;
+      if (found.length > MAX_FOUND) return found;
       level = yield* decodedOnce(level);
     }
     return found;
@@ -119,7 +119,7 @@ export class SecretSearch {
     const isFine =
       !SIGNS.some((sign) => text.includes(sign)) &&
       !(this.#hasLines && LINE_ENDS.some((end) => text.includes(end)));
-    return isFine ? text : evened(text, this.#hasLines);
+    return isFine ? text : evened(text, this.#hasLines ? "one line" : "lines");
   }
 }
 
@@ -131,20 +131,21 @@ const LINE_ENDS = ["\r", "\n", "\t"];
  * A text of the same length in which forms have blanks for plus signs, İ is one unit in small letters too, sigma is the same
  * wherever it stands in a word, and lines, if that is wanted, are one.
  */
-function evened(text: string, isOneLine: boolean): string {
+function evened(text: string, as: "one line" | "lines"): string {
   const units = new Uint16Array(text.length);
   let allBits = 0;
   for (let index = 0; index < text.length; index++) {
-    const code = evenedUnit(text.charCodeAt(index), isOneLine);
+    const code = evenedUnit(text.charCodeAt(index), as);
     units[index] = code;
     allBits |= code;
   }
   return textOfUnits(units, allBits);
 }
 
-function evenedUnit(code: number, isOneLine: boolean): number {
+function evenedUnit(code: number, as: "one line" | "lines"): number {
   if (code === 0x2b) return 0x20;
-  if (code < 0x20) return isOneLine && (code === 0x09 || code === 0x0a || code === 0x0d) ? 0x20 : code;
+  if (code < 0x20)
+    return as === "one line" && (code === 0x09 || code === 0x0a || code === 0x0d) ? 0x20 : code;
   if (code === 0x130) return 0x69;
   return code === 0x3a3 || code === 0x3c2 ? 0x3c3 : code;
 }
@@ -221,7 +222,7 @@ function collect(
   found: FoundSecret[],
 ): void {
   let start = text.indexOf(needle);
-  while (start !== -1 && found.length <= MOST_FOUND) {
+  while (start !== -1 && found.length <= MAX_FOUND) {
     let end = start + needle.length;
     let next = text.indexOf(needle, start + 1);
     for (; next !== -1 && next < end; next = text.indexOf(needle, next + 1)) end = next + needle.length;

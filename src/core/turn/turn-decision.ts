@@ -1,3 +1,6 @@
+import { ConfigurationError } from "../errors.ts";
+import { stepId } from "../step-path.ts";
+
 /** What the store knows of a step's turns. */
 export type StoredTurns = {
   /** How many turns are committed. */
@@ -41,4 +44,18 @@ export function decideTurn(stored: StoredTurns, expected: number, fingerprint: s
   if (stored.committed > expected) return { kind: "behind" };
   if (stored.committed < expected - 1) return { kind: "gap" };
   return { kind: stored.journaled === expected ? "replay" : "execute" };
+}
+
+/** A journaled response can be dropped as long as none of its calls was dispatched or is settled. */
+export function assertDroppable(turn: {
+  readonly runId: string;
+  readonly stepPath: string;
+  readonly turnIndex: number;
+  /** One of its calls was dispatched or is settled. */
+  readonly isBegun: boolean;
+}): void {
+  if (!turn.isBegun) return;
+  throw new ConfigurationError(
+    `Turn ${turn.turnIndex} of ${stepId(turn.runId, turn.stepPath)} cannot be dropped: one of its calls was dispatched or is settled. Resume it as it is, or resume from a milestone.`,
+  );
 }

@@ -84,8 +84,9 @@ function textWithin(
   cutting: Cutting,
 ): { readonly text: string; readonly excerpt: Excerpt } {
   const { estimate } = cutting;
-  const isShort = estimate(marker(whole.kept.length, whole.kept.length + whole.omitted, cutting)) > maxTokens;
-  const textOf = (excerpt: Excerpt) => rendered(excerpt, isShort, cutting);
+  const longest = fullNote(whole.kept.length, whole.kept.length + whole.omitted, cutting);
+  const note = estimate(longest) > maxTokens ? shortNote : fullNote;
+  const textOf = (excerpt: Excerpt) => rendered(excerpt, note, cutting);
   const fits = (length: number) => estimate(textOf(shortened(whole, length))) <= maxTokens;
   let most = 0;
   let tooMany = Math.max(64, maxTokens);
@@ -124,18 +125,18 @@ function isInsidePair(text: string, at: number): boolean {
   return at > 0 && /^[\ud800-\udbff][\udc00-\udfff]$/.test(text.slice(at - 1, at + 1));
 }
 
-function rendered({ kept, cutAt, omitted }: Excerpt, isShort: boolean, cutting: Cutting): string {
+function rendered({ kept, cutAt, omitted }: Excerpt, note: typeof fullNote, cutting: Cutting): string {
   if (omitted === 0) return kept;
-  const total = kept.length + omitted;
-  const note = isShort ? shortMarker(omitted, total) : marker(omitted, total, cutting);
-  return [kept.slice(0, cutAt), note, kept.slice(cutAt)].filter((part) => part !== "").join("\n\n");
+  return [kept.slice(0, cutAt), note(omitted, kept.length + omitted, cutting), kept.slice(cutAt)]
+    .filter((part) => part !== "")
+    .join("\n\n");
 }
 
-function marker(omitted: number, total: number, cutting: Cutting): string {
+function fullNote(omitted: number, total: number, cutting: Cutting): string {
   return `[${omitted} of ${total} characters of this result are not shown. ${advice(cutting)}]`;
 }
 
-function shortMarker(omitted: number, total: number): string {
+function shortNote(omitted: number, total: number): string {
   return `[${omitted} of ${total} characters not shown]`;
 }
 

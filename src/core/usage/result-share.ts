@@ -2,7 +2,7 @@
 export type ResultLimits = { readonly each: number; readonly together: number };
 
 /** What every result may have, however many there are: room for a sentence that says that it was cut. */
-export const LEAST_RESULT_TOKENS = 48;
+export const MIN_RESULT_TOKENS = 48;
 
 /** Of all results of a turn: half of the view, so that the turns before it are not all pushed out by one. */
 const TURN_SHARE = 2;
@@ -30,11 +30,11 @@ export const WHOLE_RESULTS: ResultLimits = {
  * looks at counts alone, so that what a turn takes up is known before its results are read.
  */
 export function shareOut(tokens: readonly number[], { each, together }: ResultLimits): readonly number[] {
-  const shares = tokens.map((wanted) => Math.min(wanted, Math.max(LEAST_RESULT_TOKENS, each)));
+  const shares = tokens.map((wanted) => Math.min(wanted, Math.max(MIN_RESULT_TOKENS, each)));
   const bySize = shares.map((wanted, index) => ({ wanted, index })).sort((a, b) => a.wanted - b.wanted);
   let room = together;
   bySize.forEach(({ wanted, index }, given) => {
-    const share = Math.max(LEAST_RESULT_TOKENS, Math.floor(room / (bySize.length - given)));
+    const share = Math.max(MIN_RESULT_TOKENS, Math.floor(room / (bySize.length - given)));
     shares[index] = Math.min(wanted, share);
     room -= Math.min(wanted, share);
   });

@@ -105,7 +105,7 @@ export const estimateTokens: TokenEstimator = (text, model) => {
  * An estimator of the user's that always has an answer: rounded up to whole tokens, and where it throws or gives none,
  * the built-in one. It is asked after a tool had its effect too, and must not be what loses the receipt.
  */
-export function dependable(estimate: TokenEstimator): TokenEstimator {
+export function withBuiltInFallback(estimate: TokenEstimator): TokenEstimator {
   return (text, model) => {
     try {
       const tokens = Math.ceil(estimate(text, model));

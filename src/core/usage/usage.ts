@@ -17,7 +17,7 @@ export type ReportedUsage = { readonly [F in keyof Usage]?: unknown };
  * More than any model call uses, in tokens or in micro-dollars ($8,590): a figure beyond it is no measurement. A million
  * calls of this size still have an exact sum.
  */
-const MOST_OF_A_CALL = 2 ** 33;
+const MAX_CALL_FIGURE = 2 ** 33;
 
 /**
  * What a provider reported, where it can be true; null where it reported no usage. A call without figures is charged what
@@ -25,7 +25,10 @@ const MOST_OF_A_CALL = 2 ** 33;
  * answer with something in it (`hasContent`) has: these zeros are what adapters fill in for figures that the provider left out. The
  * cached and the reasoning tokens are parts of the others, and 0 where they are left out.
  */
-export function usageOf(reported: ReportedUsage | null, hasContent: boolean): Usage | null {
+export function usageOf(
+  reported: ReportedUsage | null,
+  { hasContent }: { readonly hasContent: boolean },
+): Usage | null {
   if (typeof reported !== "object" || reported === null) return null;
   const { inputTokens, outputTokens, cachedInputTokens, reasoningTokens } = reported;
   const usage = {
@@ -40,7 +43,8 @@ export function usageOf(reported: ReportedUsage | null, hasContent: boolean): Us
 type Counted = { readonly [F in keyof Usage]: number | null };
 
 function tokenCount(figure: unknown, least: number): number | null {
-  const isCount = Number.isSafeInteger(figure) && Number(figure) >= least && Number(figure) <= MOST_OF_A_CALL;
+  const isCount =
+    Number.isSafeInteger(figure) && Number(figure) >= least && Number(figure) <= MAX_CALL_FIGURE;
   return isCount ? Number(figure) : null;
 }
 
@@ -167,7 +171,7 @@ function chargeForAnswer(
   price: (usage: Usage) => Amount,
 ): ModelCallCharge {
   const amount = usage === null ? null : price(usage);
-  const isPossible = amount !== null && amount.microDollars <= MOST_OF_A_CALL;
+  const isPossible = amount !== null && amount.microDollars <= MAX_CALL_FIGURE;
   return usage === null || !isPossible
     ? { basis: "baseline", amount: reserved, usage: NO_USAGE }
     : { basis: "provider", amount, usage };

@@ -148,7 +148,7 @@ function identityOf(rules: RunRules, request: ToolCallRequest): Identity | Promi
       effect,
       known: classification.known,
     },
-    rules.noDuplicateExternalActions,
+    rules,
   );
   const whole = { value: withoutVolatile(tokens, withoutKey(tool, input)), dedupe, problem: null };
   if (builtIn !== null) return { ...whole, value: builtIn.identity };

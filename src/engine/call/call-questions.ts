@@ -1,7 +1,7 @@
 import type { AskReason } from "../../core/call/tool-call-decision.ts";
 import { type BudgetExceededError, PersonNeededError } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/json.ts";
-import { needFacts } from "../../core/person.ts";
+import { approvalNeedJson } from "../../core/person.ts";
 import { hiddenIn, isHiddenIn } from "../../core/secret/secret-mark.ts";
 import type { NewBudgetWait, NewCallWait, NewWait } from "../../core/wait.ts";
 import type { ToolCallRecord, WaitRecord } from "../../store/store.ts";
@@ -150,7 +150,7 @@ function question(
       ...shown,
       ...(hidden.length === 0 ? {} : { hidden }),
       idempotencyKey,
-      ...(kind === "approval" && approval !== null ? needFacts(approval) : {}),
+      ...(kind === "approval" && approval !== null ? approvalNeedJson(approval) : {}),
       ...more,
     },
     argumentsHash: kind === "approval" ? call.approvedArguments : null,

@@ -1,13 +1,13 @@
 import { backoffMs } from "../../core/backoff.ts";
 import {
   type AskReason,
-  decideFailedTry,
+  decideFailedAttempt,
   decideReconciled,
   decideToolCall,
   type ToolCallDecision,
   type ToolCallFacts,
 } from "../../core/call/tool-call-decision.ts";
-import { saysNothingHappened } from "../../core/errors.ts";
+import { reportsNotApplied } from "../../core/errors.ts";
 import type { NewCallWait } from "../../core/wait.ts";
 import type { NewCheckpoint } from "../../store/store.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
@@ -115,7 +115,7 @@ class CallWork {
 
   /** A tool that pauses the run and says that it did nothing leaves no doubt; where that cannot be written, it does. */
   async #steered(error: unknown): Promise<never> {
-    if (saysNothingHappened(error)) {
+    if (reportsNotApplied(error)) {
       const message = this.#run.secrets.hideText(errorText(error));
       await this.#endTry({ ...NOT_SENT, errorCode: error.code, message }, false).catch(() => undefined);
     }
@@ -173,8 +173,9 @@ class CallWork {
     const same = failure.outcome !== "aborted" && run.failures.isSameAgain(tool.name, error);
     const { mayHaveHappened } = this.#progress;
     const { outcome } = failure;
-    const decide = (retries: number, isSame: boolean) =>
-      decideFailedTry(outcome, tool.recovery, retries, isSame, mayHaveHappened);
+    const { recovery } = tool;
+    const decide = (retriesLeft: number, isSameAgain: boolean) =>
+      decideFailedAttempt({ outcome, recovery, retriesLeft, isSameAgain, mayHaveHappened });
     // A tool that asked for a person where its run asks none did so in place of its work.
     if (outcome === "needs_human" && !asksAbout(run.spec, failure.errorCode))
       return this.#fail(failure, mayHaveHappened);
@@ -288,8 +289,8 @@ class CallWork {
       }
       const why = problem ?? this.#lastFailure?.message ?? null;
       // What was absent when it was asked for may have landed before the answer came.
-      const mayLand = mayLandFor(this.#progress, asked, tool.landsWithinMs) > 0;
-      const decision = decideReconciled(answer.status, mayLand, tool);
+      const canStillLand = mayLandFor(this.#progress, asked, tool.landsWithinMs) > 0;
+      const decision = decideReconciled({ found: answer.status, canStillLand, inDoubt: tool.inDoubt });
       switch (decision.kind) {
         case "adopt":
           if (answer.status !== "done") throw new Error("Only what was found is adopted.");

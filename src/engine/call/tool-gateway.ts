@@ -1,5 +1,5 @@
 import { matchesAction } from "../../core/call/action-pattern.ts";
-import type { ReceiptStatus, TryOutcome } from "../../core/call/tool-call-decision.ts";
+import type { FailedAttemptOutcome, ReceiptStatus } from "../../core/call/tool-call-decision.ts";
 import { canonicalHash, canonicalJson, isJson } from "../../core/canonical-json.ts";
 import {
   ConfigurationError,
@@ -11,7 +11,7 @@ import {
   PersonNeededError,
 } from "../../core/errors.ts";
 import { type Json, type JsonObject, throughJson } from "../../core/json.ts";
-import { type ApprovalNeed, needFacts } from "../../core/person.ts";
+import { type ApprovalNeed, approvalNeedJson } from "../../core/person.ts";
 import { withoutDigests } from "../../core/secret/secret-mark.ts";
 import { stepId, toolCallId } from "../../core/step-path.ts";
 import { turnKey } from "../../core/turn/turn-key.ts";
@@ -55,7 +55,7 @@ export type LedgerCall = {
 };
 
 export type FailedTry = {
-  readonly outcome: Exclude<TryOutcome, "lost">;
+  readonly outcome: Exclude<FailedAttemptOutcome, "lost">;
   readonly errorCode: string;
   readonly message: string;
   readonly correlationId: string | null;
@@ -129,7 +129,7 @@ export async function dispatchTool(
 
 type Tried = Extract<DispatchEnd, { kind: "returned" | "failed" }>;
 
-function statusOf(end: Tried): ReceiptStatus | TryOutcome {
+function statusOf(end: Tried): ReceiptStatus | FailedAttemptOutcome {
   return end.kind === "returned" ? end.outcome.status : end.failure.outcome;
 }
 
@@ -181,7 +181,7 @@ export function argumentsHash(
   request: Json,
   need: ApprovalNeed,
 ): string {
-  const facts = needFacts(need);
+  const facts = approvalNeedJson(need);
   const more = Object.keys(facts).length === 0 ? [] : [facts];
   return canonicalHash([namespace, name, withoutDigests(outgoing(run, input, request)), ...more]).toString(
     "hex",

@@ -3,7 +3,7 @@ import { ConfigurationError } from "../../core/errors.ts";
 import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, throughJson } from "../../core/json.ts";
 import { sizeOf } from "../../core/json-schema-check.ts";
 import { textOf, toolCallsOf } from "../../core/message.ts";
-import { MOST_ANSWER_VALUES } from "../../core/turn/answer-limits.ts";
+import { MAX_ANSWER_VALUES } from "../../core/turn/answer-limits.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import type { PreparedAgent } from "./agent.ts";
 
@@ -25,10 +25,10 @@ export async function answerOf({ agent }: PreparedAgent, response: StoredRespons
       output: null,
       problem: `Your answer is nested deeper than ${MAX_PAYLOAD_DEPTH} levels. Answer again with flatter JSON.`,
     };
-  if (sizeOf(value, MOST_ANSWER_VALUES) === null)
+  if (sizeOf(value, MAX_ANSWER_VALUES) === null)
     return {
       output: null,
-      problem: `Your answer has more than ${MOST_ANSWER_VALUES} values. Answer again with less.`,
+      problem: `Your answer has more than ${MAX_ANSWER_VALUES} values. Answer again with less.`,
     };
   const checked = await (agent.checkOutput?.(value) ?? checkByZod(agent.output, value));
   if (checked.ok) return { output: storable(agent.name, checked.value), problem: null };

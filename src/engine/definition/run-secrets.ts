@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { isJson } from "../../core/canonical-json.ts";
-import type { Steps } from "../../core/gradual-work.ts";
+import type { GradualWork } from "../../core/gradual-work.ts";
 import { type Json, throughJson } from "../../core/json.ts";
 import {
   type Hiding,
@@ -61,7 +61,7 @@ export class RunSecrets {
 
   /** The same of what may be megabytes, which would stop the process: at once where it is not. */
   hideLarge<T extends Json>(value: T): T | Promise<T> {
-    return givingWay(redacting(value, this.#hiding) as Steps<T>);
+    return givingWay(redacting(value, this.#hiding) as GradualWork<T>);
   }
 
   hideLongText(text: string, torn?: Torn): string | Promise<string> {

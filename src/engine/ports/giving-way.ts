@@ -1,16 +1,16 @@
 import { setImmediate } from "node:timers/promises";
-import type { Steps } from "../../core/gradual-work.ts";
+import type { GradualWork } from "../../core/gradual-work.ts";
 
-/** Goes through steps, and lets the process do other things between them. Done at once where there is but one. */
-export function givingWay<T>(steps: Steps<T>): T | Promise<T> {
-  const first = steps.next();
-  return first.done === true ? first.value : theRest(steps);
+/** Does the work, and lets the process do other things at every pause. Work without a pause is done synchronously. */
+export function givingWay<T>(work: GradualWork<T>): T | Promise<T> {
+  const first = work.next();
+  return first.done === true ? first.value : theRest(work);
 }
 
-async function theRest<T>(steps: Steps<T>): Promise<T> {
+async function theRest<T>(work: GradualWork<T>): Promise<T> {
   for (;;) {
     await setImmediate();
-    const step = steps.next();
-    if (step.done === true) return step.value;
+    const next = work.next();
+    if (next.done === true) return next.value;
   }
 }

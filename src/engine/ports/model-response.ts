@@ -11,7 +11,7 @@ import type { ModelResponse } from "./model-port.ts";
  */
 export function readResponse(response: ModelResponse): ModelResponse {
   const { content, invalidCalls } = response;
-  const usage = usageOf(response.usage, content.length > 0);
+  const usage = usageOf(response.usage, { hasContent: content.length > 0 });
   const excess = excessIn(content);
   if (excess !== null) throw excessive(excess, usage);
   if (!content.some(isTooDeep)) return { ...response, usage };

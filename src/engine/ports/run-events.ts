@@ -1,4 +1,8 @@
-import type { ReceiptStatus, ReconcileStatus, TryOutcome } from "../../core/call/tool-call-decision.ts";
+import type {
+  FailedAttemptOutcome,
+  ReceiptStatus,
+  ReconcileStatus,
+} from "../../core/call/tool-call-decision.ts";
 import type { Json } from "../../core/json.ts";
 import type { Amount, ChargeBasis } from "../../core/usage/usage.ts";
 import type { RunResult } from "./run-result.ts";
@@ -62,7 +66,7 @@ export type RunEvent =
       readonly toolCallId: string;
       readonly tool: string;
       readonly attempt: number;
-      readonly status: ReceiptStatus | TryOutcome;
+      readonly status: ReceiptStatus | FailedAttemptOutcome;
     }
   | {
       readonly type: "tool.retrying";

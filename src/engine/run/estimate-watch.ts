@@ -1,5 +1,5 @@
 import { withoutIterations } from "../../core/step-path.ts";
-import { judgeEstimate } from "../../core/usage/estimate-judgement.ts";
+import { rateEstimate } from "../../core/usage/estimate-rating.ts";
 import type { ModelPort } from "../ports/model-port.ts";
 
 /** What a provider has counted of a request, beside what was estimated of it. */
@@ -16,7 +16,7 @@ export class EstimateWatch {
 
   /** What to warn of; null where there is nothing to compare, the figures are near, or it was said before. */
   warning({ step, model, estimated, counted }: CountedRequest): string | null {
-    const { kind } = judgeEstimate(estimated, counted);
+    const { kind } = rateEstimate(estimated, counted);
     if (kind === "near" || kind === "no_count") return null;
     const name = `${model.provider}/${model.modelId}`;
     const known = JSON.stringify([withoutIterations(step), name]);

@@ -1,4 +1,4 @@
-import { dependable, estimateTokens } from "../../core/usage/token-estimate.ts";
+import { estimateTokens, withBuiltInFallback } from "../../core/usage/token-estimate.ts";
 import { UNPRICED } from "../../core/usage/usage.ts";
 import type { Claim, Store } from "../../store/store.ts";
 import { phasesOf } from "../definition/phases.ts";
@@ -41,7 +41,7 @@ export async function tenureOptions(
     random: options.random ?? Math.random,
     pricing: options.pricing ?? UNPRICED,
     estimateTokens:
-      options.estimateTokens === undefined ? estimateTokens : dependable(options.estimateTokens),
+      options.estimateTokens === undefined ? estimateTokens : withBuiltInFallback(options.estimateTokens),
     modelTimeoutMs: options.modelTimeoutMs ?? 600_000,
     maxModelAttempts: options.maxModelAttempts ?? 3,
     maxParallelToolCalls: options.maxParallelToolCalls ?? 8,

@@ -1,7 +1,12 @@
 import { ConfigurationError, ResumeError, RunNotBegunError, reviveError } from "../../core/errors.ts";
 import type { RunSpec } from "../../core/job/run-spec.ts";
 import { assertChosenRunId, runIdOfKey } from "../../core/run-key.ts";
-import { decideRunStart, type RunStart, type UnfinishedRun, type WhyNotBegun } from "../../core/run-start.ts";
+import {
+  decideRunStart,
+  type RunStart,
+  type StartRefusal,
+  type UnfinishedRun,
+} from "../../core/run-start.ts";
 import { assertRunId } from "../../core/step-path.ts";
 import type { RunOfInput, RunRecord, Store } from "../../store/store.ts";
 import { isSameSpec } from "../definition/run-spec-checks.ts";
@@ -85,7 +90,7 @@ export async function notBegun(
   return ofRun(runId, new RunNotBegunError(message, { why, runIds }));
 }
 
-const REASONS: { readonly [W in Exclude<WhyNotBegun, "held">]: (runs: string) => string } = {
+const REASONS: { readonly [W in Exclude<StartRefusal, "held">]: (runs: string) => string } = {
   waiting: (run) =>
     `run ${run} of the same input waits for a person; answer what it asks, or continue it with \`resume\`.`,
   several: (runs) =>

@@ -128,7 +128,7 @@ function traced(
 
 /** One that failed after it had answered is paid for. */
 function toldOfFailure({ message, details }: ModelCallError): SpanFacts {
-  const usage = usageOf(details.usage ?? null, false);
+  const usage = usageOf(details.usage ?? null, { hasContent: false });
   return { problem: message, ...(usage === null ? {} : { usage }) };
 }
 
@@ -195,7 +195,7 @@ function asModelCallError(
 }
 
 function endOf(error: ModelCallError): ModelCallEnd {
-  const usage = usageOf(error.details.usage ?? null, false);
+  const usage = usageOf(error.details.usage ?? null, { hasContent: false });
   if (usage !== null) return { kind: "answered", usage };
   switch (error.details.kind) {
     case "not_sent":

@@ -4,7 +4,7 @@ import { code, fence, jsonFence, table } from "../markdown.ts";
 import type { RunOutline } from "../run-outline.ts";
 import { type RunTally, type StatusCounts, totalOf } from "../run-tally.ts";
 
-type Row = readonly [name: string, value: string];
+type TableRow = readonly [name: string, value: string];
 
 /** What a reader wants to know first: what it was for, what became of it, and what it took. */
 export function transcriptHead(outline: RunOutline, tally: RunTally): readonly string[] {
@@ -19,7 +19,7 @@ export function transcriptHead(outline: RunOutline, tally: RunTally): readonly s
   ];
 }
 
-function runRows({ run, usage }: RunOutline): readonly Row[] {
+function runRows({ run, usage }: RunOutline): readonly TableRow[] {
   const { forkedFrom, deadline, limit } = run;
   const budget = [
     limit.tokens === null ? null : counted(limit.tokens, "token"),
@@ -44,7 +44,7 @@ function runRows({ run, usage }: RunOutline): readonly Row[] {
   ];
 }
 
-function workRows({ chapters, artifacts }: RunOutline, tally: RunTally): readonly Row[] {
+function workRows({ chapters, artifacts }: RunOutline, tally: RunTally): readonly TableRow[] {
   const died = chapters.filter(({ end }) => end === "died").length;
   const open = tally.waits.get("open") ?? 0;
   return [
@@ -83,9 +83,12 @@ function rulesText({ constraints, budgets, stopConditions, artifacts }: RunSpec)
   return ["What it has to keep to:", jsonFence(rules, "all of it is in the store")];
 }
 
-type Rule = null | boolean | number | readonly string[];
+type ConstraintValue = null | boolean | number | readonly string[];
 
-function asked(rules: { readonly [name: string]: Rule }): { readonly [name: string]: Rule } {
-  const isAsked = (rule: Rule) => (Array.isArray(rule) ? rule.length > 0 : rule !== null && rule !== false);
+function asked(rules: { readonly [name: string]: ConstraintValue }): {
+  readonly [name: string]: ConstraintValue;
+} {
+  const isAsked = (rule: ConstraintValue) =>
+    Array.isArray(rule) ? rule.length > 0 : rule !== null && rule !== false;
   return Object.fromEntries(Object.entries(rules).filter(([, rule]) => isAsked(rule)));
 }

@@ -57,7 +57,7 @@ export class SimulatedOutside implements Outside {
     if (fault !== null && fault !== "answer-lost") throw faultError(fault);
     const answer = modelStandIn(this.#world.scenario.model ?? model);
     const response = await answer(request, place, otherSide);
-    const usage = usageOf(response.usage, response.content.length > 0);
+    const usage = usageOf(response.usage, { hasContent: response.content.length > 0 });
     this.#world.witness.tell({ kind: "answered", life, ...place, usage });
     if (fault !== null) throw faultError(fault);
     return response;

@@ -1,10 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  decideFailedTry,
+  decideFailedAttempt,
   decideReconciled,
   decideToolCall,
   defaultRecovery,
+  type FailedAttempt,
   type RecoveryClass,
   type ToolCallDecision,
   type ToolCallFacts,
@@ -142,23 +143,25 @@ describe("decideToolCall", () => {
 });
 
 describe("decideReconciled", () => {
+  const inDoubt = "ask";
+
   it("adopts what was found, whether or not the old attempt could still land", () => {
     for (const canStillLand of [true, false])
-      expect(decideReconciled("done", canStillLand, IN_DOUBT)).toEqual({ kind: "adopt" });
+      expect(decideReconciled({ found: "done", canStillLand, inDoubt })).toEqual({ kind: "adopt" });
   });
 
   it("runs what is absent only once the old attempt can no longer land", () => {
-    expect(decideReconciled("absent", false, IN_DOUBT)).toEqual({ kind: "retry" });
-    expect(decideReconciled("absent", true, IN_DOUBT)).toEqual({ kind: "wait" });
+    expect(decideReconciled({ found: "absent", canStillLand: false, inDoubt })).toEqual({ kind: "retry" });
+    expect(decideReconciled({ found: "absent", canStillLand: true, inDoubt })).toEqual({ kind: "wait" });
   });
 
   it("puts what nobody knows before a person, or before the model", () => {
     for (const canStillLand of [true, false]) {
-      expect(decideReconciled("unknown", canStillLand, { inDoubt: "ask" })).toEqual({
+      expect(decideReconciled({ found: "unknown", canStillLand, inDoubt: "ask" })).toEqual({
         kind: "ask",
         why: "in_doubt",
       });
-      expect(decideReconciled("unknown", canStillLand, { inDoubt: "tell" })).toEqual({
+      expect(decideReconciled({ found: "unknown", canStillLand, inDoubt: "tell" })).toEqual({
         kind: "refuse",
         why: "unknown_outcome",
       });
@@ -166,13 +169,9 @@ describe("decideReconciled", () => {
   });
 });
 
-describe("decideFailedTry", () => {
-  type Row = [
-    Parameters<typeof decideFailedTry>[0],
-    RecoveryClass,
-    number,
-    ReturnType<typeof decideFailedTry>,
-  ];
+describe("decideFailedAttempt", () => {
+  const SAME_AGAIN = { retriesLeft: 5, isSameAgain: true, mayHaveHappened: false };
+  type Row = [FailedAttempt["outcome"], RecoveryClass, number, ReturnType<typeof decideFailedAttempt>];
   const retry = { kind: "retry" } as const;
   const doubt = { kind: "doubt" } as const;
   const certain = { kind: "fail", uncertain: false } as const;
@@ -202,25 +201,33 @@ describe("decideFailedTry", () => {
   ];
 
   it.each(rows)("%s of a %s tool with %i retries left: %j", (outcome, recovery, retriesLeft, expected) => {
-    expect(decideFailedTry(outcome, recovery, retriesLeft, false, false)).toEqual(expected);
+    const attempt = { outcome, recovery, retriesLeft, isSameAgain: false, mayHaveHappened: false };
+    expect(decideFailedAttempt(attempt)).toEqual(expected);
   });
 
   it("puts the same error before a person when it has come often enough", () => {
     for (const recovery of RECOVERIES)
       for (const outcome of ["failed", "not_applied", "timed_out"] as const)
-        expect(decideFailedTry(outcome, recovery, 5, true, false)).toEqual({ kind: "escalate" });
+        expect(decideFailedAttempt({ outcome, recovery, ...SAME_AGAIN })).toEqual({ kind: "escalate" });
   });
 
   it("is uncertain where an earlier try may have happened, whatever the last one says of itself", () => {
     for (const recovery of RECOVERIES) {
       const expected = { kind: "fail", uncertain: recovery !== "repeat" };
-      expect(decideFailedTry("not_applied", recovery, 0, false, true)).toEqual(expected);
-      expect(decideFailedTry("not_applied", recovery, 1, false, true)).toEqual({ kind: "retry" });
+      const attempt = {
+        outcome: "not_applied",
+        recovery,
+        isSameAgain: false,
+        mayHaveHappened: true,
+      } as const;
+      expect(decideFailedAttempt({ ...attempt, retriesLeft: 0 })).toEqual(expected);
+      expect(decideFailedAttempt({ ...attempt, retriesLeft: 1 })).toEqual({ kind: "retry" });
     }
   });
 
   it("leaves an aborted try to whoever goes on with the run, however often it failed before", () => {
-    expect(decideFailedTry("aborted", "repeat", 5, true, false)).toEqual({ kind: "doubt" });
+    const attempt = { outcome: "aborted", recovery: "repeat", ...SAME_AGAIN } as const;
+    expect(decideFailedAttempt(attempt)).toEqual({ kind: "doubt" });
   });
 });
 

@@ -530,18 +530,19 @@ describe("dedupeOf", () => {
         for (const scope of ["email", null] as const)
           for (const known of [true, false])
             for (const effect of effects)
-              for (const noDuplicates of [true, false])
-                expect(dedupeOf({ declared, hasIdentity, scope, effect, known }, noDuplicates)).toBe(
-                  noDuplicates && known && effect === "external" ? "effect" : declared,
-                );
+              for (const noDuplicateExternalActions of [true, false])
+                expect(
+                  dedupeOf({ declared, hasIdentity, scope, effect, known }, { noDuplicateExternalActions }),
+                ).toBe(noDuplicateExternalActions && known && effect === "external" ? "effect" : declared);
   });
 
   it("holds a tool with an identity of its own, or with a built-in one, to once in a run", () => {
+    const rules = { noDuplicateExternalActions: false };
     for (const effect of effects)
       for (const known of [true, false]) {
-        expect(dedupeOf({ ...plain, effect, known, hasIdentity: true }, false)).toBe("effect");
+        expect(dedupeOf({ ...plain, effect, known, hasIdentity: true }, rules)).toBe("effect");
         for (const scope of ["email", "upload", "memory"] as const)
-          expect(dedupeOf({ ...plain, effect, known, scope }, false)).toBe("effect");
+          expect(dedupeOf({ ...plain, effect, known, scope }, rules)).toBe("effect");
       }
   });
 
@@ -553,8 +554,8 @@ describe("dedupeOf", () => {
     ["memory", true, true, "call"],
     ["local", true, true, "call"],
     ["read_only", true, true, "call"],
-  ])("%s, known: %s, no duplicates: %s → %s", (effect, known, noDuplicates, expected) => {
-    expect(dedupeOf({ ...plain, effect, known }, noDuplicates)).toBe(expected);
+  ])("%s, known: %s, no duplicates: %s → %s", (effect, known, noDuplicateExternalActions, expected) => {
+    expect(dedupeOf({ ...plain, effect, known }, { noDuplicateExternalActions })).toBe(expected);
   });
 });
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   defaultResultTokens,
-  LEAST_RESULT_TOKENS,
+  MIN_RESULT_TOKENS,
   resultLimits,
   shareOut,
   WHOLE_RESULTS,
@@ -27,11 +27,11 @@ describe("shareOut", () => {
       fc.property(counts, fc.nat(50_000), fc.nat(100_000), (tokens, each, together) => {
         const shares = shareOut(tokens, { each, together });
         for (const [i, share] of shares.entries()) {
-          expect(share).toBeLessThanOrEqual(Math.max(LEAST_RESULT_TOKENS, each));
-          expect(share).toBeGreaterThanOrEqual(Math.min(tokens[i] ?? 0, LEAST_RESULT_TOKENS));
+          expect(share).toBeLessThanOrEqual(Math.max(MIN_RESULT_TOKENS, each));
+          expect(share).toBeGreaterThanOrEqual(Math.min(tokens[i] ?? 0, MIN_RESULT_TOKENS));
           expect(share).toBeLessThanOrEqual(tokens[i] ?? 0);
         }
-        expect(sum(shares)).toBeLessThanOrEqual(Math.max(together, tokens.length * LEAST_RESULT_TOKENS));
+        expect(sum(shares)).toBeLessThanOrEqual(Math.max(together, tokens.length * MIN_RESULT_TOKENS));
       }),
     );
   });

@@ -148,32 +148,37 @@ describe("usageOf", () => {
   const whole = usage({ inputTokens: 20, outputTokens: 9, cachedInputTokens: 8, reasoningTokens: 4 });
 
   it("takes whole figures as they are, and those of the parts as 0 where there are none", () => {
-    expect(usageOf(whole, true)).toEqual(whole);
+    expect(usageOf(whole, { hasContent: true })).toEqual(whole);
     const { inputTokens, outputTokens } = whole;
-    expect(usageOf({ inputTokens, outputTokens }, true)).toEqual(usage({ inputTokens, outputTokens }));
+    expect(usageOf({ inputTokens, outputTokens }, { hasContent: true })).toEqual(
+      usage({ inputTokens, outputTokens }),
+    );
   });
 
   it.each(["inputTokens", "outputTokens", "cachedInputTokens", "reasoningTokens"] as const)(
     "is none where %s cannot be true",
     (figure) => {
       for (const wrong of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "20", 20n, {}])
-        expect(usageOf({ ...whole, [figure]: wrong }, true)).toBeNull();
+        expect(usageOf({ ...whole, [figure]: wrong }, { hasContent: true })).toBeNull();
     },
   );
 
   it.each(["inputTokens", "outputTokens"] as const)("is none without %s, or where that is 0", (figure) => {
     for (const missing of [undefined, null, 0])
-      expect(usageOf({ ...whole, [figure]: missing }, true)).toBeNull();
+      expect(usageOf({ ...whole, [figure]: missing }, { hasContent: true })).toBeNull();
   });
 
   it("may have no output where the answer is empty", () => {
-    expect(usageOf({ ...whole, outputTokens: 0 }, false)).toEqual({ ...whole, outputTokens: 0 });
-    expect(usageOf({ inputTokens: 20 }, false)).toBeNull();
+    expect(usageOf({ ...whole, outputTokens: 0 }, { hasContent: false })).toEqual({
+      ...whole,
+      outputTokens: 0,
+    });
+    expect(usageOf({ inputTokens: 20 }, { hasContent: false })).toBeNull();
   });
 
   it("is none where nothing was reported", () => {
-    expect(usageOf(null, true)).toBeNull();
-    expect(usageOf({}, false)).toBeNull();
+    expect(usageOf(null, { hasContent: true })).toBeNull();
+    expect(usageOf({}, { hasContent: false })).toBeNull();
   });
 });
 

@@ -288,7 +288,7 @@ export const FILE_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "core/artifact-name.ts",
-        right: "if (hasUnseen(name) || PRIVATE_USE.test(name))",
+        right: "if (hasInvisible(name) || PRIVATE_USE.test(name))",
         wrong: "if (false)",
       },
     ],

@@ -180,8 +180,8 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "core/call/tool-classification.ts",
-        right: "if (!subject.isOfServer || trusted ||",
-        wrong: "if (subject.isOfServer || trusted ||",
+        right: "if (!subject.isOfServer || subject.isTrusted ||",
+        wrong: "if (subject.isOfServer || subject.isTrusted ||",
       },
     ],
     succeeds: (target) =>
@@ -196,7 +196,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "core/call/tool-classification.ts",
-        right: "if (!isOfServer || trusted) return matchesAction(entries, named);",
+        right: "if (!isOfServer || isTrusted) return matchesAction(entries, named);",
         wrong: "if (entries !== null) return matchesAction(entries, named);",
       },
     ],

@@ -121,9 +121,9 @@ async function toldBy(target: Target, tool: object): Promise<boolean> {
 const LEARNS_FROM_ALL: readonly [Patch, ...Patch[]] = [
   {
     file: "engine/definition/run-secrets.ts",
-    right: "return givingWay(redacting(value, this.#hiding) as Steps<T>);",
+    right: "return givingWay(redacting(value, this.#hiding) as GradualWork<T>);",
     wrong:
-      "this.learn(namedSecrets(value, this.#names)); return givingWay(redacting(value, this.#hiding) as Steps<T>);",
+      "this.learn(namedSecrets(value, this.#names)); return givingWay(redacting(value, this.#hiding) as GradualWork<T>);",
   },
   {
     file: "engine/definition/run-secrets.ts",
@@ -192,8 +192,8 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "core/secret/secret-search.ts",
-        right: "const MOST_DECODINGS = 3;",
-        wrong: "const MOST_DECODINGS = 0;",
+        right: "const MAX_DECODINGS = 3;",
+        wrong: "const MAX_DECODINGS = 0;",
       },
     ],
     succeeds: async (target) => {

@@ -286,8 +286,8 @@ export const TIME_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "core/turn/answer-limits.ts",
-        right: "if (calls.length > MOST_CALLS)",
-        wrong: "if (calls.length > MOST_CALLS && false)",
+        right: "if (calls.length > MAX_CALLS)",
+        wrong: "if (calls.length > MAX_CALLS && false)",
       },
     ],
     succeeds: async (target) => {

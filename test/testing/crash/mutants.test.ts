@@ -52,11 +52,11 @@ describe("a bug that is to be planted", () => {
   });
 
   it("is refused where its text is not there", async () => {
-    expect(await load("core/turn/turn-drop.ts", "no such text")).toContain("has this text 0 times");
+    expect(await load("core/turn/turn-decision.ts", "no such text")).toContain("has this text 0 times");
   });
 
   it("is refused where its text is there twice", async () => {
-    expect(await load("core/turn/turn-drop.ts", "turn")).toMatch(/has this text \d+ times, and not once/);
+    expect(await load("core/turn/turn-decision.ts", "turn")).toMatch(/has this text \d+ times, and not once/);
   });
 
   it("is refused where its file is not there, or is not run", async () => {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { PawlError } from "../../../core/errors.ts";
 import { ROOT_PATH, type StepPath } from "../../../core/step-path.ts";
-import { assertDroppable } from "../../../core/turn/turn-drop.ts";
+import { assertDroppable } from "../../../core/turn/turn-decision.ts";
 import { Quota } from "../../../core/usage/quota.ts";
 import { addAmount } from "../../../core/usage/usage.ts";
 import type {
@@ -125,7 +125,7 @@ export class ForecastStore {
         const { journaled } = await this.store.readConversation(stepKey, 0);
         this.dropped = journaled?.calls ?? [];
         const isBegun = this.dropped.some(({ attempt, receipt }) => attempt > 0 || receipt !== null);
-        assertDroppable({ runId, stepPath: journaled?.stepPath ?? "", turnIndex }, isBegun);
+        assertDroppable({ runId, stepPath: journaled?.stepPath ?? "", turnIndex, isBegun });
         this.#change(stepKey, { journaled: null });
       },
       acceptDivergence: (_fence, { stepKey, fingerprint }) => {

@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../../core/errors.ts";
 import { stepId } from "../../../core/step-path.ts";
-import { assertDroppable } from "../../../core/turn/turn-drop.ts";
+import { assertDroppable } from "../../../core/turn/turn-decision.ts";
 import type { DroppedTurn, Fence } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { touch, touchRemoved } from "../tables/event-rows.ts";
@@ -27,7 +27,7 @@ export function dropTurn(database: Database, now: number, fence: Fence, dropped:
     first,
     last,
   );
-  assertDroppable({ runId: run.runId, stepPath: path, turnIndex }, begun !== null);
+  assertDroppable({ runId: run.runId, stepPath: path, turnIndex, isBegun: begun !== null });
   const waits = partWaitsFromCalls(database, run, now, first, last);
   touchRemoved(database, run, "turn", turnNo(stepKey, turnIndex));
   for (let callNo = first; callNo <= last; callNo++) touchRemoved(database, run, "call", callNo);

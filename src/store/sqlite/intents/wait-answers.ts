@@ -2,7 +2,13 @@ import { assertPayload, canonicalJson } from "../../../core/canonical-json.ts";
 import { AlreadySettledError, ConfigurationError } from "../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import type { ToolOutput } from "../../../core/message.ts";
-import { approvalNeedOf, decisionOf, judgeApproval, type Person, personFacts } from "../../../core/person.ts";
+import {
+  approvalNeedOf,
+  decideApproval,
+  decisionOf,
+  type Person,
+  personFacts,
+} from "../../../core/person.ts";
 import { estimateResultTokens, estimateTokens } from "../../../core/usage/token-estimate.ts";
 import { type Settlement, type WaitAnswer } from "../../../core/wait.ts";
 import type { NewReceipt } from "../../store.ts";
@@ -30,7 +36,7 @@ export function approve(database: Database, now: number, id: string, person: Per
   const need = approvalNeedOf(wait.subject);
   const starter = need.notStarter ? startedBy(database, run.runId) : null;
   const decision = decisionOf(person, now);
-  const verdict = judgeApproval(need, starter, wait.people, decision);
+  const verdict = decideApproval(need, starter, wait.people, decision);
   if (verdict.kind === "again")
     throw new AlreadySettledError(`Wait ${id} stays open: ${verdict.why}.`, { id, status: "open" });
   if (verdict.kind === "refused") throw new ConfigurationError(`Wait ${id} is not approved: ${verdict.why}.`);

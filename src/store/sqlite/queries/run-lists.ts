@@ -1,4 +1,4 @@
-import type { ReceiptStatus, TryOutcome } from "../../../core/call/tool-call-decision.ts";
+import type { FailedAttemptOutcome, ReceiptStatus } from "../../../core/call/tool-call-decision.ts";
 import type { ToolOutput } from "../../../core/message.ts";
 import type { StepPath } from "../../../core/step-path.ts";
 import { toolCallId } from "../../../core/step-path.ts";
@@ -151,7 +151,7 @@ function toolCallTry(runId: string, row: Row): ToolCallTry {
     attempt: row.int("attempt"),
     startedAt: row.int("started_at"),
     endedAt: row.int("ended_at"),
-    outcome: row.text("outcome") as TryOutcome,
+    outcome: row.text("outcome") as FailedAttemptOutcome,
     errorCode: row.optionalText("error_code"),
     errorDetail: row.optionalText("error_detail"),
     correlationId: row.optionalText("external_correlation_id"),

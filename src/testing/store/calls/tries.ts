@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import type { TryOutcome } from "../../../core/call/tool-call-decision.ts";
+import type { FailedAttemptOutcome } from "../../../core/call/tool-call-decision.ts";
 import { ResumeError } from "../../../core/errors.ts";
 import { assertRefused, type Check, check } from "../check.ts";
 import { LEASE_MS, newReceipt, newStart, SampleRun, TIMEOUT_MS } from "../sample-run.ts";
 
-const OUTCOMES: readonly Exclude<TryOutcome, "lost">[] = [
+const OUTCOMES: readonly Exclude<FailedAttemptOutcome, "lost">[] = [
   "failed",
   "not_applied",
   "needs_human",

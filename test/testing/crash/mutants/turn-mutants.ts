@@ -12,9 +12,9 @@ export const TURN_MUTANTS: readonly Mutant[] = [
         wrong: "const isRedone = journaled !== null",
       },
       {
-        file: "core/turn/turn-drop.ts",
-        right: "if (!isBegun) return;",
-        wrong: "if (isBegun || !isBegun) return;",
+        file: "core/turn/turn-decision.ts",
+        right: "if (!turn.isBegun) return;",
+        wrong: "if (turn.isBegun || !turn.isBegun) return;",
       },
       {
         file: "store/sqlite/intents/drop-turn-intent.ts",

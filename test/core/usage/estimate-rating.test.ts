@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { judgeEstimate } from "../../../src/core/usage/estimate-judgement.ts";
+import { rateEstimate } from "../../../src/core/usage/estimate-rating.ts";
 
 it.each([
   { estimated: 105, counted: 18_000, kind: "too_low" },
@@ -13,5 +13,5 @@ it.each([
   { estimated: 3_841, counted: 0, kind: "no_count" },
   { estimated: 0, counted: 0, kind: "no_count" },
 ])("an estimate of $estimated that is counted as $counted is $kind", ({ estimated, counted, kind }) => {
-  expect(judgeEstimate(estimated, counted)).toEqual({ kind });
+  expect(rateEstimate(estimated, counted)).toEqual({ kind });
 });
