@@ -20,7 +20,7 @@ export type LeaseFacts = {
   /** For how long the asking store has seen it without a renewal, by its own monotonic clock. */
   readonly unchangedMs: number;
   /** What the asking store's own worker does with the run. Only of interest where the owner is `self`. */
-  readonly own: "none" | "attending" | "left" | "effects_under_way";
+  readonly own: "none" | "attending" | "left" | "effects_in_progress";
 };
 
 /**
@@ -50,7 +50,7 @@ function isOwnLeaseHeld(own: LeaseFacts["own"], remainingMs: number): boolean {
   switch (own) {
     case "left":
       return false;
-    case "effects_under_way":
+    case "effects_in_progress":
       return true;
     case "attending":
     case "none":

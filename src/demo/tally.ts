@@ -7,8 +7,8 @@ import type {
   ModelCallRecord,
   StepRecord,
   StoreReader,
+  ToolCallAttempt,
   ToolCallRecord,
-  ToolCallTry,
   TurnRecord,
   Verification,
 } from "../store/store.ts";
@@ -21,7 +21,7 @@ import type { WorkerMessage } from "./worker-order.ts";
 export type Ledger = {
   readonly steps: readonly StepRecord[];
   readonly calls: readonly ToolCallRecord[];
-  readonly tries: readonly ToolCallTry[];
+  readonly tries: readonly ToolCallAttempt[];
   readonly turns: readonly TurnRecord[];
   readonly modelCalls: readonly ModelCallRecord[];
   readonly artifacts: readonly ArtifactRecord[];
@@ -33,7 +33,7 @@ export async function readLedger(reader: StoreReader, runId: string): Promise<Le
   return {
     steps: await reader.listSteps(runId),
     calls: await reader.listToolCalls(runId),
-    tries: await reader.listToolCallTries(runId),
+    tries: await reader.listToolCallAttempts(runId),
     turns: await reader.listTurns(runId),
     modelCalls: await reader.listModelCalls(runId),
     artifacts: await reader.listArtifacts(runId),

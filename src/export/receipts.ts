@@ -1,6 +1,6 @@
 import type { JsonObject } from "../core/json.ts";
 import { decisionJson } from "../core/person.ts";
-import type { Receipt, StoreReader, ToolCallRecord, ToolCallTry, WaitRecord } from "../store/store.ts";
+import type { Receipt, StoreReader, ToolCallAttempt, ToolCallRecord, WaitRecord } from "../store/store.ts";
 import { isoTime } from "./figures.ts";
 import { RecordLookup, waitIndex } from "./record-lookup.ts";
 import { everyRecord } from "./record-pages.ts";
@@ -39,8 +39,8 @@ async function* callDocuments(
 
 async function triedCalls(reader: StoreReader, runId: string): Promise<ReadonlySet<string>> {
   const calls = new Set<string>();
-  for await (const { toolCallId } of everyRecord<ToolCallTry>((range) =>
-    reader.listToolCallTries(runId, range),
+  for await (const { toolCallId } of everyRecord<ToolCallAttempt>((range) =>
+    reader.listToolCallAttempts(runId, range),
   ))
     calls.add(toolCallId);
   return calls;
@@ -50,8 +50,11 @@ async function triesOf(
   reader: StoreReader,
   runId: string,
   { toolCallId, attempt }: ToolCallRecord,
-): Promise<readonly ToolCallTry[]> {
-  const tries = await reader.listToolCallTries(runId, { after: { toolCallId, attempt: 0 }, limit: attempt });
+): Promise<readonly ToolCallAttempt[]> {
+  const tries = await reader.listToolCallAttempts(runId, {
+    after: { toolCallId, attempt: 0 },
+    limit: attempt,
+  });
   return tries.filter((each) => each.toolCallId === toolCallId);
 }
 
@@ -72,7 +75,7 @@ async function waitsByCall(
 
 function callDocument(
   call: ToolCallRecord,
-  tries: readonly ToolCallTry[],
+  tries: readonly ToolCallAttempt[],
   waits: readonly WaitRecord[],
 ): JsonObject {
   return {
@@ -97,7 +100,7 @@ function callDocument(
   };
 }
 
-function tryDocument({ toolCallId: _, startedAt, endedAt, late, ...rest }: ToolCallTry): JsonObject {
+function tryDocument({ toolCallId: _, startedAt, endedAt, late, ...rest }: ToolCallAttempt): JsonObject {
   return {
     ...rest,
     startedAt: isoTime(startedAt),

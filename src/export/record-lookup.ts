@@ -5,8 +5,8 @@ import type {
   ModelCallRecord,
   StepRecord,
   StoreReader,
+  ToolCallAttempt,
   ToolCallRecord,
-  ToolCallTry,
   TurnRecord,
   WaitRecord,
 } from "../store/store.ts";
@@ -26,7 +26,7 @@ export class RecordLookup {
   readonly #turns = new LastPage<TurnRecord>();
   readonly #modelCalls = new LastPage<ModelCallRecord>();
   readonly #codeCalls = new LastPage<ToolCallRecord>();
-  readonly #tries = new LastPage<ToolCallTry>();
+  readonly #tries = new LastPage<ToolCallAttempt>();
   readonly #waits = new LastPage<WaitRecord>();
   readonly #checkpoints = new LastPage<CheckpointRecord>();
 
@@ -69,10 +69,10 @@ export class RecordLookup {
     );
   }
 
-  toolCallTry(toolCallId: string, attempt: number): Promise<ToolCallTry | null> {
+  toolCallTry(toolCallId: string, attempt: number): Promise<ToolCallAttempt | null> {
     return this.#tries.find(
       (each) => each.toolCallId === toolCallId && each.attempt === attempt,
-      () => this.#reader.listToolCallTries(this.#runId, before({ toolCallId, attempt: attempt - 1 })),
+      () => this.#reader.listToolCallAttempts(this.#runId, before({ toolCallId, attempt: attempt - 1 })),
     );
   }
 

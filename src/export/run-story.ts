@@ -6,8 +6,8 @@ import type {
   ModelCallRecord,
   StepRecord,
   StoreReader,
+  ToolCallAttempt,
   ToolCallRecord,
-  ToolCallTry,
   TurnRecord,
   WaitRecord,
 } from "../store/store.ts";
@@ -20,7 +20,7 @@ import type { RunOutline } from "./run-outline.ts";
 export type CallTry = { readonly call: ToolCallRecord; readonly attempt: number };
 
 /** A try that is over; `outcome` is what was kept of it. */
-export type EndedTry = CallTry & { readonly outcome: ToolCallTry | null };
+export type EndedTry = CallTry & { readonly outcome: ToolCallAttempt | null };
 
 /** One event of the run's log, with the records that it tells of. */
 export type Incident = {

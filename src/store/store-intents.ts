@@ -68,7 +68,7 @@ export type ClaimOptions = {
 };
 
 /** One try of something that leaves the process: of a turn's model call, or of a tool call. */
-export type EffectTry = {
+export type EffectAttempt = {
   readonly stepKey: number;
   /** 0 for the calls of a code step. */
   readonly turnIndex: number;
@@ -235,7 +235,7 @@ export type ToolCallStart = {
 export type ToolCallCorrelation = ToolCallKey & { readonly attempt: number; readonly correlationId: string };
 
 /** How a try ended that brought no receipt. */
-export type ToolCallTryEnd = ToolCallKey & {
+export type ToolCallAttemptEnd = ToolCallKey & {
   readonly attempt: number;
   readonly outcome: FailedAttemptOutcome;
   readonly errorCode: string | null;

@@ -24,10 +24,10 @@ import type {
   StepRange,
   StepRecord,
   StoredSlice,
+  ToolCallAttempt,
+  ToolCallAttemptRange,
   ToolCallRange,
   ToolCallRecord,
-  ToolCallTry,
-  ToolCallTryRange,
   TurnRange,
   TurnRecord,
   Verification,
@@ -72,7 +72,7 @@ export interface StoreReader {
   /** The calls that the code of a step has made, in their order. */
   listCodeStepCalls(stepKey: number): Promise<readonly ToolCallRecord[]>;
   /** The tries that brought no receipt, in the order of their calls. */
-  listToolCallTries(runId: string, range?: ToolCallTryRange): Promise<readonly ToolCallTry[]>;
+  listToolCallAttempts(runId: string, range?: ToolCallAttemptRange): Promise<readonly ToolCallAttempt[]>;
   /** Whether a call of the run has failed and may have happened all the same. */
   hasUncertainCalls(runId: string): Promise<boolean>;
   /** The newest such call of this identity, unless one with the same identity has succeeded since. */

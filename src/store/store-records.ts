@@ -180,7 +180,7 @@ export type ToolCallRecord = {
 };
 
 /** A try that brought no receipt. The one that did is told by its receipt. */
-export type ToolCallTry = {
+export type ToolCallAttempt = {
   readonly toolCallId: string;
   readonly attempt: number;
   readonly startedAt: number;
@@ -369,7 +369,7 @@ export type StepRange = ListRange<StepRecord, "path">;
 export type TurnRange = ListRange<TurnRecord, "stepPath" | "turnIndex">;
 export type ModelCallRange = ListRange<ModelCallRecord, "stepPath" | "turnIndex" | "attempt">;
 export type ToolCallRange = ListRange<ToolCallRecord, "stepPath" | "turnIndex" | "callIndex">;
-export type ToolCallTryRange = ListRange<ToolCallTry, "toolCallId" | "attempt">;
+export type ToolCallAttemptRange = ListRange<ToolCallAttempt, "toolCallId" | "attempt">;
 export type WaitRange = ListRange<WaitRecord, "waitId">;
 export type CheckpointRange = ListRange<CheckpointRecord, "checkpoint">;
 

@@ -12,7 +12,7 @@ import type {
   ClaimOutcome,
   CodeToolCall,
   DroppedTurn,
-  EffectTry,
+  EffectAttempt,
   Fence,
   FinishedStep,
   LateReceipt,
@@ -23,9 +23,9 @@ import type {
   NewRun,
   ReceiptRecord,
   RunEnd,
+  ToolCallAttemptEnd,
   ToolCallCorrelation,
   ToolCallStart,
-  ToolCallTryEnd,
   TurnCommit,
   TurnJournal,
   TurnOpened,
@@ -33,14 +33,14 @@ import type {
 } from "./store-intents.ts";
 import type { StoreReader } from "./store-reader.ts";
 import type { ArtifactRecord, LoopDecision, NewStep, RunRecord, StepRecord } from "./store-records.ts";
-import type { Attendance, EffectUnderWay } from "./work-under-way.ts";
+import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 export type { Authenticated, Decision, Person } from "../core/person.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
 export type * from "./store-intents.ts";
 export type * from "./store-reader.ts";
 export type * from "./store-records.ts";
-export type { Attendance, EffectUnderWay } from "./work-under-way.ts";
+export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 /**
  * What a store promises. Every method is an intent: atomic, durable before it resolves, and refused whole or done
@@ -90,7 +90,7 @@ export interface Store extends StoreReader {
    * counts it as under way until it has ended. Rejects once the store is being closed; then it must not leave. The one call
    * of a worker that is no transaction, unless the note cannot be made: then that is committed first.
    */
-  beginEffect(fence: Fence, effect: EffectTry): Promise<EffectUnderWay>;
+  beginEffect(fence: Fence, effect: EffectAttempt): Promise<EffectInProgress>;
 
   /** Pins the pipeline's shape anew, for a worker that goes on with other steps after those the run has reached. */
   pinShape(fence: Fence, shape: Json): Promise<void>;
@@ -136,7 +136,7 @@ export interface Store extends StoreReader {
   correlateToolCall(fence: Fence, correlation: ToolCallCorrelation): Promise<void>;
 
   /** Keeps a try that ended without a receipt, once; the call may be in doubt from then on. */
-  endToolCallTry(fence: Fence, end: ToolCallTryEnd): Promise<void>;
+  endToolCallAttempt(fence: Fence, end: ToolCallAttemptEnd): Promise<void>;
 
   /** Stores the outcome of a call, once. `ResumeError` (recoverable) where it has one. */
   recordReceipt(fence: Fence, record: ReceiptRecord): Promise<void>;
@@ -258,7 +258,7 @@ const NAMES = {
   startToolCalls: true,
   openToolCall: true,
   correlateToolCall: true,
-  endToolCallTry: true,
+  endToolCallAttempt: true,
   recordReceipt: true,
   offerLateReceipt: true,
   commitTurn: true,

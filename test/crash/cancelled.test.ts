@@ -87,7 +87,7 @@ describe("a process that is told to stop", () => {
     expect(folder.tries("pay", "town/2")).toBe(1);
     expect(folder.effects("look", "town/2")).toBe(1);
     // It was told to stop, and it said so: that is kept, beside the question.
-    const tries = await folder.withStore((store) => store.listToolCallTries("errands-1"));
+    const tries = await folder.withStore((store) => store.listToolCallAttempts("errands-1"));
     expect(tries).toMatchObject([{ toolCallId: "errands-1/errands#2.1", attempt: 1, outcome: "aborted" }]);
   });
 

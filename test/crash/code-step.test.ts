@@ -60,7 +60,7 @@ describe("a code step killed after two of four calls", () => {
           { request: { order: "fourth" }, occurrence: 1, attempt: 2 },
         ]),
       );
-      const tries = await folder.withStore((store) => store.listToolCallTries("receipts-1"));
+      const tries = await folder.withStore((store) => store.listToolCallAttempts("receipts-1"));
       expect(tries.map(({ outcome }) => outcome)).toEqual(["lost", "lost"]);
     },
   );

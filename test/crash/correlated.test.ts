@@ -16,7 +16,7 @@ test("a process killed in a tool leaves the provider's id to the process that lo
   expect(folder.outside()).toEqual(["tea"]);
   const [calls, tries, { problems }] = await folder.withStore(async (store) => [
     await store.listToolCalls("ordering-1"),
-    await store.listToolCallTries("ordering-1"),
+    await store.listToolCallAttempts("ordering-1"),
     await store.verify("ordering-1"),
   ]);
   expect(calls).toMatchObject([{ receipt: { source: "reconciled", correlationId: "prov-77" } }]);

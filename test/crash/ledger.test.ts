@@ -31,7 +31,7 @@ async function bookingOf(folder: CrashFolder): Promise<ToolCallRecord> {
 
 async function triesOf(folder: CrashFolder) {
   const { toolCallId } = await bookingOf(folder);
-  const tries = await folder.withStore((store) => store.listToolCallTries("booking-1"));
+  const tries = await folder.withStore((store) => store.listToolCallAttempts("booking-1"));
   return tries
     .filter((each) => each.toolCallId === toolCallId)
     .map(({ attempt, outcome }) => ({ attempt, outcome }));

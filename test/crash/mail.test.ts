@@ -117,7 +117,7 @@ describe("a mail that is accepted before the connection is reset", () => {
       attempt: 1,
       receipt: { source: "reconciled", correlationId: call?.idempotencyKey, uncertain: false },
     });
-    const tries = await folder.withStore((store) => store.listToolCallTries("mailing-1"));
+    const tries = await folder.withStore((store) => store.listToolCallAttempts("mailing-1"));
     expect(tries.map(({ attempt }) => attempt)).toEqual([1]);
   });
 

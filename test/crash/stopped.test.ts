@@ -63,7 +63,7 @@ function stored(folder: CrashFolder) {
   return folder.withStore(async (store) => ({
     run: await store.getRun("booking-1"),
     calls: await store.listToolCalls("booking-1"),
-    tries: await store.listToolCallTries("booking-1"),
+    tries: await store.listToolCallAttempts("booking-1"),
     waits: await store.listWaits("booking-1"),
     events: await store.listEvents("booking-1"),
   }));

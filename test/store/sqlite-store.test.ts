@@ -46,7 +46,7 @@ describe("the conformance suite", () => {
     ["journalResponse", "tool calls"],
     ["recordReceipt", "receipts"],
     ["commitTurn", "turns"],
-    ["endToolCallTry", "tries"],
+    ["endToolCallAttempt", "tries"],
     ["correlateToolCall", "correlations"],
     ["settle", "settlements"],
     ["answer", "questions about budgets"],

@@ -7,7 +7,7 @@ import {
 } from "../../core/call/tool-call-decision.ts";
 import { ONE_PERSON } from "../../core/person.ts";
 import type { SessionState } from "../../session/slice-set.ts";
-import type { Receipt, Store, ToolCallRecord, ToolCallTry, WaitRecord } from "../../store/store.ts";
+import type { Receipt, Store, ToolCallAttempt, ToolCallRecord, WaitRecord } from "../../store/store.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import { cancelled, failed, type ToolOutcome, unknownOutcome } from "../definition/tool-outcome.ts";
 import type { RunHandle } from "../run/run-handle.ts";
@@ -36,12 +36,12 @@ export type CallCase = {
 };
 
 /** What people said and what tries came to, as far as it is about calls without a receipt. */
-export type CallPast = { readonly waits: readonly WaitRecord[]; readonly tries: readonly ToolCallTry[] };
+export type CallPast = { readonly waits: readonly WaitRecord[]; readonly tries: readonly ToolCallAttempt[] };
 
 export const NO_PAST: CallPast = { waits: [], tries: [] };
 
 export async function readPast(store: Store, runId: string): Promise<CallPast> {
-  return { waits: await store.listWaits(runId), tries: await store.listToolCallTries(runId) };
+  return { waits: await store.listWaits(runId), tries: await store.listToolCallAttempts(runId) };
 }
 
 export type Judgement =
@@ -175,7 +175,7 @@ function firstSentAt({ tries }: CallPast, known: ToolCallRecord | null): number 
 }
 
 /** Only a try that said so did certainly nothing. */
-function mayHaveHappened({ outcome }: ToolCallTry): boolean {
+function mayHaveHappened({ outcome }: ToolCallAttempt): boolean {
   return outcome !== "not_applied";
 }
 
@@ -242,7 +242,7 @@ function correlationOf(call: Pick<CallCase, "known" | "past">): string | null {
   return lastTry(call)?.correlationId ?? null;
 }
 
-function lastTry({ known, past }: Pick<CallCase, "known" | "past">): ToolCallTry | undefined {
+function lastTry({ known, past }: Pick<CallCase, "known" | "past">): ToolCallAttempt | undefined {
   return past.tries.find(
     ({ toolCallId, attempt }) => toolCallId === known?.toolCallId && attempt === known.attempt,
   );

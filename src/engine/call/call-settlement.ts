@@ -345,7 +345,7 @@ class CallWork {
     const { outcome, errorCode, message, correlationId, hasEnded } = failure;
     const { attempt } = this.#progress;
     reach(this.#run, "tool:before-try-end", stepPath, turnIndex);
-    await this.#run.store.endToolCallTry(this.#run.fence, {
+    await this.#run.store.endToolCallAttempt(this.#run.fence, {
       stepKey,
       turnIndex,
       callIndex,

@@ -17,7 +17,7 @@ import { stepId, toolCallId } from "../../core/step-path.ts";
 import { turnKey } from "../../core/turn/turn-key.ts";
 import type { DraftSession } from "../../session/draft-session.ts";
 import type { SessionState } from "../../session/slice-set.ts";
-import type { EffectUnderWay } from "../../store/store.ts";
+import type { EffectInProgress } from "../../store/store.ts";
 import { keyProblem, type PreparedTool, withKey } from "../definition/prepared-tool.ts";
 import type { ToolCallContext } from "../definition/tool.ts";
 import { errorText, type Presentation, succeeded, type ToolOutcome } from "../definition/tool-outcome.ts";
@@ -211,7 +211,7 @@ export function shownArguments(
 async function execute(
   run: RunHandle,
   call: LedgerCall,
-  dispatch: Dispatch & { readonly effect: EffectUnderWay },
+  dispatch: Dispatch & { readonly effect: EffectInProgress },
   traceHeaders: OpenSpan["headers"],
 ): Promise<Tried> {
   const { tool, input } = call;

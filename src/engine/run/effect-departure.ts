@@ -1,8 +1,8 @@
-import type { EffectTry, EffectUnderWay } from "../../store/store.ts";
+import type { EffectAttempt, EffectInProgress } from "../../store/store.ts";
 import { type RunHandle, reach } from "./run-handle.ts";
 
 /** Notes that an effect is about to leave. What keeps that from being noted keeps it here, with nothing sent. */
-export async function noteEffect(run: RunHandle, effect: EffectTry): Promise<EffectUnderWay | Error> {
+export async function noteEffect(run: RunHandle, effect: EffectAttempt): Promise<EffectInProgress | Error> {
   try {
     return await run.store.beginEffect(run.fence, effect);
   } catch (error) {
@@ -15,7 +15,7 @@ export function reachNoted(
   run: RunHandle,
   point: "model:noted" | "tool:noted",
   { stepPath, turnIndex }: { readonly stepPath: string; readonly turnIndex: number },
-  effect: EffectUnderWay,
+  effect: EffectInProgress,
 ): void {
   try {
     reach(run, point, stepPath, turnIndex);
@@ -26,7 +26,7 @@ export function reachNoted(
 }
 
 /** The last thing before the tool or the model: a process that is stopped before this sends nothing when it wakes. */
-export function assertMayLeave(run: RunHandle, effect: EffectUnderWay): void {
+export function assertMayLeave(run: RunHandle, effect: EffectInProgress): void {
   try {
     run.lease.assertHeld();
     run.signal.throwIfAborted();

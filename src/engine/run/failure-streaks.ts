@@ -1,5 +1,5 @@
 import type { Json } from "../../core/json.ts";
-import type { ToolCallRecord, ToolCallTry } from "../../store/store.ts";
+import type { ToolCallAttempt, ToolCallRecord } from "../../store/store.ts";
 
 /** How one try of a tool ended; null: well. */
 export type Failure = { readonly tool: string; readonly error: string | null };
@@ -47,7 +47,7 @@ function textOf(value: Json): string {
 /** How the tries of a run ended, in the order in which they did, as far as their tools said so. */
 export function failuresIn(
   calls: readonly ToolCallRecord[],
-  tries: readonly ToolCallTry[],
+  tries: readonly ToolCallAttempt[],
 ): readonly Failure[] {
   const toolOf = new Map(calls.map(({ toolCallId, tool }) => [toolCallId, tool]));
   const ended = tries

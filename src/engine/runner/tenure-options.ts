@@ -69,7 +69,7 @@ export async function tenureOptions(
 }
 
 async function readFailures(store: Store, runId: string): Promise<readonly Failure[]> {
-  return failuresIn(await store.listToolCalls(runId), await store.listToolCallTries(runId));
+  return failuresIn(await store.listToolCalls(runId), await store.listToolCallAttempts(runId));
 }
 
 /** Whoever keeps it elsewhere may fail: the store has it. */

@@ -8,7 +8,7 @@ import {
 import { stepId } from "../../core/step-path.ts";
 import { limitOfBudgets } from "../../core/usage/budget.ts";
 import { type Amount, amountOf, chargeFor, type ModelCallEnd, usageOf } from "../../core/usage/usage.ts";
-import type { Charge, EffectUnderWay, ModelCallSettlement } from "../../store/store.ts";
+import type { Charge, EffectInProgress, ModelCallSettlement } from "../../store/store.ts";
 import type { ModelRequest, ModelResponse } from "../ports/model-port.ts";
 import { readResponse } from "../ports/model-response.ts";
 import { NO_RUN_TELEMETRY, type SpanFacts } from "../ports/telemetry-port.ts";
@@ -100,7 +100,7 @@ function traced(
   scope: TurnScope,
   { turnIndex: turn, attempt: number }: OpenModelCall,
   request: Omit<ModelRequest, "signal">,
-  effect: EffectUnderWay,
+  effect: EffectInProgress,
 ): Promise<AttemptOutcome> {
   const { run, path: step, prepared } = scope;
   const place = { runId: run.runId, stepPath: step, turnIndex: turn, attempt: number };
@@ -145,7 +145,7 @@ async function attempt(
   { run, prepared }: TurnScope,
   request: Omit<ModelRequest, "signal">,
   place: ModelCallPlace,
-  effect: EffectUnderWay,
+  effect: EffectInProgress,
 ): Promise<AttemptOutcome> {
   const stop = new AbortController();
   const deaf = Promise.withResolvers<never>();

@@ -1,4 +1,4 @@
-import type { Receipt, ToolCallRecord, ToolCallTry } from "../../store/store.ts";
+import type { Receipt, ToolCallAttempt, ToolCallRecord } from "../../store/store.ts";
 import { duration, timeOfDay } from "../figures.ts";
 import { code, inline, jsonFence, sentence } from "../markdown.ts";
 import { IN_RECEIPTS, resultText } from "../result-texts.ts";
@@ -19,13 +19,13 @@ export function askedCall(call: ToolCallRecord): string {
 }
 
 /** A try after the first one, and what lets it go out again. */
-export function startedTry({ call, attempt }: CallTry, at: number, before: ToolCallTry | null): string {
+export function startedTry({ call, attempt }: CallTry, at: number, before: ToolCallAttempt | null): string {
   const name = `${callName(call)}, goes out`;
   if (attempt <= 1) return `${name} at ${timeOfDay(at)}.`;
   return `${name} again at ${timeOfDay(at)}, try ${attempt}: ${whyAgain(call, before)}.`;
 }
 
-function whyAgain({ recovery }: ToolCallRecord, before: ToolCallTry | null): string {
+function whyAgain({ recovery }: ToolCallRecord, before: ToolCallAttempt | null): string {
   const outcome = before?.outcome ?? "failed";
   if (outcome === "not_applied") return "the try before it said that nothing had happened";
   const isUnknown = outcome === "lost" || outcome === "aborted" || outcome === "timed_out";

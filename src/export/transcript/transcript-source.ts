@@ -3,8 +3,8 @@ import type {
   Receipt,
   StepRecord,
   StoreReader,
+  ToolCallAttempt,
   ToolCallRecord,
-  ToolCallTry,
   WaitRecord,
 } from "../../store/store.ts";
 import type { RecordLookup } from "../record-lookup.ts";
@@ -48,7 +48,7 @@ export class TranscriptSource {
     return new TranscriptSource(reader, outline, records, answeredBy);
   }
 
-  findTry(toolCallId: string, attempt: number): Promise<ToolCallTry | null> {
+  findTry(toolCallId: string, attempt: number): Promise<ToolCallAttempt | null> {
     return this.#records.toolCallTry(toolCallId, attempt);
   }
 

@@ -1,6 +1,6 @@
 import { isLeaseHeld, type LeaseFacts, type LeaseOwner, leaseEndsIn } from "../../core/lease.ts";
-import type { EffectTry } from "../store.ts";
-import type { WorkUnderWay } from "../work-under-way.ts";
+import type { EffectAttempt } from "../store.ts";
+import type { WorkInProgress } from "../work-in-progress.ts";
 import { idOf, OwnerFiles, type OwnerLock } from "./owner-lock.ts";
 import { placeOf, readSentMarks, type SentBefore, type SentMarks } from "./sent-marks.ts";
 
@@ -14,20 +14,20 @@ export type LeaseRow = {
 };
 
 /** What is known of the tries that an owner left open. */
-export type LeftOpen = {
+export type AbandonedAttempts = {
   /** Whether this try may have left its process. */
-  readonly maySent: (effect: EffectTry) => boolean;
+  readonly mayHaveSent: (effect: EffectAttempt) => boolean;
   /** Whether whatever it began has ended by now. */
   readonly hasEnded: boolean;
 };
 
 /** Everything may have been sent, and be under way. */
-export const ANYTHING: LeftOpen = { maySent: () => true, hasEnded: false };
+export const ANYTHING: AbandonedAttempts = { mayHaveSent: () => true, hasEnded: false };
 
 /** Who holds which run, as far as this store can tell: by locks, by time, and by what it does itself. */
 export class Leases {
   readonly #lock: OwnerLock;
-  readonly #work: WorkUnderWay;
+  readonly #work: WorkInProgress;
   readonly #marks: SentMarks | null;
   readonly #files: OwnerFiles | null;
   readonly #monotonic: () => number;
@@ -38,7 +38,7 @@ export class Leases {
 
   constructor(
     lock: OwnerLock,
-    work: WorkUnderWay,
+    work: WorkInProgress,
     { marks, database, monotonic }: { marks: SentMarks | null; database: string; monotonic: () => number },
   ) {
     this.#lock = lock;
@@ -67,19 +67,19 @@ export class Leases {
   }
 
   /** Marks a try that is about to leave. False: its absence from the marks must not be trusted any more. */
-  mark(runId: string, epoch: number, effect: EffectTry): boolean {
+  mark(runId: string, epoch: number, effect: EffectAttempt): boolean {
     this.#sent.set(placeOf(runId, effect), effect.attempt);
     return this.#marks === null || this.#marks.write(runId, epoch, effect);
   }
 
   /** It did not leave after all. */
-  withdraw(runId: string, effect: EffectTry): void {
+  withdraw(runId: string, effect: EffectAttempt): void {
     this.#sent.delete(placeOf(runId, effect));
     this.#marks?.withdraw(runId, effect);
   }
 
   /** A commit has settled the try. */
-  retire(runId: string, effect: Omit<EffectTry, "attempt">): void {
+  retire(runId: string, effect: Omit<EffectAttempt, "attempt">): void {
     this.#sent.delete(placeOf(runId, effect));
     this.#marks?.retire(runId, effect);
   }
@@ -100,19 +100,19 @@ export class Leases {
   }
 
   /** What is known of the tries that the owner of this row has left open. */
-  leftOpen({ runId, owner, epoch, marks }: LeaseRow & { readonly marks: string | null }): LeftOpen {
+  leftOpen({ runId, owner, epoch, marks }: LeaseRow & { readonly marks: string | null }): AbandonedAttempts {
     if (owner === null) return ANYTHING;
     if (owner === this.owner) return this.#leftByItself(runId, epoch);
-    if (this.#lock.sightingOf(owner) !== "dead") return ANYTHING;
+    if (this.#lock.livenessOf(owner) !== "dead") return ANYTHING;
     const sent = this.#marksOf(owner, marks);
-    return { maySent: (effect) => sent === null || sent(runId, epoch, effect), hasEnded: true };
+    return { mayHaveSent: (effect) => sent === null || sent(runId, epoch, effect), hasEnded: true };
   }
 
   /** A store knows what its own workers have begun; of one that never attended the run it knows nothing. */
-  #leftByItself(runId: string, epoch: number): LeftOpen {
+  #leftByItself(runId: string, epoch: number): AbandonedAttempts {
     if (this.#work.stateOf(runId, epoch) === "none") return ANYTHING;
     return {
-      maySent: (effect) => this.#sent.get(placeOf(runId, effect)) === effect.attempt,
+      mayHaveSent: (effect) => this.#sent.get(placeOf(runId, effect)) === effect.attempt,
       hasEnded: !this.#work.hasEffects(runId),
     };
   }
@@ -136,7 +136,7 @@ export class Leases {
 
   #ownerOf(owner: string | null): LeaseOwner {
     if (owner === null) return "nobody";
-    return owner === this.owner ? "self" : this.#lock.sightingOf(owner);
+    return owner === this.owner ? "self" : this.#lock.livenessOf(owner);
   }
 
   #unchangedFor({ runId, owner, epoch, leaseUntil }: LeaseRow): number {

@@ -15,7 +15,7 @@ import { basename, dirname, join } from "node:path";
 import { bootId, NO_BOOT } from "./boot-id.ts";
 
 /** What is known of an owner's process. `dead` is for good, the others are what was seen last. */
-export type Sighting = "dead" | "alive" | "unknown";
+export type OwnerLiveness = "dead" | "alive" | "unknown";
 
 /** How processes show each other that they live: sockets, unless a test stands in for the system. */
 export interface Doorbell {
@@ -39,7 +39,7 @@ export class OwnerLock {
   readonly #listening: Awaited<ReturnType<Doorbell["listen"]>> | null;
   /** Owners that are dead; they stay so, since every store has an id of its own. */
   readonly #dead = new Set<string>();
-  readonly #seen = new Map<string, Sighting>();
+  readonly #seen = new Map<string, OwnerLiveness>();
 
   private constructor(
     files: OwnerFiles | null,
@@ -82,13 +82,13 @@ export class OwnerLock {
   }
 
   /** What was seen of an owner when it was looked at last. */
-  sightingOf(owner: string): Sighting {
+  livenessOf(owner: string): OwnerLiveness {
     return this.#dead.has(owner) ? "dead" : (this.#seen.get(owner) ?? "unknown");
   }
 
   /** Looks whether the process behind `owner` lives. */
-  async look(owner: string): Promise<Sighting> {
-    if (this.#files === null || owner === this.owner || this.#dead.has(owner)) return this.sightingOf(owner);
+  async look(owner: string): Promise<OwnerLiveness> {
+    if (this.#files === null || owner === this.owner || this.#dead.has(owner)) return this.livenessOf(owner);
     const id = idOf(owner);
     const sighting =
       id === null ? "unknown" : judge(owner, id, await this.#doorbell.ring(this.#files.lockFile(id)));
@@ -200,7 +200,7 @@ export function bootOf(id: string): string {
   return id.slice(0, NO_BOOT.length);
 }
 
-function judge(owner: string, id: string, answer: Answer): Sighting {
+function judge(owner: string, id: string, answer: Answer): OwnerLiveness {
   if (answer === "accepted") return "alive";
   // A socket of another machine, or of an earlier boot, refuses everybody here.
   if (answer !== "refused" || bootOf(id) !== bootId() || bootOf(id) === NO_BOOT) return "unknown";

@@ -24,14 +24,14 @@ export type RunHead = {
   /** Whether a call of the run has failed and may have happened; null where nobody looked. */
   hasUncertainCalls: boolean | null;
   /** What the intent at hand has written and removed, for its event to tell of. */
-  readonly touched: Map<string, TouchedRow>;
-  readonly removed: Map<string, ToldKind>;
+  readonly touched: Map<string, CoveredRowKey>;
+  readonly removed: Map<string, CoveredKind>;
 };
 
 /** What a row that events tell of is, and the key that its table has it by. */
-export type TouchedRow = { readonly kind: ToldKind; readonly key: readonly number[] };
+export type CoveredRowKey = { readonly kind: CoveredKind; readonly key: readonly number[] };
 
-export type ToldKind =
+export type CoveredKind =
   | "run"
   | "shape"
   | "attempt"
@@ -51,7 +51,7 @@ export type ToldKind =
 export type StepHead = {
   readonly path: StepPath;
   state: GranularStateRow | null;
-  calls: TurnCalls | null;
+  calls: TurnCallRows | null;
 };
 
 /** The compare-and-set row of a granular step. */
@@ -71,7 +71,7 @@ export type LastModelCall = {
 };
 
 /** The calls of a journaled turn: how many there are, how many have a receipt, and which rows of the ledger they are. */
-export type TurnCalls = {
+export type TurnCallRows = {
   readonly turnIndex: number;
   readonly firstCallNo: number;
   readonly calls: number;

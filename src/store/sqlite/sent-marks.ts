@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
-import type { EffectTry } from "../store.ts";
+import type { EffectAttempt } from "../store.ts";
 import { FolderLook, idOf, statOf } from "./folder-look.ts";
 
 export const MODEL_CALL = 0;
@@ -53,7 +53,7 @@ export class SentMarks {
   }
 
   /** Writes the mark of a try. False: nobody will find it, so its absence must not be trusted any more. */
-  write(runId: string, epoch: number, effect: EffectTry): boolean {
+  write(runId: string, epoch: number, effect: EffectAttempt): boolean {
     const key = placeOf(runId, effect);
     const slot = this.#slots.get(key) ?? this.#free.pop();
     if (slot === undefined || this.#isBroken) return false;
@@ -75,7 +75,7 @@ export class SentMarks {
   }
 
   /** A commit has settled the try, so that nobody will ask for its mark. */
-  retire(runId: string, effect: Omit<EffectTry, "attempt">): void {
+  retire(runId: string, effect: Omit<EffectAttempt, "attempt">): void {
     const key = placeOf(runId, effect);
     const slot = this.#slots.get(key);
     if (slot === undefined) return;
@@ -84,7 +84,7 @@ export class SentMarks {
   }
 
   /** It did not leave after all: the mark goes, too. One that cannot be removed only says that it may have left. */
-  withdraw(runId: string, effect: EffectTry): void {
+  withdraw(runId: string, effect: EffectAttempt): void {
     const slot = this.#slots.get(placeOf(runId, effect));
     try {
       if (slot !== undefined) writeSync(this.#descriptor, NO_MARK, 0, MARK_BYTES, offsetOf(slot));
@@ -123,11 +123,11 @@ export function readSentMarks(file: string, identity: string): SentBefore | null
   }
 }
 
-export type SentBefore = (runId: string, epoch: number, effect: EffectTry) => boolean;
+export type SentBefore = (runId: string, epoch: number, effect: EffectAttempt) => boolean;
 
 export function placeOf(
   runId: string,
-  { stepKey, turnIndex, callIndex }: Omit<EffectTry, "attempt">,
+  { stepKey, turnIndex, callIndex }: Omit<EffectAttempt, "attempt">,
 ): string {
   return `${runId}\n${stepKey}\n${turnIndex}\n${callIndex}`;
 }
@@ -145,7 +145,7 @@ function offsetOf(slot: number): number {
   return FIRST_SLOT + slot * MARK_BYTES;
 }
 
-function markOf(runId: string, epoch: number, effect: EffectTry): Buffer {
+function markOf(runId: string, epoch: number, effect: EffectAttempt): Buffer {
   return hash("sha256", `${placeOf(runId, effect)}\n${epoch}\n${effect.attempt}`, "buffer");
 }
 

@@ -120,8 +120,8 @@ export abstract class SqliteReader implements contract.StoreReader {
     return this.read(() => turnReaders.listCodeStepCalls(this.database, stepKey));
   }
 
-  listToolCallTries(runId: string, range?: contract.ToolCallTryRange): Listed<"listToolCallTries"> {
-    return this.read(() => lists.listToolCallTries(this.database, runId, range));
+  listToolCallAttempts(runId: string, range?: contract.ToolCallAttemptRange): Listed<"listToolCallAttempts"> {
+    return this.read(() => lists.listToolCallAttempts(this.database, runId, range));
   }
 
   hasUncertainCalls(runId: string): Promise<boolean> {

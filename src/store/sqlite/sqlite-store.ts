@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import type { Json } from "../../core/json.ts";
 import type { Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
-import { WorkUnderWay } from "../work-under-way.ts";
+import { WorkInProgress } from "../work-in-progress.ts";
 import type { Database } from "./database.ts";
 import { Database as SqliteDatabase } from "./database.ts";
 import { type CommitObserver, closedError, GroupCommit } from "./group-commit.ts";
@@ -44,7 +44,7 @@ export type SqliteStoreOptions = {
 export class SqliteStore extends SqliteReader implements contract.Store {
   readonly #commits: GroupCommit;
   readonly #marks: SentMarks | null;
-  readonly #work: WorkUnderWay;
+  readonly #work: WorkInProgress;
   readonly #redactionKey: RedactionKey;
   readonly #after: NonNullable<SqliteStoreOptions["after"]>;
   #closing: Promise<void> | null = null;
@@ -52,7 +52,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
   #isClosed = false;
 
   private constructor(database: Database, lock: OwnerLock, options: SqliteStoreOptions) {
-    const work = new WorkUnderWay();
+    const work = new WorkInProgress();
     const marks = makeMarks(database, lock);
     const leases = new Leases(lock, work, {
       marks,
@@ -192,7 +192,10 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     return this.#work.attend(fence);
   }
 
-  async beginEffect(fence: contract.Fence, effect: contract.EffectTry): Promise<contract.EffectUnderWay> {
+  async beginEffect(
+    fence: contract.Fence,
+    effect: contract.EffectAttempt,
+  ): Promise<contract.EffectInProgress> {
     const { end } = this.#work.begin(fence);
     const withdraw = () => {
       this.leases.withdraw(fence.runId, effect);
@@ -260,8 +263,10 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     return this.#write("correlateToolCall", (now) => correlateToolCall(this.database, now, fence, id));
   }
 
-  async endToolCallTry(fence: contract.Fence, end: contract.ToolCallTryEnd): Promise<void> {
-    await this.#write("endToolCallTry", (now) => calls.endToolCallTry(this.database, now, fence, end));
+  async endToolCallAttempt(fence: contract.Fence, end: contract.ToolCallAttemptEnd): Promise<void> {
+    await this.#write("endToolCallAttempt", (now) =>
+      calls.endToolCallAttempt(this.database, now, fence, end),
+    );
     this.#settled(fence, end, [end.callIndex]);
   }
 

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
 import {
-  type EffectTry,
+  type EffectAttempt,
   type Fence,
   isStoreIntent,
   STORE_INTENTS,
@@ -22,7 +22,7 @@ export type ToldOfStore = {
   /** Of every write that a worker made under its fence, once it is durable. */
   readonly onWrite: (intent: Intent, fence: Fence) => Promise<void>;
   /** Of every effect that was noted as about to leave. */
-  readonly onEffect: (fence: Fence, effect: EffectTry) => Promise<void>;
+  readonly onEffect: (fence: Fence, effect: EffectAttempt) => Promise<void>;
 };
 
 /** The store as one process has it: each intent with its points, and nothing at all once the process is dead. */
@@ -41,7 +41,7 @@ export function portedStore(inner: Store, life: Life, told: ToldOfStore): Store 
           if (life.isDiskFull && name !== "beginEffect") throw diskFull();
           const result = await method(...args);
           const [fence, effect] = args;
-          if (name === "beginEffect") await told.onEffect(fence as Fence, effect as EffectTry);
+          if (name === "beginEffect") await told.onEffect(fence as Fence, effect as EffectAttempt);
           else if (isFence(fence)) await told.onWrite(name, fence);
           return result;
         });

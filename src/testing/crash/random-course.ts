@@ -319,7 +319,7 @@ const TOOL_WORK: readonly string[] = [
   "store.startToolCalls",
   "store.openToolCall",
   "store.correlateToolCall",
-  "store.endToolCallTry",
+  "store.endToolCallAttempt",
   "store.recordReceipt",
 ];
 

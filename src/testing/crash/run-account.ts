@@ -11,8 +11,8 @@ import type {
   RunUsage,
   StepRecord,
   StoreReader,
+  ToolCallAttempt,
   ToolCallRecord,
-  ToolCallTry,
   TurnRecord,
   WaitRecord,
 } from "../../store/store.ts";
@@ -27,7 +27,7 @@ export type RunAccount = {
   readonly turns: readonly TurnRecord[];
   readonly modelCalls: readonly ModelCallRecord[];
   readonly calls: readonly ToolCallRecord[];
-  readonly tries: readonly ToolCallTry[];
+  readonly tries: readonly ToolCallAttempt[];
   readonly waits: readonly WaitRecord[];
   readonly checkpoints: readonly CheckpointRecord[];
   readonly lineages: readonly LineageRecord[];
@@ -52,7 +52,7 @@ export async function readRunAccount(reader: StoreReader, runId: string): Promis
     reader.listToolCalls(runId),
   ]);
   const [tries, waits, checkpoints, lineages, artifacts] = await Promise.all([
-    reader.listToolCallTries(runId),
+    reader.listToolCallAttempts(runId),
     reader.listWaits(runId),
     reader.listCheckpoints(runId),
     reader.listLineages(runId),

@@ -12,7 +12,7 @@ export async function readEverything(store: Store, runId: string): Promise<unkno
     usage: await store.readUsage(runId),
     modelCalls: await store.listModelCalls(runId),
     toolCalls: await store.listToolCalls(runId),
-    tries: await store.listToolCallTries(runId),
+    tries: await store.listToolCallAttempts(runId),
     waits: await store.listWaits(runId),
     artifacts: await store.listArtifacts(runId),
     work: await store.countWork(runId),

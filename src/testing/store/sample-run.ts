@@ -22,9 +22,9 @@ import type {
   RunStatus,
   StepRecord,
   Store,
+  ToolCallAttempt,
+  ToolCallAttemptEnd,
   ToolCallRecord,
-  ToolCallTry,
-  ToolCallTryEnd,
   TurnCommit,
   TurnJournal,
   TurnOpened,
@@ -144,8 +144,8 @@ export class SampleRun {
     return this.store.listWaits(this.runId);
   }
 
-  tries(): Promise<readonly ToolCallTry[]> {
-    return this.store.listToolCallTries(this.runId);
+  tries(): Promise<readonly ToolCallAttempt[]> {
+    return this.store.listToolCallAttempts(this.runId);
   }
 
   /** What it tells of its intent: without what every event has for `verify`. */
@@ -279,8 +279,8 @@ export class SampleRun {
   }
 
   /** Ends the try that is under way, by default as one that nobody knows the outcome of. */
-  endTry(turnIndex: number, callIndex: number, over: Partial<ToolCallTryEnd> = {}): Promise<void> {
-    return this.store.endToolCallTry(this.fence, this.tryEnd(turnIndex, callIndex, over));
+  endTry(turnIndex: number, callIndex: number, over: Partial<ToolCallAttemptEnd> = {}): Promise<void> {
+    return this.store.endToolCallAttempt(this.fence, this.tryEnd(turnIndex, callIndex, over));
   }
 
   /** Keeps what the outside system calls a try. */
@@ -290,7 +290,7 @@ export class SampleRun {
     return this.store.correlateToolCall(this.fence, correlation);
   }
 
-  tryEnd(turnIndex: number, callIndex: number, over: Partial<ToolCallTryEnd> = {}): ToolCallTryEnd {
+  tryEnd(turnIndex: number, callIndex: number, over: Partial<ToolCallAttemptEnd> = {}): ToolCallAttemptEnd {
     return {
       stepKey: this.stepKey,
       turnIndex,

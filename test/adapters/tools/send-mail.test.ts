@@ -216,8 +216,8 @@ describe("a mail that fails", () => {
     expect(status).toBe("waiting");
     const [wait] = await store.listWaits("r-1");
     expect(wait).toMatchObject({ kind: "escalation", status: "open" });
-    expect(JSON.stringify([wait, await store.listToolCallTries("r-1")])).toContain("refuses the login");
-    expect(JSON.stringify([wait, await store.listToolCallTries("r-1")])).not.toContain("wrong-password");
+    expect(JSON.stringify([wait, await store.listToolCallAttempts("r-1")])).toContain("refuses the login");
+    expect(JSON.stringify([wait, await store.listToolCallAttempts("r-1")])).not.toContain("wrong-password");
     expect(server.accepted).toHaveLength(0);
   });
 

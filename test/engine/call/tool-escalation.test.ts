@@ -55,7 +55,7 @@ describe("NeedsHuman", () => {
         },
       ]);
       expect(calls).toHaveLength(1);
-      expect(await store.listToolCallTries("r-1")).toMatchObject([
+      expect(await store.listToolCallAttempts("r-1")).toMatchObject([
         { attempt: 1, outcome: "needs_human", errorCode: "auth_failure" },
       ]);
     },

@@ -44,7 +44,7 @@ function revoked(): object {
 const untilTry = (n: number, error: () => unknown) => (attempt: number) => (attempt < n ? error() : null);
 
 async function tries(store: Store) {
-  const kept = await store.listToolCallTries("r-1");
+  const kept = await store.listToolCallAttempts("r-1");
   return kept.map(({ attempt, outcome, errorDetail }) => [attempt, outcome, errorDetail]);
 }
 

@@ -27,7 +27,7 @@ async function interrupted(options: Options = {}, turns = [acting("a")]) {
   const dying = make({ probe: lightsOut("tool:executed") });
   await failureOf(dying.runner.run("Go", { runId: "r-1" }));
   expect(await ledger(store)).toEqual([["in_doubt", 1, null]]);
-  expect(await store.listToolCallTries("r-1")).toMatchObject([{ attempt: 1, outcome: "lost" }]);
+  expect(await store.listToolCallAttempts("r-1")).toMatchObject([{ attempt: 1, outcome: "lost" }]);
   return { store, clock, calls, make };
 }
 

@@ -74,7 +74,7 @@ describe("a call that threw", () => {
     expect(order).toEqual(["send 1", "look"]);
     expect(toolResults(prompts[1])).toEqual([{ type: "json", value: { id: "m-1" } }]);
     expect(await ledger(store)).toEqual([["succeeded", 1, "reconciled"]]);
-    expect(await store.listToolCallTries("r-1")).toMatchObject([
+    expect(await store.listToolCallAttempts("r-1")).toMatchObject([
       { attempt: 1, outcome: "failed", errorDetail: "Connection reset." },
     ]);
     // The look-up knows what it looks for.

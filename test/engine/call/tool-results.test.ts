@@ -139,7 +139,7 @@ describe("what the outside system calls an effect", () => {
       throw new NotApplied("Busy.");
     });
     await runnerOf(store, { act }, [acting("a")], { clock }).runner.run("Go", { runId: "r-1" });
-    const tries = await store.listToolCallTries("r-1");
+    const tries = await store.listToolCallAttempts("r-1");
     expect(tries.map(({ correlationId }) => correlationId)).toEqual(["request-1", "request-2"]);
     expect((await store.listToolCalls("r-1"))[0]?.receipt?.correlationId).toBeNull();
   });

@@ -52,7 +52,7 @@ describe("a tool that never returns", () => {
       expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
       expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
       expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
-      expect(await store.listToolCallTries("r-1")).toMatchObject([
+      expect(await store.listToolCallAttempts("r-1")).toMatchObject([
         { attempt: 1, outcome: "timed_out", errorCode: "timeout" },
         {
           attempt: 2,
@@ -163,7 +163,7 @@ describe("a tool that is told to stop", () => {
       throw reason;
     });
     expect(status).toBe("waiting");
-    expect(await store.listToolCallTries("r-1")).toMatchObject([
+    expect(await store.listToolCallAttempts("r-1")).toMatchObject([
       { outcome: "timed_out", errorCode: "timeout" },
     ]);
   });
@@ -203,7 +203,7 @@ describe("what a tool that was given up on comes to after all", () => {
     must(ends[0]).resolve("late mail");
     await quiet();
     expect(await ledger(store)).toEqual([["failed", 1, "person"]]);
-    expect(await store.listToolCallTries("r-1")).toMatchObject([
+    expect(await store.listToolCallAttempts("r-1")).toMatchObject([
       { attempt: 1, late: { status: "succeeded", output: { type: "text", value: "late mail" } } },
     ]);
     expect((await make().runner.resume("r-1")).output).toBe("End.");
@@ -215,7 +215,7 @@ describe("what a tool that was given up on comes to after all", () => {
     must(ends[0]).resolve("late mail");
     await quiet();
     expect(await ledger(store)).toEqual([["succeeded", 2, "tool"]]);
-    expect(await store.listToolCallTries("r-1")).toMatchObject([
+    expect(await store.listToolCallAttempts("r-1")).toMatchObject([
       { attempt: 1, late: { output: { value: "late mail" } } },
     ]);
     expect((await store.verify("r-1")).problems).toEqual([]);

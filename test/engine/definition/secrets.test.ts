@@ -156,7 +156,7 @@ describe("a secret in what a tool comes to", () => {
     const { store, seen } = await runAndSearch(login);
     expect(given).toHaveLength(3);
     expect(seen).toEqual({ type: "error-text", value: "The key [secret] is busy." });
-    expect(bare(await store.listToolCallTries("r-1"))).toMatchObject([
+    expect(bare(await store.listToolCallAttempts("r-1"))).toMatchObject([
       { errorDetail: "The key [secret] is busy." },
       { errorDetail: "The key [secret] is busy." },
     ]);

@@ -61,7 +61,7 @@ describe("a run whose time is over", () => {
     expect((await store.listTurns("r-1")).map(({ committed }) => committed)).toEqual([false]);
     const [call] = await store.listToolCalls("r-1");
     expect(call?.receipt).toBeNull();
-    expect(await store.listToolCallTries("r-1")).toMatchObject([{ outcome: "not_applied" }]);
+    expect(await store.listToolCallAttempts("r-1")).toMatchObject([{ outcome: "not_applied" }]);
     expect(await store.getRun("r-1")).toMatchObject({
       status: "failed",
       error: { code: "deadline_exceeded" },

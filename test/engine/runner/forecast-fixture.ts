@@ -44,7 +44,7 @@ async function everything(store: Store, runId: string): Promise<string> {
     await store.listTurns(runId),
     await store.listModelCalls(runId),
     await store.listToolCalls(runId),
-    await store.listToolCallTries(runId),
+    await store.listToolCallAttempts(runId),
     await store.listWaits(runId),
     await store.listCheckpoints(runId),
     await store.listLineages(runId),
@@ -68,7 +68,7 @@ export async function stateOf(store: Store, runId: string): Promise<string> {
     ]),
     (await store.listModelCalls(runId)).map((call) => [call.stepPath, call.turnIndex, call.reserved]),
     (await store.listToolCalls(runId)).map((call) => [call.toolCallId, call.status, call.attempt]),
-    (await store.listToolCallTries(runId)).map(({ toolCallId, attempt, outcome }) => [
+    (await store.listToolCallAttempts(runId)).map(({ toolCallId, attempt, outcome }) => [
       toolCallId,
       attempt,
       outcome,

@@ -170,7 +170,7 @@ describe("an opaque tool that steers the run", () => {
     ["redirects it and says so", new InfiniteRedirectError("Round.", { applied: false })],
   ])("and %s: it runs again when the run is resumed, and nobody is asked", async (_how, error) => {
     const { store, runner, tries } = await steering(error);
-    expect(await store.listToolCallTries("r-1")).toMatchObject([
+    expect(await store.listToolCallAttempts("r-1")).toMatchObject([
       { attempt: 1, outcome: "not_applied", errorCode: error.code, errorDetail: error.message },
     ]);
     expect(await runner().resume("r-1")).toMatchObject({ status: "succeeded", output: "Hello", waits: [] });

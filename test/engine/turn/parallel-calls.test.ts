@@ -188,7 +188,7 @@ describe("the durable commits of a turn", () => {
     const { act } = actTool((n) => {
       if (n < 3) throw new NotApplied("Busy.");
     });
-    const again = [["endToolCallTry"], ["startToolCalls"]];
+    const again = [["endToolCallAttempt"], ["startToolCalls"]];
     expect(await commitsOf(calls("a"), { act })).toEqual([
       ["journalResponse"],
       ...again,

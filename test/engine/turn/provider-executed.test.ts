@@ -223,7 +223,7 @@ describe("a call that the provider ran", () => {
       const row = (await store.listToolCalls("r-1")).find(({ namespace }) => namespace === "provider");
       expect(row).toMatchObject({ status: "succeeded", attempt: 1, receipt: { output: { value: found } } });
       expect(
-        (await store.listToolCallTries("r-1")).filter(({ toolCallId }) => toolCallId === row?.toolCallId),
+        (await store.listToolCallAttempts("r-1")).filter(({ toolCallId }) => toolCallId === row?.toolCallId),
       ).toEqual([]);
       expect((await store.verify("r-1")).problems).toEqual([]);
     },

@@ -17,7 +17,7 @@ const UNVERIFIED_CLAIM: Patch = {
 };
 /** A person's answer counts for what was asked. */
 const UNVERIFIED_ANSWER: Patch = {
-  file: "store/sqlite/intents/found-wait.ts",
+  file: "store/sqlite/intents/wait-lookup.ts",
   right:
     "  // What a person was shown is what was asked, or their answer is none.\n  assertOpenPart(database, run);\n",
   wrong: "",
@@ -37,7 +37,7 @@ const UNVERIFIED_RUN: readonly [Patch, ...Patch[]] = [
   },
   {
     file: "store/sqlite/verify/verify-open-part.ts",
-    right: 'this.#take("every row", readToldRows(database, runNo, runId, KINDS_OF_RUN), this.ofRun);\n',
+    right: 'this.#take("every row", readCoveredRows(database, runNo, runId, RUN_LEVEL_KINDS), this.ofRun);\n',
     wrong: "",
   },
   {

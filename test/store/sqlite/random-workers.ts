@@ -238,7 +238,7 @@ export class Workers {
           inDoubt: this.#chance(50),
           hasEnded: this.#chance(50),
         });
-        return intent(words, fence, (store) => store.endToolCallTry(fence, ended));
+        return intent(words, fence, (store) => store.endToolCallAttempt(fence, ended));
       }
       case "receipt": {
         guess.receipts += 1;

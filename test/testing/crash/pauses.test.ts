@@ -33,7 +33,7 @@ describe("a run whose question is answered before it was asked", () => {
     ["parallel-mixed", "pause before tool.charge 2; wake after store.startToolCalls 2"],
     ["parallel-mixed", "pause before tool.call_taxi 2; wake before store.startToolCalls 1"],
     ["retries", "pause before tool.call_taxi 3; wake before store.beginStep 1"],
-    ["late-receipt", "pause after store.endToolCallTry 1; wake after store.endToolCallTry 1"],
+    ["late-receipt", "pause after store.endToolCallAttempt 1; wake after store.endToolCallAttempt 1"],
   ] as const)("is gone on with, and not left queued: %s, %s", async ([name, schedule]) => {
     const report = await crashExplorer({
       ...SCENARIOS[name]?.(),

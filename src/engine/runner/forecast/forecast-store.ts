@@ -13,8 +13,8 @@ import type {
   RunRecord,
   StepRecord,
   Store,
+  ToolCallAttempt,
   ToolCallRecord,
-  ToolCallTry,
   TurnOpening,
 } from "../../../store/store.ts";
 
@@ -91,8 +91,8 @@ export class ForecastStore {
       },
       listToolCalls: async (id, range) => (await this.#store.listToolCalls(id, range)).map(asFound),
       listCodeStepCalls: async (stepKey) => (await this.#store.listCodeStepCalls(stepKey)).map(asFound),
-      listToolCallTries: async (id) => [
-        ...(await this.#store.listToolCallTries(id)),
+      listToolCallAttempts: async (id) => [
+        ...(await this.#store.listToolCallAttempts(id)),
         ...this.#unsent.map((unsent) => ({ ...NEVER_SENT, ...unsent })),
       ],
       // What is still reserved is paid for by whoever takes the run.
@@ -183,7 +183,7 @@ const NEVER_SENT = {
   errorDetail: null,
   correlationId: null,
   late: null,
-} as const satisfies Omit<ToolCallTry, "toolCallId" | "attempt">;
+} as const satisfies Omit<ToolCallAttempt, "toolCallId" | "attempt">;
 
 function newInstance(step: NewStep, stepKey: number): StepRecord {
   return {

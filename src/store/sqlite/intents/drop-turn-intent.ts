@@ -3,7 +3,7 @@ import { stepId } from "../../../core/step-path.ts";
 import { assertDroppable } from "../../../core/turn/turn-decision.ts";
 import type { DroppedTurn, Fence } from "../../store.ts";
 import type { Database } from "../database.ts";
-import { touch, touchRemoved } from "../tables/event-rows.ts";
+import { coverRemovedRow, coverRow } from "../tables/event-rows.ts";
 import { assertNextTurn, granularState } from "../tables/granular-state.ts";
 import { fencedStep, recordEvent, stepHead } from "../tables/run-row.ts";
 import { turnNo } from "../tables/turn-number.ts";
@@ -29,8 +29,8 @@ export function dropTurn(database: Database, now: number, fence: Fence, dropped:
   );
   assertDroppable({ runId: run.runId, stepPath: path, turnIndex, isBegun: begun !== null });
   const waits = partWaitsFromCalls(database, run, now, first, last);
-  touchRemoved(database, run, "turn", turnNo(stepKey, turnIndex));
-  for (let callNo = first; callNo <= last; callNo++) touchRemoved(database, run, "call", callNo);
+  coverRemovedRow(database, run, "turn", turnNo(stepKey, turnIndex));
+  for (let callNo = first; callNo <= last; callNo++) coverRemovedRow(database, run, "call", callNo);
   if (turn.int("calls") > 0)
     database.run("DELETE FROM tool_calls WHERE call_no BETWEEN ? AND ?", first, last);
   database.run(
@@ -48,8 +48,8 @@ export function dropTurn(database: Database, now: number, fence: Fence, dropped:
     turn.int("opened_at"),
     stepKey,
   );
-  touch(run, "modelCall", stepKey, turnIndex, turn.int("attempt"));
-  touch(run, "turns", stepKey);
+  coverRow(run, "modelCall", stepKey, turnIndex, turn.int("attempt"));
+  coverRow(run, "turns", stepKey);
   // What is kept of the step in memory has that response.
   run.steps.delete(stepKey);
   recordEvent(database, run, now, "turn.dropped", {

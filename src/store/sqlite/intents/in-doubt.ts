@@ -1,11 +1,11 @@
 import { NOT_SENT, PROCESS_ENDED } from "../../../core/call/tool-call-decision.ts";
 import { toolCallId } from "../../../core/step-path.ts";
-import type { EffectTry, LeftBehind } from "../../store.ts";
+import type { EffectAttempt, LeftBehind } from "../../store.ts";
 import type { Database, Row } from "../database.ts";
-import type { LeftOpen } from "../leases.ts";
-import { touch } from "../tables/event-rows.ts";
+import type { AbandonedAttempts } from "../leases.ts";
+import { coverRow } from "../tables/event-rows.ts";
 import type { RunRow } from "../tables/run-row.ts";
-import { tryDigest } from "../tables/tool-call-rows.ts";
+import { callAttemptDigest } from "../tables/tool-call-rows.ts";
 import { TURNS_PER_STEP } from "../tables/turn-number.ts";
 import { correlationOf } from "./tool-call-correlation.ts";
 
@@ -35,17 +35,17 @@ export function callsUnderWay(database: Database, run: RunRow): string[] {
 }
 
 /** The tries of such calls that were certainly never sent, and have not told so themselves. */
-export function unsentCalls(database: Database, run: RunRow, left: LeftOpen): LeftBehind["unsent"] {
+export function unsentCalls(database: Database, run: RunRow, left: AbandonedAttempts): LeftBehind["unsent"] {
   return database
     .all(UNSETTLED, run.runNo)
-    .filter((row) => !left.maySent(effectTryOf(row)) && !hasTry(database, run, row))
+    .filter((row) => !left.mayHaveSent(effectAttemptOf(row)) && !hasEndedAttempt(database, run, row))
     .map((row) => ({
       toolCallId: toolCallId(run.runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
       attempt: row.int("attempt"),
     }));
 }
 
-function hasTry(database: Database, { runNo }: RunRow, row: Row): boolean {
+function hasEndedAttempt(database: Database, { runNo }: RunRow, row: Row): boolean {
   const found = database.get(
     "SELECT 1 AS found FROM tool_call_tries WHERE run_no = ? AND call_no = ? AND attempt = ?",
     runNo,
@@ -55,7 +55,7 @@ function hasTry(database: Database, { runNo }: RunRow, row: Row): boolean {
   return found !== null;
 }
 
-function effectTryOf(row: Row): EffectTry {
+function effectAttemptOf(row: Row): EffectAttempt {
   return {
     stepKey: row.int("step_no"),
     turnIndex: row.int("turn_index"),
@@ -82,7 +82,12 @@ export type LeftCalls = {
  * Puts the calls in doubt that nobody can tell of any more, and keeps their tries as lost. A call that was journaled and
  * certainly never sent is in no doubt: its try is kept as one that did nothing, and the doubts of earlier tries stay.
  */
-export function leaveRunningCalls(database: Database, run: RunRow, now: number, left: LeftOpen): LeftCalls {
+export function leaveRunningCalls(
+  database: Database,
+  run: RunRow,
+  now: number,
+  left: AbandonedAttempts,
+): LeftCalls {
   const [inDoubt, notSent]: [DoubtedCall[], DoubtedCall[]] = [[], []];
   for (const row of database.all(UNSETTLED, run.runNo)) {
     const callNo = row.int("call_no");
@@ -92,13 +97,13 @@ export function leaveRunningCalls(database: Database, run: RunRow, now: number, 
       call: row.int("call_index"),
       attempt: row.int("attempt"),
     };
-    const maySent = left.maySent(effectTryOf(row));
+    const maySent = left.mayHaveSent(effectAttemptOf(row));
     const correlationId = correlationOf(database, run.runNo, place);
     const ended = maySent ? LOST[`${left.hasEnded}`] : UNSENT;
     // A try that has told how it ended, and was to be followed by another, is kept as it is.
     const isNew = keepTry(database, run, now, callNo, { ...ended, correlationId });
     if (maySent || !isNew) doubt(database, run, now, callNo, left.hasEnded);
-    const kept = { ...place, try: tryDigest(database, run, callNo, place.attempt) };
+    const kept = { ...place, try: callAttemptDigest(database, run, callNo, place.attempt) };
     (maySent || !isNew ? inDoubt : notSent).push(kept);
   }
   return {
@@ -154,5 +159,5 @@ function doubt(database: Database, run: RunRow, now: number, callNo: number, has
     now,
     callNo,
   );
-  touch(run, "call", callNo);
+  coverRow(run, "call", callNo);
 }

@@ -2,9 +2,9 @@ import type { StoredError } from "../../../core/errors.ts";
 import { addAmount, chargeFor, NOTHING } from "../../../core/usage/usage.ts";
 import type { LeftBehind, ModelCallRecord, StepStatus } from "../../store.ts";
 import type { Database } from "../database.ts";
-import type { Leases, LeftOpen } from "../leases.ts";
+import type { AbandonedAttempts, Leases } from "../leases.ts";
 import { MODEL_CALL } from "../sent-marks.ts";
-import { touch } from "../tables/event-rows.ts";
+import { coverRow } from "../tables/event-rows.ts";
 import { openModelCalls, settleFailedCall } from "../tables/model-calls.ts";
 import { findRun, type RunRow, runNotFound } from "../tables/run-row.ts";
 import { unsentCalls } from "./in-doubt.ts";
@@ -14,7 +14,7 @@ export function settleOpenCalls(
   database: Database,
   row: RunRow,
   now: number,
-  left: LeftOpen,
+  left: AbandonedAttempts,
 ): ModelCallRecord[] {
   return openModelCalls(database, row.runNo).flatMap(({ stepKey, record }) => {
     const isLost = maySent(left, stepKey, record);
@@ -39,11 +39,11 @@ export function readLeftBehind(database: Database, leases: Leases, runId: string
 }
 
 function maySent(
-  left: LeftOpen,
+  left: AbandonedAttempts,
   stepKey: number,
   { turnIndex, attempt }: Pick<ModelCallRecord, "turnIndex" | "attempt">,
 ): boolean {
-  return left.maySent({ stepKey, turnIndex, callIndex: MODEL_CALL, attempt });
+  return left.mayHaveSent({ stepKey, turnIndex, callIndex: MODEL_CALL, attempt });
 }
 
 /** What becomes of the steps that were under way. */
@@ -63,7 +63,7 @@ export function markRunningSteps(
     error?.message ?? null,
     row.runNo,
   );
-  for (const step of steps) touch(row, "step", step.int("step_no"));
+  for (const step of steps) coverRow(row, "step", step.int("step_no"));
 }
 
 /** The worker has stopped, and left the run like this. */
@@ -75,5 +75,5 @@ export function endAttempt(database: Database, row: RunRow, now: number, status:
     row.runNo,
     row.epoch,
   );
-  touch(row, "attempt", row.runNo, row.epoch);
+  coverRow(row, "attempt", row.runNo, row.epoch);
 }

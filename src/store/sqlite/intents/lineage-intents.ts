@@ -4,7 +4,7 @@ import type { Fence, NewLineage } from "../../store.ts";
 import type { Database, Row } from "../database.ts";
 import type { RunHead } from "../run-head.ts";
 import { digestOf } from "../tables/digest.ts";
-import { touch } from "../tables/event-rows.ts";
+import { coverRow } from "../tables/event-rows.ts";
 import { granularState } from "../tables/granular-state.ts";
 import { openModelCalls } from "../tables/model-calls.ts";
 import { fencedStep, recordEvent, stepHead } from "../tables/run-row.ts";
@@ -52,9 +52,9 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
     state.turnIndex,
   );
   if (changed !== 1) throw new Error(`The turns of step ${stepKey} were changed by another process.`);
-  touch(run, "lineage", stepKey, lineage);
-  touch(run, "fingerprint", stepKey, lineage);
-  touch(run, "turns", stepKey);
+  coverRow(run, "lineage", stepKey, lineage);
+  coverRow(run, "fingerprint", stepKey, lineage);
+  coverRow(run, "turns", stepKey);
   const { path } = stepHead(database, run, stepKey);
   // What is kept of the step in memory is of the old line.
   run.steps.delete(stepKey);

@@ -17,9 +17,9 @@ import type {
   StepStatus,
 } from "../../store.ts";
 import type { Database } from "../database.ts";
-import type { Leases, LeftOpen } from "../leases.ts";
+import type { AbandonedAttempts, Leases } from "../leases.ts";
 import { digestOf } from "../tables/digest.ts";
-import { touch } from "../tables/event-rows.ts";
+import { coverRow } from "../tables/event-rows.ts";
 import { allow, allowanceOf, endWaiting } from "../tables/run-budgets.ts";
 import {
   fencedRun,
@@ -81,7 +81,7 @@ export function createRun(
     canonicalJson(run.shape),
     spec,
   );
-  touch(row, "shape", row.runNo);
+  coverRow(row, "shape", row.runNo);
   recordAttempt(database, row, leases.owner, now, null);
   saveRun(database, row, now, "run.created", {
     pipeline: run.pipeline,
@@ -176,7 +176,7 @@ export function keepTrace(database: Database, now: number, fence: Fence, tracePa
     run.runNo,
     epoch,
   );
-  touch(run, "attempt", run.runNo, epoch);
+  coverRow(run, "attempt", run.runNo, epoch);
   recordEvent(database, run, now, "run.traced", { epoch, traceParent });
 }
 
@@ -184,14 +184,14 @@ export function renewLease(database: Database, now: number, fence: Fence, leaseM
   const run = fencedRun(database, fence);
   const until = now + leaseMs;
   database.run("UPDATE runs SET lease_until = ?, lease_ms = ? WHERE run_no = ?", until, leaseMs, run.runNo);
-  touch(run, "run", run.runNo);
+  coverRow(run, "run", run.runNo);
   recordEvent(database, run, now, "lease.renewed", { epoch: fence.epoch, until });
 }
 
 export function pinShape(database: Database, now: number, fence: Fence, shape: Json): void {
   const row = fencedRunRow(database, fence);
   database.run("UPDATE run_inputs SET shape = ? WHERE run_no = ?", canonicalJson(shape), row.runNo);
-  touch(row, "shape", row.runNo);
+  coverRow(row, "shape", row.runNo);
   saveRun(database, row, now, "run.reshaped", {});
 }
 
@@ -238,7 +238,7 @@ export function releaseRun(
 }
 
 /** A worker that releases its run has settled what it sent. */
-const NOTHING_OPEN: LeftOpen = { maySent: () => false, hasEnded: true };
+const NOTHING_OPEN: AbandonedAttempts = { mayHaveSent: () => false, hasEnded: true };
 
 /** What a step that was under way is, once its run is not. */
 const STEP_STATUS = {
@@ -266,7 +266,7 @@ function supersedeCall(database: Database, row: RunRow, error: StoredError | nul
     row.runNo,
     place.path,
   );
-  for (const call of superseded) touch(row, "call", call.int("call_no"));
+  for (const call of superseded) coverRow(row, "call", call.int("call_no"));
 }
 
 function reasoned({ status, error }: RunRow, { resumedFrom, reason }: AttemptReason): AttemptReason {
@@ -292,7 +292,7 @@ function recordAttempt(
     why?.resumedFrom ?? null,
     why?.reason ?? null,
   );
-  touch(row, "attempt", row.runNo, row.epoch);
+  coverRow(row, "attempt", row.runNo, row.epoch);
 }
 
 function claimOf(database: Database, row: RunRow): Claim {

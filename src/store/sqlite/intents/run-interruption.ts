@@ -3,7 +3,7 @@ import { toolCallId } from "../../../core/step-path.ts";
 import type { CancelOutcome, Fence, RunRecord } from "../../store.ts";
 import type { Database } from "../database.ts";
 import type { Leases } from "../leases.ts";
-import { touch } from "../tables/event-rows.ts";
+import { coverRow } from "../tables/event-rows.ts";
 import { endWaiting } from "../tables/run-budgets.ts";
 import { fencedRunRow, findRun, getRun, type RunRow, requireRun, saveRun } from "../tables/run-row.ts";
 import { withdrawWaits } from "../tables/tool-call-rows.ts";
@@ -103,7 +103,7 @@ export function endAbandoned(
     now,
     row.runNo,
   );
-  for (const step of blocked) touch(row, "step", step.int("step_no"));
+  for (const step of blocked) coverRow(row, "step", step.int("step_no"));
   row.epoch += 1;
   row.owner = null;
   row.leaseUntil = 0;

@@ -12,7 +12,7 @@ import type {
 } from "../../store.ts";
 import type { Database, Row } from "../database.ts";
 import { digestOf } from "../tables/digest.ts";
-import { touch } from "../tables/event-rows.ts";
+import { coverRow } from "../tables/event-rows.ts";
 import {
   fencedRunRow,
   fencedStep,
@@ -42,7 +42,7 @@ export function beginStep(database: Database, now: number, fence: Fence, step: N
   const begun = findStepRow(database, run.runNo, step.path);
   if (begun === null) throw new Error(`Step ${step.path} was inserted and is not there.`);
   run.currentStepNo = begun.stepKey;
-  touch(run, "step", begun.stepKey);
+  coverRow(run, "step", begun.stepKey);
   saveRun(database, run, now, known === null ? "step.begun" : "step.resumed", {
     step: step.path,
     kind: step.kind,
@@ -54,7 +54,7 @@ export function skipStep(database: Database, now: number, fence: Fence, step: Ne
   const run = fencedRunRow(database, fence);
   // One that was begun stays what it came to.
   if (findStepRow(database, run.runNo, step.path) !== null) return;
-  touch(run, "step", insertStep(database, run.runNo, now, step, "skipped"));
+  coverRow(run, "step", insertStep(database, run.runNo, now, step, "skipped"));
   saveRun(database, run, now, "step.skipped", { step: step.path, kind: step.kind });
 }
 
@@ -97,7 +97,7 @@ export function finishStep(
   );
   if (changed !== 1)
     throw new Error(`Step ${step.stepKey} of run ${fence.runId} is not running: it cannot finish.`);
-  touch(run, "step", step.stepKey);
+  coverRow(run, "step", step.stepKey);
   const place = { stepKey: step.stepKey, turnIndex: 0 };
   const { facts, checkpoint } = writeSession(database, run, now, place, step.session);
   recordEvent(database, run, now, "step.finished", {
@@ -119,7 +119,7 @@ export function decideLoop(database: Database, now: number, fence: Fence, decisi
     canonicalJson(output),
     optionalJson(context),
   );
-  touch(run, "decision", stepKey, iteration);
+  coverRow(run, "decision", stepKey, iteration);
   recordEvent(database, run, now, "loop.decided", {
     step: stepHead(database, run, stepKey).path,
     iteration,

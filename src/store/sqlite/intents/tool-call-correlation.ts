@@ -2,7 +2,7 @@ import { isJsonObject } from "../../../core/json.ts";
 import type { Fence, ToolCallCorrelation } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { fencedStep, parseJson, recordEvent, stepHead } from "../tables/run-row.ts";
-import { callNoAt, hasReceipt, settledMeanwhile, tryDigest } from "../tables/tool-call-rows.ts";
+import { callAttemptDigest, callNoAt, hasReceipt, settledMeanwhile } from "../tables/tool-call-rows.ts";
 
 /**
  * Kept in the event alone while the try is under way: its row is written when it ends, or when the next worker finds it
@@ -34,7 +34,7 @@ export function correlateToolCall(
     call: callIndex,
     attempt,
     correlationId,
-    ...(hasEnded === 0 ? {} : { try: tryDigest(database, run, callNo, attempt) }),
+    ...(hasEnded === 0 ? {} : { try: callAttemptDigest(database, run, callNo, attempt) }),
   });
 }
 

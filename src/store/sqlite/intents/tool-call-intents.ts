@@ -5,17 +5,18 @@ import type {
   LateReceipt,
   NewReceipt,
   ReceiptRecord,
+  ToolCallAttemptEnd,
   ToolCallStart,
-  ToolCallTryEnd,
 } from "../../store.ts";
 import type { Database } from "../database.ts";
 import type { RunHead } from "../run-head.ts";
 import { putBlob } from "../tables/blob-rows.ts";
-import { touch } from "../tables/event-rows.ts";
+import { coverRow } from "../tables/event-rows.ts";
 import { fencedStep, recordEvent, requireRun, saveRun, stepHead } from "../tables/run-row.ts";
 import { writeCheckpoint } from "../tables/session-rows.ts";
 import {
   CODE_STEP_TURN,
+  callAttemptDigest,
   callNoAt,
   hasReceipt,
   insertToolCall,
@@ -23,7 +24,6 @@ import {
   settledMeanwhile,
   startToolCall,
   toolCallDigest,
-  tryDigest,
   withdrawWaits,
   writeAnyReceipt,
 } from "../tables/tool-call-rows.ts";
@@ -62,7 +62,12 @@ export function openToolCall(database: Database, now: number, fence: Fence, call
   return callIndex;
 }
 
-export function endToolCallTry(database: Database, now: number, fence: Fence, end: ToolCallTryEnd): void {
+export function endToolCallAttempt(
+  database: Database,
+  now: number,
+  fence: Fence,
+  end: ToolCallAttemptEnd,
+): void {
   const run = fencedStep(database, fence, end.stepKey);
   const callNo = callNoAt(database, run, end);
   if (hasReceipt(database, callNo)) throw settledMeanwhile(callNo);
@@ -88,7 +93,7 @@ export function endToolCallTry(database: Database, now: number, fence: Fence, en
     now,
     callNo,
   );
-  touch(run, "call", callNo);
+  coverRow(run, "call", callNo);
   recordEvent(database, run, now, end.inDoubt ? "call.in_doubt" : "call.tried", {
     step: stepHead(database, run, end.stepKey).path,
     turn: end.turnIndex,
@@ -96,7 +101,7 @@ export function endToolCallTry(database: Database, now: number, fence: Fence, en
     attempt: end.attempt,
     outcome: end.outcome,
     ...(end.errorCode === null ? {} : { code: end.errorCode }),
-    try: tryDigest(database, run, callNo, end.attempt),
+    try: callAttemptDigest(database, run, callNo, end.attempt),
   });
 }
 
@@ -150,5 +155,5 @@ function keepEvidence(
     attempt,
   );
   if (kept !== 1) throw settledMeanwhile(callNo);
-  touch(run, "late", run.runNo, callNo, attempt);
+  coverRow(run, "late", run.runNo, callNo, attempt);
 }

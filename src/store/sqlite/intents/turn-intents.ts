@@ -12,7 +12,7 @@ import type {
 import type { Database } from "../database.ts";
 import type { RunHead } from "../run-head.ts";
 import { digestOf } from "../tables/digest.ts";
-import { touch } from "../tables/event-rows.ts";
+import { coverRow } from "../tables/event-rows.ts";
 import { assertNextTurn, granularState, UNPINNED } from "../tables/granular-state.ts";
 import { openModelCall, reclaim, reserve, settleFailedCall } from "../tables/model-calls.ts";
 import { fencedStep, recordEvent, stepHead } from "../tables/run-row.ts";
@@ -41,8 +41,8 @@ export function openTurn(database: Database, now: number, fence: Fence, opening:
     stepKey,
     canonicalJson(fingerprint.document),
   );
-  if (isNew === 1) touch(run, "fingerprint", stepKey, 0);
-  touch(run, "turns", stepKey);
+  if (isNew === 1) coverRow(run, "fingerprint", stepKey, 0);
+  coverRow(run, "turns", stepKey);
   const state = granularState(database, run, stepKey);
   assertNextTurn(state, turnIndex);
   const opened = openModelCall(database, run, now, opening, state);
@@ -84,14 +84,14 @@ function pin(
     Buffer.from(fingerprint.hash, "hex"),
     stepKey,
   );
-  touch(run, "turns", stepKey);
+  coverRow(run, "turns", stepKey);
   const pinned = database.all(
     `INSERT INTO fingerprints SELECT step_no, lineage, ? FROM granular_states WHERE step_no = ?
        ON CONFLICT DO UPDATE SET document = excluded.document RETURNING lineage`,
     canonicalJson(fingerprint.document),
     stepKey,
   );
-  for (const row of pinned) touch(run, "fingerprint", stepKey, row.int("lineage"));
+  for (const row of pinned) coverRow(run, "fingerprint", stepKey, row.int("lineage"));
 }
 
 export function settleModelCall(
@@ -152,7 +152,7 @@ export function commitTurn(
     turnIndex - 1,
   );
   if (changed !== 1) throw new Error(`The turns of step ${stepKey} were changed by another process.`);
-  touch(run, "turns", stepKey);
+  coverRow(run, "turns", stepKey);
   state.turnIndex = turnIndex;
   state.isComplete = isComplete;
   state.lastCall = opened === null ? null : { turnIndex: turnIndex + 1, openedAt: now, ...opened };
@@ -212,7 +212,7 @@ function writeJournal(
     response,
     followUp,
   );
-  touch(run, "turn", turnNo(stepKey, turnIndex));
+  coverRow(run, "turn", turnNo(stepKey, turnIndex));
   stepHead(database, run, stepKey).calls = {
     turnIndex,
     firstCallNo,

@@ -14,21 +14,20 @@ import { type Settlement, type WaitAnswer } from "../../../core/wait.ts";
 import type { NewReceipt } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { namesOf, peopleText } from "../queries/wait-queries.ts";
-import { touch } from "../tables/event-rows.ts";
+import { coverRow } from "../tables/event-rows.ts";
 import { raiseBudget } from "../tables/run-budgets.ts";
 import { type RunRow, saveRun, startedBy } from "../tables/run-row.ts";
 import { receiptFacts, writeAnyReceipt } from "../tables/tool-call-rows.ts";
+import { answerDigest, insertWait, queueIfAnswered } from "./wait-intents.ts";
 import {
+  type AnswerableWait,
   aboutDoubt,
+  type CallLocation,
   callOf,
-  type FoundCall,
-  type FoundWait,
   openWait,
   openWaitOf,
   runOfCall,
-} from "./found-wait.ts";
-
-import { answerDigest, insertWait, queueIfAnswered } from "./wait-intents.ts";
+} from "./wait-lookup.ts";
 
 /** Lets a call run; or, where that takes more people, keeps that this one has and leaves the question open. */
 export function approve(database: Database, now: number, id: string, person: Person): void {
@@ -59,7 +58,7 @@ export function approve(database: Database, now: number, id: string, person: Per
   });
 }
 
-function callFacts({ call }: FoundWait): JsonObject {
+function callFacts({ call }: AnswerableWait): JsonObject {
   return call === null ? {} : { step: call.step, turn: call.turnIndex, call: call.callIndex };
 }
 
@@ -113,7 +112,7 @@ function assertChoice(id: string, { arguments: asked }: JsonObject, value: Json)
 }
 
 /** An answer is no settlement. A tool that asked for a person by itself did so in place of its work. */
-function mayHaveHappened(database: Database, run: RunRow, { call }: FoundWait): boolean {
+function mayHaveHappened(database: Database, run: RunRow, { call }: AnswerableWait): boolean {
   if (call === null) return false;
   const row = database.get("SELECT recovery FROM tool_calls WHERE call_no = ?", call.callNo);
   if (row?.text("recovery") === "repeat") return false;
@@ -150,7 +149,7 @@ export function settle(
 }
 
 /** A call that is to run again stays in doubt until a worker starts it, and the question about that try has its answer. */
-function assertUnanswered(database: Database, run: RunRow, call: FoundCall, id: string): void {
+function assertUnanswered(database: Database, run: RunRow, call: CallLocation, id: string): void {
   const answered = database.get(
     `SELECT answered_by, answered_at FROM waits JOIN tool_calls USING (call_no, attempt)
       WHERE waits.run_no = ? AND call_no = ? AND waits.status = 'answered' AND json_extract(answer, '$.as') = 'retry' LIMIT 1`,
@@ -204,7 +203,7 @@ function settleCall(
   database: Database,
   run: RunRow,
   now: number,
-  call: FoundCall,
+  call: CallLocation,
   said: SaidReceipt,
 ): JsonObject {
   const receipt: NewReceipt = {
@@ -221,7 +220,7 @@ function settleCall(
 }
 
 /** Nobody asked; who settled it, and why, is kept all the same. */
-function recordWait(database: Database, run: RunRow, now: number, call: FoundCall): FoundWait {
+function recordWait(database: Database, run: RunRow, now: number, call: CallLocation): AnswerableWait {
   const wait = { kind: "in_doubt", question: "", subject: {}, argumentsHash: null } as const;
   return aboutDoubt(insertWait(database, run, now, call.callNo, wait), false, call);
 }
@@ -231,10 +230,10 @@ function closeWait(
   database: Database,
   run: RunRow,
   now: number,
-  wait: FoundWait,
+  wait: AnswerableWait,
   said: WaitAnswer,
   person: Person,
-  settleIt: (call: FoundCall) => JsonObject = () => ({}),
+  settleIt: (call: CallLocation) => JsonObject = () => ({}),
 ): void {
   const { index, wasAsked, call } = wait;
   const decision = decisionOf(person, now);
@@ -247,7 +246,7 @@ function closeWait(
     run.runNo,
     index,
   );
-  touch(run, "question", run.runNo, index);
+  coverRow(run, "question", run.runNo, index);
   const receipt = call === null ? {} : settleIt(call);
   // A run that was paused was not asked about this, and goes on when whoever paused it says so.
   if (wasAsked) queueIfAnswered(database, run, now);

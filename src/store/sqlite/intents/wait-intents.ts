@@ -4,7 +4,7 @@ import { type NewCallWait, type NewWait } from "../../../core/wait.ts";
 import type { Database, Row } from "../database.ts";
 import { argumentsHashOf, storedAnswerDigest } from "../queries/wait-queries.ts";
 import type { RunHead } from "../run-head.ts";
-import { touch } from "../tables/event-rows.ts";
+import { coverRow } from "../tables/event-rows.ts";
 import { endWaiting } from "../tables/run-budgets.ts";
 import { type RunRow } from "../tables/run-row.ts";
 import { callNoAt, hasReceipt, withdrawWaits } from "../tables/tool-call-rows.ts";
@@ -62,7 +62,7 @@ export function withdrawBudgetWaits(
       run.runNo,
       budget,
     );
-    for (const wait of withdrawn) touch(run, "question", run.runNo, wait.int("wait_index"));
+    for (const wait of withdrawn) coverRow(run, "question", run.runNo, wait.int("wait_index"));
   }
 }
 
@@ -95,7 +95,7 @@ export function insertWait(
     wait.argumentsHash === null ? null : Buffer.from(wait.argumentsHash, "hex"),
     now,
   );
-  touch(run, "question", run.runNo, index);
+  coverRow(run, "question", run.runNo, index);
   return index;
 }
 
@@ -134,7 +134,7 @@ export function partWaitsFromCalls(
     ...calls,
   );
   for (const wait of database.all(`UPDATE waits SET call_no = NULL ${about} RETURNING wait_index`, ...calls))
-    touch(run, "question", run.runNo, wait.int("wait_index"));
+    coverRow(run, "question", run.runNo, wait.int("wait_index"));
   return answered.map((row) => [row.int("wait_index"), answerDigest(database, run, row.int("wait_index"))]);
 }
 

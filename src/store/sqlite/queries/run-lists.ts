@@ -5,10 +5,10 @@ import { toolCallId } from "../../../core/step-path.ts";
 import type {
   ModelCallRange,
   ModelCallRecord,
+  ToolCallAttempt,
+  ToolCallAttemptRange,
   ToolCallRange,
   ToolCallRecord,
-  ToolCallTry,
-  ToolCallTryRange,
   TurnRange,
   TurnRecord,
 } from "../../store.ts";
@@ -121,11 +121,11 @@ function inOrder(a: TryPlace, b: TryPlace): number {
   return a.turnIndex - b.turnIndex || a.attempt - b.attempt;
 }
 
-export function listToolCallTries(
+export function listToolCallAttempts(
   database: Database,
   runId: string,
-  { after, limit = ALL }: ToolCallTryRange = {},
-): ToolCallTry[] {
+  { after, limit = ALL }: ToolCallAttemptRange = {},
+): ToolCallAttempt[] {
   const run = findRun(database, runId);
   if (run === null) throw runNotFound(runId);
   const callNo = after === undefined ? 0 : callNoOfId(database, run, after.toolCallId);
@@ -144,7 +144,7 @@ export function listToolCallTries(
     .map((row) => toolCallTry(runId, row));
 }
 
-function toolCallTry(runId: string, row: Row): ToolCallTry {
+function toolCallTry(runId: string, row: Row): ToolCallAttempt {
   const lateAt = row.optionalInt("late_at");
   return {
     toolCallId: toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),

@@ -1,7 +1,7 @@
 import { toolCallId } from "../../../core/step-path.ts";
 import { waitId } from "../../../core/wait.ts";
 import type { Database, Row } from "../database.ts";
-import type { RunHead, ToldKind, TouchedRow } from "../run-head.ts";
+import type { CoveredKind, CoveredRowKey, RunHead } from "../run-head.ts";
 import { digestOf } from "./digest.ts";
 import { TURNS_OF_STEP } from "./turn-number.ts";
 
@@ -10,7 +10,7 @@ import { TURNS_OF_STEP } from "./turn-number.ts";
 // An intent says which rows it writes, and its event gets their digests as they are when it is recorded.
 
 /** A row by its name, and its digest; null where it is no more. */
-export type ToldRow = readonly [row: string, digest: string | null];
+export type CoveredRow = readonly [row: string, digest: string | null];
 
 type RowKind = {
   /** The row by its key. */
@@ -53,7 +53,7 @@ function kindOfStep(
 }
 
 export const CALL = "SELECT step_path, tool_calls.* FROM tool_calls JOIN run_steps USING (step_no)";
-export const TRY = `SELECT tries.*, step_path, turn_index, call_index FROM tool_call_tries AS tries
+export const CALL_ATTEMPT = `SELECT tries.*, step_path, turn_index, call_index FROM tool_call_tries AS tries
                JOIN tool_calls USING (call_no) JOIN run_steps USING (step_no)`;
 const DOUBT = `SELECT uncertain_calls.*, step_path, turn_index, call_index FROM uncertain_calls
                  JOIN tool_calls USING (call_no) JOIN run_steps USING (step_no)`;
@@ -133,8 +133,10 @@ const KINDS = {
     ],
   },
   late: {
-    one: `${TRY} WHERE tries.run_no = ? AND call_no = ? AND tries.attempt = ?`,
-    all: [`${TRY} WHERE tries.run_no = ? AND coalesce(late_at, late_status, late_output) IS NOT NULL`],
+    one: `${CALL_ATTEMPT} WHERE tries.run_no = ? AND call_no = ? AND tries.attempt = ?`,
+    all: [
+      `${CALL_ATTEMPT} WHERE tries.run_no = ? AND coalesce(late_at, late_status, late_output) IS NOT NULL`,
+    ],
     name: (row, runId) => `late outcome of try ${row.int("attempt")} of ${callId(row, runId)}`,
     apart: [
       ...OF_CALL,
@@ -158,10 +160,10 @@ const KINDS = {
     (row, runId) => `question ${waitId(runId, row.int("wait_index"))}`,
     ["answer", "answered_by"],
   ),
-} as const satisfies Record<ToldKind, RowKind>;
+} as const satisfies Record<CoveredKind, RowKind>;
 
 /** What is of the run as a whole, and not of one turn or call: it stays as it is for long, and events that tell of it are few. */
-export const KINDS_OF_RUN = [
+export const RUN_LEVEL_KINDS = [
   "shape",
   "attempt",
   "step",
@@ -170,67 +172,67 @@ export const KINDS_OF_RUN = [
   "lineage",
   "doubt",
   "question",
-] as const satisfies readonly ToldKind[];
+] as const satisfies readonly CoveredKind[];
 
 /** An intent has written this row: its event will tell of it. */
-export function touch(run: RunHead, told: ToldKind, ...key: readonly number[]): void {
+export function coverRow(run: RunHead, told: CoveredKind, ...key: readonly number[]): void {
   run.touched.set(`${told} ${key.join(" ")}`, { kind: told, key });
 }
 
 /** An intent removes this row. Before it does: its event will say so. */
-export function touchRemoved(
+export function coverRemovedRow(
   database: Database,
   run: RunHead,
-  told: ToldKind,
+  told: CoveredKind,
   ...key: readonly number[]
 ): void {
-  for (const [name] of readToldRow(database, run.runId, { kind: told, key })) run.removed.set(name, told);
+  for (const [name] of readCoveredRow(database, run.runId, { kind: told, key })) run.removed.set(name, told);
   run.touched.delete(`${told} ${key.join(" ")}`);
 }
 
 /** The rows that an event tells of. Those of the run are apart: they are looked for among many events that have none. */
-export type ToldRows = { readonly rows?: readonly ToldRow[]; readonly ofRun?: readonly ToldRow[] };
+export type CoveredRows = { readonly rows?: readonly CoveredRow[]; readonly ofRun?: readonly CoveredRow[] };
 
 /** The rows that the intent has written, as they are now. */
-export function takeTouched(database: Database, run: RunHead): ToldRows {
-  const rows: ToldRow[] = [];
-  const ofRun: ToldRow[] = [];
-  const tell = (kind: ToldKind, row: ToldRow) =>
-    (KINDS_OF_RUN.some((each) => each === kind) ? ofRun : rows).push(row);
+export function takeCoveredRows(database: Database, run: RunHead): CoveredRows {
+  const rows: CoveredRow[] = [];
+  const ofRun: CoveredRow[] = [];
+  const tell = (kind: CoveredKind, row: CoveredRow) =>
+    (RUN_LEVEL_KINDS.some((each) => each === kind) ? ofRun : rows).push(row);
   for (const [name, kind] of run.removed) tell(kind, [name, null]);
   for (const touched of run.touched.values())
-    for (const row of readToldRow(database, run.runId, touched)) tell(touched.kind, row);
+    for (const row of readCoveredRow(database, run.runId, touched)) tell(touched.kind, row);
   run.touched.clear();
   run.removed.clear();
   return { ...(rows.length > 0 ? { rows } : {}), ...(ofRun.length > 0 ? { ofRun } : {}) };
 }
 
 /** The row by its key, if it is there. */
-export function readToldRow(
+export function readCoveredRow(
   database: Database,
   runId: string,
-  { kind: told, key }: TouchedRow,
+  { kind: told, key }: CoveredRowKey,
 ): [string, string][] {
   const row = database.get(KINDS[told].one, ...key);
-  return row === null ? [] : [toldRow(told, row, runId)];
+  return row === null ? [] : [coveredRow(told, row, runId)];
 }
 
-function toldRow(told: ToldKind, row: Row, runId: string): [string, string] {
+function coveredRow(told: CoveredKind, row: Row, runId: string): [string, string] {
   const { name, apart } = KINDS[told];
   return [name(row, runId), wholeDigest(row, apart)];
 }
 
 /** Each row of a run that events tell of as a whole, and its digest as it stands. */
-export function readToldRows(
+export function readCoveredRows(
   database: Database,
   runNo: number,
   runId: string,
-  kinds: readonly ToldKind[] = Object.keys(KINDS) as ToldKind[],
+  kinds: readonly CoveredKind[] = Object.keys(KINDS) as CoveredKind[],
 ): Map<string, string> {
   const rows = new Map<string, string>();
   for (const told of kinds)
     for (const query of KINDS[told].all)
-      for (const row of database.all(query, runNo)) rows.set(...toldRow(told, row, runId));
+      for (const row of database.all(query, runNo)) rows.set(...coveredRow(told, row, runId));
   return rows;
 }
 

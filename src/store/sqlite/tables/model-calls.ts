@@ -2,7 +2,7 @@ import type { ChargeBasis } from "../../../core/usage/usage.ts";
 import type { Charge, ModelCallRecord, TurnOpened, TurnOpening } from "../../store.ts";
 import type { Database, Row } from "../database.ts";
 import type { GranularStateRow, LastModelCall, RunHead } from "../run-head.ts";
-import { touch } from "./event-rows.ts";
+import { coverRow } from "./event-rows.ts";
 import { granularState, granularStateRow } from "./granular-state.ts";
 import { chargedAmount, reservedAmount } from "./run-row.ts";
 import { TURNS_OF_STEP, TURNS_PER_STEP, turnNo } from "./turn-number.ts";
@@ -43,7 +43,7 @@ export function openModelCall(
     reserved.microDollars,
     stepKey,
   );
-  touch(run, "turns", stepKey);
+  coverRow(run, "turns", stepKey);
   state.lastCall = { turnIndex, attempt, openedAt: now, reserved };
   return opened;
 }
@@ -119,8 +119,8 @@ export function settleFailedCall(
     turnIndex,
     ...values,
   );
-  touch(run, "modelCall", stepKey, turnIndex, settlement.attempt);
-  touch(run, "turns", stepKey);
+  coverRow(run, "modelCall", stepKey, turnIndex, settlement.attempt);
+  coverRow(run, "turns", stepKey);
   database.run(
     "UPDATE granular_states SET reserved_tokens = NULL, reserved_micro_dollars = NULL WHERE step_no = ?",
     stepKey,

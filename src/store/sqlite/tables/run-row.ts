@@ -14,7 +14,7 @@ import type { Fence, ForkOrigin, RunRecord, RunStatus } from "../../store.ts";
 import type { Database, Row } from "../database.ts";
 import type { RunHead, StepHead } from "../run-head.ts";
 import { digestOf } from "./digest.ts";
-import { readToldRow, takeTouched, touch } from "./event-rows.ts";
+import { coverRow, readCoveredRow, takeCoveredRows } from "./event-rows.ts";
 
 /** The whole row, for the intents that begin and end something. */
 export type RunRow = RunHead & {
@@ -76,7 +76,7 @@ function keptHead(database: Database, runId: string): RunHead {
   const row = database.get(HEAD, runId);
   if (row === null) throw runNotFound(runId);
   const head = runHead(row);
-  assertAsTold(database, head);
+  assertMatchesEvents(database, head);
   database.heads.set(runId, head);
   return head;
 }
@@ -90,7 +90,7 @@ export function fencedRunRow(database: Database, fence: Fence): RunRow {
 export function requireRun(database: Database, runId: string): RunRow {
   const run = findRun(database, runId);
   if (run === null) throw runNotFound(runId);
-  assertAsTold(database, run);
+  assertMatchesEvents(database, run);
   return run;
 }
 
@@ -98,7 +98,7 @@ export function requireRun(database: Database, runId: string): RunRow {
  * Whoever changes the row writes all of it, and the event tells of it: so that it does not tell of what another program has
  * put there, the row has to be what the last event that told of it says. That is never far back: a lease is renewed.
  */
-function assertAsTold(database: Database, run: RunHead): void {
+function assertMatchesEvents(database: Database, run: RunHead): void {
   const events = database.iterate("SELECT data FROM events WHERE run_no = ? ORDER BY seq DESC", run.runNo);
   let isNewest = true;
   for (const event of events) {
@@ -110,7 +110,7 @@ function assertAsTold(database: Database, run: RunHead): void {
       (row) => Array.isArray(row) && row[0] === "run",
     );
     if (told === undefined) continue;
-    const [stored] = readToldRow(database, run.runId, { kind: "run", key: [run.runNo] });
+    const [stored] = readCoveredRow(database, run.runId, { kind: "run", key: [run.runNo] });
     if (!Array.isArray(told) || told[1] !== stored?.[1]) throw changedRun(run);
     return;
   }
@@ -180,7 +180,7 @@ export function recordEvent(
   data: JsonObject,
 ): void {
   const seq = run.eventSeq + 1;
-  const text = JSON.stringify({ ...data, ...takeTouched(database, run), quota: quotaFacts(run.quota) });
+  const text = JSON.stringify({ ...data, ...takeCoveredRows(database, run), quota: quotaFacts(run.quota) });
   const eventHash = chainHash(run.eventHash, seq, now, type, text);
   database.run("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)", run.runNo, seq, now, type, text, eventHash);
   const { charged, reserved } = run.quota;
@@ -231,7 +231,7 @@ export function saveRun(database: Database, run: RunRow, now: number, type: stri
     run.error,
     run.runNo,
   );
-  touch(run, "run", run.runNo);
+  coverRow(run, "run", run.runNo);
   recordEvent(database, run, now, type, data);
   database.heads.delete(run.runId);
 }

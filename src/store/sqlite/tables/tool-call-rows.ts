@@ -3,10 +3,10 @@ import type { JsonObject } from "../../../core/json.ts";
 import type { StepPath } from "../../../core/step-path.ts";
 import type { CallStart, NewReceipt, NewToolCall } from "../../store.ts";
 import type { Database, Row } from "../database.ts";
-import type { RunHead, TurnCalls } from "../run-head.ts";
+import type { RunHead, TurnCallRows } from "../run-head.ts";
 import { putBlob } from "./blob-rows.ts";
 import { digestOf } from "./digest.ts";
-import { touch, touchRemoved } from "./event-rows.ts";
+import { coverRemovedRow, coverRow } from "./event-rows.ts";
 import { stepHead } from "./run-row.ts";
 import { TURNS_PER_STEP, turnNo } from "./turn-number.ts";
 
@@ -40,7 +40,7 @@ export function insertToolCall(
     isRunning ? 1 : 0,
     call.request,
   );
-  touch(run, "call", callNo);
+  coverRow(run, "call", callNo);
   return callNo;
 }
 
@@ -122,7 +122,7 @@ function rememberUncertain(database: Database, run: RunHead, callNo: number): vo
     callNo,
   );
   run.hasUncertainCalls = true;
-  touch(run, "doubt", run.runNo, callNo);
+  coverRow(run, "doubt", run.runNo, callNo);
 }
 
 /** The effect was had now, with a person's consent: what was uncertain before is not in the way any more. */
@@ -133,7 +133,7 @@ function forgetUncertain(database: Database, run: RunHead, callNo: number): void
   const same = `FROM uncertain_calls
       WHERE run_no = ? AND identity_hash = (SELECT identity_hash FROM tool_calls WHERE call_no = ?)`;
   for (const doubt of database.all(`SELECT call_no ${same}`, run.runNo, callNo))
-    touchRemoved(database, run, "doubt", run.runNo, doubt.int("call_no"));
+    coverRemovedRow(database, run, "doubt", run.runNo, doubt.int("call_no"));
   database.run(`DELETE ${same}`, run.runNo, callNo);
 }
 
@@ -153,7 +153,7 @@ export function withdrawWaits(database: Database, run: RunHead, now: number, cal
     run.runNo,
     callNo,
   );
-  for (const wait of withdrawn) touch(run, "question", run.runNo, wait.int("wait_index"));
+  for (const wait of withdrawn) coverRow(run, "question", run.runNo, wait.int("wait_index"));
   return withdrawn.length > 0;
 }
 
@@ -179,7 +179,7 @@ export function writeTurnReceipt(
   database: Database,
   run: RunHead,
   now: number,
-  turn: TurnCalls,
+  turn: TurnCallRows,
   receipt: NewReceipt,
 ): string {
   const callNo = callNoOf(turn, receipt.callIndex);
@@ -216,7 +216,7 @@ export function receiptFacts(
 }
 
 /** What is kept of a try that brought no receipt, without what may be learned of it later. */
-export function tryDigest(database: Database, run: RunHead, callNo: number, attempt: number): string {
+export function callAttemptDigest(database: Database, run: RunHead, callNo: number, attempt: number): string {
   const row = database.get(
     "SELECT * FROM tool_call_tries WHERE run_no = ? AND call_no = ? AND attempt = ?",
     run.runNo,
@@ -224,10 +224,10 @@ export function tryDigest(database: Database, run: RunHead, callNo: number, atte
     attempt,
   );
   if (row === null) throw new Error(`Try ${attempt} of call ${callNo} is not kept.`);
-  return storedTryDigest(row);
+  return storedCallAttemptDigest(row);
 }
 
-export function storedTryDigest(row: Row): string {
+export function storedCallAttemptDigest(row: Row): string {
   return digestOf(
     row.int("call_no"),
     row.int("attempt"),
@@ -258,7 +258,7 @@ export function turnCalls(
   run: RunHead,
   stepKey: number,
   turnIndex: number,
-): TurnCalls | null {
+): TurnCallRows | null {
   const step = stepHead(database, run, stepKey);
   if (step.calls?.turnIndex === turnIndex) return step.calls;
   const turn = database.get(
@@ -289,7 +289,7 @@ export function callNoAt(
   return turn === null ? codeCallNo(database, stepKey, turnIndex, callIndex) : callNoOf(turn, callIndex);
 }
 
-function callNoOf({ turnIndex, firstCallNo, calls }: TurnCalls, callIndex: number): number {
+function callNoOf({ turnIndex, firstCallNo, calls }: TurnCallRows, callIndex: number): number {
   if (Number.isInteger(callIndex) && callIndex >= 1 && callIndex <= calls) return firstCallNo + callIndex - 1;
   throw new Error(`Turn ${turnIndex} has ${calls} calls and no call ${callIndex}.`);
 }
@@ -342,7 +342,7 @@ export function startToolCall(
     run.runNo,
   );
   const turn = run.steps.get(place.stepKey)?.calls;
-  touch(run, "call", callNo);
+  coverRow(run, "call", callNo);
   if (changed === 1 && turn?.turnIndex === place.turnIndex) turn.dispatched[start.callIndex - 1] = true;
   if (changed === 1) return;
   throw hasReceipt(database, callNo)

@@ -3,11 +3,15 @@ import type { Database, Row } from "../database.ts";
 import { storedAnswerDigest } from "../queries/wait-queries.ts";
 import { artifactRow, storedArtifactDigest } from "../tables/artifact-rows.ts";
 import { digestOf } from "../tables/digest.ts";
-import { CALLS_OF_RUN, readToldRows, TRY } from "../tables/event-rows.ts";
+import { CALL_ATTEMPT, CALLS_OF_RUN, readCoveredRows } from "../tables/event-rows.ts";
 import { storedQuotaDigest } from "../tables/run-row.ts";
-import { storedReceiptDigest, storedToolCallDigest, storedTryDigest } from "../tables/tool-call-rows.ts";
+import {
+  storedCallAttemptDigest,
+  storedReceiptDigest,
+  storedToolCallDigest,
+} from "../tables/tool-call-rows.ts";
 import { TURNS_OF_STEP } from "../tables/turn-number.ts";
-import { CHARGES_ROW, tryRow, waitRow } from "./event-texts.ts";
+import { CHARGES_ROW, callAttemptRow, waitRow } from "./event-digests.ts";
 import { readSessionRows } from "./verify-session.ts";
 
 /** Every row that an event has to tell of, and its digest as it stands. */
@@ -23,7 +27,8 @@ export function readFirstRows(database: Database, runNo: number, runId: string):
   for (const row of database.iterate(turns, runNo)) readTurn(row, runId, rows);
   for (const query of CALLS_OF_RUN)
     for (const call of database.all(query, runNo)) readCall(database, call, runId, rows);
-  for (const row of database.iterate(`${TRY} WHERE tries.run_no = ?`, runNo)) readTry(row, runId, rows);
+  for (const row of database.iterate(`${CALL_ATTEMPT} WHERE tries.run_no = ?`, runNo))
+    readCallAttempt(row, runId, rows);
   readSessionRows(database, runNo, runId, rows);
   return rows;
 }
@@ -54,7 +59,7 @@ export function readFirstRowsOfRun(database: Database, runNo: number, runId: str
 
 /** Those that only events since schema 7 tell of. */
 export function readNewerRows(database: Database, runNo: number, runId: string): Map<string, string> {
-  const rows = readToldRows(database, runNo, runId);
+  const rows = readCoveredRows(database, runNo, runId);
   const run = database.get("SELECT * FROM runs WHERE run_no = ?", runNo);
   if (run !== null) rows.set(CHARGES_ROW, storedQuotaDigest(run));
   return rows;
@@ -84,7 +89,7 @@ export function readCall(database: Database, call: Row, runId: string, rows: Map
   if (receipt !== null) rows.set(`receipt ${id}`, storedReceiptDigest(receipt));
 }
 
-export function readTry(row: Row, runId: string, rows: Map<string, string>): void {
+export function readCallAttempt(row: Row, runId: string, rows: Map<string, string>): void {
   const id = toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index"));
-  rows.set(tryRow(id, row.int("attempt")), storedTryDigest(row));
+  rows.set(callAttemptRow(id, row.int("attempt")), storedCallAttemptDigest(row));
 }

@@ -1,18 +1,24 @@
 import { parseToolCallId, type StepPath } from "../../../core/step-path.ts";
 import type { Database, Row } from "../database.ts";
-import type { ToldKind } from "../run-head.ts";
-import { CALL, KINDS_OF_RUN, readToldRow, readToldRows, TRY } from "../tables/event-rows.ts";
+import type { CoveredKind } from "../run-head.ts";
+import {
+  CALL,
+  CALL_ATTEMPT,
+  RUN_LEVEL_KINDS,
+  readCoveredRow,
+  readCoveredRows,
+} from "../tables/event-rows.ts";
 import { storedQuotaDigest } from "../tables/run-row.ts";
 import { turnNo } from "../tables/turn-number.ts";
-import { CHARGES_ROW } from "./event-texts.ts";
-import { readCall, readFirstRowsOfRun, readTry, readTurn } from "./stored-rows.ts";
+import { CHARGES_ROW } from "./event-digests.ts";
+import { readCall, readCallAttempt, readFirstRowsOfRun, readTurn } from "./stored-rows.ts";
 
-export type FoundRun = { readonly runNo: number; readonly runId: string };
+export type RunKey = { readonly runNo: number; readonly runId: string };
 
 export type OpenRow = {
   readonly digest: string;
   /** Whether events tell of it since they carry digests at all, or since they tell of every row. */
-  readonly toldSince: "digests" | "every row";
+  readonly coveredSince: "digests" | "every row";
 };
 
 /**
@@ -28,18 +34,18 @@ export class OpenPart {
   /** The steps whose work is open: all of it was told after the event that it began with. */
   readonly steps = new Set<StepPath>();
   readonly #database: Database;
-  readonly #run: FoundRun;
+  readonly #run: RunKey;
   readonly #openTurns = new Set<string>();
 
-  constructor(database: Database, run: FoundRun) {
+  constructor(database: Database, run: RunKey) {
     this.#database = database;
     this.#run = run;
     const { runNo, runId } = run;
     const row = database.get("SELECT * FROM runs WHERE run_no = ?", runNo);
     if (row !== null) this.#take("every row", [[CHARGES_ROW, storedQuotaDigest(row)]]);
-    this.#takeTold("run", runNo);
+    this.#takeCovered("run", runNo);
     this.#take("digests", readFirstRowsOfRun(database, runNo, runId), this.ofRun);
-    this.#take("every row", readToldRows(database, runNo, runId, KINDS_OF_RUN), this.ofRun);
+    this.#take("every row", readCoveredRows(database, runNo, runId, RUN_LEVEL_KINDS), this.ofRun);
     for (const step of database.all(OPEN_STEPS, runNo)) this.#takeStep(step);
   }
 
@@ -60,7 +66,7 @@ export class OpenPart {
     this.#openTurns.add(`${this.#run.runId}/${path}#0`);
     this.#takeCalls(`${CALL} WHERE tool_calls.step_no = ? AND turn_index = 0`, stepNo);
     if (committed === null) return;
-    this.#takeTold("turns", stepNo);
+    this.#takeCovered("turns", stepNo);
     this.#openTurns.add(`${this.#run.runId}/${path}#${committed + 1}`);
     this.#takeTurn(stepNo, committed + 1);
   }
@@ -71,7 +77,7 @@ export class OpenPart {
     const rows = new Map<string, string>();
     readTurn(turn, this.#run.runId, rows);
     this.#take("digests", rows);
-    this.#takeTold("turn", turnNo(stepNo, turnIndex));
+    this.#takeCovered("turn", turnNo(stepNo, turnIndex));
     const first = turn.int("first_call_no");
     this.#takeCalls(`${CALL} WHERE call_no BETWEEN ? AND ?`, first, first + turn.int("calls") - 1);
   }
@@ -82,25 +88,30 @@ export class OpenPart {
     for (const call of this.#database.all(query, ...values)) {
       const callNo = call.int("call_no");
       readCall(this.#database, call, runId, rows);
-      this.#takeTold("call", callNo);
-      for (const each of this.#database.all(`${TRY} WHERE tries.run_no = ? AND call_no = ?`, runNo, callNo)) {
-        readTry(each, runId, rows);
-        if (each.optionalInt("late_at") !== null) this.#takeTold("late", runNo, callNo, each.int("attempt"));
+      this.#takeCovered("call", callNo);
+      for (const each of this.#database.all(
+        `${CALL_ATTEMPT} WHERE tries.run_no = ? AND call_no = ?`,
+        runNo,
+        callNo,
+      )) {
+        readCallAttempt(each, runId, rows);
+        if (each.optionalInt("late_at") !== null)
+          this.#takeCovered("late", runNo, callNo, each.int("attempt"));
       }
     }
     this.#take("digests", rows);
   }
 
-  #takeTold(kind: ToldKind, ...key: readonly number[]): void {
-    this.#take("every row", readToldRow(this.#database, this.#run.runId, { kind, key }));
+  #takeCovered(kind: CoveredKind, ...key: readonly number[]): void {
+    this.#take("every row", readCoveredRow(this.#database, this.#run.runId, { kind, key }));
   }
 
   #take(
-    toldSince: OpenRow["toldSince"],
+    coveredSince: OpenRow["coveredSince"],
     rows: Iterable<readonly [string, string]>,
     into: Map<string, OpenRow> = this.recent,
   ): void {
-    for (const [row, digest] of rows) into.set(row, { digest, toldSince });
+    for (const [row, digest] of rows) into.set(row, { digest, coveredSince });
   }
 }
 

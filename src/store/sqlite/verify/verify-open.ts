@@ -4,16 +4,16 @@ import type { Verification, VerificationProblem, WaitRecord } from "../../store.
 import type { Database, Row } from "../database.ts";
 import { listOpenWaits } from "../queries/wait-queries.ts";
 import { chainHash, NO_EVENT_HASH, requireRunNo } from "../tables/run-row.ts";
-import { factsOf, tellingsOf } from "./event-texts.ts";
-import { CHANGED, GONE, SLIPPED_IN, type ToldFormat, toldFormat } from "./verify.ts";
-import { type FoundRun, OF_RUN, OpenPart, type OpenRow } from "./verify-open-part.ts";
+import { factsOf, rowDigests } from "./event-digests.ts";
+import { CHANGED, type DigestFormat, digestFormat, GONE, UNCOVERED } from "./verify.ts";
+import { OF_RUN, OpenPart, type OpenRow, type RunKey } from "./verify-open-part.ts";
 
 /**
  * Before somebody acts on what a run says: what is open of it is what was written. The events are read from the newest
  * backwards to where that began, and before it only those that tell of the run as a whole: so what is looked at does not grow
  * with the turns that are committed. `verify` looks at all of it.
  */
-export function assertOpenPart(database: Database, run: FoundRun): void {
+export function assertOpenPart(database: Database, run: RunKey): void {
   assertWhole({ runId: run.runId, problems: openProblems(database, run) });
 }
 
@@ -41,15 +41,15 @@ export function listTrustedWaits(database: Database): WaitRecord[] {
   });
 }
 
-export function openProblems(database: Database, run: FoundRun): VerificationProblem[] {
+export function openProblems(database: Database, run: RunKey): VerificationProblem[] {
   const open = new OpenPart(database, run);
   const format = formatOf(database, run);
   const { told, problems } = readBack(database, run, open, format);
   const rows = new Map([...open.recent, ...open.ofRun]);
   for (const [row, { digest, ...stored }] of rows) {
     const known = told.get(row);
-    if (known === digest || (known === undefined && !isTold(stored, format))) continue;
-    problems.push({ row, what: typeof known === "string" ? CHANGED : SLIPPED_IN });
+    if (known === digest || (known === undefined && !mustBeCovered(stored, format))) continue;
+    problems.push({ row, what: typeof known === "string" ? CHANGED : UNCOVERED });
   }
   // What was written first is named first: with a turn its calls are gone.
   for (const [row, digest] of [...told].reverse())
@@ -58,13 +58,13 @@ export function openProblems(database: Database, run: FoundRun): VerificationPro
 }
 
 /** Whether an event has to tell of it. */
-function isTold({ toldSince }: Pick<OpenRow, "toldSince">, format: ToldFormat): boolean {
-  return toldSince === "digests" ? format !== "no digests" : format === "every row";
+function mustBeCovered({ coveredSince }: Pick<OpenRow, "coveredSince">, format: DigestFormat): boolean {
+  return coveredSince === "digests" ? format !== "no digests" : format === "every row";
 }
 
-function formatOf(database: Database, { runNo }: FoundRun): ToldFormat {
+function formatOf(database: Database, { runNo }: RunKey): DigestFormat {
   const first = database.get("SELECT type, data FROM events WHERE run_no = ? AND seq = 1", runNo);
-  return first === null ? "every row" : toldFormat(first.text("type"), first.text("data"));
+  return first === null ? "every row" : digestFormat(first.text("type"), first.text("data"));
 }
 
 /** What the events tell of, each row as the newest one does, and what is wrong with the events themselves. */
@@ -72,9 +72,9 @@ class ReadBack {
   readonly told = new Map<string, string | null>();
   readonly problems: VerificationProblem[] = [];
   readonly #database: Database;
-  readonly #run: FoundRun;
+  readonly #run: RunKey;
 
-  constructor(database: Database, run: FoundRun) {
+  constructor(database: Database, run: RunKey) {
     this.#database = database;
     this.#run = run;
   }
@@ -86,7 +86,7 @@ class ReadBack {
     if (!this.#isWhole(event) || (next !== null && !this.#isWhole(next)))
       this.problems.push({ row: `event ${seq}`, what: "was changed, moved, or follows one that was" });
     const data = factsOf(text);
-    for (const [row, digest] of tellingsOf(this.#run.runId, type, data))
+    for (const [row, digest] of rowDigests(this.#run.runId, type, data))
       if (!this.told.has(row)) this.told.set(row, digest);
     return data;
   }
@@ -103,10 +103,12 @@ class ReadBack {
   }
 }
 
-function readBack(database: Database, run: FoundRun, open: OpenPart, format: ToldFormat): ReadBack {
+function readBack(database: Database, run: RunKey, open: OpenPart, format: DigestFormat): ReadBack {
   const read = new ReadBack(database, run);
   const { told, problems } = read;
-  const missing = new Set([...open.recent].filter(([, row]) => isTold(row, format)).map(([name]) => name));
+  const missing = new Set(
+    [...open.recent].filter(([, row]) => mustBeCovered(row, format)).map(([name]) => name),
+  );
   const unbegun = new Set(open.steps);
   findLost(database, run, problems);
   let last = Number.MAX_SAFE_INTEGER;
@@ -126,7 +128,7 @@ function readBack(database: Database, run: FoundRun, open: OpenPart, format: Tol
 }
 
 /** All events are there, up to the one that the run's row knows. */
-function findLost(database: Database, { runNo }: FoundRun, problems: VerificationProblem[]): void {
+function findLost(database: Database, { runNo }: RunKey, problems: VerificationProblem[]): void {
   const run = database.get("SELECT event_seq, event_hash FROM runs WHERE run_no = ?", runNo);
   const log = database.get(
     "SELECT count(*) AS events, coalesce(max(seq), 0) AS last FROM events WHERE run_no = ?",

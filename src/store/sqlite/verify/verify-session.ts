@@ -3,7 +3,7 @@ import { toolCallId } from "../../../core/step-path.ts";
 import type { Database, Row } from "../database.ts";
 import { digestOf } from "../tables/digest.ts";
 import { storedCheckpointDigest } from "../tables/session-rows.ts";
-import { list } from "./event-texts.ts";
+import { list } from "./event-digests.ts";
 
 type ToldCheckpoint = {
   readonly digest: string;

@@ -4,7 +4,7 @@ import type { Verification, VerificationProblem } from "../../store.ts";
 import type { Database } from "../database.ts";
 import { CALLS_OF_RUN } from "../tables/event-rows.ts";
 import { chainHash, NO_EVENT_HASH, requireRunNo } from "../tables/run-row.ts";
-import { factsOf, tellingsOf } from "./event-texts.ts";
+import { factsOf, rowDigests } from "./event-digests.ts";
 import { readFirstRows, readNewerRows } from "./stored-rows.ts";
 import { SessionHistory } from "./verify-session.ts";
 
@@ -26,9 +26,9 @@ export function verify(database: Database, runId: string): Verification {
     else if (stored !== digest) found(row, CHANGED);
   }
   for (const row of first.keys())
-    if (!told.digests.has(row) && told.format !== "no digests") found(row, SLIPPED_IN);
+    if (!told.digests.has(row) && told.format !== "no digests") found(row, UNCOVERED);
   for (const row of newer.keys())
-    if (!told.digests.has(row) && told.format === "every row") found(row, SLIPPED_IN);
+    if (!told.digests.has(row) && told.format === "every row") found(row, UNCOVERED);
   const blobs = checkBlobs(database, runNo, runId, found);
   const receipts = [...first.keys()].filter((row) => row.startsWith("receipt ")).length;
   return { runId, events: told.events, receipts, blobs, problems };
@@ -36,16 +36,16 @@ export function verify(database: Database, runId: string): Verification {
 
 export const GONE = "is gone: an event tells of it";
 export const CHANGED = "is not what was written: its event tells of something else";
-export const SLIPPED_IN = "was never written by Pawl: no event tells of it";
+export const UNCOVERED = "was never written by Pawl: no event tells of it";
 
 /**
  * What the events of a run tell of. It began before they carried digests; or when they did of what was written for good; or
  * they tell of every row.
  */
-export type ToldFormat = "no digests" | "what is final" | "every row";
+export type DigestFormat = "no digests" | "what is final" | "every row";
 
 /** By its first event, which says what the run began with. */
-export function toldFormat(type: string, text: string): ToldFormat {
+export function digestFormat(type: string, text: string): DigestFormat {
   const data = factsOf(text);
   if (data.quota !== undefined) return "every row";
   return type === "run.created" && data.input === undefined ? "no digests" : "what is final";
@@ -55,7 +55,7 @@ type Told = {
   readonly events: number;
   /** Row → the digest that its event carries. */
   readonly digests: ReadonlyMap<string, string>;
-  readonly format: ToldFormat;
+  readonly format: DigestFormat;
 };
 
 type Found = (row: string, what: string) => void;
@@ -78,7 +78,7 @@ function readChain(database: Database, runNo: number, found: Found): Told {
   if (run === null) throw new Error(`Run ${runNo} is gone.`);
   const runId = run.text("run_id");
   const session = new SessionHistory(runId);
-  let [format, isWhole]: [ToldFormat, boolean] = ["every row", true];
+  let [format, isWhole]: [DigestFormat, boolean] = ["every row", true];
   let [expected, previous, lastAt]: [number, Uint8Array, number | null] = [1, NO_EVENT_HASH, null];
   for (const event of database.iterate("SELECT * FROM events WHERE run_no = ? ORDER BY seq", runNo)) {
     const [seq, type, text] = [event.int("seq"), event.text("type"), event.text("data")];
@@ -90,9 +90,9 @@ function readChain(database: Database, runNo: number, found: Found): Told {
     // Go on from what is stored: one broken event is named once, and not every one after it.
     previous = event.bytes("hash");
     expected = seq + 1;
-    if (seq === 1) format = toldFormat(type, text);
+    if (seq === 1) format = digestFormat(type, text);
     const data = factsOf(text);
-    for (const [row, digest] of tellingsOf(runId, type, data))
+    for (const [row, digest] of rowDigests(runId, type, data))
       if (digest === null) digests.delete(row);
       else digests.set(row, digest);
     session.take(seq, lastAt, type, data);

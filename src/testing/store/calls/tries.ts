@@ -225,7 +225,7 @@ export const tryChecks: readonly Check[] = [
     await run.endTry(1, 2, { attempt: 2 });
     await run.endTry(1, 1, { attempt: 2 });
     const listed = async (runId: string) =>
-      (await store.listToolCallTries(runId)).map(({ toolCallId, attempt }) => `${toolCallId} ${attempt}`);
+      (await store.listToolCallAttempts(runId)).map(({ toolCallId, attempt }) => `${toolCallId} ${attempt}`);
     assert.deepEqual(await listed("run-1"), [
       "run-1/draft#1.1 1",
       "run-1/draft#1.1 2",

@@ -119,9 +119,9 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
       }),
     ofStep: true,
   },
-  endToolCallTry: {
+  endToolCallAttempt: {
     prepare: (run) => run.journaled(1, ["running"]),
-    perform: (run, fence) => run.store.endToolCallTry(fence, run.tryEnd(1, 1)),
+    perform: (run, fence) => run.store.endToolCallAttempt(fence, run.tryEnd(1, 1)),
     ofStep: true,
   },
   openToolCall: {

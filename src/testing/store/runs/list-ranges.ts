@@ -10,7 +10,7 @@ const LISTS = [
   "listTurns",
   "listModelCalls",
   "listToolCalls",
-  "listToolCallTries",
+  "listToolCallAttempts",
   "listWaits",
   "listCheckpoints",
 ] as const;

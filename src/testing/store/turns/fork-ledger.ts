@@ -124,10 +124,10 @@ export const forkLedgerChecks: readonly Check[] = [
     await store.commitTurn(run.fence, run.commit(1));
     await store.releaseRun(run.fence, FAILED);
     await forked(store, newFork(run, 1));
-    const theirs = await store.listToolCallTries("run-1");
+    const theirs = await store.listToolCallAttempts("run-1");
     assert.equal(theirs.length, 3);
     assert.deepEqual(
-      await store.listToolCallTries("fork"),
+      await store.listToolCallAttempts("fork"),
       theirs.map((each) => ({ ...each, toolCallId: each.toolCallId.replace("run-1", "fork") })),
     );
     assert.equal((await store.getToolCall("fork/draft#1.1"))?.attempt, 3);

@@ -277,7 +277,7 @@ export const answerChecks: readonly Check[] = [
   check("the waits of a run that is not there are not listed", async ({ store }) => {
     for (const read of [
       () => store.listWaits("nobody"),
-      () => store.listToolCallTries("nobody"),
+      () => store.listToolCallAttempts("nobody"),
       () => store.verify("nobody"),
     ]) {
       assert.ok(RunNotFoundError.isInstance(await rejection(read())));

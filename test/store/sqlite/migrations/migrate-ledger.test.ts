@@ -96,7 +96,7 @@ describe("a database of the first version", () => {
             sessionEvents: [],
           });
       }
-      expect([await store.listWaits(runId), await store.listToolCallTries(runId)]).toEqual([[], []]);
+      expect([await store.listWaits(runId), await store.listToolCallAttempts(runId)]).toEqual([[], []]);
     }
     const [large] = await store.listToolCalls("done");
     expect(large?.receipt?.blob?.size).toBe(64);
@@ -144,7 +144,7 @@ describe("a run of the first version", () => {
       ["code#0.2", "in_doubt", 1, null],
     ]);
     expect(
-      (await store.listToolCallTries("under-way")).map(({ toolCallId, outcome }) => [toolCallId, outcome]),
+      (await store.listToolCallAttempts("under-way")).map(({ toolCallId, outcome }) => [toolCallId, outcome]),
     ).toEqual([
       ["under-way/draft#2.2", "lost"],
       ["under-way/code#0.2", "lost"],

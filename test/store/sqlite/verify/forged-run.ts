@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { Database } from "../../../../src/store/sqlite/database.ts";
-import { readToldRow } from "../../../../src/store/sqlite/tables/event-rows.ts";
+import { readCoveredRow } from "../../../../src/store/sqlite/tables/event-rows.ts";
 import { chainHash, NO_EVENT_HASH } from "../../../../src/store/sqlite/tables/run-row.ts";
 
 /** Changes the row of the one run in the file, and makes its events anew, so that all of it fits: the chain is not signed. */
@@ -11,7 +11,7 @@ export function forgeRun(file: string, change: string, ...values: readonly strin
   const database = Database.open(file);
   const run = database.get("SELECT run_no, run_id FROM runs");
   const runNo = run?.int("run_no") ?? 0;
-  const [row] = readToldRow(database, run?.text("run_id") ?? "", { kind: "run", key: [runNo] });
+  const [row] = readCoveredRow(database, run?.text("run_id") ?? "", { kind: "run", key: [runNo] });
   let hash: Uint8Array = NO_EVENT_HASH;
   for (const event of database.all("SELECT * FROM events WHERE run_no = ? ORDER BY seq", runNo)) {
     const data = JSON.parse(event.text("data")) as { rows?: [string, string][] };

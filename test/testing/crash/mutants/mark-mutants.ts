@@ -23,7 +23,7 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
   {
     what: "the marks of an owner are trusted whose lease ran out",
     patches: [
-      { file: LEASES, right: 'if (this.#lock.sightingOf(owner) !== "dead") return ANYTHING;', wrong: "" },
+      { file: LEASES, right: 'if (this.#lock.livenessOf(owner) !== "dead") return ANYTHING;', wrong: "" },
     ],
     check: aSilentOwner,
   },

@@ -16,14 +16,14 @@ import { assertOpenPart } from "../verify/verify-open.ts";
 
 // What people speak of when they answer: a wait by its id, a call by its own.
 
-export type FoundCall = {
+export type CallLocation = {
   readonly callNo: number;
   readonly step: StepPath;
   readonly stepKey: number;
   readonly turnIndex: number;
   readonly callIndex: number;
 };
-export type FoundWait = {
+export type AnswerableWait = {
   readonly index: number;
   readonly wasAsked: boolean;
   readonly kind: WaitKind;
@@ -31,14 +31,14 @@ export type FoundWait = {
   /** Who has approved it already. */
   readonly people: readonly Decision[];
   /** Null where it is about the run. */
-  readonly call: FoundCall | null;
+  readonly call: CallLocation | null;
 };
 
 export function openWait(
   database: Database,
   id: string,
   ...kinds: readonly WaitKind[]
-): { run: RunRow; wait: FoundWait } {
+): { run: RunRow; wait: AnswerableWait } {
   const parsed = parseWaitId(id);
   const run = parsed === null ? null : findRun(database, parsed.runId);
   const row =
@@ -77,7 +77,7 @@ function wrongKind(id: string, kind: WaitKind): ConfigurationError {
   return new ConfigurationError(`Wait ${id} asks for something else (${kind}): ${WHAT_ANSWERS[kind]}.`);
 }
 
-export function openWaitOf(database: Database, run: RunRow, call: FoundCall): FoundWait | null {
+export function openWaitOf(database: Database, run: RunRow, call: CallLocation): AnswerableWait | null {
   const open = database.get(
     "SELECT wait_index FROM waits WHERE run_no = ? AND call_no = ? AND status = 'open'",
     run.runNo,
@@ -94,7 +94,11 @@ export function runOfCall(database: Database, id: string): RunRow {
   return run;
 }
 
-export function callOf(database: Database, run: RunRow, id: string): FoundCall & { readonly status: string } {
+export function callOf(
+  database: Database,
+  run: RunRow,
+  id: string,
+): CallLocation & { readonly status: string } {
   const place = parseToolCallId(id);
   const step =
     place === null
@@ -118,7 +122,7 @@ export function callOf(database: Database, run: RunRow, id: string): FoundCall &
   return { ...callAt(database, callNo), status: row.text("status") };
 }
 
-function callAt(database: Database, callNo: number): FoundCall {
+function callAt(database: Database, callNo: number): CallLocation {
   const row = database.get(
     "SELECT step_no, step_path, turn_index, call_index FROM tool_calls JOIN run_steps USING (step_no) WHERE call_no = ?",
     callNo,
@@ -140,6 +144,6 @@ function callNotFound(id: string): ToolCallNotFoundError {
 }
 
 /** Of a doubt that a person speaks of, asked or not. */
-export function aboutDoubt(index: number, wasAsked: boolean, call: FoundCall): FoundWait {
+export function aboutDoubt(index: number, wasAsked: boolean, call: CallLocation): AnswerableWait {
   return { index, wasAsked, kind: "in_doubt", subject: {}, people: [], call };
 }

@@ -5,7 +5,7 @@ import { artifactRow } from "../tables/artifact-rows.ts";
 import { parseJson, quotaDigest } from "../tables/run-row.ts";
 
 /** What an event tells of rows: their digests by name, and null for those that are no more. */
-export type Tellings = ReadonlyMap<string, string | null>;
+export type RowDigests = ReadonlyMap<string, string | null>;
 
 /** The facts of an event, whatever somebody made of them. */
 export function factsOf(text: string): JsonObject {
@@ -17,7 +17,7 @@ export function factsOf(text: string): JsonObject {
   }
 }
 
-export function tellingsOf(runId: string, type: string, data: JsonObject): Tellings {
+export function rowDigests(runId: string, type: string, data: JsonObject): RowDigests {
   const tellings = new Map<string, string | null>();
   const tell = (row: string, digest: Json | undefined) => {
     if (typeof digest === "string" || digest === null) tellings.set(row, digest);
@@ -25,8 +25,8 @@ export function tellingsOf(runId: string, type: string, data: JsonObject): Telli
   const tellOne = (row: string, digest: Json | undefined) => {
     if (typeof digest === "string") tellings.set(row, digest);
   };
-  tellOfRun(runId, type, data, tellOne);
-  tellOfTurn(runId, type, data, tell);
+  addRunDigests(runId, type, data, tellOne);
+  addTurnDigests(runId, type, data, tell);
   for (const [row, digest] of [...list(data.rows), ...list(data.ofRun)].map(list))
     if (typeof row === "string") tell(row, digest);
   if (Array.isArray(data.quota)) tell(CHARGES_ROW, quotaDigest(list(data.quota).map(Number)));
@@ -41,7 +41,7 @@ const MOST_CALLS = 100_000;
 
 type Tell = (row: string, digest: Json | undefined) => void;
 
-function tellOfRun(runId: string, type: string, data: JsonObject, tell: Tell): void {
+function addRunDigests(runId: string, type: string, data: JsonObject, tell: Tell): void {
   if (type === "run.created") tell("run input", data.input);
   if (type === "run.created") tell("run spec", data.spec);
   if (type === "artifact.kept" && typeof data.name === "string") tell(artifactRow(data.name), data.artifact);
@@ -50,11 +50,11 @@ function tellOfRun(runId: string, type: string, data: JsonObject, tell: Tell): v
   for (const doubt of [...list(data.inDoubt), ...list(data.notSent)]) {
     if (!isJsonObject(doubt) || typeof doubt.step !== "string") continue;
     const id = toolCallId(runId, doubt.step, Number(doubt.turn), Number(doubt.call));
-    tell(tryRow(id, Number(doubt.attempt)), doubt.try);
+    tell(callAttemptRow(id, Number(doubt.attempt)), doubt.try);
   }
 }
 
-function tellOfTurn(runId: string, type: string, data: JsonObject, tellAny: Tell): void {
+function addTurnDigests(runId: string, type: string, data: JsonObject, tellAny: Tell): void {
   const { step } = data;
   // A new line of history tells of the turn that it left.
   const turn = type === "lineage.begun" ? data.openTurn : data.turn;
@@ -77,7 +77,7 @@ function tellOfTurn(runId: string, type: string, data: JsonObject, tellAny: Tell
     tell(`call ${call(list(data.calls)[0])}`, data.digest);
   else for (const [i, digest] of list(data.calls).entries()) tell(`call ${call(i + 1)}`, digest);
   if (data.call !== undefined) tell(`receipt ${call(data.call)}`, data.digest);
-  if (data.try !== undefined) tell(tryRow(call(data.call), Number(data.attempt)), data.try);
+  if (data.try !== undefined) tell(callAttemptRow(call(data.call), Number(data.attempt)), data.try);
   for (const receipt of list(data.receipts)) {
     const [index, digest] = list(receipt);
     tell(`receipt ${call(index)}`, digest);
@@ -89,7 +89,7 @@ export function list(value: Json | undefined): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
-export function tryRow(id: string, attempt: number): string {
+export function callAttemptRow(id: string, attempt: number): string {
   return `try ${attempt} of ${id}`;
 }
 

@@ -2,7 +2,7 @@ import { StoreUnavailableError } from "../core/errors.ts";
 import type { Fence } from "./store-intents.ts";
 
 /** A request or a call that has left, or is about to. */
-export interface EffectUnderWay {
+export interface EffectInProgress {
   /** It was not sent after all: nothing is known of it any more. */
   withdraw(): void;
   /** It has ended, whatever became of it: nothing of it can happen any more. */
@@ -21,7 +21,7 @@ export interface Attendance {
  * What the workers of one store are doing, in memory: who attends which run, and which effects are under way. It tells a
  * store that is being closed what to wait for, and whether a lease of its own may be taken again.
  */
-export class WorkUnderWay {
+export class WorkInProgress {
   readonly #closing = new AbortController();
   /** The epochs under which runs are attended, or were. */
   readonly #attended = new Map<string, { epoch: number; isLeft: boolean }>();
@@ -63,8 +63,8 @@ export class WorkUnderWay {
   }
 
   /** What this store's own worker does with a run that the store holds under this epoch. */
-  stateOf(runId: string, epoch: number): "none" | "attending" | "left" | "effects_under_way" {
-    if (this.#effects.has(runId)) return "effects_under_way";
+  stateOf(runId: string, epoch: number): "none" | "attending" | "left" | "effects_in_progress" {
+    if (this.#effects.has(runId)) return "effects_in_progress";
     const attended = this.#attended.get(runId);
     if (attended?.epoch !== epoch) return "none";
     return attended.isLeft ? "left" : "attending";
