@@ -1,30 +1,30 @@
 import type { Json, JsonObject } from "../core/json.ts";
 
-/** What a worker was asked to do, kept until it is done. */
+/** A worker's request, stored until it is done. */
 export type WorkerRequest = {
   readonly runId: string;
   readonly request: Json;
-  /** Milliseconds since 1970, as `deadline`, which is absolute: it holds across every restart. */
+  /** Milliseconds since 1970, like `deadline`. Both are absolute, so they hold across restarts. */
   readonly createdAt: number;
   readonly deadline: number | null;
 };
 
-/** A session snapshot with the place it was taken at; `cursor` is what the run's checkpoint says. */
+/** A session snapshot with the position it was taken at; `cursor` is the cursor of the run's checkpoint. */
 export type WorkerCheckpoint = { readonly snapshot: JsonObject; readonly cursor: JsonObject };
 
 /**
- * What one worker keeps of its work: the request, the latest checkpoint, and whether it is done. Each write is whole or
- * did not happen, and holds once it has resolved. Whatever writes needs the worker (`acquire`); reading does not, but a
- * file that has to be set aside is a write.
+ * The stored work of one worker: its request, the latest checkpoint, and whether it is completed. Each write
+ * is atomic, and durable once it has resolved. Writing requires `acquire`; reading does not, but setting a
+ * corrupt file aside is a write.
  */
 export interface CheckpointStore {
-  /** The identity: two stores of the same worker exclude each other. */
+  /** The worker's identity: two stores of the same worker exclude each other. */
   readonly worker: string;
 
   /**
-   * Takes the worker for this process. `WorkerBusyError` while another living process (or another object of this one)
-   * has it. Resolves to the function that gives it back, once what is under way has ended. Until then `warn` is called for
-   * each file that is set aside, in one sentence.
+   * Takes the worker for this process. `WorkerBusyError` while another living process (or another object of
+   * this one) has it. Resolves to a function that releases it once writes in progress have ended. Until then
+   * `warn` is called, with one sentence, for each file that is set aside.
    */
   acquire(warn?: (message: string) => void): Promise<() => Promise<void>>;
 
@@ -34,21 +34,27 @@ export interface CheckpointStore {
 
   isCompleted(): Promise<boolean>;
 
-  /** There is a checkpoint and no completed marker. */
+  /** True if there is a checkpoint and no completed marker. */
   hasIncomplete(): Promise<boolean>;
 
   /**
-   * Fresh: forgets what was, then keeps the request. Whatever moment it dies at, a completed worker is either still
-   * completed or the new one without a checkpoint; one that was not completed is the old one or the new one, and never
-   * the new one with the old one's checkpoint.
+   * Starts fresh: discards the earlier state, then stores the request. A crash at any moment leaves a
+   * completed worker either still completed or with the new request and no checkpoint; a worker that was not
+   * completed has the old state or the new one, never the new request with the old checkpoint.
    */
   begin(request: WorkerRequest): Promise<void>;
 
   persistCheckpoint(checkpoint: WorkerCheckpoint): Promise<void>;
 
-  /** What was asked in this run is done, or given up. Another request that the worker has by now stays as it is. */
+  /**
+   * The request of this run is done, or given up. If the worker has another request by now, that stays as it
+   * is.
+   */
   markCompleted(runId: string): Promise<void>;
 
-  /** Puts a checkpoint that cannot be used out of the way, and keeps it. Resolves to where it is now, or null where there was none. */
+  /**
+   * Moves an unusable checkpoint out of the way, and keeps it. Resolves to its new location, or null if there
+   * was none.
+   */
   setCheckpointAside(): Promise<string | null>;
 }

@@ -13,25 +13,25 @@ import {
 } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
 
-// Files in a folder that others may write to as well: a file is there whole or not at all, and a name never leads out of the
-// folder, not by a link that somebody put there, and not by a folder that is exchanged for a link between the look and the
-// deed. Names are checked by `artifactNameProblem` before. What is made is for its owner alone.
+// Files in a folder that others may write to as well. A file exists whole or not at all, and a name never leads out
+// of the folder: not through a planted link, and not through a folder that is swapped for a link between check and
+// use. Names are checked by `artifactNameProblem` first. Everything created is readable by its owner only.
 
-/** For whoever runs Pawl, and nobody else. */
+/** For the user who runs Pawl, and no other. */
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-/** What came of it, or what is in the place of one of the folders on the way. */
+/** The result, or the path of what is in the way of one of the folders. */
 export type GuardedOutcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly obstacle: string };
 
-/** Makes the folder, and those above it, where they are missing; whether it was. */
+/** Creates the folder and missing parents. True if it was missing. */
 export async function makeFolder(folder: string): Promise<boolean> {
   return (await mkdir(folder, { recursive: true, mode: FOLDER_MODE })) !== undefined;
 }
 
-/** Does something to the file of that name, by a path that is good for that work only. */
+/** Runs `work` on the file of that name, with a path that is valid only during the work. */
 export function insideFolder<T>(
   folder: string,
   name: string,
@@ -42,16 +42,16 @@ export function insideFolder<T>(
 }
 
 /**
- * Does something in a folder below another one. Each folder on the way is made where it is missing, and held open while the
- * next is looked for in it, so that a link is seen, and what is exchanged meanwhile is not met. The work is told whether the last
- * one was made now.
+ * Runs `work` in a folder below another one. Each folder on the path is created if missing, and held open while the
+ * next one is opened in it, so that links are detected and a swapped folder has no effect. `isNew` is true if the
+ * last folder was just created.
  */
 export async function holdingFolder<T>(
   folder: string,
   way: readonly string[],
   work: (at: (name: string) => string, isNew: boolean) => Promise<T>,
 ): Promise<GuardedOutcome<T>> {
-  // Whoever names the folder itself may use a link.
+  // The top folder itself may be a link: the caller named it.
   const first = await HeldFolder.open(folder, { mayBeLink: true });
   if (first === null) return { ok: false, obstacle: folder };
   const held = [first];
@@ -69,39 +69,45 @@ export async function holdingFolder<T>(
   }
 }
 
-/** Where Linux shows what a process has open: a path through it leads into the folder that is open, whatever has its name now. */
+/**
+ * Linux lists the open descriptors of a process here: a path through one leads into the open folder, whatever has its
+ * name now.
+ */
 const DESCRIPTORS = "/proc/self/fd";
 const HAS_DESCRIPTORS = process.platform === "linux" && existsSync(DESCRIPTORS);
 
-/** Work that never ends, as that of a process which the crash explorer has let die, leaves folders open that nobody can close. */
+/**
+ * Work that never ends, such as that of a process killed by the crash explorer, leaves folders open: these are closed
+ * when collected.
+ */
 const left = new FinalizationRegistry<number>((descriptor) => closeSync(descriptor));
 
-/** A folder that is held open. Where the system shows no descriptors, an exchange of it is noticed afterwards. */
+/** A folder that is held open. On systems without descriptor paths, a swap is detected afterwards. */
 class HeldFolder {
-  readonly #place: string;
+  readonly #path: string;
   readonly #descriptor: number | null;
-  /** It was made to be held. */
+  /** True if it was created by the caller. */
   readonly isNew: boolean;
 
-  private constructor(place: string, descriptor: number | null, isNew: boolean) {
-    this.#place = place;
+  private constructor(path: string, descriptor: number | null, { isNew }: { readonly isNew: boolean }) {
+    this.#path = path;
     this.isNew = isNew;
     this.#descriptor = descriptor;
     if (descriptor !== null) left.register(this, descriptor, this);
   }
 
-  /** Null where something else than a folder is in its place. */
+  /** Null if something other than a folder is in its place. */
   static async open(
     path: string,
     { mayBeLink, isNew = false }: { readonly mayBeLink: boolean; readonly isNew?: boolean },
   ): Promise<HeldFolder | null> {
     if (!HAS_DESCRIPTORS) {
       if (!mayBeLink && !(await lstat(path)).isDirectory()) return null;
-      return new HeldFolder(await realpath(path), null, isNew);
+      return new HeldFolder(await realpath(path), null, { isNew });
     }
     const flags = constants.O_RDONLY | constants.O_DIRECTORY | (mayBeLink ? 0 : constants.O_NOFOLLOW);
     try {
-      return new HeldFolder(path, openSync(path, flags), isNew);
+      return new HeldFolder(path, openSync(path, flags), { isNew });
     } catch (error) {
       if (codeOf(error) === "ENOTDIR" || codeOf(error) === "ELOOP") return null;
       throw error;
@@ -110,11 +116,11 @@ class HeldFolder {
 
   at(name: string): string {
     return this.#descriptor === null
-      ? join(this.#place, name)
+      ? join(this.#path, name)
       : join(DESCRIPTORS, String(this.#descriptor), name);
   }
 
-  /** A folder in it, made where it is missing; null where something else is in its place. */
+  /** A subfolder, created if missing; null if something else is in its place. */
   async folder(name: string): Promise<HeldFolder | null> {
     const isNew = await mkdir(this.at(name), { mode: FOLDER_MODE }).then(
       () => true,
@@ -127,7 +133,7 @@ class HeldFolder {
   }
 
   async isStillThere(): Promise<boolean> {
-    return this.#descriptor !== null || (await realpath(this.#place).catch(() => null)) === this.#place;
+    return this.#descriptor !== null || (await realpath(this.#path).catch(() => null)) === this.#path;
   }
 
   close(): void {
@@ -138,28 +144,31 @@ class HeldFolder {
 }
 
 /**
- * Whether a file that was opened by its name is really below the folder: the name may have led elsewhere by the time it was
+ * True if a file that was opened by name is really below the folder: the name may have led elsewhere when it was
  * opened. Both are real paths.
  */
-export async function isOpenedBelow(folder: string, place: string, file: FileHandle): Promise<boolean> {
+export async function isOpenedBelow(folder: string, path: string, file: FileHandle): Promise<boolean> {
   if (HAS_DESCRIPTORS) return isBelow(folder, await readlink(join(DESCRIPTORS, String(file.fd))));
-  const [opened, found] = [await file.stat({ bigint: true }), await lstat(place, { bigint: true })];
+  const [opened, found] = [await file.stat({ bigint: true }), await lstat(path, { bigint: true })];
   const isSame = opened.dev === found.dev && opened.ino === found.ino;
-  return isSame && isBelow(folder, await realpath(place));
+  return isSame && isBelow(folder, await realpath(path));
 }
 
-/** Whether a place is a folder or in it. Both are real paths. */
-export function isBelow(folder: string, place: string): boolean {
-  const way = relative(folder, place);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+/** True if the path is the folder itself or below it. Both are real paths. */
+export function isBelow(folder: string, path: string): boolean {
+  const steps = relative(folder, path);
+  return steps !== ".." && !steps.startsWith(`..${sep}`) && !isAbsolute(steps);
 }
 
-/** Opens a file for reading: no link, and without waiting for a writer, for something else may stand there, a pipe for instance. */
+/**
+ * Opens a file for reading. Follows no link, and does not wait for a writer, in case something else, such as a pipe,
+ * has its name.
+ */
 export function openFile(path: string): Promise<FileHandle> {
   return open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
 }
 
-/** What a file is to hold; the text of a long one comes in pieces. */
+/** The content of a file; a long text comes in pieces. */
 export type FileContent = string | Uint8Array | AsyncIterable<string>;
 
 /** Temporary file → fsync → rename → fsync of its folder. */
@@ -170,7 +179,7 @@ export async function replaceFile(target: string, content: FileContent): Promise
       await writeFile(file, content);
       await file.sync();
     });
-    // It takes the place of a symbolic link, and does not follow it.
+    // Replaces a symbolic link instead of following it.
     await rename(temporary, target);
   } catch (error) {
     await rm(temporary, { force: true });
@@ -192,7 +201,7 @@ async function withFile(
   }
 }
 
-/** What the file system calls an error; null for any other. */
+/** The code of a file system error; null for any other error. */
 export function codeOf(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : null;

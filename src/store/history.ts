@@ -9,14 +9,14 @@ export function headMessages(prompt: string, input: Json): Message[] {
   return prompt === "" ? [user] : [{ role: "system", content: prompt }, user];
 }
 
-/** What a turn's messages are made from: its response, and what its calls came to, in their order. */
+/** The parts of a turn's messages: its response, and the outputs of its calls, in call order. */
 export type TurnParts = {
   readonly response: StoredResponse;
   readonly outputs: readonly (ToolOutput | null)[];
   readonly followUp: string | null;
 };
 
-/** The messages of one turn: the response, a result for each call that has one, and what was said after it. */
+/** The messages of one turn: the response, a result for each call that has one, and the follow-up. */
 export function turnMessages({ response, outputs, followUp }: TurnParts): Message[] {
   const messages: Message[] = [{ role: "assistant", content: response.content }];
   toolCallsOf(response.content).forEach(({ toolCallId, toolName }, i) => {

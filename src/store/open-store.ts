@@ -7,8 +7,8 @@ import { assertNotMoved, DEFAULT_STORE, makeHome } from "./store-home.ts";
 export { DEFAULT_STORE } from "./store-home.ts";
 
 /**
- * Opens the store at a URL: `file:./.pawl/pawl.db` (the default; the file and its folder are created), another file, which is
- * created in a folder that is there, or `:memory:` for tests.
+ * Opens the store at a URL: `file:./.pawl/pawl.db` (the default; the file and its folder are created), another file
+ * (created if missing; its folder must exist), or `:memory:` for tests.
  *
  * @example
  * const store = await openStore("file:./pawl.db");
@@ -27,25 +27,25 @@ export async function openStore(
 
 export type OpenStoreOptions = SqliteStoreOptions & {
   /**
-   * Changes nothing on the disk and refuses every write. (A file that has to be made, or brought to this version's schema,
-   * is opened for writing all the same.)
+   * Changes nothing on the disk and refuses every write. (A file that has to be created or migrated first is opened
+   * for writing anyway.)
    */
   readonly readOnly?: boolean;
 };
 
-/** With the store that was given; or with the default one, opened for this and closed after it. */
+/** Runs `work` with the given store, or with the default one, opened for this and closed afterwards. */
 export async function withStore<T>(given: Store | undefined, work: (store: Store) => Promise<T>): Promise<T> {
   if (given !== undefined) return work(given);
   const store = await openStore();
   try {
     return await work(store);
   } finally {
-    // Its work is done: what is still under way was given up on, and nobody waits for that.
+    // The work is done: effects still in progress were given up on, so they are not awaited.
     await store.close({ graceMs: 0 });
   }
 }
 
-/** The file that an address means, or ":memory:"; throws where it means none. */
+/** The file of a store address, or ":memory:"; throws if the address is not valid. */
 export function sqliteFile(url: string): string {
   if (url === ":memory:") return url;
   const path = url.startsWith("file://") ? pathOfUrl(url) : (/^file:(.+)$/.exec(url)?.[1] ?? null);
@@ -55,7 +55,7 @@ export function sqliteFile(url: string): string {
   );
 }
 
-/** Null for what is no URL of a file on this machine. */
+/** Null for anything but the URL of a file on this machine. */
 function pathOfUrl(url: string): string | null {
   try {
     const { search, hash } = new URL(url);

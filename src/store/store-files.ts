@@ -3,24 +3,28 @@ import { lstat, readdir, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 /**
- * The files of a database, which nobody but the store may open: a POSIX lock is freed when any descriptor of its file is
- * closed in the same process, so a tool that only reads one takes the store's locks away. Nothing is opened here.
+ * The files of a database, which only the store may open: a POSIX lock is freed when any descriptor of its file is
+ * closed in the same process, so a tool that merely reads one of them would drop the store's locks. Nothing is opened
+ * here.
  */
 export class StoreFiles {
   readonly #database: string | null;
 
-  /** Of a database that is there. Links to it are followed: its sidecar files are beside it. One in memory has no files. */
+  /**
+   * For an existing database. Links to it are followed, because its sidecar files are beside the real file. A
+   * database in memory has no files.
+   */
   constructor(file: string) {
     this.#database = file === ":memory:" ? null : realpathSync(file);
   }
 
-  /** Whether the path leads to one of them, or would make one: by its name beside the database, or by a hard link. */
+  /** True if the path leads to one of them, or would create one: by its name beside the database, or by a hard link. */
   async has(path: string): Promise<boolean> {
-    const place = this.#database === null ? null : await placeOf(path);
-    if (this.#database === null || place === null) return false;
+    const real = this.#database === null ? null : await realPathOf(path);
+    if (this.#database === null || real === null) return false;
     const [folder, name] = [dirname(this.#database), basename(this.#database)];
-    if (isOwnName(basename(place), name) && (await isSame(dirname(place), folder))) return true;
-    const found = await stats(place);
+    if (isOwnName(basename(real), name) && (await isSame(dirname(real), folder))) return true;
+    const found = await stats(real);
     if (found === null || !found.isFile() || found.nlink < 2n) return false;
     for (const each of await readdir(folder).catch(() => [])) {
       const own = isOwnName(each, name) ? await stats(join(folder, each)) : null;
@@ -30,16 +34,16 @@ export class StoreFiles {
   }
 }
 
-/** In any case of letters: some file systems make no difference. */
+/** Ignores case: some file systems do. */
 function isOwnName(name: string, database: string): boolean {
   const [given, own] = [name.toLowerCase(), database.toLowerCase()];
   return given === own || given.startsWith(`${own}-`);
 }
 
-/** Where a path leads, whether there is something or not; null where not even its folder is. */
-async function placeOf(path: string): Promise<string | null> {
-  const place = await realpath(path).catch(() => null);
-  if (place !== null) return place;
+/** The real path, whether or not something exists there; null if not even its folder exists. */
+async function realPathOf(path: string): Promise<string | null> {
+  const existing = await realpath(path).catch(() => null);
+  if (existing !== null) return existing;
   const folder = await realpath(dirname(path)).catch(() => null);
   return folder === null ? null : join(folder, basename(path));
 }

@@ -3,15 +3,15 @@ import { basename, dirname, join } from "node:path";
 import { StoreUnavailableError } from "../core/errors.ts";
 import { codeOf } from "./guarded-folder.ts";
 
-/** The folder of the default store, and the file in it. Before there was a folder, the file stood beside it. */
+/** The folder of the default store, and the file in it. Earlier versions had the file beside the folder. */
 const HOME = ".pawl";
 const DATABASE = "pawl.db";
 
 export const DEFAULT_STORE = `file:./${HOME}/${DATABASE}`;
 
 /**
- * Refuses to begin with an empty store where the one of an earlier version is: its runs would seem to be gone, and what they
- * have done would be done again.
+ * Refuses to start with an empty store if there is one from an earlier version: its runs would seem to be gone, and
+ * their effects would be repeated.
  */
 export function assertNotMoved(file: string): void {
   if (!isInHome(file) || basename(file) !== DATABASE || existsSync(file)) return;
@@ -23,14 +23,17 @@ export function assertNotMoved(file: string): void {
   );
 }
 
-/** Makes the folder of the default store where it is missing: for its owner alone, and not for a repository. No other folder. */
+/**
+ * Creates the folder of the default store if missing: private to its owner, and ignored by git. Creates no other
+ * folder.
+ */
 export function makeHome(file: string): void {
   if (!isInHome(file) || existsSync(dirname(file))) return;
   try {
     mkdirSync(dirname(file), { mode: 0o700 });
     writeFileSync(join(dirname(file), ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
   } catch (error) {
-    // Another process was faster; what else is wrong, opening the database says.
+    // Another process was faster; opening the database reports any other problem.
     if (codeOf(error) !== "EEXIST" && codeOf(error) !== "ENOENT") throw error;
   }
 }

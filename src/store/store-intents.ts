@@ -25,9 +25,9 @@ import type {
   StoredResponse,
 } from "./store-records.ts";
 
-// What a worker hands to a store, and what the store decides about it.
+// The parameters of the store's intents, and their results.
 
-/** A worker's right to write: the run, and the number that later owners exceed. */
+/** A worker's right to write: the run, and its epoch, which later owners exceed. */
 export type Fence = { readonly runId: string; readonly epoch: number };
 
 export type NewRun = {
@@ -38,11 +38,11 @@ export type NewRun = {
   readonly inputHash: Uint8Array;
   readonly shape: Json;
   readonly limit: Limit;
-  /** When its time is over, in milliseconds since 1970; never unless said. */
+  /** In milliseconds since 1970; none by default. */
   readonly deadline?: number | null;
   /** The contract of the run. Its budgets set `limit` and `deadline` where those are not given. */
   readonly spec?: RunSpec | null;
-  /** Who started it, for whoever is to be another one. */
+  /** Recorded for approvals that must come from another person. */
   readonly startedBy?: Person;
   readonly leaseMs: number;
   readonly marksEffects?: boolean;
@@ -50,24 +50,24 @@ export type NewRun = {
 
 export type ClaimOptions = {
   readonly leaseMs: number;
-  /** Only a run in one of these statuses is taken. */
+  /** Only a run in one of these statuses is claimed. */
   readonly from: readonly RunStatus[];
-  /** Replaces the budget; what was charged stays charged. */
+  /** Replaces the limit; charges stay charged. */
   readonly limit?: Limit;
   /** Replaces the deadline. */
   readonly deadline?: number | null;
-  /** Replaces these budgets of the run, and with them its limit and deadline; what was used stays used. */
+  /** Replaces these budgets of the run, and with them its limit and deadline; usage so far still counts. */
   readonly budgets?: { readonly [B in BudgetName]?: number };
-  /** Where this worker goes on from, and why: kept with the attempt. */
+  /** Where this worker resumes from, and why; stored with the run attempt. */
   readonly attempt?: AttemptReason;
   /**
-   * Whether the worker calls `beginEffect` before everything that it sends. Only then is what it never began known not to
-   * have been sent, should its process die.
+   * True if the worker calls `beginEffect` before everything it sends. Only then is an effect without a mark
+   * known to be unsent if the process dies.
    */
   readonly marksEffects?: boolean;
 };
 
-/** One try of something that leaves the process: of a turn's model call, or of a tool call. */
+/** One attempt of an effect that leaves the process: a turn's model call, or a tool call. */
 export type EffectAttempt = {
   readonly stepKey: number;
   /** 0 for the calls of a code step. */
@@ -77,7 +77,7 @@ export type EffectAttempt = {
   readonly attempt: number;
 };
 
-/** Without a reason of its own, an attempt's is what the run was found as. */
+/** Without a reason of its own, a run attempt records the status in which the run was found. */
 export type AttemptReason = { readonly resumedFrom: "turn" | "milestone"; readonly reason: string | null };
 
 export type Claim = { readonly epoch: number; readonly run: RunRecord };
@@ -87,7 +87,7 @@ export type ClaimOutcome =
       readonly kind: "claimed";
       readonly claim: Claim;
       readonly chargedAsLost: readonly ModelCallRecord[];
-      /** The calls that were running when the worker before stopped, by their ids. */
+      /** The ids of the calls that were running when the previous worker stopped. */
       readonly foundInDoubt: readonly string[];
     }
   | { readonly kind: "busy"; readonly owner: string; readonly until: number }
@@ -97,16 +97,19 @@ export type ClaimOutcome =
 export type RunEnd =
   | { readonly status: "succeeded"; readonly output: Json; readonly context: Json }
   | { readonly status: "failed" | "cancelled"; readonly error: StoredError | null }
-  /** Let go of in good order, for whoever goes on with it. */
+  /** Released in good order, ready to be resumed. */
   | { readonly status: "queued" }
   | {
       readonly status: "waiting";
       readonly error: StoredError | null;
-      /** What a person is asked. An open wait about the same call stays the one; a call settled meanwhile needs none. */
+      /**
+       * The questions for a person. An open wait about the same call is kept; a call settled meanwhile needs
+       * none.
+       */
       readonly waits: readonly NewWait[];
     };
 
-/** `context` is null when the step left it as it was. */
+/** `context` is null if the step left it unchanged. */
 export type FinishedStep = {
   readonly stepKey: number;
   readonly output: Json;
@@ -114,15 +117,15 @@ export type FinishedStep = {
   readonly session?: SessionCommit;
 };
 
-/** What a commit does to the run's session. */
+/** The changes that a commit makes to the run's session. */
 export type SessionCommit = {
   readonly slices: readonly SliceChange[];
-  /** The ids of the calls whose events the session has from now on. */
+  /** The ids of the calls whose events the session includes from now on. */
   readonly applied: readonly string[];
   readonly checkpoint: NewCheckpoint | null;
 };
 
-/** What changed in a slice: the items that did, and its length, which those beyond it do not survive. */
+/** The changed items of a slice, and its new length: items beyond it are removed. */
 export type SliceChange = {
   readonly name: string;
   readonly kind: "state" | "log";
@@ -134,18 +137,18 @@ export type SliceChange = {
 export type NewCheckpoint = {
   readonly type: CheckpointType;
   readonly snapshot: JsonObject;
-  /** Where it was taken: the last tool call, the artifacts there are. */
+  /** Where it was taken: the last tool call, the existing artifacts. */
   readonly cursor: JsonObject;
 };
 
-/** A new line of history of a granular step. */
+/** A new lineage of a granular step. */
 export type NewLineage = {
   readonly stepKey: number;
-  /** The checkpoint that the session is rolled back to; null: to its beginning. */
+  /** The checkpoint that the session is rolled back to; null for its beginning. */
   readonly checkpoint: number | null;
-  /** What that changes in the session. */
+  /** The session changes of that rollback. */
   readonly slices: readonly SliceChange[];
-  /** Of the calls of the open turn that were never dispatched, and will not be. */
+  /** For the calls of the open turn that were never dispatched, and will not be. */
   readonly receipts?: readonly NewReceipt[];
   readonly fingerprint: { readonly hash: string; readonly document: Json };
 };
@@ -182,7 +185,7 @@ export type TurnJournal = {
   /** Tokens of the response as a message. */
   readonly tokens: number;
   readonly calls: readonly NewToolCall[];
-  /** Taken before the calls go out. */
+  /** Taken before the calls are dispatched. */
   readonly checkpoint?: NewCheckpoint;
 };
 
@@ -197,29 +200,31 @@ export type NewToolCall = {
   readonly occurrence: number;
   readonly idempotencyKey: Uint8Array;
   readonly status: "prepared" | "running";
-  /** The longest that its try under way can take; nothing without a try. */
+  /** The longest that its current attempt can take; ignored if it is not running. */
   readonly timeoutMs: number;
 };
 
 export type CodeToolCall = Omit<NewToolCall, "callIndex"> & {
   readonly stepKey: number;
   readonly request: Json;
-  /** Taken before it goes out. */
+  /** Taken before it is dispatched. */
   readonly checkpoint?: NewCheckpoint;
 };
 
-/** One call of a step: of a turn, or of its code. */
+/** One call of a step, made by a turn or by code. */
 export type ToolCallKey = {
   readonly stepKey: number;
   readonly turnIndex: number;
   readonly callIndex: number;
 };
 
-/** A call that is to run. */
+/** A call to start. */
 export type CallStart = {
   readonly callIndex: number;
   readonly timeoutMs: number;
-  /** The hash of the arguments that will go out, for a call that only an approval of just these lets run. */
+  /**
+   * The hash of the arguments that will be sent, for a call that may run only if exactly these were approved.
+   */
   readonly approvedArguments: string | null;
 };
 
@@ -227,43 +232,43 @@ export type ToolCallStart = {
   readonly stepKey: number;
   readonly turnIndex: number;
   readonly calls: readonly CallStart[];
-  /** Taken before they go out. */
+  /** Taken before they are dispatched. */
   readonly checkpoint?: NewCheckpoint;
 };
 
-/** What the outside system calls a try: a message id, a request id. */
+/** The outside system's id for an attempt: a message id, a request id. */
 export type ToolCallCorrelation = ToolCallKey & { readonly attempt: number; readonly correlationId: string };
 
-/** How a try ended that brought no receipt. */
+/** The end of an attempt that brought no receipt. */
 export type ToolCallAttemptEnd = ToolCallKey & {
   readonly attempt: number;
   readonly outcome: FailedAttemptOutcome;
   readonly errorCode: string | null;
   readonly errorDetail: string | null;
   readonly correlationId: string | null;
-  /** Whether nobody knows what it did: the call is then in doubt. */
+  /** True if its effect is unknown: the call is then in doubt. */
   readonly inDoubt: boolean;
-  /** False for a try that was given up on and may still be at work. */
+  /** False for an attempt that was given up on and may still be running. */
   readonly hasEnded: boolean;
 };
 
 export type NewReceipt = {
   readonly callIndex: number;
   readonly status: ReceiptStatus;
-  /** What the model sees; with a blob, its `value` is the reference. */
+  /** As the model sees it; with a blob, its `value` is the reference. */
   readonly output: ToolOutput;
   readonly blob: { readonly blobId: string; readonly bytes: Uint8Array } | null;
   /** Tokens of the whole result as a message, blob included. */
   readonly tokens: number;
   readonly errorCode: string | null;
-  /** It failed, and may have happened all the same. */
+  /** It failed, but may have happened anyway. */
   readonly uncertain: boolean;
   readonly source: ReceiptSource;
-  /** What the outside system calls it: a message id, a request id. */
+  /** The outside system's id for it: a message id, a request id. */
   readonly correlationId: string | null;
   /** The call whose receipt this one repeats. */
   readonly duplicateOf: string | null;
-  /** What it tells the session, when its turn is committed; nothing unless said. */
+  /** Applied to the session when its turn is committed; none by default. */
   readonly sessionEvents?: readonly SessionEvent[];
 };
 
@@ -273,7 +278,7 @@ export type ReceiptRecord = {
   readonly receipt: NewReceipt;
 };
 
-/** A receipt that comes from a worker that has lost the run. */
+/** A receipt from a worker that has lost the run. */
 export type LateReceipt = {
   readonly runId: string;
   readonly stepKey: number;
@@ -282,56 +287,56 @@ export type LateReceipt = {
   readonly receipt: NewReceipt;
 };
 
-/** What became of the wish to end a run. */
+/** The outcome of a request to cancel a run. */
 export type CancelOutcome =
-  /** Nobody had it: it is cancelled now. The calls that were under way when its worker died are in doubt. */
+  /** No process held it: it is cancelled now. Calls that were running when its worker died are in doubt. */
   | { readonly kind: "ended"; readonly run: RunRecord; readonly inDoubt: readonly string[] }
-  /** Its worker will see to it. */
+  /** Its worker will cancel it. */
   | { readonly kind: "requested"; readonly owner: string; readonly underWay: readonly string[] }
-  /** It had ended by itself. */
+  /** It had already ended. */
   | { readonly kind: "over"; readonly run: RunRecord };
 
 export type NewArtifact = {
-  /** Null where no step made it: then it is the run's. */
+  /** Null if no step made it: then it belongs to the run. */
   readonly stepKey: number | null;
   readonly name: string;
   readonly bytes: Uint8Array;
 };
 
-/** A new run that goes on from a turn of another. */
+/** A new run that continues from a turn of another. */
 export type NewFork = {
   readonly parent: string;
   readonly runId: string;
-  /** The granular step whose turns are taken over. */
+  /** The granular step whose turns are copied. */
   readonly stepPath: StepPath;
-  /** The last turn that is. */
+  /** The last turn to copy. */
   readonly turnIndex: number;
-  /** The session as it was then. */
+  /** The session as it was after that turn. */
   readonly slices: readonly SliceChange[];
   readonly checkpoint: NewCheckpoint;
   readonly startedBy?: Person;
 };
 
-/** A step goes on under another configuration than it began with, because somebody said so. */
+/** A step continues with a different configuration than it began with, because a person accepted that. */
 export type AcceptedDivergence = {
   readonly stepKey: number;
   readonly fingerprint: { readonly hash: string; readonly document: Json };
   readonly why: string;
 };
 
-/** A journaled response is given up, and the model is asked again. */
+/** A journaled response is dropped, and the model is asked again. */
 export type DroppedTurn = { readonly stepKey: number; readonly turnIndex: number };
 
 export type TurnCommit = {
   readonly stepKey: number;
   readonly turnIndex: number;
-  /** A response without tool calls is journaled and committed in one. */
+  /** A response without tool calls is journaled and committed at once. */
   readonly journal: TurnJournal | null;
-  /** The user message that follows the response, where the agent has to be told to go on. */
+  /** The user message after the response, if the agent needs one to continue. */
   readonly followUp: string | null;
   readonly receipts: readonly NewReceipt[];
   readonly isComplete: boolean;
-  /** What this turn added to the history. */
+  /** The messages and tokens that this turn adds to the history. */
   readonly messages: number;
   readonly tokens: number;
   readonly next: TurnOpening | null;
@@ -341,7 +346,7 @@ export type TurnCommit = {
 export type BlobRetention = {
   /** Blobs of runs that ended longer ago than this are deleted. */
   readonly olderThanMs: number;
-  /** When the blobs of ended runs are more than this, the oldest go too. */
+  /** If the blobs of ended runs exceed this, the oldest are deleted too. */
   readonly maxBytes: number;
   readonly dryRun?: boolean;
 };

@@ -37,23 +37,24 @@ import type {
 } from "./store-records.ts";
 
 /**
- * What everybody may read: the runner, the command line, the dashboard. A list that grows with a run can be read in parts, so
- * that a reader of a long run holds a part of it at a time. Each part is one state; those after it may be later ones.
+ * The reads of a store, for the runner, the command line and the dashboard. A list that grows with a run can
+ * be read in parts, so that a reader of a long run holds one part at a time. Each part is one consistent
+ * state; later parts may be newer.
  */
 export interface StoreReader {
   getRun(runId: string): Promise<RunRecord | null>;
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
-  /** Whether a living process has the run. */
+  /** True if a living process holds the run. */
   isHeld(runId: string): Promise<boolean>;
   /**
-   * The runs of this pipeline and input that have not ended, and the newest one of all, newest first; and whether a living
-   * process has each. A fork is resumed by its id alone.
+   * The runs of this pipeline and input that have not ended, plus the newest run of all; newest first, each
+   * with whether a living process holds it. Forks are not listed: a fork is resumed by its id only.
    */
   findRunsOf(pipeline: string, inputHash: Uint8Array): Promise<readonly RunOfInput[]>;
-  /** The run's input and pinned shape, as they were given. */
+  /** The run's input and pinned shape, as given. */
   readRunInput(runId: string): Promise<{ readonly input: Json; readonly shape: Json }>;
   readUsage(runId: string): Promise<RunUsage>;
-  /** What taking the run now would make of what its worker left open. */
+  /** What claiming the run now would do about the work its worker left open. */
   readLeftBehind(runId: string): Promise<LeftBehind>;
 
   listSteps(runId: string, range?: StepRange): Promise<readonly StepRecord[]>;
@@ -61,63 +62,70 @@ export interface StoreReader {
   listLoopDecisions(stepKey: number): Promise<readonly LoopDecision[]>;
 
   /**
-   * What the next turn needs, read backwards from the last commit until it is over `tailTokens`; not the whole past. Of the
-   * results of a turn, only what `shareOut` gives them within `limits` counts; all of them, unless said.
+   * The input of the next turn, read backwards from the last commit until it exceeds `tailTokens`; not the
+   * whole history. Only the share of a turn's results that `shareOut` allows within `limits` counts; by
+   * default all of them.
    */
   readConversation(stepKey: number, tailTokens: number, limits?: ResultLimits): Promise<Conversation>;
   listTurns(runId: string, range?: TurnRange): Promise<readonly TurnRecord[]>;
   listModelCalls(runId: string, range?: ModelCallRange): Promise<readonly ModelCallRecord[]>;
-  /** Step by step, in the order they were asked for; those of a code step have turn index 0. */
+  /** Step by step, in call order. Calls of a code step have turn index 0. */
   listToolCalls(runId: string, range?: ToolCallRange): Promise<readonly ToolCallRecord[]>;
-  /** The calls that the code of a step has made, in their order. */
+  /** The calls made by the code of a step, in order. */
   listCodeStepCalls(stepKey: number): Promise<readonly ToolCallRecord[]>;
-  /** The tries that brought no receipt, in the order of their calls. */
+  /** The attempts that brought no receipt, in the order of their calls. */
   listToolCallAttempts(runId: string, range?: ToolCallAttemptRange): Promise<readonly ToolCallAttempt[]>;
-  /** Whether a call of the run has failed and may have happened all the same. */
+  /** True if a call of the run has failed but may have happened anyway. */
   hasUncertainCalls(runId: string): Promise<boolean>;
-  /** The newest such call of this identity, unless one with the same identity has succeeded since. */
+  /** The newest uncertain call of this identity, unless a call of the same identity has succeeded since. */
   findUncertainCall(runId: string, identityHash: Uint8Array): Promise<ToolCallRecord | null>;
   findToolCall(idempotencyKey: Uint8Array): Promise<ToolCallRecord | null>;
   getToolCall(toolCallId: string): Promise<ToolCallRecord | null>;
-  /** Whether the ledger holds a call with this key. */
+  /** True if the ledger has a call with this key. */
   hasToolCall(idempotencyKey: Uint8Array): Promise<boolean>;
 
-  /** The whole stored history of a granular step, large results as references. By step path; a plain name will do. */
+  /**
+   * The whole stored history of a granular step, with large results as references. Takes a step path or a
+   * plain step name.
+   */
   readHistory(runId: string, stepName: string): Promise<readonly Message[]>;
   readGranularState(runId: string, stepName: string): Promise<GranularState | null>;
-  /** The bytes of a blob that this run refers to; null when it is gone or was never this run's. */
+  /** The bytes of a blob that this run refers to; null if it was deleted or never belonged to this run. */
   readBlob(runId: string, blobId: string): Promise<Uint8Array | null>;
   listEvents(runId: string, options?: EventRange): Promise<readonly EventRecord[]>;
   /** The run's session: its slices by name, each with all of its values. */
   readSession(runId: string): Promise<readonly StoredSlice[]>;
-  /** Whether the present session has what this call told it. */
+  /** True if the current session includes the events of this call. */
   isApplied(runId: string, toolCallId: string): Promise<boolean>;
-  /** Whether the session had it and was rolled back since: its logs have it still. */
+  /** True if the session included them and was rolled back since; its logs still have them. */
   isForgotten(runId: string, toolCallId: string): Promise<boolean>;
   listCheckpoints(runId: string, range?: CheckpointRange): Promise<readonly CheckpointRecord[]>;
-  /** A checkpoint with its snapshot: that of this number, or the last one that the session was not rolled back behind. */
+  /** A checkpoint with its snapshot: the one of this number, or the latest that no rollback has superseded. */
   readCheckpoint(runId: string, checkpoint?: number): Promise<CheckpointSnapshot | null>;
   listLineages(runId: string): Promise<readonly LineageRecord[]>;
-  /** Every time that a worker took the run, and why. */
+  /** The run attempts: each time a worker claimed the run, and why. */
   listAttempts(runId: string): Promise<readonly AttemptRecord[]>;
-  /** What a worker was asked last, and whether it has done it. */
+  /** A worker's latest request, and whether it is completed. */
   findWork(worker: string): Promise<WorkRecord | null>;
-  /** What people were asked, in order, answered or not. */
+  /** The waits of a run in order, answered or not. */
   listWaits(runId: string, range?: WaitRange): Promise<readonly WaitRecord[]>;
-  /** What people are asked and have not answered, of all runs, oldest first. */
+  /** The open waits of all runs, oldest first. */
   listOpenWaits(): Promise<readonly WaitRecord[]>;
-  /** Whether somebody wants the run to end. */
+  /** True if someone asked to cancel the run. */
   isCancelRequested(runId: string): Promise<boolean>;
-  /** What the run has made, by name. */
+  /** The artifacts of the run, by name. */
   listArtifacts(runId: string): Promise<readonly ArtifactRecord[]>;
-  /** The bytes of an artifact; null where there is none of that name, or its blob was collected. */
+  /** The bytes of an artifact; null if there is none of that name, or its blob was collected. */
   readArtifact(runId: string, name: string): Promise<Uint8Array | null>;
-  /** How many step instances and tool calls the run has. */
+  /** The number of step instances and tool calls that the run performed itself, without those a fork started with. */
   countWork(runId: string): Promise<{ readonly steps: number; readonly toolCalls: number }>;
-  /** Whether a path leads to a file of the store's own, which nobody else may open, replace or move. It opens nothing. */
+  /**
+   * True if the path leads to one of the store's own files, which no other code may open, replace or move.
+   * Opens nothing.
+   */
   isOwnFile(path: string): Promise<boolean>;
-  /** What is wrong with the database itself, in sentences; nothing where all is well. It reads the whole of it. */
+  /** The problems of the database itself, as sentences; empty if there are none. Reads the whole database. */
   checkIntegrity(): Promise<readonly string[]>;
-  /** Looks whether the run's events, receipts and blobs are what was written, and names each row that is not. */
+  /** Checks that the run's events, receipts and blobs are what was written, and names each row that is not. */
   verify(runId: string): Promise<Verification>;
 }

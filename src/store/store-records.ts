@@ -19,7 +19,7 @@ import type { WaitAnswer, WaitKind } from "../core/wait.ts";
 
 import type { WorkerRequest } from "./checkpoint-store.ts";
 
-// What a store gives to its readers.
+// The records that a store returns.
 
 export type RunStatus = "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
 
@@ -38,16 +38,16 @@ export type RunRecord = {
   readonly epoch: number;
   readonly leaseUntil: number;
   readonly limit: Limit;
-  /** When its time is over; null: never. */
+  /** In milliseconds since 1970; null for none. */
   readonly deadline: number | null;
-  /** What it was started to do; null where it has no contract. */
+  /** The contract of the run; null if it has none. */
   readonly spec: RunSpec | null;
-  /** What it may use: the budgets of its spec, and what people allowed since. */
+  /** The budgets of its spec, with later increases by people. */
   readonly budgets: Budgets | null;
-  /** When somebody wanted it to end, while a worker had it. */
+  /** When a cancellation was requested while a worker held the run. */
   readonly cancelRequestedAt: number | null;
   readonly forkedFrom: ForkOrigin | null;
-  /** Who started it; null where nobody said. */
+  /** Null if it was not given. */
   readonly startedBy: Decision | null;
   readonly charged: Amount;
   readonly reserved: Amount;
@@ -57,25 +57,25 @@ export type RunRecord = {
   readonly error: StoredError | null;
 };
 
-/** The turn that a fork goes on from. */
+/** The turn that a fork continues from. */
 export type ForkOrigin = {
   readonly runId: string;
   readonly stepPath: StepPath;
   readonly turnIndex: number;
-  /** The run that its line of forks began with: what is salted by a run is salted by that one. */
+  /** The first run in its chain of forks: values salted by a run are salted by that one. */
   readonly firstRunId: string;
-  /** How much it began with, which it has not done itself. */
+  /** The number of steps and tool calls that it started with and did not perform itself. */
   readonly steps: number;
   readonly toolCalls: number;
 };
 
-/** Something that a run has made. */
+/** Something a run has made. */
 export type ArtifactRecord = {
   readonly name: string;
   readonly size: number;
   /** SHA-256 of its bytes, in hex: the name of its blob. */
   readonly hash: string;
-  /** The step that made it; the root of the run where none did. */
+  /** The step that made it; the root path if none did. */
   readonly stepPath: StepPath;
   readonly at: number;
 };
@@ -92,7 +92,7 @@ export type StepRecord = NewStep & {
   readonly stepIndex: number;
   readonly status: StepStatus;
   readonly output: Json;
-  /** The context as the finished step left it; null when it left it as it was. */
+  /** The context after the finished step; null if the step left it unchanged. */
   readonly context: Json;
   readonly errorCode: string | null;
   readonly errorDetail: string | null;
@@ -100,13 +100,15 @@ export type StepRecord = NewStep & {
   readonly updatedAt: number;
 };
 
-/** What an iteration came to, so that the next one, or the end of the loop, needs nothing of the ones before. */
+/**
+ * The result of an iteration, so that the next one, or the end of the loop, needs nothing from earlier ones.
+ */
 export type LoopDecision = {
   readonly stepKey: number;
   readonly iteration: number;
   readonly done: boolean;
   readonly output: Json;
-  /** Null when the iteration left it as it was. */
+  /** Null if the iteration left it unchanged. */
   readonly context: Json;
 };
 
@@ -127,11 +129,11 @@ export type StoredResponse = {
   readonly content: readonly AssistantPart[];
   readonly finishReason: string;
   readonly responseId: string | null;
-  /** Tool calls that cannot be run as they are: the provider's call id → what to tell the model. */
+  /** Tool calls that cannot be run as they are: the provider's call id → the error for the model. */
   readonly invalidCalls?: { readonly [toolCallId: string]: string };
 };
 
-/** Where a receipt comes from: the tool, a look-up, a person, a worker that had lost the run, or Pawl itself. */
+/** The source of a receipt: the tool, a look-up, a person, a worker that had lost the run, or Pawl itself. */
 export type ReceiptSource = "tool" | "reconciled" | "person" | "late" | "pawl";
 
 export type Receipt = {
@@ -140,14 +142,14 @@ export type Receipt = {
   readonly blob: { readonly blobId: string; readonly size: number } | null;
   readonly tokens: number;
   readonly errorCode: string | null;
-  /** It failed, and may have happened all the same: the same again needs a person. */
+  /** It failed, but may have happened anyway: repeating it needs a person. */
   readonly uncertain: boolean;
   readonly source: ReceiptSource;
-  /** What the outside system calls it: a message id, a request id. */
+  /** The outside system's id for it: a message id, a request id. */
   readonly correlationId: string | null;
   /** The call whose receipt this one repeats. */
   readonly duplicateOf: string | null;
-  /** What the call tells the session. */
+  /** The events of the call for the session. */
   readonly sessionEvents: readonly SessionEvent[];
   readonly at: number;
 };
@@ -165,21 +167,21 @@ export type ToolCallRecord = {
   readonly occurrence: number;
   readonly idempotencyKey: string;
   readonly status: ToolCallStatus;
-  /** How often it was dispatched. */
+  /** The number of times it was dispatched. */
   readonly attempt: number;
-  /** Its failure ended its code step: when that is entered again, the same is asked for anew. */
+  /** Its failure ended its code step: when the step is entered again, the same call gets a new row. */
   readonly isSuperseded: boolean;
-  /** The arguments, as they were asked for. */
+  /** The arguments, as requested. */
   readonly request: Json;
   readonly receipt: Receipt | null;
   readonly createdAt: number;
-  /** When it was dispatched last; null while it waits. */
+  /** When it was last dispatched; null if it never was. */
   readonly startedAt: number | null;
-  /** When the last try has ended at the latest. */
+  /** When its last attempt ends at the latest. */
   readonly endsBy: number | null;
 };
 
-/** A try that brought no receipt. The one that did is told by its receipt. */
+/** An attempt that brought no receipt. The attempt that brought one is described by the receipt. */
 export type ToolCallAttempt = {
   readonly toolCallId: string;
   readonly attempt: number;
@@ -189,7 +191,7 @@ export type ToolCallAttempt = {
   readonly errorCode: string | null;
   readonly errorDetail: string | null;
   readonly correlationId: string | null;
-  /** What it came to after all, told when the call was settled already: evidence, and nothing else. */
+  /** Its outcome, if it arrived after the call was settled: evidence only. */
   readonly late: { readonly at: number; readonly status: ReceiptStatus; readonly output: ToolOutput } | null;
 };
 
@@ -197,40 +199,46 @@ export type WaitRecord = {
   readonly waitId: string;
   readonly runId: string;
   readonly kind: WaitKind;
-  /** The call that it is about; null for a question about the run, and where the call went with its dropped turn. */
+  /**
+   * The call it is about; null for a question about the run, and if the call was removed with its dropped
+   * turn.
+   */
   readonly toolCallId: string | null;
-  /** Which try of the call it is about; 0 where it was not tried yet. */
+  /** The attempt of the call that it is about; 0 if the call was never dispatched. */
   readonly attempt: number;
   readonly question: string;
   readonly subject: JsonObject;
   readonly argumentsHash: string | null;
-  /** `withdrawn`: it needed no answer any more. */
+  /** `withdrawn`: it no longer needs an answer. */
   readonly status: "open" | "answered" | "withdrawn";
   readonly createdAt: number;
   readonly answeredAt: number | null;
   readonly answeredBy: string | null;
-  /** Who has decided so far: of an open one, who has approved it where it takes more than one person. */
+  /**
+   * The people who have decided so far; for an open wait, those who have approved it if it needs more than
+   * one.
+   */
   readonly people: readonly Decision[];
   readonly answer: WaitAnswer | null;
   /**
-   * What is wrong with the run that asks, where its questions are listed to be answered: it is not as it was written, so what
-   * is shown here is not to be believed, and no answer is taken.
+   * The problem with the run, in lists of open waits: its rows were changed by another program, so the
+   * question shown here cannot be trusted and no answer is accepted.
    */
   readonly distrusted?: string;
 };
 
-/** What a look at all that is stored of a run came to. */
+/** The result of verifying everything that is stored of a run. */
 export type Verification = {
   readonly runId: string;
   readonly events: number;
   readonly receipts: number;
   readonly blobs: number;
-  /** Empty where everything is as it was written. */
+  /** Empty if everything is as it was written. */
   readonly problems: readonly VerificationProblem[];
 };
 
 export type VerificationProblem = {
-  /** Which row: `event 12`, `receipt q-1/research#2.1`, `blob 9f…`. */
+  /** The name of the row: `event 12`, `receipt q-1/research#2.1`, `blob 9f…`. */
   readonly row: string;
   readonly what: string;
 };
@@ -246,19 +254,21 @@ export type TurnRecord = {
   readonly at: number;
 };
 
-/** What the next turn of a granular step starts from. */
+/** The state from which the next turn of a granular step starts. */
 export type Conversation = {
   readonly turnIndex: number;
   readonly isComplete: boolean;
   readonly fingerprint: { readonly hash: string; readonly document: Json } | null;
-  /** The lines of history after the first one; the last of them is the present one. */
+  /** The lineages after the first one; the last of them is the current one. */
   readonly lineages: readonly Lineage[];
-  /** How many messages and tokens the committed turns of this line hold, those not in `tail` included. */
+  /**
+   * The number of messages and tokens in the committed turns of this lineage, including those not in `tail`.
+   */
   readonly messages: number;
   readonly tokens: number;
   /** The newest committed turns, in order; at least the last one. */
   readonly tail: readonly TurnRecord[];
-  /** The turn after them, where its response was journaled and not committed. */
+  /** The turn after them, if its response was journaled but not committed. */
   readonly journaled: TurnRecord | null;
 };
 
@@ -267,7 +277,7 @@ export type GranularState = {
   readonly history: readonly Message[];
   readonly isComplete: boolean;
   readonly finalOutput: Json;
-  /** Empty where a fork has not been opened by any agent yet. */
+  /** Empty if no agent has opened this fork yet. */
   readonly fingerprint: string;
 };
 
@@ -280,9 +290,9 @@ export type StoredSlice = {
 };
 
 /**
- * `milestone`: the agent said that it got somewhere. `step_boundary`, `phase_boundary`: a step, or the last one of its phase,
- * has ended. `pre_side_effect`: something outside is about to be changed; nobody goes back to it, it tells where the run
- * stood.
+ * `milestone`: the agent reported progress. `step_boundary`, `phase_boundary`: a step, or the last one of its
+ * phase, has ended. `pre_side_effect`: an effect outside is about to happen; a record of where the run stood,
+ * never a target of a rollback.
  */
 export type CheckpointType = "milestone" | "step_boundary" | "phase_boundary" | "pre_side_effect";
 
@@ -291,7 +301,7 @@ export type CheckpointRecord = {
   readonly checkpoint: number;
   readonly type: CheckpointType;
   readonly stepPath: StepPath;
-  /** The turn that it was committed with; 0 at the end of a step. */
+  /** The turn it was committed with; 0 at the end of a step. */
   readonly turnIndex: number;
   readonly cursor: JsonObject;
   /** Bytes of the snapshot as JSON. */
@@ -307,37 +317,37 @@ export type WorkRecord = WorkerRequest & { readonly completedAt: number | null }
 
 export type LineageRecord = Lineage & {
   readonly stepPath: StepPath;
-  /** From 1: the line that a step begins with is not listed. */
+  /** From 1: the lineage that a step begins with is not listed. */
   readonly lineage: number;
-  /** The turn that was open when this line began, and was never committed. */
+  /** The turn that was open when this lineage began, and was never committed. */
   readonly openTurn: number | null;
   readonly checkpoint: number | null;
   readonly at: number;
 };
 
-/** One time that a worker took the run. */
-/** What a worker left open, as the next one to take the run would find it. */
+/** The work a worker left open, as the next worker to claim the run would find it. */
 export type LeftBehind = {
-  /** What is charged for requests of which nobody knows whether they were answered. */
+  /** The charge for requests whose outcome is unknown. */
   readonly chargedAsLost: Amount;
-  /** Tries of tool calls that were certainly never sent: they are in no doubt. */
+  /** Attempts of tool calls that were certainly never sent: they are not in doubt. */
   readonly unsent: readonly { readonly toolCallId: string; readonly attempt: number }[];
 };
 
-/** A run that was given a certain input. */
+/** A run that was started with a given input. */
 export type RunOfInput = { readonly run: RunRecord; readonly isHeld: boolean };
 
+/** One run attempt: one time that a worker claimed the run. */
 export type AttemptRecord = {
   readonly epoch: number;
   readonly owner: string;
   readonly startedAt: number;
   readonly endedAt: number | null;
-  /** `interrupted`: the worker gave the run up in good order, and left it to be resumed. */
+  /** `interrupted`: the worker gave up the run in good order, and left it to be resumed. */
   readonly endStatus: RunStatus | "interrupted" | null;
-  /** Null for the first one. */
+  /** Null for the first attempt. */
   readonly resumedFrom: "turn" | "milestone" | null;
   readonly reason: string | null;
-  /** The W3C `traceparent` of its span; null where nothing was traced. */
+  /** The W3C `traceparent` of its span; null if nothing was traced. */
   readonly traceParent: string | null;
 };
 
@@ -347,18 +357,21 @@ export type EventRecord = {
   readonly seq: number;
   readonly at: number;
   readonly type: string;
-  /** The facts of the intent; and for `verify` the digests of the rows that it wrote (`rows`) and what is charged and reserved (`quota`). */
+  /**
+   * The facts of the intent; for `verify` also the digests of the rows it wrote (`rows`) and the amounts
+   * charged and reserved (`quota`).
+   */
   readonly data: Json;
   /** Chains the run's events: the hash of this one covers the hash of the one before it. */
   readonly hash: string;
 };
 
-/** Which events of a run: those after one, at most so many. */
+/** A part of the events of a run: those after `after`, at most `limit`. */
 export type EventRange = { readonly after?: number; readonly limit?: number };
 
 /**
- * A part of a list, in the order of the list: what follows the place of a record, at most so many. The last record of a part
- * is what the next one comes `after`; it need not be there any more. Without a range, it is the whole list.
+ * A part of a list, in list order: the records after `after`, at most `limit`. Pass the last record of a part
+ * as the next `after`; that record need not exist any more. Without a range, the whole list.
  */
 export type ListRange<T, Place extends keyof T> = {
   readonly after?: Pick<T, Place>;

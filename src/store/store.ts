@@ -43,114 +43,131 @@ export type * from "./store-records.ts";
 export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 /**
- * What a store promises. Every method is an intent: atomic, durable before it resolves, and refused whole or done
- * whole. Every intent of a worker carries its fence and is refused with `LeaseLostError` once another worker has
- * taken the run, or the run was released; a `stepKey` in it has to be one of that run's. Every intent
- * appends one event to the run's log in the same transaction. A read sees one state, whatever is committed meanwhile.
+ * The contract of a store. Every method is an intent: atomic, and durable before it resolves. A refused
+ * intent changes nothing. Every intent of a worker carries its fence and is rejected with `LeaseLostError`
+ * once another worker has claimed the run, or the run was released; its `stepKey` must belong to that run.
+ * Every intent appends one event to the run's log in the same transaction. A read sees one consistent state,
+ * whatever is committed meanwhile.
  *
- * The contract is written for SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing` checks it.
+ * The contract covers SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing` checks it.
  */
 export interface Store extends StoreReader {
-  /** Creates the run and claims it for this process in one. `exists` if the id is taken: nothing changed. */
+  /**
+   * Creates the run and claims it for this process, in one transaction. `exists` if the id is taken; then
+   * nothing changes.
+   */
   createRun(
     run: NewRun,
   ): Promise<{ readonly kind: "created"; readonly claim: Claim } | { readonly kind: "exists" }>;
 
   /**
-   * Takes the run: the epoch rises, and whatever an earlier owner still writes is refused. Model calls that it left
-   * open are charged their whole reservation, once; but nothing where its process is proven dead and certainly had not
-   * sent them. A run that this store itself holds is taken again only when its worker has left it and none of its effects
-   * is under way.
+   * Claims the run: its epoch rises, and later writes of an earlier owner are refused. Each model call that
+   * the earlier owner left open is charged its whole reservation, once; it is charged nothing if that owner's
+   * process is proven dead and certainly did not send it. A run held by this store is claimed again only
+   * after its worker has left it and none of its effects is in progress.
    */
   claimRun(runId: string, options: ClaimOptions): Promise<ClaimOutcome>;
 
-  /** Moves the end of the lease. Rejects with `LeaseLostError` when the run was taken by another. */
+  /** Extends the lease. Rejects with `LeaseLostError` if another worker has claimed the run. */
   renewLease(fence: Fence, leaseMs: number): Promise<void>;
 
   /**
-   * Ends this worker's hold on the run, with the status it leaves it in. A reservation still open is given back:
-   * the caller has settled what it dispatched. Steps still running become `failed` or `blocked` with it.
+   * Ends this worker's hold on the run and stores its new status. An open reservation is returned: the caller
+   * has already settled what it dispatched. Steps that are still running become `failed` or `blocked`.
    */
   releaseRun(fence: Fence, end: RunEnd): Promise<void>;
 
   /**
-   * Gives the run up in good order: it stays as it is, to be resumed at once. Model calls that were certainly not sent are
-   * charged nothing and such tool calls are in no doubt; what is still under way is charged, and in doubt.
+   * Gives the run up in good order: it keeps its status and can be resumed at once. Model calls that were
+   * certainly not sent are charged nothing, and such tool calls are not in doubt. Model calls still in
+   * progress are charged; tool calls still in progress are in doubt.
    */
   interruptRun(fence: Fence): Promise<void>;
 
   /**
-   * Says, in memory alone, that a worker of this process is at the run, until it leaves. Closing the store waits for those
-   * who attend, and a store takes no run again that is attended.
+   * Registers, in memory only, that a worker of this process is working on the run, until it leaves. Closing
+   * the store waits for registered workers, and the store does not claim a run again while one is registered
+   * for it.
    */
   attend(fence: Fence): Attendance;
 
   /**
-   * Right before a request goes out or a tool is entered: notes it where another process finds it should this one die, and
-   * counts it as under way until it has ended. Rejects once the store is being closed; then it must not leave. The one call
-   * of a worker that is no transaction, unless the note cannot be made: then that is committed first.
+   * Called right before a request is sent or a tool is invoked. Marks the effect where another process finds
+   * it if this one dies, and counts it as in progress until it ends. Rejects once the store is closing; then
+   * nothing may be sent. This is the only intent of a worker that is not a transaction, unless the mark
+   * cannot be written: that fact is committed first.
    */
   beginEffect(fence: Fence, effect: EffectAttempt): Promise<EffectInProgress>;
 
-  /** Pins the pipeline's shape anew, for a worker that goes on with other steps after those the run has reached. */
+  /**
+   * Replaces the pinned shape of the pipeline, for a worker that resumes with different steps after those the
+   * run has reached.
+   */
   pinShape(fence: Fence, shape: Json): Promise<void>;
 
   /** Enters a step instance, or enters it again after a failure. */
   beginStep(fence: Fence, step: NewStep): Promise<StepRecord>;
 
-  /** Stores the output of a step instance: it is never entered again. `checkpoint` is the number of the one it carries. */
+  /**
+   * Stores the output of a step instance, which is never entered again. `checkpoint` is the number of the
+   * checkpoint taken with it.
+   */
   finishStep(fence: Fence, step: FinishedStep): Promise<{ readonly checkpoint: number | null }>;
 
-  /** Keeps that a step was not needed: the run had come to all that was asked of it. */
+  /** Records that a step was not needed, because the run had already met all of its stop conditions. */
   skipStep(fence: Fence, step: NewStep): Promise<void>;
 
-  /** Stores whether a loop goes on after an iteration, and what the iteration came to. */
+  /** Stores whether a loop continues after an iteration, and the output of the iteration. */
   decideLoop(fence: Fence, decision: LoopDecision): Promise<void>;
 
   /**
-   * Reserves quota for one try at a turn's model call: durable before a byte is sent. The first one of a step also
-   * pins the fingerprint. Refused while a try is open, and once the turn's response is journaled.
+   * Reserves quota for one attempt of a turn's model call; durable before a byte is sent. The first one of a
+   * step also pins the fingerprint. Refused while an attempt is open, and once the turn's response is
+   * journaled.
    */
   openTurn(fence: Fence, opening: TurnOpening): Promise<TurnOpened>;
 
-  /** Ends one try that brought no response: charges it and gives the rest of its reservation back. Once per try. */
+  /** Ends an attempt that brought no response, once: charges it and returns the rest of its reservation. */
   settleModelCall(fence: Fence, settlement: ModelCallSettlement): Promise<void>;
 
   /** Commit 1: the response, its charge, and a ledger row for each tool call, before any tool runs. */
   journalResponse(fence: Fence, journal: TurnJournal): Promise<void>;
 
   /**
-   * Moves calls to `running`, each try counted, before they are dispatched: calls that wait, are in doubt, or whose last
-   * try has ended without a receipt. One that needs an approval is refused unless a person has approved just these
-   * arguments of just this call. `ResumeError` (recoverable) where one has its receipt by now.
+   * Moves calls to `running` and counts the attempt, before they are dispatched. A call may be prepared, in
+   * doubt, or have a last attempt that ended without a receipt. A call that needs an approval is refused
+   * unless a person approved exactly these arguments of this call. `ResumeError` (recoverable) if a call
+   * already has its receipt.
    */
   startToolCalls(fence: Fence, start: ToolCallStart): Promise<void>;
 
-  /** A ledger row for a call that a code step makes. Resolves to its call index. */
+  /** Adds a ledger row for a call made by a code step. Resolves to its call index. */
   openToolCall(fence: Fence, call: CodeToolCall): Promise<number>;
 
   /**
-   * Keeps what the outside system calls the last try of a call, under way or given up on, for the worker that finds it in
-   * doubt: the last id counts. `ResumeError` (recoverable) where the call has its receipt by now.
+   * Stores the outside system's id for the last attempt of a call, whether it is running or was given up on,
+   * for the worker that later finds the call in doubt. The last id counts. `ResumeError` (recoverable) if the
+   * call already has its receipt.
    */
   correlateToolCall(fence: Fence, correlation: ToolCallCorrelation): Promise<void>;
 
-  /** Keeps a try that ended without a receipt, once; the call may be in doubt from then on. */
+  /** Records, once, an attempt that ended without a receipt; the call may be in doubt from then on. */
   endToolCallAttempt(fence: Fence, end: ToolCallAttemptEnd): Promise<void>;
 
-  /** Stores the outcome of a call, once. `ResumeError` (recoverable) where it has one. */
+  /** Stores the outcome of a call, once. `ResumeError` (recoverable) if it already has one. */
   recordReceipt(fence: Fence, record: ReceiptRecord): Promise<void>;
 
   /**
-   * A receipt from a worker that has lost the run, so there is no fence: it settles the call if that very try is still
-   * in doubt. Otherwise it is kept with the try, as evidence, and changes nothing.
+   * Offers a receipt from a worker that has lost the run, and so has no fence. It settles the call if exactly
+   * that attempt is still in doubt. Otherwise it is kept with the attempt as evidence and changes nothing.
    */
   offerLateReceipt(late: LateReceipt): Promise<"settled" | "kept">;
 
   /**
-   * Commit 2, by compare-and-set on the turn index: `ResumeError` (recoverable) unless the turn is the next one.
-   * Reserving for the next turn rides along; if the quota refuses that, the commit stands and `next` says so. So does
-   * what changes in the session, and a checkpoint of it: `checkpoint` is its number.
+   * Commit 2, by compare-and-set on the turn index: `ResumeError` (recoverable) unless the turn is the next
+   * one. The same transaction can reserve for the next turn; if the quota denies that, the commit still holds
+   * and `next` reports it. It also applies the session changes and can take a checkpoint, whose number is
+   * `checkpoint`.
    */
   commitTurn(
     fence: Fence,
@@ -158,79 +175,87 @@ export interface Store extends StoreReader {
   ): Promise<{ readonly next: TurnOpened | null; readonly checkpoint: number | null }>;
 
   /**
-   * Begins a new line of history of a granular step, from a checkpoint: the session is as it was then, the history is
-   * empty, the fingerprint is a new one, and turns are numbered on. A turn that is open is abandoned; refused while one
+   * Begins a new lineage of a granular step, from a checkpoint: the session is rolled back to it, the history
+   * is empty, the fingerprint is new, and turn numbers continue. An open turn is abandoned; refused while one
    * of its calls has no receipt. Resolves to the number of the first turn.
    */
   beginLineage(fence: Fence, lineage: NewLineage): Promise<number>;
 
-  /** Pins another fingerprint to a step that has begun, and keeps why: its history goes on. */
+  /** Pins another fingerprint to a step that has begun, and records the reason. Its history continues. */
   acceptDivergence(fence: Fence, accepted: AcceptedDivergence): Promise<void>;
 
-  /** Keeps the W3C `traceparent` of this worker's span with its attempt, so that the next one goes on with its trace. */
+  /**
+   * Stores the W3C `traceparent` of this worker's span with its run attempt, so that the next worker
+   * continues its trace.
+   */
   keepTrace(fence: Fence, traceParent: string): Promise<void>;
 
   /**
-   * Drops the journaled response of a turn, so that the model is asked again; what it cost stays charged. Refused once one
-   * of its calls was dispatched, or has a receipt.
+   * Drops the journaled response of a turn, so that the model is asked again; its cost stays charged. Refused
+   * once one of its calls was dispatched or has a receipt.
    */
   dropTurn(fence: Fence, dropped: DroppedTurn): Promise<void>;
 
   /**
-   * Makes a new run that goes on from a turn of another: it has the steps and turns up to it, with their receipts under keys
-   * of its own. Refused while the first run is being worked on, or a call that would be copied has no receipt.
+   * Creates a run that continues from a turn of another run: it has the steps and turns up to it, with their
+   * receipts under keys of its own. Refused while a worker holds the parent run, or if a call to be copied
+   * has no receipt.
    */
   forkRun(fork: NewFork): Promise<RunRecord>;
 
   /**
-   * Keeps what a worker is asked to do, unless it has something that it has not completed: resolves to what holds. There
-   * need be no run of that id yet, so this is in no run's log.
+   * Stores a worker's request, unless the worker has one that is not completed. Resolves to the request that
+   * is in effect. The run need not exist yet, so this is in no run's log.
    */
   beginWork(worker: string, request: WorkerRequest): Promise<WorkerRequest>;
 
-  /** The worker has done what it was asked in this run. */
+  /** Marks the worker's request for this run as completed. */
   completeWork(worker: string, runId: string): Promise<void>;
 
   /**
-   * Lets a call run, with the arguments that the wait shows, once. Answering the last open wait of a run queues it.
-   * `AlreadySettledError` where somebody was faster.
+   * Approves a call, once, with the arguments that the wait shows. Answering the last open wait of a run
+   * queues the run. `AlreadySettledError` if the wait is no longer open.
    */
   approve(waitId: string, person?: Person): Promise<void>;
 
-  /** The call is not run; whoever asked for it is told why. */
+  /** Denies a call: it is not run, and its caller gets the reason. */
   deny(waitId: string, why: string, person?: Person): Promise<void>;
 
   /** Answers a tool's question: the answer becomes the result of its call. */
   answer(waitId: string, value: Json, person?: Person): Promise<void>;
 
   /**
-   * Says what became of a call in doubt, for good; with `retry`, lets it run again. Who and when are kept. There is one
-   * answer to one doubt: `AlreadySettledError` until the call that may run again has been started and is in doubt again.
+   * Settles a call in doubt, permanently; with `retry`, allows it to run again. The person and the time are
+   * recorded. Each doubt takes one answer: `AlreadySettledError` until a call that may run again was started
+   * and is in doubt again.
    */
   settle(toolCallId: string, settlement: Settlement, person?: Person): Promise<void>;
 
-  /** Keeps something that the run has made, under its name: the bytes, their hash, and the step. Another of the same name is replaced. */
+  /**
+   * Stores an artifact of the run under its name: the bytes, their hash, and the step. An artifact of the
+   * same name is replaced.
+   */
   keepArtifact(fence: Fence, artifact: NewArtifact): Promise<ArtifactRecord>;
 
   /**
-   * Ends the run, where no living process has it: calls that were under way are in doubt, and open questions are
-   * withdrawn. Where one has it, the wish is kept beside its status, for the worker to see.
+   * Cancels the run if no living process holds it: calls that were running are in doubt, and open waits are
+   * withdrawn. If a process holds it, the request is stored for its worker to see.
    */
   requestCancel(runId: string, person?: Person): Promise<CancelOutcome>;
 
-  /** Deletes blobs that only ended runs refer to, by age and by total size. What a live run refers to stays. */
+  /** Deletes blobs that only ended runs refer to, by age and by total size. Blobs of a live run stay. */
   collectBlobs(policy: BlobRetention): Promise<BlobCollection>;
 
   /**
-   * The key that digests of hidden values are made with: the same for every process, and kept apart from what it protects. One
-   * that keeps nothing apart has it die with the process.
+   * The key for digests of hidden values: the same for every process, and stored apart from the data it
+   * protects. A store in memory has a key that dies with the process.
    */
   redactionKey(): Uint8Array;
 
   /**
-   * Says goodbye: starts no further effect, awaits those under way and stores what they came to, then gives up the leases of
-   * this store, so that its runs can be resumed at once. Effects that take longer than `graceMs` (5 s unless said) are left
-   * in doubt; what they come to is still stored if the process lives to see it.
+   * Starts no further effect, waits for those in progress and stores their outcomes, then releases the leases
+   * of this store, so that its runs can be resumed at once. Effects that take longer than `graceMs` (default
+   * 5 s) are left in doubt; their outcomes are still stored if the process lives that long.
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }

@@ -1,29 +1,30 @@
 import { StoreUnavailableError } from "../core/errors.ts";
 import type { Fence } from "./store-intents.ts";
 
-/** A request or a call that has left, or is about to. */
+/** A request or a call that was sent, or is about to be. */
 export interface EffectInProgress {
-  /** It was not sent after all: nothing is known of it any more. */
+  /** It was not sent after all, and its mark is removed. */
   withdraw(): void;
-  /** It has ended, whatever became of it: nothing of it can happen any more. */
+  /** It has ended, whatever its outcome: nothing more can happen from it. */
   end(): void;
 }
 
-/** A worker's time with a run, as its store sees it. */
+/** A worker's registration for a run, from `Store.attend`. */
 export interface Attendance {
-  /** Aborts when the store is being closed: no further effect begins, and what is under way is awaited. */
+  /** Aborts when the store starts closing: no further effect may begin, and those in progress are awaited. */
   readonly closing: AbortSignal;
-  /** The worker has stopped, whether or not it could release the run. */
+  /** The worker has stopped, whether or not it released the run. */
   leave(): void;
 }
 
 /**
- * What the workers of one store are doing, in memory: who attends which run, and which effects are under way. It tells a
- * store that is being closed what to wait for, and whether a lease of its own may be taken again.
+ * The work in progress of one store, in memory: which runs have a worker, and which effects are in progress.
+ * A store that is closing waits for it, and it decides whether the store may claim a run again that it holds
+ * itself.
  */
 export class WorkInProgress {
   readonly #closing = new AbortController();
-  /** The epochs under which runs are attended, or were. */
+  /** The epochs under which runs have, or had, a worker here. */
   readonly #attended = new Map<string, { epoch: number; isLeft: boolean }>();
   readonly #effects = new Map<string, Set<object>>();
   readonly #waiting = new Set<() => void>();
@@ -62,7 +63,7 @@ export class WorkInProgress {
     };
   }
 
-  /** What this store's own worker does with a run that the store holds under this epoch. */
+  /** The state of this store's own worker for a run that the store holds under this epoch. */
   stateOf(runId: string, epoch: number): "none" | "attending" | "left" | "effects_in_progress" {
     if (this.#effects.has(runId)) return "effects_in_progress";
     const attended = this.#attended.get(runId);
@@ -74,7 +75,7 @@ export class WorkInProgress {
     return this.#effects.has(runId);
   }
 
-  /** No further effect begins. */
+  /** Refuses every further effect. */
   beginClosing(file: string): void {
     if (!this.#closing.signal.aborted) this.#closing.abort(closingError(file));
   }
@@ -83,12 +84,15 @@ export class WorkInProgress {
     return this.#attending === 0 && this.#effects.size === 0;
   }
 
-  /** The run was released: who attended it is of no interest any more. */
+  /** The run was released: its registration is no longer needed. */
   forget(runId: string): void {
     this.#attended.delete(runId);
   }
 
-  /** Resolves once nobody attends a run and no effect is under way; or when `giveUp`, given a callback, calls it. */
+  /**
+   * Resolves once no worker is registered and no effect is in progress, or when `giveUp` calls the callback
+   * it was passed.
+   */
   async idle(giveUp: (callback: () => void) => () => void = () => () => undefined): Promise<void> {
     if (this.isIdle) return;
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -1,7 +1,7 @@
 /** An open file, or an open directory of which only `sync` and `close` are used. */
 export interface CheckpointFile {
   readFile(): Promise<Uint8Array>;
-  /** All of it, or it throws. */
+  /** Writes the whole text, or throws. */
   writeFile(text: string): Promise<void>;
   sync(): Promise<void>;
   close(): Promise<void>;
@@ -14,7 +14,7 @@ export interface CheckpointFileStatus {
   isSymbolicLink(): boolean;
 }
 
-/** Exactly what the files of a worker need of a file system; `node:fs/promises` is one as it is. */
+/** The part of a file system that a worker's files need; `node:fs/promises` provides it as it is. */
 export interface CheckpointFileSystem {
   open(path: string, flags: string | number, mode?: number): Promise<CheckpointFile>;
   rename(from: string, to: string): Promise<void>;
@@ -22,7 +22,7 @@ export interface CheckpointFileSystem {
   chmod(path: string, mode: number): Promise<void>;
   lstat(path: string): Promise<CheckpointFileStatus>;
   readdir(path: string): Promise<readonly string[]>;
-  /** Resolves to the first directory that it had to make. */
+  /** Resolves to the first directory that it had to create. */
   mkdir(
     path: string,
     options: { readonly recursive: true; readonly mode: number },

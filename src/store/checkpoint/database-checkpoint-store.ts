@@ -3,8 +3,8 @@ import type { CheckpointStore, WorkerCheckpoint, WorkerRequest } from "../checkp
 import type { CheckpointSnapshot, Store, WorkRecord } from "../store.ts";
 
 /**
- * A worker in the store itself, beside its runs. Its checkpoints are those of its run, which ride in the commits of their
- * turns, so there is nothing to write for them here; and the run's lease keeps a second process out.
+ * A worker kept in the store itself, beside its runs. Its checkpoints are those of its run, committed with their turns, so
+ * nothing is written for them here; and the run's lease keeps a second process out.
  *
  * @example
  * const checkpoints = new DatabaseCheckpointStore(await openStore(), "worker-001");
@@ -41,7 +41,7 @@ export class DatabaseCheckpointStore implements CheckpointStore {
     try {
       return await this.#store.readCheckpoint(runId);
     } catch (error) {
-      // It died between keeping its request and creating the run.
+      // The worker died after its request was stored and before its run was created.
       if (RunNotFoundError.isInstance(error)) return null;
       throw error;
     }
@@ -69,7 +69,7 @@ export class DatabaseCheckpointStore implements CheckpointStore {
     return this.#store.completeWork(this.worker, runId);
   }
 
-  /** Going on from the beginning supersedes it: it is kept, and not the last one any more. */
+  /** Starting again from the beginning supersedes it: it is kept, but is no longer the latest one. */
   setCheckpointAside(): Promise<null> {
     return Promise.resolve(null);
   }

@@ -11,8 +11,8 @@ import { workerPath, workerPathIn } from "./worker-path.ts";
 export type FileCheckpointStoreOptions = {
   readonly fileSystem?: CheckpointFileSystem;
   /**
-   * Called for each file that is set aside, in one sentence, as the `warn` that `acquire` was given is; where neither is
-   * given, it is a warning of the process.
+   * Called with one sentence for each file that is set aside, like the `warn` passed to `acquire`. Without either,
+   * the process emits a warning.
    */
   readonly warn?: (message: string) => void;
 };
@@ -23,12 +23,12 @@ type Loaded = { readonly request: WorkerRequest | null; readonly checkpoint: Wor
 
 /**
  * A worker in a directory of its own: `request.json`, `checkpoint.json` (the snapshot as it is, with the `cursor` beside
- * its keys) and the empty file `completed`. What happens is done one after the other, in the order it was asked for.
+ * its keys) and the empty file `completed`. Operations are performed one at a time, in the order of the calls.
  *
- * A file that is there and makes no sense is never deleted. A corrupt checkpoint is set aside, and the worker starts
- * again from its request. A corrupt request is set aside, and its checkpoint, whose session has the run's id, stays. Where
- * both are corrupt the disk or the directory is not what it should be: that is an error, and nothing is moved. A file that
- * merely cannot be read is an error too, and is left alone.
+ * A corrupt file is never deleted. A corrupt checkpoint is set aside, and the worker starts again from its request. A
+ * corrupt request is set aside, and its checkpoint, whose session has the run's id, stays. If both are corrupt, something
+ * is wrong with the disk or the directory: that is an error, and nothing is moved. A file that merely cannot be read is
+ * an error too, and is left alone.
  *
  * @example
  * const store = new FileCheckpointStore("/var/lib/pawl/workers/worker-001");
@@ -40,13 +40,13 @@ export class FileCheckpointStore implements CheckpointStore {
   #lock: ProcessLock | null = null;
   #last: Promise<void> = Promise.resolve();
 
-  /** The last part of the path may not exist yet. `CheckpointStoreError` for a path that no worker may have. */
+  /** The last part of the path may not exist yet. `CheckpointStoreError` for a path that a worker must not use. */
   constructor(directory: string, options: FileCheckpointStoreOptions = {}) {
     this.#directory = new WorkerDirectory(workerPath(directory), options.fileSystem ?? nodeFileSystem);
     this.#listener = options.warn;
   }
 
-  /** The worker of that name under a root that many share. The name may come from outside: it cannot leave the root. */
+  /** The worker of that name under a shared root. The name may be untrusted: it cannot leave the root. */
   static forWorker(
     root: string,
     workerId: string,
@@ -64,7 +64,7 @@ export class FileCheckpointStore implements CheckpointStore {
     return this.#inTurn(async () => {
       await this.#directory.inspect();
       await this.#directory.create();
-      // Again: somebody may have put a link where there was nothing.
+      // Checked again: a link may have been created in its place.
       await this.#directory.inspect();
       const lock = await this.#directory.tryLock();
       if (lock === null) throw busy(this.worker);
@@ -96,7 +96,7 @@ export class FileCheckpointStore implements CheckpointStore {
   async begin(request: WorkerRequest): Promise<void> {
     const text = requestText(request);
     await this.#writing(async (files) => {
-      // The marker goes last: without it, an old checkpoint that is still there would be taken up again.
+      // The marker goes last: without it, an old checkpoint that still exists would be resumed.
       if (files.has("checkpoint.json")) await this.#directory.remove("checkpoint.json");
       await this.#directory.replace("request.json", text);
       if (files.has("completed")) await this.#directory.remove("completed");
@@ -121,7 +121,7 @@ export class FileCheckpointStore implements CheckpointStore {
     );
   }
 
-  /** Looks at both files before it moves either, so that it does not matter which of them is asked for first. */
+  /** Checks both files before it moves either, so that it does not matter which of them is read first. */
   async #load(): Promise<Loaded> {
     const files = await this.#directory.inspect();
     const request = await this.#read(files, "request.json", asRequest);
@@ -220,7 +220,7 @@ function wholeOf<T>(stored: Stored<T>): T | null {
   return stored.kind === "whole" ? stored.value : null;
 }
 
-/** `undefined` for what is no JSON; bytes that are no UTF-8 count, they would turn into other texts in silence. */
+/** `undefined` for anything but JSON. Invalid UTF-8 is refused too: it would silently turn into other text. */
 function jsonIn(bytes: Uint8Array): Json | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -239,7 +239,7 @@ function asRequest(value: unknown): WorkerRequest | null {
   return { runId, request, createdAt, deadline };
 }
 
-/** What the snapshot itself must look like is for whoever restores it: an older version is not corrupt. */
+/** The shape of the snapshot itself is checked when it is restored: an older version is not corrupt. */
 function asCheckpoint(value: unknown): WorkerCheckpoint | null {
   if (!isJsonObject(value)) return null;
   const { cursor, ...snapshot } = value;

@@ -14,13 +14,13 @@ const TEMPORARY = /^\.(request\.json|checkpoint\.json|completed)\.[0-9a-f]{12}\.
 const DIRECTORY_MODE = 0o700;
 const FILE_MODE = 0o600;
 
-/** A link is not followed even where it appears after the check, and a pipe is not waited for. */
+/** Does not follow a link even if it appears after the check, and does not wait for a pipe. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * The files of one worker, and the only code that touches them. A file is replaced whole (temporary file → fsync →
- * rename → fsync of the directory), so that whoever dies leaves the old one or the new one; and the next change begins
- * only when the one before it is on the disk.
+ * rename → fsync of the directory), so that a crash leaves the old one or the new one; and a change begins only when
+ * the one before it is on the disk.
  */
 export class WorkerDirectory {
   readonly path: string;
@@ -37,8 +37,8 @@ export class WorkerDirectory {
   }
 
   /**
-   * Which of the files are there; a directory that is missing has none. Refuses links, what is neither a directory nor
-   * a plain file where it should be, and what belongs to somebody else.
+   * The existing files; none if the directory is missing. Refuses links, anything in their place that is not a
+   * directory or a plain file, and files of another user.
    */
   async inspect(): Promise<ReadonlySet<WorkerFile>> {
     const directory = await this.#statusOf(this.path);
@@ -55,7 +55,7 @@ export class WorkerDirectory {
     return found;
   }
 
-  /** A new directory is an entry of its parent: it is on the disk when the parent is. */
+  /** A new directory is an entry of its parent: it is durable once the parent is synced. */
   async create(): Promise<void> {
     const options = { recursive: true, mode: DIRECTORY_MODE } as const;
     const first = await this.#trying(this.#fileSystem.mkdir(this.path, options), this.path, "be made");
@@ -66,7 +66,10 @@ export class WorkerDirectory {
     }
   }
 
-  /** Null while somebody else has it. The file stays when the lock is given back: removing it would race with the next. */
+  /**
+   * Null while another holder has it. The file stays when the lock is released: removing it would race with the next
+   * holder.
+   */
   async tryLock(): Promise<ProcessLock | null> {
     const file = this.pathOf(LOCK_FILE);
     const lock = tryTake(file);
@@ -81,14 +84,14 @@ export class WorkerDirectory {
     }
   }
 
-  /** Null where there is none. */
+  /** Null if there is none. */
   async read(name: WorkerFile): Promise<Uint8Array | null> {
     const path = this.pathOf(name);
     try {
       return await this.#withFile(path, READ, (file) => file.readFile());
     } catch (error) {
       if (codeOf(error) === "ENOENT") return null;
-      throw inSentence(error, path, "be read, and nothing was set aside");
+      throw asStoreError(error, path, "be read, and nothing was set aside");
     }
   }
 
@@ -102,9 +105,9 @@ export class WorkerDirectory {
       });
       await this.#fileSystem.rename(temporary, path);
     } catch (error) {
-      // What cannot be removed now is removed by the next who takes the worker.
+      // If it cannot be removed now, the next process that takes the worker removes it.
       await this.#fileSystem.unlink(temporary).catch(() => undefined);
-      throw inSentence(error, path, "be written, and what was there before still holds");
+      throw asStoreError(error, path, "be written, and what was there before still holds");
     }
     await this.#sync(this.path);
   }
@@ -115,7 +118,7 @@ export class WorkerDirectory {
     await this.#sync(this.path);
   }
 
-  /** Under a name that nothing has yet; resolves to where it is now. */
+  /** Uses a name that is still free; resolves to the new path. */
   async setAside(name: WorkerFile, as: "corrupt" | "aside"): Promise<string> {
     const [path, taken] = [this.pathOf(name), await this.#list()];
     let n = 1;
@@ -126,7 +129,7 @@ export class WorkerDirectory {
     return target;
   }
 
-  /** What a killed process left half-way: its temporary files go, and what it renamed last is brought to the disk. */
+  /** Cleans up after a killed process: its temporary files are removed, and its last rename is synced to the disk. */
   async #tidy(): Promise<void> {
     for (const name of await this.#list()) {
       if (!TEMPORARY.test(name)) continue;
@@ -148,7 +151,7 @@ export class WorkerDirectory {
       if (code === "ENOENT") return null;
       if (code === "ENOTDIR")
         throw refused(path, "is inside something that is no directory", "not_a_directory");
-      throw inSentence(error, path, "be looked at");
+      throw asStoreError(error, path, "be looked at");
     }
   }
 
@@ -174,7 +177,7 @@ export class WorkerDirectory {
     try {
       return await work;
     } catch (error) {
-      throw inSentence(error, path, what);
+      throw asStoreError(error, path, what);
     }
   }
 }
@@ -216,8 +219,8 @@ function codeOf(error: unknown): string | null {
   return typeof code === "string" ? code : null;
 }
 
-/** What the file system said, in one sentence; what is not from it is passed on as it is. */
-function inSentence(error: unknown, path: string, what: string): unknown {
+/** Turns a file system error into one sentence; other errors are returned unchanged. */
+function asStoreError(error: unknown, path: string, what: string): unknown {
   const code = codeOf(error);
   if (code === null || PawlError.isInstance(error)) return error;
   const { reason, advice } = adviceFor(code);

@@ -2,19 +2,19 @@ import { resolve } from "node:path";
 import { CheckpointStoreError } from "../../core/errors.ts";
 
 /**
- * The absolute path of a worker's directory. A path that climbs (`../x`) is refused however it would resolve: where it
- * comes from outside, it would leave the place it was meant for.
+ * The absolute path of a worker's directory. A path that climbs (`../x`) is refused however it would resolve: an
+ * untrusted one could leave its intended root.
  */
 export function workerPath(directory: string): string {
   if (directory === "") throw refused(directory, "is empty", "name a directory");
   if (directory.includes("\0")) throw refused(directory, "has a NUL in it", "leave it out");
   if (directory.split("/").includes(".."))
     throw refused(directory, 'has a ".." in it', "name the directory itself");
-  // Resolved, not as given: a "/" at the end would have the system follow a link before anybody could see it.
+  // Resolved, not as given: a trailing "/" would make the system follow a link before it could be detected.
   return resolve(directory);
 }
 
-/** Letters, digits, ".", "_" and "-", not starting with ".": one name inside its root, and no hidden one. */
+/** Letters, digits, ".", "_" and "-", not starting with ".": one name inside its root, and not a hidden one. */
 const WORKER_ID = /^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$/;
 
 export function workerPathIn(root: string, workerId: string): string {

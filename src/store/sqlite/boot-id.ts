@@ -2,14 +2,14 @@ import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-/** In place of a boot id on a system that has none. */
+/** Used as the boot id on a system that has none. */
 export const NO_BOOT = "00000000";
 
 let known: string | undefined;
 
 /**
- * Which boot of which machine this is, as eight hex digits: containers on one kernel share it, two machines that share a
- * volume do not, and a restart changes it. `NO_BOOT` where the system does not tell.
+ * This boot of this machine, as eight hex digits. Containers on one kernel share it, two machines that share a volume
+ * do not, and a restart changes it. `NO_BOOT` if the system does not provide one.
  */
 export function bootId(): string {
   known ??= shortened(read());

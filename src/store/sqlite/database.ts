@@ -6,51 +6,56 @@ import { KeptFiles } from "./kept-files.ts";
 import type { RunHead } from "./run-head.ts";
 import { isBusy, readOnlyError, storeError } from "./sqlite-error.ts";
 
-/** "Pawl" in ASCII: says whose file this is. */
+/** "Pawl" in ASCII: marks the file as ours. */
 const APPLICATION_ID = 0x5061776c;
 
 /** Waiting for a lock blocks the thread, and with it the renewal of leases; the rest of the wait is asynchronous. */
 const BUSY_TIMEOUT_MS = 20;
 
-/** The log is written back into the database after this many commits, or when it has grown by this much. */
+/** The WAL is written back into the database after this many commits, or when it has grown by this much. */
 const CHECKPOINT_AFTER_COMMITS = 160;
 const CHECKPOINT_AFTER_BYTES = 4 * 1024 * 1024;
-/** Looking at its size slows the next commit. */
+/** Reading its size slows down the next commit. */
 const COMMITS_BETWEEN_LOOKS = 8;
 
-/** The seam to the driver: a connection with prepared statements kept by their text. */
+/** The boundary to the driver: a connection with prepared statements, cached by their text. */
 export class Database {
   readonly file: string;
   readonly isReadOnly: boolean;
   #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  /** What intents know of the runs they work on. */
+  /** The heads of runs, cached from one intent to the next. */
   readonly heads = new Map<string, RunHead>();
   /**
-   * A second connection, which cannot write, and is closed last. SQLite removes the log when the last connection closes,
-   * and takes itself for the last one where another process has lost its locks; one that cannot write removes nothing.
+   * A second, read-only connection, closed last. SQLite removes the WAL when the last connection closes, and mistakes
+   * itself for the last one if another process has lost its locks; a read-only connection removes nothing.
    */
   #companion: DatabaseSync | null = null;
   #files: KeptFiles | null = null;
   #commitsInLog = 0;
   #checkpointedSize = 0;
 
-  private constructor(file: string, connection: DatabaseSync, isReadOnly: boolean) {
+  private constructor(
+    file: string,
+    connection: DatabaseSync,
+    { isReadOnly = false }: { readonly isReadOnly?: boolean } = {},
+  ) {
     this.file = file;
     this.#connection = connection;
     this.isReadOnly = isReadOnly;
   }
 
-  /** Opens and checks the file: whose it is, and that what makes commits durable is really in force. */
+  /** Opens the file and checks that it is ours, and that the settings that make commits durable are in force. */
   static open(file: string): Database {
     assertWritable(file);
     makePrivate(file);
     let database: Database | undefined;
-    // Those of one process share its view of the log, which the first one makes: one that cannot write has to come later.
+    // Connections of one process share its view of the WAL, which the first one creates: a read-only connection must
+    // be opened later.
     const readers = readersOf(file);
     for (const reader of readers) reader.#disconnect();
     try {
-      database = new Database(file, connect(file, false), false);
+      database = new Database(file, connect(file));
       database.#assertOurs();
       database.#configure();
       database.#keepFiles();
@@ -64,25 +69,25 @@ export class Database {
   }
 
   /**
-   * For those who only read: nothing of it changes a file, the shared memory of living writers included, which a plain
-   * opener may cut short. Null where it cannot be read so: without that file, which whoever writes makes.
+   * Opens the file for reading. Changes no file, not even the shared memory of living writers, which a plain open may
+   * truncate. Null if it cannot be read that way, because a writer has to create that file first.
    */
   static openReadOnly(file: string): Database | null {
     let database: Database | undefined;
     try {
-      database = new Database(file, readOnlyConnection(file), true);
+      database = new Database(file, readOnlyConnection(file), { isReadOnly: true });
       database.#assertOurs();
       openReaders.add(database);
       return database;
     } catch (error) {
       database?.close();
-      // Opening it for writing reports what is wrong with it, or repairs it.
+      // Opening it for writing reports the problem, or repairs it.
       if (isBusy(error) || PawlError.isInstance(error)) throw storeError(error, file);
       return null;
     }
   }
 
-  /** A prepared statement; the same text gives the same statement. */
+  /** A prepared statement; the same text returns the same statement. */
   sql(text: string): StatementSync {
     let statement = this.#statements.get(text);
     if (statement === undefined) {
@@ -96,7 +101,7 @@ export class Database {
     return Number(this.sql(text).run(...values).changes);
   }
 
-  /** The number of the row that was inserted. */
+  /** Returns the number of the inserted row. */
   insert(text: string, ...values: SQLInputValue[]): number {
     return Number(this.sql(text).run(...values).lastInsertRowid);
   }
@@ -116,7 +121,7 @@ export class Database {
     for (const row of this.sql(text).iterate(...values)) yield new Row(row);
   }
 
-  /** Several statements at once; for migrations. */
+  /** Runs several statements; for migrations. */
   exec(text: string): void {
     this.#connection.exec(text);
   }
@@ -135,12 +140,12 @@ export class Database {
     return this.#connection.isTransaction;
   }
 
-  /** Before a transaction begins, and before it is acknowledged: the files are still those that have their names. */
+  /** Before a transaction begins, and before it is acknowledged: throws if a file no longer has its name. */
   assertFiles(when: "before" | "after"): void {
     this.#files?.assertSame(when);
   }
 
-  /** After a look at the files, and never inside a commit: SQLite would do it without looking. */
+  /** Only after the files were checked, and never inside a commit: SQLite would do it unchecked. */
   checkpointIfDue(): void {
     this.#commitsInLog += 1;
     if (this.#files === null || this.#commitsInLog % COMMITS_BETWEEN_LOOKS !== 0) return;
@@ -149,7 +154,7 @@ export class Database {
     this.#checkpoint("PASSIVE");
   }
 
-  /** A log that cannot be written back now, since somebody reads, is written back later. */
+  /** A WAL that cannot be written back now, because it is being read, is written back later. */
   #checkpoint(how: "PASSIVE" | "TRUNCATE"): void {
     if (this.#files === null) return;
     this.#files.assertSame("before");
@@ -162,12 +167,12 @@ export class Database {
     try {
       if (this.#files !== null) this.#checkpoint("TRUNCATE");
     } catch {
-      // Whoever opens it next finds the log.
+      // The next process to open the file reads the WAL.
     }
     this.vanish();
   }
 
-  /** As the death of the process does. */
+  /** Ends as a killed process would. */
   vanish(): void {
     openReaders.delete(this);
     this.#disconnect();
@@ -181,17 +186,18 @@ export class Database {
 
   #keepFiles(): void {
     if (this.file === ":memory:") return;
-    // Only who has read is connected to the log: the one that can write first, which makes it.
+    // A connection is attached to the WAL by its first read. The writable one has to be first, because it creates it.
     const read = "SELECT count(*) FROM sqlite_schema";
     this.get(read);
     this.#companion = readOnlyConnection(this.file);
     this.#companion.prepare(read).get();
-    // Under the name that SQLite has it by: a link may be set to another file, and a folder be left.
+    // By its real path, as SQLite has it: a link may be pointed at another file, and the working directory may
+    // change.
     this.#files = new KeptFiles(realpathSync(this.file));
   }
 
   #assertOurs(): void {
-    // In one snapshot: another process may be making this file a store right now.
+    // In one snapshot: another process may be turning this file into a store right now.
     const [id, tables] = this.snapshot(() => [
       this.#pragma("application_id"),
       this.get("SELECT count(*) AS n FROM sqlite_schema")?.int("n"),
@@ -231,7 +237,7 @@ export class Database {
 
 const openReaders = new Set<Database>();
 
-/** Those in this process that have the same file open, by whatever name. */
+/** The readers in this process that have the same file open, under any name. */
 function readersOf(file: string): Database[] {
   if (openReaders.size === 0 || !existsSync(file)) return [];
   const path = realpathSync(file);
@@ -242,14 +248,17 @@ function readOnlyConnection(file: string): DatabaseSync {
   const url = pathToFileURL(file);
   url.searchParams.set("mode", "ro");
   url.searchParams.set("readonly_shm", "1");
-  return connect(url, true);
+  return connect(url, { readOnly: true });
 }
 
 /**
- * What is in the file is input: no function that could do something is called by its schema, its schema cannot be edited in
+ * The content of the file is untrusted: its schema can call no function with side effects and cannot be edited in
  * place, its pages are checked as they are read, and no extension is loaded.
  */
-function connect(file: string | URL, readOnly: boolean): DatabaseSync {
+function connect(
+  file: string | URL,
+  { readOnly = false }: { readonly readOnly?: boolean } = {},
+): DatabaseSync {
   const connection = new DatabaseSync(file, {
     timeout: BUSY_TIMEOUT_MS,
     enableForeignKeyConstraints: true,
@@ -263,21 +272,21 @@ function connect(file: string | URL, readOnly: boolean): DatabaseSync {
 }
 
 /**
- * A new database is for its owner alone, whatever the umask says, and SQLite gives its log the same rights. One that is there
- * keeps those that it has: an operator may share it.
+ * A new database is private to its owner, whatever the umask, and SQLite gives its WAL the same mode. An existing
+ * file keeps its mode: an operator may share it.
  */
 function makePrivate(file: string): void {
   if (file === ":memory:") return;
   try {
     closeSync(openSync(file, "ax", 0o600));
   } catch {
-    // It is there; or there is no folder for it, and opening it says so.
+    // It exists; or its folder does not, which opening it reports.
   }
 }
 
 /**
- * Asked before SQLite sees the file: it would open it for reading and leave read-only sidecar files behind, and those
- * would go on refusing writes after the file itself was made writable.
+ * Checked before SQLite sees the file: SQLite would open it for reading and leave read-only sidecar files behind,
+ * which would keep refusing writes after the file itself was made writable.
  */
 function assertWritable(file: string): void {
   if (file === ":memory:" || !existsSync(file)) return;
@@ -288,7 +297,7 @@ function assertWritable(file: string): void {
   }
 }
 
-/** A row, read by column and type: a column that is not what the schema says stops the reader. */
+/** A row, read by column and type. A column that does not match the schema throws. */
 export class Row {
   readonly #values: Record<string, SQLOutputValue>;
 

@@ -6,7 +6,7 @@ import { isBusy, isFileError, storeError, unknownCommit } from "./sqlite-error.t
 const BUSY_DEADLINE_MS = 30_000;
 const BUSY_RETRY_MS = 10;
 
-/** A transaction holds at most this many intents, so that one fsync never keeps everybody waiting for long. */
+/** The most intents in one transaction, so that one fsync never keeps them all waiting for long. */
 const MAX_BATCH = 1_000;
 
 type Pending = {
@@ -17,23 +17,23 @@ type Pending = {
   readonly since: number;
 };
 
-/** Told of every durable commit and the intents in it. For measuring. */
+/** Called after every durable commit with the intents in it, for measurements. */
 export type CommitObserver = (intents: readonly string[]) => void;
 
 /**
- * Intents that arrive in the same tick share one transaction: a hundred runs pay for one fsync. A refused intent takes
- * nobody else down: the transaction is then rolled back and done again with each intent under its own savepoint.
- * (Savepoints from the start cost a copy of every page an intent touches, to undo what nearly never is.) Intents may
- * therefore run twice, and only touch the database. Nothing is acknowledged before COMMIT.
+ * Intents that arrive in the same tick share one transaction: a hundred runs pay for one fsync. A refused intent does
+ * not fail the others: the transaction is rolled back and repeated with each intent under its own savepoint.
+ * (Savepoints from the start cost a copy of every page an intent touches, to undo something that almost never needs
+ * it.) Intents may therefore run twice, and may touch only the database. Nothing is acknowledged before COMMIT.
  */
 export class GroupCommit {
   readonly #database: Database;
   readonly #observe: CommitObserver;
-  /** Looked at inside each transaction, before anything is written. */
+  /** Called inside each transaction, before anything is written. */
   readonly #assertWritable: () => void;
   #queue: Pending[] = [];
   #scheduled = false;
-  /** Whether the next transaction keeps its intents apart, since one of them was refused. */
+  /** True if the next transaction uses savepoints, because an intent of this one was refused. */
   #apart = false;
   #closed = false;
 
@@ -52,16 +52,16 @@ export class GroupCommit {
     });
   }
 
-  /** Commits what is waiting, then refuses what comes. */
+  /** Commits the queue, then refuses further intents. */
   close(): void {
-    // A batch at a time, until nothing waits any more, or another process has the write lock.
+    // One batch at a time, until the queue is empty or another process has the write lock.
     let isFree = true;
     while (isFree && this.#queue.length > 0) isFree = this.#flush();
     this.#closed = true;
     for (const pending of this.#queue.splice(0)) pending.reject(closedError(this.#database.file));
   }
 
-  /** What waits is lost, and nobody is told: as the death of the process does. */
+  /** Drops the queue without an answer, as a killed process would. */
   abandon(): void {
     this.#closed = true;
     this.#queue = [];
@@ -74,7 +74,7 @@ export class GroupCommit {
     else setTimeout(() => this.#flush(), delayMs);
   }
 
-  /** One transaction. False when the write lock could not be had. */
+  /** One transaction. False if the write lock could not be taken. */
   #flush(): boolean {
     this.#scheduled = false;
     if (this.#queue.length === 0) return true;
@@ -107,16 +107,16 @@ export class GroupCommit {
     return true;
   }
 
-  /** What keeps the log from being written back keeps nobody from their commit: the next look tells. */
+  /** A failure to write the WAL back does not fail the commit; the next attempt will report it. */
   #writeBack(): void {
     try {
       this.#database.checkpointIfDue();
     } catch {
-      // Another process reads, or the disk fails.
+      // Another process is reading, or the disk fails.
     }
   }
 
-  /** Another process writes: wait without blocking the thread, up to a limit for each intent. */
+  /** Another process is writing: wait without blocking the thread, up to a limit for each intent. */
   #retryOrRefuse(error: unknown): void {
     const expired = isBusy(error) ? performance.now() - BUSY_DEADLINE_MS : Number.POSITIVE_INFINITY;
     const refused = this.#queue.filter((pending) => pending.since <= expired);
@@ -126,8 +126,8 @@ export class GroupCommit {
   }
 
   /**
-   * All intents as one. The first that is refused ends it: SQLite may have dropped the transaction by then, and what
-   * followed would be written outside of it. The batch is rolled back and put back, to be done with each intent apart.
+   * All intents in one. The first refusal ends it: SQLite may have dropped the transaction by then, and later writes
+   * would be outside of it. The batch is rolled back and queued again, to be run with savepoints.
    */
   #commitTogether(batch: readonly Pending[]): void {
     const outcomes: Attempted[] = [];
@@ -151,13 +151,13 @@ export class GroupCommit {
       if (outcome.ok) batch[i]?.resolve(outcome.value as never);
       else batch[i]?.reject(storeError(outcome.error, this.#database.file));
     });
-    // Last: whatever it throws, what is durable has been acknowledged.
+    // Last: if it throws, everything durable has been acknowledged.
     if (committed.length > 0) this.#observe(committed.map((pending) => pending.intent));
   }
 
   /**
-   * A disk that fails while it is told to keep what it has may have kept it: whoever opens the database next may find the
-   * transaction in the log, whole. And a commit into files that have lost their names is none.
+   * A disk that fails during COMMIT may have stored the transaction anyway: the next process to open the database may
+   * find it, whole, in the WAL. And a commit into files that have lost their names is not one.
    */
   #makeDurable(): void {
     try {
@@ -174,8 +174,8 @@ export class GroupCommit {
   }
 
   /**
-   * One intent under a savepoint. On some errors (a full disk) SQLite drops the whole transaction, savepoint and
-   * all: then the error is thrown on, and the batch fails as one.
+   * One intent under a savepoint. On some errors (a full disk) SQLite drops the whole transaction, savepoint
+   * included: then the error is rethrown, and the whole batch fails.
    */
   #attemptApart(work: () => unknown): Attempted {
     this.#database.run("SAVEPOINT intent");

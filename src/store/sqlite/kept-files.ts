@@ -3,10 +3,10 @@ import { StoreUnavailableError } from "../../core/errors.ts";
 import { FolderLook, idOf, statOf } from "./folder-look.ts";
 
 /**
- * The database and its log, as they were when they were opened. A database that was deleted, replaced or moved, or whose
- * log was removed by a program that believed itself alone, takes commits into files without a name: nobody will ever find
- * those again. They are looked at by their names alone; nothing opens them, since closing a descriptor of a file frees the
- * locks that SQLite has on it.
+ * The database and its WAL, as they were when they were opened. If the database is deleted, replaced or moved, or its
+ * WAL is removed by a program that believed itself alone, commits go into files without a name, which nothing will
+ * ever find again. Only their names are checked: opening them is not safe, because closing a descriptor of a file
+ * frees SQLite's locks on it.
  */
 export class KeptFiles {
   readonly #folder: FolderLook;
@@ -23,12 +23,12 @@ export class KeptFiles {
     this.#logId = idAt(this.#log);
   }
 
-  /** Throws unless both are still the files that have those names. */
+  /** Throws unless both names still lead to the same files. */
   assertSame(when: "before" | "after"): void {
     this.#folder.isInPlace(() => {
       if (idAt(this.#database) !== this.#databaseId) throw displaced(this.#database, when);
       const log = idAt(this.#log);
-      // Made with the first write; from then on nobody removes it.
+      // Created with the first write; from then on it must stay.
       this.#logId ??= log;
       if (log !== this.#logId) throw displaced(this.#log, when);
       return this.#logId !== null;

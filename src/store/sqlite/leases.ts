@@ -4,7 +4,7 @@ import type { WorkInProgress } from "../work-in-progress.ts";
 import { idOf, OwnerFiles, type OwnerLock } from "./owner-lock.ts";
 import { placeOf, readSentMarks, type SentBefore, type SentMarks } from "./sent-marks.ts";
 
-/** The lease of a run, as its row has it. */
+/** The lease of a run, as stored in its row. */
 export type LeaseRow = {
   readonly runId: string;
   readonly owner: string | null;
@@ -13,27 +13,27 @@ export type LeaseRow = {
   readonly leaseMs: number;
 };
 
-/** What is known of the tries that an owner left open. */
+/** What is known about the attempts that an owner left open. */
 export type AbandonedAttempts = {
-  /** Whether this try may have left its process. */
+  /** True if this attempt may have left its process. */
   readonly mayHaveSent: (effect: EffectAttempt) => boolean;
-  /** Whether whatever it began has ended by now. */
+  /** True if everything it began has ended. */
   readonly hasEnded: boolean;
 };
 
-/** Everything may have been sent, and be under way. */
+/** Everything may have been sent, and may still be running. */
 export const ANYTHING: AbandonedAttempts = { mayHaveSent: () => true, hasEnded: false };
 
-/** Who holds which run, as far as this store can tell: by locks, by time, and by what it does itself. */
+/** Which owner holds which run, as far as this store can know: from locks, from time, and from its own work. */
 export class Leases {
   readonly #lock: OwnerLock;
   readonly #work: WorkInProgress;
   readonly #marks: SentMarks | null;
   readonly #files: OwnerFiles | null;
   readonly #monotonic: () => number;
-  /** Since when a lease has looked as it does. */
+  /** When each lease was first seen in its current state. */
   readonly #watched = new Map<string, { readonly lease: string; readonly since: number }>();
-  /** Tries of this store that have left and are not settled, by their place. */
+  /** Attempts of this store that were sent and are not settled, by `placeOf`. */
   readonly #sent = new Map<string, number>();
 
   constructor(
@@ -52,7 +52,10 @@ export class Leases {
     return this.#lock.owner;
   }
 
-  /** What a claim keeps of where this store marks what it sends; null where it does not. */
+  /**
+   * The identity of the file in which this store marks what it sends, for a claim to store; null if it writes no
+   * marks.
+   */
   get marks(): string | null {
     return this.#lock.isHeld && this.#marks?.isOn === true ? this.#marks.identity : null;
   }
@@ -66,25 +69,28 @@ export class Leases {
     return now + leaseEndsIn(this.#facts(row, now));
   }
 
-  /** Marks a try that is about to leave. False: its absence from the marks must not be trusted any more. */
+  /**
+   * Marks an attempt that is about to be sent. False if the mark was not written: from then on a missing mark proves
+   * nothing.
+   */
   mark(runId: string, epoch: number, effect: EffectAttempt): boolean {
     this.#sent.set(placeOf(runId, effect), effect.attempt);
     return this.#marks === null || this.#marks.write(runId, epoch, effect);
   }
 
-  /** It did not leave after all. */
+  /** The attempt was not sent after all. */
   withdraw(runId: string, effect: EffectAttempt): void {
     this.#sent.delete(placeOf(runId, effect));
     this.#marks?.withdraw(runId, effect);
   }
 
-  /** A commit has settled the try. */
+  /** A commit has settled the attempt. */
   retire(runId: string, effect: Omit<EffectAttempt, "attempt">): void {
     this.#sent.delete(placeOf(runId, effect));
     this.#marks?.retire(runId, effect);
   }
 
-  /** The run is not this store's any more. */
+  /** The run no longer belongs to this store. */
   forget(runId: string): void {
     this.#watched.delete(runId);
     this.#work.forget(runId);
@@ -99,7 +105,7 @@ export class Leases {
     }
   }
 
-  /** What is known of the tries that the owner of this row has left open. */
+  /** What is known about the attempts that the owner of this row left open. */
   leftOpen({ runId, owner, epoch, marks }: LeaseRow & { readonly marks: string | null }): AbandonedAttempts {
     if (owner === null) return ANYTHING;
     if (owner === this.owner) return this.#leftByItself(runId, epoch);
@@ -108,7 +114,7 @@ export class Leases {
     return { mayHaveSent: (effect) => sent === null || sent(runId, epoch, effect), hasEnded: true };
   }
 
-  /** A store knows what its own workers have begun; of one that never attended the run it knows nothing. */
+  /** A store knows what its own workers have begun; if none was registered for the run, it knows nothing. */
   #leftByItself(runId: string, epoch: number): AbandonedAttempts {
     if (this.#work.stateOf(runId, epoch) === "none") return ANYTHING;
     return {
@@ -117,7 +123,7 @@ export class Leases {
     };
   }
 
-  /** A mark that is not there says something only in a file that is the owner's, and whole. */
+  /** A missing mark is evidence only in a file that belongs to the owner and is intact. */
   #marksOf(owner: string, identity: string | null): SentBefore | null {
     const id = idOf(owner);
     if (this.#files === null || id === null || identity === null) return null;

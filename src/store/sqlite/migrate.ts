@@ -5,7 +5,7 @@ import { assertOwnSchema, type Migration, schemaMadeBy } from "./schema.ts";
 
 const FOLDER = new URL("./migrations/", import.meta.url);
 
-/** The numbered SQL files, in order and without a hole. */
+/** The numbered SQL files, in order and without a gap. */
 export function migrations(): Migration[] {
   const files = readdirSync(FOLDER)
     .filter((file) => file.endsWith(".sql"))
@@ -18,9 +18,9 @@ export function migrations(): Migration[] {
 }
 
 /**
- * Brings the database to this program's schema. All in one transaction that begins by taking the write lock, so two
- * processes that start together do it once. A schema that is newer than the program is refused, and so is one that is not
- * what the migrations up to its version make.
+ * Brings the database to this program's schema, in one transaction that begins by taking the write lock, so two
+ * processes that start together migrate it once. Refuses a schema that is newer than the program, and one that
+ * differs from what the migrations up to its version create.
  */
 export function migrate(database: Database, now: number, all: readonly Migration[] = migrations()): void {
   if (isUpToDate(database, all)) return;

@@ -14,30 +14,30 @@ import { hostname, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { bootId, NO_BOOT } from "./boot-id.ts";
 
-/** What is known of an owner's process. `dead` is for good, the others are what was seen last. */
+/** What is known about an owner's process. `dead` is final; the others are the last observation. */
 export type OwnerLiveness = "dead" | "alive" | "unknown";
 
-/** How processes show each other that they live: sockets, unless a test stands in for the system. */
+/** How processes show each other that they live: by sockets, unless a test replaces them. */
 export interface Doorbell {
-  /** From now on whoever rings there is answered, for as long as this process lives. */
+  /** From now on every ring is answered, for as long as this process lives. */
   listen(file: string, mode: number): Promise<{ close(): Promise<void> }>;
-  ring(file: string): Promise<Answer>;
+  ring(file: string): Promise<RingAnswer>;
 }
 
-export type Answer = "accepted" | "refused" | "unclear";
+export type RingAnswer = "accepted" | "refused" | "unclear";
 
 /**
- * Shows that this process lives: a listening socket beside the database. Whoever connects is accepted by the kernel for as
- * long as the process lives, stopped or not, and refused once it is dead, however it died. Nothing that the process does
- * to files can lose it, as closing any descriptor of a file would lose a POSIX lock on it (decision 0046).
+ * Shows that this process lives: a listening socket beside the database. The kernel accepts connections for as long
+ * as the process lives, stopped or not, and refuses them once it is dead, however it died. Nothing that the process
+ * does to files can lose it, while closing any descriptor of a file would lose a POSIX lock on it (decision 0046).
  */
 export class OwnerLock {
-  /** Names this store in leases, for people too: host, process id, and the id of its socket. */
+  /** Names this store in leases, readable for people: host, process id, and the id of its socket. */
   readonly owner: string;
   readonly #files: OwnerFiles | null;
   readonly #doorbell: Doorbell;
   readonly #listening: Awaited<ReturnType<Doorbell["listen"]>> | null;
-  /** Owners that are dead; they stay so, since every store has an id of its own. */
+  /** Dead owners; they stay dead, since every store has an id of its own. */
   readonly #dead = new Set<string>();
   readonly #seen = new Map<string, OwnerLiveness>();
 
@@ -54,8 +54,8 @@ export class OwnerLock {
   }
 
   /**
-   * Takes a lock of its own. Without one, where the file system takes no sockets, nobody can prove this process dead, and
-   * its leases have to run out.
+   * Takes a lock for this store. If the file system does not support sockets, this process cannot be proven dead, and
+   * its leases have to expire.
    */
   static async take(path: string, doorbell: Doorbell = SOCKETS): Promise<OwnerLock> {
     const id = `${bootId()}-${randomBytes(6).toString("hex")}`;
@@ -65,64 +65,64 @@ export class OwnerLock {
     return new OwnerLock(files, `${hostname()}/${process.pid}/${id}`, doorbell, listening);
   }
 
-  /** For those who only look, and hold nothing. */
+  /** For readers, which hold nothing. */
   static watch(path: string): OwnerLock {
     const files = path === ":memory:" ? null : new OwnerFiles(realpathSync(path));
     return new OwnerLock(files, "", SOCKETS, null);
   }
 
-  /** Whether others can see that this process lives. */
+  /** True if others can see that this process lives. */
   get isHeld(): boolean {
     return this.#listening !== null;
   }
 
-  /** The id of this store: its files are named after it. */
+  /** The id of this store, which its files are named after. */
   get id(): string | null {
     return idOf(this.owner);
   }
 
-  /** What was seen of an owner when it was looked at last. */
+  /** The last observation of an owner. */
   livenessOf(owner: string): OwnerLiveness {
     return this.#dead.has(owner) ? "dead" : (this.#seen.get(owner) ?? "unknown");
   }
 
-  /** Looks whether the process behind `owner` lives. */
+  /** Checks whether the process behind `owner` lives. */
   async look(owner: string): Promise<OwnerLiveness> {
     if (this.#files === null || owner === this.owner || this.#dead.has(owner)) return this.livenessOf(owner);
     const id = idOf(owner);
-    const sighting =
+    const liveness =
       id === null ? "unknown" : judge(owner, id, await this.#doorbell.ring(this.#files.lockFile(id)));
-    if (sighting === "dead") this.#dead.add(owner);
-    this.#seen.set(owner, sighting);
-    return sighting;
+    if (liveness === "dead") this.#dead.add(owner);
+    this.#seen.set(owner, liveness);
+    return liveness;
   }
 
-  /** Removes what dead processes left, unless `isNeeded` says that a run still refers to that owner. */
+  /** Removes the files of dead processes, unless `isNeeded` finds a run that still refers to that owner. */
   async sweep(isNeeded: (id: string) => boolean): Promise<void> {
     if (this.#files === null) return;
     for (const { id, file, isOld } of this.#files.left()) {
       if (id === this.id) continue;
       const isOwnBoot = bootOf(id) === bootId() && bootOf(id) !== NO_BOOT;
-      // What another boot or machine left is nobody's after a while; its processes cannot be asked from here.
+      // Files of another boot or machine are removed after a while; its processes cannot be asked from here.
       const isGone = isOwnBoot ? (await this.#doorbell.ring(this.#files.lockFile(id))) !== "accepted" : isOld;
       if (isGone && !isNeeded(id)) removeIfPossible(file);
     }
     this.#files.removeHalfMade();
   }
 
-  /** This store's last effect has ended, and its leases are given up. */
+  /** Called after this store's last effect has ended and its leases are released. */
   async release(): Promise<void> {
     if (this.#files !== null && this.id !== null) this.#files.remove(this.id);
     await this.vanish();
   }
 
-  /** As the death of the process does: the socket answers no more, and its file stays. */
+  /** Ends as a killed process would: the socket no longer answers, and its file stays. */
   async vanish(): Promise<void> {
     await this.#listening?.close();
   }
 }
 
-/** The names of what owners leave beside a database. */
+/** The names of the files that owners keep beside a database. */
 export class OwnerFiles {
   readonly #database: string;
 
@@ -130,7 +130,7 @@ export class OwnerFiles {
     this.#database = database;
   }
 
-  /** Who may open the database may see who has it, and nobody else. */
+  /** Only users who may open the database may see who holds it. */
   get mode(): number {
     return statSync(this.#database).mode & 0o666;
   }
@@ -148,7 +148,7 @@ export class OwnerFiles {
     removeIfPossible(this.lockFile(id));
   }
 
-  /** The marks of an owner come before its lock: as long as a file of it is there, the lock can be asked. */
+  /** The marks of an owner come before its lock: as long as one of its files exists, the lock can be asked. */
   left(): { readonly id: string; readonly file: string; readonly isOld: boolean }[] {
     const folder = dirname(this.#database);
     return readdirSync(folder)
@@ -163,7 +163,7 @@ export class OwnerFiles {
       .map((each) => ({ ...each, isOld: isOlderThan(each.file, LEFT_FOR_MS) }));
   }
 
-  /** A process that died while it made its socket leaves it under its first name. */
+  /** A process that died while creating its socket leaves it under its temporary name. */
   removeHalfMade(): void {
     const folder = dirname(this.#database);
     for (const name of readdirSync(folder))
@@ -172,12 +172,12 @@ export class OwnerFiles {
   }
 }
 
-/** What cannot be removed harms nobody. */
+/** A file that cannot be removed does no harm. */
 function removeIfPossible(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // Another user's, or a folder.
+    // It belongs to another user, or is a folder.
   }
 }
 
@@ -200,16 +200,17 @@ export function bootOf(id: string): string {
   return id.slice(0, NO_BOOT.length);
 }
 
-function judge(owner: string, id: string, answer: Answer): OwnerLiveness {
+function judge(owner: string, id: string, answer: RingAnswer): OwnerLiveness {
   if (answer === "accepted") return "alive";
-  // A socket of another machine, or of an earlier boot, refuses everybody here.
+  // A socket of another machine, or of an earlier boot, refuses every connection from here.
   if (answer !== "refused" || bootOf(id) !== bootId() || bootOf(id) === NO_BOOT) return "unknown";
   return isSurelyGone(owner) ? "dead" : "unknown";
 }
 
 /**
- * Linux refuses only where nobody listens. Other systems refuse as well when a process that stands still has been knocked
- * at too often: there its process has to be gone, too. (On Linux it cannot be asked: containers have ids of their own.)
+ * Linux refuses a connection only if nothing listens. Other systems also refuse when the backlog of a stopped process
+ * is full, so there the process must be gone, too. (On Linux the process id proves nothing: containers have ids of
+ * their own.)
  */
 function isSurelyGone(owner: string): boolean {
   if (process.platform === "linux") return true;
@@ -223,10 +224,10 @@ function isSurelyGone(owner: string): boolean {
   }
 }
 
-/** Sockets have short names: 103 bytes on some systems. */
+/** Socket paths are limited to 103 bytes on some systems. */
 const LONGEST_PATH = 100;
 
-/** Listens under a name of the moment, and only then has the real one: nobody finds a socket that does not listen yet. */
+/** Listens under a temporary name and then renames the file: a socket that does not listen yet is never found. */
 async function listenAt(file: string, mode: number): ReturnType<Doorbell["listen"]> {
   const folder = dirname(file);
   const made = `.pawl-${randomBytes(6).toString("hex")}`;
@@ -234,15 +235,15 @@ async function listenAt(file: string, mode: number): ReturnType<Doorbell["listen
   await throughShortPath(join(folder, made), async (path) => {
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
-      // Exclusive: the primary process of a cluster would listen in place of its worker, and outlive it.
+      // Exclusive: otherwise the primary process of a cluster would listen in place of its worker, and outlive it.
       server.listen({ path, exclusive: true }, resolve);
     });
     server.unref();
-    // Who may not open the database need not know who has it.
+    // A user who may not open the database may not see who holds it.
     chmodSync(join(folder, made), mode);
     renameSync(join(folder, made), file);
   });
-  // Somebody who cannot be accepted for want of descriptors is no reason to fall.
+  // A connection that cannot be accepted for lack of descriptors must not crash the process.
   server.on("error", () => undefined);
   return {
     close: async () => {
@@ -251,15 +252,15 @@ async function listenAt(file: string, mode: number): ReturnType<Doorbell["listen
   };
 }
 
-async function ringAt(file: string): Promise<Answer> {
-  // Whatever is no socket refuses as well.
+async function ringAt(file: string): Promise<RingAnswer> {
+  // A file that is not a socket refuses connections as well.
   if (statSync(file, { throwIfNoEntry: false })?.isSocket() !== true) return "unclear";
   return throughShortPath(
     file,
     (path) =>
-      new Promise<Answer>((resolve) => {
+      new Promise<RingAnswer>((resolve) => {
         const socket = connect({ path });
-        const end = (answer: Answer) => {
+        const end = (answer: RingAnswer) => {
           socket.destroy();
           resolve(answer);
         };
@@ -271,16 +272,16 @@ async function ringAt(file: string): Promise<Answer> {
 
 const SOCKETS: Doorbell = { listen: listenAt, ring: ringAt };
 
-/** A process that stands still, and that many have knocked at, lets them wait. */
-const ANSWERS: { readonly [code: string]: Answer } = { ECONNREFUSED: "refused", EAGAIN: "accepted" };
+/** A stopped process with a full backlog answers EAGAIN. */
+const ANSWERS: { readonly [code: string]: RingAnswer } = { ECONNREFUSED: "refused", EAGAIN: "accepted" };
 
-/** Through a link to its folder, for the moment, where the path is too long for a socket. */
+/** Uses a temporary link to its folder if the path is too long for a socket. */
 async function throughShortPath<T>(file: string, use: (path: string) => Promise<T>): Promise<T> {
   if (Buffer.byteLength(file) <= LONGEST_PATH) return use(file);
   const folder = mkdtempSync(join(tmpdir(), "pawl-"));
   try {
     const link = join(folder, "l");
-    // The first name is short; one to be knocked at is linked to itself.
+    // A new socket has a short name, so its folder is linked; an existing one is linked itself.
     const isNew = HALF_MADE.test(basename(file));
     symlinkSync(isNew ? dirname(file) : file, link);
     return await use(isNew ? join(link, basename(file)) : link);

@@ -3,9 +3,9 @@ import { DatabaseSync } from "node:sqlite";
 import { isBusy } from "./sqlite-error.ts";
 
 /**
- * An exclusive lock on a small file, which is made where it is missing. The system frees it when the process dies,
- * however it dies. Node has no file locks of its own; an empty SQLite database has, and keeps two holders inside one
- * process apart as well. Nothing else may open the file: closing any descriptor of it would free the lock.
+ * An exclusive lock on a small file, which is created if missing. The system frees it when the process dies, however
+ * it dies. Node has no file locks of its own; an empty SQLite database does, and also keeps two holders inside one
+ * process apart. Nothing else may open the file: closing any descriptor of it would free the lock.
  */
 export class ProcessLock {
   readonly #connection: DatabaseSync;
@@ -14,7 +14,7 @@ export class ProcessLock {
     this.#connection = connection;
   }
 
-  /** Null when somebody else holds it, or has removed it meanwhile. */
+  /** Null if another holder has it, or removed it meanwhile. */
   static tryTake(file: string): ProcessLock | null {
     const connection = new DatabaseSync(file, { timeout: 0 });
     try {
@@ -23,7 +23,7 @@ export class ProcessLock {
       return new ProcessLock(connection);
     } catch (error) {
       connection.close();
-      // A file that a sweep removes while it is being locked makes SQLite fail in fstat: nobody holds that one.
+      // A file that a sweep removes while it is being locked makes SQLite fail in fstat: no one holds that one.
       if (isBusy(error) || !existsSync(file)) return null;
       throw error;
     }

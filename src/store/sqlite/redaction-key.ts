@@ -16,8 +16,8 @@ import { codeOf } from "../guarded-folder.ts";
 const KEY_BYTES = 32;
 
 /**
- * The key that digests of hidden values are made with. It stands in a file of its own beside the database, for its owner alone:
- * whoever has a copy of the database cannot try out what was hidden. A store in memory has one of its own.
+ * The key for digests of hidden values. It is in a file of its own beside the database, readable by its owner only,
+ * so that a copy of the database is not enough to guess hidden values. A store in memory has a key of its own.
  */
 export class RedactionKey {
   readonly #file: string | null;
@@ -27,23 +27,25 @@ export class RedactionKey {
     this.#file = database === ":memory:" ? null : `${database}-key`;
   }
 
-  /** Made when it is first asked for: most stores never hide anything. */
-  get(isReadOnly: boolean): Uint8Array {
-    this.#key ??= this.#file === null ? randomBytes(KEY_BYTES) : keyIn(this.#file, isReadOnly);
+  /** Created on first use: most stores never hide anything. */
+  get(options: KeyOptions): Uint8Array {
+    this.#key ??= this.#file === null ? randomBytes(KEY_BYTES) : keyIn(this.#file, options);
     return this.#key;
   }
 }
 
-function keyIn(file: string, isReadOnly: boolean): Uint8Array {
+type KeyOptions = { readonly isReadOnly: boolean };
+
+function keyIn(file: string, options: KeyOptions): Uint8Array {
   const known = readKey(file);
   if (known !== null) return known;
-  // One that only reads stores no digest either.
-  if (isReadOnly) return randomBytes(KEY_BYTES);
+  // A reader stores no digests either.
+  if (options.isReadOnly) return randomBytes(KEY_BYTES);
   makeKey(file);
-  return readKey(file) ?? keyIn(file, isReadOnly);
+  return readKey(file) ?? keyIn(file, options);
 }
 
-/** Null where there is none. */
+/** Null if there is none. */
 function readKey(file: string): Uint8Array | null {
   try {
     const text = readFileSync(file, "latin1").trim();
@@ -63,7 +65,9 @@ function unusable(file: string, why: string, cause?: unknown): StoreUnavailableE
   );
 }
 
-/** Whole and on the disk before it has its name; another process that is just doing the same comes first, or second. */
+/**
+ * Written and synced before it gets its name. If another process does the same at the same time, the first one wins.
+ */
 function makeKey(file: string): void {
   const draft = `${file}-${randomBytes(6).toString("hex")}`;
   const descriptor = openSync(draft, "wx", 0o600);
@@ -89,7 +93,7 @@ function giveName(draft: string, file: string): void {
   }
 }
 
-/** On a file system without links. */
+/** For a file system without links. */
 function copyUnlessThere(draft: string, file: string): void {
   try {
     copyFileSync(draft, file, constants.COPYFILE_EXCL);

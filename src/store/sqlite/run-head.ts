@@ -3,11 +3,12 @@ import type { Quota } from "../../core/usage/quota.ts";
 import type { Amount } from "../../core/usage/usage.ts";
 
 /**
- * What intents read of a run and change: who may write, what is charged, where its steps stand, and the head of its log.
+ * The part of a run that intents read and change: its owner, its charges, the state of its steps, and the head of its
+ * log.
  *
- * It is kept in memory from one intent to the next. That is safe because every intent writes the run's row, and writes it
- * only if the log's head is still the one it knows: whoever else changed anything of the run has moved that. An intent
- * that is refused for whatever reason is tried again on what the database says.
+ * It is cached in memory from one intent to the next. That is safe because every intent writes the run's row, and
+ * only if the head of the log is still the cached one: any other change to the run has moved it. A refused intent is
+ * retried on fresh data from the database.
  */
 export type RunHead = {
   readonly runNo: number;
@@ -17,18 +18,18 @@ export type RunHead = {
   quota: Quota;
   eventSeq: number;
   eventHash: Uint8Array;
-  /** The steps of this run that were asked for, by their number. */
+  /** The steps of this run that were read so far, by number. */
   readonly steps: Map<number, StepHead>;
-  /** Whether a person is asked something; null where nobody looked. Only a release of the run opens questions. */
+  /** True if a wait is open; null if not looked up yet. Only a release of the run opens waits. */
   hasOpenWaits: boolean | null;
-  /** Whether a call of the run has failed and may have happened; null where nobody looked. */
+  /** True if a call of the run has failed and may have happened; null if not looked up yet. */
   hasUncertainCalls: boolean | null;
-  /** What the intent at hand has written and removed, for its event to tell of. */
+  /** The rows that the current intent has written and removed, for its event to cover. */
   readonly touched: Map<string, CoveredRowKey>;
   readonly removed: Map<string, CoveredKind>;
 };
 
-/** What a row that events tell of is, and the key that its table has it by. */
+/** A row that events cover: its kind, and its key in its table. */
 export type CoveredRowKey = { readonly kind: CoveredKind; readonly key: readonly number[] };
 
 export type CoveredKind =
@@ -47,7 +48,7 @@ export type CoveredKind =
   | "doubt"
   | "question";
 
-/** What was read of a step so far; null where nothing was. */
+/** What was read of a step so far; null fields were not read yet. */
 export type StepHead = {
   readonly path: StepPath;
   state: GranularStateRow | null;
@@ -59,7 +60,7 @@ export type GranularStateRow = {
   readonly stepNo: number;
   turnIndex: number;
   isComplete: boolean;
-  /** The try that was reserved for last; settled unless `reserved` is there and its turn is not journaled. */
+  /** The attempt that was reserved last; settled unless `reserved` is set and its turn is not journaled. */
   lastCall: LastModelCall | null;
 };
 
@@ -70,12 +71,12 @@ export type LastModelCall = {
   readonly reserved: Amount | null;
 };
 
-/** The calls of a journaled turn: how many there are, how many have a receipt, and which rows of the ledger they are. */
+/** The calls of a journaled turn: their number, how many have a receipt, and their rows in the ledger. */
 export type TurnCallRows = {
   readonly turnIndex: number;
   readonly firstCallNo: number;
   readonly calls: number;
   receipts: number;
-  /** Which of them were dispatched, by their order: those and no others can succeed or fail. */
+  /** True for each call that was dispatched, in call order: only those can succeed or fail. */
   readonly dispatched: boolean[];
 };

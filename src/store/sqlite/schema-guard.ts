@@ -2,7 +2,7 @@ import type { Database } from "./database.ts";
 import { migrations, newerSchema, schemaVersion } from "./migrate.ts";
 import { assertNothingRuns, assertOwnSchema } from "./schema.ts";
 
-/** Looks whether the schema of an open database is still the one that was compared: another process may change it. */
+/** Checks that the schema of an open database is still the one that was verified: another process may change it. */
 export class SchemaGuard {
   readonly #database: Database;
   readonly #known: number;
@@ -14,14 +14,14 @@ export class SchemaGuard {
     this.#known = migrations().length;
   }
 
-  /** Inside a write transaction: rows that this program writes would not be what a newer one expects. */
+  /** Called inside a write transaction: rows written by this program would not be what a newer one expects. */
   assertWritable(): void {
     const version = schemaVersion(this.#database);
     if (version !== this.#known) throw newerSchema(this.#database, version, this.#known);
     this.assertReadable();
   }
 
-  /** Inside a snapshot. */
+  /** Called inside a snapshot. */
   assertReadable(): void {
     const changes = this.#database.get("PRAGMA schema_version")?.int("schema_version") ?? 0;
     if (changes === this.#changes) return;

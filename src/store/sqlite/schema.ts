@@ -4,23 +4,23 @@ import type { Database } from "./database.ts";
 
 export type Migration = { readonly number: number; readonly name: string; readonly sql: string };
 
-/** One object of a schema: a table, an index, and in a file that somebody has laid hand on a trigger or a view. */
+/** One object of a schema: a table or an index; in a tampered file also a trigger or a view. */
 type SchemaPart = {
   readonly type: string;
   readonly name: string;
   readonly table: string;
-  /** Null for an index that SQLite makes by itself. */
+  /** Null for an index that SQLite creates itself. */
   readonly sql: string | null;
 };
 
 const PARTS = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid";
 
-/** What migrations make of an empty database, by their text. */
+/** The schemas that migrations create in an empty database, by the text of the migrations. */
 const schemasMade = new Map<string, readonly SchemaPart[]>();
 
 /**
- * They leave tables and no rows, so they are applied once, in memory, and every new file gets what they made: that takes
- * 2 ms where they take 12, since SQLite reads the whole schema again at each ALTER TABLE.
+ * Migrations leave tables and no rows, so they are applied once, in memory, and every new file gets the result: that
+ * takes 2 ms instead of 12, since SQLite reads the whole schema again at each ALTER TABLE.
  */
 export function schemaMadeBy(all: readonly Migration[]): readonly SchemaPart[] {
   const text = all.map(({ sql }) => sql).join("\n");
@@ -47,8 +47,9 @@ export function schemaMadeBy(all: readonly Migration[]): readonly SchemaPart[] {
 }
 
 /**
- * The schema is code: a trigger runs with every write, a view answers in place of its table, and an index or a generated
- * column computes. So the file has what the migrations up to its version make, and beside it nothing that does anything.
+ * The schema is code: a trigger runs with every write, a view answers in place of its table, and an index or a
+ * generated column computes. So the file must have exactly what the migrations up to its version create, and beyond
+ * it nothing that runs code.
  */
 export function assertOwnSchema(database: Database, all: readonly Migration[]): void {
   const stored = database.all(PARTS).map((row) => ({
@@ -68,7 +69,7 @@ export function assertOwnSchema(database: Database, all: readonly Migration[]): 
   for (const part of missing.values()) throw changedSchema(database, null, part);
 }
 
-/** A schema of a newer Pawl is not known here: but nothing in it runs by itself. */
+/** The schema of a newer Pawl is not known here, but nothing in it may run code. */
 export function assertNothingRuns(database: Database): void {
   const part = database.get(
     "SELECT type, name FROM sqlite_schema WHERE type NOT IN ('table', 'index') LIMIT 1",
@@ -82,7 +83,7 @@ function isSame(part: SchemaPart, made: SchemaPart): boolean {
   return part.type === made.type && part.table === made.table && isSameText;
 }
 
-/** A text, a quoted name, a comment, blanks, a word, or one sign: as SQLite reads them. */
+/** A string, a quoted name, a comment, whitespace, a word, or one character: the tokens of SQLite. */
 const TOKEN = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\/\*.*?(?:\*\/|$)|\s+|[\w$]+|./gs;
 
 /** SQLite quotes a name when it renames a table, and keeps comments and spaces as they were written. */
@@ -92,8 +93,8 @@ function normal(sql: string | null): string | null {
 }
 
 /**
- * A table of somebody else, such as a replication tool keeps beside ours: nothing of ours reads it, and unless it refers to
- * one of ours no write of ours touches it. SQLite's own statistics are for its planner.
+ * True for a table of another program, such as one that a replication tool keeps beside ours: we never read it, and
+ * our writes do not touch it unless it refers to one of our tables. SQLite's own statistics are for its planner.
  */
 function isHarmless({ type, table, name, sql }: SchemaPart, own: ReadonlySet<string>): boolean {
   if (type === "table" && /^sqlite_(stat[134]|sequence)$/.test(name)) return true;

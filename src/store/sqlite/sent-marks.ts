@@ -7,15 +7,16 @@ import { FolderLook, idOf, statOf } from "./folder-look.ts";
 export const MODEL_CALL = 0;
 
 /**
- * The notes of one store that requests and calls were about to leave: a file beside the database, without fsync, that
- * outlives the death of the process and not that of the machine. Who finds a try open whose process is dead, and no mark of
- * it, knows that nothing was sent.
+ * Marks that requests and calls were about to be sent: a file beside the database, without fsync, that outlives the
+ * process but not a crash of the machine. If an attempt is open, its process is dead and it has no mark, then nothing
+ * was sent.
  *
- * The file has its whole size from the beginning, and a mark takes a free slot in it: so it never grows, and a full disk does
- * not keep a mark out. Its end is written once: a file that was shortened has none, whatever is written to it later.
+ * The file is allocated in full at the start, and a mark takes a free slot in it, so it never grows and a full disk
+ * does not prevent a mark. Its end marker is written once: a file that was truncated has none, whatever is written to
+ * it later.
  */
 export class SentMarks {
-  /** Device and inode: another file of that name is not this one. */
+  /** Device and inode: another file of that name has a different identity. */
   readonly identity: string;
   readonly #file: string;
   readonly #folder: FolderLook;
@@ -32,7 +33,7 @@ export class SentMarks {
     this.identity = idOf(fstatSync(descriptor, { bigint: true }));
   }
 
-  /** Null where there can be none: then whatever a dead process left open may have been sent. */
+  /** Null if the file cannot be created: then any attempt that a dead process left open may have been sent. */
   static make(file: string): SentMarks | null {
     let descriptor: number | undefined;
     try {
@@ -52,7 +53,7 @@ export class SentMarks {
     return !this.#isBroken;
   }
 
-  /** Writes the mark of a try. False: nobody will find it, so its absence must not be trusted any more. */
+  /** Writes the mark of an attempt. False if it failed: from then on a missing mark proves nothing. */
   write(runId: string, epoch: number, effect: EffectAttempt): boolean {
     const key = placeOf(runId, effect);
     const slot = this.#slots.get(key) ?? this.#free.pop();
@@ -68,13 +69,13 @@ export class SentMarks {
       );
       if (written === MARK_BYTES && this.#isInPlace()) return true;
     } catch {
-      // A disk that fails.
+      // The disk fails.
     }
     this.#isBroken = true;
     return false;
   }
 
-  /** A commit has settled the try, so that nobody will ask for its mark. */
+  /** A commit has settled the attempt: its mark is no longer needed. */
   retire(runId: string, effect: Omit<EffectAttempt, "attempt">): void {
     const key = placeOf(runId, effect);
     const slot = this.#slots.get(key);
@@ -83,13 +84,16 @@ export class SentMarks {
     this.#free.push(slot);
   }
 
-  /** It did not leave after all: the mark goes, too. One that cannot be removed only says that it may have left. */
+  /**
+   * The attempt was not sent after all: its mark is removed. A mark that cannot be removed only means that it may
+   * have been sent.
+   */
   withdraw(runId: string, effect: EffectAttempt): void {
     const slot = this.#slots.get(placeOf(runId, effect));
     try {
       if (slot !== undefined) writeSync(this.#descriptor, NO_MARK, 0, MARK_BYTES, offsetOf(slot));
     } catch {
-      // A disk that fails.
+      // The disk fails.
     }
     this.retire(runId, effect);
   }
@@ -105,7 +109,7 @@ export class SentMarks {
   }
 }
 
-/** What a dead process was about to send. Null where its file is not the one it wrote, or not whole: then nobody knows. */
+/** The marks of a dead process. Null if the file is not the one it wrote, or not intact: then nothing is known. */
 export function readSentMarks(file: string, identity: string): SentBefore | null {
   try {
     if (!isWhole(file, identity)) return null;

@@ -1,6 +1,6 @@
 import { PawlError, StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
 
-/** SQLite's primary result codes that we tell apart. */
+/** The primary result codes of SQLite that we distinguish. */
 const BUSY = 5;
 const LOCKED = 6;
 const READONLY = 8;
@@ -20,20 +20,20 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
-/** Whether the file system failed, and not SQLite. */
+/** True if the file system failed, not SQLite. */
 export function isFileError(error: unknown): boolean {
   return primaryCode(error) === IOERR;
 }
 
 export function unknownCommit(cause: unknown, file: string): StoreUnavailableError {
   return new StoreUnavailableError(
-    `The database ${file} failed in the file system while a write was made durable, so nobody knows whether it was: check the disk, and look before you do it again.`,
+    `The database ${file} failed in the file system while a write was made durable, so it is unknown whether it was stored: check the disk, and look whether it was before you repeat it.`,
     { reason: "commit_unknown" },
     { cause },
   );
 }
 
-/** Turns what SQLite says into one sentence that says what happened, to what, and what to do. */
+/** Turns an error of SQLite into one sentence: what happened, to what, and what to do. */
 export function storeError(error: unknown, file: string): unknown {
   if (PawlError.isInstance(error)) return error;
   const code = primaryCode(error);

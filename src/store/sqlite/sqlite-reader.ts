@@ -47,7 +47,7 @@ export abstract class SqliteReader implements contract.StoreReader {
     this.#files = new StoreFiles(database.file);
   }
 
-  /** Whether the store is closed, and nobody is left who may still ask. */
+  /** True if the store is closed and no worker is left that may still read. */
   protected abstract get isOver(): boolean;
 
   getRun(runId: string): Promise<contract.RunRecord | null> {
@@ -229,7 +229,7 @@ export abstract class SqliteReader implements contract.StoreReader {
     return this.read(() => verify(this.database, runId));
   }
 
-  /** Who has the run may be dead by now: that has to be known before it is decided about. */
+  /** The owner of the run may have died: that must be known before a decision about its lease. */
   protected async lookAtOwner(runId: string): Promise<void> {
     const owner = await this.read(() => ownerOf(this.database, runId));
     if (owner !== null) await this.lock.look(owner);

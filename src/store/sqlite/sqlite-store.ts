@@ -31,12 +31,12 @@ import { whileBusy } from "./while-busy.ts";
 export type SqliteStoreOptions = {
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** Milliseconds that nobody sets: what leases of others are watched by. */
+  /** A monotonic clock in milliseconds, used to watch the leases of others. */
   readonly monotonic?: () => number;
-  /** Calls back after so many milliseconds; the returned function ends that. */
+  /** Calls back after so many milliseconds; the returned function cancels that. */
   readonly after?: (ms: number, callback: () => void) => () => void;
   readonly onCommit?: CommitObserver;
-  /** Stands in for the system, in a machine that is simulated. */
+  /** Replaces the system's sockets, for simulated machines. */
   readonly doorbell?: Doorbell;
 };
 
@@ -48,7 +48,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
   readonly #redactionKey: RedactionKey;
   readonly #after: NonNullable<SqliteStoreOptions["after"]>;
   #closing: Promise<void> | null = null;
-  /** From then on nothing new begins; what workers had under way they may still tell. */
+  /** From then on nothing new begins; workers may still store the outcomes of effects in progress. */
   #isClosed = false;
 
   private constructor(database: Database, lock: OwnerLock, options: SqliteStoreOptions) {
@@ -69,7 +69,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     );
   }
 
-  /** Opens or creates the file. Another process that is just doing the same is waited for. */
+  /** Opens or creates the file. Waits for another process that is doing the same. */
   static async open(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
     const database = await whileBusy(file, () => SqliteDatabase.open(file));
     try {
@@ -88,7 +88,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     }
   }
 
-  /** For those who only read; null where the file has to be opened for writing first: made, or brought to this schema. */
+  /** Opens the file for reading; null if it has to be opened for writing first, to create or migrate it. */
   static async openReadOnly(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore | null> {
     const database = await whileBusy(file, () => SqliteDatabase.openReadOnly(file));
     if (database === null) return null;
@@ -110,26 +110,27 @@ export class SqliteStore extends SqliteReader implements contract.Store {
   }
 
   redactionKey(): Uint8Array {
-    return this.#redactionKey.get(this.database.isReadOnly);
+    return this.#redactionKey.get(this.database);
   }
 
   close({ graceMs = DEFAULT_GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {
-    this.#closing ??= this.#sayGoodbye(graceMs);
+    this.#closing ??= this.#shutDown(graceMs);
     return this.#closing;
   }
 
-  async #sayGoodbye(graceMs: number): Promise<void> {
+  async #shutDown(graceMs: number): Promise<void> {
     this.#work.beginClosing(this.database.file);
     await this.#work.idle((giveUp) => this.#after(graceMs, giveUp));
-    const isSaid = await this.#giveUpLeases();
+    const areLeasesReleased = await this.#releaseLeases();
     this.#isClosed = true;
-    // A lock is freed by the death of the process, or after its last effect; where the goodbye could not be written, by
-    // that death alone: until then nobody else may take the runs.
-    if (this.#work.isIdle) await this.#end(isSaid);
-    else void this.#work.idle().then(() => this.#end(isSaid));
+    // The lock is freed when the process dies, or after its last effect. If the leases could not be released, only
+    // its death frees it: until then no other process may claim the runs.
+    const lock = areLeasesReleased ? "release" : "hold";
+    if (this.#work.isIdle) await this.#end(lock);
+    else void this.#work.idle().then(() => this.#end(lock));
   }
 
-  async #giveUpLeases(): Promise<boolean> {
+  async #releaseLeases(): Promise<boolean> {
     if (this.database.isReadOnly) return true;
     try {
       await this.#write("goodbye", (now) => {
@@ -142,14 +143,14 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     }
   }
 
-  async #end(isSaid: boolean): Promise<void> {
+  async #end(lock: "release" | "hold"): Promise<void> {
     this.#commits.close();
     this.#marks?.close();
     this.database.close();
-    if (isSaid) await this.lock.release();
+    if (lock === "release") await this.lock.release();
   }
 
-  /** As the death of the process does, for tests of what it leaves behind. */
+  /** Ends as a killed process would, for tests of what that leaves behind. */
   async vanish(): Promise<void> {
     this.#closing ??= Promise.resolve();
     this.#isClosed = true;
@@ -203,7 +204,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     };
     if (this.leases.mark(fence.runId, fence.epoch, effect)) return { end, withdraw };
     try {
-      // Who looks for the mark will not find it: that has to be known before anything leaves.
+      // The mark will be missing: that must be stored before anything is sent.
       await this.#write("turnMarksOff", (now) => runs.turnMarksOff(this.database, now, fence));
     } catch (error) {
       withdraw();
@@ -351,7 +352,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     return this.#isClosed && this.#work.isIdle;
   }
 
-  /** A commit has settled these calls of a turn: nobody will ask for their marks. */
+  /** A commit has settled these calls of a turn: their marks are no longer needed. */
   #settled(
     { runId }: contract.Fence,
     { stepKey, turnIndex }: { readonly stepKey: number; readonly turnIndex: number },
@@ -360,19 +361,22 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     for (const callIndex of callIndexes) this.leases.retire(runId, { stepKey, turnIndex, callIndex });
   }
 
-  /** Nobody begins to be a worker once the store is being closed: its goodbye may have been said. */
+  /**
+   * For an intent that makes its caller a worker: refused once the store is closing, as its leases may already be
+   * released.
+   */
   #take<T>(intent: string, work: (now: number) => T): Promise<T> {
     if (this.#work.closing.aborted) return Promise.reject(closedError(this.database.file));
     return this.#act(intent, work);
   }
 
-  /** An intent of somebody who is no worker: none once the store is closed. */
+  /** For an intent of a caller that is not a worker: refused once the store is closed. */
   #act<T>(intent: string, work: (now: number) => T): Promise<T> {
     if (this.#isClosed) return Promise.reject(closedError(this.database.file));
     return this.#write(intent, work);
   }
 
-  /** An intent of a worker: its fence says whether it still may. */
+  /** For an intent of a worker: its fence decides. */
   #write<T>(intent: string, work: (now: number) => T): Promise<T> {
     if (this.database.isReadOnly) return Promise.reject(readOnlyError(this.database.file, null));
     return this.#commits.submit(intent, () => work(this.now()));
@@ -386,12 +390,12 @@ function afterMs(ms: number, callback: () => void): () => void {
   return () => clearTimeout(timer);
 }
 
-/** Where SQLite has it: others look for what belongs to it beside that. */
+/** The real path of the database: other processes look for its sidecar files there. */
 function pathOf({ file }: Database): string {
   return file === ":memory:" ? file : realpathSync(file);
 }
 
-/** Marks count only with a lock that shows whether their owner lives. */
+/** Marks are useful only with a lock that shows whether their owner lives. */
 function makeMarks(database: Database, lock: OwnerLock): SentMarks | null {
   if (lock.id === null || !lock.isHeld) return null;
   return SentMarks.make(new OwnerFiles(pathOf(database)).marksFile(lock.id));

@@ -3,7 +3,7 @@ import { isBusy, storeError } from "./sqlite-error.ts";
 
 const DEADLINE_MS = 10_000;
 
-/** Tries again, without blocking the thread, while another process has the file locked. */
+/** Retries, without blocking the thread, while another process has the file locked. */
 export async function whileBusy<T>(file: string, work: () => T): Promise<T> {
   const deadline = performance.now() + DEADLINE_MS;
   for (;;) {

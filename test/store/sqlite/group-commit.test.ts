@@ -208,7 +208,7 @@ describe("nothing is acknowledged before COMMIT", () => {
     await expect(write("a")).rejects.toMatchObject({
       code: "store_unavailable",
       details: { reason: "commit_unknown" },
-      message: expect.stringContaining("nobody knows whether it was") as string,
+      message: expect.stringContaining("it is unknown whether it was stored") as string,
     });
     await write("b");
     expect(committed()).toEqual(["b"]);
