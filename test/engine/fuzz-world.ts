@@ -1,5 +1,5 @@
-// What the fuzzed milestones and workers share: a world in which effects are counted, tools of every kind that act on it,
-// workers that fail or die at any point, and a person who looks outside before deciding.
+// Shared by the fuzz tests of milestones and workers: a world that counts effects, tools of every kind that act on
+// it, workers that fail or die at any point, and a person who looks outside before deciding.
 
 import { z } from "zod";
 import {
@@ -19,7 +19,7 @@ import { randomOf } from "../store/sqlite/random-workers.ts";
 import { asking } from "./call/call-fixture.ts";
 import { must } from "./run-fixture.ts";
 
-/** Choices that look random and are the same for the same seed. */
+/** Pseudo-random choices, the same for the same seed. */
 export class Dice {
   readonly #below: (below: number) => number;
 
@@ -58,7 +58,7 @@ const KINDS = {
   keyedOnce: { recovery: "keyed", dedupe: "effect" },
   foundOnce: { recovery: "reconcile", dedupe: "effect" },
   blindOnce: { recovery: "opaque", dedupe: "effect" },
-  /** Every other version wants its effect otherwise; it is asked for once for each item, so that both mean the same. */
+  /** Dedupes by effect in every other version. It is requested once per item, so both versions mean the same. */
   moody: { recovery: "keyed", dedupe: "call" },
 } as const satisfies { readonly [kind: string]: KindRules };
 
@@ -80,7 +80,7 @@ export const done = defineSlice({
   reducers: { Done: append(({ item }: Done) => item) },
 });
 
-/** Never goes back, so it has everything that was told once, in whatever line. */
+/** Never rolls back, so it has every event of every lineage. */
 export const log = defineSlice({
   name: "log",
   kind: "log",
@@ -120,7 +120,7 @@ export function planOf(dice: Dice, items: readonly string[]): WorkPlan {
   return new Map(items.map((item) => [item, turns()]));
 }
 
-/** Works on the first item that its prompt does not show as done, from the turn that its history has come to. */
+/** Works on the first item that its prompt does not show as done, from the turn that its history has reached. */
 export function workOn(plan: WorkPlan, { options: { prompt } }: ScriptedTurn): ScriptedResponse {
   const system = prompt[0]?.role === "system" ? prompt[0].content : "";
   const ready = (/^Done: (.*)\.$/m.exec(system)?.[1] ?? "").split(" ");
@@ -138,7 +138,7 @@ export function workOn(plan: WorkPlan, { options: { prompt } }: ScriptedTurn): S
     : asking(...kinds.map((kind) => [kind, { item }] as const));
 }
 
-/** What a plan's items tell the session, in order: the effects that it wants, each once. */
+/** The effects that a plan wants, each once, in the order in which its items record them in the session. */
 export function wantedBy(plan: WorkPlan): string[] {
   return [...plan].flatMap(([item, turns]) =>
     turns
@@ -152,22 +152,22 @@ export const WORLD_SIGHTS = [
   "failed",
   "died",
   "refused once",
-  "found had",
-  "found not had",
+  "found done",
+  "found absent",
   "allowed",
 ] as const;
 export type WorldSight = (typeof WORLD_SIGHTS)[number];
 
-/** One worker's life. A dead one does nothing any more, in the store or outside. */
+/** One worker's lifetime. A dead worker does nothing any more, in the store or outside. */
 export type Life = { readonly probe: CrashProbe; isDead: boolean; hasFailed: boolean };
 
-/** Where the effects are. */
+/** The outside world, where the effects happen. */
 export class FuzzWorld {
   readonly #dice: Dice;
   readonly #saw: (sight: WorldSight) => void;
   readonly #effects: { readonly key: string; readonly what: string }[] = [];
   readonly #refused = new Set<string>();
-  /** What a person said was had: nobody knows what its tool would have told the session. */
+  /** Effects that a person settled as done: their tools recorded nothing in the session. */
   readonly #byHand: string[] = [];
   #life: Life | null = null;
 
@@ -176,7 +176,7 @@ export class FuzzWorld {
     this.#saw = saw;
   }
 
-  /** The next worker, and how many points it reaches before something happens to it. */
+  /** The next worker, and how many points it reaches before it fails or dies. */
   begin(points: number, observe: CrashProbe = () => undefined): Life {
     let left = points;
     const isDeath = this.#dice.chance(0.5);
@@ -189,7 +189,7 @@ export class FuzzWorld {
         this.#saw(isDeath ? "died" : "failed");
         life.isDead = isDeath;
         life.hasFailed = true;
-        throw new Error("The lights went out.");
+        throw new Error("The process crashed.");
       },
     };
     this.#life = life;
@@ -225,26 +225,26 @@ export class FuzzWorld {
       landsWithinMs: 0,
       reconcile: ({ item }, call) => {
         if (!this.#happened(call.idempotencyKey)) return { status: "absent" } as const;
-        return { status: "done", result: this.#tell(`${kind} ${item}`, call) } as const;
+        return { status: "done", result: this.#record(`${kind} ${item}`, call) } as const;
       },
       execute: ({ item }, call) => this.#act(`${kind} ${item}`, recovery, call),
     });
   }
 
   #act(what: string, recovery: KindRules["recovery"], call: ToolCallContext): string {
-    if (this.#life?.isDead === true) throw new Error("The dead do nothing.");
+    if (this.#life?.isDead === true) throw new Error("A dead worker does nothing.");
     const key = call.idempotencyKey;
     if (!this.#refused.has(key) && this.#dice.chance(0.05)) {
       this.#saw("refused once");
       this.#refused.add(key);
       throw new NotApplied("Busy.");
     }
-    // The other side of a keyed tool drops what it has had.
+    // The other side of a keyed tool drops a key that it has already seen.
     if (recovery !== "keyed" || !this.#happened(key)) this.#effects.push({ key, what });
-    return this.#tell(what, call);
+    return this.#record(what, call);
   }
 
-  #tell(what: string, { session }: ToolCallContext): string {
+  #record(what: string, { session }: ToolCallContext): string {
     session.dispatch({ type: "Did", what });
     return `did ${what}`;
   }
@@ -253,7 +253,7 @@ export class FuzzWorld {
     return this.#effects.some((effect) => effect.key === key);
   }
 
-  /** A person answers whatever is asked: what may be done is allowed, and what was done is looked up outside. */
+  /** A person answers every open wait: allows approvals, and looks up outside whether a call happened. */
   async decide(store: Store, runId: string): Promise<void> {
     const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
     if (open.length === 0) return;
@@ -268,57 +268,60 @@ export class FuzzWorld {
 
   async #settle(store: Store, { toolCallId, idempotencyKey }: ToolCallRecord): Promise<void> {
     const effect = this.#effects.find(({ key }) => key === idempotencyKey);
-    this.#saw(effect === undefined ? "found not had" : "found had");
+    this.#saw(effect === undefined ? "found absent" : "found done");
     if (effect === undefined) return store.settle(toolCallId, { as: "retry" });
     await store.settle(toolCallId, { as: "succeeded", result: "by hand" });
     this.#byHand.push(effect.what);
   }
 
-  /** What is wrong in the end: with the effects outside, the session, or what the store says of itself. */
+  /** Everything that is wrong in the end: with the effects outside, the session, or the store's own verification. */
   async problems(
     store: Store,
     runId: string,
     expected: {
-      readonly had: readonly string[];
-      readonly told: readonly string[];
+      readonly effects: readonly string[];
+      readonly recorded: readonly string[];
       readonly done: readonly string[];
     },
   ): Promise<string[]> {
     const { problems } = await store.verify(runId);
     const session = new Map((await store.readSession(runId)).map(({ name, values }) => [name, values]));
-    const [told, logged] = [did, log].map(({ name }) => (session.get(name) ?? []).map(String));
+    const [recorded, logged] = [did, log].map(({ name }) => (session.get(name) ?? []).map(String));
     const byTool = (all: readonly string[]) => all.filter((what) => !this.#byHand.includes(what));
-    const heard = without(expected.told, this.#byHand);
+    const recordedByTools = without(expected.recorded, this.#byHand);
     return [
       ...problems.map((problem) => `does not verify: ${JSON.stringify(problem)}`),
-      ...unlike("had", sorted(this.#effects.map(({ what }) => what)), sorted(expected.had)),
-      ...unlike("told", sorted(must(told)), sorted(heard)),
-      // In which of equal calls a person had to step in, and which so told nothing, is chance: the rest has its order.
-      ...unlike("told in this order", byTool(must(told)), byTool(expected.told)),
+      ...unlike("effects", sorted(this.#effects.map(({ what }) => what)), sorted(expected.effects)),
+      ...unlike("recorded", sorted(must(recorded)), sorted(recordedByTools)),
+      // Chance decides which of several equal calls a person settles, and so records nothing; the others keep their
+      // order.
+      ...unlike("recorded in this order", byTool(must(recorded)), byTool(expected.recorded)),
       ...unlike("done", (session.get(done.name) ?? []).map(String), expected.done),
       ...unlike(
         "logged",
         sorted(must(logged)),
-        sorted([...heard, ...expected.done.map((item) => `done ${item}`)]),
+        sorted([...recordedByTools, ...expected.done.map((item) => `done ${item}`)]),
       ),
     ];
   }
 }
 
-/** The store as a worker sees it: nobody hears of what it asks for once it is dead. */
+/** The store as seen by a worker: it takes nothing from a worker that is dead. */
 export function storeOf(store: Store, isDead: () => boolean): Store {
   return new Proxy(store, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);
       if (typeof value !== "function") return value;
       return (...args: unknown[]): unknown =>
-        isDead() ? Promise.reject(new Error("The dead write nothing.")) : value.apply(target, args);
+        isDead() ? Promise.reject(new Error("A dead worker writes nothing.")) : value.apply(target, args);
     },
   });
 }
 
-function unlike(what: string, had: readonly string[], wanted: readonly string[]): string[] {
-  return had.join() === wanted.join() ? [] : [`${what} [${had.join()}], and should have [${wanted.join()}]`];
+function unlike(what: string, actual: readonly string[], wanted: readonly string[]): string[] {
+  return actual.join() === wanted.join()
+    ? []
+    : [`${what} [${actual.join()}], and should have [${wanted.join()}]`];
 }
 
 function sorted(all: readonly string[]): string[] {

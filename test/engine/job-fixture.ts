@@ -1,4 +1,4 @@
-// What the tests of jobs share: folders of their own, runs with a contract, and looks at what they left.
+// Shared by the tests of jobs: temporary folders, runs with a contract, and short views of what is stored.
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,14 +25,14 @@ export function jobSpec(parts: SpecParts = {}): RunSpecInput {
   return { objective: "Do the work.", ...parts };
 }
 
-/** A folder that is gone when the test ends. */
+/** A folder that is deleted when the test ends. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "pawl-job-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** A runner whose runs have their folders in a place of the test's own; `r-1` is in `pawl-runs/r-1`. */
+/** A runner whose runs have their folders in a temporary folder; `r-1` is in `pawl-runs/r-1`. */
 export function jobRunner<O>(
   target: Agent<O> | StepNode<O>,
   store: Store,
@@ -41,23 +41,23 @@ export function jobRunner<O>(
   return new Runner(target, { store, random: () => 0, workspaceRoot: temporaryFolder(), ...options });
 }
 
-/** What an error says of a budget: which, how much it is, and how much was used. */
+/** The budget that an error names: name, limit and amount used. */
 export function budgetOf({ details }: BudgetExceededError): readonly [string, number, number] {
   return [details.budget, details.limit, details.used];
 }
 
-/** The steps of run r-1, in the order in which they were begun or passed over. */
+/** The steps of run r-1, in the order in which they began or were skipped. */
 export async function stepsOf(store: Store, runId = "r-1"): Promise<string[]> {
   return (await store.listSteps(runId)).map(({ path, status }) => `${path} ${status}`);
 }
 
-/** The calls of run r-1: which, of what, and how each ended. */
+/** The calls of run r-1: id, tool and status. */
 export async function callsOf(store: Store, runId = "r-1"): Promise<string[]> {
   const calls = await store.listToolCalls(runId);
   return calls.map(({ toolCallId, tool, status }) => `${toolCallId} ${tool} ${status}`);
 }
 
-/** What a runner warned of. */
+/** The warnings of a runner. */
 export function warnings(): { readonly messages: string[]; readonly onEvent: (event: RunEvent) => void } {
   const messages: string[] = [];
   return {
@@ -68,7 +68,7 @@ export function warnings(): { readonly messages: string[]; readonly onEvent: (ev
   };
 }
 
-/** A tool that gives the pages that there are, and keeps which were asked for. */
+/** A tool that returns these pages and records which were fetched. */
 export function fetchTool(pages: { readonly [url: string]: string } = {}): {
   readonly fetchPage: Tool<{ url: string }, string>;
   readonly fetched: string[];
@@ -88,7 +88,7 @@ export function fetchTool(pages: { readonly [url: string]: string } = {}): {
   return { fetchPage, fetched };
 }
 
-/** The files of a folder, without the mark that says whose it is. */
+/** The files of a folder, without its owner mark. */
 export function filesIn(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => !name.startsWith("."))

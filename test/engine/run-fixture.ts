@@ -52,27 +52,27 @@ export async function memoryStore(options: StoreOptions = {}): Promise<Store> {
   return closedLater(await openStore(":memory:", options));
 }
 
-/** A folder for one test's database. */
+/** The path of a database in a temporary folder. */
 export function databaseFile(): string {
   const folder = mkdtempSync(join(tmpdir(), "pawl-engine-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, "pawl.db");
 }
 
-/** A handle on a file: several on one file are what several processes would have. */
+/** A handle on a file. Several handles on one file stand for several processes. */
 export async function fileStore(file: string, options: StoreOptions = {}): Promise<Store> {
   return closedLater(await openStore(`file:${file}`, options));
 }
 
 function closedLater(store: Store): Store {
-  // Of a tool that never ends nobody waits for the end.
+  // A tool that never ends must not keep the test waiting.
   onTestFinished(() => store.close({ graceMs: 0 }));
   return store;
 }
 
 export type Prompt = ScriptedTurn["options"]["prompt"];
 
-/** What the model sees of the tools' results in a prompt. */
+/** The tool results in a prompt. */
 export function toolResults(prompt: Prompt | undefined): unknown[] {
   return (prompt ?? []).flatMap((message) =>
     message.role === "tool"
@@ -81,7 +81,7 @@ export function toolResults(prompt: Prompt | undefined): unknown[] {
   );
 }
 
-/** A scripted model that keeps what it was asked. */
+/** A scripted model that records its prompts. */
 export function recordingModel(script: Script, options: { modelId?: string; provider?: string } = {}) {
   const prompts: Prompt[] = [];
   const model = scriptedModel(async (turn) => {
@@ -93,10 +93,10 @@ export function recordingModel(script: Script, options: { modelId?: string; prov
   return { model, prompts };
 }
 
-/** An answer that asks for one call of `note`. */
+/** A model answer with one call of `note`. */
 export const noting = (text: string) => ({ toolCalls: [{ name: "note", input: { text } }] });
 
-/** A tool that keeps what it did outside of the store. */
+/** A tool that records its effects outside of the store. */
 export function noteTool(
   execute: (text: string, call: ToolCallContext) => unknown = (text) => ({ noted: text }),
   options: { recovery?: "repeat" | "keyed" | "opaque"; effect?: "external" | "read_only" } = {},
@@ -117,7 +117,7 @@ export function noteTool(
   return { note, done, calls };
 }
 
-/** An agent with a script; what the tests do not care about is filled in. */
+/** An agent with a script; everything else has defaults. */
 export function scriptedAgent(
   script: Script,
   options: Partial<Omit<Parameters<typeof agent>[0], "model">> & { modelId?: string } = {},
@@ -127,7 +127,7 @@ export function scriptedAgent(
   return { agent: agent({ name: "worker", instructions: "You work.", model, ...rest }), prompts };
 }
 
-/** The system's clock, except that sleeping takes no time and is written down. */
+/** The system's clock, except that sleeping takes no time and is recorded. */
 export function sleeplessClock(): Clock & { readonly slept: number[] } {
   const slept: number[] = [];
   return {
@@ -140,24 +140,24 @@ export function sleeplessClock(): Clock & { readonly slept: number[] } {
   };
 }
 
-/** What a promise rejects with. */
+/** The error that a promise rejects with. */
 export async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;
   } catch (error) {
     return error;
   }
-  throw new Error("Expected a failure, and there was none.");
+  throw new Error("Expected a failure, but the promise resolved.");
 }
 
-/** What a promise rejects with, which has to be of this class. */
+/** The error that a promise rejects with, which must be of this class. */
 export async function failureAs<E extends Error>(
   ErrorClass: abstract new (...args: never[]) => E,
   promise: Promise<unknown>,
 ): Promise<E> {
   const error = await failureOf(promise);
   if (error instanceof ErrorClass) return error;
-  throw new Error(`Expected ${ErrorClass.name}, and it is ${String(error)}.`, { cause: error });
+  throw new Error(`Expected ${ErrorClass.name}, but it is ${String(error)}.`, { cause: error });
 }
 
 export async function collect(stream: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
@@ -166,13 +166,13 @@ export async function collect(stream: AsyncIterable<RunEvent>): Promise<RunEvent
   return events;
 }
 
-/** The value, which has to be there. */
+/** The value, which must be present. */
 export function must<T>(value: T | null | undefined): T {
   if (value === null || value === undefined) throw new Error("Expected a value, and there is none.");
   return value;
 }
 
-/** A run begun without a runner, for tests that ask for one turn at a time. */
+/** A run without a runner, for tests that execute single turns. */
 export async function beginRun(
   store: Store,
   step: StepNode,
@@ -190,7 +190,7 @@ export async function beginRun(
     limit,
     leaseMs: 30_000,
   });
-  if (created.kind !== "created") throw new Error(`Run ${runId} is there already.`);
+  if (created.kind !== "created") throw new Error(`Run ${runId} already exists.`);
   const fence = { runId, epoch: created.claim.epoch };
   const lease = new LeaseKeeper(store, fence, systemClock, 30_000, readClock(systemClock), () => undefined);
   onTestFinished(() => lease.stop());
@@ -259,15 +259,15 @@ export async function beginRun(
     run,
     openScope: (other = step, givenInput = input) => {
       const { children, maxTurns } = turnLoopOf(other);
-      const enter = () => Promise.reject(new Error("One turn enters nothing."));
-      const told = new StepSession(run.keeper, run.secrets);
+      const enter = () => Promise.reject(new Error("A single turn enters no steps."));
+      const stepSession = new StepSession(run.keeper, run.secrets);
       const frame = {
         run,
         path,
         input: givenInput,
         context: { value: {} },
         instance,
-        session: told,
+        session: stepSession,
         enter,
       };
       return openScope(children[0], maxTurns, frame);

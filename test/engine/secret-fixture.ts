@@ -1,4 +1,4 @@
-// Looks for a secret wherever a run leaves something: in the whole database, in events, in errors.
+// Searches everything that a run leaves behind for a secret: the whole database, events, errors.
 
 import { readFileSync } from "node:fs";
 import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
@@ -6,11 +6,11 @@ import { inspect } from "node:util";
 import { expect } from "vitest";
 import { databaseFile, fileStore } from "./run-fixture.ts";
 
-/** Written otherwise in JSON, in a URL and in base64. */
+/** Has a different form in JSON, in a URL and in base64. */
 export const SECRET = 'k-77/s+e "c" r&é=t';
 export const OTHER_SECRET = "9f31c0ffee:77/zz";
 
-/** The forms in which a secret would still be one. */
+/** The encoded forms in which a secret would still leak. */
 function formsOf(secret: string): readonly string[] {
   const escaped = (text: string) => JSON.stringify(text).slice(1, -1);
   return [
@@ -25,24 +25,24 @@ function formsOf(secret: string): readonly string[] {
   ];
 }
 
-/** What of the secrets is in a text: nothing, it should be. */
+/** The forms of the secrets that a text contains; it should contain none. */
 export function leaksIn(text: string): readonly string[] {
   return [...new Set([SECRET, OTHER_SECRET].flatMap(formsOf))].filter((form) => text.includes(form));
 }
 
-/** Whatever a value shows of itself, errors with their causes, stacks and details. */
+/** Everything that a value shows when inspected: errors with their causes, stacks and details. */
 export function shown(value: unknown): string {
   return inspect(value, { depth: 20, showHidden: true, maxStringLength: null, maxArrayLength: null });
 }
 
-/** A store on a file, and all that the file holds as text. */
+/** A store on a file, and the file's whole content as text. */
 export async function storeToSearch() {
   const file = databaseFile();
   const store = await fileStore(file);
   return { store, dump: () => dumpOf(file) };
 }
 
-/** Every value of every table, and the bytes of the file and its log, where deleted rows may still be. */
+/** Every value of every table, and the bytes of the file and its log, which may still contain deleted rows. */
 function dumpOf(file: string): string {
   const database = new DatabaseSync(file, { readOnly: true });
   try {
@@ -55,7 +55,7 @@ function dumpOf(file: string): string {
         .flatMap((row) => Object.values(row).map(textOf)),
     );
     const text = [...values, readFileSync(file, "utf8"), readFileSync(`${file}-wal`, "utf8")].join("\n");
-    // A search that sees nothing proves nothing.
+    // A search that sees nothing proves nothing: check the tables and the search itself.
     expect(names).toEqual(
       expect.arrayContaining(["tool_calls", "receipts", "turns", "waits", "events", "blobs"]),
     );

@@ -1,5 +1,5 @@
-// What the tests of sessions share: a slice of words, a tool that says one outside and tells the session, and stores that
-// are listened to.
+// Shared by the tests of sessions: a slice of words, a tool that says a word outside and records it in the session,
+// and stores with a tap.
 
 import { z } from "zod";
 import {
@@ -38,14 +38,14 @@ export const loudly = new CheckpointTrigger({
   when: ({ word }) => typeof word === "string" && word.endsWith("!"),
 });
 
-/** An answer that asks for these calls of `say`. */
+/** A model answer with these calls of `say`. */
 export const saying = (...all: readonly string[]): ScriptedResponse =>
   asking(...all.map((word) => ["say", { word }] as const));
 
 type SayInput = { readonly word: string };
 type SayOptions = Partial<Omit<ToolDefinition<SayInput, unknown>, "execute" | "inputSchema">>;
 
-/** A tool with an effect outside (`spoken`) that tells the session what it said. External and opaque unless said. */
+/** A tool with an effect outside (`spoken`) that records its word in the session. External and opaque by default. */
 export function sayTool(
   options: SayOptions = {},
   execute: (word: string, call: ToolCallContext, n: number) => unknown = (word, call) => {
@@ -69,7 +69,10 @@ export function sayTool(
   return { say, spoken };
 }
 
-/** A runner of an agent that has these tools and gives these answers; its session has the words, and loud ones are milestones. */
+/**
+ * A runner of an agent with these tools and answers. Its session has the words slice, and loud words are
+ * milestones.
+ */
 export function sayer(
   store: Store,
   tools: { readonly [name: string]: Tool },
@@ -79,17 +82,17 @@ export function sayer(
   return runnerOf(store, tools, turns, { slices: [words], checkpointTrigger: loudly, ...options });
 }
 
-/** The values of a slice in the store. */
+/** The stored values of a slice. */
 export async function storedSlice(store: Store, name = "words", runId = "r-1"): Promise<readonly Json[]> {
   return (await store.readSession(runId)).find((slice) => slice.name === name)?.values ?? [];
 }
 
-/** What the receipts of a run tell the session, call by call. */
-export async function toldEvents(store: Store, runId = "r-1"): Promise<(readonly SessionEvent[])[]> {
+/** The session events in the receipts of a run, call by call. */
+export async function sessionEventsOf(store: Store, runId = "r-1"): Promise<(readonly SessionEvent[])[]> {
   return (await store.listToolCalls(runId)).map(({ receipt }) => receipt?.sessionEvents ?? []);
 }
 
-/** The checkpoints of a run, in short. */
+/** The checkpoints of a run, in short form. */
 export async function checkpointsOf(store: Store, runId = "r-1"): Promise<string[]> {
   return (await store.listCheckpoints(runId)).map(
     ({ checkpoint, type, stepPath, turnIndex, isSuperseded }) =>
@@ -99,7 +102,7 @@ export async function checkpointsOf(store: Store, runId = "r-1"): Promise<string
 
 type Tapped = "commitTurn" | "finishStep" | "beginLineage";
 
-/** A store that tells of these intents before it takes them. What the tap throws is what the store says. */
+/** A store that calls `tap` before each of these intents. The intent fails with what the tap throws. */
 export function tapped(store: Store, tap: (intent: Tapped, argument: unknown) => void): Store {
   return new Proxy(store, {
     get(target, name) {
@@ -115,15 +118,15 @@ export function tapped(store: Store, tap: (intent: Tapped, argument: unknown) =>
   });
 }
 
-/** Runs r-1 until it fails, which it has to. */
-export async function dies(runner: Pick<Runner, "run">, input: Json = "Go"): Promise<unknown> {
+/** Runs r-1, which must fail. */
+export async function runUntilFailure(runner: Pick<Runner, "run">, input: Json = "Go"): Promise<unknown> {
   return failureOf(runner.run(input, { runId: "r-1" }));
 }
 
-/** Fails the run before this turn's model is asked. */
+/** Fails the run right before the model request of this turn. */
 export function stopsBefore(turn: number, step?: string): CrashProbe {
   return (point, { turnIndex, stepPath }) => {
     const isHere = turnIndex === turn && (step === undefined || step === stepPath);
-    if (point === "model:before-request" && isHere) throw new Error("The lights went out.");
+    if (point === "model:before-request" && isHere) throw new Error("The process crashed.");
   };
 }

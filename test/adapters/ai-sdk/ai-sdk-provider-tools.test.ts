@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { JsonObject } from "../../../src/core/json.ts";
 import { agent, Runner, tool } from "../../../src/index.ts";
-import { lightsOut } from "../../engine/call/call-fixture.ts";
+import { crashAt } from "../../engine/call/call-fixture.ts";
 import { databaseFile, failureOf, fileStore, memoryStore } from "../../engine/run-fixture.ts";
 import { FakeOpenAiServer, raw } from "./fake-openai-server.ts";
 
@@ -80,7 +80,7 @@ describe("OpenAI's web search", () => {
     const file = databaseFile();
     server.next(responses(searched, noteCall));
     const dying = await fileStore(file);
-    const first = new Runner(searcher(), { store: dying, probe: lightsOut("tool:executed") });
+    const first = new Runner(searcher(), { store: dying, probe: crashAt("tool:executed") });
     await failureOf(first.run("Find pawls.", { runId: "r-1" }));
     await dying.close();
     expect(server.requests[0]?.path).toBe("/v1/responses");

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type AgentOptions, agent, ConfigurationError, Runner, Step } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/testing/index.ts";
-import { lightsOut } from "../../engine/call/call-fixture.ts";
+import { crashAt } from "../../engine/call/call-fixture.ts";
 import {
   databaseFile,
   failureAs,
@@ -160,7 +160,7 @@ describe("toModelOutput", () => {
     const stepOf = (actor: Parameters<typeof Step.granular>[1]) =>
       Step.granular("act", actor, { blobThresholdBytes: 50 });
     const first = acting(act, options);
-    const runner = new Runner(stepOf(first.actor), { store: dying, probe: lightsOut("turn:committed") });
+    const runner = new Runner(stepOf(first.actor), { store: dying, probe: crashAt("turn:committed") });
     await failureOf(runner.run("Go", { runId: "r-1" }));
     await dying.close();
 

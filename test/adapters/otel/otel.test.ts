@@ -5,7 +5,7 @@ import { AlwaysOffSampler, SimpleSpanProcessor, type SpanProcessor } from "@open
 import { describe, expect, it } from "vitest";
 import { otel } from "../../../src/adapters/otel/otel.ts";
 import { PausedError, Pipeline, Runner, Step, type Store } from "../../../src/index.ts";
-import { lightsOut } from "../../engine/call/call-fixture.ts";
+import { crashAt } from "../../engine/call/call-fixture.ts";
 import { failureOf, memoryStore, must, scriptedAgent, sleeplessClock } from "../../engine/run-fixture.ts";
 import { pathsOf, spanNamed, tracing } from "./otel-fixture.ts";
 import { asking, readOnlyTool } from "./otel-tools.ts";
@@ -275,11 +275,11 @@ describe("a run that several workers had", () => {
     async (_with, contextManager) => {
       const { spans } = tracing({ contextManager });
       const store = await memoryStore();
-      const worker = (at?: Parameters<typeof lightsOut>[0]) =>
+      const worker = (at?: Parameters<typeof crashAt>[0]) =>
         new Runner(report(), {
           store,
           telemetry: otel(),
-          ...(at === undefined ? {} : { probe: lightsOut(at) }),
+          ...(at === undefined ? {} : { probe: crashAt(at) }),
         });
       await failureOf(worker("step:finished").run("Go", { runId: "r-1" }));
       await failureOf(worker("turn:journaled").resume("r-1"));
@@ -304,7 +304,7 @@ describe("a run that several workers had", () => {
   it("is linked to whoever goes on with it", async () => {
     const { spans } = tracing();
     const store = await memoryStore();
-    const dying = new Runner(report(), { store, telemetry: otel(), probe: lightsOut("step:finished") });
+    const dying = new Runner(report(), { store, telemetry: otel(), probe: crashAt("step:finished") });
     await failureOf(dying.run("Go", { runId: "r-1" }));
     const request = await trace.getTracer("test").startActiveSpan("request", async (span: Span) => {
       await new Runner(report(), { store, telemetry: otel() }).resume("r-1");
@@ -441,7 +441,7 @@ describe("where nothing is recorded", () => {
       Step.run("a", (_input, ctx) => ctx.call(tell, { q: "a" })),
       Step.run("b", (_input, ctx) => ctx.call(tell, { q: "b" })),
     );
-    const dying = new Runner(pipeline, { store, telemetry: otel(), probe: lightsOut("step:finished") });
+    const dying = new Runner(pipeline, { store, telemetry: otel(), probe: crashAt("step:finished") });
     await failureOf(dying.run("Go", { runId: "r-1" }));
     const { status } = await new Runner(pipeline, { store, telemetry: otel() }).resume("r-1");
     expect(status).toBe("succeeded");
@@ -457,7 +457,7 @@ describe("where nothing is recorded", () => {
   it("because none is registered any more, the trace before is not taken for the worker's own", async () => {
     const store = await memoryStore();
     const { spans } = tracing();
-    const dying = new Runner(report(), { store, telemetry: otel(), probe: lightsOut("step:finished") });
+    const dying = new Runner(report(), { store, telemetry: otel(), probe: crashAt("step:finished") });
     await failureOf(dying.run("Go", { runId: "r-1" }));
     expect(spans()).not.toEqual([]);
     trace.disable();

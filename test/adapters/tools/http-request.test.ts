@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { describe, expect, it } from "vitest";
 import { httpRequest } from "../../../src/adapters/tools/index.ts";
 import { secret } from "../../../src/index.ts";
-import { asking, jumpingClock, lightsOut, runnerOf, timedStore } from "../../engine/call/call-fixture.ts";
+import { asking, crashAt, jumpingClock, runnerOf, timedStore } from "../../engine/call/call-fixture.ts";
 import { must } from "../../engine/run-fixture.ts";
 import { closedPort } from "./mail-server.ts";
 import { callTool, LOOPBACK, openService, temporaryFolder } from "./tool-fixture.ts";
@@ -256,7 +256,7 @@ describe("a request in doubt", () => {
             ...probe,
           },
         ).runner;
-      await runner({ probe: lightsOut("tool:executed") })
+      await runner({ probe: crashAt("tool:executed") })
         .run("Go", { runId: "r-1" })
         .catch(() => undefined);
       expect((await runner().resume("r-1")).status).toBe(status);

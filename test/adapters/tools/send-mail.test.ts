@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type SendMailOptions, sendMail, writeFile } from "../../../src/adapters/tools/index.ts";
 import { secret } from "../../../src/index.ts";
-import { asking, jumpingClock, lightsOut, runnerOf, timedStore } from "../../engine/call/call-fixture.ts";
+import { asking, crashAt, jumpingClock, runnerOf, timedStore } from "../../engine/call/call-fixture.ts";
 import { everyNameIsHere } from "../../every-name-is-here.ts";
 import { closedPort, type MailServer, openMailServer } from "./mail-server.ts";
 import { callTool, callTools, temporaryFolder } from "./tool-fixture.ts";
@@ -252,7 +252,7 @@ describe("a mail in doubt", () => {
         ...options,
         ...probe,
       }).runner;
-    await runner({ probe: lightsOut("tool:executed") })
+    await runner({ probe: crashAt("tool:executed") })
       .run("Go", { runId: "r-1" })
       .catch(() => undefined);
     expect(server.accepted).toHaveLength(1);

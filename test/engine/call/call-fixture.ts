@@ -1,5 +1,4 @@
-// What the tests of tool calls share: a tool that does as it is told, scripts that ask for it, a clock that jumps, and
-// lights that go out.
+// Shared by the tests of tool calls: a scriptable tool, model answers that call it, a clock that jumps, and crashes.
 
 import { z } from "zod";
 import {
@@ -22,12 +21,12 @@ import {
 } from "../../../src/testing/index.ts";
 import { memoryStore, must, scriptedAgent } from "../run-fixture.ts";
 
-/** An answer that asks for these calls of `act`. */
+/** A model answer with these calls of `act`. */
 export const acting = (...whats: string[]): ScriptedResponse => ({
   toolCalls: whats.map((what) => ({ name: "act", input: { what } })),
 });
 
-/** An answer that asks for calls of any tools. */
+/** A model answer with calls of any tools. */
 export const asking = (...calls: readonly (readonly [name: string, input: Json])[]): ScriptedResponse => ({
   toolCalls: calls.map(([name, input]) => ({ name, input })),
 });
@@ -35,7 +34,7 @@ export const asking = (...calls: readonly (readonly [name: string, input: Json])
 type ActInput = { readonly what: string };
 type ActOptions = Partial<Omit<ToolDefinition<ActInput, unknown>, "execute" | "inputSchema">>;
 
-/** A tool that does what the test says, try by try, and keeps what it was asked. External and opaque unless said. */
+/** A tool with one behaviour per attempt that records its calls. External and opaque by default. */
 export function actTool(
   execute: (n: number, call: ToolCallContext, what: string) => unknown = (n) => `done ${n}`,
   options: ActOptions = {},
@@ -57,7 +56,9 @@ export function actTool(
   return { act, calls, whats };
 }
 
-/** A runner of an agent that gives these answers and ends; a second one of the same goes on as a new process would. */
+/**
+ * A runner of an agent that gives these answers and ends. A second one with the same answers acts as a new process.
+ */
 export function runnerOf(
   store: Store,
   tools: { readonly [name: string]: Tool },
@@ -68,7 +69,7 @@ export function runnerOf(
   return { runner: new Runner(agent, { store, random: () => 0, ...options }), prompts };
 }
 
-/** Time that stands still, and jumps where somebody sleeps. What was slept is written down. */
+/** A clock that stands still and jumps ahead on `sleep`. `slept` lists the pauses. */
 export function jumpingClock() {
   const clock = fakeClock();
   const slept: number[] = [];
@@ -83,7 +84,7 @@ export function jumpingClock() {
   };
 }
 
-/** A store that lives by that clock. */
+/** A store that uses that clock. */
 export function timedStore(
   clock: { now(): number },
   options: Parameters<typeof memoryStore>[0] = {},
@@ -91,20 +92,22 @@ export function timedStore(
   return memoryStore({ now: () => clock.now(), ...options });
 }
 
-/** Lets all that has been set in motion come to its end. */
-export async function quiet(): Promise<void> {
+/** Waits until all pending work on the event loop is done. */
+export async function drainEventLoop(): Promise<void> {
   for (let i = 0; i < 30; i++) await new Promise(setImmediate);
 }
 
-/** Fails the run when it reaches a point for the n-th time: what was under way is left as a dead worker leaves it. */
-export function lightsOut(at: CrashPoint, nth = 1): CrashProbe {
+/**
+ * Fails the run when it reaches a point for the n-th time. Calls in progress are left as a dead worker leaves them.
+ */
+export function crashAt(at: CrashPoint, nth = 1): CrashProbe {
   let reached = 0;
   return (point) => {
-    if (point === at && ++reached === nth) throw new Error("The lights went out.");
+    if (point === at && ++reached === nth) throw new Error("The process crashed.");
   };
 }
 
-/** The calls of run r-1: how each ended, after how many tries, and where its receipt comes from. */
+/** The calls of run r-1: status, number of attempts, and source of the receipt. */
 export async function ledger(
   store: Store,
 ): Promise<(readonly [status: string, attempt: number, source: ReceiptSource | null])[]> {

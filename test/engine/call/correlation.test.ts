@@ -1,17 +1,17 @@
-// What the outside system calls an effect: kept at once, and given to whoever looks the call up.
+// Correlation ids, by which the outside system knows an effect: stored at once, and passed to the look-up.
 
 import { describe, expect, it } from "vitest";
 import { LeaseLostError, type ToolCallContext } from "../../../src/index.ts";
 import { toolResults } from "../run-fixture.ts";
-import { acting, actTool, jumpingClock, lightsOut, openWait, runnerOf, timedStore } from "./call-fixture.ts";
+import { acting, actTool, crashAt, jumpingClock, openWait, runnerOf, timedStore } from "./call-fixture.ts";
 
-type Ordering = {
-  /** What each try does, after it was entered. */
+type Setup = {
+  /** What each attempt does. */
   readonly tries: readonly ((call: ToolCallContext) => unknown)[];
   readonly lookUp?: (call: ToolCallContext) => "done" | "absent" | "unknown";
 };
 
-async function ordering({ tries, lookUp = () => "done" }: Ordering) {
+async function setup({ tries, lookUp = () => "done" }: Setup) {
   const clock = jumpingClock();
   const store = await timedStore(clock);
   const looked: (string | null)[] = [];
@@ -33,9 +33,9 @@ const failing = (id: string) => async (call: ToolCallContext) => {
   throw new Error("Connection reset.");
 };
 
-describe("what a tool calls its effect", () => {
-  it("is given to the look-up of that try, and the receipt keeps it", async () => {
-    const { store, looked, make } = await ordering({ tries: [failing("prov-77")] });
+describe("the correlation id of a call", () => {
+  it("is passed to the look-up of its attempt and stored in the receipt", async () => {
+    const { store, looked, make } = await setup({ tries: [failing("prov-77")] });
     const { runner, prompts } = make();
     await runner.run("Go", { runId: "r-1" });
     expect(looked).toEqual(["prov-77"]);
@@ -45,10 +45,10 @@ describe("what a tool calls its effect", () => {
     ]);
   });
 
-  it("is durable as soon as `correlate` resolves, and found by the next process", async () => {
-    const { store, looked, make } = await ordering({ tries: [(call) => call.correlate("prov-77")] });
+  it("is durable as soon as `correlate` resolves, and the next process uses it", async () => {
+    const { store, looked, make } = await setup({ tries: [(call) => call.correlate("prov-77")] });
     await expect(
-      make({ probe: lightsOut("tool:executed") }).runner.run("Go", { runId: "r-1" }),
+      make({ probe: crashAt("tool:executed") }).runner.run("Go", { runId: "r-1" }),
     ).rejects.toThrow();
     await make().runner.resume("r-1");
     expect(looked).toEqual(["prov-77"]);
@@ -56,12 +56,12 @@ describe("what a tool calls its effect", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("is of one try: the id of an earlier one says nothing about the one in doubt", async () => {
-    const { looked, make, store } = await ordering({
+  it("belongs to one attempt: the look-up of a later attempt does not get an earlier id", async () => {
+    const { looked, make, store } = await setup({
       tries: [failing("prov-1"), () => undefined],
       lookUp: ({ attempt }) => (attempt === 1 ? "absent" : "unknown"),
     });
-    const { runner } = make({ probe: lightsOut("tool:executed", 2) });
+    const { runner } = make({ probe: crashAt("tool:executed", 2) });
     await expect(runner.run("Go", { runId: "r-1" })).rejects.toThrow();
     expect(new Set(looked)).toEqual(new Set(["prov-1"]));
     looked.splice(0);
@@ -70,15 +70,15 @@ describe("what a tool calls its effect", () => {
     expect((await openWait(store)).subject).not.toHaveProperty("correlationId");
   });
 
-  it("is shown to the person who has to find out what became of it", async () => {
-    const { store, make } = await ordering({ tries: [failing("prov-77")], lookUp: () => "unknown" });
+  it("is shown to the person who has to settle the call", async () => {
+    const { store, make } = await setup({ tries: [failing("prov-77")], lookUp: () => "unknown" });
     await make().runner.run("Go", { runId: "r-1" });
     expect(await openWait(store)).toMatchObject({ kind: "in_doubt", subject: { correlationId: "prov-77" } });
   });
 
-  it("is with the tool itself from then on", async () => {
+  it("is available to the tool itself from then on", async () => {
     const seen: unknown[] = [];
-    const { make } = await ordering({
+    const { make } = await setup({
       tries: [
         async (call) => {
           seen.push(call.correlationId);
@@ -91,9 +91,9 @@ describe("what a tool calls its effect", () => {
     expect(seen).toEqual([null, "prov-77"]);
   });
 
-  it("is refused to a worker that has lost the run, before it sends anything", async () => {
+  it("is refused to a worker that has lost the run", async () => {
     const refused: unknown[] = [];
-    const { make, store } = await ordering({
+    const { make, store } = await setup({
       tries: [
         async (call) => {
           await store.releaseRun({ runId: "r-1", epoch: call.epoch }, { status: "queued" });

@@ -1,5 +1,5 @@
-// An effect that is wanted once in a run is had once, whoever asks: every further call has a row of its own and the
-// first receipt, whole.
+// An effect that is wanted once per run is executed once, whichever step or call asks for it. Every further call has
+// its own row and gets the whole first receipt.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -28,21 +28,21 @@ import {
   acting,
   actTool,
   asking,
+  crashAt,
   jumpingClock,
-  lightsOut,
   openWait,
   runnerOf,
   timedStore,
 } from "./call-fixture.ts";
 
-/** The calls of run r-1: how each ended, and whose receipt it repeats. */
+/** The calls of run r-1: status, and the call whose receipt is repeated. */
 async function rows(store: Store) {
   const calls = await store.listToolCalls("r-1");
   return calls.map(({ status, receipt }) => [status, receipt?.duplicateOf ?? null]);
 }
 
-/** Runs these calls of one tool, one turn each, and tells which of them ran. */
-async function ranOf(
+/** Runs these calls of one tool, one per turn, and returns the turns in which it was executed. */
+async function executedTurns(
   definition: Partial<ToolDefinition<JsonInput, unknown>> & { readonly name: string },
   inputs: readonly Json[],
   options: RunnerOptions = {},
@@ -67,8 +67,8 @@ async function ranOf(
 type JsonInput = Record<string, Json>;
 const ANN = { to: "ann@example.org", subject: "Offer" };
 
-describe("an effect is had once in a run", () => {
-  it("where the tool says so, and the second call gets the first receipt", async () => {
+describe("deduplication of an effect within a run", () => {
+  it('gives the second call the first receipt if the tool is declared with dedupe "effect"', async () => {
     const store = await memoryStore();
     const { act, whats } = actTool((n) => ({ n }), { dedupe: "effect" });
     const { runner, prompts } = runnerOf(store, { act }, [
@@ -100,9 +100,9 @@ describe("an effect is had once in a run", () => {
     ]);
   });
 
-  it.each<[string, Parameters<typeof ranOf>[0], readonly Json[], number[]]>([
+  it.each<[string, Parameters<typeof executedTurns>[0], readonly Json[], number[]]>([
     [
-      "by what identity picks, whatever the rest says",
+      "matches by what `identity` picks and ignores the other arguments",
       { name: "act", identity: ({ to }) => to ?? null },
       [
         { to: "ann", body: "Hi" },
@@ -112,7 +112,7 @@ describe("an effect is had once in a run", () => {
       [1, 3],
     ],
     [
-      "by recipient and subject, for a tool that sends mail, in other words as well",
+      "matches by recipient and subject for a tool that sends mail, even if the body differs",
       { name: "send_email" },
       [
         { ...ANN, body: "Hi" },
@@ -122,7 +122,7 @@ describe("an effect is had once in a run", () => {
       [1, 3],
     ],
     [
-      "by path and destination, for a tool that uploads",
+      "matches by path and destination for a tool that uploads",
       { name: "upload_report" },
       [
         { path: "a.pdf", bucket: "x", comment: "one" },
@@ -132,30 +132,30 @@ describe("an effect is had once in a run", () => {
       [1, 3],
     ],
     [
-      "by kind and content, for a tool that remembers",
+      "matches by kind and content for a tool that stores memories",
       { name: "archival_memory_insert" },
       [{ content: "Ann likes tea" }, { content: "Ann likes tea" }, { content: "Bob likes tea" }],
       [1, 3],
     ],
-    ["not where the tool only happens to be external", { name: "run_tests" }, [{}, {}, {}], [1, 2, 3]],
+    ["does not apply to a tool that is merely external", { name: "run_tests" }, [{}, {}, {}], [1, 2, 3]],
     [
-      "not where it says that each call is one of its own, whatever its name",
+      'does not apply with dedupe "call", whatever the tool\'s name',
       { name: "send_email", dedupe: "call" },
       [ANN, ANN],
       [1, 2],
     ],
     [
-      "not where it says so, whatever its identity",
+      'does not apply with dedupe "call", whatever its identity',
       { name: "act", dedupe: "call", identity: () => "same" },
       [{ a: 1 }, { a: 2 }],
       [1, 2],
     ],
-    ["not where it only reads", { name: "get_email", effect: "read_only" }, [ANN, ANN], [1, 2]],
+    ["does not apply to a read-only tool", { name: "get_email", effect: "read_only" }, [ANN, ANN], [1, 2]],
   ])("%s", async (_name, definition, inputs, ran) => {
-    expect(await ranOf(definition, inputs)).toEqual(ran);
+    expect(await executedTurns(definition, inputs)).toEqual(ran);
   });
 
-  it("and where each call is one of its own, all of the arguments make it the same", async () => {
+  it('counts occurrences by all arguments with dedupe "call"', async () => {
     const store = await memoryStore();
     const { act } = actTool(undefined, { name: "send_email", dedupe: "call" });
     const turns = ["Hi", "Dear Ann", "Hi"].map((body) =>
@@ -165,30 +165,30 @@ describe("an effect is had once in a run", () => {
     expect((await store.listToolCalls("r-1")).map(({ occurrence }) => occurrence)).toEqual([1, 1, 2]);
   });
 
-  it("with noDuplicateExternalActions also by a tool known to be external, and not by one that may be", async () => {
+  it("covers every tool known to be external with noDuplicateExternalActions, but not one that only may be", async () => {
     const options = { constraints: { noDuplicateExternalActions: true } };
     const twice = [{ amount: 5 }, { amount: 5 }, { amount: 6 }];
-    expect(await ranOf({ name: "create_invoice" }, twice)).toEqual([1, 2, 3]);
-    expect(await ranOf({ name: "create_invoice" }, twice, options)).toEqual([1, 3]);
-    expect(await ranOf({ name: "act", effect: "external" }, twice, options)).toEqual([1, 3]);
-    expect(await ranOf({ name: "run_tests" }, twice, options)).toEqual([1, 2, 3]);
-    expect(await ranOf({ name: "write_local_file" }, twice, options)).toEqual([1, 2, 3]);
-    expect(await ranOf({ name: "create_invoice", dedupe: "call" }, twice, options)).toEqual([1, 3]);
+    expect(await executedTurns({ name: "create_invoice" }, twice)).toEqual([1, 2, 3]);
+    expect(await executedTurns({ name: "create_invoice" }, twice, options)).toEqual([1, 3]);
+    expect(await executedTurns({ name: "act", effect: "external" }, twice, options)).toEqual([1, 3]);
+    expect(await executedTurns({ name: "run_tests" }, twice, options)).toEqual([1, 2, 3]);
+    expect(await executedTurns({ name: "write_local_file" }, twice, options)).toEqual([1, 2, 3]);
+    expect(await executedTurns({ name: "create_invoice", dedupe: "call" }, twice, options)).toEqual([1, 3]);
   });
 
-  it("whatever request ids, trace ids and keys its arguments carry", async () => {
+  it("ignores request ids, trace ids and idempotency keys in the arguments", async () => {
     const ids = ["requestId", "trace_id", "X-Correlation-Id", "idempotencyKey"];
     const inputs = ids.map((name, i) => ({ amount: 5, [name]: `id-${i}` }));
-    expect(await ranOf({ name: "act", dedupe: "effect" }, [...inputs, { amount: 5 }])).toEqual([1]);
+    expect(await executedTurns({ name: "act", dedupe: "effect" }, [...inputs, { amount: 5 }])).toEqual([1]);
     expect(
-      await ranOf({ name: "act", dedupe: "effect" }, [
+      await executedTurns({ name: "act", dedupe: "effect" }, [
         { amount: 5, orderId: 1 },
         { amount: 5, orderId: 2 },
       ]),
     ).toEqual([1, 2]);
   });
 
-  it("in turns 2 and 5, with a crash between them: one mail, and a row for each", async () => {
+  it("sends one mail for equal calls in turns 2 and 5 with a crash in between, and stores a row for each", async () => {
     const store = await memoryStore();
     const sent: Json[] = [];
     const mail = tool({
@@ -204,7 +204,7 @@ describe("an effect is had once in a run", () => {
     const { act } = actTool();
     const mailing = (body: string) => asking(["mail", { ...ANN, body }]);
     const turns = [acting("1"), mailing("Hi"), acting("3"), acting("4"), mailing("Dear Ann")];
-    const dying = runnerOf(store, { act, mail }, turns, { probe: lightsOut("turn:committed", 3) });
+    const dying = runnerOf(store, { act, mail }, turns, { probe: crashAt("turn:committed", 3) });
     await failureOf(dying.runner.run("Go", { runId: "r-1" }));
     const { runner, prompts } = runnerOf(store, { act, mail }, turns);
     expect((await runner.resume("r-1")).output).toBe("End.");
@@ -213,20 +213,20 @@ describe("an effect is had once in a run", () => {
     expect(toolResults(prompts.at(-1))[4]).toEqual({ type: "json", value: { id: "m-1" } });
   });
 
-  it("and not at all where the tool cannot say what it is: the model, or the code, is told", async () => {
+  it("executes nothing if `identity` throws, and reports that to the model or the code", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(undefined, { identity: () => must<Json>(null) });
     const { runner, prompts } = runnerOf(store, { act }, [acting("a")]);
     expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
-    const words = /^The identity function of act failed: Expected a value/;
-    expect(toolResults(prompts[1])).toMatchObject([{ value: expect.stringMatching(words) }]);
+    const pattern = /^The identity function of act failed: Expected a value/;
+    expect(toolResults(prompts[1])).toMatchObject([{ value: expect.stringMatching(pattern) }]);
     expect(await rows(store)).toEqual([["cancelled", null]]);
     const code = Step.run("code", (_input, ctx) => ctx.call(act, { what: "a" }));
     await failureAs(ConfigurationError, new Runner(code, { store }).run("Go"));
     expect(whats).toEqual([]);
   });
 
-  it("and a duplicate of a large result is large too", async () => {
+  it("repeats a large result as a large result", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(() => "x".repeat(50_000), { dedupe: "effect" });
     const { runner, prompts } = runnerOf(store, { act }, [acting("a"), acting("a"), acting("a", "a")]);
@@ -238,8 +238,8 @@ describe("an effect is had once in a run", () => {
   });
 });
 
-describe("only what succeeded has duplicates", () => {
-  it("a call that failed for certain does not keep the next one from running", async () => {
+describe("only a success is repeated", () => {
+  it("a call that certainly failed does not stop the next equal one from running", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, calls } = actTool(
@@ -262,7 +262,7 @@ describe("only what succeeded has duplicates", () => {
     ]);
   });
 
-  it("a call that may have happened makes the next one ask, past those that were never dispatched", async () => {
+  it("a call that may have happened makes the next equal one ask, past calls that were never dispatched", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(
       () => {
@@ -281,7 +281,7 @@ describe("only what succeeded has duplicates", () => {
     expect(whats).toEqual(["a"]);
   });
 
-  it("an answer that could not be used is no receipt to repeat", async () => {
+  it("a result that could not be stored is not repeated", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(() => 7n, { dedupe: "effect" });
     const { runner } = runnerOf(store, { act }, [acting("a"), acting("a")]);
@@ -290,8 +290,8 @@ describe("only what succeeded has duplicates", () => {
   });
 });
 
-describe("across the steps of a pipeline", () => {
-  /** The same effect, asked for by an agent and by code, in this order. */
+describe("deduplication across the steps of a pipeline", () => {
+  /** The same effect, requested by an agent and by code, in this order. */
   async function inBoth(order: readonly ("agent" | "code")[], dedupe: "effect" | "call") {
     const store = await memoryStore();
     const { act, whats } = actTool((n) => `done ${n}`, { dedupe });
@@ -305,7 +305,7 @@ describe("across the steps of a pipeline", () => {
     return { store, whats, output, seen: toolResults(prompts.at(-1)) };
   }
 
-  it("what an agent did, code does not do again", async () => {
+  it("code does not repeat what an agent did", async () => {
     const { store, whats, output } = await inBoth(["agent", "code"], "effect");
     expect([whats, output]).toEqual([["a"], "done 1"]);
     expect(await rows(store)).toEqual([
@@ -314,24 +314,24 @@ describe("across the steps of a pipeline", () => {
     ]);
   });
 
-  it("what code did, an agent does not do again", async () => {
+  it("an agent does not repeat what code did", async () => {
     const { store, whats, seen } = await inBoth(["code", "agent"], "effect");
     expect([whats, seen]).toEqual([["a"], [{ type: "text", value: "done 1" }]]);
     expect((await rows(store))[1]).toEqual(["deduplicated", "r-1/step0#0.1"]);
   });
 
-  it("and in a third step neither: all point at the first", async () => {
+  it("a third step does not repeat it either, and all rows point at the first call", async () => {
     const { store, whats } = await inBoth(["agent", "agent", "code"], "effect");
     expect(whats).toEqual(["a"]);
     expect((await rows(store)).map(([, of]) => of)).toEqual([null, "r-1/step0#1.1", "r-1/step0#1.1"]);
   });
 
-  it("each does it where each call is one of its own", async () => {
+  it('each step executes it with dedupe "call"', async () => {
     const { whats } = await inBoth(["agent", "code"], "call");
     expect(whats).toEqual(["a", "a"]);
   });
 
-  it("and another run does it again", async () => {
+  it("another run executes it again", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(undefined, { dedupe: "effect" });
     for (const runId of ["r-1", "r-2"])
@@ -340,10 +340,10 @@ describe("across the steps of a pipeline", () => {
   });
 });
 
-describe("the ids that a provider gives its calls", () => {
+describe("tool call ids from the provider", () => {
   const call = (id: string, what: Json) => ({ id, name: "act", input: { what } });
 
-  it("and gives again in other turns have no part in what is the same effect", async () => {
+  it("are not part of an effect's identity when they recur in later turns", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool((n) => `done ${n}`, { dedupe: "effect" });
     const turns = ["a", "b", "a"].map((what) => ({ toolCalls: [call("call_0", what)] }));
@@ -354,7 +354,7 @@ describe("the ids that a provider gives its calls", () => {
     expect(seen.map(({ value }) => value)).toEqual(["done 1", "done 2", "done 1"]);
   });
 
-  it("and gives twice in one answer, to a call that fits and to one that does not, keep them apart", async () => {
+  it("keep two calls of one answer apart, one valid and one invalid, even if both have the same id", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool();
     const { runner, prompts } = runnerOf(store, { act }, [

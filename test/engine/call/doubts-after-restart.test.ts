@@ -1,4 +1,4 @@
-// What a dead, stopped or changed worker leaves behind: looked at anew when it is gone on with, and never passed over.
+// Calls left behind by a dead, stopped or changed worker: they are judged again on resume and never skipped.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -17,9 +17,9 @@ import {
   acting,
   actTool,
   asking,
+  crashAt,
   jumpingClock,
   ledger,
-  lightsOut,
   openWait,
   runnerOf,
   timedStore,
@@ -28,9 +28,12 @@ import {
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-describe("a key that has run out", () => {
-  /** Its first try happened and was lost; its second did not apply, and then the lights went out again. */
-  async function worn(more: NonNullable<Parameters<typeof actTool>[1]> = {}) {
+describe("an idempotency key with limited validity", () => {
+  /**
+   * The first attempt happened and its receipt was lost; the second did not apply, and then the process crashed
+   * again.
+   */
+  async function twiceInterrupted(more: NonNullable<Parameters<typeof actTool>[1]> = {}) {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, calls } = actTool(
@@ -42,22 +45,22 @@ describe("a key that has run out", () => {
     );
     const make = (options: RunnerOptions = {}) =>
       runnerOf(store, { act }, [acting("a")], { clock, ...options });
-    await failureOf(make({ probe: lightsOut("tool:executed") }).runner.run("Go", { runId: "r-1" }));
-    await failureOf(make({ probe: lightsOut("tool:try-ended") }).runner.resume("r-1"));
+    await failureOf(make({ probe: crashAt("tool:executed") }).runner.run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("tool:try-ended") }).runner.resume("r-1"));
     expect(calls).toHaveLength(2);
     return { clock, store, calls, ...make() };
   }
 
-  it("covers no other try, although the last one did not apply: a person is asked", async () => {
-    const { clock, store, calls, runner } = await worn();
+  it("does not cover another attempt after it expired, although the last one did not apply: a person is asked", async () => {
+    const { clock, store, calls, runner } = await twiceInterrupted();
     await clock.advance(HOUR);
     expect((await runner.resume("r-1")).status).toBe("waiting");
     expect(await openWait(store)).toMatchObject({ kind: "in_doubt", toolCallId: "r-1/worker#1.1" });
     expect(calls).toHaveLength(2);
   });
 
-  it("covers no other try, although the last one did not apply: it is looked up where it can be", async () => {
-    const { clock, store, calls, runner } = await worn({
+  it("does not cover another attempt after it expired, although the last one did not apply: the call is looked up", async () => {
+    const { clock, store, calls, runner } = await twiceInterrupted({
       reconcile: () => ({ status: "done" as const, result: "found" }),
     });
     await clock.advance(HOUR);
@@ -66,14 +69,14 @@ describe("a key that has run out", () => {
     expect(await ledger(store)).toEqual([["succeeded", 2, "reconciled"]]);
   });
 
-  it("and has not yet covers the next try", async () => {
-    const { store, calls, runner } = await worn();
+  it("covers the next attempt while it is valid", async () => {
+    const { store, calls, runner } = await twiceInterrupted();
     expect((await runner.resume("r-1")).status).toBe("succeeded");
     expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
     expect(await ledger(store)).toEqual([["succeeded", 3, "tool"]]);
   });
 
-  it("while its call waited for its turn does not go out with it", async () => {
+  it("is not sent if it expired while its call was queued", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, whats } = actTool(
@@ -86,7 +89,7 @@ describe("a key that has run out", () => {
     const make = (more: RunnerOptions = {}) =>
       runnerOf(store, { act }, [acting("a", "b")], { clock, leaseMs: HOUR, ...more }).runner;
     const probe: RunnerOptions["probe"] = (point) => {
-      if (point === "tool:executed") throw new Error("The lights went out.");
+      if (point === "tool:executed") throw new Error("The process crashed.");
     };
     await failureOf(make({ probe }).run("Go", { runId: "r-1" }));
     expect(whats).toEqual(["a", "b"]);
@@ -96,8 +99,8 @@ describe("a key that has run out", () => {
   });
 });
 
-describe("a look-up that takes its time", () => {
-  it("and began before the call could land no more is made again: what landed meanwhile is found", async () => {
+describe("a slow look-up", () => {
+  it("is repeated if it began while the call could still land, and finds what landed meanwhile", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const landed: string[] = [];
@@ -130,8 +133,8 @@ describe("a look-up that takes its time", () => {
   });
 });
 
-describe("a run that is cancelled right before a call goes out", () => {
-  it("leaves it without a receipt, and runs it once when resumed, though there are no retries", async () => {
+describe("a run that is cancelled right before a call is dispatched", () => {
+  it("leaves the call without a receipt, and executes it once when resumed, even with no retries", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, calls } = actTool(() => "sent");
@@ -153,7 +156,7 @@ describe("a run that is cancelled right before a call goes out", () => {
   });
 });
 
-describe("an approved call that was interrupted, and whose arguments parse differently now", () => {
+describe("an interrupted approved call whose arguments now parse differently", () => {
   async function changed(recovery: "keyed" | "opaque") {
     const store = await memoryStore();
     const paid: number[] = [];
@@ -174,20 +177,20 @@ describe("an approved call that was interrupted, and whose arguments parse diffe
       runnerOf(store, { pay }, [asking(["pay", { amount: 5 }])], more).runner;
     await make().run("Go", { runId: "r-1" });
     await store.approve("r-1~1");
-    await failureOf(make({ probe: lightsOut("tool:executed") }).resume("r-1"));
+    await failureOf(make({ probe: crashAt("tool:executed") }).resume("r-1"));
     expect(paid).toEqual([5]);
     factor = 2;
     return { store, paid, make };
   }
-  const asksAnew = {
+  const newApproval = {
     kind: "approval",
     question: "The arguments of pay are not those that were approved. May it run with these?",
     subject: { arguments: { amount: 10 } },
   };
 
-  it("is asked about anew, and runs with the new ones when approved", async () => {
+  it("needs a new approval, and then runs with the new arguments", async () => {
     const { store, paid, make } = await changed("keyed");
-    expect((await make().resume("r-1")).waits).toMatchObject([asksAnew]);
+    expect((await make().resume("r-1")).waits).toMatchObject([newApproval]);
     expect(paid).toEqual([5]);
     await store.approve((await openWait(store)).waitId);
     expect((await make().resume("r-1")).status).toBe("succeeded");
@@ -195,22 +198,22 @@ describe("an approved call that was interrupted, and whose arguments parse diffe
     expect(await ledger(store)).toEqual([["succeeded", 2, "tool"]]);
   });
 
-  it("is asked about anew by a person's retry too", async () => {
+  it("needs a new approval after a person's retry too", async () => {
     const { store, paid, make } = await changed("opaque");
     expect((await make().resume("r-1")).waits).toMatchObject([{ kind: "in_doubt" }]);
     await store.settle("r-1/worker#1.1", { as: "retry" });
-    expect((await make().resume("r-1")).waits).toMatchObject([asksAnew]);
+    expect((await make().resume("r-1")).waits).toMatchObject([newApproval]);
     expect(paid).toEqual([5]);
     await store.approve((await openWait(store)).waitId);
     expect((await make().resume("r-1")).status).toBe("succeeded");
     expect(paid).toEqual([5, 10]);
   });
 
-  it("does not run, and the run goes on, when a person says no to the new ones", async () => {
+  it("does not run if the new arguments are denied, and the run continues", async () => {
     const { store, paid, make } = await changed("keyed");
     await make().resume("r-1");
     await store.deny((await openWait(store)).waitId, "Not that much.");
-    // It may have happened with the old ones, so it is no call that was never made.
+    // It may have happened with the old arguments, so it cannot be treated as never made.
     expect((await make().resume("r-1")).waits).toMatchObject([{ kind: "in_doubt" }]);
     await store.settle("r-1/worker#1.1", { as: "succeeded", result: "paid 5" });
     expect((await make().resume("r-1")).status).toBe("succeeded");
@@ -218,18 +221,18 @@ describe("an approved call that was interrupted, and whose arguments parse diffe
   });
 });
 
-describe("code that is run again after its call was interrupted", () => {
+describe("a code step that runs again after its call was interrupted", () => {
   async function codeOf(act: Tool, code: (ctx: CodeStepContext) => unknown) {
     const store = await memoryStore();
     const step = Step.run("code", async (_input: Json, ctx) => (await code(ctx)) as Json);
     const make = (more: RunnerOptions = {}) => new Runner(step, { store, ...more });
-    await failureOf(make({ probe: lightsOut("tool:executed") }).run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("tool:executed") }).run("Go", { runId: "r-1" }));
     expect(await ledger(store)).toEqual([["in_doubt", 1, null]]);
     expect((await store.listToolCalls("r-1"))[0]?.tool).toBe(act.name);
     return { store, make };
   }
 
-  it("and catches that its tool is misconfigured now does not hide the doubt: a person is asked", async () => {
+  it("cannot hide the doubt by catching a configuration error of its tool: a person is asked", async () => {
     let cut = false;
     let paid = 0;
     const pay = tool({
@@ -257,7 +260,7 @@ describe("code that is run again after its call was interrupted", () => {
     expect(paid).toBe(1);
   });
 
-  it("and does not ask for what it only read asks nobody", async () => {
+  it("asks no one about an interrupted read that it no longer makes", async () => {
     let at = 0;
     const { act, whats } = actTool(() => "noon", { effect: "read_only" });
     const { store, make } = await codeOf(act, (ctx) => ctx.call(act, { what: `time ${++at}` }));
@@ -266,7 +269,7 @@ describe("code that is run again after its call was interrupted", () => {
     expect(await store.listWaits("r-1")).toEqual([]);
   });
 
-  it("and does not ask for what a person let run again ends: that call failed, and may have happened", async () => {
+  it("ends if it no longer makes a call that a person let run again: that call failed and may have happened", async () => {
     let asks = true;
     const { act, calls } = actTool(() => "sent", { dedupe: "effect" });
     const { store, make } = await codeOf(act, (ctx) => (asks ? ctx.call(act, { what: "a" }) : "skipped"));

@@ -1,4 +1,4 @@
-// Equal calls side by side, in one answer of a model or in one step of code: the first decides about the others.
+// Equal calls side by side, in one model answer or in one code step: the first decides for the others.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -13,7 +13,7 @@ import {
   type ToolCallContext,
 } from "../../../src/index.ts";
 import { collect, failureOf, memoryStore, toolResults } from "../run-fixture.ts";
-import { acting, actTool, jumpingClock, lightsOut, openWait, runnerOf, timedStore } from "./call-fixture.ts";
+import { acting, actTool, crashAt, jumpingClock, openWait, runnerOf, timedStore } from "./call-fixture.ts";
 
 async function rows(store: Store) {
   const calls = await store.listToolCalls("r-1");
@@ -23,7 +23,7 @@ async function rows(store: Store) {
 type Execute = (n: number, call: ToolCallContext) => unknown;
 type Options = Parameters<typeof actTool>[1];
 
-/** One answer that asks twice for the same effect. */
+/** One answer with the same call twice. */
 async function twice(execute?: Execute, options: Options = {}, given: RunnerOptions = {}) {
   const clock = jumpingClock();
   const store = await timedStore(clock);
@@ -39,7 +39,7 @@ const failing = (error: () => Error) => (n: number) => {
 };
 
 describe("two equal calls in one answer", () => {
-  it("are one effect and two rows: the second waits for the first, and gets its receipt", async () => {
+  it("are one effect and two rows: the second waits for the first and gets its receipt", async () => {
     const end = Promise.withResolvers<string>();
     const begun = Promise.withResolvers<void>();
     const { store, calls, runner, prompts } = await twice(() => {
@@ -62,14 +62,14 @@ describe("two equal calls in one answer", () => {
     ]);
   });
 
-  it("are two effects where each call is one of its own", async () => {
+  it('are two effects with dedupe "call"', async () => {
     const { store, calls, runner } = await twice(undefined, { dedupe: "call" });
     await runner.run("Go", { runId: "r-1" });
     expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(2);
     expect((await rows(store)).map(([status]) => status)).toEqual(["succeeded", "succeeded"]);
   });
 
-  it("are asked about, each one of its own or not, where the first may have happened before the second began", async () => {
+  it('need approval for the second, even with dedupe "call", if the first may have happened before the second began', async () => {
     const lost = failing(() => new Error("The line went dead."));
     const { store, calls, runner } = await twice(lost, { dedupe: "call" }, { maxParallelToolCalls: 1 });
     const { waits } = await runner.run("Go", { runId: "r-1" });
@@ -80,7 +80,7 @@ describe("two equal calls in one answer", () => {
     expect(calls).toHaveLength(2);
   });
 
-  it("run both where the first has failed for certain", async () => {
+  it("both run if the first certainly failed", async () => {
     const busy = failing(() => new NotApplied("Busy."));
     const { calls, runner, prompts } = await twice(busy, {}, { maxRetriesPerToolCall: 0 });
     await runner.run("Go", { runId: "r-1" });
@@ -88,7 +88,7 @@ describe("two equal calls in one answer", () => {
     expect(toolResults(prompts[1])).toMatchObject([{ value: "Busy." }, { value: "done 2" }]);
   });
 
-  it("ask a person about the second where the first may have happened", async () => {
+  it("need approval for the second if the first may have happened", async () => {
     const { store, calls, make } = await twice(failing(() => new Error("Reset.")));
     expect((await make().runner.run("Go", { runId: "r-1" })).status).toBe("waiting");
     expect(calls).toHaveLength(1);
@@ -100,7 +100,7 @@ describe("two equal calls in one answer", () => {
     expect(toolResults(prompts[0])).toMatchObject([{ value: "Reset." }, { value: "done 2" }]);
   });
 
-  it("ask once where the first waits for approval; approved, it runs, and the second is its duplicate", async () => {
+  it("ask for approval once; when approved, the first runs and the second is its duplicate", async () => {
     const { store, calls, make } = await twice(undefined, { approval: true });
     const { waits } = await make().runner.run("Go", { runId: "r-1" });
     expect(waits.map(({ toolCallId }) => toolCallId)).toEqual(["r-1/worker#1.1"]);
@@ -110,7 +110,7 @@ describe("two equal calls in one answer", () => {
     expect((await rows(store))[1]).toEqual(["deduplicated", "r-1/worker#1.1"]);
   });
 
-  it("do not run either where the first was denied and nobody approved the second", async () => {
+  it("run neither if the first was denied and the second was not approved", async () => {
     const { store, calls, make } = await twice(undefined, { approval: true });
     await make().runner.run("Go", { runId: "r-1" });
     await store.deny((await openWait(store)).waitId, "No.");
@@ -119,9 +119,9 @@ describe("two equal calls in one answer", () => {
     expect((await rows(store))[0]).toEqual(["cancelled", null]);
   });
 
-  it("wait both where the first is in doubt; settled as done, the second is its duplicate", async () => {
+  it("both wait while the first is in doubt; once it is settled as done, the second is its duplicate", async () => {
     const { store, calls, make } = await twice();
-    await failureOf(make({ probe: lightsOut("tool:executed") }).runner.run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("tool:executed") }).runner.run("Go", { runId: "r-1" }));
     const { waits } = await make().runner.resume("r-1");
     expect(waits.map(({ toolCallId }) => toolCallId)).toEqual(["r-1/worker#1.1"]);
     await store.settle("r-1/worker#1.1", { as: "succeeded", result: "by hand" });
@@ -131,7 +131,7 @@ describe("two equal calls in one answer", () => {
     expect(toolResults(prompts[0])).toMatchObject([{ value: "by hand" }, { value: "by hand" }]);
   });
 
-  it("are one effect where the run was cancelled in the first", async () => {
+  it("are one effect if the run was cancelled during the first", async () => {
     const cancel = new AbortController();
     const { store, calls, runner } = await twice(() => {
       cancel.abort();
@@ -143,10 +143,10 @@ describe("two equal calls in one answer", () => {
   });
 
   it.each(["tool:receipt-stored", "tool:executed", "turn:before-commit"] as const)(
-    "are one effect whenever the lights go out (%s)",
+    "are one effect wherever the process crashes (%s)",
     async (point) => {
       const { store, calls, make } = await twice(undefined, { recovery: "keyed" });
-      await failureOf(make({ probe: lightsOut(point) }).runner.run("Go", { runId: "r-1" }));
+      await failureOf(make({ probe: crashAt(point) }).runner.run("Go", { runId: "r-1" }));
       expect((await make().runner.resume("r-1")).output).toBe("End.");
       expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
       expect(await rows(store)).toEqual([
@@ -157,7 +157,7 @@ describe("two equal calls in one answer", () => {
   );
 });
 
-describe("equal calls of code", () => {
+describe("equal calls of a code step", () => {
   async function codeOf(
     code: (ctx: CodeStepContext, act: ReturnType<typeof actTool>["act"]) => unknown,
     execute?: Execute,
@@ -174,7 +174,7 @@ describe("equal calls of code", () => {
   const both = (ctx: CodeStepContext, act: ReturnType<typeof actTool>["act"]) =>
     Promise.all([ctx.call(act, { what: "a" }), ctx.call(act, { what: "a" })]);
 
-  it("side by side are one effect, two rows, and the same result twice", async () => {
+  it("in parallel are one effect, two rows, and the same result twice", async () => {
     const { store, calls, make } = await codeOf(both);
     const events = await collect(make().stream("Go", { runId: "r-1" }));
     expect(calls).toHaveLength(1);
@@ -188,7 +188,7 @@ describe("equal calls of code", () => {
     );
   });
 
-  it("side by side ask once for approval, and are one effect then", async () => {
+  it("in parallel ask for approval once and are then one effect", async () => {
     const { store, calls, make } = await codeOf(both, undefined, { approval: true });
     const { waits } = await make().run("Go", { runId: "r-1" });
     expect(waits).toHaveLength(1);
@@ -197,7 +197,7 @@ describe("equal calls of code", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("side by side do not run one after the other where the first is in doubt", async () => {
+  it("in parallel do not run one after the other if the first is in doubt", async () => {
     const { store, calls, clock, make } = await codeOf(
       both,
       (n) => {
@@ -215,7 +215,7 @@ describe("equal calls of code", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("side by side do not run one after the other where the run was cancelled in the first", async () => {
+  it("in parallel do not run one after the other if the run was cancelled during the first", async () => {
     const cancel = new AbortController();
     const { calls, make } = await codeOf(both, (n) => {
       if (n > 1) return "twice!";
@@ -226,7 +226,7 @@ describe("equal calls of code", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("side by side ask about the second where the first may have happened", async () => {
+  it("in parallel ask about the second if the first may have happened", async () => {
     const { store, calls, make } = await codeOf(
       (ctx, act) => Promise.allSettled([ctx.call(act, { what: "a" }), ctx.call(act, { what: "a" })]),
       failing(() => new Error("Reset.")),
@@ -236,7 +236,7 @@ describe("equal calls of code", () => {
     expect(await openWait(store)).toMatchObject({ kind: "approval", subject: { earlier: "r-1/code#0.1" } });
   });
 
-  it("of a step that runs again are given their own rows back, and make no new ones", async () => {
+  it("reuse their rows when the step runs again, and add none", async () => {
     let broken = true;
     const { store, whats, make } = await codeOf(async (ctx, act) => {
       const results = [
@@ -261,7 +261,7 @@ describe("equal calls of code", () => {
     ]);
   });
 
-  it("of a step that runs again, after another had the effect, are still duplicates of that", async () => {
+  it("stay duplicates of an earlier step's call when their step runs again", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(undefined, { dedupe: "effect" });
     let broken = true;
@@ -285,7 +285,7 @@ describe("equal calls of code", () => {
     ]);
   });
 
-  it("have a large result whole, first, second and after a restart", async () => {
+  it("return a large result whole: first, second and after a restart", async () => {
     let broken = true;
     const { store, calls, make } = await codeOf(
       async (ctx, act) => {
@@ -304,14 +304,14 @@ describe("equal calls of code", () => {
     ]);
   });
 
-  it("killed after two of four: those two are used and the others run, whatever the order", async () => {
+  it("reuse two stored receipts after a crash and run the other two calls, in any order", async () => {
     let order = ["a", "b", "c", "d"];
     const { whats, make } = await codeOf(
       (ctx, act) => Promise.all(order.map((what) => ctx.call(act, { what }))),
       (_n, call) => call.toolCallId.slice(-1),
       { dedupe: "call", recovery: "keyed" },
     );
-    await failureOf(make({ probe: lightsOut("tool:before-receipt", 3) }).run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("tool:before-receipt", 3) }).run("Go", { runId: "r-1" }));
     expect([...whats].sort()).toEqual(["a", "b", "c", "d"]);
     const done = whats.length;
     order = ["d", "c", "b", "a"];

@@ -1,4 +1,5 @@
-// The key of a call: given to the tool, put into its payload, kept from the model, and the same for every try.
+// The idempotency key of a call: passed to the tool, put into its payload, hidden from the model, and the same for
+// every attempt.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -16,7 +17,7 @@ import {
   scriptedAgent,
 } from "../run-fixture.ts";
 
-/** A tool with a place for the key, and what it was given. */
+/** A tool with a parameter for the key, and a record of what it received. */
 function payTool(property: "idempotencyKey" | "idempotency_key" = "idempotencyKey") {
   const paid: { input: unknown; key: string }[] = [];
   const pay = tool({
@@ -35,15 +36,18 @@ const paying = (...amounts: number[]) => ({
   toolCalls: amounts.map((amount) => ({ name: "pay", input: { amount } })),
 });
 
-describe("a place for the key in a tool's schema", () => {
-  it.each(["idempotencyKey", "idempotency_key"] as const)("named %s is filled in", async (property) => {
-    const store = await memoryStore();
-    const { pay, paid } = payTool(property);
-    const { agent } = scriptedAgent([paying(5), { text: "End." }], { tools: { pay } });
-    await new Runner(agent, { store }).run("Go", { runId: "r-1" });
-    const key = must((await store.listToolCalls("r-1"))[0]).idempotencyKey;
-    expect(paid).toEqual([{ input: { amount: 5, [property]: key }, key }]);
-  });
+describe("the key parameter of a tool's schema", () => {
+  it.each(["idempotencyKey", "idempotency_key"] as const)(
+    "is filled in if it is named %s",
+    async (property) => {
+      const store = await memoryStore();
+      const { pay, paid } = payTool(property);
+      const { agent } = scriptedAgent([paying(5), { text: "End." }], { tools: { pay } });
+      await new Runner(agent, { store }).run("Go", { runId: "r-1" });
+      const key = must((await store.listToolCalls("r-1"))[0]).idempotencyKey;
+      expect(paid).toEqual([{ input: { amount: 5, [property]: key }, key }]);
+    },
+  );
 
   it("is hidden from the model, in the schema and in the conversation", async () => {
     const store = await memoryStore();
@@ -63,7 +67,7 @@ describe("a place for the key in a tool's schema", () => {
     expect(JSON.stringify(await store.readHistory("r-1", "worker"))).not.toContain("idempotencyKey");
   });
 
-  it("is not the model's to fill: what it writes there is replaced, and is no other call", async () => {
+  it("cannot be filled by the model: its value is replaced and does not make another call", async () => {
     const store = await memoryStore();
     const { pay, paid } = payTool();
     const forged = { name: "pay", input: { amount: 5, idempotencyKey: "f".repeat(64) } };
@@ -78,7 +82,7 @@ describe("a place for the key in a tool's schema", () => {
     expect(calls.map((call) => call.occurrence)).toEqual([1, 2]);
   });
 
-  it("is missing: a tool that requires the key is refused before anything is asked", async () => {
+  it("is mandatory for a tool that requires the key: without one the run is refused before the model is asked", async () => {
     const store = await memoryStore();
     const pay = tool({
       description: "Pays.",
@@ -92,8 +96,8 @@ describe("a place for the key in a tool's schema", () => {
   });
 });
 
-describe("the key", () => {
-  it("is another for other arguments, for a wanted repeat, for another step and for another run", async () => {
+describe("the idempotency key", () => {
+  it("differs for other arguments, for a wanted repeat, for another step and for another run", async () => {
     const store = await memoryStore();
     const { pay, paid } = payTool();
     const { agent } = scriptedAgent([paying(5, 5, 6), paying(5), { text: "End." }], { tools: { pay } });
@@ -123,7 +127,7 @@ describe("the key", () => {
     expect(keys[0]).toBe(keys[1]);
   });
 
-  it("depends on what `identity` picks, and on nothing else of the arguments", async () => {
+  it("depends only on what `identity` picks from the arguments", async () => {
     const store = await memoryStore();
     const mail = tool({
       description: "Sends.",
@@ -139,7 +143,7 @@ describe("the key", () => {
     expect(calls.map(({ occurrence }) => occurrence)).toEqual([1, 2, 1]);
   });
 
-  it("is the same when the turn is replayed by another process", async () => {
+  it("is the same when another process replays the turn", async () => {
     const file = databaseFile();
     const keys: string[] = [];
     let crash = true;
@@ -153,9 +157,9 @@ describe("the key", () => {
         { recovery: "keyed" },
       );
       const { agent, prompts } = scriptedAgent(script, { tools: { note } });
-      // The second call is stopped after it had its effect, and before its receipt.
+      // The second call is stopped after its effect and before its receipt.
       const probe: CrashProbe = (point, { turnIndex }) => {
-        if (crash && point === "tool:executed" && turnIndex === 2) throw new Error("The lights went out.");
+        if (crash && point === "tool:executed" && turnIndex === 2) throw new Error("The process crashed.");
       };
       return { store, prompts, runner: new Runner(agent, { store, probe }) };
     };
@@ -172,7 +176,7 @@ describe("the key", () => {
     expect(keys[1]?.slice(4)).not.toBe(keys[0]?.slice(4));
   });
 
-  it("has a key of the turn beside it, as the requirements define that one", async () => {
+  it("is accompanied by the turn key that the requirements define", async () => {
     const store = await memoryStore();
     const { note, calls } = noteTool();
     const { agent } = scriptedAgent([noting("one"), noting("two"), { text: "End." }], { tools: { note } });
@@ -182,7 +186,7 @@ describe("the key", () => {
 });
 
 describe("enforceIdempotency", () => {
-  it("lets tools that only read, or may repeat, go without a key", async () => {
+  it("allows tools without a key that only read or may be repeated", async () => {
     const store = await memoryStore();
     const reading = noteTool(undefined, { effect: "read_only" });
     const repeating = noteTool(undefined, { recovery: "repeat" });
@@ -194,7 +198,7 @@ describe("enforceIdempotency", () => {
     }
   });
 
-  it("refuses a keyed tool that takes no key, when the pipeline is built", () => {
+  it("refuses a keyed tool without a key parameter when the pipeline is built", () => {
     const { note } = noteTool(undefined, { recovery: "keyed" });
     const { agent } = scriptedAgent([], { tools: { note } });
     expect(() => Step.granular("work", agent, { enforceIdempotency: true })).toThrow(

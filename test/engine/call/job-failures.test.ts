@@ -1,4 +1,4 @@
-// Tools that keep failing in a job: budgets of retries and of same errors, and when a person is asked instead.
+// Tools that keep failing in a job: budgets for retries and repeated errors, and when a person is asked instead.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -12,11 +12,11 @@ import {
 } from "../../../src/index.ts";
 import { budgetOf, callsOf, jobRunner, jobSpec, type SpecParts } from "../job-fixture.ts";
 import { failureAs, failureOf, memoryStore, scriptedAgent, toolResults } from "../run-fixture.ts";
-import { acting, actTool, jumpingClock, ledger, lightsOut, openWait } from "./call-fixture.ts";
+import { acting, actTool, crashAt, jumpingClock, ledger, openWait } from "./call-fixture.ts";
 
 const NOT_ASKING = { askHumanOnRepeatedFailures: false };
 
-/** A job whose tool does this, and whose agent asks for these calls, turn by turn. */
+/** A job with this tool behaviour whose agent makes these calls, turn by turn. */
 async function job(
   execute: (n: number, call: ToolCallContext, what: string) => unknown,
   turns: readonly (readonly string[])[],
@@ -36,8 +36,8 @@ const failing = () => {
   throw new NotApplied("503");
 };
 
-describe("the retries of a call", () => {
-  it("are as many as the contract says, whatever the runner would give; then the run ends, with its receipt", async () => {
+describe("the retry budget of a call", () => {
+  it("overrides the runner's limit; when it is used up, the run fails and the call has its receipt", async () => {
     const spec = { budgets: { maxRetriesPerToolCall: 1 }, escalation: NOT_ASKING };
     const { store, calls, prompts, run, make } = await job(failing, [["a"]], spec);
     const error = await failureAs(BudgetExceededError, run({ maxRetriesPerToolCall: 7 }));
@@ -46,7 +46,7 @@ describe("the retries of a call", () => {
     expect(await ledger(store)).toEqual([["failed", 2, "tool"]]);
     expect([prompts.length, (await store.readGranularState("r-1", "worker"))?.turnIndex]).toEqual([1, 1]);
 
-    // Whoever goes on has to allow more, and lets the agent hear of it; the call itself is over.
+    // Only a higher budget lets the run resume and the agent see the failure; the call itself has ended.
     await failureAs(BudgetExceededError, make().resume("r-1"));
     expect(prompts).toHaveLength(1);
     expect((await make().resume("r-1", { budgets: { maxRetriesPerToolCall: 2 } })).output).toBe("End.");
@@ -54,17 +54,17 @@ describe("the retries of a call", () => {
     expect(calls).toHaveLength(2);
   });
 
-  it("are counted over all workers", async () => {
+  it("counts attempts over all workers", async () => {
     const spec = { budgets: { maxRetriesPerToolCall: 2 }, escalation: NOT_ASKING };
     const { calls, run, make } = await job(failing, [["a"]], spec);
-    await failureOf(run({ probe: lightsOut("tool:try-ended") }));
-    await failureOf(make({ probe: lightsOut("tool:try-ended") }).resume("r-1"));
+    await failureOf(run({ probe: crashAt("tool:try-ended") }));
+    await failureOf(make({ probe: crashAt("tool:try-ended") }).resume("r-1"));
     expect(calls).toHaveLength(2);
     await failureAs(BudgetExceededError, make().resume("r-1"));
     expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
   });
 
-  it("that are used up are a question, unless the contract says that nobody is asked", async () => {
+  it("leads to a question when it is used up, unless the contract disables escalation", async () => {
     const { store, calls, run, make } = await job((n) => (n < 3 ? failing() : "done"), [["a"]], {
       budgets: { maxRetriesPerToolCall: 1 },
     });
@@ -77,7 +77,7 @@ describe("the retries of a call", () => {
     expect(await ledger(store)).toEqual([["succeeded", 3, "tool"]]);
   });
 
-  it("of a tool that is looked up are limited too, where it fails without having happened", async () => {
+  it("also limits a tool with a look-up that fails without having happened", async () => {
     const looked = async (escalation: SpecParts["escalation"]) => {
       const store = await memoryStore();
       const { act, calls } = actTool(
@@ -103,35 +103,35 @@ describe("the retries of a call", () => {
     expect(await ledger(ended.store)).toEqual([["failed", 2, "tool"]]);
   });
 
-  it("of a run whose contract does not limit them end as they do without one: the agent is told", async () => {
+  it("falls back to the runner's limit if the contract sets none: the agent gets the error", async () => {
     const { store, calls, run } = await job(failing, [["a"]], {});
     expect((await run({ maxRetriesPerToolCall: 1 })).output).toBe("End.");
     expect(calls).toHaveLength(2);
     expect(await store.listWaits("r-1")).toEqual([]);
   });
 
-  it("that are used up in a code step end the run, and its code does not go on", async () => {
+  it("ends the run when it is used up in a code step, and the code does not continue", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool(failing);
-    let wentOn = false;
+    let hasContinued = false;
     const code = Step.run("a", async (_input, ctx) => {
       const said = await ctx.call(act, { what: "a" }).catch(String);
       await ctx.call(act, { what: "b" });
-      wentOn = true;
+      hasContinued = true;
       return said;
     });
     const spec = jobSpec({ budgets: { maxRetriesPerToolCall: 0 }, escalation: NOT_ASKING });
     const run = jobRunner(code, store, { clock: jumpingClock() }).run("Go", { runId: "r-1", spec });
     expect(budgetOf(await failureAs(BudgetExceededError, run))).toEqual(["maxRetriesPerToolCall", 0, 0]);
-    expect([calls.length, wentOn]).toEqual([1, false]);
+    expect([calls.length, hasContinued]).toEqual([1, false]);
     expect(await callsOf(store)).toEqual(["r-1/a#0.1 act failed"]);
   });
 });
 
-describe("a tool that fails in the same way again and again", () => {
+describe("a tool that keeps failing with the same error", () => {
   const budgets = { maxSameErrorRepeats: 3, maxRetriesPerToolCall: 9 };
 
-  it("ends the run where nobody is asked, with the receipt of the call", async () => {
+  it("ends the run if escalation is disabled, and the call has its receipt", async () => {
     const { store, calls, prompts, run } = await job(failing, [["a"], ["b"]], {
       budgets,
       escalation: NOT_ASKING,
@@ -142,7 +142,7 @@ describe("a tool that fails in the same way again and again", () => {
     expect(await ledger(store)).toEqual([["failed", 3, "tool"]]);
   });
 
-  it("is put before a person where one is asked", async () => {
+  it("is escalated to a person otherwise", async () => {
     const { store, calls, run, make } = await job((n) => (n <= 3 ? failing() : "done"), [["a"]], { budgets });
     expect((await run()).status).toBe("waiting");
     expect(await openWait(store)).toMatchObject({ kind: "escalation", toolCallId: "r-1/worker#1.1" });
@@ -160,14 +160,14 @@ describe("a tool that fails in the same way again and again", () => {
       [["a"], ["b"], ["c"], ["d"]],
       spec,
     );
-    await failureOf(run({ probe: lightsOut("turn:committed") }));
-    await failureOf(make({ probe: lightsOut("turn:committed") }).resume("r-1"));
+    await failureOf(run({ probe: crashAt("turn:committed") }));
+    await failureOf(make({ probe: crashAt("turn:committed") }).resume("r-1"));
     const error = await failureAs(BudgetExceededError, make().resume("r-1"));
     expect(budgetOf(error)).toEqual(["maxSameErrorRepeats", 3, 3]);
     expect(calls).toHaveLength(3);
   });
 
-  it("is counted anew once it has worked, in an earlier worker too", async () => {
+  it("is counted from zero after a success, also one in an earlier worker", async () => {
     const spec = { budgets: { maxSameErrorRepeats: 2, maxRetriesPerToolCall: 0 }, escalation: NOT_ASKING };
     const { calls, run, make } = await job(
       (n) => {
@@ -177,13 +177,13 @@ describe("a tool that fails in the same way again and again", () => {
       [["a"], ["b"], ["c"], ["d"], ["e"]],
       spec,
     );
-    await failureOf(run({ probe: lightsOut("turn:committed", 2) }));
+    await failureOf(run({ probe: crashAt("turn:committed", 2) }));
     expect(calls).toHaveLength(2);
     await failureAs(BudgetExceededError, make().resume("r-1"));
     expect(calls).toHaveLength(4);
   });
 
-  it("lets no other call of its turn begin: those wait, and run once the budget is raised", async () => {
+  it("stops further calls of its turn: they run after the budget is raised", async () => {
     const spec = { budgets: { maxSameErrorRepeats: 2, maxRetriesPerToolCall: 9 }, escalation: NOT_ASKING };
     const { store, whats, prompts, run, make } = await job(
       (_n, _call, what) => (what === "a" ? failing() : "done"),
@@ -202,14 +202,14 @@ describe("a tool that fails in the same way again and again", () => {
   });
 });
 
-describe("a budget of failures that is used up", () => {
+describe("a used-up failure budget", () => {
   const spec = { budgets: { maxSameErrorRepeats: 2, maxRetriesPerToolCall: 9 }, escalation: NOT_ASKING };
 
   it.each([
     ["maxSameErrorRepeats", 2, { maxSameErrorRepeats: 2 }],
     ["maxRetriesPerToolCall", 1, { maxRetriesPerToolCall: 1 }],
   ] as const)(
-    "refuses a plain resume and leaves the run as it is; more of it goes on: %s",
+    "refuses a plain resume without changing the run, and resumes with a higher limit: %s",
     async (name, limit, budgets) => {
       const { store, calls, run, make } = await job((n) => (n <= 2 ? failing() : "done"), [["a"], ["b"]], {
         budgets,
@@ -229,7 +229,7 @@ describe("a budget of failures that is used up", () => {
     },
   );
 
-  it("ends the run in its last step too, though that has caught the failure and given an output", async () => {
+  it("ends the run in its last step too, even if the step caught the failure and returned an output", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool(failing);
     const last = Step.run("send", (_input, ctx) =>
@@ -257,7 +257,7 @@ describe("a budget of failures that is used up", () => {
   });
 });
 
-describe("a tool that says that it needs a person", () => {
+describe("a tool that throws NeedsHuman", () => {
   const needing = (reason: string) => (n: number) => {
     if (n === 1) throw new NeedsHuman(reason, `It is about ${reason}.`);
     return "done";
@@ -279,7 +279,7 @@ describe("a tool that says that it needs a person", () => {
       },
       true,
     ],
-  ])("because of %s, in a job that says %j: asked %s", async (reason, escalation, isAsked) => {
+  ])("because of %s, in a job with %j: asks a person: %s", async (reason, escalation, isAsked) => {
     const { store, calls, prompts, run } = await job(needing(reason), [["a"]], { escalation });
     const { status } = await run();
     expect([status, calls.length]).toEqual([isAsked ? "waiting" : "succeeded", 1]);
@@ -291,13 +291,13 @@ describe("a tool that says that it needs a person", () => {
       });
       return;
     }
-    // The agent hears what the tool said; nothing happened, so it may ask again.
+    // The agent gets the tool's message; nothing happened, so it may ask again.
     expect(toolResults(prompts[1])).toEqual([{ type: "error-text", value: `It is about ${reason}.` }]);
     const [call] = await store.listToolCalls("r-1");
     expect(call?.receipt).toMatchObject({ status: "failed", errorCode: reason, uncertain: false });
   });
 
-  it("after a try that may have happened leaves a doubt, where nobody is asked: the same is not done again unasked", async () => {
+  it("leaves the call uncertain after an attempt that may have happened, and repeating it needs approval", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool(
       (n) => {

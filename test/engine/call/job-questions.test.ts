@@ -1,4 +1,5 @@
-// Questions to a person: of an agent with ask_human, and of a step of its own. The answer is the result, asked for once.
+// Questions to a person from an agent with ask_human and from Step.human. Each is asked once, and the answer is the
+// result.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -13,14 +14,14 @@ import {
 } from "../../../src/index.ts";
 import { callsOf, jobRunner, jobSpec, temporaryFolder } from "../job-fixture.ts";
 import { failureAs, failureOf, memoryStore, noteTool, scriptedAgent, toolResults } from "../run-fixture.ts";
-import { asking, jumpingClock, ledger, lightsOut, openWait, timedStore } from "./call-fixture.ts";
+import { asking, crashAt, jumpingClock, ledger, openWait, timedStore } from "./call-fixture.ts";
 
-/** What a worker that dies on its way out keeps the run for. */
+/** The lease that a worker holds when it dies while it stops. */
 const LEASE_MS = 30_000;
 
 const which = asking(["ask_human", { question: "Which one?", choices: ["red", "blue"] }]);
 
-/** An agent that asks a person, notes something beside it, and ends. */
+/** An agent that asks a person, makes a note in the same turn, and ends. */
 async function asker(options: RunnerOptions = {}) {
   const clock = jumpingClock();
   const store = await timedStore(clock);
@@ -89,7 +90,7 @@ describe("an agent that asks a person", () => {
     expect(toolResults(prompts[1])).toEqual([result]);
   });
 
-  it("is asked once, however often the run is gone on with before the answer", async () => {
+  it("asks once, however often the run is resumed before the answer", async () => {
     const { store, done, prompts, make } = await asker();
     await make().run("Go", { runId: "r-1" });
     for (let times = 1; times <= 3; times++) {
@@ -103,10 +104,10 @@ describe("an agent that asks a person", () => {
   });
 
   it.each(["tool:executed", "tool:try-ended", "run:before-wait", "run:waiting"] as const)(
-    "is asked once where its process dies at %s",
+    "asks once if its process dies at %s",
     async (point) => {
       const { store, done, prompts, make, clock } = await asker({ maxParallelToolCalls: 1 });
-      await failureOf(make({ probe: lightsOut(point) }).run("Go", { runId: "r-1" }));
+      await failureOf(make({ probe: crashAt(point) }).run("Go", { runId: "r-1" }));
       await clock.advance(LEASE_MS);
       expect((await make().resume("r-1")).status).toBe("waiting");
       const { waitId } = await openWait(store);
@@ -117,7 +118,7 @@ describe("an agent that asks a person", () => {
     },
   );
 
-  it("is answered once: who comes later hears so", async () => {
+  it("gets one answer; a later one is refused", async () => {
     const { store, make } = await asker();
     await make().run("Go", { runId: "r-1" });
     await store.answer("r-1~1", "red");
@@ -125,7 +126,7 @@ describe("an agent that asks a person", () => {
     await expect(store.approve("r-1~1")).rejects.toThrow(AlreadySettledError);
   });
 
-  it("is the same agent after the answer as before it: no fingerprint changes", async () => {
+  it("has the same fingerprint before and after the answer", async () => {
     const { store, make } = await asker();
     await make().run("Go", { runId: "r-1" });
     const before = (await store.readGranularState("r-1", "worker"))?.fingerprint;
@@ -136,7 +137,7 @@ describe("an agent that asks a person", () => {
     expect(after).toBe(before);
   });
 
-  it("asks in every job, whatever that says about escalation", async () => {
+  it("asks in every job, whatever its escalation settings", async () => {
     const { make } = await asker();
     const escalation = {
       askHumanOnAmbiguousRecipient: false,
@@ -147,7 +148,7 @@ describe("an agent that asks a person", () => {
     expect(status).toBe("waiting");
   });
 
-  it("asks two questions of one turn, and goes on when both are answered", async () => {
+  it("asks two questions in one turn, and continues when both are answered", async () => {
     const store = await memoryStore();
     const both = asking(["ask_human", { question: "Which?" }], ["ask_human", { question: "When?" }]);
     const { agent, prompts } = scriptedAgent([both, { text: "End." }], { tools: { ask_human: askHuman } });
@@ -164,7 +165,7 @@ describe("an agent that asks a person", () => {
     ]);
   });
 
-  it("is told what is wrong with a question that is none, and nobody is asked", async () => {
+  it("gets an error for an invalid question, and no person is asked", async () => {
     const store = await memoryStore();
     const wrong = asking(
       ["ask_human", { question: "" }],
@@ -176,7 +177,7 @@ describe("an agent that asks a person", () => {
   });
 });
 
-describe("a step that asks a person", () => {
+describe("a human step", () => {
   const pipeline = Pipeline.of(
     "p",
     Step.run("draft", () => "A letter."),
@@ -184,7 +185,7 @@ describe("a step that asks a person", () => {
     Step.run("end", (said: string) => `It said ${said}.`),
   );
 
-  it("leaves the run waiting, and gives the answer to the next step", async () => {
+  it("leaves the run waiting, and passes the answer to the next step", async () => {
     const store = await memoryStore();
     const runner = jobRunner(pipeline, store);
     const { waits } = await runner.run("Go", { runId: "r-1" });
@@ -202,7 +203,7 @@ describe("a step that asks a person", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("does not take an answer that is none of its choices", async () => {
+  it("rejects an answer that is not one of its choices", async () => {
     const store = await memoryStore();
     await jobRunner(pipeline, store).run("Go", { runId: "r-1" });
     const error = await failureAs(ConfigurationError, store.answer("r-1~1", "perhaps"));
@@ -210,7 +211,7 @@ describe("a step that asks a person", () => {
     expect(await waitIds(store)).toEqual(["r-1~1 open"]);
   });
 
-  it("is asked once, whoever goes on with it before the answer", async () => {
+  it("asks once, however often the run is resumed before the answer", async () => {
     const store = await memoryStore();
     const runner = jobRunner(pipeline, store);
     await runner.run("Go", { runId: "r-1" });
@@ -222,12 +223,12 @@ describe("a step that asks a person", () => {
   });
 
   it.each(["tool:try-ended", "run:before-wait", "run:waiting"] as const)(
-    "is asked once where its process dies at %s",
+    "asks once if its process dies at %s",
     async (point) => {
       const clock = jumpingClock();
       const store = await timedStore(clock);
       const options = { workspaceRoot: temporaryFolder(), clock };
-      const dying = jobRunner(pipeline, store, { ...options, probe: lightsOut(point) });
+      const dying = jobRunner(pipeline, store, { ...options, probe: crashAt(point) });
       await failureOf(dying.run("Go", { runId: "r-1" }));
       await clock.advance(LEASE_MS);
       const runner = jobRunner(pipeline, store, options);
@@ -239,7 +240,7 @@ describe("a step that asks a person", () => {
     },
   );
 
-  it.each(["after", "before"])("is the same question in other words, %s the answer", async (when) => {
+  it.each(["after", "before"])("keeps its open question when it is reworded %s the answer", async (when) => {
     const store = await memoryStore();
     const asking = (question: string) =>
       jobRunner(
@@ -259,7 +260,7 @@ describe("a step that asks a person", () => {
     expect(await callsOf(store)).toEqual(["r-1/check#0.1 ask_human succeeded"]);
   });
 
-  it("asks in two steps of the same question twice", async () => {
+  it("asks the same question once per step", async () => {
     const store = await memoryStore();
     const check = (name: string) => Step.human(name, { question: "Go on?" });
     const runner = jobRunner(Pipeline.of("p", check("first"), check("second")), store);
@@ -270,7 +271,7 @@ describe("a step that asks a person", () => {
     expect((await runner.resume("r-1")).output).toBe("no");
   });
 
-  it("asks once in each iteration of a loop, in other words each time it is gone on with", async () => {
+  it("asks once per iteration of a loop, even if the words change on every resume", async () => {
     const store = await memoryStore();
     let words = 0;
     const ask = Step.human("check", { question: () => `Enough? ${++words}` });
@@ -290,7 +291,7 @@ describe("a step that asks a person", () => {
     ]);
   });
 
-  it("asks anew in each iteration of a loop", async () => {
+  it("asks again in each iteration of a loop", async () => {
     const store = await memoryStore();
     const loop = Step.loop("again", Step.human("check", { question: "Enough?" }), {
       until: (said) => said === "yes",
@@ -310,7 +311,7 @@ describe("a step that asks a person", () => {
     ["", /is ""/],
     [null, /is null/],
     [7, /is 7/],
-  ])("whose question is %j fails", async (said, message) => {
+  ])("fails if its question is %j", async (said, message) => {
     const store = await memoryStore();
     const step = Step.human("check", { question: () => said as string });
     const error = await failureAs(ConfigurationError, jobRunner(step, store).run("Go"));

@@ -7,8 +7,8 @@ import { asking, runnerOf } from "./call-fixture.ts";
 
 const SECRET = "k-123456-abcdef";
 
-/** What the model is told, and the receipt, of a tool that gives this. */
-async function told(result: unknown, present: Tool["present"] = null) {
+/** What the model gets, and the receipt, for a tool with this result. */
+async function resultAndReceipt(result: unknown, present: Tool["present"] = null) {
   const store = await memoryStore();
   const give = tool({
     name: "give",
@@ -25,12 +25,12 @@ async function told(result: unknown, present: Tool["present"] = null) {
   return { output: toolResults(prompts[1])[0], receipt: call?.receipt };
 }
 
-describe("a result of a tool", () => {
+describe("a tool result", () => {
   const large = Object.fromEntries(Array.from({ length: 20_001 }, (_, n) => [`k${n}`, n]));
 
-  it("with too many names and values is not kept, and the model and the receipt say so", async () => {
+  it("with too many names and values is not stored, which the model and the receipt report", async () => {
     for (const result of [large, Array.from({ length: 40_001 }, () => 1)]) {
-      const { output, receipt } = await told(result);
+      const { output, receipt } = await resultAndReceipt(result);
       expect(output).toEqual({
         type: "error-text",
         value:
@@ -40,18 +40,18 @@ describe("a result of a tool", () => {
     }
   });
 
-  it("that is long, and no more than that, is kept without its secrets", async () => {
-    const { receipt } = await told(`${"\\n%41".repeat(100_000)}${SECRET}`);
+  it("that is long but has few values is stored without its secrets", async () => {
+    const { receipt } = await resultAndReceipt(`${"\\n%41".repeat(100_000)}${SECRET}`);
     expect(receipt?.status).toBe("succeeded");
-    const { output } = await told({ list: Array.from({ length: 39_000 }, () => 1) });
+    const { output } = await resultAndReceipt({ list: Array.from({ length: 39_000 }, () => 1) });
     expect(output).not.toMatchObject({ type: "error-text" });
   });
 
-  it("with a picture that holds a secret is shown without the picture", async () => {
+  it("with a picture that contains a secret is shown without the picture", async () => {
     const data = Buffer.from(`picture ${SECRET} more`).toString("base64");
     const file = { type: "file", data: { type: "data", data }, mediaType: "image/png" };
     const harmless = { ...file, data: { type: "data", data: "aGFybWxlc3M=" } };
-    const { output } = await told("seen", () => ({
+    const { output } = await resultAndReceipt("seen", () => ({
       type: "content",
       value: [{ type: "text", text: `with ${SECRET}` }, file, harmless],
     }));

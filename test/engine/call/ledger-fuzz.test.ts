@@ -1,5 +1,5 @@
 // Runs with tools that fail in every way, workers that die, hang and are overtaken, and people who decide: whatever
-// happens, nothing is had twice without a person's consent, and the ledger says what was had.
+// happens, no effect occurs twice without a person's consent, and the ledger matches the effects.
 
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -26,23 +26,23 @@ import { acting, jumpingClock, runnerOf } from "./call-fixture.ts";
 
 const SEEDS = 150;
 const RUN = "r-1";
-/** Far more than any of them needs. */
+/** Far more than any run needs. */
 const MAX_RESUMES = 60;
 
-const SIGHTS = ["killed", "hung", "overtaken", "cancelled", "settled unasked", "asked", "consented"] as const;
+const SIGHTS = ["killed", "hung", "overtaken", "cancelled", "settled early", "asked", "consented"] as const;
 type Sight = (typeof SIGHTS)[number];
 type JumpingClock = ReturnType<typeof jumpingClock>;
 type Worker = { isFrozen: boolean };
 type Effect = { readonly what: string; readonly key: string };
 
-/** One run in a world that a seed makes up. */
+/** One run in a world generated from a seed. */
 class Fuzz {
   readonly #random: () => number;
   readonly #clock: JumpingClock;
   readonly #store: Store;
   readonly #saw: (sight: Sight) => void;
   readonly #effects: Effect[] = [];
-  /** How often a person let something run once more that may have happened. */
+  /** How often a person allowed another run of something that may have happened. */
   readonly #consents = new Map<string, number>();
   readonly #asked: readonly (readonly string[])[];
   readonly #recovery: "keyed" | "reconcile" | "opaque";
@@ -72,18 +72,18 @@ class Fuzz {
     this.#tool = this.#makeTool();
   }
 
-  /** What is wrong, in a sentence each. */
+  /** The problems found, one sentence each. */
   async run(): Promise<string[]> {
     const problems: string[] = [];
     for (let n = 0; n < MAX_RESUMES; n++) {
-      await this.#goOn(n === 0);
+      await this.#advance(n === 0);
       const { status, reserved, error } = must(await this.#store.getRun(RUN));
       if (status === "succeeded") return [...problems, ...(await this.#problems())];
       if (status === "running") await this.#clock.advance(100_000);
       else if (reserved.tokens !== 0) problems.push(`holds a reservation while it is ${status}`);
       const waits = (await this.#store.listWaits(RUN)).filter((wait) => wait.status === "open");
       const isPaused = error?.code === "paused";
-      if (status === "waiting" && waits.length === 0 && !isPaused) problems.push("waits, and asks nothing");
+      if (status === "waiting" && waits.length === 0 && !isPaused) problems.push("waits without a question");
       for (const wait of waits) await unlessTooLate(this.#decide(wait));
     }
     return [...problems, "does not end"];
@@ -116,14 +116,14 @@ class Fuzz {
     if (fate < 0.1) throw new Error("Reset before it was sent.");
     if (fate < 0.25) throw new NotApplied("503");
     if (fate < 0.3) throw new NeedsHuman("auth", "Log in, please.");
-    // The other side of a keyed tool drops what it has had.
+    // The other side of a keyed tool drops a key that it has already seen.
     if (this.#recovery !== "keyed" || !this.#happened(key)) this.#effects.push({ what, key });
     if (fate < 0.4) throw new Error("Reset after it was sent.");
     if (fate < 0.43) throw new PausedError("Later.");
     if (fate < 0.5) await this.#hang();
     else if (fate < 0.58) await this.#beOvertaken();
     else if (fate < 0.63) await this.#beCancelled();
-    else if (fate < 0.7) await this.#settleUnasked();
+    else if (fate < 0.7) await this.#settleEarly();
     return "done";
   }
 
@@ -133,14 +133,14 @@ class Fuzz {
     await this.#clock.advance(700_000);
   }
 
-  /** The worker stands still, another one goes on with the run, and then the first one wakes. */
+  /** The worker freezes, another one takes the run, and then the first one wakes. */
   async #beOvertaken(): Promise<void> {
     if (this.#overtaken++ >= 3) return;
     this.#saw("overtaken");
     const worker = this.#worker;
     worker.isFrozen = true;
     await this.#clock.advance(31_000);
-    await this.#goOn(false);
+    await this.#advance(false);
     this.#worker = worker;
   }
 
@@ -151,16 +151,16 @@ class Fuzz {
     if (this.#chance(0.5)) throw new Error("Aborted.");
   }
 
-  async #settleUnasked(): Promise<void> {
+  async #settleEarly(): Promise<void> {
     for (const call of await this.#store.listToolCalls(RUN)) {
       if (call.status !== "in_doubt" || this.#chance(0.3)) continue;
-      this.#saw("settled unasked");
+      this.#saw("settled early");
       await unlessTooLate(this.#settle(call));
     }
   }
 
-  /** Runs or resumes, perhaps until the lights go out. What it fails with is seen in the store. */
-  async #goOn(isFirst: boolean): Promise<void> {
+  /** Runs or resumes, perhaps until a crash. The store shows how it failed. */
+  async #advance(isFirst: boolean): Promise<void> {
     this.#stop = new AbortController();
     const { signal } = this.#stop;
     const runner = this.#runner();
@@ -181,7 +181,7 @@ class Fuzz {
       probe: () => {
         if (left-- !== 0) return;
         this.#saw("killed");
-        throw new Error("The lights went out.");
+        throw new Error("The process crashed.");
       },
     };
     if (!this.#isCode) {
@@ -231,7 +231,7 @@ class Fuzz {
     const is = (condition: boolean, problem: string) => (condition ? [`${toolCallId} ${problem}`] : []);
     return [
       ...is(times > 1, `happened ${times} times`),
-      ...is(receipt === null, `is ${status} in a run that is over`),
+      ...is(receipt === null, `is ${status} in a finished run`),
       ...is(receipt?.status === "succeeded" && times === 0, "succeeded and did not happen"),
       ...is(receipt?.status === "cancelled" && times > 0, "was cancelled and happened"),
       ...is(
@@ -241,13 +241,13 @@ class Fuzz {
     ];
   }
 
-  /** What was wanted once and had more often, under other keys, than people allowed. */
+  /** Effects that were wanted once and happened more often, under other keys, than people allowed. */
   #repeats(): string[] {
     if (this.#areEqual && this.#dedupe === "call") return [];
     return [...new Set(this.#effects.map(({ what }) => what))].flatMap((what) => {
       const times = this.#effects.filter((effect) => effect.what === what).length;
       const allowed = 1 + (this.#consents.get(what) ?? 0);
-      return times > allowed ? [`had "${what}" ${times} times, and ${allowed} were allowed`] : [];
+      return times > allowed ? [`"${what}" happened ${times} times, but ${allowed} were allowed`] : [];
     });
   }
 
@@ -273,14 +273,14 @@ function whatOf({ request }: ToolCallRecord): string {
   return (request as { readonly what: string }).what;
 }
 
-/** A receipt that comes late may be faster than a person. */
-async function unlessTooLate(word: Promise<void>): Promise<void> {
-  await word.catch((error: unknown) => {
+/** A late receipt may arrive before a person's decision. */
+async function unlessTooLate(decision: Promise<void>): Promise<void> {
+  await decision.catch((error: unknown) => {
     if (!(error instanceof AlreadySettledError)) throw error;
   });
 }
 
-/** The store of a worker whose lease is not renewed while it stands still. */
+/** The store of a worker whose lease is not renewed while it is frozen. */
 function renewedUnless(store: Store, isFrozen: () => boolean): Store {
   return new Proxy(store, {
     get(target, name) {
@@ -292,7 +292,7 @@ function renewedUnless(store: Store, isFrozen: () => boolean): Store {
 }
 
 it(
-  "nothing is had twice without consent, and the ledger tells the truth, whatever fails and whoever dies",
+  "no effect happens twice without consent, and the ledger is correct, whatever fails and whichever worker dies",
   PATIENCE,
   async () => {
     const seen = new Map<Sight, number>(SIGHTS.map((sight) => [sight, 0]));

@@ -1,4 +1,4 @@
-// Tools side by side: how many at once, and a receipt for each as soon as it has ended.
+// Parallel tool calls: the limit, and a receipt for each call as soon as it ends.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -9,7 +9,7 @@ const jobs = (...names: string[]) => ({
   toolCalls: names.map((name) => ({ name: "job", input: { name } })),
 });
 
-/** A tool whose calls end when the test says so. */
+/** A tool whose calls end when the test resolves them. */
 function heldJobs() {
   const gates = new Map<string, PromiseWithResolvers<unknown>>();
   const gate = (name: string) => {
@@ -22,7 +22,7 @@ function heldJobs() {
   let atOnce = 0;
   let most = 0;
   const job: Tool = tool({
-    description: "Works until it is let go.",
+    description: "Works until it is released.",
     inputSchema: z.object({ name: z.string() }),
     execute: async ({ name }) => {
       begun.push(name);
@@ -52,7 +52,7 @@ function heldJobs() {
 const statuses = async (store: Store) => (await store.listToolCalls("r-1")).map((call) => call.status);
 
 describe("five calls with a limit of two", () => {
-  it("never run more than two at once, the others wait as prepared, and each leaves a receipt", async () => {
+  it("run at most two at once, the others wait as prepared, and each leaves a receipt", async () => {
     const store = await memoryStore();
     const { job, begun, most, end, started } = heldJobs();
     const { agent } = scriptedAgent([jobs("a", "b", "c", "d", "e"), { text: "End." }], { tools: { job } });
@@ -81,7 +81,7 @@ describe("five calls with a limit of two", () => {
     );
   });
 
-  it("come to results in the order of the calls, whatever the order in which they ended", async () => {
+  it("return their results in call order, whatever the order in which they ended", async () => {
     const store = await memoryStore();
     const { job, end, started } = heldJobs();
     const { agent, prompts } = scriptedAgent([jobs("a", "b", "c"), { text: "End." }], { tools: { job } });
@@ -107,7 +107,7 @@ describe("the commits of a turn", () => {
     const before = commits.length;
     for (const name of names) {
       end(name);
-      // One after the other: each has its own commit before the next one ends.
+      // One after the other: each call has its own commit before the next one ends.
       while (name !== names.at(-1) && commits.length === before) await new Promise(setImmediate);
     }
     await run;
@@ -116,17 +116,17 @@ describe("the commits of a turn", () => {
     return commits.slice(opened + 1, committed + 1);
   }
 
-  it("with one tool are two: before the effect and after it", async () => {
+  it("are two with one tool: before the effect and after it", async () => {
     expect(await commitsOf("a")).toEqual([["journalResponse"], ["commitTurn"]]);
   });
 
-  it("with two tools that end at different times are three: the first receipt does not wait", async () => {
+  it("are three with two tools that end at different times: the first receipt does not wait", async () => {
     expect(await commitsOf("a", "b")).toEqual([["journalResponse"], ["recordReceipt"], ["commitTurn"]]);
   });
 });
 
-describe("one call that stops the run", () => {
-  it("leaves those under way their time and their receipts, and starts no other", async () => {
+describe("a call that stops the run", () => {
+  it("lets running calls finish with their receipts, and starts no other", async () => {
     const store = await memoryStore();
     const { job, begun, end, fail, started } = heldJobs();
     const { agent } = scriptedAgent([jobs("a", "b", "c")], { tools: { job } });
@@ -136,7 +136,7 @@ describe("one call that stops the run", () => {
     await started(2);
     fail("a", paused);
     await new Promise(setImmediate);
-    expect((await store.getRun("r-1"))?.status).toBe("running"); // b is not left alone
+    expect((await store.getRun("r-1"))?.status).toBe("running"); // the run waits for b
     end("b");
 
     expect(await run).toBe(paused);

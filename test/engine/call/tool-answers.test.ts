@@ -1,4 +1,4 @@
-// What a tool may answer beside a result: that it is final, how the model is to see it, and whether it may run at all.
+// What a tool can report beside a result: a final failure, a presentation for the model, and an approval decision.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -8,11 +8,11 @@ import { FinalFailure, type Json, Runner, Step } from "../../../src/index.ts";
 import type { CrashProbe } from "../../../src/testing/index.ts";
 import { memoryStore, must, scriptedAgent, toolResults } from "../run-fixture.ts";
 import { NOWHERE } from "../runner/forecast-world.ts";
-import { acting, actTool, jumpingClock, ledger, lightsOut, openWait, runnerOf } from "./call-fixture.ts";
+import { acting, actTool, crashAt, jumpingClock, ledger, openWait, runnerOf } from "./call-fixture.ts";
 
 const GO = { runId: "r-1" } as const;
 
-describe("a tool whose other side answered with an error", () => {
+describe("a tool that throws FinalFailure", () => {
   const refusing = () => {
     throw new FinalFailure("There is no such page.");
   };
@@ -21,7 +21,7 @@ describe("a tool whose other side answered with an error", () => {
     { recovery: "repeat", effect: "read_only", uncertain: false },
     { recovery: "keyed", effect: "external", uncertain: true },
     { recovery: "opaque", effect: "external", uncertain: true },
-  ] as const)("is not tried again, be it $recovery", async ({ recovery, effect, uncertain }) => {
+  ] as const)("is not retried if it is $recovery", async ({ recovery, effect, uncertain }) => {
     const store = await memoryStore();
     const clock = jumpingClock();
     const { act, calls } = actTool(refusing, { recovery, effect });
@@ -36,7 +36,7 @@ describe("a tool whose other side answered with an error", () => {
     });
   });
 
-  it("may say that nothing happened: then nothing is uncertain", async () => {
+  it("leaves nothing uncertain with applied: false", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool((n) => {
       if (n === 1) throw new FinalFailure("Refused.", { applied: false });
@@ -53,7 +53,7 @@ describe("a tool whose other side answered with an error", () => {
     ]);
   });
 
-  it("is looked up first where it can be, and then not tried again either", async () => {
+  it("is looked up first if possible, and is not retried either", async () => {
     const store = await memoryStore();
     const clock = jumpingClock();
     const reconcile = () => ({ status: "absent" }) as const;
@@ -79,7 +79,7 @@ describe("a tool whose other side answered with an error", () => {
     ]);
   });
 
-  it("still counts as the same error again and again", async () => {
+  it("still counts towards the limit of repeated errors", async () => {
     const store = await memoryStore();
     const { act } = actTool(refusing, { recovery: "repeat" });
     const turns = [acting("a"), acting("b"), acting("c")];
@@ -92,7 +92,7 @@ describe("a tool whose other side answered with an error", () => {
 
 const drawn = { picture: "cGF3bA==", caption: "A pawl." };
 
-/** A tool that shows the model something else than it returns. */
+/** A tool that shows the model something other than its result. */
 function drawing(present: Tool["present"]): Tool {
   return makeTool({
     name: "draw",
@@ -114,9 +114,9 @@ const asContent: Tool["present"] = ({ result }) => ({
   ],
 });
 
-describe("a tool that says how the model is to see its result", () => {
+describe("a tool with `present`", () => {
   it.each([20_000, 10])(
-    "has it seen like that by a new process, with results of over %i bytes as blobs",
+    "shows the model the same content in a new process, with results of over %i bytes as blobs",
     async (blobThresholdBytes) => {
       const store = await memoryStore();
       const start = (probe: CrashProbe) => {
@@ -126,7 +126,7 @@ describe("a tool that says how the model is to see its result", () => {
         const step = Step.granular("work", agent, { blobThresholdBytes });
         return { runner: new Runner(step, { store, probe }), prompts };
       };
-      await expect(start(lightsOut("turn:committed")).runner.run("Go", GO)).rejects.toThrow("lights");
+      await expect(start(crashAt("turn:committed")).runner.run("Go", GO)).rejects.toThrow("crashed");
       const { runner, prompts } = start(() => undefined);
       await runner.resume("r-1");
       expect(must((await store.listToolCalls("r-1"))[0]).receipt?.blob !== null).toBe(
@@ -144,7 +144,7 @@ describe("a tool that says how the model is to see its result", () => {
     },
   );
 
-  it("is told of the call, and its result is the code's as it is", async () => {
+  it("gets the call, and code steps get the plain result", async () => {
     const store = await memoryStore();
     const shown: unknown[] = [];
     const draw = drawing((each) => {
@@ -162,7 +162,7 @@ describe("a tool that says how the model is to see its result", () => {
     expect(shown).toHaveLength(1);
   });
 
-  it("has had its effect even where the showing fails: that is said, and it is not run again", async () => {
+  it("counts as executed even if `present` throws: the model gets an error, and the tool is not run again", async () => {
     const store = await memoryStore();
     const draw = drawing(() => {
       throw new Error("The printer is out of ink.");
@@ -173,7 +173,7 @@ describe("a tool that says how the model is to see its result", () => {
     expect(await ledger(store)).toEqual([["failed", 1, "tool"]]);
   });
 
-  it("may show what could not be kept as it is", async () => {
+  it("may present a result that could not be stored as JSON", async () => {
     const store = await memoryStore();
     const circle: { self?: unknown } = {};
     circle.self = circle;
@@ -186,8 +186,8 @@ describe("a tool that says how the model is to see its result", () => {
   });
 });
 
-describe("a tool that decides about its approval", () => {
-  it("may take its time", async () => {
+describe("a tool with an `approval` function", () => {
+  it("may decide asynchronously", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool(undefined, { approval: async ({ what }) => what === "dangerous" });
     const { runner } = runnerOf(store, { act }, [acting("harmless"), acting("dangerous")]);
@@ -198,7 +198,7 @@ describe("a tool that decides about its approval", () => {
     expect(calls).toHaveLength(2);
   });
 
-  it("may say that nobody can give it: the model hears why, and nothing runs", async () => {
+  it("may deny the call: the model gets the reason, and nothing runs", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool(undefined, { approval: () => ({ denied: "The office is closed." }) });
     const { runner, prompts } = runnerOf(store, { act }, [acting("a")]);
@@ -209,7 +209,7 @@ describe("a tool that decides about its approval", () => {
     ]);
   });
 
-  it("and fails to needs one", async () => {
+  it("needs an approval if the function throws", async () => {
     const store = await memoryStore();
     const { act } = actTool(undefined, { approval: () => Promise.reject(new Error("Nobody knows.")) });
     const { runner } = runnerOf(store, { act }, [acting("a")]);

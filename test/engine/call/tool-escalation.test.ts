@@ -1,4 +1,5 @@
-// A tool that cannot go on without a person, or keeps failing in the same way: the run waits, and goes on as it is told.
+// A tool that throws NeedsHuman or keeps failing with the same error: the run waits, and continues as the person
+// decides.
 
 import { describe, expect, it } from "vitest";
 import { FailureStreaks } from "../../../src/engine/run/failure-streaks.ts";
@@ -18,7 +19,7 @@ import {
 const EXPIRED = () => new NeedsHuman("auth_failure", "The token has expired: renew it.");
 
 describe("NeedsHuman", () => {
-  /** Asks for a person at the first try, and works at the second. */
+  /** Throws at the first attempt and works at the second. */
   async function waiting(recovery: RecoveryClass = "opaque") {
     const store = await memoryStore();
     const { act, calls } = actTool(
@@ -26,7 +27,7 @@ describe("NeedsHuman", () => {
         if (n === 1) throw EXPIRED();
         return "renewed";
       },
-      { recovery, reconcile: () => Promise.reject(new Error("It was not to be looked up.")) },
+      { recovery, reconcile: () => Promise.reject(new Error("A look-up was not expected.")) },
     );
     const turns = [acting("a")];
     const result = await runnerOf(store, { act }, turns).runner.run("Go", { runId: "r-1" });
@@ -34,7 +35,7 @@ describe("NeedsHuman", () => {
   }
 
   it.each(["repeat", "keyed", "reconcile", "opaque"] as const)(
-    "from a %s tool makes the run wait at once, with what it said",
+    "from a %s tool makes the run wait at once, with its message",
     async (recovery) => {
       const { store, calls, result } = await waiting(recovery);
       expect(result.status).toBe("waiting");
@@ -64,25 +65,28 @@ describe("NeedsHuman", () => {
   it.each<[string, string | { date: string }, string]>([
     ["words", "Skip the calendar.", "Skip the calendar."],
     ["a value", { date: "2026-05-01" }, '{"date":"2026-05-01"}'],
-  ])("is answered with %s: the model gets them, and the tool is not run", async (_name, answer, said) => {
-    const { store, calls, runner, prompts } = await waiting();
-    await store.answer((await openWait(store)).waitId, answer, { by: "ann" });
-    expect((await runner.resume("r-1")).output).toBe("End.");
-    expect(calls).toHaveLength(1);
-    expect(toolResults(prompts.at(-1))).toEqual([
-      { type: "error-text", value: expect.stringContaining(said) as string },
-    ]);
-    expect(await store.listToolCalls("r-1")).toMatchObject([
-      { status: "failed", receipt: { source: "person", errorCode: "answered", uncertain: false } },
-    ]);
-    expect((await store.listWaits("r-1"))[0]?.answeredBy).toBe("ann");
-  });
+  ])(
+    "can be answered with %s: the model gets the answer, and the tool is not run",
+    async (_name, answer, said) => {
+      const { store, calls, runner, prompts } = await waiting();
+      await store.answer((await openWait(store)).waitId, answer, { by: "ann" });
+      expect((await runner.resume("r-1")).output).toBe("End.");
+      expect(calls).toHaveLength(1);
+      expect(toolResults(prompts.at(-1))).toEqual([
+        { type: "error-text", value: expect.stringContaining(said) as string },
+      ]);
+      expect(await store.listToolCalls("r-1")).toMatchObject([
+        { status: "failed", receipt: { source: "person", errorCode: "answered", uncertain: false } },
+      ]);
+      expect((await store.listWaits("r-1"))[0]?.answeredBy).toBe("ann");
+    },
+  );
 
   it.each<[string, () => unknown]>([
     ["half a character", () => new NeedsHuman("auth\ud83d", "Renew \ud83d.")],
     ["nothing at all", () => Reflect.construct(NeedsHuman, [])],
     ["a number", () => Reflect.construct(NeedsHuman, [404, "Renew it."])],
-  ])("that says %s makes the run wait all the same", async (_name, thrown) => {
+  ])("that says %s makes the run wait anyway", async (_name, thrown) => {
     const store = await memoryStore();
     const { act } = actTool(() => {
       throw thrown();
@@ -93,7 +97,7 @@ describe("NeedsHuman", () => {
     expect([status, waits.map(({ kind }) => kind)]).toEqual(["waiting", ["escalation"]]);
   });
 
-  it("is settled with retry: it runs again, as the same call with the same key", async () => {
+  it("can be settled with retry: the same call runs again with the same key", async () => {
     const { store, calls, runner, prompts } = await waiting();
     await store.settle("r-1/worker#1.1", { as: "retry", why: "The token is renewed." });
     expect((await runner.resume("r-1")).output).toBe("End.");
@@ -102,7 +106,7 @@ describe("NeedsHuman", () => {
     expect(toolResults(prompts.at(-1))).toEqual([{ type: "text", value: "renewed" }]);
   });
 
-  it("is settled as done by hand: the model gets that result", async () => {
+  it("can be settled as done by hand: the model gets that result", async () => {
     const { store, calls, runner, prompts } = await waiting();
     await store.settle("r-1/worker#1.1", { as: "succeeded", result: { booked: true } });
     expect((await runner.resume("r-1")).output).toBe("End.");
@@ -111,7 +115,7 @@ describe("NeedsHuman", () => {
     expect(await ledger(store)).toEqual([["succeeded", 1, "person"]]);
   });
 
-  it("is one question, however often the run is resumed before it is answered", async () => {
+  it("asks once, however often the run is resumed before the answer", async () => {
     const { store, calls, runner } = await waiting();
     for (let i = 0; i < 2; i++) expect((await runner.resume("r-1")).waits).toHaveLength(1);
     await store.answer((await openWait(store)).waitId, "Skip it.");
@@ -120,14 +124,14 @@ describe("NeedsHuman", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("is asked no more once the tool has worked without an answer", async () => {
+  it("asks no more once the tool has worked without an answer", async () => {
     const { calls, runner } = await waiting("repeat");
     const { status, waits } = await runner.resume("r-1");
     expect([status, calls.length]).toEqual(["succeeded", 2]);
     expect(waits).toEqual([]);
   });
 
-  it("a second time is another question, about another try", async () => {
+  it("asks again when it is thrown by the next attempt", async () => {
     const store = await memoryStore();
     const { act } = actTool(() => {
       throw EXPIRED();
@@ -140,8 +144,8 @@ describe("NeedsHuman", () => {
   });
 });
 
-describe("the same error again and again", () => {
-  it("of one call after the other makes the run wait", async () => {
+describe("the same error repeated", () => {
+  it("by successive calls makes the run wait", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(() => {
       throw new Error("No disk space.");
@@ -165,7 +169,7 @@ describe("the same error again and again", () => {
     ]);
   });
 
-  it("of one try after the other counts as well, and ends the tries", async () => {
+  it("by successive attempts counts as well, and ends the retries", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, calls } = actTool(
@@ -182,7 +186,7 @@ describe("the same error again and again", () => {
     expect(calls).toHaveLength(3);
   });
 
-  /** Runs calls that end as said, null for well, and tells after how many of them the run waited. */
+  /** Runs calls with these errors, null for success, and returns after how many of them the run waited. */
   async function waitsAfter(ends: readonly (string | null)[], maxSameErrorRepeats = 3) {
     const store = await memoryStore();
     const { act, whats } = actTool((n) => {
@@ -194,21 +198,21 @@ describe("the same error again and again", () => {
     return status === "waiting" ? whats.length : null;
   }
 
-  it("is not that again after a success", async () => {
+  it("is counted from zero after a success", async () => {
     expect(await waitsAfter(["x", "x", null, "x", "x"])).toBeNull();
     expect(await waitsAfter(["x", "x", null, "x", "x", "x"])).toBe(6);
   });
 
-  it("is not that again after an error of another text", async () => {
+  it("is counted from zero after a different error", async () => {
     expect(await waitsAfter(["x", "x", "y", "x", "x"])).toBeNull();
     expect(await waitsAfter(["x", "x", "y", "y", "y"])).toBe(5);
   });
 
-  it("once is enough where the runner says so", async () => {
+  it("escalates at once with a limit of one", async () => {
     expect(await waitsAfter([null, "x"], 1)).toBe(2);
   });
 
-  it("is counted for each tool by itself", async () => {
+  it("is counted per tool", async () => {
     const store = await memoryStore();
     const fail = () => {
       throw new Error("No disk space.");
@@ -219,7 +223,7 @@ describe("the same error again and again", () => {
     expect((await runner.run("Go")).status).toBe("succeeded");
   });
 
-  it("begins anew when a person has let it run again", async () => {
+  it("is counted from zero after a person's retry", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(() => {
       throw new Error("No disk space.");
@@ -234,7 +238,7 @@ describe("the same error again and again", () => {
     expect(whats).toEqual(["a", "b", "b"]);
   });
 
-  it("never matters unless a limit is set", async () => {
+  it("has no effect unless a limit is set", async () => {
     const store = await memoryStore();
     const { act } = actTool(() => {
       throw new Error("No disk space.");
@@ -243,7 +247,7 @@ describe("the same error again and again", () => {
     expect((await runnerOf(store, { act }, turns).runner.run("Go")).status).toBe("succeeded");
   });
 
-  it("has a streak of its own for every tool, which ends where it is long enough", () => {
+  it("has one streak per tool, which restarts after the limit is reached", () => {
     const streaks = new FailureStreaks(2);
     const seen = [
       streaks.isSameAgain("a", "x"),

@@ -1,4 +1,4 @@
-// A tool that throws: tried again where that is safe, always with the same key, and final where it is not.
+// A tool that throws: retried if that is safe, always with the same key, and final otherwise.
 
 import { describe, expect, it } from "vitest";
 import { NotApplied, type RecoveryClass, type Store } from "../../../src/index.ts";
@@ -6,9 +6,9 @@ import { collect, failureOf, memoryStore, must, toolResults } from "../run-fixtu
 import {
   acting,
   actTool,
+  crashAt,
   jumpingClock,
   ledger,
-  lightsOut,
   openWait,
   runnerOf,
   timedStore,
@@ -16,14 +16,14 @@ import {
 
 const RECOVERIES: readonly RecoveryClass[] = ["repeat", "keyed", "reconcile", "opaque"];
 
-/** A tool of this class that throws as it is told. Nobody may look a call up here. */
+/** A tool of this class that throws these errors. Looking up a call fails the test. */
 function failingTool(recovery: RecoveryClass, failure: (n: number) => unknown) {
   return actTool(
     (n) => {
       const thrown = failure(n);
-      return thrown === null ? "done at last" : raise(thrown);
+      return thrown === null ? "finally done" : raise(thrown);
     },
-    { recovery, reconcile: () => Promise.reject(new Error("It was not to be looked up.")) },
+    { recovery, reconcile: () => Promise.reject(new Error("A look-up was not expected.")) },
   );
 }
 
@@ -41,22 +41,22 @@ function revoked(): object {
   return proxy;
 }
 
-const untilTry = (n: number, error: () => unknown) => (attempt: number) => (attempt < n ? error() : null);
+const untilAttempt = (n: number, error: () => unknown) => (attempt: number) => (attempt < n ? error() : null);
 
-async function tries(store: Store) {
+async function storedAttempts(store: Store) {
   const kept = await store.listToolCallAttempts("r-1");
   return kept.map(({ attempt, outcome, errorDetail }) => [attempt, outcome, errorDetail]);
 }
 
-describe("a tool that throws and may not be repeated", () => {
+describe("a tool that must not be repeated and throws", () => {
   it.each<[string, unknown, string]>([
     ["an error", new Error("The mailbox is full."), "The mailbox is full."],
     ["a string", "just words", "just words"],
     ["undefined", undefined, "undefined"],
     ["an object", { status: 503 }, '{"status":503}'],
     ["an error that cannot be read", unreadable(), expect.any(String) as string],
-    ["a proxy that nobody can look at", revoked(), expect.any(String) as string],
-  ])("%s has failed for good, and may have happened", async (_name, thrown, words) => {
+    ["a revoked proxy", revoked(), expect.any(String) as string],
+  ])("%s has failed finally and may have happened", async (_name, thrown, words) => {
     const store = await memoryStore();
     const { act, calls } = failingTool("opaque", () => thrown);
     const { runner, prompts } = runnerOf(store, { act }, [acting("a")]);
@@ -68,11 +68,11 @@ describe("a tool that throws and may not be repeated", () => {
     expect(await store.listToolCalls("r-1")).toMatchObject([
       { status: "failed", receipt: { errorCode: "tool_error", uncertain: true, source: "tool" } },
     ]);
-    // The try that brought the receipt is told by it.
-    expect(await tries(store)).toEqual([]);
+    // The attempt that produced the receipt is not stored separately.
+    expect(await storedAttempts(store)).toEqual([]);
   });
 
-  it("at once, and not as a promise, is no different", async () => {
+  it("synchronously has failed in the same way", async () => {
     const store = await memoryStore();
     const { act } = actTool(() => {
       throw new TypeError("Not a function.");
@@ -84,13 +84,13 @@ describe("a tool that throws and may not be repeated", () => {
 
 describe("NotApplied", () => {
   it.each(RECOVERIES)(
-    "from a %s tool is tried again, with the same key, and every try is kept",
+    "from a %s tool is retried with the same key, and every attempt is stored",
     async (recovery) => {
       const clock = jumpingClock();
       const store = await timedStore(clock);
       const { act, calls } = failingTool(
         recovery,
-        untilTry(3, () => new NotApplied("The server is busy.")),
+        untilAttempt(3, () => new NotApplied("The server is busy.")),
       );
       const { runner, prompts } = runnerOf(store, { act }, [acting("a")], { clock });
 
@@ -98,41 +98,41 @@ describe("NotApplied", () => {
 
       expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
       expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
-      expect(await tries(store)).toEqual([
+      expect(await storedAttempts(store)).toEqual([
         [1, "not_applied", "The server is busy."],
         [2, "not_applied", "The server is busy."],
       ]);
       expect(await ledger(store)).toEqual([["succeeded", 3, "tool"]]);
-      expect(toolResults(prompts[1])).toEqual([{ type: "text", value: "done at last" }]);
+      expect(toolResults(prompts[1])).toEqual([{ type: "text", value: "finally done" }]);
     },
   );
 
   it.each(RECOVERIES)(
-    "without end, from a %s tool, is final and certain: the same again needs nobody",
+    "until the retries of a %s tool are used up is final and certain: the same call may run again",
     async (recovery) => {
       const clock = jumpingClock();
       const store = await timedStore(clock);
       const { act, calls } = failingTool(
         recovery,
-        untilTry(4, () => new NotApplied("Busy.")),
+        untilAttempt(4, () => new NotApplied("Busy.")),
       );
       const { runner, prompts } = runnerOf(store, { act }, [acting("a"), acting("a")], { clock });
 
       expect((await runner.run("Go", { runId: "r-1" })).status).toBe("succeeded");
 
       expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 1]);
-      expect(toolResults(prompts[2])).toMatchObject([{ value: "Busy." }, { value: "done at last" }]);
+      expect(toolResults(prompts[2])).toMatchObject([{ value: "Busy." }, { value: "finally done" }]);
       const [first] = await store.listToolCalls("r-1");
       expect(first).toMatchObject({
         status: "failed",
         attempt: 3,
         receipt: { errorCode: "not_applied", uncertain: false },
       });
-      expect(await tries(store)).toHaveLength(2);
+      expect(await storedAttempts(store)).toHaveLength(2);
     },
   );
 
-  it.each([0, 1, 4])("is tried again %i times where the runner says so", async (maxRetriesPerToolCall) => {
+  it.each([0, 1, 4])("is retried %i times with that limit", async (maxRetriesPerToolCall) => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, calls } = failingTool("opaque", () => new NotApplied("Busy."));
@@ -141,30 +141,30 @@ describe("NotApplied", () => {
     expect(clock.slept).toHaveLength(maxRetriesPerToolCall);
   });
 
-  it("from another copy of the package is one too", async () => {
+  it("is recognised from another copy of the package", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const theirs = () =>
       Object.assign(new Error("Busy."), { name: "NotApplied", [Symbol.for("pawl.error")]: true });
-    const { act } = failingTool("opaque", untilTry(2, theirs));
+    const { act } = failingTool("opaque", untilAttempt(2, theirs));
     await runnerOf(store, { act }, [acting("a")], { clock }).runner.run("Go", { runId: "r-1" });
     expect(await ledger(store)).toEqual([["succeeded", 2, "tool"]]);
   });
 });
 
-describe("any error of a tool that may be repeated", () => {
-  it.each(["repeat", "keyed"] as const)("is tried again (%s), with the same key", async (recovery) => {
+describe("any error of a repeatable tool", () => {
+  it.each(["repeat", "keyed"] as const)("is retried (%s) with the same key", async (recovery) => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, calls } = failingTool(
       recovery,
-      untilTry(3, () => new Error("Reset.")),
+      untilAttempt(3, () => new Error("Reset.")),
     );
     await runnerOf(store, { act }, [acting("a")], { clock }).runner.run("Go", { runId: "r-1" });
     expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
     expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
     expect(await ledger(store)).toEqual([["succeeded", 3, "tool"]]);
-    expect(await tries(store)).toEqual([
+    expect(await storedAttempts(store)).toEqual([
       [1, "failed", "Reset."],
       [2, "failed", "Reset."],
     ]);
@@ -173,21 +173,18 @@ describe("any error of a tool that may be repeated", () => {
   it.each([
     ["repeat", false],
     ["keyed", true],
-  ] as const)(
-    "is final after the last try; whether a %s one may have happened: %s",
-    async (recovery, uncertain) => {
-      const clock = jumpingClock();
-      const store = await timedStore(clock);
-      const { act, calls } = failingTool(recovery, () => new Error("Reset."));
-      await runnerOf(store, { act }, [acting("a")], { clock }).runner.run("Go", { runId: "r-1" });
-      expect(calls).toHaveLength(3);
-      expect(await store.listToolCalls("r-1")).toMatchObject([
-        { status: "failed", attempt: 3, receipt: { errorCode: "tool_error", uncertain } },
-      ]);
-    },
-  );
+  ] as const)("is final after the last attempt; uncertain for a %s tool: %s", async (recovery, uncertain) => {
+    const clock = jumpingClock();
+    const store = await timedStore(clock);
+    const { act, calls } = failingTool(recovery, () => new Error("Reset."));
+    await runnerOf(store, { act }, [acting("a")], { clock }).runner.run("Go", { runId: "r-1" });
+    expect(calls).toHaveLength(3);
+    expect(await store.listToolCalls("r-1")).toMatchObject([
+      { status: "failed", attempt: 3, receipt: { errorCode: "tool_error", uncertain } },
+    ]);
+  });
 
-  it("waits longer each time, from half a second up to a minute, by as much as chance says", async () => {
+  it("is retried with growing pauses with jitter, from half a second up to a minute", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act } = failingTool("repeat", () => new Error("Reset."));
@@ -199,12 +196,12 @@ describe("any error of a tool that may be repeated", () => {
     expect(clock.slept).toEqual([250, 750, 1_990, 2_000, 4_000, 8_000, 16_000, 30_000, 45_000]);
   });
 
-  it("is told to whoever listens, before the pause", async () => {
+  it("is emitted as an event before the pause", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act } = failingTool(
       "keyed",
-      untilTry(2, () => new Error("Reset.")),
+      untilAttempt(2, () => new Error("Reset.")),
     );
     const { runner } = runnerOf(store, { act }, [acting("a")], { clock });
     const events = await collect(runner.stream("Go", { runId: "r-1" }));
@@ -218,7 +215,7 @@ describe("any error of a tool that may be repeated", () => {
     ]);
   });
 
-  it("does not run again once the run was cancelled in the pause", async () => {
+  it("is not retried if the run is cancelled during the pause", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const cancel = new AbortController();
@@ -229,7 +226,7 @@ describe("any error of a tool that may be repeated", () => {
       });
     const { act, calls } = failingTool(
       "keyed",
-      untilTry(2, () => new Error("Reset.")),
+      untilAttempt(2, () => new Error("Reset.")),
     );
     const turns = [acting("a")];
     const { runner } = runnerOf(store, { act }, turns, { clock: { ...clock, sleep } });
@@ -238,60 +235,63 @@ describe("any error of a tool that may be repeated", () => {
 
     expect((await runnerOf(store, { act }, turns, { clock }).runner.resume("r-1")).output).toBe("End.");
     expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2]);
-    expect(await tries(store)).toEqual([[1, "failed", "Reset."]]);
+    expect(await storedAttempts(store)).toEqual([[1, "failed", "Reset."]]);
   });
 });
 
-describe("tries after a restart", () => {
+describe("retries after a restart", () => {
   it.each([
     ["keyed", () => new Error("Reset."), true],
     ["opaque", () => new NotApplied("Busy."), false],
-  ] as const)("are counted on, for a %s tool, up to the same limit", async (recovery, error, uncertain) => {
-    const clock = jumpingClock();
-    const store = await timedStore(clock);
-    const { act, calls } = failingTool(recovery, error);
-    const turns = [acting("a")];
-    // It dies in the pause after each of the first two tries.
-    for (const go of ["run", "resume"] as const) {
-      const { runner } = runnerOf(store, { act }, turns, { clock, probe: lightsOut("tool:try-ended") });
-      await failureOf(go === "run" ? runner.run("Go", { runId: "r-1" }) : runner.resume("r-1"));
-    }
-    expect(await ledger(store)).toEqual([["in_doubt", 2, null]]);
+  ] as const)(
+    "continue the count for a %s tool, up to the same limit",
+    async (recovery, error, uncertain) => {
+      const clock = jumpingClock();
+      const store = await timedStore(clock);
+      const { act, calls } = failingTool(recovery, error);
+      const turns = [acting("a")];
+      // It dies in the pause after each of the first two attempts.
+      for (const go of ["run", "resume"] as const) {
+        const { runner } = runnerOf(store, { act }, turns, { clock, probe: crashAt("tool:try-ended") });
+        await failureOf(go === "run" ? runner.run("Go", { runId: "r-1" }) : runner.resume("r-1"));
+      }
+      expect(await ledger(store)).toEqual([["in_doubt", 2, null]]);
 
-    expect((await runnerOf(store, { act }, turns, { clock }).runner.resume("r-1")).output).toBe("End.");
+      expect((await runnerOf(store, { act }, turns, { clock }).runner.resume("r-1")).output).toBe("End.");
 
-    expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
-    expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
-    expect(await store.listToolCalls("r-1")).toMatchObject([{ attempt: 3, receipt: { uncertain } }]);
-    expect((await tries(store)).map(([attempt]) => attempt)).toEqual([1, 2]);
-  });
+      expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+      expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+      expect(await store.listToolCalls("r-1")).toMatchObject([{ attempt: 3, receipt: { uncertain } }]);
+      expect((await storedAttempts(store)).map(([attempt]) => attempt)).toEqual([1, 2]);
+    },
+  );
 
-  it("that were lost count as well", async () => {
+  it("count a lost attempt as well", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, calls } = failingTool(
       "keyed",
-      untilTry(2, () => new Error("Reset.")),
+      untilAttempt(2, () => new Error("Reset.")),
     );
     const turns = [acting("a")];
-    const dying = runnerOf(store, { act }, turns, { clock, probe: lightsOut("tool:executed", 2) });
+    const dying = runnerOf(store, { act }, turns, { clock, probe: crashAt("tool:executed", 2) });
     await failureOf(dying.runner.run("Go", { runId: "r-1" }));
     await runnerOf(store, { act }, turns, { clock }).runner.resume("r-1");
     expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
-    expect(await tries(store)).toEqual([
+    expect(await storedAttempts(store)).toEqual([
       [1, "failed", "Reset."],
       [2, "lost", null],
     ]);
   });
 });
 
-describe("the same again after a failure that may have happened", () => {
-  /** Fails once; the model then asks for the same, and once more. */
+describe("the same call after a failure that may have happened", () => {
+  /** Fails once; the model then makes the same call twice more. */
   async function failedOnce() {
     const store = await memoryStore();
     const { act, calls, whats } = failingTool(
       "opaque",
-      untilTry(2, () => new Error("Reset after DATA.")),
+      untilAttempt(2, () => new Error("Reset after DATA.")),
     );
     const turns = [acting("a"), acting("a"), acting("a")];
     const { runner } = runnerOf(store, { act }, turns);
@@ -300,7 +300,7 @@ describe("the same again after a failure that may have happened", () => {
     return { store, calls, ...runnerOf(store, { act }, turns) };
   }
 
-  it("needs a person, who is told of the earlier call", async () => {
+  it("needs approval, and the question names the earlier call", async () => {
     const { store } = await failedOnce();
     expect(await openWait(store)).toMatchObject({
       kind: "approval",
@@ -314,19 +314,19 @@ describe("the same again after a failure that may have happened", () => {
     ]);
   });
 
-  it("runs when approved, and its success clears the doubt for what comes after it", async () => {
+  it("runs when approved, and its success clears the uncertainty for later calls", async () => {
     const { store, runner, calls, prompts } = await failedOnce();
     await store.approve((await openWait(store)).waitId);
     expect((await runner.resume("r-1")).output).toBe("End.");
     expect(calls.map(({ turnIndex }) => turnIndex)).toEqual([1, 2, 3]);
     expect(toolResults(prompts.at(-1))).toMatchObject([
       { value: "Reset after DATA." },
-      { value: "done at last" },
-      { value: "done at last" },
+      { value: "finally done" },
+      { value: "finally done" },
     ]);
   });
 
-  it("is not run when denied: the model is told why, and the third time is asked about too", async () => {
+  it("does not run when denied: the model gets the reason, and a third call needs approval too", async () => {
     const { store, runner, calls, prompts } = await failedOnce();
     await store.deny((await openWait(store)).waitId, "It did arrive.");
     expect((await runner.resume("r-1")).status).toBe("waiting");
@@ -341,11 +341,11 @@ describe("the same again after a failure that may have happened", () => {
     });
   });
 
-  it("in other words is another call, and runs", async () => {
+  it("with other arguments is another call and runs", async () => {
     const store = await memoryStore();
     const { act, whats } = failingTool(
       "opaque",
-      untilTry(2, () => new Error("Reset.")),
+      untilAttempt(2, () => new Error("Reset.")),
     );
     const { runner } = runnerOf(store, { act }, [acting("a"), acting("b")]);
     expect((await runner.run("Go")).status).toBe("succeeded");

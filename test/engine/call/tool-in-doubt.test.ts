@@ -1,4 +1,5 @@
-// A call that was running when its worker died: repeated where that is safe, and otherwise settled by whoever can.
+// A call that was running when its worker died: repeated if that is safe, and otherwise looked up or settled by a
+// person.
 
 import { describe, expect, it } from "vitest";
 import { AlreadySettledError, RunNotBegunError, type RunnerOptions } from "../../../src/index.ts";
@@ -6,9 +7,9 @@ import { failureAs, failureOf, toolResults } from "../run-fixture.ts";
 import {
   acting,
   actTool,
+  crashAt,
   jumpingClock,
   ledger,
-  lightsOut,
   openWait,
   runnerOf,
   timedStore,
@@ -18,13 +19,13 @@ const HOUR = 3_600_000;
 
 type Options = NonNullable<Parameters<typeof actTool>[1]>;
 
-/** A run that died after its tool had its effect and before the receipt. */
+/** A run that died after its tool's effect and before the receipt. */
 async function interrupted(options: Options = {}, turns = [acting("a")]) {
   const clock = jumpingClock();
   const store = await timedStore(clock);
   const { act, calls } = actTool((n) => `done ${n}`, options);
   const make = (more: RunnerOptions = {}) => runnerOf(store, { act }, turns, { clock, ...more });
-  const dying = make({ probe: lightsOut("tool:executed") });
+  const dying = make({ probe: crashAt("tool:executed") });
   await failureOf(dying.runner.run("Go", { runId: "r-1" }));
   expect(await ledger(store)).toEqual([["in_doubt", 1, null]]);
   expect(await store.listToolCallAttempts("r-1")).toMatchObject([{ attempt: 1, outcome: "lost" }]);
@@ -38,12 +39,12 @@ describe("a call in doubt", () => {
     expect((await runner.resume("r-1")).output).toBe("End.");
     expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2]);
     expect(calls[1]?.idempotencyKey).toBe(calls[0]?.idempotencyKey);
-    // The model is not asked again for what it had asked for.
+    // The model is not asked again for a response that is journaled.
     expect(prompts).toHaveLength(1);
     expect(await ledger(store)).toEqual([["succeeded", 2, "tool"]]);
   });
 
-  it("of an opaque tool is never run again by itself: the run waits", async () => {
+  it("of an opaque tool is not run again: the run waits", async () => {
     const { store, calls, make } = await interrupted();
     const { status, waits } = await make().runner.resume("r-1");
     expect([status, calls.length]).toEqual(["waiting", 1]);
@@ -60,7 +61,7 @@ describe("a call in doubt", () => {
     expect(await ledger(store)).toEqual([["in_doubt", 1, null]]);
   });
 
-  it("is told to the model where the tool says so, and the same again then needs a person", async () => {
+  it('is reported to the model with inDoubt "tell", and the same call then needs approval', async () => {
     const { store, calls, make } = await interrupted({ inDoubt: "tell" }, [acting("a"), acting("a")]);
     const { runner, prompts } = make();
     expect((await runner.resume("r-1")).status).toBe("waiting");
@@ -76,21 +77,21 @@ describe("a call in doubt", () => {
     expect(await openWait(store)).toMatchObject({ kind: "approval", subject: { earlier: "r-1/worker#1.1" } });
   });
 
-  it("is a question once, however often the run is resumed", async () => {
+  it("is asked about once, however often the run is resumed", async () => {
     const { store, make } = await interrupted();
     for (let i = 0; i < 3; i++) expect((await make().runner.resume("r-1")).waits).toHaveLength(1);
     expect(await store.listWaits("r-1")).toHaveLength(1);
   });
 });
 
-describe("a person settles a doubt", () => {
+describe("a person settles a call in doubt", () => {
   async function waiting(turns = [acting("a")]) {
     const begun = await interrupted({}, turns);
     await begun.make().runner.resume("r-1");
     return { ...begun, ...begun.make() };
   }
 
-  it("as done, with its result: that is what the model gets", async () => {
+  it("as done, with its result, which the model gets", async () => {
     const { store, calls, runner, prompts } = await waiting();
     await store.settle("r-1/worker#1.1", { as: "succeeded", result: { id: "m-1" } }, { by: "ann" });
     expect((await runner.resume("r-1")).output).toBe("End.");
@@ -102,7 +103,7 @@ describe("a person settles a doubt", () => {
     ]);
   });
 
-  it("as failed: the model gets the reason, and the same again runs", async () => {
+  it("as failed: the model gets the reason, and the same call may run again", async () => {
     const { store, calls, runner, prompts } = await waiting([acting("a"), acting("a")]);
     await store.settle("r-1/worker#1.1", { as: "failed", why: "The outbox is empty." });
     expect((await runner.resume("r-1")).output).toBe("End.");
@@ -113,7 +114,7 @@ describe("a person settles a doubt", () => {
     ]);
   });
 
-  it("with retry: it runs again, with the same key", async () => {
+  it("with retry: it runs again with the same key", async () => {
     const { store, calls, runner } = await waiting();
     await store.settle("r-1/worker#1.1", { as: "retry" });
     expect((await runner.resume("r-1")).output).toBe("End.");
@@ -121,28 +122,28 @@ describe("a person settles a doubt", () => {
     expect(calls[1]?.idempotencyKey).toBe(calls[0]?.idempotencyKey);
   });
 
-  it("with retry, and it is interrupted again: that is another doubt", async () => {
+  it("with retry, and it is interrupted again: that needs another decision", async () => {
     const { store, calls, make } = await waiting();
     await store.settle("r-1/worker#1.1", { as: "retry" });
-    await failureOf(make({ probe: lightsOut("tool:executed") }).runner.resume("r-1"));
+    await failureOf(make({ probe: crashAt("tool:executed") }).runner.resume("r-1"));
     expect((await make().runner.resume("r-1")).waits).toMatchObject([{ kind: "in_doubt", attempt: 2 }]);
     expect(calls).toHaveLength(2);
   });
 
-  it("before anybody asked: the next worker finds it settled", async () => {
+  it("before the run waits for it: the next worker uses the decision", async () => {
     const { store, calls, make } = await interrupted();
     await store.settle("r-1/worker#1.1", { as: "succeeded", result: "by hand" });
     expect((await make().runner.resume("r-1")).output).toBe("End.");
     expect(calls).toHaveLength(1);
   });
 
-  it("and cannot settle it twice", async () => {
+  it("only once", async () => {
     const { store } = await waiting();
     await store.settle("r-1/worker#1.1", { as: "succeeded", result: 1 });
     await failureAs(AlreadySettledError, store.settle("r-1/worker#1.1", { as: "retry" }));
   });
 
-  it("with `run` of the same input the run goes on, and is no second one", async () => {
+  it("and `run` with the same input resumes the run instead of starting a second one", async () => {
     const { store, calls, runner } = await waiting();
     const given = await failureAs(RunNotBegunError, runner.run("Go"));
     expect(given.details).toEqual({ why: "waiting", runIds: ["r-1"] });
@@ -154,21 +155,21 @@ describe("a person settles a doubt", () => {
   });
 });
 
-describe("the key of a keyed tool", () => {
+describe("the idempotency key of a keyed tool", () => {
   const keyed = (status?: "done"): Options => ({
     recovery: "keyed",
     keyValidForMs: 2 * HOUR,
     ...(status === undefined ? {} : { reconcile: () => ({ status, result: "found" }) }),
   });
 
-  it("is good for as long as the tool says", async () => {
+  it("is valid for as long as the tool declares", async () => {
     const { clock, calls, make } = await interrupted(keyed("done"));
     await clock.advance(2 * HOUR - 1);
     await make().runner.resume("r-1");
     expect(calls).toHaveLength(2);
   });
 
-  it("after that is no help: the call is looked up where it can be", async () => {
+  it("once expired leads to a look-up if the tool has one", async () => {
     const { store, clock, calls, make } = await interrupted(keyed("done"));
     await clock.advance(2 * HOUR);
     await make().runner.resume("r-1");
@@ -176,23 +177,23 @@ describe("the key of a keyed tool", () => {
     expect(await ledger(store)).toEqual([["succeeded", 1, "reconciled"]]);
   });
 
-  it("after that is no help: a person is asked where it cannot be looked up", async () => {
+  it("once expired leads to a question if there is no look-up", async () => {
     const { clock, calls, make } = await interrupted(keyed());
     await clock.advance(2 * HOUR);
     expect((await make().runner.resume("r-1")).waits).toMatchObject([{ kind: "in_doubt" }]);
     expect(calls).toHaveLength(1);
   });
 
-  it("ages from the first try, whenever the last one was", async () => {
+  it("ages from the first attempt, whenever the last one was", async () => {
     const { clock, calls, make } = await interrupted(keyed());
     await clock.advance(1.5 * HOUR);
-    await failureOf(make({ probe: lightsOut("tool:executed") }).runner.resume("r-1"));
+    await failureOf(make({ probe: crashAt("tool:executed") }).runner.resume("r-1"));
     await clock.advance(HOUR);
     expect((await make().runner.resume("r-1")).status).toBe("waiting");
     expect(calls).toHaveLength(2);
   });
 
-  it("that ran out while its try hung does not cover another try", async () => {
+  it("that expired while its attempt hung does not cover another attempt", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, calls } = actTool(
@@ -208,8 +209,8 @@ describe("the key of a keyed tool", () => {
   });
 });
 
-describe("the key of a keyed tool that fails again and again", () => {
-  it("ages from its first try in one worker too", async () => {
+describe("the idempotency key of a keyed tool that keeps failing", () => {
+  it("ages from its first attempt within one worker too", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, calls } = actTool(
@@ -226,7 +227,7 @@ describe("the key of a keyed tool that fails again and again", () => {
 });
 
 describe("rules that changed since a call was interrupted", () => {
-  it("and forbid it now: a person is asked, for it may have happened; a retry is not had either", async () => {
+  it("and now forbid it: a person is asked since it may have happened; a retry is refused too", async () => {
     const { store, calls, make } = await interrupted({ recovery: "keyed" });
     const constraints = { forbiddenActions: ["act"] };
     expect((await make({ constraints }).runner.resume("r-1")).waits).toMatchObject([
@@ -242,7 +243,7 @@ describe("rules that changed since a call was interrupted", () => {
     });
   });
 
-  it("and forbid a call that only reads: it has failed, and nobody needs to be asked", async () => {
+  it("and now forbid a repeatable call: it has failed, and no question is asked", async () => {
     const { store, calls, make } = await interrupted({ recovery: "repeat" });
     const { output } = await make({ constraints: { forbiddenActions: ["act"] } }).runner.resume("r-1");
     expect([output, calls.length]).toEqual(["End.", 1]);
@@ -253,7 +254,7 @@ describe("rules that changed since a call was interrupted", () => {
     });
   });
 
-  it("and want an approval now: what was dispatched without one goes on without one", async () => {
+  it("and now require approval: a call that was dispatched without one continues without one", async () => {
     const { store, calls, make } = await interrupted({ recovery: "keyed" });
     const { runner } = make({ policy: { approve: ["external"] } });
     expect((await runner.resume("r-1")).output).toBe("End.");

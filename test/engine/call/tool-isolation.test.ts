@@ -1,4 +1,4 @@
-// What a tool does to its arguments, or throws by accident, stays its own affair.
+// A tool that mutates its arguments or throws the engine's own errors cannot affect the run.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -7,11 +7,11 @@ import { LeaseLostError, NotApplied, tool } from "../../../src/index.ts";
 import { memoryStore, must, toolResults } from "../run-fixture.ts";
 import { acting, actTool, asking, jumpingClock, runnerOf, timedStore } from "./call-fixture.ts";
 
-describe("a tool that changes its arguments", () => {
+describe("a tool that mutates its arguments", () => {
   type Payment = { amount: number; lines: { cents: number }[] };
   const ASKED = { amount: 5, lines: [{ cents: 500 }] };
 
-  /** Doubles whatever it is given, in place, and keeps what it was given. */
+  /** Doubles its arguments in place and records what it received. */
   function doubling() {
     const given: Payment[] = [];
     const take = (input: Payment) => {
@@ -23,7 +23,7 @@ describe("a tool that changes its arguments", () => {
   }
   const inputSchema = z.object({ amount: z.number(), lines: z.array(z.object({ cents: z.number() })) });
 
-  it("is given the same by the next try, and what is stored is what was asked for", async () => {
+  it("gets the same arguments at the next attempt, and the stored request is unchanged", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { given, take } = doubling();
@@ -44,7 +44,7 @@ describe("a tool that changes its arguments", () => {
     expect((await store.listToolCalls("r-1"))[0]?.request).toEqual(ASKED);
   });
 
-  it("is looked up with what it was given, however often, and tried again with it", async () => {
+  it("gets the original arguments in every look-up and every attempt", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const sent = doubling();
@@ -75,7 +75,7 @@ describe("a tool that changes its arguments", () => {
     expect((await store.listToolCalls("r-1"))[0]?.request).toEqual(ASKED);
   });
 
-  it("that are no JSON, as a schema may make them, is given the same by the next try too", async () => {
+  it("gets the same non-JSON arguments, made by its schema, at the next attempt too", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const given: string[] = [];
@@ -97,7 +97,7 @@ describe("a tool that changes its arguments", () => {
   });
 });
 
-describe("an error that means something to the run it comes from", () => {
+describe("an engine error that does not belong to this run", () => {
   const wait = {
     kind: "approval",
     stepKey: 1,
@@ -109,14 +109,14 @@ describe("an error that means something to the run it comes from", () => {
   } as const;
 
   it.each([
-    ["a person's question that has none", () => new PersonNeededError("Ask.", { waits: [] })],
-    ["a person's question about no call of this run", () => new PersonNeededError("Ask.", { waits: [wait] })],
-    ["a lost lease of another run", () => new LeaseLostError("Lost.", { runId: "r-2", epoch: 1 })],
+    ["PersonNeededError without waits", () => new PersonNeededError("Ask.", { waits: [] })],
+    ["PersonNeededError about another call", () => new PersonNeededError("Ask.", { waits: [wait] })],
+    ["LeaseLostError of another run", () => new LeaseLostError("Lost.", { runId: "r-2", epoch: 1 })],
     [
-      "a lost lease of this run, long ago",
+      "LeaseLostError of an earlier epoch of this run",
       (epoch: number) => new LeaseLostError("Lost.", { runId: "r-1", epoch: epoch - 1 }),
     ],
-  ])("is, thrown by a tool, a failure like any other (%s)", async (_name, error) => {
+  ])("thrown by a tool is a failure like any other (%s)", async (_name, error) => {
     const store = await memoryStore();
     const { act } = actTool((_n, { epoch }) => {
       throw error(epoch);

@@ -1,4 +1,4 @@
-// A tool that can look its calls up: the outside world is asked before anything is done again.
+// A tool with a look-up: the outside world is asked before anything is repeated.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -13,9 +13,9 @@ import { collect, failureAs, failureOf, must, toolResults } from "../run-fixture
 import {
   acting,
   actTool,
+  crashAt,
   jumpingClock,
   ledger,
-  lightsOut,
   openWait,
   runnerOf,
   timedStore,
@@ -26,17 +26,17 @@ const MINUTE = 60_000;
 type Answer = unknown;
 type Options = {
   readonly answers: readonly Answer[];
-  /** Which tries throw; only the first one unless said. */
+  /** Which attempts throw; by default only the first. */
   readonly fails?: (n: number) => boolean;
   readonly inDoubt?: "ask" | "tell";
   readonly landsWithinMs?: number;
   readonly timeoutMs?: number;
 };
 
-const said = (status: "absent" | "unknown"): Reconciliation<never> => ({ status });
+const answered = (status: "absent" | "unknown"): Reconciliation<never> => ({ status });
 const found = (result: unknown): Reconciliation<unknown> => ({ status: "done", result });
 
-/** A mailer whose connection breaks after it was given the mail, and what a look into its outbox says, one by one. */
+/** A mailer whose connection breaks after it accepted the mail, and the answers of its look-ups, in order. */
 async function mailer({ answers, fails = (n) => n === 1, ...options }: Options) {
   const clock = jumpingClock();
   const store = await timedStore(clock);
@@ -68,7 +68,7 @@ async function mailer({ answers, fails = (n) => n === 1, ...options }: Options) 
 }
 
 describe("a call that threw", () => {
-  it("is looked up first; what is found is its receipt, and it is not run again", async () => {
+  it("is looked up first; what is found becomes its receipt, and it is not run again", async () => {
     const { runner, store, order, asked, calls, prompts } = await mailer({ answers: [found({ id: "m-1" })] });
     expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
     expect(order).toEqual(["send 1", "look"]);
@@ -77,14 +77,14 @@ describe("a call that threw", () => {
     expect(await store.listToolCallAttempts("r-1")).toMatchObject([
       { attempt: 1, outcome: "failed", errorDetail: "Connection reset." },
     ]);
-    // The look-up knows what it looks for.
+    // The look-up gets the arguments, the key and the attempt.
     const [{ input, call }] = [must(asked[0])];
     expect(input).toEqual({ what: "a" });
     expect([call.idempotencyKey, call.attempt]).toEqual([calls[0]?.idempotencyKey, 1]);
   });
 
-  it("and is not there is run once more, but only when the first one cannot land any more", async () => {
-    const { runner, store, order, clock, calls } = await mailer({ answers: [said("absent")] });
+  it("is run again if it is absent, but only when the first attempt cannot land any more", async () => {
+    const { runner, store, order, clock, calls } = await mailer({ answers: [answered("absent")] });
     const began = clock.now();
     const events = await collect(runner.stream("Go", { runId: "r-1" }));
     // It had ended when it threw, so it can land for a minute from then.
@@ -99,26 +99,26 @@ describe("a call that threw", () => {
     ]);
   });
 
-  it("and is not there does not land sooner because somebody sets the clock forward", async () => {
+  it("is not run again earlier because the wall clock was set forward", async () => {
     const jump = () => {
       mail.clock.setWall(mail.clock.now() + 60 * MINUTE);
-      return said("absent");
+      return answered("absent");
     };
-    const mail = await mailer({ answers: [jump, said("absent")] });
+    const mail = await mailer({ answers: [jump, answered("absent")] });
     await mail.runner.run("Go", { runId: "r-1" });
     expect(mail.order).toEqual(["send 1", "look", "look", "send 2"]);
     expect(mail.clock.slept[0]).toBe(MINUTE);
   });
 
-  it("and landed while it was waited for is adopted", async () => {
-    const { runner, store, order } = await mailer({ answers: [said("absent"), found("late mail")] });
+  it("is adopted if it landed during that wait", async () => {
+    const { runner, store, order } = await mailer({ answers: [answered("absent"), found("late mail")] });
     await runner.run("Go", { runId: "r-1" });
     expect(order).toEqual(["send 1", "look", "look"]);
     expect(await ledger(store)).toEqual([["succeeded", 1, "reconciled"]]);
   });
 
-  it("each time, and is never there, has failed for good after its last try, and did not happen", async () => {
-    const { runner, store, order } = await mailer({ answers: [said("absent")], fails: () => true });
+  it("has finally failed and did not happen if it is absent after the last attempt", async () => {
+    const { runner, store, order } = await mailer({ answers: [answered("absent")], fails: () => true });
     expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
     expect(order.filter((what) => what !== "look")).toEqual(["send 1", "send 2", "send 3"]);
     expect(await store.listToolCalls("r-1")).toMatchObject([
@@ -126,8 +126,8 @@ describe("a call that threw", () => {
     ]);
   });
 
-  it("and of which nothing is known is put before a person", async () => {
-    const { runner, store, order } = await mailer({ answers: [said("unknown")] });
+  it("waits for a person if the look-up returns unknown", async () => {
+    const { runner, store, order } = await mailer({ answers: [answered("unknown")] });
     expect((await runner.run("Go", { runId: "r-1" })).status).toBe("waiting");
     expect(order).toEqual(["send 1", "look"]);
     expect(await openWait(store)).toMatchObject({
@@ -137,8 +137,8 @@ describe("a call that threw", () => {
     });
   });
 
-  it("and of which nothing is known is told to the model, where the tool says so", async () => {
-    const { runner, store, prompts } = await mailer({ answers: [said("unknown")], inDoubt: "tell" });
+  it('is reported to the model with inDoubt "tell" if the look-up returns unknown', async () => {
+    const { runner, store, prompts } = await mailer({ answers: [answered("unknown")], inDoubt: "tell" });
     expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
     expect(toolResults(prompts[1])).toEqual([
       { type: "error-text", value: expect.stringMatching(/^Nobody knows whether act happened/) as string },
@@ -148,7 +148,7 @@ describe("a call that threw", () => {
     ]);
   });
 
-  it("and was found with a result that cannot be kept has happened all the same", async () => {
+  it("counts as happened if it is found with a result that cannot be stored", async () => {
     const { runner, store, prompts } = await mailer({ answers: [found({ n: 1n })] });
     await runner.run("Go", { runId: "r-1" });
     expect(toolResults(prompts[1])).toMatchObject([
@@ -159,7 +159,7 @@ describe("a call that threw", () => {
     ]);
   });
 
-  it("and was found keeps what the outside system calls it", async () => {
+  it("stores the correlation id that the look-up sets", async () => {
     const answer = (call: ToolCallContext) => {
       void call.correlate("<m-1@example.org>");
       return found("there");
@@ -170,8 +170,8 @@ describe("a call that threw", () => {
   });
 });
 
-describe("a call that is settled while it is waited for", () => {
-  /** The clock, with a person who says what became of it as soon as somebody waits. */
+describe("a call that is settled during its landing time", () => {
+  /** The clock, with a person who settles the call at the first sleep. */
   function settling({ store, clock }: Awaited<ReturnType<typeof mailer>>, toolCallId: string) {
     let isSettled = false;
     const sleep = async (ms: number) => {
@@ -182,8 +182,8 @@ describe("a call that is settled while it is waited for", () => {
     return { clock: { ...clock, sleep } };
   }
 
-  it("by a person: that is what the model gets, and nothing is run", async () => {
-    const made = await mailer({ answers: [said("absent")] });
+  it("by a person: the model gets that result, and nothing is run", async () => {
+    const made = await mailer({ answers: [answered("absent")] });
     const { runner, prompts } = made.make(settling(made, "r-1/worker#1.1"));
     expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
     expect(made.calls).toHaveLength(1);
@@ -191,8 +191,8 @@ describe("a call that is settled while it is waited for", () => {
     expect(await ledger(made.store)).toEqual([["succeeded", 1, "person"]]);
   });
 
-  it("by a person, of code: the code gets it, and nothing is run", async () => {
-    const made = await mailer({ answers: [said("absent")] });
+  it("by a person, in a code step: the code gets that result, and nothing is run", async () => {
+    const made = await mailer({ answers: [answered("absent")] });
     const { store, act, calls } = made;
     const code = Step.run("code", (_input, ctx) => ctx.call(act, { what: "a" }));
     const runner = new Runner(code, { store, random: () => 0, ...settling(made, "r-1/code#0.1") });
@@ -201,18 +201,18 @@ describe("a call that is settled while it is waited for", () => {
   });
 });
 
-describe("a look-up that gives no clear answer", () => {
+describe("a look-up without a clear answer", () => {
   const rubbish: [string, Answer, RegExp][] = [
     ["throws", () => Promise.reject(new Error("Outbox closed.")), /Outbox closed/],
     ["throws at once", () => must(null), /Expected a value/],
     ["returns nothing", undefined, /gave no done, absent or unknown/],
     ["returns an empty object", {}, /gave no done/],
-    ["returns a word", "done", /gave no done/],
-    ["returns a status of its own", { status: "maybe" }, /gave no done/],
+    ["returns a string", "done", /gave no done/],
+    ["returns an unknown status", { status: "maybe" }, /gave no done/],
   ];
 
   it.each(rubbish)(
-    "(%s) is made again, with pauses, and then a person is asked",
+    "(%s) is repeated with pauses, and then a person is asked",
     async (_name, answer, words) => {
       const { runner, store, order, clock } = await mailer({ answers: [answer] });
       expect((await runner.run("Go", { runId: "r-1" })).status).toBe("waiting");
@@ -225,7 +225,7 @@ describe("a look-up that gives no clear answer", () => {
     },
   );
 
-  it("(never returns) is given up on, made again, and then a person is asked", async () => {
+  it("(never returns) times out, is repeated, and then a person is asked", async () => {
     const { runner, store, order, clock } = await mailer({
       timeoutMs: 5_000,
       answers: [
@@ -240,14 +240,14 @@ describe("a look-up that gives no clear answer", () => {
     expect((await openWait(store)).subject.problem).toMatch(/did not end within 5000 ms/);
   });
 
-  it("at first, and a clear one then, is as good as a clear one", async () => {
+  it("is repeated, and a clear second answer counts", async () => {
     const { runner, store, order } = await mailer({ answers: [() => must(null), found("there")] });
     await runner.run("Go", { runId: "r-1" });
     expect(order).toEqual(["send 1", "look", "look"]);
     expect(await ledger(store)).toEqual([["succeeded", 1, "reconciled"]]);
   });
 
-  it("but steers the run is obeyed, and the call stays in doubt", async () => {
+  it("that throws a control error stops the run, and the call stays in doubt", async () => {
     const pause = () => {
       throw new PausedError("Tomorrow.");
     };
@@ -259,14 +259,14 @@ describe("a look-up that gives no clear answer", () => {
 });
 
 describe("a call whose worker died", () => {
-  it("has ended with it, and can land for as long as it takes to land", async () => {
+  it("counts as ended at that moment, and can land for landsWithinMs after it", async () => {
     const { store, order, clock, make } = await mailer({
-      answers: [said("absent")],
+      answers: [answered("absent")],
       fails: () => false,
       timeoutMs: 5_000,
       landsWithinMs: 1_000,
     });
-    await failureOf(make({ probe: lightsOut("tool:executed") }).runner.run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("tool:executed") }).runner.run("Go", { runId: "r-1" }));
     await clock.advance(400);
     expect((await make().runner.resume("r-1")).output).toBe("End.");
     expect(order).toEqual(["send 1", "look", "look", "send 2"]);
@@ -274,23 +274,23 @@ describe("a call whose worker died", () => {
     expect(await ledger(store)).toEqual([["succeeded", 2, "tool"]]);
   });
 
-  it("and is looked up long after is run at once if it is not there", async () => {
-    const { order, clock, make } = await mailer({ answers: [said("absent")], fails: () => false });
-    await failureOf(make({ probe: lightsOut("tool:executed") }).runner.run("Go", { runId: "r-1" }));
+  it("is run again at once if it is absent long after", async () => {
+    const { order, clock, make } = await mailer({ answers: [answered("absent")], fails: () => false });
+    await failureOf(make({ probe: crashAt("tool:executed") }).runner.run("Go", { runId: "r-1" }));
     await clock.advance(60 * MINUTE);
     await make().runner.resume("r-1");
     expect(order).toEqual(["send 1", "look", "send 2"]);
     expect(clock.slept).toEqual([]);
   });
 
-  it("is run again by a person's word, without another look; the next doubt is another", async () => {
-    const { store, order, make } = await mailer({ answers: [said("unknown")], fails: () => true });
+  it("is run again without a look-up after a person's retry; the next doubt needs a new decision", async () => {
+    const { store, order, make } = await mailer({ answers: [answered("unknown")], fails: () => true });
     await make().runner.run("Go", { runId: "r-1" });
     await store.settle("r-1/worker#1.1", { as: "retry" });
     expect((await make().runner.resume("r-1")).status).toBe("waiting");
     expect(order).toEqual(["send 1", "look", "send 2", "look"]);
     expect(await openWait(store)).toMatchObject({ kind: "in_doubt", attempt: 2 });
-    // Resumed without a new word, it is not run by the old one.
+    // Another resume without a new decision does not use the old one.
     expect((await make().runner.resume("r-1")).status).toBe("waiting");
     expect(order.filter((what) => what.startsWith("send"))).toHaveLength(2);
   });

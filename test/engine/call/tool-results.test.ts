@@ -1,4 +1,4 @@
-// What tools return, however odd, and those that do not return in time: a clear receipt, and no crash.
+// Odd results and tools that block the thread: each leaves a clear receipt, and nothing crashes.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -7,7 +7,7 @@ import { fakeClock } from "../../../src/testing/index.ts";
 import { failureAs, memoryStore, must, toolResults } from "../run-fixture.ts";
 import { acting, actTool, asking, jumpingClock, ledger, runnerOf, timedStore } from "./call-fixture.ts";
 
-/** Runs one call that comes to this, in a turn and in a code step, and gives both receipts. */
+/** Runs one call with this result in a turn and in a code step, and returns both receipts. */
 async function receiptsOf(result: () => unknown, options: Parameters<typeof actTool>[1] = {}) {
   const store = await memoryStore();
   const { act } = actTool(result, options);
@@ -20,14 +20,14 @@ async function receiptsOf(result: () => unknown, options: Parameters<typeof actT
   return { turn: must(turn), step: must(step), seen: toolResults(prompts[1])[0], output };
 }
 
-/** Not a promise, and yet something to wait for. */
+/** An object that is not a promise but can be awaited. */
 function thenable(value: string): object {
   const object = {};
   Reflect.set(object, "then", (resolve: (value: string) => void) => resolve(value));
   return object;
 }
 
-describe("a result", () => {
+describe("a tool result", () => {
   const cycle: { self?: unknown } = {};
   cycle.self = cycle;
 
@@ -37,7 +37,7 @@ describe("a result", () => {
     ["a promise", () => Promise.resolve({ a: 1 }), { a: 1 }],
     ["a thenable", () => thenable("then"), "then"],
     ["a map", () => new Map([["a", 1]]), {}],
-  ])("that is %s is kept as JSON carries it, for a model and for code", async (_name, result, value) => {
+  ])("that is %s is stored in its JSON form, for a model and for code", async (_name, result, value) => {
     const { turn, step, seen, output } = await receiptsOf(result);
     for (const receipt of [turn, step])
       expect(receipt).toMatchObject({ status: "succeeded", source: "tool", output: { value } });
@@ -50,7 +50,7 @@ describe("a result", () => {
     ["a BigInt", () => 7n],
     ["an object whose JSON throws", () => ({ toJSON: () => must(null) })],
   ])(
-    "that is %s says that the effect took place, so the same again needs a person",
+    "that is %s fails with a message that the effect took place, so the same call needs approval",
     async (_name, result) => {
       const { turn, step, output } = await receiptsOf(result);
       for (const receipt of [turn, step])
@@ -64,12 +64,12 @@ describe("a result", () => {
     },
   );
 
-  it("that cannot be kept, of a tool that may be repeated, needs nobody", async () => {
+  it("that cannot be stored needs no approval if the tool is repeatable", async () => {
     const { turn } = await receiptsOf(() => 7n, { recovery: "repeat" });
     expect(turn).toMatchObject({ status: "failed", uncertain: false });
   });
 
-  it("of 30 MB is kept beside the ledger, whole", async () => {
+  it("of 30 MB is stored whole as a blob", async () => {
     const store = await memoryStore();
     const size = 30 * 1024 * 1024;
     const { act, calls } = actTool(() => "x".repeat(size));
@@ -83,7 +83,7 @@ describe("a result", () => {
   });
 });
 
-describe("a result and its schema", () => {
+describe("a tool result with a schema", () => {
   const counting = (result: unknown) =>
     tool({
       name: "tally",
@@ -93,7 +93,7 @@ describe("a result and its schema", () => {
       execute: () => result as { n: number; unit: string },
     });
 
-  it("that do not fit are an error that says that the effect took place", async () => {
+  it("that does not fit is an error which says that the effect took place", async () => {
     const store = await memoryStore();
     const { runner, prompts } = runnerOf(store, { tally: counting({ n: "many" }) }, [asking(["tally", {}])]);
     await runner.run("Go", { runId: "r-1" });
@@ -110,7 +110,7 @@ describe("a result and its schema", () => {
     ]);
   });
 
-  it("that fit are kept as the schema makes them", async () => {
+  it("that fits is stored as parsed by the schema", async () => {
     const store = await memoryStore();
     const { runner, prompts } = runnerOf(store, { tally: counting({ n: 3, more: true }) }, [
       asking(["tally", {}]),
@@ -120,8 +120,8 @@ describe("a result and its schema", () => {
   });
 });
 
-describe("what the outside system calls an effect", () => {
-  it("is kept with the receipt, the last word of it", async () => {
+describe("the correlation id", () => {
+  it("is stored with the receipt; the last one counts", async () => {
     const store = await memoryStore();
     const { act } = actTool((_n, call) => {
       void call.correlate("first");
@@ -131,7 +131,7 @@ describe("what the outside system calls an effect", () => {
     expect((await store.listToolCalls("r-1"))[0]?.receipt?.correlationId).toBe("<m-1@example.org>");
   });
 
-  it("is kept with each try that failed, and is each try's own", async () => {
+  it("is stored with each failed attempt, separately", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act } = actTool((n, call) => {
@@ -144,7 +144,7 @@ describe("what the outside system calls an effect", () => {
     expect((await store.listToolCalls("r-1"))[0]?.receipt?.correlationId).toBeNull();
   });
 
-  it("is kept with a failure that is final", async () => {
+  it("is stored with a final failure", async () => {
     const { turn, step } = await receiptsOf(() => must(null));
     expect([turn.correlationId, step.correlationId]).toEqual([null, null]);
     const store = await memoryStore();
@@ -156,7 +156,7 @@ describe("what the outside system calls an effect", () => {
     expect((await store.listToolCalls("r-1"))[0]?.receipt?.correlationId).toBe("request-1");
   });
 
-  it("and is no text, or half a character, is kept as one", async () => {
+  it("that is no string, or half a character, is stored as valid text", async () => {
     const store = await memoryStore();
     const { act } = actTool((n, call) => call.correlate((n === 1 ? 7 : "x\ud83d") as string));
     await runnerOf(store, { act }, [acting("a", "b")], { maxParallelToolCalls: 1 }).runner.run("Go", {
@@ -168,7 +168,7 @@ describe("what the outside system calls an effect", () => {
 });
 
 describe("a tool that blocks the thread", () => {
-  it("for longer than its time, and returns, has its result kept", async () => {
+  it("for longer than its timeout, and then returns, keeps its result", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool(
       () => {
@@ -180,12 +180,12 @@ describe("a tool that blocks the thread", () => {
     );
     const { runner, prompts } = runnerOf(store, { act }, [acting("a")]);
     expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
-    // A busy machine may not dispatch it in time, and then tries again.
+    // A busy machine may dispatch the call too late and then repeat it.
     expect([calls.length, (await ledger(store))[0]?.[0]]).toEqual([1, "succeeded"]);
     expect(toolResults(prompts[1])).toEqual([{ type: "text", value: "at last" }]);
   });
 
-  /** Ten seconds in which no timer goes off, and one call that takes them. */
+  /** One call that takes ten seconds in which no timer fires. */
   async function blockedFor10s(leaseMs: number) {
     const clock = fakeClock();
     let stopped = 0;
@@ -209,7 +209,7 @@ describe("a tool that blocks the thread", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("for longer than the lease stops the worker; what the tool did is known, and not done again", async () => {
+  it("for longer than the lease stops the worker; its receipt is stored, and the call is not repeated", async () => {
     const { store, calls, make } = await blockedFor10s(9_000);
     await failureAs(LeaseLostError, make().run("Go", { runId: "r-1" }));
     expect(await ledger(store)).toEqual([["succeeded", 1, "tool"]]);

@@ -1,4 +1,4 @@
-// A tool that does not return in time: told to stop, given up on, and what it comes to after all is not lost.
+// A tool that does not return in time: aborted, abandoned, and its late result is not lost.
 
 import { describe, expect, it } from "vitest";
 import type { RecoveryClass, RunnerOptions } from "../../../src/index.ts";
@@ -7,32 +7,32 @@ import { collect, must, toolResults } from "../run-fixture.ts";
 import {
   acting,
   actTool,
+  drainEventLoop,
   jumpingClock,
   ledger,
   openWait,
-  quiet,
   runnerOf,
   timedStore,
 } from "./call-fixture.ts";
 
 const TIMEOUT = 5_000;
-/** Its time, and the moment that it is given to stop. */
+/** The timeout and the time that a tool has to stop. */
 const GIVEN_UP = TIMEOUT + 1_000;
 
 type Options = {
   readonly recovery?: RecoveryClass;
   readonly inDoubt?: "ask" | "tell";
-  readonly deaf?: number;
+  readonly hangs?: number;
 };
 
-/** A tool that hangs, for its first `deaf` tries; what each comes to is the test's to say. */
-async function hangingTool({ deaf = Number.POSITIVE_INFINITY, ...options }: Options = {}) {
+/** A tool that hangs in its first `hangs` attempts, which the test may end later. */
+async function hangingTool({ hangs = Number.POSITIVE_INFINITY, ...options }: Options = {}) {
   const clock = jumpingClock();
   const store = await timedStore(clock);
   const ends: PromiseWithResolvers<unknown>[] = [];
   const { act, calls } = actTool(
     (n) => {
-      if (n > deaf) return `done ${n}`;
+      if (n > hangs) return `done ${n}`;
       const end = Promise.withResolvers<unknown>();
       ends.push(end);
       void clock.advance(GIVEN_UP);
@@ -46,9 +46,9 @@ async function hangingTool({ deaf = Number.POSITIVE_INFINITY, ...options }: Opti
 
 describe("a tool that never returns", () => {
   it.each(["repeat", "keyed"] as const)(
-    "is given up on and tried again (%s), with the same key",
+    "is abandoned and retried (%s) with the same key",
     async (recovery) => {
-      const { runner, store, calls } = await hangingTool({ recovery, deaf: 2 });
+      const { runner, store, calls } = await hangingTool({ recovery, hangs: 2 });
       expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
       expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
       expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
@@ -67,7 +67,7 @@ describe("a tool that never returns", () => {
     ["repeat", false],
     ["keyed", true],
   ] as const)(
-    "to the last try has failed; whether a %s one may have happened: %s",
+    "has failed after the last attempt; uncertain for a %s tool: %s",
     async (recovery, uncertain) => {
       const { runner, store, calls } = await hangingTool({ recovery });
       expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
@@ -80,7 +80,7 @@ describe("a tool that never returns", () => {
     },
   );
 
-  it("and is opaque is in doubt: a person is asked, and it is not run again", async () => {
+  it("is in doubt if it is opaque: a person is asked, and it is not run again", async () => {
     const { runner, store, calls } = await hangingTool();
     expect((await runner.run("Go", { runId: "r-1" })).status).toBe("waiting");
     expect(calls).toHaveLength(1);
@@ -91,7 +91,7 @@ describe("a tool that never returns", () => {
     expect(await ledger(store)).toEqual([["in_doubt", 1, null]]);
   });
 
-  it("and is opaque is told to the model, where the tool says so, in one clear sentence", async () => {
+  it('is reported to the model in one clear sentence with inDoubt "tell"', async () => {
     const { runner, store, calls, prompts } = await hangingTool({ inDoubt: "tell" });
     expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
     expect(calls).toHaveLength(1);
@@ -109,14 +109,14 @@ describe("a tool that never returns", () => {
     });
   });
 
-  it("and can be looked up is looked up", async () => {
+  it("is looked up if it has a look-up", async () => {
     const { runner, calls } = await hangingTool({ recovery: "reconcile" });
     const events = await collect(runner.stream("Go", { runId: "r-1" }));
     expect(events).toContainEqual(expect.objectContaining({ type: "tool.reconciled", status: "unknown" }));
     expect(calls).toHaveLength(1);
   });
 
-  it("in a code step leaves the code behind: no catch swallows the doubt", async () => {
+  it("in a code step ends the code: a catch cannot swallow the doubt", async () => {
     const { store, clock, act } = await hangingTool();
     const code = Step.run("code", (_input, ctx) => ctx.call(act, { what: "a" }).catch(() => "swallowed"));
     const { status } = await new Runner(code, { store, clock }).run("Go", { runId: "r-1" });
@@ -124,7 +124,7 @@ describe("a tool that never returns", () => {
     expect(await openWait(store)).toMatchObject({ kind: "in_doubt", toolCallId: "r-1/code#0.1" });
   });
 
-  it("does not keep the others of its turn from their receipts", async () => {
+  it("does not keep the other calls of its turn from their receipts", async () => {
     const { store, clock, act } = await hangingTool();
     const quick = actTool(() => "quick", { name: "quick" }).act;
     const both = { toolCalls: ["act", "quick"].map((name) => ({ name, input: { what: "a" } })) };
@@ -136,7 +136,7 @@ describe("a tool that never returns", () => {
   });
 });
 
-describe("a tool that is told to stop", () => {
+describe("a tool that is aborted at its timeout", () => {
   async function stopped(onAbort: (reason: unknown) => unknown, recovery: RecoveryClass = "opaque") {
     const clock = jumpingClock();
     const store = await timedStore(clock);
@@ -157,7 +157,7 @@ describe("a tool that is told to stop", () => {
     return { store, status, calls, clock };
   }
 
-  it("hears that its time is up, and when it ends so, nobody knows what it did", async () => {
+  it("gets a TimeoutError, and its outcome is unknown if it rejects with that", async () => {
     const { store, status } = await stopped((reason) => {
       expect(reason).toMatchObject({ name: "TimeoutError" });
       throw reason;
@@ -168,24 +168,24 @@ describe("a tool that is told to stop", () => {
     ]);
   });
 
-  it("and comes to a result in the moment that it has is done", async () => {
+  it("has succeeded if it returns within the grace period", async () => {
     const { store, status } = await stopped(() => "just in time");
     expect(status).toBe("succeeded");
     expect(await ledger(store)).toEqual([["succeeded", 1, "tool"]]);
   });
 
-  it("has ended when it says so: from then on it can land no more than its tool says", async () => {
+  it("has ended when it rejects: its landing time starts then", async () => {
     const { store, clock } = await stopped(() => Promise.reject(new Error("Stopped.")), "reconcile");
     expect((await store.listToolCalls("r-1"))[0]?.endsBy).toBe(clock.now());
   });
 });
 
-describe("what a tool that was given up on comes to after all", () => {
-  it("settles the doubt: the question is withdrawn, and the run goes on with it", async () => {
+describe("a late result of an abandoned tool call", () => {
+  it("settles the doubt: the question is withdrawn, and the run continues with it", async () => {
     const { runner, store, calls, ends, make } = await hangingTool();
     expect((await runner.run("Go", { runId: "r-1" })).status).toBe("waiting");
     must(ends[0]).resolve("late mail");
-    await quiet();
+    await drainEventLoop();
     expect(await ledger(store)).toEqual([["succeeded", 1, "late"]]);
     expect((await store.getRun("r-1"))?.status).toBe("queued");
     expect((await store.listWaits("r-1")).map(({ status }) => status)).toEqual(["withdrawn"]);
@@ -196,12 +196,12 @@ describe("what a tool that was given up on comes to after all", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("is evidence, and nothing else, where a person has settled it meanwhile", async () => {
+  it("is only evidence if a person has settled the call meanwhile", async () => {
     const { runner, store, ends, make } = await hangingTool();
     await runner.run("Go", { runId: "r-1" });
     await store.settle("r-1/worker#1.1", { as: "failed", why: "Not in the outbox." });
     must(ends[0]).resolve("late mail");
-    await quiet();
+    await drainEventLoop();
     expect(await ledger(store)).toEqual([["failed", 1, "person"]]);
     expect(await store.listToolCallAttempts("r-1")).toMatchObject([
       { attempt: 1, late: { status: "succeeded", output: { type: "text", value: "late mail" } } },
@@ -209,11 +209,11 @@ describe("what a tool that was given up on comes to after all", () => {
     expect((await make().runner.resume("r-1")).output).toBe("End.");
   });
 
-  it("is evidence where another try has done it", async () => {
-    const { runner, store, ends } = await hangingTool({ recovery: "keyed", deaf: 1 });
+  it("is only evidence if another attempt has succeeded", async () => {
+    const { runner, store, ends } = await hangingTool({ recovery: "keyed", hangs: 1 });
     await runner.run("Go", { runId: "r-1" });
     must(ends[0]).resolve("late mail");
-    await quiet();
+    await drainEventLoop();
     expect(await ledger(store)).toEqual([["succeeded", 2, "tool"]]);
     expect(await store.listToolCallAttempts("r-1")).toMatchObject([
       { attempt: 1, late: { output: { value: "late mail" } } },
@@ -221,30 +221,30 @@ describe("what a tool that was given up on comes to after all", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("is an error: then nobody knows more than before", async () => {
+  it("changes nothing if it is an error", async () => {
     const { runner, store, ends } = await hangingTool();
     await runner.run("Go", { runId: "r-1" });
     must(ends[0]).reject(new Error("Gone."));
-    await quiet();
+    await drainEventLoop();
     expect(await ledger(store)).toEqual([["in_doubt", 1, null]]);
     expect((await openWait(store)).kind).toBe("in_doubt");
   });
 
-  it("is large, or not to be kept: it is a receipt like any other", async () => {
+  it("is stored like any other receipt if it is large or no JSON", async () => {
     for (const [late, status] of [["x".repeat(30_000), "succeeded"] as const, [7n, "failed"] as const]) {
       const { runner, store, ends } = await hangingTool();
       await runner.run("Go", { runId: "r-1" });
       must(ends[0]).resolve(late);
-      await quiet();
+      await drainEventLoop();
       expect(await ledger(store)).toEqual([[status, 1, "late"]]);
     }
   });
 
-  it("comes when the store is closed: nobody is there to hear, and nothing breaks", async () => {
+  it("is dropped without an error after the store was closed", async () => {
     const { runner, store, ends } = await hangingTool();
     await runner.run("Go", { runId: "r-1" });
     await store.close({ graceMs: 0 });
     must(ends[0]).resolve("late mail");
-    await quiet();
+    await drainEventLoop();
   });
 });

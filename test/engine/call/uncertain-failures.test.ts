@@ -1,4 +1,4 @@
-// A call is as certain as the least certain of its tries, and what is uncertain stays so in every step of the run.
+// A call is as certain as the least certain of its attempts, and an uncertain call stays so in every step of the run.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -19,21 +19,21 @@ import {
   acting,
   actTool,
   asking,
+  crashAt,
   jumpingClock,
   ledger,
-  lightsOut,
   openWait,
   runnerOf,
   timedStore,
 } from "./call-fixture.ts";
 
-/** Of each call: how it ended, and whether it may have happened all the same. */
+/** The status of each call, and whether it may have happened anyway. */
 async function certainties(store: Store) {
   const calls = await store.listToolCalls("r-1");
   return calls.map(({ status, receipt }) => [status, receipt?.uncertain ?? null]);
 }
 
-/** A run that asks for the same twice; `execute` tells what was done, by key. */
+/** A run that makes the same call twice; `execute` reports the effects, by key. */
 async function askedTwice(
   execute: (n: number, done: () => void) => unknown,
   options: { readonly recovery: RecoveryClass; readonly inDoubt?: "ask" | "tell" },
@@ -50,7 +50,7 @@ async function askedTwice(
   return { store, done, calls, make };
 }
 
-/** The second of two equal calls waits for a person, and the first one is named. */
+/** The second of two equal calls waits for approval, and its question names the first. */
 async function expectQuestionAboutSecond(store: Store) {
   expect(await certainties(store)).toEqual([
     ["failed", true],
@@ -63,8 +63,8 @@ async function expectQuestionAboutSecond(store: Store) {
   });
 }
 
-describe("a last try that did not apply", () => {
-  it("does not make up for a first one that may have: the same again needs a person", async () => {
+describe("a last attempt that did not apply", () => {
+  it("does not outweigh a first one that may have happened: the same call needs approval", async () => {
     const { store, done, calls, make } = await askedTwice(
       (n, happen) => {
         if (n > 1) throw new NotApplied("503");
@@ -83,7 +83,7 @@ describe("a last try that did not apply", () => {
     await expectQuestionAboutSecond(store);
   });
 
-  it("does not make up for one that was lost in a crash either", async () => {
+  it("does not outweigh one that was lost in a crash either", async () => {
     const { store, done, calls, make } = await askedTwice(
       (n, happen) => {
         if (n > 1) throw new NotApplied("503");
@@ -92,28 +92,28 @@ describe("a last try that did not apply", () => {
       },
       { recovery: "keyed" },
     );
-    await failureOf(make({ probe: lightsOut("tool:executed") }).run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("tool:executed") }).run("Go", { runId: "r-1" }));
     expect((await make().resume("r-1")).status).toBe("waiting");
     expect([calls.length, done.length]).toEqual([3, 1]);
     expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
     await expectQuestionAboutSecond(store);
   });
 
-  it("does not make up for one whose failure was stored before a crash", async () => {
+  it("does not outweigh one whose failure was stored before a crash", async () => {
     const { store, calls, make } = await askedTwice(
       (n) => {
         throw n === 1 ? new Error("Reset after DATA.") : new NotApplied("503");
       },
       { recovery: "keyed" },
     );
-    await failureOf(make({ probe: lightsOut("tool:try-ended") }).run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("tool:try-ended") }).run("Go", { runId: "r-1" }));
     expect((await make().resume("r-1")).status).toBe("waiting");
     expect(calls).toHaveLength(3);
     await expectQuestionAboutSecond(store);
   });
 
   it.each(["reconcile", "opaque"] as const)(
-    "of a call that a person let run again does not make up for the one in doubt (%s)",
+    "after a person's retry does not outweigh the attempt in doubt (%s)",
     async (recovery) => {
       const { store, done, calls, make } = await askedTwice(
         (n, happen) => {
@@ -123,7 +123,7 @@ describe("a last try that did not apply", () => {
         },
         { recovery },
       );
-      await failureOf(make({ probe: lightsOut("tool:executed") }).run("Go", { runId: "r-1" }));
+      await failureOf(make({ probe: crashAt("tool:executed") }).run("Go", { runId: "r-1" }));
       expect((await make().resume("r-1")).waits).toMatchObject([{ kind: "in_doubt" }]);
       await store.settle("r-1/worker#1.1", { as: "retry" });
       expect((await make().resume("r-1")).status).toBe("waiting");
@@ -132,7 +132,7 @@ describe("a last try that did not apply", () => {
     },
   );
 
-  it("that a person let run does not speak for the one before, when its worker dies: it is a doubt again", async () => {
+  it("after a person's retry leaves the call in doubt if its worker dies", async () => {
     const { store, calls, make } = await askedTwice(
       (n) => {
         if (n > 1) throw new NotApplied("503");
@@ -140,14 +140,14 @@ describe("a last try that did not apply", () => {
       },
       { recovery: "opaque" },
     );
-    await failureOf(make({ probe: lightsOut("tool:executed") }).run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("tool:executed") }).run("Go", { runId: "r-1" }));
     await store.settle("r-1/worker#1.1", { as: "retry" });
-    await failureOf(make({ probe: lightsOut("tool:try-ended") }).resume("r-1"));
+    await failureOf(make({ probe: crashAt("tool:try-ended") }).resume("r-1"));
     expect((await make().resume("r-1")).waits).toMatchObject([{ kind: "in_doubt", attempt: 2 }]);
     expect(calls).toHaveLength(2);
   });
 
-  it("is certain where none of the others can have happened: the same again runs", async () => {
+  it("is certain if none of the others can have happened: the same call may run again", async () => {
     const { store, calls, make } = await askedTwice(
       (n) => {
         if (n <= 3) throw new NotApplied("503");
@@ -164,12 +164,12 @@ describe("a last try that did not apply", () => {
   });
 });
 
-describe("two equal calls of one answer, the first interrupted after its effect", () => {
-  it("are one effect although the model is told of the doubt: a person is asked about the second", async () => {
+describe("two equal calls in one answer, the first interrupted after its effect", () => {
+  it('are one effect even with inDoubt "tell": the second needs approval', async () => {
     const store = await memoryStore();
     const { act, calls } = actTool(() => "sent", { dedupe: "effect", inDoubt: "tell" });
     const make = (more: RunnerOptions = {}) => runnerOf(store, { act }, [acting("a", "a")], more).runner;
-    await failureOf(make({ probe: lightsOut("tool:executed") }).run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("tool:executed") }).run("Go", { runId: "r-1" }));
     expect((await make().resume("r-1")).status).toBe("waiting");
     expect(calls).toHaveLength(1);
     expect(await openWait(store)).toMatchObject({
@@ -184,23 +184,23 @@ describe("two equal calls of one answer, the first interrupted after its effect"
   });
 });
 
-describe("a failure that may have happened, in another step of the run", () => {
-  /** Code that says what its call came to. */
-  const telling = (act: Tool) => (ctx: CodeStepContext) =>
+describe("a failure that may have happened in another step of the run", () => {
+  /** Code that returns the result of its call. */
+  const resultOrFailed = (act: Tool) => (ctx: CodeStepContext) =>
     ctx.call(act, { what: "refund 1" }).catch(() => "failed");
 
-  /** Fails once, with its effect perhaps had. */
+  /** Fails once, and its effect may have happened. */
   const failingOnce = () =>
     actTool((n) => {
       if (n === 1) throw new Error("Reset after DATA.");
       return `done ${n}`;
     });
 
-  it("makes the same call ask there; once it succeeded with consent, nobody is asked any more", async () => {
+  it("makes the same call ask there; after a success with consent, no further question is asked", async () => {
     const store = await memoryStore();
     const { act, calls } = failingOnce();
-    const tell = telling(act);
-    const step = (name: string) => Step.run(name, (_input: Json, ctx) => tell(ctx));
+    const attempt = resultOrFailed(act);
+    const step = (name: string) => Step.run(name, (_input: Json, ctx) => attempt(ctx));
     const pipeline = Pipeline.of("refund", step("one"), step("two"), step("three"));
     const make = () => new Runner(pipeline, { store });
     expect((await make().run("Go", { runId: "r-1" })).status).toBe("waiting");
@@ -220,9 +220,9 @@ describe("a failure that may have happened, in another step of the run", () => {
   it("makes the same call ask in the next iteration of a loop", async () => {
     const store = await memoryStore();
     const { act, calls } = failingOnce();
-    const tell = telling(act);
+    const attempt = resultOrFailed(act);
     const body = Step.run("try", async (n: number, ctx) => {
-      await tell(ctx);
+      await attempt(ctx);
       return n + 1;
     });
     const loop = Step.loop("again", body, { until: (n) => n === 3, maxIterations: 5 });
@@ -240,26 +240,26 @@ describe("a failure that may have happened, in another step of the run", () => {
     expect(await store.listWaits("r-1")).toHaveLength(1);
   });
 
-  it("of code makes an agent ask, also in a process that was not there", async () => {
+  it("of a code step makes an agent ask, also in another process", async () => {
     const store = await memoryStore();
     const { act, calls } = failingOnce();
-    const tell = telling(act);
-    const code = Step.run("code", (_input: Json, ctx) => tell(ctx));
+    const attempt = resultOrFailed(act);
+    const code = Step.run("code", (_input: Json, ctx) => attempt(ctx));
     const make = (more: RunnerOptions = {}) => {
       const { agent } = scriptedAgent([asking(["act", { what: "refund 1" }]), { text: "End." }], {
         tools: { act },
       });
       return new Runner(Pipeline.of("refund", code, Step.granular("worker", agent)), { store, ...more });
     };
-    await failureOf(make({ probe: lightsOut("step:finished") }).run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("step:finished") }).run("Go", { runId: "r-1" }));
     expect((await make().resume("r-1")).status).toBe("waiting");
     expect(calls).toHaveLength(1);
     expect(await openWait(store)).toMatchObject({ subject: { earlier: "r-1/code#0.1" } });
   });
 });
 
-describe("a question that is answered in words", () => {
-  /** Escalates in its first call; the model then asks for the same again. */
+describe("an escalation that is answered in words", () => {
+  /** Escalates in its first call; the model then makes the same call again. */
   async function escalating(error: () => Error, more: RunnerOptions = {}) {
     const { store, calls, make } = await askedTwice(
       (n) => {
@@ -274,7 +274,7 @@ describe("a question that is answered in words", () => {
     return { store, calls, ...(await make(more).resume("r-1")) };
   }
 
-  it("leaves a call that kept failing uncertain: the same again needs a person", async () => {
+  it("leaves a call that kept failing uncertain: the same call needs approval", async () => {
     const { store, calls, status } = await escalating(() => new Error("Reset after DATA."), {
       maxSameErrorRepeats: 1,
     });
@@ -282,7 +282,7 @@ describe("a question that is answered in words", () => {
     await expectQuestionAboutSecond(store);
   });
 
-  it("leaves a call that asked for a person itself certain: the same again runs", async () => {
+  it("leaves a call that threw NeedsHuman certain: the same call may run again", async () => {
     const { store, calls, status } = await escalating(() => new NeedsHuman("auth", "Log in, please."));
     expect([status, calls.length]).toEqual(["succeeded", 2]);
     expect(await certainties(store)).toEqual([

@@ -16,9 +16,9 @@ import {
   acting,
   actTool,
   asking,
+  crashAt,
   jumpingClock,
   ledger,
-  lightsOut,
   runnerOf,
   timedStore,
 } from "../call/call-fixture.ts";
@@ -194,7 +194,7 @@ describe("approved", () => {
       },
     );
     await store.approve("r-1~1");
-    await failureOf(make({ probe: lightsOut("tool:executed", 2) }).runner.resume("r-1"));
+    await failureOf(make({ probe: crashAt("tool:executed", 2) }).runner.resume("r-1"));
     expect((await make().runner.resume("r-1")).output).toBe("End.");
     expect(calls.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
     expect(await store.listWaits("r-1")).toHaveLength(1);
@@ -270,7 +270,7 @@ describe("arguments that are not those that were approved", () => {
   it("of a call that was interrupted are not sent either: a person is asked", async () => {
     const { store, sent, make, setDay } = await dependsOnDay();
     await store.approve("r-1~1");
-    await failureOf(make({ probe: lightsOut("tool:executed") }).resume("r-1"));
+    await failureOf(make({ probe: crashAt("tool:executed") }).resume("r-1"));
     expect(sent).toEqual(["Hi on Monday"]);
     setDay("Tuesday");
     expect((await make().resume("r-1")).status).toBe("waiting");

@@ -14,7 +14,7 @@ import {
   ToolFailedError,
   tool,
 } from "../../../src/index.ts";
-import { acting, actTool, asking, ledger, lightsOut, runnerOf } from "../call/call-fixture.ts";
+import { acting, actTool, asking, crashAt, ledger, runnerOf } from "../call/call-fixture.ts";
 import { failureAs, failureOf, memoryStore, must, toolResults } from "../run-fixture.ts";
 
 const forbidding = (...forbiddenActions: string[]) => ({ constraints: { forbiddenActions } });
@@ -100,7 +100,7 @@ describe("forbiddenActions", () => {
     const { act, whats } = actTool();
     const one = { maxParallelToolCalls: 1 };
     const turns = [acting("a", "b")];
-    const dying = runnerOf(store, { act }, turns, { ...one, probe: lightsOut("tool:executed") });
+    const dying = runnerOf(store, { act }, turns, { ...one, probe: crashAt("tool:executed") });
     await failureOf(dying.runner.run("Go", { runId: "r-1" }));
     expect((await ledger(store))[1]).toEqual(["prepared", 0, null]);
     await store.settle("r-1/worker#1.1", { as: "succeeded", result: "by hand" });

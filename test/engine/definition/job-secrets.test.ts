@@ -12,7 +12,7 @@ import {
   secret,
   tool,
 } from "../../../src/index.ts";
-import { lightsOut } from "../call/call-fixture.ts";
+import { crashAt } from "../call/call-fixture.ts";
 import { jobRunner, jobSpec } from "../job-fixture.ts";
 import { failureAs, failureOf, memoryStore } from "../run-fixture.ts";
 import { leaksIn, SECRET, storeToSearch } from "../secret-fixture.ts";
@@ -84,7 +84,7 @@ describe("a step that gives a secret on", () => {
     const live = await given();
     await jobRunner(live.pipeline, live.store).run("Go", { runId: "r-1", spec: jobSpec() });
     const later = await given();
-    const dying = jobRunner(later.pipeline, later.store, { probe: lightsOut("step:finished") });
+    const dying = jobRunner(later.pipeline, later.store, { probe: crashAt("step:finished") });
     await failureOf(dying.run("Go", { runId: "r-1", spec: jobSpec() }));
     expect(later.seen).toEqual([]);
     await jobRunner(later.pipeline, later.store).resume("r-1");

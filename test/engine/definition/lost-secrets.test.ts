@@ -14,7 +14,7 @@ import {
   secret,
   tool,
 } from "../../../src/index.ts";
-import { asking, ledger, lightsOut, openWait, runnerOf } from "../call/call-fixture.ts";
+import { asking, crashAt, ledger, openWait, runnerOf } from "../call/call-fixture.ts";
 import { failureOf, memoryStore, toolResults } from "../run-fixture.ts";
 
 const KEY = "k-123456-abcdef";
@@ -68,7 +68,7 @@ describe("a call of a model that held a secret", () => {
     const plain = { url: "https://example.org" };
     const { store, given, runner, prompts } = await dying(
       [plain, secretly, plain],
-      lightsOut("tool:executed"),
+      crashAt("tool:executed"),
       {
         limit: 1,
       },
@@ -105,7 +105,7 @@ describe("a call of a model that held a secret", () => {
   it.each(["repeat", "keyed", "reconcile", "opaque"] as const)(
     "and is in doubt is put before a person, though it is %s",
     async (recovery) => {
-      const { store, given, runner } = await dying([secretly], lightsOut("tool:executed"), { recovery });
+      const { store, given, runner } = await dying([secretly], crashAt("tool:executed"), { recovery });
       expect((await runner.resume("r-1")).status).toBe("waiting");
       expect(given).toEqual([secretly]);
       expect(bare(await openWait(store))).toMatchObject({
@@ -119,7 +119,7 @@ describe("a call of a model that held a secret", () => {
   );
 
   it("is never run with the mark in its place, not even when a person says retry", async () => {
-    const { store, given, runner } = await dying([secretly], lightsOut("tool:executed"));
+    const { store, given, runner } = await dying([secretly], crashAt("tool:executed"));
     await runner.resume("r-1");
     await store.settle("r-1/worker#1.1", { as: "retry" });
     expect((await runner.resume("r-1")).output).toBe("End.");
@@ -133,7 +133,7 @@ describe("a call of a model that held a secret", () => {
 
   it("inside of a text is not run either", async () => {
     const inText = { url: `https://example.org/?apiKey=${KEY}` };
-    const { given, runner } = await dying([inText], lightsOut("turn:journaled"));
+    const { given, runner } = await dying([inText], crashAt("turn:journaled"));
     await runner.resume("r-1");
     expect(given).toEqual([]);
   });
@@ -169,7 +169,7 @@ describe("a call of a model that quotes a mark, as models see them", () => {
       const { login, given } = loginTool("keyed");
       const make = (more: RunnerOptions = {}) =>
         runnerOf(store, { login }, [asking(["login", forged])], { policy, ...more }).runner;
-      await make({ probe: lightsOut(point) })
+      await make({ probe: crashAt(point) })
         .run("Go", { runId: "r-1" })
         .catch(() => null);
       expect((await make().resume("r-1")).output).toBe("End.");
@@ -184,7 +184,7 @@ describe("a call of a model that quotes a mark, as models see them", () => {
     const input = { url: "https://example.org", apiKey: KEY };
     const make = (more: RunnerOptions = {}) =>
       runnerOf(store, { login }, [asking(["login", input])], { policy, ...more }).runner;
-    await make({ probe: lightsOut("turn:journaled") })
+    await make({ probe: crashAt("turn:journaled") })
       .run("Go", { runId: "r-1" })
       .catch(() => null);
     // As it was stored then: with bare marks.
@@ -262,7 +262,7 @@ describe("a call of code that held a secret", () => {
     async (point) => {
       const { login, given } = loginTool("keyed");
       const { store, make } = await codeOf((ctx) => ctx.call(login, { apiKey: secret(KEY), url: "u" }));
-      await failureOf(make({ probe: lightsOut(point) }).run("Go", { runId: "r-1" }));
+      await failureOf(make({ probe: crashAt(point) }).run("Go", { runId: "r-1" }));
       expect((await make().resume("r-1")).output).toBe(`welcome ${given.length}`);
       expect(new Set(given.map((input) => JSON.stringify(input)))).toEqual(
         new Set([JSON.stringify({ apiKey: KEY, url: "u" })]),

@@ -15,7 +15,7 @@ import {
   type Section,
   type Store,
 } from "../../../src/index.ts";
-import { asking, lightsOut } from "../call/call-fixture.ts";
+import { asking, crashAt } from "../call/call-fixture.ts";
 import {
   collect,
   failureAs,
@@ -25,7 +25,7 @@ import {
   scriptedAgent,
   toolResults,
 } from "../run-fixture.ts";
-import { dies, saying, sayTool, stopsBefore, storedSlice, words } from "../session-fixture.ts";
+import { runUntilFailure, saying, sayTool, stopsBefore, storedSlice, words } from "../session-fixture.ts";
 
 type Instructions = NonNullable<Parameters<typeof scriptedAgent>[1]>["instructions"];
 
@@ -82,7 +82,7 @@ describe("a prompt template", () => {
   it("is rendered by the next process as it was by the one before", async () => {
     const store = await memoryStore();
     const turns = [saying("one"), saying("two"), END];
-    await dies(make(store, template(progress()), turns, { probe: stopsBefore(2) }).runner);
+    await runUntilFailure(make(store, template(progress()), turns, { probe: stopsBefore(2) }).runner);
     const { runner, prompts } = make(store, template(progress()), turns);
     await runner.resume("r-1");
     expect(told(prompts)[0]).toContain("So far: one.");
@@ -152,7 +152,7 @@ describe("the fingerprint of a prompt", () => {
   async function goesOn(before: Instructions, after: Instructions): Promise<boolean> {
     const store = await memoryStore();
     const turns = [saying("one"), saying("two"), END];
-    await dies(make(store, before, turns, { probe: stopsBefore(3), slices: [words] }).runner);
+    await runUntilFailure(make(store, before, turns, { probe: stopsBefore(3), slices: [words] }).runner);
     const { runner, prompts } = make(store, after, turns, { slices: [words] });
     try {
       return (await runner.resume("r-1")).status === "succeeded";
@@ -219,7 +219,7 @@ describe("a rendering that throws", () => {
     const store = await memoryStore();
     const turns = [saying("one"), END];
     const first = make(store, brittle("one"), turns);
-    expect(String(await dies(first.runner))).toMatch(/Too much/);
+    expect(String(await runUntilFailure(first.runner))).toMatch(/Too much/);
     expect(first.spoken).toEqual(["one"]);
     expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["succeeded"]);
     expect((await store.listTurns("r-1")).map(({ committed }) => committed)).toEqual([false]);
@@ -231,7 +231,7 @@ describe("a rendering that throws", () => {
   it("of a history that is left does not keep it from being left", async () => {
     const store = await memoryStore();
     const turns = [saying("one"), saying("two"), END];
-    await dies(make(store, brittle("two"), turns).runner);
+    await runUntilFailure(make(store, brittle("two"), turns).runner);
     const { runner } = make(store, brittle("two"), [saying("three"), END]);
     expect((await runner.resume("r-1", { from: "milestone" })).status).toBe("succeeded");
     expect(await storedSlice(store)).toEqual(["three"]);
@@ -271,9 +271,9 @@ describe("a section that is shown as a summary", () => {
     const turns = [open("manual"), saying("one"), END];
     const first = make(store, manual, turns, {
       slices: [words],
-      probe: lightsOut("model:before-request", 3),
+      probe: crashAt("model:before-request", 3),
     });
-    await dies(first.runner);
+    await runUntilFailure(first.runner);
     expect(told(first.prompts).map((text) => text.includes("The whole manual."))).toEqual([false, true]);
     expect(told(first.prompts)[0]).toMatch(/There is a manual.+call open_sections with "manual"/s);
     const second = make(store, manual, turns, { slices: [words] });

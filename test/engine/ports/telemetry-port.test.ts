@@ -1,36 +1,41 @@
-// What the engine tells whoever traces it, and that nothing of that can hurt a run.
+// What the engine reports to telemetry, and that a failing exporter cannot harm a run.
 
 import { describe, expect, it } from "vitest";
 import type { SpanFacts, SpanStart, Telemetry, TracedRun } from "../../../src/engine/ports/telemetry-port.ts";
 import { type Json, LeaseLostError, Pipeline, type RunEvent, Runner, Step } from "../../../src/index.ts";
 import type { CrashProbe } from "../../../src/testing/index.ts";
-import { acting, actTool, lightsOut } from "../call/call-fixture.ts";
+import { acting, actTool, crashAt } from "../call/call-fixture.ts";
 import { databaseFile, failureOf, fileStore, memoryStore, scriptedAgent } from "../run-fixture.ts";
 
-type Told = { begun: TracedRun[]; spans: [SpanStart, SpanFacts[]][]; events: RunEvent[]; ends: unknown[] };
+type Recorded = {
+  begun: TracedRun[];
+  spans: [SpanStart, SpanFacts[]][];
+  events: RunEvent[];
+  ends: unknown[];
+};
 
 function recording(traceParent: (n: number) => string | null = () => null) {
-  const told: Told = { begun: [], spans: [], events: [], ends: [] };
+  const recorded: Recorded = { begun: [], spans: [], events: [], ends: [] };
   const telemetry: Telemetry = {
     begin: (run) => {
-      told.begun.push(run);
+      recorded.begun.push(run);
       return {
-        traceParent: traceParent(told.begun.length),
+        traceParent: traceParent(recorded.begun.length),
         during: (work) => work(),
         within: (start, work) => {
           const facts: SpanFacts[] = [];
-          told.spans.push([start, facts]);
+          recorded.spans.push([start, facts]);
           return work({
-            headers: { traceparent: `span ${told.spans.length}` },
+            headers: { traceparent: `span ${recorded.spans.length}` },
             tell: (fact) => facts.push(fact),
           });
         },
-        onEvent: (event) => told.events.push(event),
-        end: (error) => told.ends.push(error),
+        onEvent: (event) => recorded.events.push(event),
+        end: (error) => recorded.ends.push(error),
       };
     },
   };
-  return { telemetry, told };
+  return { telemetry, recorded };
 }
 
 function workOf(...parameters: Parameters<typeof actTool>) {
@@ -43,15 +48,15 @@ function workOf(...parameters: Parameters<typeof actTool>) {
 }
 
 describe("telemetry", () => {
-  it("is told of agents, model calls, tools and steps of code, with the ids of the store", async () => {
+  it("gets agents, model calls, tools and code steps, with the ids of the store", async () => {
     const store = await memoryStore();
-    const { telemetry, told } = recording();
+    const { telemetry, recorded } = recording();
     const { pipeline, calls } = workOf();
     await new Runner(pipeline, { store, telemetry }).run("Go", { runId: "r-1" });
-    expect(told.begun).toEqual([{ runId: "r-1", pipeline: "p", resumed: false, earlier: [] }]);
-    expect(told.ends).toEqual([null]);
+    expect(recorded.begun).toEqual([{ runId: "r-1", pipeline: "p", resumed: false, earlier: [] }]);
+    expect(recorded.ends).toEqual([null]);
     expect(
-      told.spans.map(([start]) => [
+      recorded.spans.map(([start]) => [
         start.kind,
         start.stepId,
         "toolCallId" in start ? start.toolCallId : null,
@@ -64,44 +69,44 @@ describe("telemetry", () => {
       ["step", "r-1/code", null],
       ["tool", "r-1/code", "r-1/code#0.1"],
     ]);
-    expect(told.spans[1]?.[1]).toMatchObject([
+    expect(recorded.spans[1]?.[1]).toMatchObject([
       { usage: { inputTokens: 10, outputTokens: 5 }, finishReason: "tool-calls" },
     ]);
-    expect(told.spans[2]?.[1]).toEqual([{ status: "succeeded", output: "done 1" }]);
+    expect(recorded.spans[2]?.[1]).toEqual([{ status: "succeeded", output: "done 1" }]);
     expect(calls.map(({ traceHeaders }) => traceHeaders)).toEqual([
       { traceparent: "span 3" },
       { traceparent: "span 6" },
     ]);
-    expect(told.events.map(({ type }) => type)).toContain("turn.committed");
+    expect(recorded.events.map(({ type }) => type)).toContain("turn.committed");
   });
 
-  it("hears of what went wrong without being told by an exception", async () => {
+  it("gets failures as span facts", async () => {
     const store = await memoryStore();
-    const { telemetry, told } = recording();
+    const { telemetry, recorded } = recording();
     const { pipeline } = workOf((n) => {
       if (n === 1) throw new Error("The server is on fire.");
       return "put out";
     });
     await new Runner(pipeline, { store, telemetry }).run("Go");
-    expect(told.spans[2]?.[1]).toEqual([{ status: "failed", problem: "The server is on fire." }]);
+    expect(recorded.spans[2]?.[1]).toEqual([{ status: "failed", problem: "The server is on fire." }]);
     const { agent } = scriptedAgent([]);
     await expect(new Runner(agent, { store, telemetry }).run("Go")).rejects.toThrow("no answer");
-    expect(String(told.spans.at(-1)?.[1][0]?.problem)).toContain("The script has no answer for turn 1.");
-    expect(told.ends.at(-1)).toBeInstanceOf(Error);
+    expect(String(recorded.spans.at(-1)?.[1][0]?.problem)).toContain("The script has no answer for turn 1.");
+    expect(recorded.ends.at(-1)).toBeInstanceOf(Error);
   });
 
-  it("goes on with the traces of the workers before, the first one first", async () => {
+  it("links the traces of earlier workers, oldest first", async () => {
     const file = databaseFile();
-    const { telemetry, told } = recording((n) => `trace ${n}`);
+    const { telemetry, recorded } = recording((n) => `trace ${n}`);
     const { pipeline } = workOf(undefined, { recovery: "repeat" });
     const run = (probe: CrashProbe = () => undefined) =>
       fileStore(file).then((store) => new Runner(pipeline, { store, telemetry, probe }));
-    await expect((await run(lightsOut("turn:journaled"))).run("Go", { runId: "r-1" })).rejects.toThrow(
-      "lights",
+    await expect((await run(crashAt("turn:journaled"))).run("Go", { runId: "r-1" })).rejects.toThrow(
+      "crashed",
     );
-    await expect((await run(lightsOut("turn:committed"))).resume("r-1")).rejects.toThrow("lights");
+    await expect((await run(crashAt("turn:committed"))).resume("r-1")).rejects.toThrow("crashed");
     await (await run()).resume("r-1");
-    expect(told.begun.map(({ resumed, earlier }) => [resumed, earlier])).toEqual([
+    expect(recorded.begun.map(({ resumed, earlier }) => [resumed, earlier])).toEqual([
       [false, []],
       [true, ["trace 1"]],
       [true, ["trace 1", "trace 2"]],
@@ -114,7 +119,7 @@ describe("telemetry", () => {
     ]);
   });
 
-  it("tells which calls the worker before had under way, and that it has lost the run", async () => {
+  it("reports the calls that the previous worker left in progress, and that this worker lost the run", async () => {
     const file = databaseFile();
     const [before, after] = [recording(), recording()];
     const inTool = Promise.withResolvers<void>();
@@ -131,15 +136,15 @@ describe("telemetry", () => {
     await inTool.promise;
     let monotonic = 0;
     const later = await fileStore(file, { monotonic: () => (monotonic += 60_000) });
-    expect(await later.isHeld("r-1"), "its first look begins to watch").toBe(true);
+    expect(await later.isHeld("r-1"), "the first look starts the watch").toBe(true);
     const { pipeline } = workOf(undefined, { recovery: "repeat" });
     await new Runner(pipeline, { store: later, telemetry: after.telemetry }).resume("r-1");
     answer.resolve("too late");
     expect(await lost).toBeInstanceOf(LeaseLostError);
-    expect(after.told.events.filter(({ type }) => type === "tool.in_doubt")).toEqual([
+    expect(after.recorded.events.filter(({ type }) => type === "tool.in_doubt")).toEqual([
       { type: "tool.in_doubt", runId: "r-1", toolCallId: "r-1/work#1.1" },
     ]);
-    expect(before.told.events.filter(({ type }) => type === "lease.lost")).toEqual([
+    expect(before.recorded.events.filter(({ type }) => type === "lease.lost")).toEqual([
       { type: "lease.lost", runId: "r-1", epoch: 1 },
     ]);
   });
@@ -164,7 +169,7 @@ describe("telemetry", () => {
       },
     ],
     [
-      "within, doing it twice",
+      "within, calling it twice",
       {
         begin: () => ({
           ...fine,
@@ -176,19 +181,22 @@ describe("telemetry", () => {
     ],
     ["onEvent", { begin: () => ({ ...fine, onEvent: boom }) }],
     ["end", { begin: () => ({ ...fine, end: boom }) }],
-    ["traceParent, by what cannot be kept", { begin: () => ({ ...fine, traceParent: 7n as never }) }],
-  ])("that fails in %s takes nothing from a run, and has nothing done twice", async (_, telemetry) => {
+    [
+      "traceParent, with a value that cannot be stored",
+      { begin: () => ({ ...fine, traceParent: 7n as never }) },
+    ],
+  ])("that fails in %s does not fail the run, and nothing is executed twice", async (_, telemetry) => {
     const store = await memoryStore();
     const { pipeline, calls } = workOf();
-    const heard: string[] = [];
-    const onEvent = ({ type }: RunEvent) => void heard.push(type);
+    const types: string[] = [];
+    const onEvent = ({ type }: RunEvent) => void types.push(type);
     const result = await new Runner(pipeline, { store, telemetry, onEvent }).run("Go");
     expect(result).toMatchObject({ status: "succeeded", output: "done 2" });
     expect(calls).toHaveLength(2);
-    expect(heard).toContain("run.finished");
+    expect(types).toContain("run.finished");
   });
 
-  it("hands on what the work throws as it is", async () => {
+  it("passes on an error of the work unchanged", async () => {
     const store = await memoryStore();
     const { telemetry } = recording();
     const error = new Error("The roof is open.");

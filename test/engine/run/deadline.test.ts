@@ -15,7 +15,7 @@ import {
   Step,
   type Store,
 } from "../../../src/index.ts";
-import { acting, actTool, jumpingClock, lightsOut, runnerOf, timedStore } from "../call/call-fixture.ts";
+import { acting, actTool, crashAt, jumpingClock, runnerOf, timedStore } from "../call/call-fixture.ts";
 import { failureAs, failureOf, must, scriptedAgent, toolResults } from "../run-fixture.ts";
 
 const MINUTE = 60_000;
@@ -214,7 +214,7 @@ describe("a deadline", () => {
     const deadline = Deadline.in(HOUR, clock);
     const make = (more: RunnerOptions = {}) =>
       runnerOf(store, { act }, [acting("a")], options(clock, more)).runner;
-    await failureOf(make({ probe: lightsOut("turn:committed") }).run("Go", { runId: "r-1", deadline }));
+    await failureOf(make({ probe: crashAt("turn:committed") }).run("Go", { runId: "r-1", deadline }));
     expect((await store.getRun("r-1"))?.deadline).toBe(clock.now() + HOUR);
     await clock.advance(HOUR - 1);
     expect((await make().resume("r-1")).status).toBe("succeeded");

@@ -12,12 +12,12 @@ import {
   type Session,
   Step,
 } from "../../../src/index.ts";
-import { lightsOut } from "../call/call-fixture.ts";
+import { crashAt } from "../call/call-fixture.ts";
 import { memoryStore, scriptedAgent } from "../run-fixture.ts";
 import {
   checkpointsOf,
-  dies,
   loudly,
+  runUntilFailure,
   said,
   sayer,
   saying,
@@ -107,8 +107,8 @@ it("tells of nothing that was not committed, and a new worker tells of what it c
   const store = await memoryStore();
   const { say } = sayTool({ recovery: "keyed" });
   const first = listener();
-  const dying = sayer(store, { say }, [saying("one")], { ...first, probe: lightsOut("turn:before-commit") });
-  await dies(dying.runner);
+  const dying = sayer(store, { say }, [saying("one")], { ...first, probe: crashAt("turn:before-commit") });
+  await runUntilFailure(dying.runner);
   expect(first.heard.map(([type]) => type)).toEqual(["PromptRendered"]);
   const second = listener();
   await sayer(store, { say }, [saying("one")], second).runner.resume("r-1");
@@ -129,7 +129,9 @@ it("tells of a rollback with the checkpoint that the work goes on from, or none"
   ] as const) {
     const store = await memoryStore();
     const { say } = sayTool();
-    await dies(sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner);
+    await runUntilFailure(
+      sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner,
+    );
     const { heard, onSession } = listener();
     await sayer(store, { say }, [], { onSession }).runner.resume("r-1", { from });
     expect(heard[0]).toEqual(["SessionRolledBack", { runId: "r-1", step: "worker", checkpoint }]);
@@ -139,7 +141,9 @@ it("tells of a rollback with the checkpoint that the work goes on from, or none"
 it("tells of a duplicate as such, with what the session still lacked", async () => {
   const store = await memoryStore();
   const { say } = sayTool();
-  await dies(sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner);
+  await runUntilFailure(
+    sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner,
+  );
   const { heard, onSession } = listener();
   await sayer(store, { say }, [saying("two")], { onSession }).runner.resume("r-1", { from: "milestone" });
   expect(heard.filter(([type]) => type === "ToolInvoked")).toMatchObject([
@@ -164,7 +168,7 @@ it("ends its subscriptions with the run, whether that succeeds or fails", async 
   const sessions: Session[] = [];
   const onSession = (session: Session) => void sessions.push(session);
   await sayer(store, {}, [], { onSession }).runner.run("Go", { runId: "r-2" });
-  await dies(sayer(store, {}, [], { onSession, probe: stopsBefore(1) }).runner);
+  await runUntilFailure(sayer(store, {}, [], { onSession, probe: stopsBefore(1) }).runner);
   expect(sessions).toHaveLength(2);
   for (const session of sessions)
     expect(() => session.bus.subscribe("TurnCommitted", () => undefined)).toThrow(ConfigurationError);
@@ -177,6 +181,6 @@ it("an onSession that throws fails the run with what it says, and before anythin
       throw new Error("I do not want to.");
     },
   });
-  expect(String(await dies(runner))).toMatch(/I do not want to/);
+  expect(String(await runUntilFailure(runner))).toMatch(/I do not want to/);
   expect(prompts).toEqual([]);
 });

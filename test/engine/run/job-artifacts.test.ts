@@ -23,7 +23,7 @@ import {
   tool,
   WorkspaceError,
 } from "../../../src/index.ts";
-import { asking, lightsOut } from "../call/call-fixture.ts";
+import { asking, crashAt } from "../call/call-fixture.ts";
 import { filesIn, jobRunner, jobSpec, temporaryFolder, warnings } from "../job-fixture.ts";
 import { failureAs, failureOf, memoryStore, must, scriptedAgent } from "../run-fixture.ts";
 
@@ -133,7 +133,7 @@ describe("an artifact", () => {
 
   it("of a step that is entered again is one artifact", async () => {
     const { store, make } = await stepDoing((ctx) => ctx.artifact("report.md", "One"));
-    await failureOf(make({ probe: lightsOut("step:before-finish") }).run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("step:before-finish") }).run("Go", { runId: "r-1" }));
     await make().resume("r-1");
     expect(await store.listArtifacts("r-1")).toHaveLength(1);
     expect((await store.verify("r-1")).problems).toEqual([]);
@@ -143,7 +143,7 @@ describe("an artifact", () => {
     let broken = true;
     const { store, folder, make } = await stepDoing(async (ctx) => {
       await ctx.artifact("report.md", "One");
-      if (broken) throw new Error("The lights went out.");
+      if (broken) throw new Error("The process crashed.");
     });
     await failureAs(StepFailedError, make().run("Go", { runId: "r-1" }));
     await store.collectBlobs({ olderThanMs: -1, maxBytes: 0 });
@@ -219,7 +219,7 @@ describe("the file of an artifact", () => {
       }),
       Step.run("look", (_input, ctx) => {
         seen.push(filesIn(ctx.workspace).map((name) => readFileSync(join(ctx.workspace, name), "utf8")));
-        if (seen.length === 1) throw new Error("The lights went out.");
+        if (seen.length === 1) throw new Error("The process crashed.");
       }),
     );
     const make = (workspaceRoot = root) => jobRunner(pipeline, store, { workspaceRoot });
@@ -268,7 +268,7 @@ describe("the file of an artifact", () => {
       "p",
       Step.run("make", (_input, ctx) => ctx.artifact("pages/one.md", "One")),
       Step.run("end", () => {
-        if (broken) throw new Error("The lights went out.");
+        if (broken) throw new Error("The process crashed.");
         return "End.";
       }),
     );

@@ -14,8 +14,8 @@ import {
   acting,
   actTool,
   asking,
+  crashAt,
   jumpingClock,
-  lightsOut,
   openWait,
   timedStore,
 } from "../call/call-fixture.ts";
@@ -114,7 +114,7 @@ describe("a budget of wall-clock time", () => {
 
   it("is one moment for all workers: the time in which nobody worked counts", async () => {
     const { clock, store } = await timed();
-    const make = (probe = lightsOut("step:begun")) =>
+    const make = (probe = crashAt("step:begun")) =>
       jobRunner(
         Step.run("a", () => "done"),
         store,
@@ -126,7 +126,7 @@ describe("a budget of wall-clock time", () => {
     await failureOf(make().resume("r-1"));
     expect(await deadlineIn(store, clock)).toBe(1 * MINUTE);
     await clock.advance(1 * MINUTE);
-    const error = await failureAs(BudgetExceededError, make(lightsOut("run:finished", 9)).resume("r-1"));
+    const error = await failureAs(BudgetExceededError, make(crashAt("run:finished", 9)).resume("r-1"));
     expect(budgetOf(error)).toEqual(["maxWallclockMinutes", 10, 10]);
   });
 });

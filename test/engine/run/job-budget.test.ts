@@ -9,7 +9,7 @@ import {
   Step,
   StepFailedError,
 } from "../../../src/index.ts";
-import { acting, actTool, lightsOut } from "../call/call-fixture.ts";
+import { acting, actTool, crashAt } from "../call/call-fixture.ts";
 import { budgetOf, callsOf, jobRunner, jobSpec, stepsOf } from "../job-fixture.ts";
 import {
   failureAs,
@@ -197,10 +197,10 @@ describe("a budget of tool calls", () => {
     const { agent } = scriptedAgent([noting("two"), noting("three"), { text: "End." }], { tools: { note } });
     const pipeline = Pipeline.of("p", code, Step.granular("talk", agent));
     const spec = jobSpec({ budgets: { maxToolCalls: 3 } });
-    const make = (probe?: ReturnType<typeof lightsOut>) =>
+    const make = (probe?: ReturnType<typeof crashAt>) =>
       jobRunner(pipeline, store, probe === undefined ? {} : { probe });
-    await failureOf(make(lightsOut("step:before-finish")).run("Go", { runId: "r-1", spec }));
-    await failureOf(make(lightsOut("turn:committed")).resume("r-1"));
+    await failureOf(make(crashAt("step:before-finish")).run("Go", { runId: "r-1", spec }));
+    await failureOf(make(crashAt("turn:committed")).resume("r-1"));
     expect((await make().resume("r-1")).output).toBe("End.");
     expect(done).toEqual(["one", "two", "three"]);
   });

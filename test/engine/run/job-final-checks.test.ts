@@ -15,7 +15,7 @@ import {
   tool,
   UnmetConditionsError,
 } from "../../../src/index.ts";
-import { asking, lightsOut } from "../call/call-fixture.ts";
+import { asking, crashAt } from "../call/call-fixture.ts";
 import { callsOf, fetchTool, jobRunner, jobSpec, type SpecParts, temporaryFolder } from "../job-fixture.ts";
 import { failureAs, failureOf, memoryStore, scriptedAgent } from "../run-fixture.ts";
 
@@ -348,7 +348,7 @@ describe("expected outputs", () => {
     const options = { workspaceRoot: temporaryFolder() };
     const step = Step.run("a", (_input, ctx) => ctx.artifact("report.md", "One"));
     const spec = jobSpec(artifacts("report.md", "other.md"));
-    const dying = jobRunner(step, store, { ...options, probe: lightsOut("step:finished") });
+    const dying = jobRunner(step, store, { ...options, probe: crashAt("step:finished") });
     await failureOf(dying.run("Go", { runId: "r-1", spec }));
     const error = await failureAs(UnmetConditionsError, jobRunner(step, store, options).resume("r-1"));
     expect(error.details.unmet).toEqual(["expected output other.md is missing"]);

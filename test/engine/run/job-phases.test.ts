@@ -225,7 +225,7 @@ describe("a checkpoint before an effect", () => {
       "work",
       async (_input, ctx) => {
         await ctx.call(note, { text: "one" });
-        if (broken) throw new Error("The lights went out.");
+        if (broken) throw new Error("The process crashed.");
         await ctx.call(note, { text: "two" });
       },
       { phase: "send" },

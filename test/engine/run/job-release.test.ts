@@ -13,7 +13,7 @@ import {
   type Store,
 } from "../../../src/index.ts";
 import { fakeClock } from "../../../src/testing/index.ts";
-import { acting, actTool, jumpingClock, quiet } from "../call/call-fixture.ts";
+import { acting, actTool, drainEventLoop, jumpingClock } from "../call/call-fixture.ts";
 import { callsOf, jobRunner, jobSpec, stepsOf } from "../job-fixture.ts";
 import { databaseFile, fileStore, memoryStore, noteTool, noting, scriptedAgent } from "../run-fixture.ts";
 
@@ -272,7 +272,7 @@ describe("a run that is let go of in a pause", () => {
 
     const run = make(listening).run("Go", options);
     await pausing.promise;
-    await quiet();
+    await drainEventLoop();
     letGo.abort();
 
     expect((await run).status).toBe("queued");

@@ -12,7 +12,7 @@ import {
   succeededOnce,
   UnmetConditionsError,
 } from "../../../src/index.ts";
-import { lightsOut } from "../call/call-fixture.ts";
+import { crashAt } from "../call/call-fixture.ts";
 import { jobRunner, jobSpec, stepsOf, temporaryFolder } from "../job-fixture.ts";
 import { failureAs, failureOf, memoryStore, must, noteTool, noting, scriptedAgent } from "../run-fixture.ts";
 import { saying, sayTool, words } from "../session-fixture.ts";
@@ -191,7 +191,7 @@ describe("a job whose steps are through while a condition does not hold", () => 
 
 describe("a job that is gone on with when its conditions hold by then", () => {
   /** A job that is done when its second step has sent its note; its last step comes after that. */
-  async function interrupted(at: Parameters<typeof lightsOut>[0], nth: number) {
+  async function interrupted(at: Parameters<typeof crashAt>[0], nth: number) {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const pipeline = Pipeline.of(
@@ -209,7 +209,7 @@ describe("a job that is gone on with when its conditions hold by then", () => {
     const options = { stopConditions: { noted: succeededOnce("note") }, workspaceRoot: temporaryFolder() };
     const spec = jobSpec({ stopConditions: ["noted"] });
     await failureOf(
-      jobRunner(pipeline, store, { ...options, probe: lightsOut(at, nth) }).run("Go", { runId: "r-1", spec }),
+      jobRunner(pipeline, store, { ...options, probe: crashAt(at, nth) }).run("Go", { runId: "r-1", spec }),
     );
     const { output } = await jobRunner(pipeline, store, options).resume("r-1");
     return { output, done, steps: await stepsOf(store) };

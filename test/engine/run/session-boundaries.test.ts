@@ -20,12 +20,12 @@ import {
   type Tool,
   tool,
 } from "../../../src/index.ts";
-import { asking, lightsOut } from "../call/call-fixture.ts";
+import { asking, crashAt } from "../call/call-fixture.ts";
 import { failureAs, memoryStore, must, scriptedAgent } from "../run-fixture.ts";
 import {
   checkpointsOf,
-  dies,
   loudly,
+  runUntilFailure,
   type Said,
   said,
   sayer,
@@ -71,7 +71,7 @@ describe("what is told to the session after the last commit of a step", () => {
       );
       return runnerFor(store, steps, { slices: [words, echoes], onSession, ...options });
     };
-    await dies(make({ probe: stopsBefore(2, "second") }));
+    await runUntilFailure(make({ probe: stopsBefore(2, "second") }));
     expect(await checkpointsOf(store)).toEqual(["1 milestone first#1", "2 step_boundary first#0"]);
     await make().resume("r-1", { from: "milestone" });
     expect(await storedSlice(store, "echoes")).toEqual(["first is done"]);
@@ -129,10 +129,10 @@ describe("a session that was emptied after its last checkpoint", () => {
       const checkpointTrigger = new CheckpointTrigger({ eventTypes: ["Added"] });
       return runnerFor(store, steps, { slices: [todo], checkpointTrigger, ...options });
     };
-    await dies(make({ probe: stopsBefore(3, "first") }));
+    await runUntilFailure(make({ probe: stopsBefore(3, "first") }));
     await failureAs(StepFailedError, make({ probe: stopsBefore(2, "second") }).resume("r-1"));
     expect(await checkpointsOf(store)).toEqual(["1 milestone first#1", "2 step_boundary first#0"]);
-    const begun = make({ probe: lightsOut("lineage:begun") }).resume("r-1", { from: "milestone" });
+    const begun = make({ probe: crashAt("lineage:begun") }).resume("r-1", { from: "milestone" });
     await failureAs(StepFailedError, begun);
     expect(await storedSlice(store, "todo")).toEqual([]);
     expect((await store.listLineages("r-1")).map(({ checkpoint }) => checkpoint)).toEqual([2]);
@@ -179,7 +179,7 @@ describe("a turn that was about to be left for a milestone", () => {
       sayer(store, { say }, [saying("one!"), saying("two")], options).runner;
     expect((await make().run("Go", { runId: "r-1" })).status).toBe("waiting");
     await store.approve("r-1~1");
-    const leaving = make({ probe: lightsOut("lineage:before-begin") });
+    const leaving = make({ probe: crashAt("lineage:before-begin") });
     await failureAs(StepFailedError, leaving.resume("r-1", { from: "milestone" }));
     expect(await store.listLineages("r-1")).toEqual([]);
     await make().resume("r-1");

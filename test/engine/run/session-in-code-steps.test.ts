@@ -19,17 +19,17 @@ import {
   type Tool,
   ToolFailedError,
 } from "../../../src/index.ts";
-import { lightsOut } from "../call/call-fixture.ts";
+import { crashAt } from "../call/call-fixture.ts";
 import { failureAs, memoryStore, must, scriptedAgent } from "../run-fixture.ts";
 import {
   checkpointsOf,
-  dies,
+  runUntilFailure,
   said,
   saying,
   sayTool,
+  sessionEventsOf,
   storedSlice,
   tapped,
-  toldEvents,
   words,
 } from "../session-fixture.ts";
 
@@ -73,7 +73,7 @@ describe("what code tells the session", () => {
     });
     await runnerFor(store, step).run("Go", { runId: "r-1" });
     expect(await storedSlice(store)).toEqual(["one", "two", "three"]);
-    expect(await toldEvents(store)).toEqual([[said("two")]]);
+    expect(await sessionEventsOf(store)).toEqual([[said("two")]]);
   });
 
   it("is found by the tools that it calls", async () => {
@@ -98,7 +98,7 @@ describe("what code tells the session", () => {
       await ctx.call(say, { word: "two" });
       if (seen.length === 1) throw new Error("Not yet.");
     });
-    await dies(runnerFor(store, step));
+    await runUntilFailure(runnerFor(store, step));
     expect(await storedSlice(store)).toEqual([]);
     expect(await checkpointsOf(store)).toEqual([]);
     await runnerFor(store, step).resume("r-1");
@@ -116,7 +116,7 @@ describe("what code tells the session", () => {
         await ctx.call(say, { word: "one" });
         ctx.session.dispatch(said("two"));
       });
-      await dies(runnerFor(store, step, { probe: lightsOut(point) }));
+      await runUntilFailure(runnerFor(store, step, { probe: crashAt(point) }));
       expect(await storedSlice(store)).toEqual([]);
       await runnerFor(store, step).resume("r-1");
       expect([await storedSlice(store), spoken]).toEqual([["one", "two"], ["one"]]);
@@ -216,7 +216,7 @@ describe("a step that has ended", () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const step = agentStep("talks", say, "one");
-    await dies(runnerFor(store, step, { probe: lightsOut("turn:committed", 2) }));
+    await runUntilFailure(runnerFor(store, step, { probe: crashAt("turn:committed", 2) }));
     await runnerFor(store, step).resume("r-1");
     expect(await checkpointsOf(store)).toEqual(["1 step_boundary talks#0"]);
   });
@@ -228,7 +228,7 @@ describe("a step that has ended", () => {
       telling("tells"),
       Step.run("rests", () => null),
     );
-    await dies(runnerFor(store, pipeline, { probe: lightsOut("step:before-finish", 2) }));
+    await runUntilFailure(runnerFor(store, pipeline, { probe: crashAt("step:before-finish", 2) }));
     await runnerFor(store, pipeline).resume("r-1");
     expect(await checkpointsOf(store)).toEqual(["1 step_boundary tells#0"]);
   });
@@ -238,7 +238,7 @@ describe("a step that has ended", () => {
     const refusing = tapped(store, (intent) => {
       if (intent === "finishStep") throw new Error("No.");
     });
-    await dies(runnerFor(refusing, telling("tells")));
+    await runUntilFailure(runnerFor(refusing, telling("tells")));
     expect([await storedSlice(store), await checkpointsOf(store)]).toEqual([[], []]);
   });
 
@@ -318,7 +318,7 @@ describe("steps inside of steps", () => {
       return n + 1;
     });
     const loop = Step.loop("loop", step, { until: (n) => n === 4, maxIterations: 5 });
-    await dies(runnerFor(store, loop, { probe: lightsOut("step:before-finish", 3) }), 1);
+    await runUntilFailure(runnerFor(store, loop, { probe: crashAt("step:before-finish", 3) }), 1);
     expect(await storedSlice(store)).toEqual(["code 1", "code 2"]);
     await runnerFor(store, loop).resume("r-1");
     expect(await storedSlice(store)).toEqual(["code 1", "code 2", "code 3"]);

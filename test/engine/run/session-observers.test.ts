@@ -14,9 +14,18 @@ import {
   secret,
   tool,
 } from "../../../src/index.ts";
-import { asking, lightsOut, runnerOf } from "../call/call-fixture.ts";
+import { asking, crashAt, runnerOf } from "../call/call-fixture.ts";
 import { memoryStore, must, scriptedAgent } from "../run-fixture.ts";
-import { dies, said, sayer, saying, sayTool, storedSlice, tapped, words } from "../session-fixture.ts";
+import {
+  runUntilFailure,
+  said,
+  sayer,
+  saying,
+  sayTool,
+  storedSlice,
+  tapped,
+  words,
+} from "../session-fixture.ts";
 
 /** How many words there were, told by an observer. */
 const counts = defineSlice({
@@ -51,7 +60,7 @@ describe("an observer", () => {
     });
     const { say } = sayTool();
     const onSession = (session: Session) => void session.observe(words, (all) => heard.push(all));
-    await dies(sayer(refusing, { say }, [saying("one")], { onSession }).runner);
+    await runUntilFailure(sayer(refusing, { say }, [saying("one")], { onSession }).runner);
     expect(heard).toEqual([]);
   });
 
@@ -253,7 +262,9 @@ it("a session is given anew to each worker, with what the store has of it", asyn
   const sessions: (readonly string[])[] = [];
   const onSession = (session: Session) => void sessions.push(session.query(words).all());
   const script = [saying("one"), saying("two")];
-  await dies(sayer(store, { say }, script, { onSession, probe: lightsOut("turn:committed", 2) }).runner);
+  await runUntilFailure(
+    sayer(store, { say }, script, { onSession, probe: crashAt("turn:committed", 2) }).runner,
+  );
   await sayer(store, { say }, script, { onSession }).runner.resume("r-1");
   expect(sessions).toEqual([[], ["one", "two"]]);
 });

@@ -16,17 +16,17 @@ import {
   type Store,
 } from "../../../src/index.ts";
 import { PATIENCE } from "../../patience.ts";
-import { lightsOut } from "../call/call-fixture.ts";
+import { crashAt } from "../call/call-fixture.ts";
 import { failureAs, memoryStore, scriptedAgent } from "../run-fixture.ts";
 import {
-  dies,
+  runUntilFailure,
   said,
   sayer,
   saying,
   sayTool,
+  sessionEventsOf,
   stopsBefore,
   storedSlice,
-  toldEvents,
   words,
 } from "../session-fixture.ts";
 
@@ -40,7 +40,7 @@ describe("an effect that is wanted once in a run", () => {
     await sayer(store, { say }, turns).runner.run("Go", { runId: "r-1" });
     expect(spoken).toEqual(["one", "two"]);
     expect(await storedSlice(store)).toEqual(["one", "two"]);
-    expect(await toldEvents(store)).toEqual([[said("one")], [], [], [said("two")], []]);
+    expect(await sessionEventsOf(store)).toEqual([[said("one")], [], [], [said("two")], []]);
   });
 
   it("tells the session once, from step to step", async () => {
@@ -63,7 +63,9 @@ describe("an effect that is wanted once in a run", () => {
   it("and was had before the milestone tells the session nothing again", async () => {
     const store = await memoryStore();
     const { say, spoken } = once();
-    await dies(sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner);
+    await runUntilFailure(
+      sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner,
+    );
     await sayer(store, { say }, [saying("one!"), saying("one!")]).runner.resume("r-1", { from: "milestone" });
     expect([spoken, await storedSlice(store)]).toEqual([["one!", "two"], ["one!"]]);
   });
@@ -71,7 +73,9 @@ describe("an effect that is wanted once in a run", () => {
   it("and was had after the milestone tells the session what it lacks, once", async () => {
     const store = await memoryStore();
     const { say, spoken } = once();
-    await dies(sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner);
+    await runUntilFailure(
+      sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner,
+    );
     const { runner } = sayer(store, { say }, [saying("two", "two"), saying("two")]);
     await runner.resume("r-1", { from: "milestone" });
     expect([spoken, await storedSlice(store)]).toEqual([
@@ -83,7 +87,9 @@ describe("an effect that is wanted once in a run", () => {
   it("tells the session what it lacks in every line that asks for it", async () => {
     const store = await memoryStore();
     const { say, spoken } = once();
-    await dies(sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner);
+    await runUntilFailure(
+      sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner,
+    );
     const dying = sayer(store, { say }, [saying("two")], { probe: stopsBefore(4) });
     await failureAs(StepFailedError, dying.runner.resume("r-1", { from: "milestone" }));
     expect(await storedSlice(store)).toEqual(["one!", "two"]);
@@ -98,9 +104,11 @@ describe("an effect that is wanted once in a run", () => {
     for (const point of ["turn:journaled", "turn:before-commit"] as const) {
       const store = await memoryStore();
       const { say, spoken } = once();
-      await dies(sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner);
+      await runUntilFailure(
+        sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner,
+      );
       const turns = [saying("two", "two", "one!")];
-      const dying = sayer(store, { say }, turns, { probe: lightsOut(point) });
+      const dying = sayer(store, { say }, turns, { probe: crashAt(point) });
       await failureAs(StepFailedError, dying.runner.resume("r-1", { from: "milestone" }));
       await sayer(store, { say }, turns).runner.resume("r-1");
       expect([spoken, await storedSlice(store)]).toEqual([
@@ -113,13 +121,15 @@ describe("an effect that is wanted once in a run", () => {
   it("that one worker met, and the next one meets again in the same turn, tells the session once", async () => {
     const store = await memoryStore();
     const { say, spoken } = once();
-    await dies(sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner);
+    await runUntilFailure(
+      sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner,
+    );
     const turns = [saying("two", "two", "stop")];
     const pausing = sayTool({ dedupe: "effect" }, () => {
       throw new PausedError();
     });
     // Of the two duplicates, only the first leaves its receipt.
-    const probe = lightsOut("tool:before-receipt", 2);
+    const probe = crashAt("tool:before-receipt", 2);
     const dying = sayer(store, { say: pausing.say }, turns, { probe });
     await failureAs(PausedError, dying.runner.resume("r-1", { from: "milestone" }));
     const left = (await store.listToolCalls("r-1")).slice(2);
@@ -137,7 +147,9 @@ describe("a tool whose new version wants its effect otherwise", () => {
   /** `one!`, a milestone, and `two` were said by the old version. */
   async function left(store: Store, dedupe: "call" | "effect") {
     const { say, spoken } = sayTool({ dedupe });
-    await dies(sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner);
+    await runUntilFailure(
+      sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner,
+    );
     return spoken;
   }
 
@@ -175,7 +187,9 @@ describe("what a receipt of an earlier version tells", () => {
       if (word === "two") call.session.dispatch({ type: "Muttered", word });
     });
     const turns = [saying("one!"), saying("two")];
-    await dies(sayer(store, { say }, turns, { slices: [words, older], probe: stopsBefore(3) }).runner);
+    await runUntilFailure(
+      sayer(store, { say }, turns, { slices: [words, older], probe: stopsBefore(3) }).runner,
+    );
     return spoken;
   }
 

@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { type SavedCheckpoint, StepFailedError } from "../../../src/index.ts";
 import { databaseFile, failureAs, fileStore, must } from "../run-fixture.ts";
-import { dies, sayer, saying, sayTool, stopsBefore } from "../session-fixture.ts";
+import { runUntilFailure, sayer, saying, sayTool, stopsBefore } from "../session-fixture.ts";
 
 /** Run r-1 said `one!` and `two!`, two milestones, went back to the first one, and said `three` in its new line. */
 async function wentBack() {
@@ -14,7 +14,7 @@ async function wentBack() {
   const kept: SavedCheckpoint[] = [];
   const turns = [saying("one!"), saying("two!")];
   const onCheckpoint = (checkpoint: SavedCheckpoint) => void kept.push(checkpoint);
-  await dies(sayer(store, { say }, turns, { onCheckpoint, probe: stopsBefore(3) }).runner);
+  await runUntilFailure(sayer(store, { say }, turns, { onCheckpoint, probe: stopsBefore(3) }).runner);
   const { runner } = sayer(store, { say }, [saying("three")], { probe: stopsBefore(4) });
   await failureAs(StepFailedError, runner.resume("r-1", { from: must(kept[0]) }));
   expect((await store.verify("r-1")).problems).toEqual([]);

@@ -13,18 +13,18 @@ import {
   StoreUnavailableError,
   tool,
 } from "../../../src/index.ts";
-import { acting, actTool, asking, lightsOut, quiet, runnerOf } from "../call/call-fixture.ts";
+import { acting, actTool, asking, crashAt, drainEventLoop, runnerOf } from "../call/call-fixture.ts";
 import { memoryStore, must, sleeplessClock, toolResults } from "../run-fixture.ts";
 import {
   checkpointsOf,
-  dies,
+  runUntilFailure,
   said,
   sayer,
   saying,
   sayTool,
+  sessionEventsOf,
   storedSlice,
   tapped,
-  toldEvents,
   words,
 } from "../session-fixture.ts";
 
@@ -35,7 +35,7 @@ describe("what tools tell the session", () => {
     const { runner } = sayer(store, { say }, [saying("one"), saying("two", "three")]);
     await runner.run("Go", { runId: "r-1" });
     expect(await storedSlice(store)).toEqual(["one", "two", "three"]);
-    expect(await toldEvents(store)).toEqual([[said("one")], [said("two")], [said("three")]]);
+    expect(await sessionEventsOf(store)).toEqual([[said("one")], [said("two")], [said("three")]]);
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
@@ -64,7 +64,7 @@ describe("what tools tell the session", () => {
     const { runner, prompts } = sayer(store, { say }, [saying("good", "bad")]);
     await runner.run("Go", { runId: "r-1" });
     expect(await storedSlice(store)).toEqual(["good"]);
-    expect(await toldEvents(store)).toEqual([[said("good")], []]);
+    expect(await sessionEventsOf(store)).toEqual([[said("good")], []]);
     expect(toolResults(prompts[1])[1]).toEqual({ type: "error-text", value: "The line is dead." });
   });
 
@@ -92,7 +92,7 @@ describe("what tools tell the session", () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool({ recovery: "keyed" });
     const make = (more: RunnerOptions = {}) => sayer(store, { say }, [saying("one", "two")], more).runner;
-    await dies(make({ probe: lightsOut("turn:before-commit") }));
+    await runUntilFailure(make({ probe: crashAt("turn:before-commit") }));
     expect(await storedSlice(store)).toEqual([]);
     await make().resume("r-1");
     expect(await storedSlice(store)).toEqual(["one", "two"]);
@@ -106,9 +106,9 @@ describe("what tools tell the session", () => {
     const full = tapped(store, (intent) => {
       if (intent === "commitTurn") throw new StoreUnavailableError("Full.", { reason: "full" });
     });
-    await dies(sayer(full, { say }, [saying("one")]).runner);
+    await runUntilFailure(sayer(full, { say }, [saying("one")]).runner);
     expect(await storedSlice(store)).toEqual([]);
-    expect(await toldEvents(store)).toEqual([[said("one")]]);
+    expect(await sessionEventsOf(store)).toEqual([[said("one")]]);
     const again = sayer(store, { say }, [saying("one")]);
     expect((await again.runner.resume("r-1")).status).toBe("succeeded");
     expect(await storedSlice(store)).toEqual(["one"]);
@@ -203,7 +203,7 @@ describe("what a call finds in the session", () => {
     const seen: (readonly string[])[] = [];
     const { say, spoken } = seeing(seen, { exclusive: true });
     const make = (more: RunnerOptions = {}) => sayer(store, { say }, [saying("one", "two")], more).runner;
-    await dies(make({ probe: lightsOut("tool:before-start") }));
+    await runUntilFailure(make({ probe: crashAt("tool:before-start") }));
     expect(spoken).toEqual(["one"]);
     await make().resume("r-1");
     expect(seen).toEqual([["one"], ["one", "two"]]);
@@ -243,7 +243,7 @@ describe("a reducer that throws only at the commit", () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     const first = sayer(store, { say }, [saying("one")], { slices: [brittle(2)] });
-    expect(String(await dies(first.runner))).toMatch(/The reducer broke/);
+    expect(String(await runUntilFailure(first.runner))).toMatch(/The reducer broke/);
     expect(await storedSlice(store)).toEqual([]);
     expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["succeeded"]);
     expect((await store.listTurns("r-1")).map(({ committed }) => committed)).toEqual([false]);
@@ -256,7 +256,7 @@ describe("a reducer that throws only at the commit", () => {
   it("can be left for a milestone, where it would break again and again", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
-    await dies(sayer(store, { say }, [saying("one")], { slices: [brittle(2)] }).runner);
+    await runUntilFailure(sayer(store, { say }, [saying("one")], { slices: [brittle(2)] }).runner);
     const second = sayer(store, { say }, []);
     expect((await second.runner.resume("r-1", { from: "milestone" })).status).toBe("succeeded");
     expect([await storedSlice(store), spoken]).toEqual([[], ["one"]]);
@@ -321,8 +321,8 @@ describe("what is written of the session", () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const script = [saying("one"), saying("two")];
-    const first = sayer(store, { say }, script, { probe: lightsOut("turn:committed") });
-    await dies(first.runner);
+    const first = sayer(store, { say }, script, { probe: crashAt("turn:committed") });
+    await runUntilFailure(first.runner);
     const seen: (readonly string[])[] = [];
     const { runner } = sayer(store, { say }, script, {
       onSession: (session) => void seen.push(session.query(words).all()),
@@ -352,7 +352,7 @@ it("a tool that is given up on and tells the session afterwards tells it nothing
   const { runner } = sayer(store, { say }, [saying("one")]);
   expect((await runner.run("Go", { runId: "r-1" })).status).toBe("succeeded");
   late.resolve();
-  await quiet();
+  await drainEventLoop();
   expect(await storedSlice(store)).toEqual([]);
 });
 

@@ -18,8 +18,8 @@ import {
 } from "../../../src/index.ts";
 import { collect, failureAs, memoryStore, scriptedAgent } from "../run-fixture.ts";
 import {
-  dies,
   loudly,
+  runUntilFailure,
   type Said,
   said,
   sayer,
@@ -42,7 +42,7 @@ describe("a session that the caller's function has mended", () => {
   it("is written whole with the next commit, and not mended again by the next worker", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
-    await dies(sayer(store, { say }, TURNS, { probe: stopsBefore(3) }).runner);
+    await runUntilFailure(sayer(store, { say }, TURNS, { probe: stopsBefore(3) }).runner);
     let mended = 0;
     const renameWords: SliceMismatch = ({ words: old, ...rest }) => {
       mended++;
@@ -82,7 +82,7 @@ describe("a milestone that was asked for while code is at work", () => {
         return new Runner(Pipeline.of("p", Step.granular("agent", agent), code), { store, ...options });
       };
       const slices = [words];
-      await dies(make(true, { slices, checkpointTrigger: loudly }));
+      await runUntilFailure(make(true, { slices, checkpointTrigger: loudly }));
       await failureAs(SnapshotRestoreError, make(false).resume("r-1", { from }));
       expect(await storedSlice(store)).toEqual(["one", "two!"]);
       expect((await make(false, { slices }).resume("r-1", { from })).output).toBe("rendered");
@@ -103,7 +103,7 @@ describe("work that began anew because a value does not fit any more", () => {
   it("goes on by turn at the next restart, and does not begin anew for ever", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
-    await dies(sayer(store, { say }, [saying("too long")], { probe: stopsBefore(2) }).runner);
+    await runUntilFailure(sayer(store, { say }, [saying("too long")], { probe: stopsBefore(2) }).runner);
     // The new line begins with turn 2.
     for (const stop of [3, 4]) {
       const dying = sayer(store, { say }, SHORT, { ...options, probe: stopsBefore(stop) });
@@ -123,7 +123,7 @@ describe("work that began anew because a value does not fit any more", () => {
   it("goes on by turn where it was interrupted before its first turn", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
-    await dies(sayer(store, { say }, [saying("too long")], { probe: stopsBefore(2) }).runner);
+    await runUntilFailure(sayer(store, { say }, [saying("too long")], { probe: stopsBefore(2) }).runner);
     const dying = sayer(store, { say }, SHORT, { ...options, probe: stopsBefore(2) });
     await failureAs(StepFailedError, dying.runner.resume("r-1"));
     await sayer(store, { say }, SHORT, options).runner.resume("r-1");

@@ -16,7 +16,16 @@ import {
 } from "../../../src/index.ts";
 import { collect, failureAs, memoryStore, must, scriptedAgent } from "../run-fixture.ts";
 import { BOTH_STORES } from "../runner/main-loop-fixture.ts";
-import { dies, loudly, sayer, saying, sayTool, stopsBefore, storedSlice, words } from "../session-fixture.ts";
+import {
+  loudly,
+  runUntilFailure,
+  sayer,
+  saying,
+  sayTool,
+  stopsBefore,
+  storedSlice,
+  words,
+} from "../session-fixture.ts";
 
 /** How loudly each word was said: a slice that the next version may not have. */
 const volumes = defineSlice({
@@ -36,7 +45,7 @@ const dropVolumes: SliceMismatch = ({ volumes: _, ...rest }) => rest;
 async function left(store: Store, slices: readonly Slice[] = OLD) {
   const { say, spoken } = sayTool();
   const turns = [saying("one!"), saying("two")];
-  await dies(sayer(store, { say }, turns, { slices, probe: stopsBefore(3) }).runner);
+  await runUntilFailure(sayer(store, { say }, turns, { slices, probe: stopsBefore(3) }).runner);
   return { say, spoken };
 }
 

@@ -13,7 +13,7 @@ import {
   PausedError,
   Step,
 } from "../../../src/index.ts";
-import { jumpingClock, lightsOut, timedStore } from "../call/call-fixture.ts";
+import { crashAt, jumpingClock, timedStore } from "../call/call-fixture.ts";
 import { failureAs, must } from "../run-fixture.ts";
 import { loudly, said, sayTool, words } from "../session-fixture.ts";
 import { BOTH_STORES, saidIn, speaker, speakingLoop, TO_SAY } from "./main-loop-fixture.ts";
@@ -86,7 +86,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
 
   it("tries again where its code fails", async () => {
     const { clock, spoken, make } = await timed();
-    const { loop } = make({ probe: lightsOut("model:before-request", 3) });
+    const { loop } = make({ probe: crashAt("model:before-request", 3) });
     const result = await loop.execute("Go", { deadline: Deadline.in(HOUR, clock) });
     expect([result.status, spoken, clock.slept]).toEqual(["succeeded", [...TO_SAY], [250]]);
   });

@@ -12,7 +12,7 @@ import {
   type Store,
   StoreUnavailableError,
 } from "../../../src/index.ts";
-import { jumpingClock, lightsOut, timedStore } from "../call/call-fixture.ts";
+import { crashAt, jumpingClock, timedStore } from "../call/call-fixture.ts";
 import { databaseFile, failureAs, fileStore, memoryStore, must, scriptedAgent } from "../run-fixture.ts";
 import { loudly, saying, sayTool, stopsBefore, storedSlice, words } from "../session-fixture.ts";
 import { BOTH_STORES, speakingLoop, TO_SAY } from "./main-loop-fixture.ts";
@@ -25,7 +25,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     const store = await memoryStore();
     const open = keeper(store);
     const { say, spoken } = sayTool();
-    const dying = speakingLoop(store, open(), say, { probe: lightsOut("step:before-finish") });
+    const dying = speakingLoop(store, open(), say, { probe: crashAt("step:before-finish") });
     const { runId } = await failureAs(StepFailedError, dying.loop.execute("Go"));
     const { loop, prompts } = speakingLoop(store, open(), say, { title: "Other", modelId: "m-2" });
     expect(await loop.execute("Go")).toMatchObject({ runId, status: "succeeded", output: "All is said." });

@@ -61,7 +61,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     const { open, make } = await begin();
     const dying = make({ probe: stopsBefore(1) });
     const error = await failureAs(StepFailedError, dying.loop.execute({ topic: "a" }));
-    expect(error.message).toMatch(/The lights went out/);
+    expect(error.message).toMatch(/The process crashed/);
     expect(await open().loadRequest()).toMatchObject({
       runId: error.runId,
       request: { topic: "a" },

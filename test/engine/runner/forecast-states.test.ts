@@ -15,7 +15,7 @@ import {
   type StepNode,
   type StopState,
 } from "../../../src/index.ts";
-import { asking, jumpingClock, lightsOut } from "../call/call-fixture.ts";
+import { asking, crashAt, jumpingClock } from "../call/call-fixture.ts";
 import { jobSpec, temporaryFolder } from "../job-fixture.ts";
 import { databaseFile, fileStore } from "../run-fixture.ts";
 import { check, type Sight } from "./forecast-fixture.ts";
@@ -145,7 +145,7 @@ describe("a run that", () => {
       Step.run("acts", (_input, ctx) => ctx.call(world.tool("keyed"), { what: "a" }));
     for (const target of [ofAgent, ofCode]) {
       const story = (await Stage.open()).story({ target });
-      await story.start(lightsOut("tool:executed"));
+      await story.start(crashAt("tool:executed"));
       await story.clock.advance(23 * HOUR_MS);
       expect((await story.forecast()).calls).toMatchObject([{ action: "run_again" }]);
       await story.clock.advance(HOUR_MS);
@@ -278,7 +278,7 @@ describe("a run whose pipeline", () => {
       options: { stopConditions, workspaceRoot: temporaryFolder() },
       start: { spec: jobSpec({ stopConditions: ["done"] }) },
     });
-    await story.start(lightsOut("run:before-finish"));
+    await story.start(crashAt("run:before-finish"));
     expect((await story.store.listSteps("r-1")).map(({ status }) => status)).toEqual([
       "succeeded",
       "skipped",
@@ -341,7 +341,7 @@ describe("a session that does not fit its slices any more", () => {
     ["fresh", undefined, 3],
   ] as const)("is refused or begun anew, as the runner says: %s", async (onSliceMismatch, code, turn) => {
     const story = (await Stage.open()).story({ target });
-    await story.start(lightsOut("turn:before-commit", 2));
+    await story.start(crashAt("turn:before-commit", 2));
     const { forecast, problems } = await story.check({}, nobody, undefined, {
       slices: [other],
       onSliceMismatch,

@@ -210,7 +210,7 @@ export class Story {
       if (++this.#points !== nth) return;
       this.#interruption = `${way} at point ${nth}, ${point} of ${stepPath}#${turnIndex}`;
       this.#isDead = way === "its worker vanishes";
-      throw new Error("The lights went out.");
+      throw new Error("The process crashed.");
     };
     const runner = await this.start(probe);
     for (let state = ""; this.#interruption === null; ) {

@@ -15,7 +15,7 @@ import {
   type ToolCallContext,
 } from "../../../src/index.ts";
 import { Child } from "../../store/sqlite/child.ts";
-import { acting, actTool, asking, jumpingClock, lightsOut, openWait } from "../call/call-fixture.ts";
+import { acting, actTool, asking, crashAt, jumpingClock, openWait } from "../call/call-fixture.ts";
 import { callsOf, jobRunner, jobSpec, stepsOf } from "../job-fixture.ts";
 import {
   databaseFile,
@@ -139,7 +139,7 @@ describe("a run that nobody has is ended by the request itself", () => {
     async function asked() {
       const { clock, ours: store, theirs } = await twoHandles();
       const step = Step.human("check", { question: "Go on?" });
-      const dying = jobRunner(step, store, { clock, probe: lightsOut("run:before-wait") });
+      const dying = jobRunner(step, store, { clock, probe: crashAt("run:before-wait") });
       await failureOf(dying.run("Go", { runId: "r-1" }));
       // It holds the run still, as far as anybody else can tell.
       expect(await theirs.requestCancel("r-1")).toMatchObject({ kind: "requested" });

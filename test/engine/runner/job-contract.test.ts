@@ -209,12 +209,12 @@ describe("the constraints of a contract", () => {
     const { fetchPage, fetched } = fetchTool();
     const step = Step.run("a", async (_input, ctx) => {
       const said = await ctx.call(fetchPage, { url: "https://b.example/" }).catch(String);
-      if ((await store.listAttempts("r-1")).length === 1) throw new Error("The lights went out.");
+      if ((await store.listAttempts("r-1")).length === 1) throw new Error("The process crashed.");
       return said;
     });
     const runner = jobRunner(step, store);
     const spec = jobSpec({ constraints: { allowedDomains: ["a.example"] } });
-    await expect(runner.run("Go", { runId: "r-1", spec })).rejects.toThrow("lights");
+    await expect(runner.run("Go", { runId: "r-1", spec })).rejects.toThrow("crashed");
     expect((await runner.resume("r-1")).output).toContain("b.example");
     expect(fetched).toEqual([]);
   });

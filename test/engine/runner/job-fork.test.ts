@@ -11,7 +11,7 @@ import {
   Step,
   type Store,
 } from "../../../src/index.ts";
-import { acting, actTool, lightsOut } from "../call/call-fixture.ts";
+import { acting, actTool, crashAt } from "../call/call-fixture.ts";
 import { callsOf, jobRunner, jobSpec, stepsOf, temporaryFolder } from "../job-fixture.ts";
 import {
   failureAs,
@@ -130,7 +130,7 @@ describe("a fork at turn 3", () => {
     const { store, spoken, other } = await parent();
     const { runner, agent } = other("six", "seven");
     await runner.fork("r-1", { atTurn: 3, runId: "r-2" });
-    const dying = jobRunner(agent, store, { ...session, probe: lightsOut("turn:committed") });
+    const dying = jobRunner(agent, store, { ...session, probe: crashAt("turn:committed") });
     await failureOf(dying.resume("r-2"));
     await runner.resume("r-2");
     const { run, laterEffects } = await runner.fork("r-2", { atTurn: 4 });
@@ -349,7 +349,7 @@ describe("a run cannot be forked", () => {
       approval: (input: unknown) => JSON.stringify(input).includes("b"),
     });
     const { agent } = scriptedAgent([acting("a"), acting("b"), { text: "End." }], { tools: { act } });
-    const runner = jobRunner(agent, store, { probe: lightsOut("tool:executed", 2) });
+    const runner = jobRunner(agent, store, { probe: crashAt("tool:executed", 2) });
     expect((await runner.run("Go", { runId: "r-1" })).status).toBe("waiting");
     await failureAs(ConfigurationError, runner.fork("r-1", { atTurn: 2 }));
     await store.approve("r-1~1");

@@ -12,7 +12,7 @@ import {
   Step,
   type Store,
 } from "../../../src/index.ts";
-import { acting, actTool, lightsOut, openWait } from "../call/call-fixture.ts";
+import { acting, actTool, crashAt, openWait } from "../call/call-fixture.ts";
 import { callsOf, jobRunner, jobSpec } from "../job-fixture.ts";
 import {
   failureAs,
@@ -43,7 +43,7 @@ describe("a run whose agent is another one by now", () => {
     };
     await failureOf(
       make("old")
-        .run({ probe: lightsOut("turn:committed") })
+        .run({ probe: crashAt("turn:committed") })
         .run("Go", { runId: "r-1" }),
     );
     return { store, done, make };
@@ -69,7 +69,7 @@ describe("a run whose agent is another one by now", () => {
 
   it("is that one from then on: nobody has to say so again, and the old one is another", async () => {
     const { make } = await begun();
-    const dying = make("new").run({ probe: lightsOut("turn:committed") });
+    const dying = make("new").run({ probe: crashAt("turn:committed") });
     await failureOf(dying.resume("r-1", { acceptDivergence: WHY }));
     await failureAs(ResumeError, make("old").run().resume("r-1"));
     expect((await make("new").run().resume("r-1")).output).toBe("The end of new.");
@@ -98,7 +98,7 @@ describe("a run whose agent is another one by now", () => {
       });
       return new Runner(loop, { store, ...options });
     };
-    await failureOf(make("old", { probe: lightsOut("loop:decided") }).run("Go", { runId: "r-1" }));
+    await failureOf(make("old", { probe: crashAt("loop:decided") }).run("Go", { runId: "r-1" }));
     await failureAs(ResumeError, make("new").resume("r-1"));
     expect((await make("new").resume("r-1", { acceptDivergence: WHY })).output).toBe("new");
   });
@@ -164,7 +164,7 @@ describe("a turn that is done anew", () => {
 
   it("is asked for once more where the process dies before the new answer", async () => {
     const { store, whats, prompts, make } = await stopped();
-    const dying = make({ probe: lightsOut("model:before-request") });
+    const dying = make({ probe: crashAt("model:before-request") });
     await failureOf(dying.resume("r-1", { redoTurn: true }));
     expect(await callsOf(store)).toEqual([]);
     expect((await make().resume("r-1")).output).toBe("End.");
@@ -209,7 +209,7 @@ describe("a turn that is done anew", () => {
     const { note, done } = noteTool();
     const { agent, prompts } = scriptedAgent([noting("one"), { text: "End." }], { tools: { note } });
     const make = (options: RunnerOptions = {}) => jobRunner(agent, store, options);
-    await failureOf(make({ probe: lightsOut("turn:committed") }).run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("turn:committed") }).run("Go", { runId: "r-1" }));
     expect((await make().resume("r-1", { redoTurn: true })).output).toBe("End.");
     expect([done, prompts.length]).toEqual([["one"], 2]);
   });

@@ -164,8 +164,8 @@ class Fuzz {
     const byCode = CODE_CALLS.map(([kind, item]) => `${kind} ${item}`);
     const { first, last } = this.#plans;
     const expected = {
-      had: [...wantedBy(first), ...byCode, ...wantedBy(last)],
-      told: [...wantedBy(first), ...byCode, "code itself", ...wantedBy(last)],
+      effects: [...wantedBy(first), ...byCode, ...wantedBy(last)],
+      recorded: [...wantedBy(first), ...byCode, "code itself", ...wantedBy(last)],
       done: ["a", "b", "c", "d"],
     };
     return [

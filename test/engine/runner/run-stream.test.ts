@@ -160,7 +160,7 @@ describe("a stream", () => {
       {
         store,
         probe: (point, { stepPath }) => {
-          if (point === "step:begun" && stepPath === "b") throw new Error("The lights went out.");
+          if (point === "step:begun" && stepPath === "b") throw new Error("The process crashed.");
         },
       },
     );

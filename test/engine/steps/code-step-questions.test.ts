@@ -15,11 +15,11 @@ import {
 } from "../../../src/index.ts";
 import {
   actTool,
+  crashAt,
+  drainEventLoop,
   jumpingClock,
   ledger,
-  lightsOut,
   openWait,
-  quiet,
   timedStore,
 } from "../call/call-fixture.ts";
 import { failureAs, failureOf, memoryStore } from "../run-fixture.ts";
@@ -167,7 +167,7 @@ describe("code that runs again and asks for something else", () => {
     const made = await codeOf(async (ctx, act) => {
       const calls = whats.map((what) => ctx.call(act, { what }).catch((error: unknown) => String(error)));
       // A moment goes by for what may still be asked for.
-      if (!broken) void quiet().then(() => made.clock.advance(2_000));
+      if (!broken) void drainEventLoop().then(() => made.clock.advance(2_000));
       const results = await Promise.all(calls);
       if (broken) throw new Error("Interrupted.");
       return results;
@@ -219,7 +219,7 @@ describe("code that runs again and asks for something else", () => {
         throw new Error("Interrupted.");
       }
       const other = ctx.call(act, { what: "b" });
-      await quiet();
+      await drainEventLoop();
       await made.clock.advance(1_999);
       return [await ctx.call(act, { what: "a" }), await other];
     });
@@ -238,7 +238,7 @@ describe("code that runs again and asks for something else", () => {
     const { store, make } = await codeOf(async (ctx, act) =>
       asks ? ctx.call(act, { what: "a" }) : "skipped",
     );
-    await failureOf(make({ probe: lightsOut("tool:executed") }).run("Go", { runId: "r-1" }));
+    await failureOf(make({ probe: crashAt("tool:executed") }).run("Go", { runId: "r-1" }));
     asks = false;
     const { status, waits } = await make().resume("r-1");
     expect(status).toBe("waiting");

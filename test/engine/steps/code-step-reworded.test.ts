@@ -2,7 +2,7 @@
 
 import { expect, it } from "vitest";
 import { Runner, type RunnerOptions, Step } from "../../../src/index.ts";
-import { jumpingClock, lightsOut, quiet, timedStore } from "../call/call-fixture.ts";
+import { crashAt, drainEventLoop, jumpingClock, timedStore } from "../call/call-fixture.ts";
 import { failureOf, noteTool } from "../run-fixture.ts";
 
 it("is asked about before it runs, although its row is there already", async () => {
@@ -13,15 +13,15 @@ it("is asked about before it runs, although its row is there already", async () 
   const step = Step.run("send", async (_input, ctx) => {
     const sent = ctx.call(note, { text });
     // A moment goes by for what may still be asked for.
-    if (text === "two") void quiet().then(() => clock.advance(2_000));
+    if (text === "two") void drainEventLoop().then(() => clock.advance(2_000));
     await sent;
-    if (text === "one") throw new Error("The lights went out.");
+    if (text === "one") throw new Error("The process crashed.");
     return "sent";
   });
   const make = (more: RunnerOptions = {}) => new Runner(step, { store, clock, ...more });
   await failureOf(make().run("Go", { runId: "r-1" }));
   text = "two";
-  await failureOf(make({ probe: lightsOut("run:before-wait") }).resume("r-1"));
+  await failureOf(make({ probe: crashAt("run:before-wait") }).resume("r-1"));
   expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["succeeded", "prepared"]);
   await clock.advance(60_000);
   expect((await make().resume("r-1")).status).toBe("waiting");

@@ -182,7 +182,7 @@ const unnamed = tool({ description: "Has no name.", inputSchema: z.object({}), e
 
 describe("a call that was interrupted", () => {
   const cut: CrashProbe = (point) => {
-    if (point === "tool:executed") throw new Error("The lights went out.");
+    if (point === "tool:executed") throw new Error("The process crashed.");
   };
 
   it("is repeated with the same key where the tool says that this is safe", async () => {

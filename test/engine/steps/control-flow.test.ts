@@ -191,7 +191,7 @@ describe("an opaque tool that steers the run", () => {
     const store = await memoryStore();
     const { note } = noteTool(() => Promise.reject(new PausedError("Closed.", { applied: false })));
     const probe: CrashProbe = (point) => {
-      if (point === "tool:before-try-end") throw new Error("The lights went out.");
+      if (point === "tool:before-try-end") throw new Error("The process crashed.");
     };
     const runner = (more = {}) => new Runner(scriptedStep("a", note), { store, ...more });
     await failureOf(runner({ probe }).run("Go", { runId: "r-1" }));

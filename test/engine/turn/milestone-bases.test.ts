@@ -21,12 +21,12 @@ import {
   type Store,
   type Tool,
 } from "../../../src/index.ts";
-import { lightsOut } from "../call/call-fixture.ts";
+import { crashAt } from "../call/call-fixture.ts";
 import { failureAs, memoryStore, must, scriptedAgent } from "../run-fixture.ts";
 import {
   checkpointsOf,
-  dies,
   loudly,
+  runUntilFailure,
   said,
   sayer,
   saying,
@@ -42,7 +42,9 @@ async function left(store: Store, options: RunnerOptions = {}) {
   const kept: SavedCheckpoint[] = [];
   const turns = [saying("one!"), saying("two!"), saying("three")];
   const onCheckpoint = (checkpoint: SavedCheckpoint) => void kept.push(checkpoint);
-  await dies(sayer(store, { say }, turns, { onCheckpoint, probe: stopsBefore(4), ...options }).runner);
+  await runUntilFailure(
+    sayer(store, { say }, turns, { onCheckpoint, probe: stopsBefore(4), ...options }).runner,
+  );
   return { say, spoken, kept };
 }
 
@@ -57,7 +59,9 @@ describe("the work goes on", () => {
   it("from its beginning, where there is no checkpoint", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
-    await dies(sayer(store, { say }, [saying("one"), saying("two")], { probe: stopsBefore(3) }).runner);
+    await runUntilFailure(
+      sayer(store, { say }, [saying("one"), saying("two")], { probe: stopsBefore(3) }).runner,
+    );
     const { runner } = sayer(store, { say }, [saying("two")]);
     expect((await runner.resume("r-1", { from: "milestone" })).status).toBe("succeeded");
     expect([await storedSlice(store), spoken]).toEqual([["two"], ["one", "two"]]);
@@ -88,7 +92,7 @@ describe("the work goes on", () => {
   it("from the last checkpoint that holds, where the one given was gone back behind since", async () => {
     const store = await memoryStore();
     const { say, spoken, kept } = await left(store);
-    const back = sayer(store, { say }, [], { probe: lightsOut("turn:before-open") }).runner;
+    const back = sayer(store, { say }, [], { probe: crashAt("turn:before-open") }).runner;
     await failureAs(StepFailedError, back.resume("r-1", { from: must(kept[0]) }));
     const { runner } = sayer(store, { say }, [saying("two!")]);
     await runner.resume("r-1", { from: must(kept[1]) });
@@ -158,9 +162,8 @@ describe("a conversation that is complete", () => {
   /** Its last turn is committed, and its step has not ended. */
   async function complete(store: Store) {
     const { say } = sayTool();
-    await dies(
-      sayer(store, { say }, [saying("one!"), saying("two")], { probe: lightsOut("step:before-finish") })
-        .runner,
+    await runUntilFailure(
+      sayer(store, { say }, [saying("one!"), saying("two")], { probe: crashAt("step:before-finish") }).runner,
     );
     return say;
   }
@@ -205,7 +208,7 @@ describe("in a pipeline", () => {
           Step.run("code", (_input: Json, ctx) => ctx.session.dispatch(said("c"))),
           step("second", say, instructions, second),
         );
-      await dies(run(store, pipeline("Old.", "d", "e"), { probe: stopsBefore(3, "second") }));
+      await runUntilFailure(run(store, pipeline("Old.", "d", "e"), { probe: stopsBefore(3, "second") }));
       expect(await storedSlice(store)).toEqual(["a!", "b", "c", "d", "e"]);
       const first = must(await store.readGranularState("r-1", "first"));
       await run(store, pipeline("New.", "f")).resume("r-1", { from });
@@ -223,7 +226,7 @@ describe("in a pipeline", () => {
     const pipeline = (...second: string[]) =>
       Pipeline.of("p", step("first", say, "You begin.", ["a!", "b"]), step("second", say, "Go on.", second));
     const onCheckpoint = (checkpoint: SavedCheckpoint) => void kept.push(checkpoint);
-    await dies(run(store, pipeline("c"), { onCheckpoint, probe: stopsBefore(2, "second") }));
+    await runUntilFailure(run(store, pipeline("c"), { onCheckpoint, probe: stopsBefore(2, "second") }));
     await run(store, pipeline("d")).resume("r-1", { from: must(kept[0]) });
     expect(await storedSlice(store)).toEqual(["a!", "b", "d"]);
   });
@@ -237,7 +240,7 @@ describe("in a pipeline", () => {
         step("first", say, "You begin.", ["a!", "b"]),
         step("second", say, instructions, ["c"]),
       );
-    await dies(run(store, pipeline("Old."), { probe: lightsOut("step:finished") }));
+    await runUntilFailure(run(store, pipeline("Old."), { probe: crashAt("step:finished") }));
     await run(store, pipeline("New.")).resume("r-1", { from: "milestone" });
     expect(await storedSlice(store)).toEqual(["a!", "b", "c"]);
     expect(await store.listLineages("r-1")).toEqual([]);
@@ -248,7 +251,7 @@ describe("in a pipeline", () => {
     const { say, spoken } = sayTool();
     const pipeline = (...first: string[]) =>
       Pipeline.of("p", step("first", say, "Begin.", first), step("second", say, "Go on.", ["x", "y"]));
-    await dies(run(store, pipeline("a!", "b"), { probe: stopsBefore(3, "first") }));
+    await runUntilFailure(run(store, pipeline("a!", "b"), { probe: stopsBefore(3, "first") }));
     await run(store, pipeline("c")).resume("r-1", { from: "milestone" });
     expect([await storedSlice(store), spoken]).toEqual([
       ["a!", "c", "x", "y"],
@@ -300,7 +303,7 @@ describe("in a pipeline", () => {
         let rounds = 0;
         return Step.loop("loop", body, { until: () => ++rounds === 2, maxIterations: 3 });
       };
-      await dies(run(store, two("Old."), { probe: stopsBefore(3, "loop[2]/body/draft") }));
+      await runUntilFailure(run(store, two("Old."), { probe: stopsBefore(3, "loop[2]/body/draft") }));
       await run(store, two("New.")).resume("r-1", { from: "milestone" });
       expect(spoken.filter((word) => word === "c").length).toBeGreaterThan(1);
       expect((await store.listLineages("r-1")).map(({ stepPath }) => stepPath)).toEqual([
@@ -309,7 +312,7 @@ describe("in a pipeline", () => {
     });
 
     it("an iteration that has not begun begins with another prompt", async () => {
-      for (const probe of [lightsOut("loop:decided"), lightsOut("step:begun", 3)]) {
+      for (const probe of [crashAt("loop:decided"), crashAt("step:begun", 3)]) {
         const store = await memoryStore();
         const { say } = sayTool();
         const started = run(store, loop(say, "Old.", wordsOf), { probe });

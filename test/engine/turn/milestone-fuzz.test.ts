@@ -166,7 +166,7 @@ class Fuzz {
     const calls = await this.#store.listToolCalls(RUN);
     if (calls.some(({ status }) => status === "deduplicated")) this.#saw("met");
     const wanted = wantedBy(this.#plan);
-    return this.#world.problems(this.#store, RUN, { had: wanted, told: wanted, done: ITEMS });
+    return this.#world.problems(this.#store, RUN, { effects: wanted, recorded: wanted, done: ITEMS });
   }
 }
 

@@ -13,7 +13,7 @@ import {
   StepFailedError,
   type Store,
 } from "../../../src/index.ts";
-import { asking, lightsOut, openWait } from "../call/call-fixture.ts";
+import { asking, crashAt, openWait } from "../call/call-fixture.ts";
 import {
   databaseFile,
   failureAs,
@@ -24,7 +24,15 @@ import {
   sleeplessClock,
   toolResults,
 } from "../run-fixture.ts";
-import { dies, said, sayer, saying, sayTool, stopsBefore, storedSlice } from "../session-fixture.ts";
+import {
+  runUntilFailure,
+  said,
+  sayer,
+  saying,
+  sayTool,
+  stopsBefore,
+  storedSlice,
+} from "../session-fixture.ts";
 
 type SayTool = ReturnType<typeof sayTool>;
 
@@ -36,7 +44,7 @@ async function left(
   options: RunnerOptions = {},
 ) {
   const probe = stopsBefore(turns.length + 2);
-  await dies(sayer(store, { say }, [saying("zero!"), ...turns], { probe, ...options }).runner);
+  await runUntilFailure(sayer(store, { say }, [saying("zero!"), ...turns], { probe, ...options }).runner);
 }
 
 /** Goes on from the last milestone with these answers, to the end. */
@@ -159,7 +167,7 @@ describe("what was had in a turn that was left behind", () => {
       const all = sayTool();
       await left(store, all, [saying("one"), saying("two")]);
       const turns = [saying("one", "two")];
-      const dying = sayer(store, { say: all.say }, turns, { probe: lightsOut(point) });
+      const dying = sayer(store, { say: all.say }, turns, { probe: crashAt(point) });
       await failureOf(dying.runner.resume("r-1", { from: "milestone" }));
       expect((await sayer(store, { say: all.say }, turns).runner.resume("r-1")).status).toBe("succeeded");
       expect(all.spoken).toEqual(["zero!", "one", "two"]);
@@ -178,7 +186,7 @@ describe("the open turn", () => {
     const probe: RunnerOptions["probe"] = (point, { turnIndex }) => {
       if (point === "tool:before-start" && turnIndex === 2 && ++started === 1) throw new Error("Lights out.");
     };
-    await dies(sayer(store, { say }, turns, { probe }).runner);
+    await runUntilFailure(sayer(store, { say }, turns, { probe }).runner);
     expect(all.spoken).toEqual(["zero!", "one"]);
     await goOn(store, all, [saying("one", "two")]);
     expect(all.spoken).toEqual(["zero!", "one", "two"]);
@@ -221,7 +229,9 @@ describe("the open turn", () => {
   /** Its call was made, and nobody knows what became of it. */
   async function inDoubt(store: Store, all: SayTool) {
     const turns = [saying("zero!"), saying("one")];
-    await dies(sayer(store, { say: all.say }, turns, { probe: lightsOut("tool:executed", 2) }).runner);
+    await runUntilFailure(
+      sayer(store, { say: all.say }, turns, { probe: crashAt("tool:executed", 2) }).runner,
+    );
     expect(all.spoken).toEqual(["zero!", "one"]);
   }
 
@@ -340,7 +350,7 @@ describe("tools of the session", () => {
       return { runner: new Runner(agent, { store, ...options }), prompts };
     };
     const add = asking(["planning_add_step", { steps: ["Dry"] }]);
-    await dies(make([setup, done(1), add], { probe: stopsBefore(4) }).runner);
+    await runUntilFailure(make([setup, done(1), add], { probe: stopsBefore(4) }).runner);
     const { runner, prompts } = make([add, done(2), done(3)]);
     await runner.resume("r-1", { from: "milestone" });
     expect(JSON.stringify(toolResults(prompts[1]))).toContain("3. [pending] Dry");

@@ -18,12 +18,12 @@ import {
   type Store,
   StoreUnavailableError,
 } from "../../../src/index.ts";
-import { asking, lightsOut } from "../call/call-fixture.ts";
+import { asking, crashAt } from "../call/call-fixture.ts";
 import { collect, failureAs, memoryStore, must, scriptedAgent } from "../run-fixture.ts";
 import {
   checkpointsOf,
-  dies,
   loudly,
+  runUntilFailure,
   sayer,
   saying,
   sayTool,
@@ -120,7 +120,7 @@ describe("a milestone", () => {
       if (intent === "commitTurn") throw new StoreUnavailableError("Full.", { reason: "full" });
     });
     const onCheckpoint = (checkpoint: SavedCheckpoint) => void told.push(checkpoint);
-    await dies(sayer(refusing, { say }, [saying("one!")], { onCheckpoint }).runner);
+    await runUntilFailure(sayer(refusing, { say }, [saying("one!")], { onCheckpoint }).runner);
     expect([await checkpointsOf(store), told]).toEqual([[], []]);
     await sayer(store, { say }, [saying("one!")], { onCheckpoint }).runner.resume("r-1");
     expect(await checkpointsOf(store)).toEqual(["1 milestone worker#1"]);
@@ -136,7 +136,9 @@ describe("a milestone", () => {
         throw new Error("I cannot say.");
       },
     });
-    const failure = await dies(sayer(store, { say }, [saying("one")], { checkpointTrigger }).runner);
+    const failure = await runUntilFailure(
+      sayer(store, { say }, [saying("one")], { checkpointTrigger }).runner,
+    );
     expect(String(failure)).toMatch(/I cannot say/);
     expect((await store.listToolCalls("r-1"))[0]?.status).toBe("succeeded");
     await sayer(store, { say }, [saying("one")]).runner.resume("r-1");
@@ -209,7 +211,9 @@ describe("going on from a milestone", () => {
   async function left(store: Store, options: RunnerOptions = {}) {
     const { say, spoken } = sayTool();
     const probe = stopsBefore(3);
-    await dies(sayer(store, { say }, [saying("one!"), saying("two")], { probe, ...options }).runner);
+    await runUntilFailure(
+      sayer(store, { say }, [saying("one!"), saying("two")], { probe, ...options }).runner,
+    );
     expect(await storedSlice(store)).toEqual(["one!", "two"]);
     return { say, spoken };
   }
@@ -361,7 +365,7 @@ describe("going on from a milestone", () => {
     for (const point of ["lineage:before-begin", "lineage:begun"] as const) {
       const store = await memoryStore();
       const { say } = await left(store);
-      const dying = sayer(store, { say }, [], { probe: lightsOut(point) });
+      const dying = sayer(store, { say }, [], { probe: crashAt(point) });
       await failureAs(StepFailedError, dying.runner.resume("r-1", { from: "milestone" }));
       const { runner, prompts } = sayer(store, { say }, [saying("three")]);
       const from = point === "lineage:begun" ? "turn" : "milestone";

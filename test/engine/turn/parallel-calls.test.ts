@@ -6,9 +6,9 @@ import { NotApplied } from "../../../src/index.ts";
 import {
   actTool,
   asking,
+  crashAt,
   jumpingClock,
   ledger,
-  lightsOut,
   runnerOf,
   timedStore,
 } from "../call/call-fixture.ts";
@@ -204,7 +204,7 @@ describe("a crash among calls side by side", () => {
     const { tools, begun, began, end } = heldTools({ recovery: "keyed" });
     const turns = [calls("a", "b", "c", "d")];
     // The third to end has had its effect, and no receipt.
-    const probe = lightsOut("tool:executed", 3);
+    const probe = crashAt("tool:executed", 3);
     const dying = failureOf(runnerOf(store, tools, turns, { probe }).runner.run("Go", { runId: "r-1" }));
     await began("d");
     for (const what of ["d", "b"]) {
@@ -239,7 +239,7 @@ describe("a crash among calls side by side", () => {
     const store = await memoryStore();
     const { tools, began, end } = heldTools();
     const turns = [calls("a", "b")];
-    const probe = lightsOut("tool:executed");
+    const probe = crashAt("tool:executed");
     const dying = failureOf(runnerOf(store, tools, turns, { probe }).runner.run("Go", { runId: "r-1" }));
     await began("b");
     end("a");

@@ -9,7 +9,7 @@ import {
   type RunnerOptions,
   type Store,
 } from "../../../src/index.ts";
-import { asking, jumpingClock, lightsOut, timedStore } from "../call/call-fixture.ts";
+import { asking, crashAt, jumpingClock, timedStore } from "../call/call-fixture.ts";
 import {
   collect,
   failureOf,
@@ -136,7 +136,7 @@ describe("the planning tools", () => {
       const store = await memoryStore();
       const turns = [[setup()], [update(1, { status: "done" }), update(2, { status: "done" })]];
       const probe: RunnerOptions["probe"] = (at, site) => {
-        if (at === point && site.turnIndex === 2) throw new Error("The lights went out.");
+        if (at === point && site.turnIndex === 2) throw new Error("The process crashed.");
       };
       await failureOf(planner(store, turns, { probe }).runner.run("Go", { runId: "r-1" }));
       expect(await storedSlice(store, "plan")).toMatchObject([{ steps: [{ status: "pending" }, {}] }]);
@@ -151,7 +151,7 @@ describe("the planning tools", () => {
   it("are as they were told in a run that goes on by turn", async () => {
     const store = await memoryStore();
     const turns = [[setup()], [update(1, { title: "Mop", status: "in_progress" })], [read]];
-    const dying = planner(store, turns, { probe: lightsOut("turn:committed", 2) });
+    const dying = planner(store, turns, { probe: crashAt("turn:committed", 2) });
     await failureOf(dying.runner.run("Go", { runId: "r-1" }));
     const { runner, prompts } = planner(store, turns);
     await runner.resume("r-1");

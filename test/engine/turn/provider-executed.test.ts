@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { ledgerCallsOf, providerCallsOf } from "../../../src/core/message.ts";
 import { renderTranscript } from "../../../src/export/transcript/transcript.ts";
 import { agent, ResumeError, Runner, Step, type Store, type Tool } from "../../../src/index.ts";
-import { lightsOut } from "../call/call-fixture.ts";
+import { crashAt } from "../call/call-fixture.ts";
 import {
   databaseFile,
   failureAs,
@@ -88,7 +88,7 @@ function searcher(
 function withoutReceipts(store: Store): Store {
   return new Proxy(store, {
     get: (target, name: keyof Store) => {
-      if (name === "recordReceipt") return () => Promise.reject(new Error("The lights went out."));
+      if (name === "recordReceipt") return () => Promise.reject(new Error("The process crashed."));
       const member: unknown = target[name];
       return typeof member === "function" ? (member.bind(target) as unknown) : member;
     },
@@ -210,9 +210,7 @@ describe("a call that the provider ran", () => {
         web_search: webSearch,
       });
       const dying = await fileStore(file);
-      await failureOf(
-        new Runner(agent, { store: dying, probe: lightsOut(point) }).run("Go", { runId: "r-1" }),
-      );
+      await failureOf(new Runner(agent, { store: dying, probe: crashAt(point) }).run("Go", { runId: "r-1" }));
       await dying.close();
 
       const store = await fileStore(file);
@@ -255,7 +253,7 @@ describe("a call that the provider ran", () => {
       note,
       web_search: webSearch,
     });
-    const dying = new Runner(agent, { store, probe: lightsOut("turn:journaled") });
+    const dying = new Runner(agent, { store, probe: crashAt("turn:journaled") });
     await failureOf(dying.run("Go", { runId: "r-1" }));
     const runner = new Runner(agent, { store });
     const { calls } = await runner.forecast("r-1");

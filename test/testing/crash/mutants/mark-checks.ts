@@ -185,7 +185,7 @@ export const anEarlierTry: MarkCheck = (bundle) =>
     };
     const card = defineAgent({ name: "card", model, tools: { charge } });
     const dies = (point: string) => (reached: string) => {
-      if (reached === point) throw new Error("The lights went out.");
+      if (reached === point) throw new Error("The process crashed.");
     };
     /** As far as a point, and then as after a kill. */
     const until = async (point: string, act: (runner: InstanceType<typeof Runner>) => Promise<unknown>) => {
