@@ -1,4 +1,4 @@
-// What a model may answer at once.
+// Limits on a single model answer.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -21,7 +21,7 @@ const calls = (count: number, input: Json = {}) =>
   Array.from({ length: count }, (_, i) => ({ name: "note", input: { ...(input as object), i } }));
 const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]));
 
-/** The same answer from a port of somebody's own, which the AI SDK has no part in. */
+/** The same answer from a custom model port, without the AI SDK. */
 function ownPort(toolCalls: ReturnType<typeof calls>): ModelPort {
   const usage = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 0 };
   const content = toolCalls.map(({ name, input }, i) => ({
@@ -43,7 +43,7 @@ describe.each([
     /more than 2000000 characters, which is the most/,
   ],
 ] as const)("too many %s in one answer", (_, toolCalls, why) => {
-  it("are not taken: the try is paid for, nothing runs, and the model is asked again", async () => {
+  it("are refused: the attempt is charged, nothing runs, and the model is asked again", async () => {
     done.length = 0;
     const store = await memoryStore();
     const answers = [{ toolCalls }, { toolCalls: calls(2) }];
@@ -53,12 +53,12 @@ describe.each([
     const { result, longestBlockMs } = await watchingLoop(run);
     expect(result.output).toBe("Done.");
     expect(done).toEqual(["noted", "noted"]);
-    const tries = await store.listModelCalls("r-1");
-    expect(tries.map(({ charge }) => charge?.basis)).toEqual(["provider", "provider", "provider"]);
+    const modelCalls = await store.listModelCalls("r-1");
+    expect(modelCalls.map(({ charge }) => charge?.basis)).toEqual(["provider", "provider", "provider"]);
     expect(longestBlockMs).toBeLessThan(3_000);
   });
 
-  it("fail a run with a sentence that says so, and again when it is resumed", async () => {
+  it("fail the run with a message that names the limit, also when it is resumed", async () => {
     const store = await memoryStore();
     const model = scriptedModel(() => ({ toolCalls }));
     const runner = new Runner(agent({ name: "worker", model, tools: { note } }), {
@@ -74,13 +74,13 @@ describe.each([
 it.each([
   [calls(129), /asked for 129 tool calls at once/],
   [calls(1, keys(9_000)), /more than 8000 values in their arguments/],
-] as const)("too much is not taken from a port of one's own either", async (toolCalls, why) => {
+] as const)("limits apply to a custom model port too", async (toolCalls, why) => {
   const worker = agent({ name: "worker", model: ownPort(toolCalls), tools: { note } });
   const runner = new Runner(worker, { store: await memoryStore(), maxModelAttempts: 1 });
   expect((await failureAs(ModelCallError, runner.run("Go"))).message).toMatch(why);
 });
 
-it("128 calls are taken, and so is a long text", async () => {
+it("128 calls and a long text are accepted", async () => {
   done.length = 0;
   const script: Script = [
     { toolCalls: [...calls(127), ...calls(1, { text: "x".repeat(500_000) })] },
@@ -91,7 +91,7 @@ it("128 calls are taken, and so is a long text", async () => {
   expect(done).toHaveLength(128);
 });
 
-it("an answer of too many values is asked for again with less", async () => {
+it("structured output with too many values is requested again", async () => {
   const script: Script = [{ text: JSON.stringify(keys(60_000)) }, { text: JSON.stringify(keys(2)) }];
   const worker = agent({ name: "worker", model: scriptedModel(script), output: z.looseObject({}) });
   const { output } = await new Runner(worker, { store: await memoryStore() }).run("Go");

@@ -1,4 +1,5 @@
-// Rules of policy.approve: which calls need people, how many, and that whoever started the run is none of them.
+// Rules of policy.approve: which calls need approval, by how many people, and that the person who started the run
+// does not count.
 
 import { describe, expect, it } from "vitest";
 import { openStore, Runner, type RunnerOptions, type Store } from "../../../src/index.ts";
@@ -22,12 +23,12 @@ describe("a rule of policy.approve", () => {
     [{ match: "external" }, true],
     [{ match: "pay*" }, false],
     [{ match: "read_only" }, false],
-  ])("%j: a person is asked is %s", async (rule, isAsked) => {
+  ])("%j: a person is asked: %s", async (rule, isAsked) => {
     const { runner } = runnerOf(await memoryStore(), { approve: [rule] });
     expect((await runner.run("Go")).status).toBe(isAsked ? "waiting" : "succeeded");
   });
 
-  it("asks for as many people as the strictest that names the tool", async () => {
+  it("requires the strictest settings of all rules that match the tool", async () => {
     const approve = ["external", { match: "act", people: 2 }, { match: "a*", notStarter: true }] as const;
     const { runner } = runnerOf(await memoryStore(), { approve });
     const { waits } = await runner.run("Go", { startedBy: ANN });
@@ -47,8 +48,8 @@ describe("a rule of policy.approve", () => {
   });
 });
 
-describe("a call that two people have to approve", () => {
-  it("runs after the second one, whose process may be another than the first one's", async () => {
+describe("a call that needs two approvals", () => {
+  it("runs after the second one, which may come from another process", async () => {
     const file = databaseFile();
     const open = () => openStore(`file:${file}`);
     const approve = [{ match: "act", people: 2, notStarter: true }];
@@ -78,7 +79,7 @@ describe("a call that two people have to approve", () => {
     await store.close();
   });
 
-  it("is asked about again where the rule has become stricter since", async () => {
+  it("is asked about again if the rule has become stricter since", async () => {
     const store = await memoryStore();
     await runnerOf(store, { approve: ["external"] }).runner.run("Go", { runId: "r-1" });
     await store.approve("r-1~1", ANN);
@@ -88,14 +89,14 @@ describe("a call that two people have to approve", () => {
   });
 });
 
-it("A run whose starter nobody names is not begun where somebody else has to approve", async () => {
+it("A run without a known starter is refused if a rule requires another approver", async () => {
   const store = await memoryStore();
   const { runner } = runnerOf(store, { approve: [{ match: "act", notStarter: true }] });
   expect(String(await failureOf(runner.run("Go", { runId: "r-1" })))).toContain("say who starts it");
   expect(await store.getRun("r-1")).toBeNull();
 });
 
-it("Who started a run is kept with it", async () => {
+it("The person who started a run is stored with it", async () => {
   const store = await memoryStore();
   await runnerOf(store, {}).runner.run("Go", { runId: "r-1", startedBy: { ...ANN, by: "the boss" } });
   expect((await store.getRun("r-1"))?.startedBy).toMatchObject({

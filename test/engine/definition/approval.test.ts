@@ -1,4 +1,4 @@
-// Calls that only a person lets run: asked with the arguments that would go out, bound to them, for one call.
+// Calls that need a person's approval: asked with the final arguments, bound to them, for one call.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -35,7 +35,7 @@ import {
 
 type Options = NonNullable<Parameters<typeof actTool>[1]>;
 
-/** A run that stands before a call which needs approval. */
+/** A run that waits before a call which needs approval. */
 async function waiting(
   options: Options = { approval: true },
   turns = [acting("a")],
@@ -49,7 +49,7 @@ async function waiting(
   return { store, result, act, calls, whats, make, ...make() };
 }
 
-describe("whether a person is asked", () => {
+describe("whether approval is needed", () => {
   const asks = async (options: Options, policy: Policy = {}, what = "a") => {
     const store = await memoryStore();
     const { act, whats } = actTool(undefined, options);
@@ -58,7 +58,7 @@ describe("whether a person is asked", () => {
     return status === "waiting";
   };
 
-  it("is for the tool to say, once for all or by its arguments", async () => {
+  it("is declared by the tool, always or depending on the arguments", async () => {
     expect(await asks({ approval: true })).toBe(true);
     expect(await asks({ approval: false })).toBe(false);
     const approval: Options["approval"] = ({ what }) => what === "dear";
@@ -66,24 +66,24 @@ describe("whether a person is asked", () => {
     expect(await asks({ approval }, {}, "cheap")).toBe(false);
   });
 
-  it("is yes where the tool cannot say", async () => {
+  it("is assumed if the tool's function throws", async () => {
     const approval = () => must<boolean>(null);
     expect(await asks({ approval })).toBe(true);
   });
 
-  it("is for the policy to say, by what the tool changes", async () => {
+  it("is also decided by the policy, by the tool's effect", async () => {
     expect(await asks({ effect: "external" }, { approve: ["external", "memory"] })).toBe(true);
     expect(await asks({ effect: "memory", dedupe: "call" }, { approve: ["external", "memory"] })).toBe(true);
     expect(await asks({ effect: "local" }, { approve: ["external", "memory"] })).toBe(false);
     expect(await asks({ effect: "read_only" }, { approve: ["external"] })).toBe(false);
     expect(await asks({ effect: "external" }, { approve: [] })).toBe(false);
-    // What the tool says cannot loosen that.
+    // The tool's own setting cannot loosen the policy.
     expect(await asks({ effect: "external", approval: false }, { approve: ["external"] })).toBe(true);
   });
 });
 
-describe("what a person is shown", () => {
-  it("is the tool and the exact arguments that would go out, defaults and key included", async () => {
+describe("the subject of an approval", () => {
+  it("is the tool and its exact final arguments, with defaults and key", async () => {
     const store = await memoryStore();
     const pay = tool({
       name: "pay",
@@ -131,7 +131,7 @@ describe("what a person is shown", () => {
     expect(await store.listWaits("r-1")).toEqual(waits);
   });
 
-  it("is what goes out as JSON has it, and what was asked for, where the schema makes more of it", async () => {
+  it("has both the JSON form of the final arguments and the requested ones if the schema transforms them", async () => {
     const store = await memoryStore();
     const book = tool({
       name: "book",
@@ -151,8 +151,8 @@ describe("what a person is shown", () => {
   });
 });
 
-describe("approved", () => {
-  it("it runs, once, in another process, and the model gets its result", async () => {
+describe("an approved call", () => {
+  it("runs once in another process, and the model gets its result", async () => {
     const file = databaseFile();
     const { act, calls } = actTool(undefined, { approval: true });
     const first = await fileStore(file);
@@ -174,7 +174,7 @@ describe("approved", () => {
     ]);
   });
 
-  it("twice, or denied afterwards, is refused, and the first word stands", async () => {
+  it("cannot be approved or denied a second time, and the first decision counts", async () => {
     const { store, runner, calls } = await waiting();
     await store.approve("r-1~1");
     await failureAs(AlreadySettledError, store.approve("r-1~1"));
@@ -184,7 +184,7 @@ describe("approved", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("it covers the tries of that call", async () => {
+  it("covers all attempts of that call", async () => {
     const { store, calls, make } = await waiting(
       { approval: true, recovery: "keyed" },
       [acting("a")],
@@ -200,7 +200,7 @@ describe("approved", () => {
     expect(await store.listWaits("r-1")).toHaveLength(1);
   });
 
-  it("it covers no other call, not even an equal one", async () => {
+  it("covers no other call, not even an equal one", async () => {
     const { store, runner, calls } = await waiting({ approval: true }, [acting("a"), acting("a")]);
     await store.approve("r-1~1");
     const { status, waits } = await runner.resume("r-1");
@@ -209,8 +209,8 @@ describe("approved", () => {
   });
 });
 
-describe("denied", () => {
-  it("it never runs: the model is told why, and the turn goes on", async () => {
+describe("a denied call", () => {
+  it("never runs: the model gets the reason, and the turn continues", async () => {
     const { store, runner, calls, prompts } = await waiting();
     await store.deny("r-1~1", "Too dear.", { by: "ann" });
     expect((await runner.resume("r-1")).output).toBe("End.");
@@ -224,8 +224,8 @@ describe("denied", () => {
   });
 });
 
-describe("arguments that are not those that were approved", () => {
-  /** A tool whose arguments depend on the day it is. */
+describe("arguments that differ from the approved ones", () => {
+  /** A tool whose arguments depend on the current day. */
   async function dependsOnDay() {
     const store = await memoryStore();
     const sent: string[] = [];
@@ -249,7 +249,7 @@ describe("arguments that are not those that were approved", () => {
     return { store, sent, given, make, setDay: (to: string) => void (day = to) };
   }
 
-  it("do not run: they are asked about anew, and run when approved themselves", async () => {
+  it("do not run: they need a new approval, and then run", async () => {
     const { store, sent, make, setDay } = await dependsOnDay();
     await store.approve("r-1~1");
     setDay("Tuesday");
@@ -267,7 +267,7 @@ describe("arguments that are not those that were approved", () => {
     expect(sent).toEqual(["Hi on Tuesday"]);
   });
 
-  it("of a call that was interrupted are not sent either: a person is asked", async () => {
+  it("of an interrupted call are not sent either: a person is asked", async () => {
     const { store, sent, make, setDay } = await dependsOnDay();
     await store.approve("r-1~1");
     await failureOf(make({ probe: crashAt("tool:executed") }).resume("r-1"));
@@ -277,7 +277,7 @@ describe("arguments that are not those that were approved", () => {
     expect(sent).toEqual(["Hi on Monday"]);
   });
 
-  it("put an end to a question that is still open", async () => {
+  it("replace a question that is still open", async () => {
     const { store, make, setDay } = await dependsOnDay();
     setDay("Tuesday");
     const { waits } = await make().resume("r-1");
@@ -285,15 +285,15 @@ describe("arguments that are not those that were approved", () => {
     await failureAs(AlreadySettledError, store.approve("r-1~1"));
   });
 
-  it("and changed in the last moment are not sent; the approved ones still can be", async () => {
+  it("through a late mutation are not sent; the approved ones still can be", async () => {
     const { store, sent, given, make } = await dependsOnDay();
     await store.approve("r-1~1");
-    const meddling = make({
+    const mutating = make({
       probe: (point) => {
         if (point === "tool:started") must(given.at(-1)).text = "All is free";
       },
     });
-    const error = await failureAs(ConfigurationError, meddling.resume("r-1"));
+    const error = await failureAs(ConfigurationError, mutating.resume("r-1"));
     expect(error.message).toMatch(/changed after they were approved: nothing was sent/);
     expect(sent).toEqual([]);
     expect((await make().resume("r-1")).output).toBe("End.");
@@ -301,7 +301,7 @@ describe("arguments that are not those that were approved", () => {
   });
 });
 
-describe("while a person is asked", () => {
+describe("while an approval is pending", () => {
   it("the other calls of the turn run, and are not run again", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(undefined, { approval: ({ what }) => what === "b" });
@@ -323,12 +323,12 @@ describe("while a person is asked", () => {
     ]);
   });
 
-  it("about two calls, each has its answer, and the run is ready after the last", async () => {
+  it("for two calls, each has its own answer, and the run is ready after the last", async () => {
     const { store, result, whats, make } = await waiting({ approval: true }, [acting("a", "b")]);
     expect(result.waits.map(({ toolCallId }) => toolCallId)).toEqual(["r-1/worker#1.1", "r-1/worker#1.2"]);
     await store.approve("r-1~2");
     expect((await store.getRun("r-1"))?.status).toBe("waiting");
-    // Whoever goes on too early gets what can be had, and is asked no third time.
+    // An early resume does what is already approved and asks no third question.
     expect((await make().runner.resume("r-1")).waits).toMatchObject([{ waitId: "r-1~1" }]);
     expect(whats).toEqual(["b"]);
     await store.deny("r-1~1", "Not that.");
@@ -339,7 +339,7 @@ describe("while a person is asked", () => {
     expect(whats).toEqual(["b"]);
   });
 
-  it("no other run of the same input is begun; after the answer it is continued", async () => {
+  it("no other run of the same input is started; after the answer the run is resumed", async () => {
     const { store, runner, calls } = await waiting();
     for (const again of [runner.run("Go"), collect(runner.stream("Go"))]) {
       const error = await failureAs(RunNotBegunError, again);
@@ -353,7 +353,7 @@ describe("while a person is asked", () => {
     expect(await store.listRuns()).toHaveLength(1);
   });
 
-  it("a fresh run is another, and asks for itself", async () => {
+  it("a fresh run is separate and asks for its own approval", async () => {
     const { store, runner } = await waiting();
     const { runId, status } = await runner.run("Go", { fresh: true });
     expect([runId === "r-1", status]).toEqual([false, "waiting"]);

@@ -1,4 +1,4 @@
-// Rules that name tools: a name that no tool has is an error before anything is done, a pattern that fits none a warning.
+// Rules that name tools: an unknown name is an error before the first step, a pattern without a match is a warning.
 
 import { describe, expect, it } from "vitest";
 import { mcpTools } from "../../../src/adapters/mcp/mcp.ts";
@@ -16,7 +16,7 @@ import { failureOf, memoryStore, scriptedAgent } from "../run-fixture.ts";
 
 const forbidding = (...forbiddenActions: string[]) => ({ constraints: { forbiddenActions } });
 
-/** What a run of it tells of, and what it fails with. */
+/** A run of this target, with its warnings. */
 async function runOf(target: StepNode | ReturnType<typeof scriptedAgent>["agent"], options: RunnerOptions) {
   const warnings: string[] = [];
   const store = await memoryStore();
@@ -34,8 +34,8 @@ function acter() {
   return { ...scriptedAgent([acting("a"), { text: "End." }], { tools: { act } }), calls };
 }
 
-describe("a name that no tool has", () => {
-  it("is an error before the first step, which says what may be meant", async () => {
+describe("a rule with an unknown tool name", () => {
+  it("is an error before the first step, with a suggestion", async () => {
     const { agent, prompts, calls } = acter();
     const { run, runner, store } = await runOf(agent, forbidding("acct"));
     const error = await failureOf(run());
@@ -43,11 +43,11 @@ describe("a name that no tool has", () => {
       'ConfigurationError: No step of run r-1 was begun: constraints.forbiddenActions has "acct", which no tool is called: did you mean act? Correct that, and start a new run.',
     );
     expect([prompts, calls, await store.listSteps("r-1")]).toEqual([[], [], []]);
-    // Resuming is no way past it.
+    // A resume does not get past it.
     expect(String(await failureOf(runner.resume("r-1")))).toContain("did you mean act?");
   });
 
-  it("in a RunSpec, and in a rule of policy.approve, is one too", async () => {
+  it("is an error in a RunSpec and in policy.approve too", async () => {
     const { run } = await runOf(acter().agent, {});
     const constraints = { forbidden_actions: ["delete_file"] };
     expect(String(await failureOf(run({ objective: "Go", constraints })))).toContain(
@@ -57,7 +57,7 @@ describe("a name that no tool has", () => {
     expect(String(await failureOf(other()))).toContain('policy.approve has "pay"');
   });
 
-  it("is no error where another pipeline that the rules are for has it, or may have it", async () => {
+  it("is no error if another pipeline of the rules has the tool, or may have it", async () => {
     const other = scriptedAgent([], { tools: { pay: actTool(undefined, { name: "pay" }).act } }).agent;
     const { run, warnings } = await runOf(acter().agent, { ...forbidding("pay"), otherPipelines: [other] });
     expect((await run()).output).toBe("End.");
@@ -71,7 +71,7 @@ describe("a name that no tool has", () => {
     expect(unsure.warnings).toHaveLength(1);
   });
 
-  it("is a warning where the code of a step may call it, and binds it then", async () => {
+  it("is a warning if a code step may call the tool, and applies then", async () => {
     const { act, calls } = actTool(undefined, { name: "pay" });
     const code = Step.run("code", (_input, ctx) => ctx.call(act, { what: "a" }));
     const { run, warnings } = await runOf(code, forbidding("pay"));
@@ -82,7 +82,7 @@ describe("a name that no tool has", () => {
     ]);
   });
 
-  it("is looked for in what a server has, before the first step", async () => {
+  it("is checked against the tools of a server before the first step", async () => {
     const raw = rawServer({ delete_file: { does: "echoes" }, "read.file": { does: "echoes" } });
     const first = acter();
     const clerk = scriptedAgent([asking(["files__delete_file", {}]), { text: "End." }], {
@@ -99,7 +99,7 @@ describe("a name that no tool has", () => {
     expect(right.warnings).toEqual([]);
   });
 
-  it("is a warning where the server cannot be opened, and the step says why", async () => {
+  it("is a warning if the server cannot be opened, and the step fails with the reason", async () => {
     const clerk = scriptedAgent([], { tools: { files: mcpTools(rawServer({}, "ends").server) } });
     const { run, warnings } = await runOf(clerk.agent, forbidding("delete_file"));
     expect(String(await failureOf(run()))).toMatch(/MCP server files/);
@@ -107,7 +107,7 @@ describe("a name that no tool has", () => {
   });
 });
 
-it("A pattern that fits no tool is a warning", async () => {
+it("A pattern that matches no tool is a warning", async () => {
   const { run, warnings } = await runOf(acter().agent, forbidding("delete_*", "act*"));
   expect((await run()).output).toBe("End.");
   expect(warnings).toEqual([
@@ -115,7 +115,7 @@ it("A pattern that fits no tool is a warning", async () => {
   ]);
 });
 
-it("A run that has begun goes on, whatever its rules name: it was looked at, or began before that was done", async () => {
+it("A run that has begun resumes whatever its rules name, since they were checked at its start or before this check existed", async () => {
   const { act } = actTool(undefined, { approval: true });
   const script = [acting("a"), { text: "End." }];
   const store = await memoryStore();
@@ -126,7 +126,7 @@ it("A run that has begun goes on, whatever its rules name: it was looked at, or 
   expect((await later.resume("r-1")).output).toBe("End.");
 });
 
-describe("an entry of the policy's lists that is about no tool", () => {
+describe("an entry of the policy's lists that matches no tool", () => {
   it("is a warning, however it is spelled, and never an error", async () => {
     const policy = { sideEffectDenylist: ["acct", "act"], readOnlyAllowlist: ["redd_*"] };
     const { run, warnings } = await runOf(acter().agent, { policy });
@@ -137,7 +137,7 @@ describe("an entry of the policy's lists that is about no tool", () => {
     ]);
   });
 
-  it("is one that does not say which server it means, where only a server has such a tool", async () => {
+  it("is a warning if it names no server and only a server has such a tool", async () => {
     const { server } = rawServer({ read_file: { does: "echoes" } });
     const { agent } = scriptedAgent([{ text: "End." }], { tools: { files: mcpTools(server) } });
     const policy = { readOnlyAllowlist: ["read_file", "files/read_*"] };

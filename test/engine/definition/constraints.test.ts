@@ -1,4 +1,4 @@
-// What a run must not do is enforced where tools are called, whatever the model, the code or an approval says.
+// Constraints are enforced where tools are called, whatever the model, the code or an approval says.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -26,8 +26,8 @@ describe("forbiddenActions", () => {
     ["a pattern", "a*", true],
     ["its namespace", "shop:*", true],
     ["its whole name", "shop:act", true],
-    ["its name in other separators", "Shop/ACT", true],
-    ["its name with what is not seen", "a\u200bct", true],
+    ["its name with other separators", "Shop/ACT", true],
+    ["its name with an invisible character", "a\u200bct", true],
     ["a pattern of another name", "acts*", false],
     ["another namespace", "bank:*", false],
     ["a pattern that looks like the namespace", "sho*", false],
@@ -48,7 +48,7 @@ describe("forbiddenActions", () => {
     ]);
   });
 
-  it("leaves the other calls of the turn alone", async () => {
+  it("does not affect the other calls of the turn", async () => {
     const store = await memoryStore();
     const tools = { act: actTool().act, send: actTool(undefined, { name: "send" }).act };
     const both = asking(["send", { what: "a" }], ["act", { what: "a" }]);
@@ -56,7 +56,7 @@ describe("forbiddenActions", () => {
     expect((await ledger(store)).map(([status]) => status)).toEqual(["cancelled", "succeeded"]);
   });
 
-  it("is a failed tool to code", async () => {
+  it("makes the call fail in a code step", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool();
     const step = Step.run("code", (_input, ctx) => ctx.call(act, { what: "a" }));
@@ -65,7 +65,7 @@ describe("forbiddenActions", () => {
     expect(calls).toEqual([]);
   });
 
-  it("beats approval: nobody is asked", async () => {
+  it("overrides approval: no question is asked", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool(undefined, { approval: true });
     const { runner } = runnerOf(store, { act }, [acting("a")], forbidding("act"));
@@ -73,7 +73,7 @@ describe("forbiddenActions", () => {
     expect(calls).toEqual([]);
   });
 
-  it("holds for a call that was approved before there was the rule", async () => {
+  it("applies to a call that was approved before the rule existed", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool(undefined, { approval: true });
     await runnerOf(store, { act }, [acting("a")]).runner.run("Go", { runId: "r-1" });
@@ -84,7 +84,7 @@ describe("forbiddenActions", () => {
     expect(toolResults(prompts[0])).toMatchObject([{ value: expect.stringContaining("forbidden") }]);
   });
 
-  it("withdraws the question about a call that it forbids", async () => {
+  it("withdraws an open question about the call", async () => {
     const store = await memoryStore();
     const { act } = actTool(undefined, { approval: true });
     await runnerOf(store, { act }, [acting("a")]).runner.run("Go", { runId: "r-1" });
@@ -95,7 +95,7 @@ describe("forbiddenActions", () => {
     expect(waits).toEqual([]);
   });
 
-  it("holds for a call that was prepared before there was the rule", async () => {
+  it("applies to a call that was prepared before the rule existed", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool();
     const one = { maxParallelToolCalls: 1 };
@@ -110,7 +110,7 @@ describe("forbiddenActions", () => {
   });
 });
 
-describe("the addresses that a tool declares", () => {
+describe("the declared URLs of a tool", () => {
   async function connecting(to: string[], options: RunnerOptions = {}, urls?: () => readonly string[]) {
     const store = await memoryStore();
     const { act, calls } = actTool(undefined, { urls: urls ?? (() => to) });
@@ -123,7 +123,7 @@ describe("the addresses that a tool declares", () => {
   }
   const within = (...allowedDomains: string[]) => ({ constraints: { allowedDomains } });
 
-  it("have to be in allowedDomains, every one of them", async () => {
+  it("must all be in allowedDomains", async () => {
     const rules = within("example.com", "*.example.org");
     expect(await connecting(["https://example.com/a"], rules)).toBe("ran");
     expect(await connecting(["https://api.example.org/a", "https://example.com"], rules)).toBe("ran");
@@ -133,7 +133,7 @@ describe("the addresses that a tool declares", () => {
     expect(await connecting([], rules)).toBe("ran");
   });
 
-  it("are any public ones where there is no list, and no private ones", async () => {
+  it("may be any public address without allowedDomains, but no private one", async () => {
     expect(await connecting(["https://anything.example.com"])).toBe("ran");
     for (const url of [
       "http://localhost/",
@@ -148,12 +148,12 @@ describe("the addresses that a tool declares", () => {
     expect(await connecting(["http://10.0.0.1/"], { policy: { allowPrivateAddresses: true } })).toBe("ran");
   });
 
-  it("have to be addresses", async () => {
+  it("must be valid http URLs", async () => {
     expect(await connecting(["example.com"])).toMatch(/^network_refused/);
     expect(await connecting(["file:///etc/passwd"])).toMatch(/^network_refused/);
   });
 
-  it("that cannot be had are none that is allowed", async () => {
+  it("refuse the call if they cannot be computed", async () => {
     expect(await connecting([], {}, () => must<string[]>(null))).toMatch(
       /^network_refused: The urls function of act failed, so nobody knows where it would connect to/,
     );
@@ -162,7 +162,7 @@ describe("the addresses that a tool declares", () => {
 });
 
 describe("guardedFetch", () => {
-  /** A server on this machine that sends "/away" elsewhere, and counts who came. */
+  /** A local server that redirects "/away" elsewhere and records the requested paths. */
   async function localServer(away = "http://192.0.2.1/") {
     const paths: string[] = [];
     const server = createServer((request, response) => {
@@ -193,7 +193,7 @@ describe("guardedFetch", () => {
     constraints: { allowedDomains },
   });
 
-  it("goes where the run may go, by what the call was handed, and nowhere else", async () => {
+  it("connects only where the rules of its call allow", async () => {
     const { host, paths } = await localServer();
     expect(await getting(`http://${host}/a`, within(host))).toBe("hello");
     expect(await getting(`http://${host}/b`, { policy: { allowPrivateAddresses: true } })).toBe("hello");
@@ -202,7 +202,7 @@ describe("guardedFetch", () => {
     expect(paths).toEqual(["/a", "/b"]);
   });
 
-  it("does not follow a redirect out of there", async () => {
+  it("does not follow a redirect to a forbidden host", async () => {
     const elsewhere = await localServer();
     const { host, paths } = await localServer(`http://${elsewhere.host}/`);
     expect(await getting(`http://${host}/away`, within(host))).toMatch(/Refused to follow a redirect/);
@@ -222,25 +222,21 @@ describe("a runner refuses", () => {
       { constraints: { forbiddenActions: ["x", " "] } },
       /forbiddenActions\[1\] is an empty text/,
     ],
-    ["a pattern that is none", { policy: { sideEffectDenylist: [7] } }, /sideEffectDenylist\[0\]/],
+    ["a pattern that is no text", { policy: { sideEffectDenylist: [7] } }, /sideEffectDenylist\[0\]/],
     [
       "a domain that is a URL",
       { constraints: { allowedDomains: ["https://a.com/"] } },
       /allowedDomains .+no host/,
     ],
     ["key names in place of a list", { policy: { secretKeys: "apiKey" } }, /secretKeys is no list/],
-    [
-      "a class that there is not",
-      { policy: { approve: ["externl"] } },
-      /approve has "externl": use external/,
-    ],
-    ["a class in place of a list", { policy: { approve: "external" } }, /approve/],
-    ["a policy that is none", { policy: null }, /policy/],
-    ["a rule that there is not", { constraints: { forbidden: ["act"] } }, /forbidden/],
-    ["a word of the policy that there is not", { policy: { secretKey: ["apiKey"] } }, /secretKey/],
-    ["fewer than no tries", { maxRetriesPerToolCall: -1 }, /maxRetriesPerToolCall is -1/],
-    ["no error at all", { maxSameErrorRepeats: 0 }, /maxSameErrorRepeats is 0/],
-    ["no call at all", { maxParallelToolCalls: 0 }, /maxParallelToolCalls is 0/],
+    ["an unknown effect class", { policy: { approve: ["externl"] } }, /approve has "externl": use external/],
+    ["an effect class in place of a list", { policy: { approve: "external" } }, /approve/],
+    ["a policy that is no object", { policy: null }, /policy/],
+    ["an unknown constraint", { constraints: { forbidden: ["act"] } }, /forbidden/],
+    ["an unknown policy option", { policy: { secretKey: ["apiKey"] } }, /secretKey/],
+    ["a negative number of retries", { maxRetriesPerToolCall: -1 }, /maxRetriesPerToolCall is -1/],
+    ["zero repeated errors", { maxSameErrorRepeats: 0 }, /maxSameErrorRepeats is 0/],
+    ["zero parallel calls", { maxParallelToolCalls: 0 }, /maxParallelToolCalls is 0/],
   ])("%s, in one clear sentence", (_name, options, words) => {
     const step = Step.run("a", () => null);
     const make = () => new Runner(step, options as RunnerOptions);

@@ -6,13 +6,13 @@ import { RunSecrets } from "../../../src/engine/definition/run-secrets.ts";
 const SECRET = "k-123456-abcdef";
 const secrets = new RunSecrets(new Set(["password"]), () => "0".repeat(12), [SECRET]);
 
-/** All that a person would see of it. */
+/** Everything that a person would see of the error. */
 function seen(error: Error): string {
   secrets.hideInError(error);
   return inspect(error, { depth: 10, showHidden: true });
 }
 
-describe("an error that leaves the run is without secrets", () => {
+describe("an error that leaves the run has no secrets", () => {
   it("in its message and stack, its details and those of its causes", () => {
     const cause = new ConfigurationError(`No ${SECRET}.`, { key: SECRET, password: "x1" });
     const error = new Error(`Not with ${SECRET}.`, { cause });
@@ -29,20 +29,20 @@ describe("an error that leaves the run is without secrets", () => {
     ["config", Object.assign(Object.create(null), { headers: { password: "x1" } })],
     ["cycle", cyclic()],
     [Symbol("sent"), SECRET],
-  ] as const)("in the field %s of what caused it", (field, value) => {
+  ] as const)("in the field %s of its cause", (field, value) => {
     const cause = Object.assign(new Error("Refused."), { [field]: value });
     expect(seen(new Error("It failed.", { cause }))).not.toMatch(/k-123456|x1/);
   });
 
-  it("in causes that are no errors, in causes of causes, and in all of several", () => {
-    const deep = new Error("a", { cause: new Error("b", { cause: { said: SECRET } }) });
+  it("in causes that are no errors, in nested causes, and in all errors of an aggregate", () => {
+    const deep = new Error("a", { cause: new Error("b", { cause: { body: SECRET } }) });
     expect(seen(deep)).not.toContain(SECRET);
     expect(seen(new Error("a", { cause: SECRET }))).not.toContain(SECRET);
     const members = [new Error(SECRET), Object.assign(new Error("c"), { body: SECRET })];
     expect(seen(new AggregateError(members, "Several."))).not.toContain(SECRET);
   });
 
-  it("and keeps what holds none as it was", () => {
+  it("and keeps everything else unchanged", () => {
     const when = new Date();
     const cause = Object.assign(new Error("Refused."), { status: 503, when, ask: () => 1, more: { a: 1 } });
     const error = new Error("It failed.", { cause });

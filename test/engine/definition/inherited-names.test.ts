@@ -1,4 +1,4 @@
-// Names that every object answers to, where a provider, a model or a file chooses them.
+// Names that every object inherits, chosen by a provider, a model or a file.
 
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -25,8 +25,8 @@ function jotter() {
   return { jot, done };
 }
 
-describe.each(NAMES)("a call with the id %s, beside one that is not valid", (id) => {
-  it("is run, from a provider behind a socket", async () => {
+describe.each(NAMES)("a call with the id %s, next to an invalid one", (id) => {
+  it("runs when it comes from a provider over HTTP", async () => {
     const server = await FakeOpenAiServer.start();
     onTestFinished(() => server.close());
     const { jot, done } = jotter();
@@ -57,7 +57,7 @@ describe.each(NAMES)("a call with the id %s, beside one that is not valid", (id)
     ]);
   });
 
-  it("is run, from a port of one's own", async () => {
+  it("runs when it comes from a custom model port", async () => {
     const { jot, done } = jotter();
     const script: Script = [
       {
@@ -77,8 +77,8 @@ describe.each(NAMES)("a call with the id %s, beside one that is not valid", (id)
   });
 });
 
-describe.each(NAMES)("a tool with the name %s", (name) => {
-  it("is offered and run where there is one", async () => {
+describe.each(NAMES)("a tool named %s", (name) => {
+  it("is offered and runs if it exists", async () => {
     const { jot, done } = jotter();
     const script: Script = [{ toolCalls: [{ name, input: { text: "kept" } }] }, { text: "All done." }];
     const tools = Object.fromEntries([[name, jot]]);
@@ -89,7 +89,7 @@ describe.each(NAMES)("a tool with the name %s", (name) => {
     expect(done).toEqual(["kept"]);
   });
 
-  it("is not there where there is none, and the model is given that as its result", async () => {
+  it("is reported to the model as unknown if it does not exist", async () => {
     const { jot, done } = jotter();
     const prompts: unknown[] = [];
     const model = scriptedModel(({ turn, options }) => {
@@ -107,7 +107,7 @@ describe.each(NAMES)("a tool with the name %s", (name) => {
   });
 });
 
-it("a model without a price is one, whatever its name", async () => {
+it("a model without a price is unpriced, whatever its name", async () => {
   const model = scriptedModel([{ text: "Done." }], { modelId: "constructor" });
   const pricing = { id: "p", models: { other: { inputPerMillion: 1, outputPerMillion: 1 } } };
   const runner = new Runner(agent({ name: "writer", model }), { store: await memoryStore(), pricing });

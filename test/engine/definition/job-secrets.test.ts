@@ -1,4 +1,4 @@
-// What is secret in a job: no part of its contract, and no part of what its steps leave for the next ones.
+// Secrets in a job: not in its contract, and not in what its steps pass on.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -32,7 +32,7 @@ describe("a contract with a value under a secret key", () => {
     ["in its input", { objective: "Sign in.", input: { password: SECRET } }],
     ["deep in its input", { objective: "Sign in.", input: { users: [{ login: { password: SECRET } }] } }],
     ["in its objective", { objective: JSON.stringify({ password: SECRET }) }],
-  ])("%s is refused before there is a run, and nothing of it is stored", async (_where, spec) => {
+  ])("%s is refused before the run is created, and nothing of it is stored", async (_where, spec) => {
     const { store, dump } = await storeToSearch();
     const runner = jobRunner(
       Step.run("a", () => 1),
@@ -48,7 +48,7 @@ describe("a contract with a value under a secret key", () => {
     expect(leaksIn(dump())).toEqual([]);
   });
 
-  it("is taken where the policy names other keys", async () => {
+  it("is accepted if the policy names other keys", async () => {
     const store = await memoryStore();
     const runner = jobRunner(
       Step.run("a", () => 1),
@@ -60,9 +60,9 @@ describe("a contract with a value under a secret key", () => {
   });
 });
 
-describe("a step that gives a secret on", () => {
-  /** The first step leaves the secret in its output and in the context; the second is given both. */
-  async function given() {
+describe("a step that passes a secret on", () => {
+  /** The first step leaves the secret in its output and in the context; the second gets both. */
+  async function passing() {
     const { store, dump } = await storeToSearch();
     const seen: Json[] = [];
     const pipeline = Pipeline.of(
@@ -80,10 +80,10 @@ describe("a step that gives a secret on", () => {
     return { store, dump, seen, pipeline };
   }
 
-  it("gives the next one the same, live and after a resume, and it is nowhere in the store", async () => {
-    const live = await given();
+  it("passes the same value on live and after a resume, and it is nowhere in the store", async () => {
+    const live = await passing();
     await jobRunner(live.pipeline, live.store).run("Go", { runId: "r-1", spec: jobSpec() });
-    const later = await given();
+    const later = await passing();
     const dying = jobRunner(later.pipeline, later.store, { probe: crashAt("step:finished") });
     await failureOf(dying.run("Go", { runId: "r-1", spec: jobSpec() }));
     expect(later.seen).toEqual([]);
@@ -105,7 +105,7 @@ describe("a step that gives a secret on", () => {
     }
   });
 
-  it("asks a person once, though the question is made of what it gave", async () => {
+  it("asks a person once, even if the question contains its output", async () => {
     const { store, dump } = await storeToSearch();
     const pipeline = Pipeline.of(
       "p",

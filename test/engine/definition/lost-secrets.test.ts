@@ -1,4 +1,4 @@
-// A secret is stored nowhere, so it dies with the process that knew it: a call that needs it is not made without.
+// A secret is not stored, so it is lost with the process that knew it: a call that needs it is not made without it.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -21,7 +21,7 @@ const KEY = "k-123456-abcdef";
 const bare = (value: unknown) => withoutDigests(value as Json);
 const policy = { secretKeys: ["apiKey"] };
 
-/** A tool that takes a key, and what it was given. */
+/** A tool that takes a key, and a record of its inputs. */
 function loginTool(recovery: RecoveryClass = "keyed", approval = false) {
   const given: Json[] = [];
   const login = tool({
@@ -40,14 +40,14 @@ function loginTool(recovery: RecoveryClass = "keyed", approval = false) {
   return { login, given };
 }
 
-describe("a call of a model that held a secret", () => {
+describe("a model's call with a secret", () => {
   type DyingOptions = {
     readonly recovery?: RecoveryClass;
     readonly approval?: boolean;
     readonly limit?: number;
   };
 
-  /** Dies at a point; whoever goes on knows no secret. */
+  /** Dies at a point; the next worker does not know the secret. */
   async function dying(
     inputs: readonly Json[],
     probe: RunnerOptions["probe"],
@@ -62,12 +62,12 @@ describe("a call of a model that held a secret", () => {
     await runner.run("Go", { runId: "r-1" }).catch(() => null);
     return { store, given, make, ...make() };
   }
-  const secretly = { apiKey: KEY, url: "https://example.org" };
+  const withSecret = { apiKey: KEY, url: "https://example.org" };
 
-  it("and was not dispatched is cancelled: the model is told to ask again", async () => {
+  it("that was not dispatched is cancelled, and the model is asked to make it again", async () => {
     const plain = { url: "https://example.org" };
     const { store, given, runner, prompts } = await dying(
-      [plain, secretly, plain],
+      [plain, withSecret, plain],
       crashAt("tool:executed"),
       {
         limit: 1,
@@ -89,8 +89,8 @@ describe("a call of a model that held a secret", () => {
     });
   });
 
-  it("and waited for approval is cancelled, approved or not", async () => {
-    const { store, given, runner } = await dying([secretly], undefined, { approval: true });
+  it("that waited for approval is cancelled, approved or not", async () => {
+    const { store, given, runner } = await dying([withSecret], undefined, { approval: true });
     const { waitId, subject } = await openWait(store);
     expect(subject.hidden).toEqual([
       expect.stringMatching(/^arguments\.apiKey is hidden because/),
@@ -103,11 +103,11 @@ describe("a call of a model that held a secret", () => {
   });
 
   it.each(["repeat", "keyed", "reconcile", "opaque"] as const)(
-    "and is in doubt is put before a person, though it is %s",
+    "that is in doubt waits for a person, though it is %s",
     async (recovery) => {
-      const { store, given, runner } = await dying([secretly], crashAt("tool:executed"), { recovery });
+      const { store, given, runner } = await dying([withSecret], crashAt("tool:executed"), { recovery });
       expect((await runner.resume("r-1")).status).toBe("waiting");
-      expect(given).toEqual([secretly]);
+      expect(given).toEqual([withSecret]);
       expect(bare(await openWait(store))).toMatchObject({
         kind: "in_doubt",
         subject: { arguments: { apiKey: "[secret]", url: "https://example.org" } },
@@ -118,12 +118,12 @@ describe("a call of a model that held a secret", () => {
     },
   );
 
-  it("is never run with the mark in its place, not even when a person says retry", async () => {
-    const { store, given, runner } = await dying([secretly], crashAt("tool:executed"));
+  it("is never run with the mark in place of the secret, not even after a person's retry", async () => {
+    const { store, given, runner } = await dying([withSecret], crashAt("tool:executed"));
     await runner.resume("r-1");
     await store.settle("r-1/worker#1.1", { as: "retry" });
     expect((await runner.resume("r-1")).output).toBe("End.");
-    expect(given).toEqual([secretly]);
+    expect(given).toEqual([withSecret]);
     expect((await store.listToolCalls("r-1"))[0]?.receipt).toMatchObject({
       status: "failed",
       errorCode: "secret_lost",
@@ -139,15 +139,15 @@ describe("a call of a model that held a secret", () => {
   });
 });
 
-describe("a call of a model that quotes a mark, as models see them", () => {
+describe("a model's call that quotes a mark as models see it", () => {
   const quoted = { url: "the token is [secret], as hidden" };
   const forged = { url: "[secret:000000000000] and [secret:default]" };
   const plain = { url: "[secret] and [secret:default]" };
 
   it.each([
     ["without a digest", quoted, quoted],
-    ["with one that it made up", forged, plain],
-  ])("runs when a person has approved it: %s", async (_, input, sent) => {
+    ["with an invented one", forged, plain],
+  ])("runs after approval: %s", async (_, input, sent) => {
     const store = await memoryStore();
     const { login, given } = loginTool("keyed", true);
     const { runner } = runnerOf(store, { login }, [asking(["login", input])], { policy });
@@ -178,7 +178,7 @@ describe("a call of a model that quotes a mark, as models see them", () => {
     },
   );
 
-  it("of an earlier version is not run where the mark is a secret that was hidden", async () => {
+  it("is not run if an earlier version stored it with a hidden secret", async () => {
     const store = await memoryStore();
     const { login, given } = loginTool("keyed");
     const input = { url: "https://example.org", apiKey: KEY };
@@ -187,7 +187,7 @@ describe("a call of a model that quotes a mark, as models see them", () => {
     await make({ probe: crashAt("turn:journaled") })
       .run("Go", { runId: "r-1" })
       .catch(() => null);
-    // As it was stored then: with bare marks.
+    // As earlier versions stored it: with bare marks.
     const older = new Proxy(store, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name);
@@ -208,8 +208,8 @@ describe("a call of a model that quotes a mark, as models see them", () => {
   });
 });
 
-describe("calls that differ in their secret alone", () => {
-  it("are two effects: neither is lost", async () => {
+describe("calls that differ only in their secret", () => {
+  it("are two effects, and both happen", async () => {
     const store = await memoryStore();
     const given: string[] = [];
     const pay = tool({
@@ -227,7 +227,7 @@ describe("calls that differ in their secret alone", () => {
     expect(given).toEqual(["DE-111111", "DE-222222"]);
   });
 
-  it("each get their own receipt back when code runs again, in whatever order", async () => {
+  it("each get their own receipt back when the code runs again, in any order", async () => {
     const store = await memoryStore();
     const { login } = loginTool();
     let keys = ["key-aaaaa", "key-bbbbb"];
@@ -249,7 +249,7 @@ describe("calls that differ in their secret alone", () => {
   });
 });
 
-describe("a call of code that held a secret", () => {
+describe("a code step's call with a secret", () => {
   async function codeOf(code: (ctx: CodeStepContext) => unknown) {
     const store = await memoryStore();
     const step = Step.run("code", async (_input: Json, ctx) => (await code(ctx)) as Json);
@@ -258,7 +258,7 @@ describe("a call of code that held a secret", () => {
   }
 
   it.each(["tool:executed", "tool:before-execute"] as const)(
-    "and was interrupted (%s) goes on with the secret that the code gives again",
+    "that was interrupted (%s) resumes with the secret that the code passes again",
     async (point) => {
       const { login, given } = loginTool("keyed");
       const { store, make } = await codeOf((ctx) => ctx.call(login, { apiKey: secret(KEY), url: "u" }));
@@ -272,7 +272,7 @@ describe("a call of code that held a secret", () => {
     },
   );
 
-  it("and needs approval runs with it when approved", async () => {
+  it("that needs approval runs with the secret when approved", async () => {
     const { login, given } = loginTool("opaque", true);
     const { store, make } = await codeOf((ctx) => ctx.call(login, { apiKey: secret(KEY), url: "u" }));
     const { waits } = await make().run("Go", { runId: "r-1" });
@@ -282,7 +282,7 @@ describe("a call of code that held a secret", () => {
     expect(given).toEqual([{ apiKey: KEY, url: "u" }]);
   });
 
-  it("and comes with a new one is another call, which needs an approval of its own", async () => {
+  it("with a new secret is another call, which needs its own approval", async () => {
     const { login, given } = loginTool("opaque", true);
     let key = KEY;
     const { store, make } = await codeOf((ctx) => ctx.call(login, { apiKey: secret(key), url: "u" }));
@@ -294,7 +294,7 @@ describe("a call of code that held a secret", () => {
     expect(given).toEqual([]);
   });
 
-  it("and had its effect is not run again with a new one: a person is asked", async () => {
+  it("with a new secret is not run after the first one had its effect: a person is asked", async () => {
     const { login, given } = loginTool();
     let key = KEY;
     const { make } = await codeOf(async (ctx) => {

@@ -1,4 +1,4 @@
-// What is nested deeper than any reader of it could bear, from everybody who can hand something over.
+// Values that are nested too deep, from every source that can pass a value in.
 
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -31,7 +31,7 @@ function keeper() {
 }
 
 describe.each([401, 3_000, 100_000])("%i levels", (levels) => {
-  it("in the arguments of a call are not valid: the model is shown why, and its figures are charged", async () => {
+  it("in the arguments of a call are invalid: the model gets the reason, and its usage is charged", async () => {
     const server = await FakeOpenAiServer.start();
     onTestFinished(() => server.close());
     const { keep, kept } = keeper();
@@ -62,7 +62,7 @@ describe.each([401, 3_000, 100_000])("%i levels", (levels) => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("in the arguments that a port of one's own gives are not valid either", async () => {
+  it("in the arguments from a custom model port are invalid too", async () => {
     const { keep, kept } = keeper();
     const results: unknown[] = [];
     const script: Script = ({ turn, options }) => {
@@ -88,7 +88,7 @@ describe.each([401, 3_000, 100_000])("%i levels", (levels) => {
     expect(results).toEqual([{ type: "error-text", value: OF_MODEL }]);
   });
 
-  it("in structured output are asked for again, flatter", async () => {
+  it("in structured output are requested again, flatter", async () => {
     const asked: unknown[] = [];
     const model = scriptedModel(({ turn, options }) => {
       asked.push(options.prompt.at(-1)?.content);
@@ -111,7 +111,7 @@ describe.each([401, 3_000, 100_000])("%i levels", (levels) => {
       z.json(),
       /cannot be (kept|checked) \(it is nested (deeper than 400 levels|too deep)\)/,
     ],
-  ])("in %s are a failed receipt that says so", async (_, schema, why) => {
+  ])("in %s lead to a failed receipt that names the limit", async (_, schema, why) => {
     const dig = tool({
       description: "Digs.",
       inputSchema: z.object({}),
@@ -130,7 +130,7 @@ describe.each([401, 3_000, 100_000])("%i levels", (levels) => {
     );
   });
 
-  it("in the input of a run are refused, with their path, before anything is begun", async () => {
+  it("in the input of a run are refused, with their path, before the run is created", async () => {
     const store = await memoryStore();
     const runner = new Runner(agent({ name: "worker", model: scriptedModel([]) }), { store });
 
@@ -144,7 +144,7 @@ describe.each([401, 3_000, 100_000])("%i levels", (levels) => {
     expect(await store.getRun("r-1")).toBeNull();
   });
 
-  it("in what code calls a tool with, and in what it results in, are refused", async () => {
+  it("in a code step's arguments and in its output are refused", async () => {
     const store = await memoryStore();
     const { keep, kept } = keeper();
     const deep = parsed(lists(levels));
@@ -161,7 +161,7 @@ describe.each([401, 3_000, 100_000])("%i levels", (levels) => {
   });
 });
 
-it("400 levels are no trouble to anybody", async () => {
+it("400 levels are accepted everywhere", async () => {
   const { keep, kept } = keeper();
   const model = scriptedModel([
     { toolCalls: [{ name: "keep", input: parsed(objects(400)) }] },

@@ -1,4 +1,4 @@
-// A prompt that is rendered from the session: anew in every turn, paid for as it is, and known by its template alone.
+// Prompts rendered from the session: in every turn, charged as rendered, and fingerprinted by their template alone.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -34,7 +34,7 @@ const template = (...sections: Section<never>[]): PromptTemplate =>
 
 const rules = (text: string) => markdown({ key: "rules", title: "Rules", template: text });
 
-/** Shows what was said so far. */
+/** Shows the words said so far. */
 const progress = (render = (all: readonly string[]) => `So far: ${all.join(", ") || "nothing"}.`) =>
   dynamic({
     key: "progress",
@@ -43,8 +43,8 @@ const progress = (render = (all: readonly string[]) => `So far: ${all.join(", ")
     render: (session) => render(session.query(words).all()),
   });
 
-/** What the model was told in each request. */
-const told = (prompts: readonly Prompt[]) =>
+/** The system prompt of each request. */
+const systemPrompts = (prompts: readonly Prompt[]) =>
   prompts.map((prompt) => (prompt[0]?.role === "system" ? prompt[0].content : ""));
 
 function make(
@@ -61,7 +61,7 @@ function make(
 const END = { text: "End." };
 
 describe("a prompt template", () => {
-  it("is rendered anew in every turn, from the session as the commit before has left it", async () => {
+  it("is rendered in every turn from the session of the last commit", async () => {
     const store = await memoryStore();
     const { runner, prompts } = make(store, template(rules("Be brief."), progress()), [
       saying("one"),
@@ -70,25 +70,25 @@ describe("a prompt template", () => {
     ]);
     await runner.run("Go", { runId: "r-1" });
     const prompt = (all: string) => `## Rules\n\nBe brief.\n\n## Progress\n\nSo far: ${all}.`;
-    expect(told(prompts)).toEqual([prompt("nothing"), prompt("one"), prompt("one, two")]);
+    expect(systemPrompts(prompts)).toEqual([prompt("nothing"), prompt("one"), prompt("one, two")]);
   });
 
-  it("brings the slices that it reads", async () => {
+  it("registers the slices that it reads", async () => {
     const store = await memoryStore();
     await make(store, template(progress()), [saying("one"), END]).runner.run("Go", { runId: "r-1" });
     expect(await storedSlice(store)).toEqual(["one"]);
   });
 
-  it("is rendered by the next process as it was by the one before", async () => {
+  it("is rendered the same by the next process", async () => {
     const store = await memoryStore();
     const turns = [saying("one"), saying("two"), END];
     await runUntilFailure(make(store, template(progress()), turns, { probe: stopsBefore(2) }).runner);
     const { runner, prompts } = make(store, template(progress()), turns);
     await runner.resume("r-1");
-    expect(told(prompts)[0]).toContain("So far: one.");
+    expect(systemPrompts(prompts)[0]).toContain("So far: one.");
   });
 
-  it("shows what an observer made of the last commit", async () => {
+  it("shows events that an observer dispatched after the last commit", async () => {
     const store = await memoryStore();
     const { runner, prompts } = make(store, template(progress()), [saying("one"), END], {
       onSession: (session) =>
@@ -97,10 +97,10 @@ describe("a prompt template", () => {
         }),
     });
     await runner.run("Go", { runId: "r-1" });
-    expect(told(prompts)[1]).toContain("So far: one, echo.");
+    expect(systemPrompts(prompts)[1]).toContain("So far: one, echo.");
   });
 
-  it("takes its parameters from the run's input, or from what it is bound to", async () => {
+  it("takes its parameters from the run's input or from its binding", async () => {
     const store = await memoryStore();
     const prompt = promptTemplate({
       namespace: "t",
@@ -117,11 +117,11 @@ describe("a prompt template", () => {
     for (const [instructions, input] of ways) {
       const { runner, prompts } = make(store, instructions, [END]);
       await runner.run(input);
-      expect(told(prompts)).toEqual(["## Topic\n\nAbout pawls."]);
+      expect(systemPrompts(prompts)).toEqual(["## Topic\n\nAbout pawls."]);
     }
   });
 
-  it("fails the run where a parameter is missing, with an error that names it, before anything is asked", async () => {
+  it("fails the run before the model is asked if a parameter is missing, with an error that names it", async () => {
     const store = await memoryStore();
     const prompt = promptTemplate({
       namespace: "t",
@@ -138,18 +138,18 @@ describe("a prompt template", () => {
     expect((await store.getRun("r-1"))?.error?.code).toBe("configuration");
   });
 
-  it("whose tools have the name of one of the agent's is refused when the agent is made", () => {
+  it("is refused when the agent is made if its tools clash with the agent's", () => {
     const closed = dynamic({ key: "d", title: "D", visibility: "summary", summary: "S", render: () => "" });
     const { say } = sayTool();
-    const taken = () =>
+    const clashing = () =>
       scriptedAgent([END], { instructions: template(closed), tools: { open_sections: say } });
-    expect(taken).toThrow(/has a tool open_sections, and its prompt brings one of that name/);
+    expect(clashing).toThrow(/has a tool open_sections, and its prompt brings one of that name/);
   });
 });
 
 describe("the fingerprint of a prompt", () => {
-  /** Whether a run begun under one prompt goes on under the other by turn. */
-  async function goesOn(before: Instructions, after: Instructions): Promise<boolean> {
+  /** True if a run begun with one prompt resumes by turn with the other. */
+  async function resumesAfterChange(before: Instructions, after: Instructions): Promise<boolean> {
     const store = await memoryStore();
     const turns = [saying("one"), saying("two"), END];
     await runUntilFailure(make(store, before, turns, { probe: stopsBefore(3), slices: [words] }).runner);
@@ -176,37 +176,37 @@ describe("the fingerprint of a prompt", () => {
 
   it.each<[string, Instructions, Instructions]>([
     [
-      "what a section made of the session shows",
+      "a change of what a session section renders",
       base,
       template(
         rules("Be brief."),
         progress(() => "New."),
       ),
     ],
-    ["nothing, though the session has changed and with it the rendering", base, base],
-    ["nothing, and is made again", bound("pawls"), bound("pawls")],
-  ])("does not see %s", async (_, before, after) => {
-    expect(await goesOn(before, after)).toBe(true);
+    ["a changed session with the same template", base, base],
+    ["a template that is made again with the same binding", bound("pawls"), bound("pawls")],
+  ])("ignores %s", async (_, before, after) => {
+    expect(await resumesAfterChange(before, after)).toBe(true);
   });
 
   it.each<[string, Instructions, Instructions]>([
     ["the text of a section", base, template(rules("Be long."), progress())],
-    ["a section that is gone", base, template(rules("Be brief."))],
+    ["a removed section", base, template(rules("Be brief."))],
     ["the order of its sections", base, template(progress(), rules("Be brief."))],
     ["a title", base, template({ ...rules("Be brief."), title: "Laws" }, progress())],
-    ["what it is bound to", bound("pawls"), bound("claws")],
+    ["its binding", bound("pawls"), bound("claws")],
     [
       "its version",
       base,
       promptTemplate({ namespace: "t", key: "k", version: 2, sections: [rules("Be brief."), progress()] }),
     ],
-    ["that it was a plain text before", "Be brief.", base],
-  ])("sees %s: a turn does not go on with it", async (_, before, after) => {
-    expect(await goesOn(before, after)).toBe(false);
+    ["a plain text that became a template", "Be brief.", base],
+  ])("changes with %s, so the turn is not resumed", async (_, before, after) => {
+    expect(await resumesAfterChange(before, after)).toBe(false);
   });
 });
 
-describe("a rendering that throws", () => {
+describe("a prompt that fails to render", () => {
   const brittle = (failsAt: string) =>
     template(
       progress((all) => {
@@ -215,7 +215,7 @@ describe("a rendering that throws", () => {
       }),
     );
 
-  it("at the commit has the receipt stored first, and a mended one goes on without asking again", async () => {
+  it("at the commit fails after the receipt is stored, and a fixed one resumes without another model call", async () => {
     const store = await memoryStore();
     const turns = [saying("one"), END];
     const first = make(store, brittle("one"), turns);
@@ -228,7 +228,7 @@ describe("a rendering that throws", () => {
     expect([second.spoken, second.prompts.length]).toEqual([[], 1]);
   });
 
-  it("of a history that is left does not keep it from being left", async () => {
+  it("for an abandoned lineage does not prevent a milestone resume", async () => {
     const store = await memoryStore();
     const turns = [saying("one"), saying("two"), END];
     await runUntilFailure(make(store, brittle("two"), turns).runner);
@@ -239,7 +239,7 @@ describe("a rendering that throws", () => {
 });
 
 describe("the reservation for a turn", () => {
-  it("covers the prompt as it will be rendered", async () => {
+  it("covers the prompt of that turn as rendered", async () => {
     const reservedWith = async (render: (all: readonly string[]) => string) => {
       const store = await memoryStore();
       const { runner } = make(store, template(progress(render)), [saying("one"), END]);
@@ -254,7 +254,7 @@ describe("the reservation for a turn", () => {
   });
 });
 
-describe("a section that is shown as a summary", () => {
+describe("a section shown as a summary", () => {
   const manual = template(
     markdown({
       key: "manual",
@@ -274,15 +274,18 @@ describe("a section that is shown as a summary", () => {
       probe: crashAt("model:before-request", 3),
     });
     await runUntilFailure(first.runner);
-    expect(told(first.prompts).map((text) => text.includes("The whole manual."))).toEqual([false, true]);
-    expect(told(first.prompts)[0]).toMatch(/There is a manual.+call open_sections with "manual"/s);
+    expect(systemPrompts(first.prompts).map((text) => text.includes("The whole manual."))).toEqual([
+      false,
+      true,
+    ]);
+    expect(systemPrompts(first.prompts)[0]).toMatch(/There is a manual.+call open_sections with "manual"/s);
     const second = make(store, manual, turns, { slices: [words] });
     await second.runner.resume("r-1");
-    expect(told(second.prompts)[0]).toContain("The whole manual.");
+    expect(systemPrompts(second.prompts)[0]).toContain("The whole manual.");
     expect(await storedSlice(store, "open_sections")).toEqual(["manual"]);
   });
 
-  it("that does not exist is refused with those that do", async () => {
+  it("cannot be opened under an unknown name; the error lists the known ones", async () => {
     const store = await memoryStore();
     const { runner, prompts } = make(store, manual, [open("annual"), END]);
     await runner.run("Go", { runId: "r-1" });

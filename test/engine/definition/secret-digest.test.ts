@@ -1,5 +1,5 @@
-// What is hidden leaves evidence: which values were equal, how long a hidden value was and why it is hidden. And nobody but the
-// operator and the run's own code can have a text hidden where it does not stand under a secret name.
+// Hidden values leave evidence: which were equal, how long they were and why they are hidden. Only the operator and
+// the run's own code can have a text hidden that is not under a secret name.
 
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -20,7 +20,7 @@ import { databaseFile, failureAs, failureOf, fileStore, memoryStore, toolResults
 const policy = { secretKeys: ["password"] };
 const NAMED = /^\[secret:([0-9a-f]{12}),(\d+)-characters\]$/;
 
-/** Says what it was given, under its name and beside it. */
+/** Returns its input, under its names and in a text. */
 const echo = (approval = false) =>
   tool({
     name: "echo",
@@ -33,8 +33,8 @@ const echo = (approval = false) =>
     execute: (input) => ({ ...input, said: `it was ${Object.values(input).join()}` }),
   });
 
-describe("a value under a secret name that a model gave", () => {
-  it("is hidden where it stands, and nowhere else", async () => {
+describe("a value under a secret name from a model", () => {
+  it("is hidden there and nowhere else", async () => {
     const store = await memoryStore();
     const turns = [
       asking(["echo", { password: "attacker.test", to: "attacker.test" }]),
@@ -52,8 +52,8 @@ describe("a value under a secret name that a model gave", () => {
   });
 });
 
-describe("a value under a secret name that code gave", () => {
-  it("is hidden in what comes of that call, and not in other calls", async () => {
+describe("a value under a secret name from code", () => {
+  it("is hidden in the result of that call, but not in other calls", async () => {
     const store = await memoryStore();
     const step = Step.run("code", async (_input: Json, ctx) => {
       const first = await ctx.call(echo(), { password: "hunter-22" });
@@ -81,7 +81,7 @@ describe("the digest of a hidden value", () => {
     return { file, marks: calls.map(({ request }) => (request as { readonly password: string }).password) };
   }
 
-  it("is the same for equal values, in every process that has the store, and another one for others", async () => {
+  it("is the same for equal values in every process with the store, and differs for other values", async () => {
     const first = await marks(["one-1", "two-22", "one-1"]);
     expect(first.marks[0]).toMatch(NAMED);
     expect([first.marks[1] === first.marks[0], first.marks[2] === first.marks[0]]).toEqual([false, true]);
@@ -91,14 +91,14 @@ describe("the digest of a hidden value", () => {
     expect(elsewhere.marks[0]).not.toBe(first.marks[1]);
   });
 
-  it("is the same in all stores with the operator's key, and needs no file then", async () => {
+  it("is the same in all stores with the operator's key, and then needs no key file", async () => {
     const key = { ...policy, redactionKey: secret("a key of 16 or more characters") };
     const [one, other] = [await marks(["two-22"], key), await marks(["two-22"], key)];
     expect(one.marks).toEqual(other.marks);
     expect(existsSync(`${one.file}-key`)).toBe(false);
   });
 
-  it("is made with a key that its owner alone can read, and that is not in the database", async () => {
+  it("uses a key that only its owner can read and that is not in the database", async () => {
     const { file } = await marks(["one-1"]);
     const key = readFileSync(`${file}-key`, "utf8").trim();
     expect(key).toMatch(/^[0-9a-f]{64}$/);
@@ -107,14 +107,14 @@ describe("the digest of a hidden value", () => {
       expect(readFileSync(file).includes(bytes)).toBe(false);
   });
 
-  it("is not made up where the key was changed: who runs it is told", async () => {
+  it("is not made with a damaged key: the run fails and names the file", async () => {
     const { file } = await marks(["one-1"]);
     writeFileSync(`${file}-key`, "half of a k");
     const error = await failureAs(StoreUnavailableError, marks(["one-1"], policy, file));
     expect(error.message).toMatch(/-key, is not what was written there: put it back/);
   });
 
-  it("needs no key, and no file, where nothing is hidden", async () => {
+  it("needs no key and no file if nothing is hidden", async () => {
     const file = databaseFile();
     const store = await fileStore(file);
     const { runner } = runnerOf(store, { echo: echo() }, [asking(["echo", { to: "ann" }])], { policy });
@@ -122,7 +122,7 @@ describe("the digest of a hidden value", () => {
     expect(existsSync(`${file}-key`)).toBe(false);
   });
 
-  it.each([["short"], [7], [null]])("takes no key %j", async (redactionKey) => {
+  it.each([["short"], [7], [null]])("cannot use the key %j", async (redactionKey) => {
     const store = await memoryStore();
     const make = () =>
       new Runner(
@@ -134,8 +134,8 @@ describe("the digest of a hidden value", () => {
   });
 });
 
-describe("who approves a call with hidden arguments", () => {
-  it("is told where they stand, why they are hidden, how long they are, and their digests", async () => {
+describe("the approval of a call with hidden arguments", () => {
+  it("shows where they are, why they are hidden, how long they are, and their digests", async () => {
     const store = await memoryStore();
     const known = { ...echo(true), secrets: [secret("k-123456-abcdef")] };
     const input = { password: "x".repeat(23), list: [{ to: "of k-123456-abcdef" }] };
@@ -155,7 +155,7 @@ describe("who approves a call with hidden arguments", () => {
     ]);
   });
 
-  it("need not do so again where another key makes other digests, or an earlier version made none", async () => {
+  it("stays valid if another key makes other digests, or an earlier version made none", async () => {
     const store = await memoryStore();
     const step = Step.run("code", (_input: Json, ctx) =>
       ctx.call(echo(true), { key: secret("k-123456-abcdef") }),
@@ -169,7 +169,7 @@ describe("who approves a call with hidden arguments", () => {
 });
 
 describe("policy.secrets", () => {
-  it("are hidden whoever says them, from the first step on", async () => {
+  it("are hidden in every text, from the first step on", async () => {
     const store = await memoryStore();
     const step = Step.run("code", () => Promise.reject(new Error("The key is K-123456-ABCDEF.")));
     const runner = new Runner(step, { store, policy: { secrets: [secret("k-123456-abcdef")] } });
@@ -177,7 +177,7 @@ describe("policy.secrets", () => {
     expect((error as Error).message).toMatch(/The key is \[secret:[0-9a-f]{12}\]\.$/);
   });
 
-  it("are refused where they are no secrets", async () => {
+  it("are refused if they are no secret() values", async () => {
     const make = async () =>
       new Runner(
         Step.run("code", () => null),

@@ -1,4 +1,4 @@
-// Two secrets are two effects, though both are stored as [secret]: and neither can be found out from what is stored.
+// Two secrets are two effects although both are stored as [secret], and neither can be derived from what is stored.
 
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
@@ -8,8 +8,8 @@ import { type Json, Runner, Step, secret, tool } from "../../../src/index.ts";
 import { asking, ledger, runnerOf } from "../call/call-fixture.ts";
 import { databaseFile, failureOf, fileStore, memoryStore, must } from "../run-fixture.ts";
 
-describe("secrets that are all that differs between two calls", () => {
-  it("make two effects of two mails to secret recipients, and one of two to the same", async () => {
+describe("calls that differ only in a secret", () => {
+  it("are two effects for two secret recipients, and one for the same", async () => {
     const store = await memoryStore();
     const sent: string[] = [];
     const send = tool({
@@ -38,7 +38,7 @@ describe("secrets that are all that differs between two calls", () => {
     ]);
   });
 
-  it("make two effects of two cards, where the policy names the field", async () => {
+  it("are two effects for two cards if the policy names the field", async () => {
     const store = await memoryStore();
     const created: string[] = [];
     const create = tool({
@@ -63,7 +63,7 @@ describe("secrets that are all that differs between two calls", () => {
     expect([marks[1] === marks[0], marks[2] === marks[0]]).toEqual([false, true]);
   });
 
-  it("give each call its own receipt back after a restart, in whatever order they are asked for", async () => {
+  it("get their own receipts back after a restart, in any order", async () => {
     const store = await memoryStore();
     const paid: string[] = [];
     const pay = tool({
@@ -97,8 +97,8 @@ describe("secrets that are all that differs between two calls", () => {
   });
 });
 
-describe("a database that knows two secrets apart", () => {
-  it("holds neither of them, nor a hash that a guess could be held against", async () => {
+describe("a database with two different secrets", () => {
+  it("contains neither of them, nor a hash that would confirm a guess", async () => {
     const file = databaseFile();
     const store = await fileStore(file);
     const pay = tool({
@@ -117,8 +117,8 @@ describe("a database that knows two secrets apart", () => {
     });
     await new Runner(step, { store }).run("Go", { runId: "r-1" });
     const stored = Buffer.concat([readFileSync(file), readFileSync(`${file}-wal`)]);
-    /** Whether any of what a guess leads to, in bytes or in hex, is in the file. */
-    const gives = (account: string) => {
+    /** True for each text derived from a guess, in bytes or in hex, that is in the file. */
+    const findings = (account: string) => {
       const hash = toolCallIdentityHash("local", "pay_out", { account });
       const scope = { kind: "effect" } as const;
       const key = toolCallKey({
@@ -132,14 +132,14 @@ describe("a database that knows two secrets apart", () => {
       const needles = [account, hash, hash.toString("hex"), key, key.toString("hex")];
       return needles.map((needle) => stored.includes(needle));
     };
-    // What is no secret is found in this way, so the search can find something.
-    expect(gives("public-account")).toMatchObject([true, true, {}, true, {}]);
-    for (const account of accounts) expect(gives(account)).toEqual([false, false, false, false, false]);
+    // A value that is no secret is found in this way, so the search works.
+    expect(findings("public-account")).toMatchObject([true, true, {}, true, {}]);
+    for (const account of accounts) expect(findings(account)).toEqual([false, false, false, false, false]);
     const [, alice, bobby] = await store.listToolCalls("r-1");
     expect(must(alice).identityHash).not.toBe(must(bobby).identityHash);
   });
 
-  it("knows the same secret by another hash in another run", async () => {
+  it("stores different hashes of the same secret in different runs", async () => {
     const store = await memoryStore();
     const pay = tool({
       name: "pay_out",

@@ -1,5 +1,5 @@
-// Values under configured names, and those that code marks, reach the tool, and neither the store, nor an event, nor an
-// error.
+// Values under configured names, and values that code marks, reach the tool but neither the store, nor an event, nor
+// an error.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -23,17 +23,17 @@ import { collect, failureAs, failureOf, must, scriptedAgent, toolResults } from 
 import { leaksIn, OTHER_SECRET, SECRET, shown, storeToSearch } from "../secret-fixture.ts";
 
 const policy = { secretKeys: ["api_key", "password"] };
-/** Another one that the operator gave the tool. */
+/** A second secret of the tool's operator. */
 const HOST = "hunter-2-hunter";
 const ARGUMENTS = { apiKey: SECRET, to: "ann" };
 
 type Input = { readonly apiKey: string; readonly to: string; readonly note?: string | undefined };
 type Definition = Partial<ToolDefinition<Input, unknown, Input>>;
 
-/** What is stored, with bare marks: which digest a mark has is told in secret-digest.test.ts. */
+/** Stored values with bare marks; the digests are tested in secret-digest.test.ts. */
 const bare = (value: unknown) => withoutDigests(value as Json);
 
-/** A tool that takes a key, which its operator gave it too, and what it was given. */
+/** A tool that takes a key, which is also one of its own secrets, and a record of its inputs. */
 function loginTool(
   execute: ToolDefinition<Input, unknown>["execute"] = () => "welcome",
   more: Definition = {},
@@ -54,7 +54,7 @@ function loginTool(
   return { login, given };
 }
 
-/** Runs one call with a secret among its arguments, and looks for the secret in all that is left of it. */
+/** Runs one call with a secret among its arguments, and searches everything that the run leaves behind. */
 async function runAndSearch(login: Tool, options: RunnerOptions = {}, input: Json = ARGUMENTS) {
   const clock = jumpingClock();
   const { store, dump } = await storeToSearch();
@@ -77,7 +77,7 @@ async function runAndSearch(login: Tool, options: RunnerOptions = {}, input: Jso
 }
 
 describe("a secret among a model's arguments", () => {
-  it("is given to the tool, and stored, told and shown to the model as [secret]", async () => {
+  it("reaches the tool, and is stored, emitted and shown to the model as [secret]", async () => {
     const { login, given } = loginTool();
     const { store, prompts, events } = await runAndSearch(login);
     expect(given).toEqual([ARGUMENTS]);
@@ -89,7 +89,7 @@ describe("a secret among a model's arguments", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("is hidden wherever else it stands, however it is written", async () => {
+  it("is hidden everywhere else too, in every encoding", async () => {
     const forms = [SECRET, encodeURIComponent(SECRET), Buffer.from(`ann:${SECRET}`).toString("base64")];
     const { login, given } = loginTool();
     const input = { ...ARGUMENTS, note: forms.join(" and ") };
@@ -97,7 +97,7 @@ describe("a secret among a model's arguments", () => {
     expect(given).toEqual([input]);
   });
 
-  it("is hidden in what the model is told about arguments that do not fit", async () => {
+  it("is hidden in the error about invalid arguments", async () => {
     const { login, given } = loginTool(undefined, {
       inputSchema: z.object({
         apiKey: z.string().refine(() => false, { error: ({ input }) => `${String(input)} is no key` }),
@@ -109,7 +109,7 @@ describe("a secret among a model's arguments", () => {
     expect(seen).toMatchObject({ value: expect.stringContaining("is no key") });
   });
 
-  it("is hidden in what the model says later", async () => {
+  it("is hidden in later texts of the model", async () => {
     const { login } = loginTool();
     const { store, dump } = await storeToSearch();
     const turns = [asking(["login", ARGUMENTS]), { text: `The key is ${SECRET}.`, toolCalls: [] }];
@@ -121,7 +121,7 @@ describe("a secret among a model's arguments", () => {
 });
 
 describe("a secret in the input of a run", () => {
-  it("is refused: whoever goes on with the run needs its input, so it is stored", async () => {
+  it("is refused, since the input is stored for resuming", async () => {
     const { store, dump } = await storeToSearch();
     const runner = new Runner(
       Step.run("code", () => null),
@@ -134,7 +134,7 @@ describe("a secret in the input of a run", () => {
   });
 });
 
-describe("a secret in what a tool comes to", () => {
+describe("a secret in the result of a tool", () => {
   it.each<[string, unknown]>([
     ["under its name", { apiKey: OTHER_SECRET, n: 1 }],
     ["deep inside", [{ users: [{ Password: OTHER_SECRET }] }]],
@@ -149,7 +149,7 @@ describe("a secret in what a tool comes to", () => {
     expect(JSON.stringify(seen)).toContain("[secret]");
   });
 
-  it("is hidden in an error, in every try of it, and in what is told of them", async () => {
+  it("is hidden in an error, in every attempt, and in their events", async () => {
     const { login, given } = loginTool(({ apiKey }) => {
       throw new NotApplied(`The key ${apiKey} is busy.`);
     });
@@ -162,7 +162,7 @@ describe("a secret in what a tool comes to", () => {
     ]);
   });
 
-  it("is hidden in an error that is no error", async () => {
+  it("is hidden in a thrown value that is no proper error", async () => {
     const { login } = loginTool(({ apiKey }) => {
       throw Object.assign(new Error(), { message: { apiKey } });
     });
@@ -179,13 +179,13 @@ describe("a secret in what a tool comes to", () => {
     expect(seen).toMatchObject({ value: expect.stringContaining("[secret] is too long") });
   });
 
-  it("is hidden in what the outside system calls it", async () => {
+  it("is hidden in the correlation id", async () => {
     const { login } = loginTool(({ apiKey }, call) => call.correlate(`${apiKey}/17`));
     const { store } = await runAndSearch(login);
     expect(bare((await store.listToolCalls("r-1"))[0]?.receipt?.correlationId)).toBe("[secret]/17");
   });
 
-  it("is hidden in what a look-up found, or failed with", async () => {
+  it("is hidden in the result or the error of a look-up", async () => {
     const reset = () => must<string>(null);
     const found = { status: "done", result: { apiKey: OTHER_SECRET, echo: SECRET } } as const;
     await runAndSearch(loginTool(reset, { recovery: "reconcile", reconcile: () => found }).login);
@@ -196,7 +196,7 @@ describe("a secret in what a tool comes to", () => {
     expect(bare((await store.listWaits("r-1"))[0]?.subject.problem)).toBe("No mail of [secret].");
   });
 
-  it("is hidden in why it may not connect", async () => {
+  it("is hidden in the reason for a refused connection", async () => {
     const throwing = ({ apiKey }: Input) => {
       throw new Error(`No address for ${apiKey}.`);
     };
@@ -209,15 +209,15 @@ describe("a secret in what a tool comes to", () => {
   });
 });
 
-describe("a secret in what a person is asked", () => {
-  it("is hidden in the arguments that are shown", async () => {
+describe("a secret in a question to a person", () => {
+  it("is hidden in the arguments", async () => {
     const { store } = await runAndSearch(loginTool(undefined, { approval: true }).login);
     expect(bare(await store.listWaits("r-1"))).toMatchObject([
       { kind: "approval", subject: { arguments: { apiKey: "[secret]", to: "ann" } } },
     ]);
   });
 
-  it("is hidden in what its tool says", async () => {
+  it("is hidden in the tool's message", async () => {
     const { login } = loginTool(({ apiKey }) => {
       throw new NeedsHuman(`expired ${apiKey}`, `Renew ${apiKey}, please.`);
     });
@@ -228,8 +228,8 @@ describe("a secret in what a person is asked", () => {
   });
 });
 
-describe("a secret in what makes a run fail", () => {
-  it("is hidden in the error that is stored and in the one that is thrown, all the way down", async () => {
+describe("a secret in an error that fails a run", () => {
+  it("is hidden in the stored and in the thrown error, with all causes", async () => {
     const { login } = loginTool(({ apiKey }) => {
       throw new PausedError(`Wait for ${apiKey}.`, { key: apiKey }, { cause: new Error(`It is ${apiKey}.`) });
     });
@@ -238,7 +238,7 @@ describe("a secret in what makes a run fail", () => {
     expect(bare((await store.getRun("r-1"))?.error?.message)).toBe("Wait for [secret].");
   });
 
-  it("is hidden in what a provider says, in the event of it too", async () => {
+  it("is hidden in a provider's error and its event", async () => {
     const { login } = loginTool();
     const { store, dump } = await storeToSearch();
     const { agent } = scriptedAgent(
@@ -261,22 +261,22 @@ describe("a secret in what makes a run fail", () => {
     expect([leaksIn(dump()), leaksIn(shown(events)), leaksIn(shown(error))]).toEqual([[], [], []]);
   });
 
-  it("is hidden where code throws it", async () => {
+  it("is hidden in an error that code throws", async () => {
     const { login, given } = loginTool();
     const { store, dump } = await storeToSearch();
     const step = Step.run("code", async (_input: Json, ctx) => {
       await ctx.call(login, { apiKey: secret(SECRET), to: "ann" });
-      throw new Error(`Nothing came of ${SECRET}.`);
+      throw new Error(`Nothing resulted from ${SECRET}.`);
     });
     const error = await failureOf(new Runner(step, { store }).run("Go", { runId: "r-1" }));
     expect(given).toEqual([ARGUMENTS]);
     expect([leaksIn(dump()), leaksIn(shown(error))]).toEqual([[], []]);
-    expect(bare((error as Error).message)).toBe("Step code failed: Nothing came of [secret].");
+    expect(bare((error as Error).message)).toBe("Step code failed: Nothing resulted from [secret].");
   });
 });
 
-describe("secret() in a call of code", () => {
-  it("is given to the tool, wherever it stands, and stored nowhere", async () => {
+describe("secret() in a code step's call", () => {
+  it("reaches the tool at any depth, and is stored nowhere", async () => {
     const { store, dump } = await storeToSearch();
     const given: unknown[] = [];
     const send = tool({
@@ -294,23 +294,23 @@ describe("secret() in a call of code", () => {
     const events = await collect(new Runner(step, { store }).stream("Go", { runId: "r-1" }));
     expect(given).toEqual([{ headers: [{ value: SECRET }, { value: "plain" }] }]);
     expect([leaksIn(dump()), leaksIn(shown(events))]).toEqual([[], []]);
-    // The code gets what it would get after a restart.
+    // The code gets the same value as after a restart.
     const echo = { headers: [{ value: "[secret]" }, { value: "plain" }] };
     expect(bare((await store.getRun("r-1"))?.output)).toEqual({ echo });
   });
 
-  it("is hidden in what the code is told about a call that failed or does not fit", async () => {
+  it("is hidden in the error that the code gets for a failed call", async () => {
     const { store, dump } = await storeToSearch();
-    const told: string[] = [];
+    const errors: string[] = [];
     const { login } = loginTool(({ apiKey }) => {
       throw new Error(`Bad key ${apiKey}`);
     });
     const step = Step.run("code", async (_input: Json, ctx) => {
-      told.push(String(await failureOf(ctx.call(login, { apiKey: secret(SECRET), to: "ann" }))));
-      return told[0] ?? null;
+      errors.push(String(await failureOf(ctx.call(login, { apiKey: secret(SECRET), to: "ann" }))));
+      return errors[0] ?? null;
     });
     await new Runner(step, { store }).run("Go", { runId: "r-1" });
-    expect(bare(told)).toEqual(["ToolFailedError: Tool login failed: Bad key [secret]"]);
+    expect(bare(errors)).toEqual(["ToolFailedError: Tool login failed: Bad key [secret]"]);
     expect(leaksIn(dump())).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-// What a tool is taken for, and what that means when it fails: what it declares, what the policy says, or its name.
+// The classification of a tool and its effect on failures: by its declaration, by the policy, or by its name.
 
 import { tool as aiSdkTool } from "ai";
 import { describe, expect, it } from "vitest";
@@ -9,8 +9,8 @@ import { failureAs, memoryStore, must } from "../run-fixture.ts";
 
 type Declared = Partial<Pick<Parameters<typeof tool>[0], "effect" | "recovery" | "namespace">>;
 
-/** How often a tool of this name is tried when it fails, and how the ledger calls it. */
-async function triesOf(name: string, declared: Declared = {}, policy: Policy = {}) {
+/** Effect, recovery class and number of attempts of a failing tool with this name. */
+async function classify(name: string, declared: Declared = {}, policy: Policy = {}) {
   const clock = jumpingClock();
   const store = await timedStore(clock);
   const failing = tool({
@@ -28,40 +28,40 @@ async function triesOf(name: string, declared: Declared = {}, policy: Policy = {
 }
 
 describe("a tool", () => {
-  it("that declares nothing is known by its name", async () => {
-    expect(await triesOf("get_weather")).toEqual(["read_only", "repeat", 3]);
-    expect(await triesOf("send_email")).toEqual(["external", "opaque", 1]);
-    expect(await triesOf("frobnicate")).toEqual(["external", "opaque", 1]);
-    expect(await triesOf("write_local_file")).toEqual(["local", "opaque", 1]);
-    expect(await triesOf("archival_memory_insert")).toEqual(["memory", "opaque", 1]);
+  it("without declarations is classified by its name", async () => {
+    expect(await classify("get_weather")).toEqual(["read_only", "repeat", 3]);
+    expect(await classify("send_email")).toEqual(["external", "opaque", 1]);
+    expect(await classify("frobnicate")).toEqual(["external", "opaque", 1]);
+    expect(await classify("write_local_file")).toEqual(["local", "opaque", 1]);
+    expect(await classify("archival_memory_insert")).toEqual(["memory", "opaque", 1]);
   });
 
-  it("that declares what it changes is believed, whatever its name", async () => {
-    expect(await triesOf("send_email", { effect: "read_only" })).toEqual(["read_only", "repeat", 3]);
-    expect(await triesOf("get_weather", { effect: "external" })).toEqual(["external", "opaque", 1]);
+  it("that declares its effect is classified by that, whatever its name", async () => {
+    expect(await classify("send_email", { effect: "read_only" })).toEqual(["read_only", "repeat", 3]);
+    expect(await classify("get_weather", { effect: "external" })).toEqual(["external", "opaque", 1]);
   });
 
-  it("that declares what may be done about a doubt is believed, whatever it changes", async () => {
-    expect(await triesOf("send_email", { recovery: "keyed" })).toEqual(["external", "keyed", 3]);
-    expect(await triesOf("get_weather", { recovery: "opaque" })).toEqual(["read_only", "opaque", 1]);
-    expect(await triesOf("send_email", { recovery: "reconcile" })).toEqual(["external", "reconcile", 1]);
+  it("that declares its recovery class is classified by that, whatever its effect", async () => {
+    expect(await classify("send_email", { recovery: "keyed" })).toEqual(["external", "keyed", 3]);
+    expect(await classify("get_weather", { recovery: "opaque" })).toEqual(["read_only", "opaque", 1]);
+    expect(await classify("send_email", { recovery: "reconcile" })).toEqual(["external", "reconcile", 1]);
   });
 
-  it("is what the policy's lists say, unless it declares otherwise; the stricter list wins", async () => {
+  it("is classified by the policy's lists unless it declares otherwise; the stricter list wins", async () => {
     const deny: Policy = { sideEffectDenylist: ["get_*"] };
     const allow: Policy = { readOnlyAllowlist: ["frobnicate"] };
-    expect(await triesOf("get_weather", {}, deny)).toEqual(["external", "opaque", 1]);
-    expect(await triesOf("get_weather", { effect: "read_only" }, deny)).toEqual(["read_only", "repeat", 3]);
-    expect(await triesOf("frobnicate", {}, allow)).toEqual(["read_only", "repeat", 3]);
-    expect(await triesOf("frobnicate", {}, { ...allow, sideEffectDenylist: ["frobnicate"] })).toEqual([
+    expect(await classify("get_weather", {}, deny)).toEqual(["external", "opaque", 1]);
+    expect(await classify("get_weather", { effect: "read_only" }, deny)).toEqual(["read_only", "repeat", 3]);
+    expect(await classify("frobnicate", {}, allow)).toEqual(["read_only", "repeat", 3]);
+    expect(await classify("frobnicate", {}, { ...allow, sideEffectDenylist: ["frobnicate"] })).toEqual([
       "external",
       "opaque",
       1,
     ]);
-    expect(await triesOf("frobnicate", { effect: "local" }, allow)).toEqual(["local", "opaque", 1]);
+    expect(await classify("frobnicate", { effect: "local" }, allow)).toEqual(["local", "opaque", 1]);
   });
 
-  it("of code is taken for the same, by the same policy", async () => {
+  it("called by code is classified in the same way", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const frobnicate = tool({
@@ -85,43 +85,42 @@ describe("a plain tool of the AI SDK", () => {
     ["GMAIL_FETCH_EMAILS", "read_only", "repeat", 3],
     ["mcp__composio__GMAIL_SEND_EMAIL", "external", "opaque", 1],
     ["getOrCreateUser", "external", "opaque", 1],
-  ] as const)("named %s is %s and %s, so it is tried %i times", async (name, effect, recovery, attempt) => {
-    const clock = jumpingClock();
-    const store = await timedStore(clock);
-    const plain = aiSdkTool({
-      description: "Fails.",
-      inputSchema: z.object({}),
-      execute: async () => must<string>(null),
-    });
-    const { runner } = runnerOf(store, { [name]: plain as never }, [asking([name, {}])], { clock });
-    await runner.run("Go", { runId: "r-1" });
-    expect((await store.listToolCalls("r-1"))[0]).toMatchObject({ effect, recovery, attempt });
-  });
+  ] as const)(
+    "named %s is %s and %s, so it is attempted %i times",
+    async (name, effect, recovery, attempt) => {
+      const clock = jumpingClock();
+      const store = await timedStore(clock);
+      const plain = aiSdkTool({
+        description: "Fails.",
+        inputSchema: z.object({}),
+        execute: async () => must<string>(null),
+      });
+      const { runner } = runnerOf(store, { [name]: plain as never }, [asking([name, {}])], { clock });
+      await runner.run("Go", { runId: "r-1" });
+      expect((await store.listToolCalls("r-1"))[0]).toMatchObject({ effect, recovery, attempt });
+    },
+  );
 });
 
-describe("a tool that cannot be", () => {
+describe("an invalid tool", () => {
   const make = (more: object) =>
     tool({ description: "Acts.", inputSchema: z.object({}), execute: () => null, ...more });
 
   it.each<[string, object, RegExp]>([
-    [
-      "has recovery reconcile and nothing to look up with",
-      { recovery: "reconcile" },
-      /no reconcile function/,
-    ],
-    ["has a recovery that there is not", { recovery: "retry" }, /recovery "retry": use repeat, keyed/],
-    ["has an effect that there is not", { effect: "none" }, /effect "none": use external/],
-    ["has no time at all", { timeoutMs: 0 }, /timeoutMs 0: give whole milliseconds/],
-    ["has more time than there is", { timeoutMs: 2 ** 31 }, /timeoutMs 2147483648/],
-    ["lands before it ends", { landsWithinMs: -1 }, /landsWithinMs -1/],
-    ["has a doubt for nobody", { inDoubt: "ignore" }, /inDoubt "ignore": use ask, tell/],
-    ["has a dedupe that there is not", { dedupe: "once" }, /dedupe "once": use effect, call/],
-  ])("because it %s is refused when it is made", (_name, more, words) => {
+    ["has recovery reconcile and no reconcile function", { recovery: "reconcile" }, /no reconcile function/],
+    ["has an unknown recovery class", { recovery: "retry" }, /recovery "retry": use repeat, keyed/],
+    ["has an unknown effect", { effect: "none" }, /effect "none": use external/],
+    ["has a timeout of zero", { timeoutMs: 0 }, /timeoutMs 0: give whole milliseconds/],
+    ["has a timeout that is too long", { timeoutMs: 2 ** 31 }, /timeoutMs 2147483648/],
+    ["has a negative landing time", { landsWithinMs: -1 }, /landsWithinMs -1/],
+    ["has an unknown inDoubt", { inDoubt: "ignore" }, /inDoubt "ignore": use ask, tell/],
+    ["has an unknown dedupe", { dedupe: "once" }, /dedupe "once": use effect, call/],
+  ])("that %s is refused when it is made", (_name, more, words) => {
     expect(() => make(more)).toThrow(ConfigurationError);
     expect(() => make(more)).toThrow(words);
   });
 
-  it("because the key it requires has no place is refused before code calls it", async () => {
+  it("that requires a key without a parameter for it is refused before code calls it", async () => {
     const store = await memoryStore();
     const pay = tool({
       name: "pay",
@@ -139,7 +138,7 @@ describe("a tool that cannot be", () => {
     expect(await store.listToolCalls("r-1")).toEqual([]);
   });
 
-  it("because its schema loses the key is refused before anything is sent", async () => {
+  it("whose schema drops the key is refused before anything is sent", async () => {
     const store = await memoryStore();
     const paid: unknown[] = [];
     const pay = tool({

@@ -1,4 +1,4 @@
-// Tools that are known only once somebody asks for them.
+// Tool sources: tools that are known only once a run has opened them.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -7,37 +7,37 @@ import { agent, type Json, Pipeline, Runner, Step, tool } from "../../../src/ind
 import { asking } from "../call/call-fixture.ts";
 import { memoryStore, recordingModel } from "../run-fixture.ts";
 
-type Life = { opened: string[]; closed: number; open: number };
+type Usage = { opened: string[]; closed: number; open: number };
 
 /** A source with one tool, whose description a test may change between two openings. */
 function shelf(options: { description?: () => string; fails?: () => boolean; name?: string } = {}) {
-  const life: Life = { opened: [], closed: 0, open: 0 };
+  const usage: Usage = { opened: [], closed: 0, open: 0 };
   const source: ToolSource = makeToolSource({
     name: options.name ?? null,
     open: async (name) => {
-      if (options.fails?.() === true) throw new Error(`${name} is out of reach.`);
-      life.opened.push(name);
-      life.open++;
+      if (options.fails?.() === true) throw new Error(`${name} is unreachable.`);
+      usage.opened.push(name);
+      usage.open++;
       const take = tool({
         description: options.description?.() ?? "Takes a thing.",
         inputSchema: z.object({ thing: z.string() }),
         effect: "external",
         recovery: "repeat",
         execute: ({ thing }) => {
-          if (life.open === 0) throw new Error("It is closed.");
+          if (usage.open === 0) throw new Error("It is closed.");
           return `${thing} from ${name}`;
         },
       });
       return {
         tools: { [`${name}__take`]: take },
         close: async () => {
-          life.closed++;
-          life.open--;
+          usage.closed++;
+          usage.open--;
         },
       };
     },
   });
-  return { source, life };
+  return { source, usage };
 }
 
 function taker(tools: { [name: string]: ToolSource }, tool = "attic__take") {
@@ -45,60 +45,60 @@ function taker(tools: { [name: string]: ToolSource }, tool = "attic__take") {
   return { worker: agent({ name: "worker", model, tools }), prompts };
 }
 
-describe("a source of tools", () => {
+describe("a tool source", () => {
   it("is opened under its key, its tools are called like others, and it is closed with the run", async () => {
     const store = await memoryStore();
-    const { source, life } = shelf();
+    const { source, usage } = shelf();
     const { worker } = taker({ attic: source });
-    expect(life).toEqual({ opened: [], closed: 0, open: 0 });
+    expect(usage).toEqual({ opened: [], closed: 0, open: 0 });
     const { runId, output } = await new Runner(worker, { store }).run("Go");
     expect(output).toBe("Done.");
-    expect(life).toEqual({ opened: ["attic"], closed: 1, open: 0 });
+    expect(usage).toEqual({ opened: ["attic"], closed: 1, open: 0 });
     expect(await store.listToolCalls(runId)).toMatchObject([
       { tool: "attic__take", receipt: { status: "succeeded", output: { value: "chair from attic" } } },
     ]);
   });
 
-  it("has its own name where it brings one", async () => {
+  it("keeps its own name if it has one", async () => {
     const store = await memoryStore();
-    const { source, life } = shelf({ name: "attic" });
+    const { source, usage } = shelf({ name: "attic" });
     await new Runner(taker({ cellar: source }).worker, { store }).run("Go");
-    expect(life.opened).toEqual(["attic"]);
+    expect(usage.opened).toEqual(["attic"]);
   });
 
-  it("is opened once for all steps of a run, and anew for the next run", async () => {
+  it("is opened once for all steps of a run, and again for the next run", async () => {
     const store = await memoryStore();
-    const { source, life } = shelf();
+    const { source, usage } = shelf();
     const { worker } = taker({ attic: source });
     const twice = Pipeline.of("p", Step.granular("one", worker), Step.granular("two", worker));
     await new Runner(twice, { store }).run("Go", { fresh: true });
-    expect(life).toEqual({ opened: ["attic"], closed: 1, open: 0 });
+    expect(usage).toEqual({ opened: ["attic"], closed: 1, open: 0 });
     await new Runner(twice, { store }).run("Go", { fresh: true });
-    expect(life).toEqual({ opened: ["attic", "attic"], closed: 2, open: 0 });
+    expect(usage).toEqual({ opened: ["attic", "attic"], closed: 2, open: 0 });
   });
 
-  it("is closed where the run fails, too", async () => {
+  it("is closed if the run fails, too", async () => {
     const store = await memoryStore();
-    const { source, life } = shelf();
+    const { source, usage } = shelf();
     const { model } = recordingModel([asking(["attic__take", { thing: "chair" }])]);
     const worker = agent({ name: "worker", model, tools: { attic: source } });
     await expect(new Runner(worker, { store }).run("Go")).rejects.toThrow("no answer for turn 2");
-    expect(life).toEqual({ opened: ["attic"], closed: 1, open: 0 });
+    expect(usage).toEqual({ opened: ["attic"], closed: 1, open: 0 });
   });
 
-  it("that cannot be had fails the run before the model is asked, and a resume tries it anew", async () => {
+  it("that cannot be opened fails the run before the model is asked, and a resume opens it again", async () => {
     const store = await memoryStore();
     let fails = true;
     const { source } = shelf({ fails: () => fails });
     const { worker, prompts } = taker({ attic: source });
     const runner = new Runner(worker, { store });
-    await expect(runner.run("Go", { runId: "r-1" })).rejects.toThrow("attic is out of reach.");
+    await expect(runner.run("Go", { runId: "r-1" })).rejects.toThrow("attic is unreachable.");
     expect(prompts).toEqual([]);
     fails = false;
     expect(await runner.resume("r-1")).toMatchObject({ status: "succeeded", output: "Done." });
   });
 
-  it("is pinned: a run whose source has other tools by now does not go on with them", async () => {
+  it("is fingerprinted: a run does not resume if its source now has other tools", async () => {
     const store = await memoryStore();
     let description = "Takes a thing.";
     const { source } = shelf({ description: () => description });
@@ -115,7 +115,7 @@ describe("a source of tools", () => {
     expect(await runner.resume("r-1")).toMatchObject({ status: "succeeded" });
   });
 
-  it("cannot share a name with another: the run does not begin", async () => {
+  it("cannot share a tool name with another source: the run does not start", async () => {
     const store = await memoryStore();
     const { worker } = taker({ attic: shelf().source, cellar: shelf({ name: "attic" }).source });
     await expect(new Runner(worker, { store }).run("Go")).rejects.toThrow(
@@ -123,16 +123,16 @@ describe("a source of tools", () => {
     );
   });
 
-  it("serves code as well, by its name", async () => {
+  it("can be used by code, by its name", async () => {
     const store = await memoryStore();
-    const { source, life } = shelf({ name: "attic" });
+    const { source, usage } = shelf({ name: "attic" });
     const step = Step.run("fetch", async (_input: Json, ctx) => {
       const { attic__take } = await ctx.tools(source);
       return attic__take === undefined ? null : ctx.call(attic__take, { thing: "lamp" });
     });
     const { runId, output } = await new Runner(step, { store }).run(null);
     expect(output).toBe("lamp from attic");
-    expect(life).toEqual({ opened: ["attic"], closed: 1, open: 0 });
+    expect(usage).toEqual({ opened: ["attic"], closed: 1, open: 0 });
     expect(await store.listToolCalls(runId)).toMatchObject([{ tool: "attic__take", status: "succeeded" }]);
     const nameless = Step.run("fetch", (_input: Json, ctx) => ctx.tools(shelf().source).then(() => null));
     await expect(new Runner(nameless, { store }).run(null)).rejects.toThrow(
@@ -142,16 +142,16 @@ describe("a source of tools", () => {
 
   it("is closed after a forecast", async () => {
     const store = await memoryStore();
-    const { source, life } = shelf();
+    const { source, usage } = shelf();
     const { model } = recordingModel([asking(["attic__take", { thing: "chair" }])]);
     const runner = new Runner(agent({ name: "worker", model, tools: { attic: source } }), { store });
     await expect(runner.run("Go", { runId: "r-1" })).rejects.toThrow("no answer");
     const forecast = await runner.forecast("r-1");
     expect(forecast).toMatchObject({ refusal: null, next: { step: "worker" } });
-    expect(life).toEqual({ opened: ["attic", "attic"], closed: 2, open: 0 });
+    expect(usage).toEqual({ opened: ["attic", "attic"], closed: 2, open: 0 });
   });
 
-  it("is held to the keys that a step enforces", async () => {
+  it("must provide keyed tools in a step with enforceIdempotency", async () => {
     const store = await memoryStore();
     const source = makeToolSource({
       name: null,
