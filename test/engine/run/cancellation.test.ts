@@ -1,4 +1,4 @@
-// Cancelled by a signal: what is under way ends, nothing new begins, and the run can be resumed.
+// Cancellation by a signal: running work ends, nothing new begins, and the run can be resumed.
 
 import { describe, expect, it } from "vitest";
 import { agent as defineAgent, type ModelPort, Pipeline, Runner, Step } from "../../../src/index.ts";
@@ -10,7 +10,7 @@ import { collect, memoryStore, noteTool, noting, scriptedAgent } from "../run-fi
 const CANCELLED = { status: "cancelled", owner: null, error: null, reserved: { tokens: 0 } };
 
 describe("a run that is cancelled", () => {
-  it("before it starts runs nothing, and is there to be resumed", async () => {
+  it("before it starts runs nothing and can be resumed", async () => {
     const store = await memoryStore();
     const { agent, prompts } = scriptedAgent([{ text: "Hello" }]);
     const runner = new Runner(agent, { store });
@@ -24,17 +24,17 @@ describe("a run that is cancelled", () => {
     expect((await runner.resume("r-1")).output).toBe("Hello");
   });
 
-  it("while its turn is being opened asks no model, and gives the reservation back", async () => {
+  it("while its turn is being opened does not ask the model, and releases the reservation", async () => {
     const store = await memoryStore();
     const cancel = new AbortController();
     let asked = 0;
-    // It does not look at its signal.
+    // It ignores its signal.
     const deaf: ModelPort = {
       provider: "own",
       modelId: "deaf",
       respond: async () => {
         asked += 1;
-        throw new Error("It should not have been asked.");
+        throw new Error("The model must not be asked.");
       },
     };
     const runner = new Runner(defineAgent({ name: "worker", model: deaf }), {
@@ -49,7 +49,7 @@ describe("a run that is cancelled", () => {
     expect(await store.getRun("r-1")).toMatchObject({ ...CANCELLED, charged: { tokens: 0 } });
   });
 
-  it("while the model is asked lets go of the connection, and asks again when resumed", async () => {
+  it("during a model call closes the connection, and asks again when resumed", async () => {
     const server = await FakeOpenAiServer.start();
     try {
       const store = await memoryStore();
@@ -71,7 +71,7 @@ describe("a run that is cancelled", () => {
     }
   });
 
-  it("while a model is asked that does not listen is let go of after a moment", async () => {
+  it("during a call of a model that ignores the signal is abandoned after the grace period", async () => {
     const store = await memoryStore();
     const clock = fakeClock();
     const asked = Promise.withResolvers<void>();
@@ -96,7 +96,7 @@ describe("a run that is cancelled", () => {
     expect(await store.getRun("r-1")).toMatchObject(CANCELLED);
   });
 
-  it("while it waits to ask the model again does not ask again", async () => {
+  it("in the pause before a model retry does not ask again", async () => {
     const server = await FakeOpenAiServer.start();
     try {
       const store = await memoryStore();
@@ -122,15 +122,15 @@ describe("a run that is cancelled", () => {
     }
   });
 
-  it("while a tool works that ends in its own time keeps its receipt, and goes no further", async () => {
+  it("while a tool runs to its end keeps the receipt, and continues no further", async () => {
     const store = await memoryStore();
     const cancel = new AbortController();
     const { note, done, calls } = noteTool(() => {
       cancel.abort();
-      return "done all the same";
+      return "done anyway";
     });
     const { agent, prompts } = scriptedAgent([noting("one"), noting("two")], { tools: { note } });
-    // A model that does not listen to the signal would answer if it were asked.
+    // A model that ignores the signal would answer if it were asked.
     const respond: ModelPort["respond"] = (request) =>
       agent.model.respond({ ...request, signal: new AbortController().signal });
     const runner = new Runner({ ...agent, model: { ...agent.model, respond } }, { store });
@@ -144,7 +144,7 @@ describe("a run that is cancelled", () => {
     expect((await store.readGranularState("r-1", "worker"))?.turnIndex).toBe(1);
   });
 
-  it.each(["opaque", "keyed"] as const)("while a tool works that stops: %s", async (recovery) => {
+  it.each(["opaque", "keyed"] as const)("while a tool stops on the signal: %s", async (recovery) => {
     const store = await memoryStore();
     const cancel = new AbortController();
     const { note, done } = noteTool(
@@ -158,7 +158,7 @@ describe("a run that is cancelled", () => {
     const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
     const runner = new Runner(agent, { store });
     expect((await runner.run("Go", { runId: "r-1", signal: cancel.signal })).status).toBe("cancelled");
-    // Nobody knows whether it did its work, and its recovery class decides.
+    // The outcome of the call is unknown, and its recovery class decides.
     expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["in_doubt"]);
     if (recovery === "keyed") {
       expect((await runner.resume("r-1")).output).toBe("Hello");
@@ -169,7 +169,7 @@ describe("a run that is cancelled", () => {
     }
   });
 
-  it("with tools waiting for their turn does not start them", async () => {
+  it("with queued tool calls does not start them", async () => {
     const store = await memoryStore();
     const cancel = new AbortController();
     const { note, done } = noteTool(() => cancel.abort());
@@ -200,30 +200,30 @@ describe("a run that is cancelled", () => {
     const runner = new Runner(Pipeline.of("p", step("a"), step("b")), { store });
     expect((await runner.run("Go", { runId: "r-1", signal: cancel.signal })).status).toBe("cancelled");
     expect(entered).toEqual(["a"]);
-    expect((await runner.resume("r-1")).output).toBe(false); // a signal of its own
+    expect((await runner.resume("r-1")).output).toBe(false); // with its own signal
     expect(entered).toEqual(["a", "b"]);
   });
 
-  it("inside a code step leaves it at its next call, whatever it would catch", async () => {
+  it("inside a code step ends it at its next call, whatever the code catches", async () => {
     const store = await memoryStore();
     const cancel = new AbortController();
     const { note, done } = noteTool();
-    let wentOn = false;
+    let hasContinued = false;
     const step = Step.run("a", async (_input, ctx) => {
       await ctx.call(note, { text: "one" });
       cancel.abort();
       await ctx.call(note, { text: "two" }).catch(() => "swallowed");
-      wentOn = true;
+      hasContinued = true;
     });
     const runner = new Runner(step, { store });
     expect((await runner.run("Go", { runId: "r-1", signal: cancel.signal })).status).toBe("cancelled");
-    expect(wentOn).toBe(false);
+    expect(hasContinued).toBe(false);
     expect(done).toEqual(["one"]);
     await runner.resume("r-1");
     expect(done).toEqual(["one", "two"]);
   });
 
-  it("inside a code step that does not listen leaves it behind after a moment, and runs it from its start when resumed", async () => {
+  it("inside a code step that ignores the signal abandons it after the grace period, and runs it from its start when resumed", async () => {
     const store = await memoryStore();
     const cancel = new AbortController();
     const entered = Promise.withResolvers<void>();
@@ -247,7 +247,7 @@ describe("a run that is cancelled", () => {
     expect(times).toBe(2);
   });
 
-  it("when it is all but over has succeeded, and stays so", async () => {
+  it("after its last step has succeeded, and stays so", async () => {
     const store = await memoryStore();
     const cancel = new AbortController();
     const step = Step.run("a", () => {

@@ -1,4 +1,4 @@
-// The time of a run: nothing begins after it, what is under way ends, and it is the same for whoever goes on.
+// The deadline of a run: nothing begins after it, running work ends, and it is the same for every later worker.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -29,8 +29,8 @@ const options = (clock: Clock, more: RunnerOptions = {}): RunnerOptions => ({
   ...more,
 });
 
-/** Run r-1 of an agent whose first turn takes two minutes, of which it has one. */
-async function late(more: RunnerOptions = {}) {
+/** Run r-1 of an agent whose first turn takes two minutes, with a deadline of one. */
+async function overdue(more: RunnerOptions = {}) {
   const clock = jumpingClock();
   const store = await timedStore(clock);
   const { act, whats } = actTool(() => "done");
@@ -48,9 +48,9 @@ async function late(more: RunnerOptions = {}) {
   return { clock, store, whats, make, deadline };
 }
 
-describe("a run whose time is over", () => {
-  it("while its model answers keeps the answer, and dispatches none of its calls", async () => {
-    const { store, whats, make, deadline } = await late();
+describe("a run past its deadline", () => {
+  it("during a model call keeps the answer, and dispatches none of its calls", async () => {
+    const { store, whats, make, deadline } = await overdue();
     const { runner, prompts } = make(true);
     const error = await failureAs(DeadlineExceededError, runner.run("Go", { runId: "r-1", deadline }));
     expect(error.details).toEqual({ deadline: new Date(deadline.at).toISOString() });
@@ -68,8 +68,8 @@ describe("a run whose time is over", () => {
     });
   });
 
-  it("goes on with a later deadline: its answer is not asked for again, and its opaque call runs once", async () => {
-    const { store, whats, make, clock, deadline } = await late();
+  it("resumes with a later deadline: the answer is reused, and its opaque call runs once", async () => {
+    const { store, whats, make, clock, deadline } = await overdue();
     await failureOf(make(true).runner.run("Go", { runId: "r-1", deadline }));
     const { runner, prompts } = make(false);
     const later = Deadline.in(MINUTE, clock);
@@ -79,16 +79,16 @@ describe("a run whose time is over", () => {
     expect(await store.listWaits("r-1")).toEqual([]);
   });
 
-  it("goes on from a milestone with a later deadline too", async () => {
-    const { whats, make, clock, deadline } = await late();
+  it("resumes from a milestone with a later deadline too", async () => {
+    const { whats, make, clock, deadline } = await overdue();
     await failureOf(make(true).runner.run("Go", { runId: "r-1", deadline }));
     const later = Deadline.in(MINUTE, clock);
     const result = await make(false).runner.resume("r-1", { deadline: later, from: "milestone" });
     expect([result.status, whats]).toEqual(["succeeded", ["a"]]);
   });
 
-  it("is not begun by a resume, which asks and does nothing", async () => {
-    const { store, whats, make, clock, deadline } = await late();
+  it("is not resumed without a later deadline, and nothing is done", async () => {
+    const { store, whats, make, clock, deadline } = await overdue();
     await failureOf(make(true).runner.run("Go", { runId: "r-1", deadline }));
     await clock.advance(HOUR);
     const { runner, prompts } = make(false);
@@ -98,7 +98,7 @@ describe("a run whose time is over", () => {
     await failureAs(DeadlineExceededError, runner.run("Go", { runId: "r-1" }));
   });
 
-  it("while a tool is at work has its receipt and its turn, and asks the model no more", async () => {
+  it("during a tool call stores its receipt and commits its turn, and does not ask the model again", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, whats } = actTool(async () => {
@@ -121,7 +121,7 @@ describe("a run whose time is over", () => {
     ]);
   });
 
-  it("between the calls of a turn begins no other of them", async () => {
+  it("between the calls of a turn starts no other of them", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, whats } = actTool(() => clock.advance(2 * MINUTE), { exclusive: true });
@@ -136,7 +136,7 @@ describe("a run whose time is over", () => {
     expect(whats).toEqual(["a", "b"]);
   });
 
-  it("between the tries of a call makes no other", async () => {
+  it("between the attempts of a call makes no other", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, calls } = actTool(async () => {
@@ -149,15 +149,15 @@ describe("a run whose time is over", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("between the tries of a model makes no other", async () => {
+  it("between the attempts of a model call makes no other", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
-    let tries = 0;
+    let requests = 0;
     const model: ModelPort = {
       provider: "own",
       modelId: "own",
       respond: async () => {
-        tries++;
+        requests++;
         await clock.advance(2 * MINUTE);
         const details = { kind: "server_error", status: 503, retryAfterMs: null, retryable: true } as const;
         throw new ModelCallError("Overloaded.", details);
@@ -166,10 +166,10 @@ describe("a run whose time is over", () => {
     const runner = new Runner(defineAgent({ name: "worker", model }), { store, ...options(clock) });
     const deadline = Deadline.in(MINUTE, clock);
     await failureAs(DeadlineExceededError, runner.run("Go", { runId: "r-1", deadline }));
-    expect(tries).toBe(1);
+    expect(requests).toBe(1);
   });
 
-  it("in a code step makes no other call, and no catch of the code hides that", async () => {
+  it("in a code step makes no other call, and the code cannot catch that", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act, whats } = actTool(() => clock.advance(2 * MINUTE));
@@ -195,7 +195,7 @@ describe("a run whose time is over", () => {
     expect(prompts).toEqual([]);
   });
 
-  it("and has ended all the same gives its result", async () => {
+  it("that has already finished returns its result", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { runner } = runnerOf(store, {}, [], options(clock));
@@ -207,7 +207,7 @@ describe("a run whose time is over", () => {
 });
 
 describe("a deadline", () => {
-  it("is kept as a time of day: the next worker has what is left of it", async () => {
+  it("is stored as a point in time: the next worker has the remaining time", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act } = actTool();
@@ -220,14 +220,14 @@ describe("a deadline", () => {
     expect((await make().resume("r-1")).status).toBe("succeeded");
   });
 
-  it("is none unless said", async () => {
+  it("is absent by default", async () => {
     const clock = jumpingClock();
     const store: Store = await timedStore(clock);
     await runnerOf(store, {}, [], options(clock)).runner.run("Go", { runId: "r-1" });
     expect((await store.getRun("r-1"))?.deadline).toBeNull();
   });
 
-  it("is a date or whole milliseconds, and says how much is left", () => {
+  it("takes a date or whole milliseconds, and returns the remaining time", () => {
     const clock = jumpingClock();
     const at = new Date(clock.now() + 5);
     expect([new Deadline(at).remaining(clock), new Deadline(at.getTime()).at]).toEqual([5, at.getTime()]);

@@ -1,4 +1,4 @@
-// An estimate that is far from what the provider counts: said once, with the figures and what to do.
+// Warnings for an estimate that is far from what the provider counts: once, with the figures and a remedy.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -13,7 +13,7 @@ import { collect, memoryStore, noteTool, noting, scriptedAgent } from "../run-fi
 
 const long = "A word of the page. ".repeat(1_000);
 
-/** What a run warns of, where its provider counts so many tokens in every request. */
+/** The warnings of a run whose provider counts this many tokens in every request. */
 async function warnings(
   counted: number | null,
   options: RunnerOptions = {},
@@ -36,8 +36,8 @@ async function warnings(
   return events.flatMap((event) => (event.type === "warning" ? [event.message] : []));
 }
 
-describe("a warning of an estimate that is far off", () => {
-  it("comes once for a step and its model, and gives both figures and the option", async () => {
+describe("the warning about a wrong estimate", () => {
+  it("is emitted once per step and model, and names both figures and the option", async () => {
     const [message, ...more] = await warnings(90_000);
     expect(message).toMatch(
       /^Step talk: scripted\/scripted-model counted 90000 input tokens where \d+ were estimated, [\d.]+ times too few\. .*`estimateTokens`/,
@@ -45,15 +45,15 @@ describe("a warning of an estimate that is far off", () => {
     expect(more).toEqual([]);
   });
 
-  it("comes where far fewer were counted, too", async () => {
+  it("is emitted if far fewer tokens were counted, too", async () => {
     expect(await warnings(2_000)).toEqual([expect.stringContaining("times too many")]);
   });
 
-  it.each([6_000, 10, 0, null])("does not come where %d were counted", async (counted) => {
+  it.each([6_000, 10, 0, null])("is not emitted if %d were counted", async (counted) => {
     expect(await warnings(counted)).toEqual([]);
   });
 
-  it("does not come again for each iteration of a loop", async () => {
+  it("is not repeated for each iteration of a loop", async () => {
     let iterations = 0;
     const twice = (body: StepNode) =>
       Step.loop("again", body, { until: () => ++iterations >= 2, maxIterations: 3 });
@@ -61,13 +61,13 @@ describe("a warning of an estimate that is far off", () => {
     expect(iterations).toBe(2);
   });
 
-  it("does not come with an `estimateTokens` that counts as the model does", async () => {
+  it("is not emitted with an `estimateTokens` that counts like the model", async () => {
     expect(await warnings(90_000, { estimateTokens: (text) => text.length * 4 })).toEqual([]);
   });
 });
 
 describe("an estimator", () => {
-  it("is given the provider and the id of the model that will see the text", async () => {
+  it("gets the provider and the id of the model that will see the text", async () => {
     const models = new Set<string>();
     await warnings(6_000, {
       estimateTokens: (text, model) => {

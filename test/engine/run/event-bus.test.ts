@@ -1,4 +1,4 @@
-// What the bus of a run's session tells: each thing once, after it is durable, until the run is over.
+// Events on the bus of a run's session: each once, after it is durable, until the run ends.
 
 import { expect, it } from "vitest";
 import {
@@ -35,16 +35,16 @@ const TYPES = [
   "SessionRolledBack",
 ] as const satisfies (keyof BusEvents)[];
 
-/** All that the bus tells, in order. */
+/** Everything that the bus publishes, in order. */
 function listener() {
-  const heard: (readonly [type: string, event: unknown])[] = [];
+  const events: (readonly [type: string, event: unknown])[] = [];
   const onSession = (session: Session) => {
-    for (const type of TYPES) session.bus.subscribe(type, (event) => heard.push([type, event]));
+    for (const type of TYPES) session.bus.subscribe(type, (event) => events.push([type, event]));
   };
-  return { heard, onSession };
+  return { events, onSession };
 }
 
-it("tells of prompts, tools, turns, checkpoints and the end of a step, in this order", async () => {
+it("publishes prompts, tools, turns, checkpoints and the end of a step, in this order", async () => {
   const store = await memoryStore();
   const prompt = promptTemplate({
     namespace: "t",
@@ -64,10 +64,10 @@ it("tells of prompts, tools, turns, checkpoints and the end of a step, in this o
     instructions: prompt,
     tools: { say },
   });
-  const { heard, onSession } = listener();
+  const { events, onSession } = listener();
   await new Runner(agent, { store, onSession, checkpointTrigger: loudly }).run("Go", { runId: "r-1" });
   const place = { runId: "r-1", step: "worker" };
-  expect(heard).toEqual([
+  expect(events).toEqual([
     ["PromptRendered", { ...place, turn: 1, prompt: "t:k@3", text: "## P" }],
     [
       "ToolInvoked",
@@ -88,31 +88,31 @@ it("tells of prompts, tools, turns, checkpoints and the end of a step, in this o
   ]);
 });
 
-it("tells of a plain text as a prompt without a name, and of every try's outcome once", async () => {
+it("publishes a plain text as a prompt without a name, and each tool call's outcome once", async () => {
   const store = await memoryStore();
   const { say } = sayTool({}, () => {
     throw new Error("No.");
   });
-  const { heard, onSession } = listener();
+  const { events, onSession } = listener();
   await sayer(store, { say }, [saying("one")], { onSession }).runner.run("Go", { runId: "r-1" });
-  expect(heard[0]).toEqual([
+  expect(events[0]).toEqual([
     "PromptRendered",
     { runId: "r-1", step: "worker", turn: 1, prompt: "", text: "You work." },
   ]);
-  const tools = heard.filter(([type]) => type === "ToolInvoked");
+  const tools = events.filter(([type]) => type === "ToolInvoked");
   expect(tools).toMatchObject([["ToolInvoked", { status: "failed", result: "No.", events: [] }]]);
 });
 
-it("tells of nothing that was not committed, and a new worker tells of what it commits", async () => {
+it("publishes nothing uncommitted, and a new worker publishes what it commits", async () => {
   const store = await memoryStore();
   const { say } = sayTool({ recovery: "keyed" });
   const first = listener();
   const dying = sayer(store, { say }, [saying("one")], { ...first, probe: crashAt("turn:before-commit") });
   await runUntilFailure(dying.runner);
-  expect(first.heard.map(([type]) => type)).toEqual(["PromptRendered"]);
+  expect(first.events.map(([type]) => type)).toEqual(["PromptRendered"]);
   const second = listener();
   await sayer(store, { say }, [saying("one")], second).runner.resume("r-1");
-  expect(second.heard.map(([type]) => type)).toEqual([
+  expect(second.events.map(([type]) => type)).toEqual([
     "ToolInvoked",
     "TurnCommitted",
     "PromptRendered",
@@ -122,7 +122,7 @@ it("tells of nothing that was not committed, and a new worker tells of what it c
   ]);
 });
 
-it("tells of a rollback with the checkpoint that the work goes on from, or none", async () => {
+it("publishes a rollback with the checkpoint that the work resumes from, or none", async () => {
   for (const [from, checkpoint] of [
     ["milestone", 1],
     ["beginning", null],
@@ -132,38 +132,38 @@ it("tells of a rollback with the checkpoint that the work goes on from, or none"
     await runUntilFailure(
       sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner,
     );
-    const { heard, onSession } = listener();
+    const { events, onSession } = listener();
     await sayer(store, { say }, [], { onSession }).runner.resume("r-1", { from });
-    expect(heard[0]).toEqual(["SessionRolledBack", { runId: "r-1", step: "worker", checkpoint }]);
+    expect(events[0]).toEqual(["SessionRolledBack", { runId: "r-1", step: "worker", checkpoint }]);
   }
 });
 
-it("tells of a duplicate as such, with what the session still lacked", async () => {
+it("publishes a duplicate as such, with the events that the session still lacked", async () => {
   const store = await memoryStore();
   const { say } = sayTool();
   await runUntilFailure(
     sayer(store, { say }, [saying("one!"), saying("two")], { probe: stopsBefore(3) }).runner,
   );
-  const { heard, onSession } = listener();
+  const { events, onSession } = listener();
   await sayer(store, { say }, [saying("two")], { onSession }).runner.resume("r-1", { from: "milestone" });
-  expect(heard.filter(([type]) => type === "ToolInvoked")).toMatchObject([
+  expect(events.filter(([type]) => type === "ToolInvoked")).toMatchObject([
     ["ToolInvoked", { status: "deduplicated", result: "said two", events: [said("two")] }],
   ]);
 });
 
-it("tells of the checkpoint at the end of a step of code", async () => {
+it("publishes the checkpoint at the end of a code step", async () => {
   const store = await memoryStore();
-  const { heard, onSession } = listener();
-  const tells = Step.run("tells", (_input: Json, ctx) => ctx.session.dispatch(said("one")));
-  const rests = Step.run("rests", () => null);
-  await new Runner(Pipeline.of("p", tells, rests), { store, slices: [words], onSession }).run("Go", {
+  const { events, onSession } = listener();
+  const speaks = Step.run("speaks", (_input: Json, ctx) => ctx.session.dispatch(said("one")));
+  const idles = Step.run("idles", () => null);
+  await new Runner(Pipeline.of("p", speaks, idles), { store, slices: [words], onSession }).run("Go", {
     runId: "r-1",
   });
-  expect(await checkpointsOf(store)).toEqual(["1 step_boundary tells#0"]);
-  expect(heard).toEqual([["CheckpointSaved", { runId: "r-1", step: "tells", checkpoint: 1, turn: 0 }]]);
+  expect(await checkpointsOf(store)).toEqual(["1 step_boundary speaks#0"]);
+  expect(events).toEqual([["CheckpointSaved", { runId: "r-1", step: "speaks", checkpoint: 1, turn: 0 }]]);
 });
 
-it("ends its subscriptions with the run, whether that succeeds or fails", async () => {
+it("ends its subscriptions with the run, on success and on failure", async () => {
   const store = await memoryStore();
   const sessions: Session[] = [];
   const onSession = (session: Session) => void sessions.push(session);
@@ -174,13 +174,13 @@ it("ends its subscriptions with the run, whether that succeeds or fails", async 
     expect(() => session.bus.subscribe("TurnCommitted", () => undefined)).toThrow(ConfigurationError);
 });
 
-it("an onSession that throws fails the run with what it says, and before anything is done", async () => {
+it("fails the run with the error of onSession, before anything is done", async () => {
   const store = await memoryStore();
   const { runner, prompts } = sayer(store, {}, [], {
     onSession: () => {
-      throw new Error("I do not want to.");
+      throw new Error("Refused.");
     },
   });
-  expect(String(await runUntilFailure(runner))).toMatch(/I do not want to/);
+  expect(String(await runUntilFailure(runner))).toMatch(/Refused/);
   expect(prompts).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// What a run makes: kept in its store before there is a file, and made anew from there when the file is gone.
+// The artifacts of a run: stored before there is a file, and restored from the store when the file is missing.
 
 import { createHash } from "node:crypto";
 import {
@@ -29,7 +29,7 @@ import { failureAs, failureOf, memoryStore, must, scriptedAgent } from "../run-f
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
-/** A run whose step does this, in a folder that a second runner of it finds again. */
+/** A run whose step does this, in a folder that a second runner of it uses too. */
 async function stepDoing(work: (ctx: CodeStepContext) => unknown) {
   const store = await memoryStore();
   const root = temporaryFolder();
@@ -65,7 +65,7 @@ describe("an artifact", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("of a tool is kept for the step that called it", async () => {
+  it("of a tool is stored for the step that called it", async () => {
     const store = await memoryStore();
     const root = temporaryFolder();
     const paint = tool({
@@ -91,9 +91,9 @@ describe("an artifact", () => {
     expect(readFileSync(join(folder, "picture.png"))).toEqual(Buffer.from([137, 80, 78, 71]));
   });
 
-  it("is in the store although its file cannot be written, and that is said", async () => {
+  it("is in the store even if its file cannot be written, with a warning", async () => {
     const { store, make, root } = await stepDoing((ctx) => ctx.artifact("report.md", "One"));
-    // A file in the place of the folder for all runs: no copy can be written.
+    // A file in place of the folder for all runs: no copy can be written.
     const workspaceRoot = join(root, "runs");
     writeFileSync(workspaceRoot, "in the way");
     const { messages, onEvent } = warnings();
@@ -102,7 +102,7 @@ describe("an artifact", () => {
     expect(messages[0]).toMatch(/^The file of artifact report\.md could not be written: /);
   });
 
-  it("is no file before it is in the store: where that does not take it, there is none", async () => {
+  it("has no file before it is in the store: if the store refuses it, there is none", async () => {
     const { store, folder } = await stepDoing(() => undefined);
     const refusing = new Proxy(store, {
       get(target, name) {
@@ -118,7 +118,7 @@ describe("an artifact", () => {
     expect(existsSync(join(folder, "report.md"))).toBe(false);
   });
 
-  it("of the same name again is one artifact, the last", async () => {
+  it("of the same name is one artifact, the last", async () => {
     const { store, folder, make } = await stepDoing(async (ctx) => {
       await ctx.artifact("report.md", "One");
       await ctx.artifact("report.md", "Two");
@@ -139,7 +139,7 @@ describe("an artifact", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("that is made again after its bytes were collected is kept again", async () => {
+  it("that is made again after its bytes were collected is stored again", async () => {
     let broken = true;
     const { store, folder, make } = await stepDoing(async (ctx) => {
       await ctx.artifact("report.md", "One");
@@ -156,7 +156,7 @@ describe("an artifact", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("that is kept several times at once is in the store and in its file what was kept last", async () => {
+  it("that is written concurrently has the last content in the store and in its file", async () => {
     const { store, folder, make } = await stepDoing(async (ctx) => {
       await ctx.artifact("back.md", "A");
       const texts = Array.from({ length: 12 }, (_, i) => `${i} ${"x".repeat(i % 3 === 0 ? 50_000 : 1)}`);
@@ -176,7 +176,7 @@ describe("an artifact", () => {
     }
   });
 
-  it("that could not be kept is not in the way of the next one", async () => {
+  it("that could not be stored does not block the next one", async () => {
     const { store, make } = await stepDoing(async (ctx) => {
       const kept = await Promise.allSettled([
         ctx.artifact("../out.md", "x"),
@@ -188,7 +188,7 @@ describe("an artifact", () => {
     expect(await stored(store, "report.md")).toBe("One");
   });
 
-  it("is read from the store, whatever became of its file", async () => {
+  it("is read from the store, whatever happened to its file", async () => {
     const { store, make } = await stepDoing(async (ctx) => {
       await ctx.artifact("report.md", "One");
       rmSync(ctx.workspace, { recursive: true });
@@ -206,7 +206,7 @@ describe("an artifact", () => {
 });
 
 describe("the file of an artifact", () => {
-  /** A run that has made two of them, in two steps, and is to be gone on with. */
+  /** An interrupted run that has made two artifacts in one step. */
   async function interrupted() {
     const store = await memoryStore();
     const root = temporaryFolder();
@@ -229,7 +229,7 @@ describe("the file of an artifact", () => {
     return { make, seen, folder: join(root, "pawl-runs", "r-1") };
   }
 
-  it("is made anew when the run is gone on with and it is gone or changed", async () => {
+  it("is restored on resume if it is missing or changed", async () => {
     const { make, seen, folder } = await interrupted();
     rmSync(join(folder, "one.md"));
     writeFileSync(join(folder, "two.md"), "changed");
@@ -240,13 +240,13 @@ describe("the file of an artifact", () => {
     ]);
   });
 
-  it("is made anew where the run is gone on with on another machine", async () => {
+  it("is restored if the run is resumed on another machine", async () => {
     const { make, seen } = await interrupted();
     await make(temporaryFolder()).resume("r-1");
     expect(seen.at(-1)).toEqual(["One", "Two"]);
   });
 
-  it("is made anew in the place of a symbolic link, which is not followed", async () => {
+  it("is restored in place of a symbolic link, which is not followed", async () => {
     const { make, seen, folder } = await interrupted();
     const elsewhere = join(temporaryFolder(), "elsewhere.md");
     writeFileSync(elsewhere, "untouched");
@@ -259,40 +259,43 @@ describe("the file of an artifact", () => {
 
   it.each<[string, (file: string, outside: string) => void]>([
     ["a folder", (file) => mkdirSync(join(file, "in-the-way"), { recursive: true })],
-    ["a link in the place of its folder", (file, outside) => symlinkSync(outside, dirname(file))],
-  ])("that cannot be made anew because of %s is a warning, and the run goes on", async (_what, block) => {
-    const store = await memoryStore();
-    const [root, outside] = [temporaryFolder(), temporaryFolder()];
-    let broken = true;
-    const pipeline = Pipeline.of(
-      "p",
-      Step.run("make", (_input, ctx) => ctx.artifact("pages/one.md", "One")),
-      Step.run("end", () => {
-        if (broken) throw new Error("The process crashed.");
-        return "End.";
-      }),
-    );
-    const { messages, onEvent } = warnings();
-    const runner = jobRunner(pipeline, store, { workspaceRoot: root, onEvent });
-    await failureAs(StepFailedError, runner.run("Go", { runId: "r-1" }));
-    const pages = join(root, "pawl-runs", "r-1", "pages");
-    rmSync(pages, { recursive: true });
-    block(join(pages, "one.md"), outside);
-    broken = false;
-    expect((await runner.resume("r-1")).output).toBe("End.");
-    expect(messages).toEqual([
-      expect.stringMatching(
-        /^The file of artifact pages\/one\.md could not be restored: .* The store has it\.$/,
-      ),
-    ]);
-    expect(await stored(store, "pages/one.md")).toBe("One");
-    expect(readdirSync(outside)).toEqual([]);
-  });
+    ["a link in place of its folder", (file, outside) => symlinkSync(outside, dirname(file))],
+  ])(
+    "that cannot be restored because of %s leads to a warning, and the run continues",
+    async (_what, block) => {
+      const store = await memoryStore();
+      const [root, outside] = [temporaryFolder(), temporaryFolder()];
+      let broken = true;
+      const pipeline = Pipeline.of(
+        "p",
+        Step.run("make", (_input, ctx) => ctx.artifact("pages/one.md", "One")),
+        Step.run("end", () => {
+          if (broken) throw new Error("The process crashed.");
+          return "End.";
+        }),
+      );
+      const { messages, onEvent } = warnings();
+      const runner = jobRunner(pipeline, store, { workspaceRoot: root, onEvent });
+      await failureAs(StepFailedError, runner.run("Go", { runId: "r-1" }));
+      const pages = join(root, "pawl-runs", "r-1", "pages");
+      rmSync(pages, { recursive: true });
+      block(join(pages, "one.md"), outside);
+      broken = false;
+      expect((await runner.resume("r-1")).output).toBe("End.");
+      expect(messages).toEqual([
+        expect.stringMatching(
+          /^The file of artifact pages\/one\.md could not be restored: .* The store has it\.$/,
+        ),
+      ]);
+      expect(await stored(store, "pages/one.md")).toBe("One");
+      expect(readdirSync(outside)).toEqual([]);
+    },
+  );
 });
 
 describe("the name of an artifact", () => {
   it.each(["../escaped.md", "/tmp/escaped.md", "a/../../escaped.md", "a\\b.md", "a\0b.md", "", "trace.json"])(
-    "that is no file of the workspace is refused, and nothing is kept or written: %j",
+    "that is no file of the workspace is refused, and nothing is stored or written: %j",
     async (name) => {
       const { store, root, make } = await stepDoing((ctx) => ctx.artifact(name, "x"));
       const error = await failureAs(WorkspaceError, make().run("Go", { runId: "r-1" }));
@@ -302,7 +305,7 @@ describe("the name of an artifact", () => {
     },
   );
 
-  it("that leads through a symbolic link is refused, and the run can go on once that is gone", async () => {
+  it("that leads through a symbolic link is refused, and the run can resume once the link is removed", async () => {
     const outside = temporaryFolder();
     const { folder, make, store } = await stepDoing((ctx) => ctx.artifact("pages/one.md", "One"));
     mkdirSync(folder, { recursive: true });
@@ -318,12 +321,12 @@ describe("the name of an artifact", () => {
   });
 });
 
-describe("an artifact in the place of a folder of another", () => {
+describe("an artifact in place of another one's folder", () => {
   it.each([
     ["out", "out/a.txt"],
     ["out/a.txt", "out"],
     ["a/b/c.txt", "a/b"],
-  ])("is refused, and the run goes on once its code is mended: %s beside %s", async (first, second) => {
+  ])("is refused, and the run resumes once its code is fixed: %s beside %s", async (first, second) => {
     const store = await memoryStore();
     const root = temporaryFolder();
     let name = second;
@@ -342,7 +345,7 @@ describe("an artifact in the place of a folder of another", () => {
     expect(readFileSync(join(root, "pawl-runs", "r-1", first), "utf8")).toBe("One");
   });
 
-  it("is none where only the letters are the same", async () => {
+  it("is no conflict if only the first letters are the same", async () => {
     const { store, make } = await stepDoing(async (ctx) => {
       await ctx.artifact("out", "1");
       await ctx.artifact("out.txt", "2");
@@ -354,14 +357,14 @@ describe("an artifact in the place of a folder of another", () => {
 });
 
 describe("the workspace of a run", () => {
-  it("is the folder that its spec says, with the id of the run in it", async () => {
+  it("is the folder of its spec, with the run id inserted", async () => {
     const { root, make } = await stepDoing((ctx) => ctx.workspace);
     const spec = jobSpec({ artifacts: { workspaceDir: "out/session_<id>" } });
     const { output } = await make().run("Go", { runId: "r-1", spec });
     expect(output).toBe(join(root, "out", "session_r-1"));
   });
 
-  it("is not made for a run that has no contract and makes nothing", async () => {
+  it("is not created for a run without a contract and without artifacts", async () => {
     const { root, make } = await stepDoing(() => "nothing");
     await make().run("Go", { runId: "r-1" });
     expect(existsSync(join(root, "pawl-runs"))).toBe(false);

@@ -1,4 +1,4 @@
-// A budget that is used up, where the contract says that a person is asked: may the run use more?
+// A budget that is used up in a job that asks a person: may the run use more?
 
 import { describe, expect, it } from "vitest";
 import {
@@ -20,7 +20,7 @@ const MINUTE = 60_000;
 const asking = (budgets: SpecParts["budgets"], more: SpecParts["escalation"] = {}) =>
   jobSpec({ budgets: budgets ?? {}, escalation: { askHumanOnBudgetReached: true, ...more } });
 
-/** Three steps, of which two may be entered. */
+/** Four steps, of which two may be entered. */
 async function stopped() {
   const store = await memoryStore();
   const entered: string[] = [];
@@ -40,8 +40,8 @@ async function openWaits(store: Store): Promise<Json[]> {
     .map(({ subject }) => subject);
 }
 
-describe("a budget that is used up, where a person is asked", () => {
-  it("leaves the run waiting, with the question; nothing has begun beyond it", async () => {
+describe("a used-up budget with escalation", () => {
+  it("leaves the run waiting with the question, and nothing begins beyond it", async () => {
     const { store, entered, result } = await stopped();
     expect(result).toMatchObject({ status: "waiting", output: null });
     expect(result.waits).toMatchObject([
@@ -58,7 +58,7 @@ describe("a budget that is used up, where a person is asked", () => {
     expect(entered).toEqual(["a", "b"]);
   });
 
-  it("is answered with a new limit: the run goes on as far as that", async () => {
+  it("can be answered with a new limit, up to which the run continues", async () => {
     const { store, runner, entered } = await stopped();
     await store.answer((await openWait(store)).waitId, 3, { by: "Ada" });
     expect(await store.getRun("r-1")).toMatchObject({ status: "queued", budgets: { maxSteps: 3 } });
@@ -70,7 +70,7 @@ describe("a budget that is used up, where a person is asked", () => {
     expect((await store.listWaits("r-1")).map(({ answeredBy }) => answeredBy)).toEqual(["Ada", "somebody"]);
   });
 
-  it("is answered with no more than was used: it is asked once more", async () => {
+  it("that is answered with no more than was used asks again", async () => {
     const { store, runner, entered } = await stopped();
     await store.answer((await openWait(store)).waitId, 2);
     expect((await runner.resume("r-1")).status).toBe("waiting");
@@ -78,7 +78,7 @@ describe("a budget that is used up, where a person is asked", () => {
     expect(await openWaits(store)).toHaveLength(1);
   });
 
-  it("is denied: the run fails with the budget that it reached, and is not asked about that again", async () => {
+  it("that is denied fails the run with that budget, and is not asked about again", async () => {
     const { store, runner, entered } = await stopped();
     const { waitId } = await openWait(store);
     await store.deny(waitId, "That is enough.");
@@ -89,7 +89,7 @@ describe("a budget that is used up, where a person is asked", () => {
     await failureAs(BudgetExceededError, runner.resume("r-1"));
     await failureAs(AlreadySettledError, store.answer(waitId, 5));
     expect(entered).toEqual(["a", "b"]);
-    // Whoever raises it by hand is above that no, and is asked when the new limit is reached.
+    // A manual raise overrides the denial, and the question is asked again at the new limit.
     expect((await runner.resume("r-1", { budgets: { maxSteps: 3 } })).status).toBe("waiting");
     expect(entered).toEqual(["a", "b", "c"]);
   });
@@ -101,7 +101,7 @@ describe("a budget that is used up, where a person is asked", () => {
     ["a fraction of a step", 2.5],
     ["a list", [4]],
     ["an empty text", ""],
-  ])("cannot be answered with %s: it stays open", async (_what, value) => {
+  ])("cannot be answered with %s and stays open", async (_what, value) => {
     const { store } = await stopped();
     const { waitId } = await openWait(store);
     await failureAs(ConfigurationError, store.answer(waitId, value));
@@ -115,7 +115,7 @@ describe("a budget that is used up, where a person is asked", () => {
     await expect(store.approve(waitId)).rejects.toThrow("answer it with the new limit, or deny it");
   });
 
-  it("is one question, however often the run is gone on with before the answer", async () => {
+  it("asks once, however often the run is resumed before the answer", async () => {
     const { store, runner } = await stopped();
     const { waitId } = await openWait(store);
     await runner.resume("r-1");
@@ -124,7 +124,7 @@ describe("a budget that is used up, where a person is asked", () => {
     expect((await openWait(store)).waitId).toBe(waitId);
   });
 
-  it("is asked no more once somebody has raised it in a resume", async () => {
+  it("withdraws the question when it is raised in a resume", async () => {
     const { store, runner } = await stopped();
     expect((await runner.resume("r-1", { budgets: { maxSteps: 4 } })).output).toBe("d");
     expect(await openWaits(store)).toEqual([]);
@@ -132,8 +132,8 @@ describe("a budget that is used up, where a person is asked", () => {
   });
 });
 
-describe("the question is asked for", () => {
-  it("tool calls: the response that asked for them is kept", async () => {
+describe("the question is asked about", () => {
+  it("tool calls: the response with them is kept", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool();
     const { agent, prompts } = scriptedAgent([acting("a", "b"), { text: "End." }], { tools: { act } });
@@ -146,7 +146,7 @@ describe("the question is asked for", () => {
     expect([whats, prompts.length]).toEqual([["a", "b"], 2]);
   });
 
-  it("tokens: what the next call may need is said", async () => {
+  it("tokens: the question names what the next call may need", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([{ text: "Hello" }], { settings: { maxOutputTokens: 100 } });
     const runner = jobRunner(agent, store);
@@ -176,7 +176,7 @@ describe("the question is asked for", () => {
     expect((await runner.resume("r-1")).output).toBe("done");
   });
 
-  it("failures, where nobody is asked about the failures themselves", async () => {
+  it("failures, if the failures themselves are not escalated", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(() => {
       throw new NotApplied("503");
@@ -201,8 +201,8 @@ describe("the question is asked for", () => {
   });
 });
 
-describe("a budget of failures that a person has denied", () => {
-  it("ends the run, and nothing is tried again, however often somebody resumes it", async () => {
+describe("a failure budget that a person has denied", () => {
+  it("ends the run, and nothing is retried, however often it is resumed", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(
       () => {
@@ -230,7 +230,7 @@ describe("a budget of failures that a person has denied", () => {
     }
     expect([whats, entered]).toEqual([["a", "a"], ["a"]]);
 
-    // Whoever raises it is above that no.
+    // A manual raise overrides the denial.
     expect((await runner.resume("r-1", { budgets: { maxSameErrorRepeats: 4 } })).status).toBe("waiting");
     expect(entered).toEqual(["a", "b"]);
   });

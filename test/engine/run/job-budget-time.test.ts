@@ -1,4 +1,4 @@
-// The wall-clock time of a job: one deadline for all its workers, which only waiting for a person moves.
+// The wall-clock budget of a job: one deadline for all workers, extended only by the time spent waiting for a person.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -28,7 +28,7 @@ const HOUR = 60 * MINUTE;
 const minutes = (maxWallclockMinutes: number, more: SpecParts["budgets"] = {}) =>
   jobSpec({ budgets: { maxWallclockMinutes, ...more } });
 
-/** A clock, and a store that lives by it. */
+/** A clock, and a store that uses it. */
 async function timed() {
   const clock = jumpingClock();
   return { clock, store: await timedStore(clock) };
@@ -38,8 +38,8 @@ async function deadlineIn(store: Store, clock: { now(): number }): Promise<numbe
   return ((await store.getRun("r-1"))?.deadline ?? Number.NaN) - clock.now();
 }
 
-describe("a budget of wall-clock time", () => {
-  it("that is over lets the step under way end, and no other begin; more of it goes on", async () => {
+describe("a wall-clock budget", () => {
+  it("that is used up lets the running step end but no other begin; a higher one resumes", async () => {
     const { clock, store } = await timed();
     const entered: string[] = [];
     const step = (name: string) =>
@@ -61,7 +61,7 @@ describe("a budget of wall-clock time", () => {
     expect(entered).toEqual(["a", "b", "c"]);
   });
 
-  it("that is over lets a tool under way end: its turn is committed, and the model is not asked again", async () => {
+  it("that is used up lets a running tool end: its turn is committed, and the model is not asked again", async () => {
     const { clock, store } = await timed();
     const { act, whats } = actTool(() => clock.advance(2 * MINUTE));
     const { agent, prompts } = scriptedAgent([acting("a"), { text: "End." }], { tools: { act } });
@@ -76,7 +76,7 @@ describe("a budget of wall-clock time", () => {
     expect(whats).toEqual(["a"]);
   });
 
-  it("that is over keeps the calls of a turn from going out that have not yet", async () => {
+  it("that is used up stops the undispatched calls of a turn", async () => {
     const { clock, store } = await timed();
     const { act, whats } = actTool(() => clock.advance(2 * MINUTE));
     const { agent } = scriptedAgent([acting("a", "b"), { text: "End." }], { tools: { act } });
@@ -88,21 +88,21 @@ describe("a budget of wall-clock time", () => {
     expect(whats).toEqual(["a", "b"]);
   });
 
-  it("that is over keeps a code step from making another call, whatever it would catch", async () => {
+  it("that is used up stops a code step at its next call, whatever the code catches", async () => {
     const { clock, store } = await timed();
     const { act, whats } = actTool();
     const code = Step.run("a", async (_input, ctx) => {
       await ctx.call(act, { what: "a" });
       await clock.advance(2 * MINUTE);
       await ctx.call(act, { what: "b" }).catch(() => "swallowed");
-      return "went on";
+      return "continued";
     });
     const runner = jobRunner(code, store, { clock });
     await failureAs(BudgetExceededError, runner.run("Go", { runId: "r-1", spec: minutes(1) }));
     expect(whats).toEqual(["a"]);
   });
 
-  it("that is over when all is done ends nothing", async () => {
+  it("that is used up after the last step does not fail the run", async () => {
     const { clock, store } = await timed();
     const last = Step.run("a", async () => {
       await clock.advance(2 * MINUTE);
@@ -112,7 +112,7 @@ describe("a budget of wall-clock time", () => {
     expect((await run).output).toBe("done");
   });
 
-  it("is one moment for all workers: the time in which nobody worked counts", async () => {
+  it("is one deadline for all workers: time without a worker counts", async () => {
     const { clock, store } = await timed();
     const make = (probe = crashAt("step:begun")) =>
       jobRunner(
@@ -138,7 +138,7 @@ describe("the time that a run waits for a person", () => {
     Step.run("end", (said: string) => said),
   );
 
-  /** A run of ten minutes that asked after four. */
+  /** A job of ten minutes that asked after four. */
   async function asked(more: SpecParts["budgets"] = {}) {
     const { clock, store } = await timed();
     const wait = Step.run("work", async () => {
@@ -158,7 +158,7 @@ describe("the time that a run waits for a person", () => {
     expect((await runner.resume("r-1")).output).toBe("yes");
   });
 
-  it("does not count where somebody goes on with the run before there is an answer", async () => {
+  it("does not count if the run is resumed before there is an answer", async () => {
     const { clock, store, runner } = await asked();
     for (let times = 1; times <= 2; times++) {
       await clock.advance(HOUR);
@@ -170,7 +170,7 @@ describe("the time that a run waits for a person", () => {
     expect((await runner.resume("r-1")).output).toBe("yes");
   });
 
-  it("counts where the contract says so", async () => {
+  it("counts with countWaitingTime", async () => {
     const { clock, store, runner } = await asked({ countWaitingTime: true });
     await clock.advance(HOUR);
     await store.answer((await openWait(store)).waitId, "yes");
@@ -178,7 +178,7 @@ describe("the time that a run waits for a person", () => {
     expect(budgetOf(error)).toEqual(["maxWallclockMinutes", 10, 64]);
   });
 
-  it("ends with the answer: what passes after it counts", async () => {
+  it("ends with the answer: the time after it counts", async () => {
     const { clock, store, runner } = await asked();
     await clock.advance(HOUR);
     await store.answer((await openWait(store)).waitId, "yes");
@@ -190,7 +190,7 @@ describe("the time that a run waits for a person", () => {
     ]);
   });
 
-  it("does not count for a run that is cancelled meanwhile and gone on with later", async () => {
+  it("does not count for a run that is cancelled meanwhile and resumed later", async () => {
     const { clock, store, runner } = await asked();
     await clock.advance(HOUR);
     await store.requestCancel("r-1");
@@ -211,7 +211,7 @@ describe("the time that a run waits for a person", () => {
 });
 
 describe("a deadline of the caller", () => {
-  it("is the one that holds where it is given beside a contract without one", async () => {
+  it("applies if the contract has no time budget", async () => {
     const { clock, store } = await timed();
     const runner = jobRunner(
       Pipeline.of(
@@ -231,7 +231,7 @@ describe("a deadline of the caller", () => {
     expect((await runner.resume("r-1", { deadline: Deadline.in(MINUTE, clock) })).output).toBe(1);
   });
 
-  it("that is later than the contract's does not take its place, when the run begins or goes on", async () => {
+  it("that is later than the contract's does not replace it, at the start or on resume", async () => {
     const { clock, store } = await timed();
     const pipeline = Pipeline.of(
       "p",

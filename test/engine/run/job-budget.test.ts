@@ -1,4 +1,5 @@
-// Budgets of steps, tool calls, tokens and money: counted over all resumes, and nothing is half done when one is used up.
+// Budgets for steps, tool calls, tokens and money: counted over all resumes, and nothing is left half done at the
+// limit.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -21,8 +22,8 @@ import {
   toolResults,
 } from "../run-fixture.ts";
 
-describe("a budget of steps", () => {
-  /** Steps that write down when they are entered. */
+describe("a step budget", () => {
+  /** Steps that record when they are entered. */
   function entering(...names: string[]) {
     const entered: string[] = [];
     const step = (name: string) =>
@@ -33,7 +34,7 @@ describe("a budget of steps", () => {
     return { pipeline: Pipeline.of("p", ...names.map(step)), entered };
   }
 
-  it("that is used up keeps the next step from beginning, in every resume, until it is raised", async () => {
+  it("that is used up stops the next step in every resume until it is raised", async () => {
     const store = await memoryStore();
     const { pipeline, entered } = entering("a", "b", "c");
     const runner = jobRunner(pipeline, store);
@@ -98,8 +99,8 @@ describe("a budget of steps", () => {
   });
 });
 
-describe("a budget of tool calls", () => {
-  it("runs all calls of a response or none; the response is kept, and is not paid for twice", async () => {
+describe("a tool call budget", () => {
+  it("runs all calls of a response or none; the response is kept and charged once", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool();
     const { agent, prompts } = scriptedAgent([acting("a", "b"), acting("c", "d"), { text: "End." }], {
@@ -128,7 +129,7 @@ describe("a budget of tool calls", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("may be used up to the last one", async () => {
+  it("may be used up completely", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool();
     const { agent } = scriptedAgent([acting("a", "b"), acting("c"), { text: "End." }], { tools: { act } });
@@ -137,7 +138,7 @@ describe("a budget of tool calls", () => {
     expect(whats).toEqual(["a", "b", "c"]);
   });
 
-  it("of none lets an agent answer, and nothing be called", async () => {
+  it("of zero lets an agent answer but call nothing", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const spec = jobSpec({ budgets: { maxToolCalls: 0 } });
@@ -150,13 +151,13 @@ describe("a budget of tool calls", () => {
     expect(done).toEqual([]);
   });
 
-  it("is used up by the calls of a code step, which its code cannot catch", async () => {
+  it("applies to the calls of a code step, whose code cannot catch it", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
-    let wentOn = 0;
+    let completed = 0;
     const code = Step.run("a", async (_input, ctx) => {
       for (const text of ["one", "two", "three"]) await ctx.call(note, { text }).catch(() => "swallowed");
-      wentOn += 1;
+      completed += 1;
     });
     const runner = jobRunner(code, store);
     const spec = jobSpec({ budgets: { maxToolCalls: 2 } });
@@ -164,14 +165,14 @@ describe("a budget of tool calls", () => {
     const error = await failureAs(BudgetExceededError, runner.run("Go", { runId: "r-1", spec }));
     expect(budgetOf(error)).toEqual(["maxToolCalls", 2, 3]);
     await failureAs(BudgetExceededError, runner.resume("r-1"));
-    expect([done, wentOn]).toEqual([["one", "two"], 0]);
+    expect([done, completed]).toEqual([["one", "two"], 0]);
     expect(await callsOf(store)).toEqual(["r-1/a#0.1 note succeeded", "r-1/a#0.2 note succeeded"]);
 
     await runner.resume("r-1", { budgets: { maxToolCalls: 3 } });
-    expect([done, wentOn]).toEqual([["one", "two", "three"], 1]);
+    expect([done, completed]).toEqual([["one", "two", "three"], 1]);
   });
 
-  it("lets those calls of a code step come to their end that fit, and the rest not begin", async () => {
+  it("lets the parallel calls of a code step that fit finish, and starts no other", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool(async (text) => {
       await new Promise(setImmediate);
@@ -190,7 +191,7 @@ describe("a budget of tool calls", () => {
     expect(done.toSorted()).toEqual(["four", "one", "three", "two"]);
   });
 
-  it("is one for the whole run: steps, agents and resumes together, and what is replayed counts once", async () => {
+  it("covers the whole run: steps, agents and resumes together, and a replayed call counts once", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const code = Step.run("code", (_input, ctx) => ctx.call(note, { text: "one" }));
@@ -212,8 +213,8 @@ const PRICES: Pricing = {
   models: { "scripted-model": { inputPerMillion: 1_000_000, outputPerMillion: 1_000_000 } },
 };
 
-describe("a budget of tokens or money", () => {
-  it("that does not cover the first call sends nothing, and names itself", async () => {
+describe("a token or money budget", () => {
+  it("that does not cover the first call sends nothing, and the error names it", async () => {
     const store = await memoryStore();
     const { agent, prompts } = scriptedAgent([{ text: "Hello" }], { settings });
     const runner = jobRunner(agent, store, { pricing: PRICES });
@@ -233,7 +234,7 @@ describe("a budget of tokens or money", () => {
     expect((await store.getRun("r-2"))?.limit).toEqual({ tokens: null, microDollars: 500_000 });
   });
 
-  it("counts what was used before the run was resumed, and keeps every receipt", async () => {
+  it("counts what was used before a resume, and keeps every receipt", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const usage = { inputTokens: 300, outputTokens: 50 };
@@ -255,7 +256,7 @@ describe("a budget of tokens or money", () => {
     expect(done).toEqual(["one"]);
   });
 
-  it("of the caller that is lower than the contract's is the one that is named", async () => {
+  it("of the caller that is lower than the contract's is named in the error", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([{ text: "Hello" }], { settings });
     const runner = jobRunner(agent, store);
@@ -267,7 +268,7 @@ describe("a budget of tokens or money", () => {
     });
   });
 
-  it("of the caller that is higher than the contract's does not take its place, now or in a later process", async () => {
+  it("of the caller that is higher than the contract's does not replace it, now or in a later process", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const usage = { inputTokens: 300, outputTokens: 50 };
@@ -278,16 +279,16 @@ describe("a budget of tokens or money", () => {
       spec: jobSpec({ budgets: { maxTokens: 900 } }),
       budget: { tokens: 9_000 },
     };
-    const letGo = new AbortController();
+    const release = new AbortController();
     const first = jobRunner(agent, store, {
       onEvent: (event) => {
-        if (event.type === "turn.committed") letGo.abort();
+        if (event.type === "turn.committed") release.abort();
       },
     });
-    expect((await first.run("Go", { ...options, release: letGo.signal })).status).toBe("queued");
+    expect((await first.run("Go", { ...options, release: release.signal })).status).toBe("queued");
     expect((await store.getRun("r-1"))?.limit.tokens).toBe(900);
 
-    // The same again, as whoever restarts the process does.
+    // The same options again, as after a process restart.
     const error = await failureAs(BudgetExceededError, jobRunner(agent, store).run("Go", options));
 
     expect(error.details).toMatchObject({ budget: "maxTokens", limit: 900 });
@@ -302,7 +303,7 @@ describe("a budget of tokens or money", () => {
 
 describe("budgets in a resume", () => {
   it.each([{ maxSteps: 0 }, { maxToolCalls: 1.5 }, { maxTokens: -1 }, { maxStep: 3 }])(
-    "that are none are refused, and the run is left as it was: %j",
+    "that are invalid are refused, and the run is left unchanged: %j",
     async (budgets) => {
       const store = await memoryStore();
       const runner = jobRunner(
@@ -323,7 +324,7 @@ describe("budgets in a resume", () => {
     },
   );
 
-  it("may be given to a run that has no contract", async () => {
+  it("may be given to a run without a contract", async () => {
     const store = await memoryStore();
     let broken = true;
     const a = Step.run("a", () => {

@@ -1,4 +1,4 @@
-// What is looked at when the steps of a job are through: effects that were to be once, sources, and files.
+// Checks after the last step of a job: duplicate effects, citations and expected files.
 
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,8 +19,8 @@ import { asking, crashAt } from "../call/call-fixture.ts";
 import { callsOf, fetchTool, jobRunner, jobSpec, type SpecParts, temporaryFolder } from "../job-fixture.ts";
 import { failureAs, failureOf, memoryStore, scriptedAgent } from "../run-fixture.ts";
 
-/** What a job of this step, with this contract, has not come to. */
-async function unmetOf(
+/** The unmet conditions of a job with this step and contract. */
+async function unmetConditions(
   step: StepNode,
   spec: SpecParts,
   options: RunnerOptions = {},
@@ -39,7 +39,7 @@ async function unmetOf(
 describe("no_duplicate_external_actions", () => {
   const constraints = { noDuplicateExternalActions: true };
 
-  /** A tool with an effect outside, which says so unless it is told not to. */
+  /** A tool with an external effect, declared as such by default. */
   function postTool(more: { effect?: "external"; dedupe?: "call" } = { effect: "external" }) {
     const posted: string[] = [];
     const post = tool({
@@ -55,7 +55,7 @@ describe("no_duplicate_external_actions", () => {
     return { post, posted };
   }
 
-  it("has each effect once, whichever steps ask for it", async () => {
+  it("executes each effect once, whichever steps ask for it", async () => {
     const store = await memoryStore();
     const { post, posted } = postTool();
     const step = (name: string) => Step.run(name, (_input, ctx) => ctx.call(post, { text: "Hello" }));
@@ -75,24 +75,24 @@ describe("no_duplicate_external_actions", () => {
     ]);
   });
 
-  it("has it as often as it is asked for without that", async () => {
+  it("executes it every time without the constraint", async () => {
     const { post, posted } = postTool();
     const step = (name: string) => Step.run(name, (_input, ctx) => ctx.call(post, { text: "Hello" }));
-    expect(await unmetOf(Pipeline.of("p", step("a"), step("b")), {})).toEqual([]);
+    expect(await unmetConditions(Pipeline.of("p", step("a"), step("b")), {})).toEqual([]);
     expect(posted).toHaveLength(2);
   });
 
-  it("has it once also for a tool that says that each of its calls is one of its own", async () => {
+  it('executes it once even for a tool with dedupe "call"', async () => {
     const { post, posted } = postTool({ effect: "external", dedupe: "call" });
     const step = (name: string) => Step.run(name, (_input, ctx) => ctx.call(post, { text: "Hello" }));
-    expect(await unmetOf(Pipeline.of("p", step("a"), step("b")), { constraints })).toEqual([]);
+    expect(await unmetConditions(Pipeline.of("p", step("a"), step("b")), { constraints })).toEqual([]);
     expect(posted).toHaveLength(1);
   });
 
-  it("leaves a tool alone that nobody knows to be external: it may be one that looks", async () => {
+  it("does not apply to a tool that is not known to be external, which may be read-only", async () => {
     const { post, posted } = postTool({});
     const step = (name: string) => Step.run(name, (_input, ctx) => ctx.call(post, { text: "Hello" }));
-    expect(await unmetOf(Pipeline.of("p", step("a"), step("b")), { constraints })).toEqual([]);
+    expect(await unmetConditions(Pipeline.of("p", step("a"), step("b")), { constraints })).toEqual([]);
     expect(posted).toHaveLength(2);
   });
 
@@ -125,7 +125,7 @@ describe("must_cite_sources", () => {
   const TEXT = "The quick brown fox jumps over the lazy dog every single morning before breakfast.";
   const constraints = { mustCiteSources: true };
 
-  /** A step that reads these pages, and then does what the test says. */
+  /** A step that reads these pages, and then writes. */
   const reading = (pages: { readonly [url: string]: string }, write: (ctx: CodeStepContext) => unknown) =>
     Step.run("report", async (_input, ctx) => {
       const { fetchPage } = fetchTool(pages);
@@ -133,37 +133,37 @@ describe("must_cite_sources", () => {
       return write(ctx);
     });
 
-  it("is met by a report that cites what it uses, and does without what it does not", async () => {
+  it("accepts a report that cites the pages it uses and omits the others", async () => {
     const pages = { [PAGE]: TEXT, [OTHER]: "Nothing of use." };
     const report = `${TEXT} ([source](${PAGE}))`;
     const step = reading(pages, (ctx) => ctx.artifact("report.md", report));
-    expect(await unmetOf(step, { constraints })).toEqual([]);
+    expect(await unmetConditions(step, { constraints })).toEqual([]);
   });
 
-  it("is not met by one that uses a page and does not cite it", async () => {
+  it("refuses one that uses a page without citing it", async () => {
     const step = reading({ [PAGE]: TEXT, [OTHER]: "Other words." }, (ctx) =>
       ctx.artifact("report.html", `<p>${TEXT}</p><a href="${OTHER}">Other</a>`),
     );
-    expect(await unmetOf(step, { constraints })).toEqual([
+    expect(await unmetConditions(step, { constraints })).toEqual([
       `must_cite_sources: report.html uses ${PAGE} and does not cite it`,
     ]);
   });
 
-  it("is not met by one that cites a page which was never fetched", async () => {
+  it("refuses one that cites a page which was never fetched", async () => {
     const step = reading({ [PAGE]: TEXT }, (ctx) => ctx.artifact("report.md", `See ${PAGE} and ${OTHER}.`));
-    expect(await unmetOf(step, { constraints })).toEqual([
+    expect(await unmetConditions(step, { constraints })).toEqual([
       `must_cite_sources: report.md cites ${OTHER}, which was never fetched`,
     ]);
   });
 
-  it("is not met by one that cites nothing at all of what was fetched", async () => {
+  it("refuses one that cites none of the fetched pages", async () => {
     const step = reading({ [PAGE]: TEXT }, (ctx) => ctx.artifact("report.md", "In my own words."));
-    expect(await unmetOf(step, { constraints })).toEqual([
+    expect(await unmetConditions(step, { constraints })).toEqual([
       "must_cite_sources: report.md cites none of the sources that were fetched",
     ]);
   });
 
-  it("does not look at pages that could not be fetched, or at what was not asked for", async () => {
+  it("ignores pages that could not be fetched, and is off by default", async () => {
     const failing = tool({
       name: "fetch_page",
       description: "Fails.",
@@ -174,21 +174,21 @@ describe("must_cite_sources", () => {
       },
     });
     const step = Step.run("report", async (_input, ctx) => {
-      await ctx.call(failing, { url: PAGE }).catch(() => "gone");
+      await ctx.call(failing, { url: PAGE }).catch(() => "missing");
       return ctx.artifact("report.md", "In my own words.");
     });
-    expect(await unmetOf(step, { constraints }, { maxRetriesPerToolCall: 0 })).toEqual([]);
+    expect(await unmetConditions(step, { constraints }, { maxRetriesPerToolCall: 0 })).toEqual([]);
     const cites = reading({ [PAGE]: TEXT }, (ctx) => ctx.artifact("report.md", "In my own words."));
-    expect(await unmetOf(cites, {})).toEqual([]);
+    expect(await unmetConditions(cites, {})).toEqual([]);
   });
 
-  it("looks at the whole of a page that is kept as a blob", async () => {
-    const long = `${"Filler words that nobody uses anywhere else. ".repeat(1_000)}${TEXT}`;
+  it("reads the whole of a page that is stored as a blob", async () => {
+    const long = `${"Filler words that are used nowhere else. ".repeat(1_000)}${TEXT}`;
     expect(long.length).toBeGreaterThan(20_000);
     const step = reading({ [PAGE]: long, [OTHER]: "Other words." }, (ctx) =>
       ctx.artifact("report.md", `${TEXT} See ${OTHER}.`),
     );
-    expect(await unmetOf(step, { constraints })).toEqual([
+    expect(await unmetConditions(step, { constraints })).toEqual([
       `must_cite_sources: report.md uses ${PAGE} and does not cite it`,
     ]);
   });
@@ -196,7 +196,7 @@ describe("must_cite_sources", () => {
   it.each<[string, (pages: readonly (readonly [string, string])[]) => Json]>([
     ["in a list", (pages) => pages.map(([address, text]) => ({ address, text }))],
     ["by their addresses", (pages) => ({ pages: Object.fromEntries(pages) })],
-  ])("tells pages apart that were fetched at once, and came %s", async (_how, result) => {
+  ])("distinguishes pages that were fetched in one call and returned %s", async (_how, result) => {
     const crawl = tool({
       name: "crawl_parallel",
       description: "Fetches pages.",
@@ -213,41 +213,41 @@ describe("must_cite_sources", () => {
         await ctx.call(crawl, { urls: [PAGE, OTHER] });
         await ctx.artifact("report.md", `${TEXT} See ${url}.`);
       });
-    expect(await unmetOf(citing(PAGE), { constraints })).toEqual([]);
-    expect(await unmetOf(citing(OTHER), { constraints })).toEqual([
+    expect(await unmetConditions(citing(PAGE), { constraints })).toEqual([]);
+    expect(await unmetConditions(citing(OTHER), { constraints })).toEqual([
       `must_cite_sources: report.md uses ${PAGE} and does not cite it`,
     ]);
   });
 
-  it("looks at the output of a run that makes no text", async () => {
+  it("checks the output of a run without text artifacts", async () => {
     const step = reading({ [PAGE]: TEXT }, async (ctx) => {
       await ctx.artifact("picture.png", "no text");
       return `See ${OTHER} and ${PAGE}.`;
     });
-    expect(await unmetOf(step, { constraints })).toEqual([
+    expect(await unmetConditions(step, { constraints })).toEqual([
       `must_cite_sources: the output cites ${OTHER}, which was never fetched`,
     ]);
   });
 
-  it("looks at the expected texts where there are some, and not at notes beside them", async () => {
+  it("checks only the expected texts if there are any", async () => {
     const artifacts = { expectedOutputs: ["report.md", "transcript.md"] };
     const step = reading({ [PAGE]: TEXT }, async (ctx) => {
       await ctx.artifact("notes.md", `Try ${OTHER} some day.`);
       await ctx.artifact("report.md", `See ${PAGE}.`);
     });
-    expect(await unmetOf(step, { constraints, artifacts })).toEqual([]);
-    expect(await unmetOf(step, { constraints })).toContain(
+    expect(await unmetConditions(step, { constraints, artifacts })).toEqual([]);
+    expect(await unmetConditions(step, { constraints })).toContain(
       `must_cite_sources: notes.md cites ${OTHER}, which was never fetched`,
     );
   });
 
-  it("looks at an expected text that the step has written by itself", async () => {
+  it("checks an expected text that the step wrote to disk itself", async () => {
     const artifacts = { expectedOutputs: ["report.md"] };
     const step = reading({ [PAGE]: TEXT }, (ctx) => {
       mkdirSync(ctx.workspace, { recursive: true });
       writeFileSync(join(ctx.workspace, "report.md"), `See ${OTHER} and ${PAGE}.`);
     });
-    expect(await unmetOf(step, { constraints, artifacts })).toEqual([
+    expect(await unmetConditions(step, { constraints, artifacts })).toEqual([
       `must_cite_sources: report.md cites ${OTHER}, which was never fetched`,
     ]);
   });
@@ -256,7 +256,7 @@ describe("must_cite_sources", () => {
 describe("expected outputs", () => {
   const artifacts = (...expectedOutputs: string[]) => ({ artifacts: { expectedOutputs } });
 
-  it("that are missing are named, and the job is done once they are there", async () => {
+  it("that are missing are named, and the job succeeds once they exist", async () => {
     const store = await memoryStore();
     const root = temporaryFolder();
     const runner = jobRunner(
@@ -270,7 +270,7 @@ describe("expected outputs", () => {
       "expected output report.md is missing",
       "expected output pages/one.html is missing",
     ]);
-    // A person mends it by hand: what they write is kept like anything else.
+    // A person adds them by hand, and they are stored like any other artifact.
     mkdirSync(join(root, "pawl-runs", "r-1", "pages"), { recursive: true });
     writeFileSync(join(root, "pawl-runs", "r-1", "report.md"), "By hand");
     writeFileSync(join(root, "pawl-runs", "r-1", "pages", "one.html"), "");
@@ -282,17 +282,17 @@ describe("expected outputs", () => {
     ]);
   });
 
-  it("that a step has written by itself are artifacts, for the stop conditions too", async () => {
+  it("that a step wrote to disk itself are artifacts, for the stop conditions too", async () => {
     const step = Step.run("a", (_input, ctx) => {
       mkdirSync(ctx.workspace, { recursive: true });
       writeFileSync(join(ctx.workspace, "report.pdf"), "%PDF");
     });
     const stopConditions = { report_pdf_created: artifactKept("report.pdf") };
     const spec = { ...artifacts("report.pdf"), stopConditions: ["report_pdf_created"] };
-    expect(await unmetOf(step, spec, { stopConditions })).toEqual([]);
+    expect(await unmetConditions(step, spec, { stopConditions })).toEqual([]);
   });
 
-  it("whose file is gone or changed are there again: the store has them", async () => {
+  it("whose file is missing or changed are restored from the store", async () => {
     const store = await memoryStore();
     const root = temporaryFolder();
     const step = Step.run("a", async (_input, ctx) => {
@@ -309,7 +309,7 @@ describe("expected outputs", () => {
     expect(files).toEqual(["One", "Two"]);
   });
 
-  it("may be what Pawl writes itself, and are there when the run is done", async () => {
+  it("may be files that Pawl writes itself, which exist when the run is done", async () => {
     const store = await memoryStore();
     const root = temporaryFolder();
     const names = ["trace.json", "transcript.md", "run.log"];
@@ -330,20 +330,20 @@ describe("expected outputs", () => {
     expect(await store.listArtifacts("r-1")).toEqual([]);
   });
 
-  it("are not what a symbolic link leads to, or a folder", async () => {
+  it("cannot be a symbolic link or a folder", async () => {
     const secret = join(temporaryFolder(), "secret.txt");
     writeFileSync(secret, "secret");
     const step = Step.run("a", (_input, ctx) => {
       mkdirSync(join(ctx.workspace, "folder.md"), { recursive: true });
       symlinkSync(secret, join(ctx.workspace, "linked.md"));
     });
-    expect(await unmetOf(step, artifacts("linked.md", "folder.md"))).toEqual([
+    expect(await unmetConditions(step, artifacts("linked.md", "folder.md"))).toEqual([
       "expected output linked.md is missing",
       "expected output folder.md is missing",
     ]);
   });
 
-  it("are looked at once the steps are through, by whoever goes on with the run too", async () => {
+  it("are checked after the last step, also when another worker resumes the run", async () => {
     const store = await memoryStore();
     const options = { workspaceRoot: temporaryFolder() };
     const step = Step.run("a", (_input, ctx) => ctx.artifact("report.md", "One"));

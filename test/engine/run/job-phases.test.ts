@@ -1,4 +1,4 @@
-// Phases, and the checkpoints that tell where a run stands: at the end of a step, of a phase, and before an effect.
+// Phases, and the checkpoints that record the run's position: at the end of a step, of a phase, and before an effect.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -47,7 +47,7 @@ async function cursorsOf(store: Store, type: string): Promise<JsonObject[]> {
 }
 
 describe("a phase", () => {
-  it("is that of the step, or of the one that it is inside of", async () => {
+  it("is that of the step, or of the enclosing one", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([{ text: "Hi" }]);
     const inner = { ...Pipeline.of("inner", passing("a"), passing("b", "render")), phase: "crawl" };
@@ -69,7 +69,7 @@ describe("a phase", () => {
     ]);
   });
 
-  it("of the pipeline itself is that of all its steps", async () => {
+  it("of the pipeline itself applies to all its steps", async () => {
     const store = await memoryStore();
     const pipeline = { ...Pipeline.of("p", passing("a"), passing("b", "other")), phase: "whole" };
     await new Runner(pipeline, { store }).run("Go", { runId: "r-1" });
@@ -87,11 +87,11 @@ describe("a phase", () => {
 });
 
 describe("the end of a step", () => {
-  it("that belongs to no phase, and told the session nothing, is no checkpoint", async () => {
+  it("without a phase and without session events is no checkpoint", async () => {
     expect(await boundariesOf(Pipeline.of("p", passing("a"), passing("b")))).toEqual([]);
   });
 
-  it("is a checkpoint of its phase where the next step is in another one, or there is none", async () => {
+  it("is a phase boundary if the next step is in another phase, or there is none", async () => {
     const pipeline = Pipeline.of(
       "p",
       passing("a", "plan"),
@@ -107,7 +107,7 @@ describe("the end of a step", () => {
     ]);
   });
 
-  it("inside of a pipeline that goes on in the same phase is none of the phase", async () => {
+  it("inside of a pipeline that continues in the same phase is no phase boundary", async () => {
     const inner = Pipeline.of("inner", passing("a", "crawl"), passing("b", "crawl"));
     expect(await boundariesOf(Pipeline.of("p", inner, passing("c", "crawl")))).toEqual([
       "step_boundary inner/a",
@@ -116,7 +116,7 @@ describe("the end of a step", () => {
     ]);
   });
 
-  it("inside of a pipeline of several phases is one of the phase that ends there", async () => {
+  it("inside of a pipeline with several phases is a boundary of the phase that ends there", async () => {
     const inner = Pipeline.of("inner", passing("a", "plan"), passing("b", "crawl"));
     expect(await boundariesOf(Pipeline.of("p", inner, passing("c", "crawl")))).toEqual([
       "phase_boundary inner/a",
@@ -130,7 +130,7 @@ describe("the end of a step", () => {
     ]);
   });
 
-  it("in a loop is none of the phase, which ends with the loop", async () => {
+  it("in a loop is no phase boundary; the phase ends with the loop", async () => {
     const loop = Step.loop(
       "again",
       Step.run("x", (n: number) => n + 1),
@@ -152,7 +152,7 @@ describe("the end of a step", () => {
     ]);
   });
 
-  it("says where the run stands: the phase, the step, what is left, the artifacts and the last call", async () => {
+  it("records the run's position: phase, step, remaining phases, artifacts and last call", async () => {
     const store = await memoryStore();
     const { note } = noteTool(undefined, { effect: "read_only" });
     const work = Step.run(
@@ -173,10 +173,10 @@ describe("the end of a step", () => {
     await jobRunner(pipeline, store).run("Go", { runId: "r-1" });
     const [artifact] = await store.listArtifacts("r-1");
     const kept = [{ name: "report.md", hash: must(artifact).hash }];
-    const place = { turn: 0, lastToolCall: "r-1/work#0.1", artifacts: kept };
+    const position = { turn: 0, lastToolCall: "r-1/work#0.1", artifacts: kept };
     expect(await cursorsOf(store, "phase_boundary")).toEqual([
       {
-        ...place,
+        ...position,
         step: "a",
         phase: "plan",
         stepIndex: 1,
@@ -184,15 +184,15 @@ describe("the end of a step", () => {
         lastToolCall: null,
         artifacts: [],
       },
-      { ...place, step: "work", phase: "crawl", stepIndex: 2, remainingPhases: ["send", "notify"] },
-      { ...place, step: "c", phase: "send", stepIndex: 3, remainingPhases: ["notify"] },
-      { ...place, step: "d", phase: "notify", stepIndex: 4, remainingPhases: [] },
+      { ...position, step: "work", phase: "crawl", stepIndex: 2, remainingPhases: ["send", "notify"] },
+      { ...position, step: "c", phase: "send", stepIndex: 3, remainingPhases: ["notify"] },
+      { ...position, step: "d", phase: "notify", stepIndex: 4, remainingPhases: [] },
     ]);
   });
 });
 
 describe("a checkpoint before an effect", () => {
-  it("is taken before the calls of a turn go out, and says what was there then", async () => {
+  it("is taken before the calls of a turn are dispatched, and records the state at that moment", async () => {
     const store = await memoryStore();
     const types: string[][] = [];
     const { note } = noteTool(async () => {
@@ -209,15 +209,15 @@ describe("a checkpoint before an effect", () => {
     );
     await jobRunner(pipeline, store).run("Go", { runId: "r-1" });
     expect(types).toEqual([["pre_side_effect 1"], ["pre_side_effect 1", "pre_side_effect 2"]]);
-    const place = { step: "talk", artifacts: [], phase: "crawl", stepIndex: 1, remainingPhases: ["send"] };
+    const position = { step: "talk", artifacts: [], phase: "crawl", stepIndex: 1, remainingPhases: ["send"] };
     expect(await cursorsOf(store, "pre_side_effect")).toEqual([
-      { ...place, turn: 1, lastToolCall: null },
-      { ...place, turn: 2, lastToolCall: "r-1/talk#1.1" },
+      { ...position, turn: 1, lastToolCall: null },
+      { ...position, turn: 2, lastToolCall: "r-1/talk#1.1" },
     ]);
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("is taken before a call of a code step goes out, and not again when its receipt is met", async () => {
+  it("is taken before a code step's call is dispatched, and not again when its receipt is reused", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     let broken = true;
@@ -241,7 +241,7 @@ describe("a checkpoint before an effect", () => {
     ]);
   });
 
-  it("is taken for a call that waited, when it goes out, and not before", async () => {
+  it("is taken for a call that waited when it is dispatched, not before", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(() => "done", { approval: true });
     const { agent } = scriptedAgent([acting("a"), { text: "End." }], { tools: { act } });
@@ -264,7 +264,7 @@ describe("a checkpoint before an effect", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("is taken for a call that was queued behind others, and once for all its tries", async () => {
+  it("is taken for a call that was queued behind others, once for all its attempts", async () => {
     const store = await memoryStore();
     const { act } = actTool((n) => {
       if (n === 1) throw new NotApplied("503");
@@ -281,7 +281,7 @@ describe("a checkpoint before an effect", () => {
     ]);
   });
 
-  it("is taken for effects outside and on memory, not for others, and not without a phase", async () => {
+  it("is taken for external and memory effects only, and not without a phase", async () => {
     const effectOf = (effect: "external" | "memory" | "local" | "read_only") =>
       tool({ name: effect, description: "Acts.", inputSchema: z.object({}), effect, execute: () => "done" });
     const calling = (effect: Parameters<typeof effectOf>[0], phase: string) =>
@@ -306,7 +306,7 @@ describe("a checkpoint before an effect", () => {
     ]);
   });
 
-  it("is not one that a run goes back to: a milestone resume goes to the last milestone before it", async () => {
+  it("is no target of a milestone resume, which uses the last milestone before it", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     const options = { slices: [words], checkpointTrigger: loudly };
@@ -330,7 +330,7 @@ describe("a checkpoint before an effect", () => {
     expect(spoken).toEqual(["one!", "two", "three"]);
   });
 
-  it("is not one that a run goes back to where there is no milestone at all", async () => {
+  it("is no target of a milestone resume even without any milestone", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const script = [saying("one"), saying("two"), { text: "End." }];

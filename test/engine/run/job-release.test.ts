@@ -1,4 +1,4 @@
-// Letting go of a run: what is under way is finished, nothing else begins, and whoever goes on with it finds all of it.
+// Releasing a run: running work is finished, nothing else begins, and the next worker resumes without loss.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -17,24 +17,24 @@ import { acting, actTool, drainEventLoop, jumpingClock } from "../call/call-fixt
 import { callsOf, jobRunner, jobSpec, stepsOf } from "../job-fixture.ts";
 import { databaseFile, fileStore, memoryStore, noteTool, noting, scriptedAgent } from "../run-fixture.ts";
 
-/** A store, and the wish to let go. */
-async function letting() {
+/** A store, and a signal to release the run. */
+async function releasing() {
   const store = await memoryStore();
-  const letGo = new AbortController();
-  const options = { runId: "r-1", release: letGo.signal };
-  return { store, letGo, options };
+  const release = new AbortController();
+  const options = { runId: "r-1", release: release.signal };
+  return { store, release, options };
 }
 
-async function queued(store: Store): Promise<void> {
+async function expectQueued(store: Store): Promise<void> {
   expect(await store.getRun("r-1")).toMatchObject({ status: "queued", owner: null, error: null });
   expect((await store.listAttempts("r-1")).at(-1)?.endStatus).toBe("queued");
   expect((await store.getRun("r-1"))?.reserved).toEqual({ tokens: 0, microDollars: 0 });
 }
 
-describe("a run that is let go of", () => {
-  it("in a tool commits the turn that it is in, and does not ask the model again", async () => {
-    const { store, letGo, options } = await letting();
-    const { note, done } = noteTool(() => letGo.abort());
+describe("a run that is released", () => {
+  it("during a tool call commits its turn, and does not ask the model again", async () => {
+    const { store, release, options } = await releasing();
+    const { note, done } = noteTool(() => release.abort());
     const { agent, prompts } = scriptedAgent([noting("one"), noting("two"), { text: "End." }], {
       tools: { note },
     });
@@ -46,16 +46,16 @@ describe("a run that is let go of", () => {
     expect([done, prompts.length]).toEqual([["one"], 1]);
     expect((await store.readGranularState("r-1", "worker"))?.turnIndex).toBe(1);
     expect(await stepsOf(store)).toEqual(["worker ready"]);
-    await queued(store);
+    await expectQueued(store);
 
     expect((await runner.resume("r-1")).output).toBe("End.");
     expect([done, prompts.length]).toEqual([["one", "two"], 3]);
     expect((await store.getRun("r-1"))?.charged.tokens).toBe(45);
   });
 
-  it("in a tool runs the other calls of its turn too: a turn is committed whole", async () => {
-    const { store, letGo, options } = await letting();
-    const { act, whats } = actTool(() => letGo.abort());
+  it("during a tool call runs the other calls of its turn too: a turn is committed whole", async () => {
+    const { store, release, options } = await releasing();
+    const { act, whats } = actTool(() => release.abort());
     const { agent, prompts } = scriptedAgent([acting("a", "b", "c"), { text: "End." }], { tools: { act } });
     const runner = jobRunner(agent, store, { maxParallelToolCalls: 1 });
     expect((await runner.run("Go", options)).status).toBe("queued");
@@ -64,12 +64,12 @@ describe("a run that is let go of", () => {
     expect([whats.length, prompts.length]).toEqual([3, 2]);
   });
 
-  it("while the model answers keeps the answer, and does what it asked for", async () => {
-    const { store, letGo, options } = await letting();
+  it("during a model call keeps the answer, and makes the calls in it", async () => {
+    const { store, release, options } = await releasing();
     const { note, done } = noteTool();
     const { agent, prompts } = scriptedAgent(
       ({ turn }) => {
-        if (turn === 1) letGo.abort();
+        if (turn === 1) release.abort();
         return turn === 1 ? noting("one") : { text: "End." };
       },
       { tools: { note } },
@@ -81,10 +81,10 @@ describe("a run that is let go of", () => {
     expect([done, prompts.length]).toEqual([["one"], 2]);
   });
 
-  it("while the model gives its last answer has ended the step, and enters no other", async () => {
-    const { store, letGo, options } = await letting();
+  it("during the last model call of a step ends the step, and enters no other", async () => {
+    const { store, release, options } = await releasing();
     const { agent, prompts } = scriptedAgent(() => {
-      letGo.abort();
+      release.abort();
       return { text: "Said." };
     });
     const runner = jobRunner(
@@ -102,9 +102,9 @@ describe("a run that is let go of", () => {
   });
 
   it("in its last step has succeeded, and stays so", async () => {
-    const { store, letGo, options } = await letting();
+    const { store, release, options } = await releasing();
     const step = Step.run("a", () => {
-      letGo.abort();
+      release.abort();
       return "done";
     });
     expect(await jobRunner(step, store).run("Go", options)).toMatchObject({
@@ -113,10 +113,10 @@ describe("a run that is let go of", () => {
     });
   });
 
-  it("in a code step finishes the call under way, and leaves the step at its next, whatever it would catch", async () => {
-    const { store, letGo, options } = await letting();
+  it("in a code step finishes the running call, and ends the step at its next one, whatever the code catches", async () => {
+    const { store, release, options } = await releasing();
     const { note, done } = noteTool((text) => {
-      if (text === "one") letGo.abort();
+      if (text === "one") release.abort();
       return text;
     });
     const reached: string[] = [];
@@ -134,20 +134,20 @@ describe("a run that is let go of", () => {
     expect([done, reached]).toEqual([["one"], ["begun", "between"]]);
     expect(await callsOf(store)).toEqual(["r-1/a#0.1 note succeeded"]);
     expect(await stepsOf(store)).toEqual(["a ready"]);
-    await queued(store);
+    await expectQueued(store);
 
     expect((await runner.resume("r-1")).output).toBe("done");
     expect(done).toEqual(["one", "two"]);
     expect(reached).toEqual(["begun", "between", "begun", "between", "end"]);
   });
 
-  it("in a code step that calls nothing lets it end, and enters no other", async () => {
-    const { store, letGo, options } = await letting();
+  it("in a code step without calls lets it end, and enters no other", async () => {
+    const { store, release, options } = await releasing();
     const entered: string[] = [];
     const step = (name: string) =>
       Step.run(name, async () => {
         entered.push(name);
-        letGo.abort();
+        release.abort();
         await new Promise(setImmediate);
       });
     const runner = jobRunner(Pipeline.of("p", step("a"), step("b")), store);
@@ -157,12 +157,12 @@ describe("a run that is let go of", () => {
     expect(entered).toEqual(["a", "b"]);
   });
 
-  it("in a loop ends its iteration, and goes on with the next", async () => {
-    const { store, letGo, options } = await letting();
+  it("in a loop ends its iteration, and resumes with the next", async () => {
+    const { store, release, options } = await releasing();
     const inputs: number[] = [];
     const body = Step.run("x", (n: number) => {
       inputs.push(n);
-      if (n === 1) letGo.abort();
+      if (n === 1) release.abort();
       return n + 1;
     });
     const runner = jobRunner(Step.loop("again", body, { until: (n) => n === 3, maxIterations: 9 }), store);
@@ -172,9 +172,9 @@ describe("a run that is let go of", () => {
     expect(inputs).toEqual([0, 1, 2]);
   });
 
-  it("before it has begun does nothing, and can be gone on with", async () => {
-    const { store, letGo, options } = await letting();
-    letGo.abort();
+  it("before it has begun does nothing, and can be resumed", async () => {
+    const { store, release, options } = await releasing();
+    release.abort();
     let entered = 0;
     const runner = jobRunner(
       Step.run("a", () => {
@@ -183,40 +183,40 @@ describe("a run that is let go of", () => {
       store,
     );
     expect((await runner.run("Go", options)).status).toBe("queued");
-    expect((await runner.resume("r-1", { release: letGo.signal })).status).toBe("queued");
+    expect((await runner.resume("r-1", { release: release.signal })).status).toBe("queued");
     expect(entered).toBe(0);
     await runner.resume("r-1");
     expect(entered).toBe(1);
   });
 
-  it("can be gone on with by another process at once, named or not", async () => {
+  it("can be resumed by another process at once, with or without its id", async () => {
     const file = databaseFile();
     const [first, second] = [await fileStore(file), await fileStore(file)];
-    const letGo = new AbortController();
-    const { note, done } = noteTool(() => letGo.abort());
+    const release = new AbortController();
+    const { note, done } = noteTool(() => release.abort());
     const { agent } = scriptedAgent([noting("one"), { text: "End." }], { tools: { note } });
     const make = (store: Store) => new Runner(agent, { store });
-    const { runId, status } = await make(first).run("Go", { release: letGo.signal });
+    const { runId, status } = await make(first).run("Go", { release: release.signal });
     expect(status).toBe("queued");
     expect(await make(second).run("Go")).toMatchObject({ runId, resumed: true, output: "End." });
     expect(done).toEqual(["one"]);
   });
 
-  it("while somebody wants it to end is cancelled", async () => {
-    const { store, letGo, options } = await letting();
+  it("while a cancellation is requested is cancelled", async () => {
+    const { store, release, options } = await releasing();
     const { note } = noteTool(async () => {
       await store.requestCancel("r-1");
-      letGo.abort();
+      release.abort();
     });
     const { agent } = scriptedAgent([noting("one"), { text: "End." }], { tools: { note } });
     expect((await jobRunner(agent, store).run("Go", options)).status).toBe("cancelled");
   });
 
-  it("before it has asked a person asks them when it is gone on with", async () => {
-    const { store, letGo, options } = await letting();
+  it("before it has asked a person asks when it is resumed", async () => {
+    const { store, release, options } = await releasing();
     const step = Step.human("check", {
       question: () => {
-        letGo.abort();
+        release.abort();
         return "Go on?";
       },
     });
@@ -224,9 +224,9 @@ describe("a run that is let go of", () => {
     expect((await jobRunner(step, store).resume("r-1")).status).toBe("waiting");
   });
 
-  it("loses nothing of its contract: what it used is counted on", async () => {
-    const { store, letGo, options } = await letting();
-    const { note, done } = noteTool(() => letGo.abort());
+  it("keeps its contract: what it used still counts", async () => {
+    const { store, release, options } = await releasing();
+    const { note, done } = noteTool(() => release.abort());
     const script = [noting("one"), noting("two"), noting("three")];
     const runner = jobRunner(scriptedAgent(script, { tools: { note } }).agent, store);
     const spec = jobSpec({ budgets: { maxToolCalls: 2 } });
@@ -246,9 +246,9 @@ const ANSWER: ModelResponse = {
   invalidCalls: {},
 };
 
-describe("a run that is let go of in a pause", () => {
-  it("before the model is asked again does not wait for its end, and does not ask", async () => {
-    const { store, letGo, options } = await letting();
+describe("a run that is released during a pause", () => {
+  it("before a model retry does not wait for the end of the pause, and does not ask", async () => {
+    const { store, release, options } = await releasing();
     const clock = fakeClock();
     let asked = 0;
     const model = {
@@ -273,17 +273,17 @@ describe("a run that is let go of in a pause", () => {
     const run = make(listening).run("Go", options);
     await pausing.promise;
     await drainEventLoop();
-    letGo.abort();
+    release.abort();
 
     expect((await run).status).toBe("queued");
     expect(asked).toBe(1);
-    await queued(store);
+    await expectQueued(store);
     expect((await make({}).resume("r-1")).output).toBe("End.");
     expect(asked).toBe(2);
   });
 
-  it("before a tool is tried again brings the call to its end, and lets nothing else begin", async () => {
-    const { store, letGo, options } = await letting();
+  it("before a tool retry finishes the call, and starts nothing else", async () => {
+    const { store, release, options } = await releasing();
     const { act, calls } = actTool((n) => {
       if (n > 1) return "done";
       throw new NotApplied("503");
@@ -292,7 +292,7 @@ describe("a run that is let go of in a pause", () => {
     const runner = jobRunner(agent, store, {
       clock: jumpingClock(),
       onEvent: ({ type }) => {
-        if (type === "tool.retrying") letGo.abort();
+        if (type === "tool.retrying") release.abort();
       },
     });
     expect((await runner.run("Go", options)).status).toBe("queued");

@@ -1,4 +1,4 @@
-// What a job has to come to: where all of it holds the rest is skipped, and at the end it has to hold.
+// Stop conditions of a job: once all of them hold the remaining steps are skipped, and at the end all must hold.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -17,7 +17,7 @@ import { jobRunner, jobSpec, stepsOf, temporaryFolder } from "../job-fixture.ts"
 import { failureAs, failureOf, memoryStore, must, noteTool, noting, scriptedAgent } from "../run-fixture.ts";
 import { saying, sayTool, words } from "../session-fixture.ts";
 
-/** Steps that write down that they were entered, and with what. */
+/** Steps that record that they were entered, and with what input. */
 function entering() {
   const entered: string[] = [];
   const step = (name: string) =>
@@ -30,8 +30,8 @@ function entering() {
 
 const holdsAt = (output: string) => (run: StopState) => run.output === output;
 
-describe("a job whose conditions all hold", () => {
-  it("skips the steps that are left, and gives what the last one gave", async () => {
+describe("a job whose stop conditions all hold", () => {
+  it("skips the remaining steps, and returns the last output", async () => {
     const store = await memoryStore();
     const { step, entered } = entering();
     const pipeline = Pipeline.of(
@@ -59,7 +59,7 @@ describe("a job whose conditions all hold", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("skips what is left of the pipeline that it is in, and of those around it", async () => {
+  it("skips the rest of the current pipeline and of the enclosing ones", async () => {
     const store = await memoryStore();
     const { step, entered } = entering();
     const pipeline = Pipeline.of("p", Pipeline.of("first", step("a"), step("b")), step("c"));
@@ -69,7 +69,7 @@ describe("a job whose conditions all hold", () => {
     expect(await stepsOf(store)).toEqual(["first/a succeeded", "first/b skipped", "c skipped"]);
   });
 
-  it("leaves a loop, whatever that says of itself, and the rest of the iteration", async () => {
+  it("leaves a loop, whatever its `until` says, and skips the rest of the iteration", async () => {
     const store = await memoryStore();
     const { step, entered } = entering();
     const body = Pipeline.of("body", step("x"), step("y"));
@@ -90,7 +90,7 @@ describe("a job whose conditions all hold", () => {
     ]);
   });
 
-  it("goes on while one of them does not", async () => {
+  it("continues while one of them does not hold", async () => {
     const store = await memoryStore();
     const { step, entered } = entering();
     const stopConditions = { at_a: holdsAt("Go a"), always: () => true, at_c: holdsAt("Go a b c") };
@@ -99,7 +99,7 @@ describe("a job whose conditions all hold", () => {
     expect(entered).toHaveLength(3);
   });
 
-  it("goes on while it has not left behind what is expected of it: the step that makes it is entered", async () => {
+  it("continues until the expected outputs exist: the step that makes them is entered", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const { step, entered } = entering();
@@ -116,7 +116,7 @@ describe("a job whose conditions all hold", () => {
     expect([done, entered]).toEqual([["sent"], []]);
   });
 
-  it("goes on to its last step where it asks for none, whatever is registered", async () => {
+  it("runs to its last step if its spec names none, whatever is registered", async () => {
     const store = await memoryStore();
     const { step, entered } = entering();
     const pipeline = Pipeline.stoppingWhen(Pipeline.of("p", step("a"), step("b")), { always: () => true });
@@ -127,10 +127,13 @@ describe("a job whose conditions all hold", () => {
 });
 
 describe("a skipped step", () => {
-  /** Its output cites what was never fetched, so the job is not done when its steps are through. */
+  /** Its output cites a page that was never fetched, so the job is not done after its steps. */
   const START = "https://never.example/";
 
-  /** A job that skipped its second step and then was not done; its runner may think otherwise of what it has to come to. */
+  /**
+   * A job that skipped its second step and then failed its checks; later runners may evaluate the condition
+   * differently.
+   */
   async function skipped() {
     const store = await memoryStore();
     const { step, entered } = entering();
@@ -146,22 +149,22 @@ describe("a skipped step", () => {
     return { store, entered, make };
   }
 
-  it("stays so for whoever goes on with the run", async () => {
+  it("stays skipped when the run is resumed", async () => {
     const { store, entered, make } = await skipped();
     await failureAs(UnmetConditionsError, make(true).resume("r-1"));
     expect(entered).toEqual([`a(${START})`]);
     expect(await stepsOf(store)).toEqual(["a succeeded", "b skipped", "c skipped"]);
   });
 
-  it("is entered with what the step before it gave, once the conditions do not hold any more", async () => {
+  it("is entered with the previous step's output once the conditions do not hold any more", async () => {
     const { entered, make } = await skipped();
     await failureAs(UnmetConditionsError, make(false).resume("r-1"));
     expect(entered).toEqual([`a(${START})`, `b(${START} a)`, `c(${START} a b)`]);
   });
 });
 
-describe("a job whose steps are through while a condition does not hold", () => {
-  it("fails, names which, and is done once they do: no step is entered again", async () => {
+describe("a job whose steps are done while a stop condition does not hold", () => {
+  it("fails, names it, and succeeds once it holds: no step is entered again", async () => {
     const store = await memoryStore();
     const { step, entered } = entering();
     const held = { uploaded: false, mailed: false, always: true };
@@ -189,8 +192,8 @@ describe("a job whose steps are through while a condition does not hold", () => 
   });
 });
 
-describe("a job that is gone on with when its conditions hold by then", () => {
-  /** A job that is done when its second step has sent its note; its last step comes after that. */
+describe("a resumed job whose stop conditions hold already", () => {
+  /** A job that is done when its second step has sent its note; a last step follows. */
   async function interrupted(at: Parameters<typeof crashAt>[0], nth: number) {
     const store = await memoryStore();
     const { note, done } = noteTool();
@@ -216,17 +219,17 @@ describe("a job that is gone on with when its conditions hold by then", () => {
   }
 
   it.each([
-    ["in the step that made them hold: it is finished", "tool:receipt-stored", 1],
+    ["in the step that made them hold", "tool:receipt-stored", 1],
     ["after the step that made them hold", "step:finished", 2],
     ["at its end", "run:before-finish", 1],
-  ] as const)("because it was interrupted %s, ends as it would have", async (_when, at, nth) => {
+  ] as const)("that was interrupted %s ends as it would have", async (_when, at, nth) => {
     const { output, done, steps } = await interrupted(at, nth);
     expect([output, done]).toEqual(["b", ["a"]]);
     expect(steps).toEqual(["a succeeded", "send/b succeeded", "c skipped"]);
   });
 });
 
-describe("a condition", () => {
+describe("a stop condition", () => {
   it("sees the receipts, the artifacts, the session and the output of the run", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
@@ -257,7 +260,7 @@ describe("a condition", () => {
     ]);
   });
 
-  it("of the pipeline is meant where the configuration has one of the same name", async () => {
+  it("of the pipeline takes precedence over one of the configuration with the same name", async () => {
     const store = await memoryStore();
     const pipeline = Pipeline.stoppingWhen(
       Pipeline.of(
@@ -271,7 +274,7 @@ describe("a condition", () => {
     expect(status).toBe("succeeded");
   });
 
-  it("may be that an artifact was kept, and that a tool has succeeded just once", async () => {
+  it("may be artifactKept or succeededOnce", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const { agent } = scriptedAgent([noting("one"), noting("two"), { text: "End." }], { tools: { note } });
@@ -293,9 +296,9 @@ describe("a condition", () => {
 
   it.each<[string, () => never | boolean, RegExp]>([
     ["throws", () => must<boolean>(null), /stop condition strange.*Expected a value/i],
-    ["gives no boolean", () => "yes" as unknown as boolean, /stop condition strange.*string/i],
-    ["gives nothing", () => undefined as unknown as boolean, /stop condition strange.*undefined/i],
-  ])("that %s fails the run, which says so and can be resumed", async (_what, condition, message) => {
+    ["returns no boolean", () => "yes" as unknown as boolean, /stop condition strange.*string/i],
+    ["returns nothing", () => undefined as unknown as boolean, /stop condition strange.*undefined/i],
+  ])("that %s fails the run with its name, and the run can be resumed", async (_what, condition, message) => {
     const store = await memoryStore();
     const { step, entered } = entering();
     const pipeline = Pipeline.of("p", step("a"), step("b"));
@@ -319,7 +322,7 @@ describe("a condition", () => {
     expect((await failureAs(StepFailedError, run)).message).toMatch(/stop condition strange/i);
   });
 
-  it("that is no function is refused where the pipeline is made", () => {
+  it("that is no function is refused when the pipeline is made", () => {
     const pipeline = Pipeline.of(
       "p",
       Step.run("a", () => 1),

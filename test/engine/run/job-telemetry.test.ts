@@ -1,4 +1,4 @@
-// The files that tell of a job: written into its workspace at every end, and never in the way of one.
+// The telemetry files of a job: written into its workspace at every end, and never the cause of a failure.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { memoryStore } from "../run-fixture.ts";
 
 const FILES = ["run.log", "trace.json", "transcript.md"];
 
-/** A job of this step, and what its files say when it has come to an end of whatever kind. */
+/** A job of this step, and its files after it has ended in any way. */
 async function ended(step: StepNode, options: RunOptions = {}, more: RunnerOptions = {}) {
   const store = await memoryStore();
   const root = temporaryFolder();
@@ -33,7 +33,7 @@ describe("the telemetry of a job", () => {
     ["waiting", Step.human("work", { question: "Go on?" }), {}],
     ["cancelled", Step.run("work", () => "done"), { signal: aborted() }],
     ["queued", Step.run("work", () => "done"), { release: aborted() }],
-  ])("is written where it has %s, and says so", async (status, step, options) => {
+  ])("is written when it has %s, and shows that status", async (status, step, options) => {
     const { store, folder, read } = await ended(step, options);
     expect((await store.getRun("r-1"))?.status).toBe(status);
     expect(filesIn(folder)).toEqual(FILES);
@@ -43,7 +43,7 @@ describe("the telemetry of a job", () => {
     expect(read("run.log").trim().split("\n").at(-1)).toContain(status);
   });
 
-  it("is written anew at the next end", async () => {
+  it("is written again at the next end", async () => {
     const { store, runner, read } = await ended(Step.human("check", { question: "Go on?" }));
     const before = read("run.log");
     await store.answer("r-1~1", "yes");
@@ -53,7 +53,7 @@ describe("the telemetry of a job", () => {
     expect(read("transcript.md")).toContain("succeeded");
   });
 
-  it("that cannot be written is a warning, and the job is what it came to", async () => {
+  it("that cannot be written leads to a warning, and the job keeps its outcome", async () => {
     const { messages, onEvent } = warnings();
     const step = Step.run("work", (_input, ctx) => {
       mkdirSync(join(ctx.workspace, "trace.json", "in the way"), { recursive: true });
@@ -70,7 +70,7 @@ describe("the telemetry of a job", () => {
     const { messages, onEvent } = warnings();
     const step = Step.run("work", (_input, ctx) => {
       mkdirSync(join(ctx.workspace, ".."), { recursive: true });
-      writeFileSync(ctx.workspace, "a file in the place of the folder");
+      writeFileSync(ctx.workspace, "a file in place of the folder");
       throw new Error("It broke.");
     });
     const { outcome } = await ended(step, {}, { onEvent });
@@ -78,7 +78,7 @@ describe("the telemetry of a job", () => {
     expect(messages).toHaveLength(1);
   });
 
-  it("is written of a run without a contract where that makes something", async () => {
+  it("is written for a run without a contract if it has artifacts", async () => {
     const store = await memoryStore();
     const root = temporaryFolder();
     const step = Step.run("work", (_input, ctx) => ctx.artifact("report.md", "One"));

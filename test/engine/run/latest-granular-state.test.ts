@@ -1,4 +1,4 @@
-// What the steps after an agent see of it in their context.
+// The agent's state in the context of later steps.
 
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, Pipeline, Runner, Step } from "../../../src/index.ts";
@@ -10,7 +10,7 @@ function working() {
 }
 
 describe("ctx.context.granularState", () => {
-  it("is to the steps after an agent what result.context has at the end", async () => {
+  it("is the same for the steps after an agent as result.context at the end", async () => {
     const seen: unknown[] = [];
     const look = (name: string) =>
       Step.run(name, (_input, { context }) => {
@@ -28,7 +28,7 @@ describe("ctx.context.granularState", () => {
     });
   });
 
-  it("is seen by a new process too, and is stored with no step and no run", async () => {
+  it("is available in a new process too, and is not stored with a step or the run", async () => {
     const store = await memoryStore();
     let isBroken = true;
     const pipeline = Pipeline.of(
@@ -53,7 +53,7 @@ describe("ctx.context.granularState", () => {
       expect(JSON.stringify(context)).not.toContain("granularState");
   });
 
-  it("is of the last agent before, and of each iteration in a loop", async () => {
+  it("is that of the last agent before, and of each iteration in a loop", async () => {
     const turns: unknown[] = [];
     const drafts = ["a", "b"];
     const pass = Pipeline.of(
@@ -77,7 +77,7 @@ describe("ctx.context.granularState", () => {
     expect(turns).toEqual(["a", "a", "b", "b"]);
   });
 
-  it("cannot be changed: the error says to use another name", async () => {
+  it("cannot be changed, and the error suggests another name", async () => {
     const errors: unknown[] = [];
     const attempt = (work: () => unknown) => {
       try {

@@ -1,4 +1,4 @@
-// A worker that may have lost its run stops before its next effect, and what it still writes is refused.
+// A worker that may have lost its run stops before its next effect, and its writes are refused.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -25,7 +25,7 @@ import {
 
 const LEASE = 30_000;
 
-/** A clock whose timers never go off, as in a process that was stopped or is too busy; time goes on all the same. */
+/** A clock whose timers never fire, as in a process that was stopped or is too busy, while time passes anyway. */
 function stalledClock() {
   const clock = fakeClock();
   let stopped = 0;
@@ -33,7 +33,7 @@ function stalledClock() {
     ...clock,
     every: () => () => undefined,
     monotonic: () => clock.monotonic() + stopped,
-    /** The process stands still for so long; `wall` is what its wall clock makes of that. */
+    /** The process stops for this long; `wall` is the difference on its wall clock. */
     stall: (ms: number, wall = ms) => {
       stopped += ms;
       clock.setWall(clock.now() + wall);
@@ -41,13 +41,13 @@ function stalledClock() {
   };
 }
 
-/** A clock by which a lease length goes by between any two looks at a run. */
-function leaping(): () => number {
+/** A clock by which a lease length passes between any two looks at a run. */
+function leapingClock(): () => number {
   let monotonic = 0;
   return () => (monotonic += LEASE);
 }
 
-/** A run of one tool call in which the process stands still at a point. */
+/** A run of one tool call whose process stops at a point. */
 async function stalledAt(point: CrashPoint, stall: { ms: number; wall?: number }, store?: Store) {
   const clock = stalledClock();
   const used = store ?? (await memoryStore({ now: () => clock.now() }));
@@ -64,13 +64,13 @@ async function stalledAt(point: CrashPoint, stall: { ms: number; wall?: number }
   return { run, done, prompts, store: used, clock };
 }
 
-describe("a worker that stood still for longer than its lease", () => {
+describe("a worker that was stopped for longer than its lease", () => {
   it("does not ask the model", async () => {
     const { run, prompts, store } = await stalledAt("model:before-request", { ms: LEASE });
     const error = await failureAs(LeaseLostError, run);
     expect(error.details).toEqual({ runId: "r-1", epoch: 1 });
     expect(prompts).toEqual([]);
-    // It lets go of nothing: the run may be another's by now.
+    // It releases nothing: another worker may own the run now.
     expect((await store.getRun("r-1"))?.status).toBe("running");
   });
 
@@ -81,7 +81,7 @@ describe("a worker that stood still for longer than its lease", () => {
     expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["running"]);
   });
 
-  it("does not run a tool of a code step, whatever the code would catch", async () => {
+  it("does not run a tool of a code step, whatever the code catches", async () => {
     const clock = stalledClock();
     const store = await memoryStore({ now: () => clock.now() });
     const { note, done } = noteTool();
@@ -93,25 +93,25 @@ describe("a worker that stood still for longer than its lease", () => {
     expect(done).toEqual([]);
   });
 
-  it("finds out by its wall clock alone, as after a machine slept", async () => {
+  it("notices it by its wall clock alone, as after a machine slept", async () => {
     const { run, prompts } = await stalledAt("model:before-request", { ms: 0, wall: LEASE });
     await failureAs(LeaseLostError, run);
     expect(prompts).toEqual([]);
   });
 
-  it("is not fooled by a wall clock that was set back", async () => {
+  it("is not misled by a wall clock that was set back", async () => {
     const { run, prompts } = await stalledAt("model:before-request", { ms: LEASE, wall: -3_600_000 });
     await failureAs(LeaseLostError, run);
     expect(prompts).toEqual([]);
   });
 
-  it("went on if it was in time", async () => {
+  it("continues if it is still in time", async () => {
     const { run } = await stalledAt("model:before-request", { ms: LEASE - 1 });
     expect((await run).output).toBe("Hello");
   });
 });
 
-describe("a lease that is renewed", () => {
+describe("a renewed lease", () => {
   it("lasts as long as the work", async () => {
     const clock = fakeClock();
     const store = await memoryStore({ now: () => clock.now() });
@@ -125,7 +125,7 @@ describe("a lease that is renewed", () => {
     expect(run.output).toBe("Hello");
   });
 
-  it("is not lost to a store that is busy once", async () => {
+  it("survives a store that is busy once", async () => {
     const clock = fakeClock();
     const store = await memoryStore({ now: () => clock.now() });
     let renewals = 0;
@@ -145,7 +145,7 @@ describe("a lease that is renewed", () => {
 });
 
 describe("a run that another worker took over", () => {
-  /** Two handles on one file, and a way to let the first one's lease run out. */
+  /** Two handles on one file, of which the second sees the first one's lease as expired. */
   async function twoWorkers() {
     const file = databaseFile();
     const [first, second] = [stalledClock(), fakeClock(Date.UTC(2026, 0, 1) + 2 * LEASE)];
@@ -153,12 +153,12 @@ describe("a run that another worker took over", () => {
       first: { clock: first, store: await fileStore(file, { now: () => first.now() }) },
       second: {
         clock: second,
-        store: await fileStore(file, { now: () => second.now(), monotonic: leaping() }),
+        store: await fileStore(file, { now: () => second.now(), monotonic: leapingClock() }),
       },
     };
   }
 
-  it("goes on there, and what the first one still has to say is refused", async () => {
+  it("continues there, and late writes of the first worker are refused", async () => {
     const { first, second } = await twoWorkers();
     const gate = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
@@ -199,7 +199,7 @@ describe("a run that another worker took over", () => {
     expect((await second.store.listTurns("r-1")).map((turn) => turn.turnIndex)).toEqual([1, 2]);
   });
 
-  it("pays for the call that the first one had under way, once, and tells so", async () => {
+  it("is charged once for the open model call of the first worker, with an event", async () => {
     const { first, second } = await twoWorkers();
     const asked = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
@@ -231,7 +231,7 @@ describe("a run that another worker took over", () => {
     expect(events.at(-1)).toMatchObject({ type: "run.finished", result: { output: "Hello" } });
   });
 
-  it("is not finished by the first one either", async () => {
+  it("is not finished by the first worker either", async () => {
     const { first, second } = await twoWorkers();
     const gate = Promise.withResolvers<void>();
     const begun = Promise.withResolvers<void>();
@@ -256,14 +256,14 @@ describe("a run that another worker took over", () => {
     expect((await second.store.getRun("r-1"))?.output).toBe("second");
   });
 
-  it("tells the first one when it renews, which then stops", async () => {
+  it("is noticed by the first worker at its next renewal, which then stops", async () => {
     const { second } = await twoWorkers();
     const clock = fakeClock();
     const file = databaseFile();
     const store = await fileStore(file, { now: () => clock.now() });
-    const other = await fileStore(file, { now: () => second.clock.now(), monotonic: leaping() });
+    const other = await fileStore(file, { now: () => second.clock.now(), monotonic: leapingClock() });
     const { note, calls } = noteTool(async (_text, { signal }) => {
-      // The first look begins to watch.
+      // The first look starts the watch.
       await other.isHeld("r-1");
       await other.claimRun("r-1", { leaseMs: LEASE, from: ["running"] });
       await clock.advance(LEASE / 3);
@@ -277,26 +277,26 @@ describe("a run that another worker took over", () => {
     expect(await other.getRun("r-1")).toMatchObject({ status: "running", epoch: 2 });
   });
 
-  it("has the first one let go of the model it is asking, and of code that does not listen", async () => {
+  it("makes the first worker abandon its model call, and code that ignores the signal", async () => {
     const { second } = await twoWorkers();
     const clock = fakeClock();
     const file = databaseFile();
     const store = await fileStore(file, { now: () => clock.now() });
-    const other = await fileStore(file, { now: () => second.clock.now(), monotonic: leaping() });
+    const other = await fileStore(file, { now: () => second.clock.now(), monotonic: leapingClock() });
     const takeOver = async (runId: string) => {
       await other.isHeld(runId);
       await other.claimRun(runId, { leaseMs: LEASE, from: ["running"] });
       await clock.advance(LEASE / 3);
     };
-    let heard: unknown;
+    let reason: unknown;
     const model: ModelPort = {
       provider: "own",
       modelId: "own",
       respond: async ({ signal }) => {
         await takeOver("r-1");
         while (!signal.aborted) await new Promise(setImmediate);
-        heard = signal.reason;
-        throw heard;
+        reason = signal.reason;
+        throw reason;
       },
     };
     const speaker = agent({ name: "speaker", model });
@@ -304,7 +304,7 @@ describe("a run that another worker took over", () => {
       LeaseLostError,
       new Runner(speaker, { store, clock, leaseMs: LEASE }).run("Go", { runId: "r-1" }),
     );
-    expect(heard).toBeInstanceOf(LeaseLostError);
+    expect(reason).toBeInstanceOf(LeaseLostError);
 
     const deaf = Step.run("deaf", async () => {
       await takeOver("r-2");

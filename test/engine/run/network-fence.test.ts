@@ -1,4 +1,4 @@
-// `policy.network: "enforce"`: a tool that fetches by itself reaches the run's allowedDomains and nothing else.
+// `policy.network: "enforce"`: a tool with its own requests reaches the run's allowedDomains and nothing else.
 
 import { once } from "node:events";
 import { createServer, get } from "node:http";
@@ -19,12 +19,12 @@ import { scriptedModel } from "../../../src/testing/index.ts";
 import { asking, runnerOf } from "../call/call-fixture.ts";
 import { memoryStore, toolResults } from "../run-fixture.ts";
 
-/** A reference that was kept before any run: what a library does that is loaded early. */
+/** A reference taken before any run, as in a library that is loaded early. */
 const keptFetch = globalThis.fetch;
 
 type Site = { readonly host: string; readonly url: string; readonly seen: string[] };
 
-/** Answers with its path, or sends on to where `/to/…` says. */
+/** Answers with its path, or redirects to the target in `/to/…`. */
 async function site(): Promise<Site> {
   const seen: string[] = [];
   const server = createServer(({ url = "" }, response) => {
@@ -43,7 +43,7 @@ async function site(): Promise<Site> {
   return { host, url: `http://${host}`, seen };
 }
 
-/** What a test sets for the whole process is undone after it. */
+/** Restores the process-wide dispatcher after the test. */
 function keepDispatcher(): void {
   const before = getGlobalDispatcher();
   onTestFinished(() => setGlobalDispatcher(before));
@@ -55,7 +55,7 @@ const byFetch: Visit = async (url) => (await fetch(url)).text();
 
 const WAYS: readonly (readonly [name: string, Visit])[] = [
   ["fetch", byFetch],
-  ["a fetch that it has kept", async (url) => (await keptFetch(url)).text()],
+  ["a fetch reference taken earlier", async (url) => (await keptFetch(url)).text()],
   ["undici's fetch", async (url) => (await undiciFetch(url)).text()],
   ["undici's request", async (url) => (await request(url)).body.text()],
   [
@@ -83,40 +83,40 @@ const enforcing = (...allowedDomains: string[]): RunnerOptions => ({
   constraints: { allowedDomains },
 });
 
-/** What the model was told of each visit, and the calls as the ledger has them. */
+/** The result of each visit as the model gets it, and the stored calls. */
 async function visiting(visit: Visit, urls: readonly string[], options: RunnerOptions) {
   const store = await memoryStore();
   const turns = urls.map((url) => asking(["visit", { url }]));
   const { runner, prompts } = runnerOf(store, { visit: visitor(visit) }, turns, options);
   await runner.run("Go", { runId: "r-1" });
   const seen = toolResults(prompts.at(-1)) as readonly { readonly value: unknown }[];
-  return { told: seen.map(({ value }) => value), calls: await store.listToolCalls("r-1") };
+  return { results: seen.map(({ value }) => value), calls: await store.listToolCalls("r-1") };
 }
 
 const refused = ({ url, host }: Site, path = "/") =>
   `Refused to request ${url}${path}: The host ${host} is not in allowedDomains, which have other ports of it: add ${host} there if it may be reached.`;
 
-describe("a tool that requests by itself", () => {
-  it.each(WAYS)("reaches what is allowed and nothing else, by %s", async (_, visit) => {
+describe("a tool that makes its own requests", () => {
+  it.each(WAYS)("reaches only allowed hosts by %s", async (_, visit) => {
     const [allowed, other] = [await site(), await site()];
     const urls = [`${allowed.url}/a`, `${other.url}/b`];
-    const { told, calls } = await visiting(visit, urls, enforcing(allowed.host));
-    expect(told).toEqual(["page /a", refused(other, "/b")]);
+    const { results, calls } = await visiting(visit, urls, enforcing(allowed.host));
+    expect(results).toEqual(["page /a", refused(other, "/b")]);
     expect([allowed.seen, other.seen]).toEqual([["/a"], []]);
-    // Asked again it would be refused again, so it is not tried again.
+    // A second attempt would be refused as well, so there is none.
     expect(calls.map(({ status, attempt }) => [status, attempt])).toEqual([
       ["succeeded", 1],
       ["failed", 1],
     ]);
   });
 
-  it("sees a fetch that failed, with what was refused as its cause", async () => {
+  it("gets a failed fetch with the refusal as its cause", async () => {
     const [allowed, other] = [await site(), await site()];
     let error: unknown;
     await visiting(
       async (url) => {
         error = await fetch(url).catch((thrown: unknown) => thrown);
-        throw new NotApplied("It is for the tool to say that nothing else has happened.");
+        throw new NotApplied("Only the tool knows that nothing else happened.");
       },
       [other.url],
       { ...enforcing(allowed.host), maxRetriesPerToolCall: 0 },
@@ -128,20 +128,20 @@ describe("a tool that requests by itself", () => {
     });
   });
 
-  it("is not sent on to another host", async () => {
+  it("cannot be redirected to another host", async () => {
     const [allowed, other] = [await site(), await site()];
     const url = `${allowed.url}/to/${encodeURIComponent(`${other.url}/c`)}`;
-    const { told } = await visiting(byFetch, [url], enforcing(allowed.host));
-    expect(told).toEqual([refused(other, "/c")]);
+    const { results } = await visiting(byFetch, [url], enforcing(allowed.host));
+    expect(results).toEqual([refused(other, "/c")]);
     expect(other.seen).toEqual([]);
   });
 
-  it("is bound by the list of its own run, whatever runs beside it", async () => {
+  it("is bound by its own run's list, whatever runs in parallel", async () => {
     const sites = [await site(), await site()];
     const both = sites.map(({ url }) => `${url}/x`);
     const ends = await Promise.all(sites.map(({ host }) => visiting(byFetch, both, enforcing(host))));
     const [first, second] = sites as [Site, Site];
-    expect(ends.map(({ told }) => told)).toEqual([
+    expect(ends.map(({ results }) => results)).toEqual([
       ["page /x", refused(second, "/x")],
       [refused(first, "/x"), "page /x"],
     ]);
@@ -152,23 +152,25 @@ describe("a tool that requests by itself", () => {
     ["without a list", () => enforcing()],
   ])("is not bound %s", async (_, options) => {
     const [allowed, other] = [await site(), await site()];
-    const { told } = await visiting(byFetch, [`${other.url}/d`], options(allowed.host));
-    expect(told).toEqual(["page /d"]);
+    const { results } = await visiting(byFetch, [`${other.url}/d`], options(allowed.host));
+    expect(results).toEqual(["page /d"]);
   });
 
-  it("is not bound in what it does with an agent or a socket of its own", async () => {
+  it("is not bound with its own agent or socket", async () => {
     const [allowed, other] = [await site(), await site()];
     const agent = new Agent();
     onTestFinished(() => agent.close());
     const byAgent = async (url: string) => (await undiciFetch(url, { dispatcher: agent })).text();
     const byHttp = (url: string) =>
       new Promise<string>((resolve) => get(url, (response) => resolve(String(response.statusCode))));
-    expect((await visiting(byAgent, [`${other.url}/e`], enforcing(allowed.host))).told).toEqual(["page /e"]);
-    expect((await visiting(byHttp, [`${other.url}/f`], enforcing(allowed.host))).told).toEqual(["200"]);
+    expect((await visiting(byAgent, [`${other.url}/e`], enforcing(allowed.host))).results).toEqual([
+      "page /e",
+    ]);
+    expect((await visiting(byHttp, [`${other.url}/f`], enforcing(allowed.host))).results).toEqual(["200"]);
   });
 });
 
-describe("what is no tool", () => {
+describe("code that is no tool", () => {
   it("is not bound: the model, and the code of a step", async () => {
     const [allowed, other] = [await site(), await site()];
     const model = scriptedModel([asking(["visit", { url: allowed.url }]), { text: "End." }]);
@@ -191,8 +193,8 @@ describe("what is no tool", () => {
   });
 });
 
-describe("a dispatcher of the program's own", () => {
-  it("is the one that sends, whenever it was set", async () => {
+describe("a dispatcher set by the program", () => {
+  it("sends the requests, whenever it was set", async () => {
     keepDispatcher();
     const [allowed, other] = [await site(), await site()];
     const sent: string[] = [];
@@ -205,8 +207,8 @@ describe("a dispatcher of the program's own", () => {
     for (const path of ["/1", "/2"]) {
       setGlobalDispatcher(new Counting());
       const urls = [`${allowed.url}${path}`, `${other.url}${path}`];
-      const { told } = await visiting(byFetch, urls, enforcing(allowed.host));
-      expect(told).toEqual([`page ${path}`, refused(other, path)]);
+      const { results } = await visiting(byFetch, urls, enforcing(allowed.host));
+      expect(results).toEqual([`page ${path}`, refused(other, path)]);
     }
     expect(sent).toEqual(["/1", "/2"]);
     await (await fetch(`${other.url}/3`)).text();
@@ -214,7 +216,7 @@ describe("a dispatcher of the program's own", () => {
   });
 });
 
-it("says which word it does not know", async () => {
+it("rejects an unknown value of policy.network", async () => {
   const store = await memoryStore();
   const options = { store, policy: { network: "enforced" } } as unknown as RunnerOptions;
   const step = Step.run("code", () => "done");

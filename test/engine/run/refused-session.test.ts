@@ -1,4 +1,4 @@
-// A session that is refused: said before there is a run, and nothing is left that keeps the process from ending.
+// A refused session: reported before the run is created, and nothing keeps the process from ending.
 
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -8,7 +8,7 @@ import { databaseFile, failureAs, memoryStore } from "../run-fixture.ts";
 
 const child = fileURLToPath(new URL("./children/refused-run.ts", import.meta.url));
 
-/** It ends by itself, or the test does not. */
+/** The exit code and output; hangs if the process does not end on its own. */
 async function linesOf(what: string): Promise<readonly [number | null, string[]]> {
   const { exitCode, stdout } = await new CliProcess(process.cwd(), process.execPath, [
     child,
@@ -18,10 +18,10 @@ async function linesOf(what: string): Promise<readonly [number | null, string[]]
   return [exitCode, stdout.trimEnd().split("\n")];
 }
 
-describe("a runner whose tags are refused", () => {
+describe("a runner with invalid tags", () => {
   const tags = { team: 7 as unknown as string };
 
-  it("says so before there is a run", async () => {
+  it("fails before the run is created", async () => {
     const store = await memoryStore();
     const start = async () =>
       new Runner(
@@ -37,10 +37,10 @@ describe("a runner whose tags are refused", () => {
   });
 });
 
-describe("a run that fails as it takes up its session", () => {
-  it("is let go of, and lets its process end", async () => {
+describe("a run that fails while its session is set up", () => {
+  it("is released, and lets its process end", async () => {
     const [exitCode, lines] = await linesOf("a listener");
     expect([exitCode, lines.at(-1)]).toEqual([0, "failed"]);
-    expect(lines[0]).toContain("Nobody listens.");
+    expect(lines[0]).toContain("The listener failed.");
   });
 });

@@ -1,4 +1,4 @@
-// Where the files of a run are, how much of that may be a link, and whose folder it is.
+// The location of a run's files, how much of the path may be a link, and the owner mark of the folder.
 
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Starts a run whose session is refused, says why, and has nothing more to do: it is to end by itself.
+// Starts a run whose session is refused, prints the reason, and has nothing more to do: the process must end on its
+// own.
 
 import { Step } from "../../../../src/engine/definition/step.ts";
 import { Runner } from "../../../../src/engine/runner/runner.ts";
@@ -11,7 +12,7 @@ const refused = {
   tags: { tags: { team: 7 as unknown as string } },
   "a listener": {
     onSession: () => {
-      throw new Error("Nobody listens.");
+      throw new Error("The listener failed.");
     },
   },
 }[String(what)];
