@@ -80,8 +80,8 @@ export {
   tool,
 } from "./engine/definition/tool.ts";
 export type { OpenTools, ToolSource } from "./engine/definition/tool-source.ts";
+export type { Clock } from "./engine/ports/clock.ts";
 export type {
-  Clock,
   ModelPort,
   ModelRequest,
   ModelResponse,

@@ -1,4 +1,4 @@
-import type { Clock } from "../engine/ports/model-port.ts";
+import type { Clock } from "../engine/ports/clock.ts";
 
 /** A clock that stands still until it is told to go on. Wall and monotonic time can be moved apart. */
 export interface FakeClock extends Clock {

@@ -22,7 +22,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   ],
   "src/export": [".", "transcript", "run-telemetry.ts", "export-run.ts"],
   "src/engine": ["ports", "definition", "run", "call", "turn", "steps", "runner"],
-  "src/engine/steps": [".", "blueprint"],
+  "src/engine/steps": [".", "blueprint", "built-in-executors.ts"],
   "src/engine/runner": [".", "forecast", "runner.ts", "durable-main-loop.ts"],
   "src/adapters": [
     "net",

@@ -3,27 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
-import { digestWith } from "../../src/core/secret/secret-mark.ts";
 import { NO_LIMIT } from "../../src/core/usage/quota.ts";
-import { estimateTokens } from "../../src/core/usage/token-estimate.ts";
-import { UNPRICED } from "../../src/core/usage/usage.ts";
-import { makeRules } from "../../src/engine/definition/run-rules.ts";
-import { RunSecrets } from "../../src/engine/definition/run-secrets.ts";
 import type { TurnLoopStep } from "../../src/engine/definition/step.ts";
 import { systemClock } from "../../src/engine/ports/system-clock.ts";
 import { NO_RUN_TELEMETRY } from "../../src/engine/ports/telemetry-port.ts";
-import { DIRECT } from "../../src/engine/run/effects-port.ts";
-import { EstimateWatch } from "../../src/engine/run/estimate-watch.ts";
-import { FailureStreaks } from "../../src/engine/run/failure-streaks.ts";
-import { LatestGranularState } from "../../src/engine/run/latest-granular-state.ts";
+import type { ActiveRun } from "../../src/engine/run/active-run.ts";
 import { LeaseKeeper, readClock } from "../../src/engine/run/lease-keeper.ts";
-import { MilestoneRequest } from "../../src/engine/run/milestone-request.ts";
-import { RunArtifacts } from "../../src/engine/run/run-artifacts.ts";
-import { RunBudget } from "../../src/engine/run/run-budget.ts";
-import type { RunHandle } from "../../src/engine/run/run-handle.ts";
-import { RunToolSources } from "../../src/engine/run/run-tool-sources.ts";
-import { SessionKeeper } from "../../src/engine/run/session-keeper.ts";
-import { Uncertainties } from "../../src/engine/run/uncertain-calls.ts";
+import { makeRun } from "../../src/engine/runner/make-run.ts";
+import { makeSetup } from "../../src/engine/runner/runner.ts";
 import { openScope } from "../../src/engine/steps/agent-executor.ts";
 import { StepSession } from "../../src/engine/steps/step-session.ts";
 import type { TurnScope } from "../../src/engine/turn/turn-scope.ts";
@@ -33,14 +20,13 @@ import {
   type Json,
   openStore,
   type RunEvent,
+  type RunnerOptions,
   type StepNode,
   type Store,
   type Tool,
   type ToolCallContext,
   tool,
 } from "../../src/index.ts";
-import { CheckpointTrigger } from "../../src/session/checkpoint-trigger.ts";
-import { Session } from "../../src/session/session.ts";
 import { type Script, type ScriptedTurn, scriptedModel } from "../../src/testing/index.ts";
 
 const NO_FOLDER = join(tmpdir(), "pawl-no-artifacts");
@@ -176,8 +162,8 @@ export function must<T>(value: T | null | undefined): T {
 export async function beginRun(
   store: Store,
   step: StepNode,
-  options: { runId?: string; input?: Json; tokens?: number; run?: Partial<RunHandle> } = {},
-): Promise<{ run: RunHandle; openScope: (other?: StepNode, input?: Json) => Promise<TurnScope> }> {
+  options: { runId?: string; input?: Json; tokens?: number; runner?: RunnerOptions } = {},
+): Promise<{ run: ActiveRun; openScope: (other?: StepNode, input?: Json) => Promise<TurnScope> }> {
   const { runId = "r-1", input = "Go" } = options;
   const limit = options.tokens === undefined ? NO_LIMIT : { tokens: options.tokens, microDollars: null };
   const created = await store.createRun({
@@ -192,60 +178,34 @@ export async function beginRun(
   });
   if (created.kind !== "created") throw new Error(`Run ${runId} already exists.`);
   const fence = { runId, epoch: created.claim.epoch };
-  const lease = new LeaseKeeper(store, fence, systemClock, 30_000, readClock(systemClock), () => undefined);
-  onTestFinished(() => lease.stop());
-  const session = new Session({ id: runId, createdAt: 0, slices: [] });
-  const keeper = new SessionKeeper(store, session, new CheckpointTrigger(), "stop", () => undefined);
-  const secrets = new RunSecrets(
-    new Set(),
-    digestWith(() => store.redactionKey()),
-  );
-  const { signal } = new AbortController();
-  const run: RunHandle = {
-    sources: new RunToolSources({ signal, network: makeRules().network, warn: () => undefined }, secrets),
-    telemetry: NO_RUN_TELEMETRY,
-    outside: DIRECT,
-    estimates: new EstimateWatch(),
-    runId,
-    firstRunId: runId,
-    fence,
+  const claimedAt = readClock(systemClock);
+  const lease = new LeaseKeeper(
     store,
-    lease,
-    clock: systemClock,
+    fence,
+    { clock: systemClock, leaseMs: 30_000, claimedAt },
+    () => undefined,
+  );
+  onTestFinished(() => lease.stop());
+  const { signal } = new AbortController();
+  const setup = makeSetup(step, {
+    store,
     random: () => 0,
-    pricing: UNPRICED,
-    estimateTokens,
     modelTimeoutMs: 10_000,
     maxModelAttempts: 1,
-    maxParallelToolCalls: 8,
-    maxRetriesPerToolCall: 2,
-    rules: makeRules(),
-    secrets,
-    failures: new FailureStreaks(null),
-    uncertainties: new Uncertainties(store, runId),
-    keeper,
-    latest: new LatestGranularState(store, runId),
-    deadline: null,
-    spec: null,
-    budget: new RunBudget(runId, null, { steps: 0, toolCalls: 0 }),
-    conditions: {},
-    phases: [],
-    artifacts: new RunArtifacts(store, fence, { path: NO_FOLDER, chosen: NO_FOLDER }, () => undefined),
-    acceptDivergence: null,
-    redoTurn: false,
-    releasing: new AbortController().signal,
-    closing: new AbortController().signal,
-    claimedAt: readClock(systemClock),
-    milestone: new MilestoneRequest(null),
-    onCheckpoint: () => Promise.resolve(),
-    emit: () => undefined,
-    probe: () => undefined,
-    limit,
-    owed: [],
-    signal: new AbortController().signal,
-    onAbort: () => () => undefined,
-    ...options.run,
+    workspaceRoot: NO_FOLDER,
+    ...options.runner,
+  });
+  const work = {
+    claim: created.claim,
+    claimedAt,
+    resumed: false,
+    options: {},
+    listener: () => undefined,
+    from: null,
+    telemetry: NO_RUN_TELEMETRY,
   };
+  const stop = { lease, signal, onAbort: () => () => undefined, releasing: signal, closing: signal };
+  const run = await makeRun(setup, store, work, stop);
   const loop = turnLoopOf(step);
   const path = loop.name;
   const instance = await store.beginStep(fence, {
@@ -260,7 +220,7 @@ export async function beginRun(
     openScope: (other = step, givenInput = input) => {
       const { children, maxTurns } = turnLoopOf(other);
       const enter = () => Promise.reject(new Error("A single turn enters no steps."));
-      const stepSession = new StepSession(run.keeper, run.secrets);
+      const stepSession = new StepSession(run.keeper, run.policy.secrets);
       const frame = {
         run,
         path,

@@ -1,7 +1,7 @@
 import { userInfo } from "node:os";
 import type { Readable, Writable } from "node:stream";
 import type { Environment } from "../../core/job/blueprint-environment.ts";
-import type { Clock } from "../../engine/ports/model-port.ts";
+import type { Clock } from "../../engine/ports/clock.ts";
 import { systemClock } from "../../engine/ports/system-clock.ts";
 
 /** Where text goes. What is written after the reader has left is dropped: a run must not die of `| head -1`. */

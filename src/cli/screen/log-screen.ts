@@ -1,7 +1,7 @@
 import { logEvents } from "../../adapters/event-log.ts";
 import type { Amount } from "../../core/usage/usage.ts";
 import { visibleJson } from "../../core/visible-text.ts";
-import type { Clock } from "../../engine/ports/model-port.ts";
+import type { Clock } from "../../engine/ports/clock.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { LogWish } from "./log-options.ts";

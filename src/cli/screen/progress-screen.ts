@@ -1,5 +1,5 @@
 import type { Amount } from "../../core/usage/usage.ts";
-import type { Clock } from "../../engine/ports/model-port.ts";
+import type { Clock } from "../../engine/ports/clock.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { TextOutput } from "../context/cli-context.ts";
 import { cut, widthOf, wrap } from "../context/terminal-text.ts";

@@ -1,7 +1,7 @@
+import { ABORT_GRACE_MS, type ActiveRun } from "../run/active-run.ts";
 import { withinNetwork } from "../run/network-fence.ts";
-import { ABORT_GRACE_MS, type RunHandle } from "../run/run-handle.ts";
 
-export type AttemptEnd =
+export type BoundedEnd =
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "threw"; readonly error: unknown }
   /** It does not listen to its signal; `late` is what it comes to, if ever. */
@@ -9,17 +9,17 @@ export type AttemptEnd =
 
 /** Work of a tool, within the hosts that it may reach, and with an end: told to stop when its time is up or the run stops, and given up on a moment later. */
 export class BoundedAttempt {
-  readonly #run: RunHandle;
+  readonly #run: ActiveRun;
   readonly #stop = new AbortController();
   readonly #timers: (() => void)[];
   #giveUp: () => void = () => undefined;
 
-  constructor(run: RunHandle, limitMs: number) {
+  constructor(run: ActiveRun, limitMs: number) {
     this.#run = run;
     this.#timers = [
-      run.clock.after(limitMs, () => this.#timeUp(limitMs)),
+      run.time.clock.after(limitMs, () => this.#timeUp(limitMs)),
       // Cancelled or taken over: an effect under way is awaited all the same, up to its time.
-      run.onAbort((reason) => this.#stop.abort(reason)),
+      run.stop.onAbort((reason) => this.#stop.abort(reason)),
     ];
   }
 
@@ -27,14 +27,14 @@ export class BoundedAttempt {
     return this.#stop.signal;
   }
 
-  settle(work: () => unknown): Promise<AttemptEnd> {
+  settle(work: () => unknown): Promise<BoundedEnd> {
     return new Promise((resolve) => {
-      const end = (how: AttemptEnd) => {
+      const end = (how: BoundedEnd) => {
         for (const cancel of this.#timers) cancel();
         resolve(how);
       };
       // In a function of its own, so that a tool that throws at once is a rejection like any other.
-      const running = (async () => await withinNetwork(this.#run.rules, work))();
+      const running = (async () => await withinNetwork(this.#run.policy.rules, work))();
       this.#giveUp = () => end({ kind: "given_up", late: running });
       running.then(
         (value) => end({ kind: "returned", value }),
@@ -45,6 +45,6 @@ export class BoundedAttempt {
 
   #timeUp(limitMs: number): void {
     this.#stop.abort(new DOMException(`It took longer than ${Math.round(limitMs)} ms.`, "TimeoutError"));
-    this.#timers.push(this.#run.clock.after(ABORT_GRACE_MS, () => this.#giveUp()));
+    this.#timers.push(this.#run.time.clock.after(ABORT_GRACE_MS, () => this.#giveUp()));
   }
 }

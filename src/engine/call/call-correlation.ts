@@ -1,16 +1,16 @@
 import type { ToolCallKey } from "../../store/store.ts";
-import type { RunHandle } from "../run/run-handle.ts";
+import type { ActiveRun } from "../run/active-run.ts";
 
 type CorrelatedCall = ToolCallKey & { readonly ownSecrets: readonly string[] };
 
 /** What the outside system calls one try of a call: known here at once, and durable when `keep` resolves. */
 export class Correlation {
-  readonly #run: RunHandle;
+  readonly #run: ActiveRun;
   readonly #call: CorrelatedCall;
   readonly #attempt: number;
   #id: string | null;
 
-  constructor(run: RunHandle, call: CorrelatedCall, attempt: number, id: string | null) {
+  constructor(run: ActiveRun, call: CorrelatedCall, attempt: number, id: string | null) {
     this.#run = run;
     this.#call = call;
     this.#attempt = attempt;
@@ -22,7 +22,11 @@ export class Correlation {
   }
 
   keep(id: unknown): Promise<void> {
-    const { store, fence, secrets } = this.#run;
+    const {
+      store,
+      fence,
+      policy: { secrets },
+    } = this.#run;
     const { stepKey, turnIndex, callIndex, ownSecrets } = this.#call;
     const correlationId = secrets.and(ownSecrets).hideText(String(id).toWellFormed());
     this.#id = correlationId;

@@ -10,20 +10,19 @@ import type { SessionState } from "../../session/slice-set.ts";
 import type { Receipt, Store, ToolCallAttempt, ToolCallRecord, WaitRecord } from "../../store/store.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import { cancelled, failed, type ToolOutcome, unknownOutcome } from "../definition/tool-outcome.ts";
-import type { RunHandle } from "../run/run-handle.ts";
+import type { ActiveRun, RunWith } from "../run/active-run.ts";
 import type { EarlierCall } from "./call-earlier-result.ts";
-import type { ToolCallPayload, ToolCallRequest } from "./call-identity.ts";
-import type { LastTry } from "./call-landing.ts";
-import type { CallProgress } from "./call-progress.ts";
+import type { CallPayload, CallRequest } from "./call-identity.ts";
+import type { AttemptTimes, CallProgress } from "./call-progress.ts";
 import { askAbout, askAboutRow, askAgain } from "./call-questions.ts";
 import { type CallEnd, isKeyValid } from "./call-settlement.ts";
-import { argumentsHash, type LedgerCall } from "./tool-gateway.ts";
+import { argumentsHash, type PreparedCall } from "./tool-gateway.ts";
 
 /** A call that somebody has to decide about, with all that is known of it. */
-export type CallCase = {
-  readonly place: Pick<LedgerCall, "stepKey" | "stepPath" | "stepName" | "turnIndex" | "callIndex">;
-  readonly request: ToolCallRequest;
-  readonly payload: ToolCallPayload;
+export type UndecidedCall = {
+  readonly place: Pick<PreparedCall, "stepKey" | "stepPath" | "stepName" | "turnIndex" | "callIndex">;
+  readonly request: CallRequest;
+  readonly payload: CallPayload;
   readonly idempotencyKey: string;
   readonly identityHash: string;
   readonly earlier: EarlierCall;
@@ -44,19 +43,19 @@ export async function readPast(store: Store, runId: string): Promise<CallPast> {
   return { waits: await store.listWaits(runId), tries: await store.listToolCallAttempts(runId) };
 }
 
-export type Judgement =
+export type CallPlan =
   | { readonly kind: "replay"; readonly receipt: Receipt }
   | CallEnd
   | {
       readonly kind: "work";
-      readonly call: LedgerCall;
+      readonly call: PreparedCall;
       readonly facts: ToolCallFacts;
       readonly decision: Extract<ToolCallDecision, { kind: "execute" | "retry" | "reconcile" }>;
       readonly progress: CallProgress;
     };
 
 /** Puts the facts of a call together, has `core` decide, and says what that means. Nothing is written or sent here. */
-export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
+export function decideCall(run: ActiveRun, subject: UndecidedCall): CallPlan {
   const { known, payload } = subject;
   if (known !== null && known.receipt !== null) return { kind: "replay", receipt: known.receipt };
   if (payload.kind === "misconfigured") {
@@ -75,7 +74,7 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
   const needsApproval =
     waits.some(({ kind }) => kind === "approval") || (isNew && (payload.approval !== null || isOdd));
   const approval = needsApproval ? (payload.approval ?? ONE_PERSON) : null;
-  const call: LedgerCall = {
+  const call: PreparedCall = {
     ...place,
     tool,
     request: request.input,
@@ -117,19 +116,19 @@ export function judgeToolCall(run: RunHandle, subject: CallCase): Judgement {
 
 /** A call that may have happened must not be called failed because its arguments are not valid any more. */
 function judgeRefused(
-  run: RunHandle,
-  { known, place, request, idempotencyKey, sessionBase, blobThresholdBytes, past }: CallCase,
+  run: ActiveRun,
+  { known, place, request, idempotencyKey, sessionBase, blobThresholdBytes, past }: UndecidedCall,
   refusal: { readonly errorCode: string; readonly error: string },
-): Judgement {
+): CallPlan {
   const { tool, input, enforceKeys } = request;
   const { errorCode } = refusal;
-  const error = run.secrets.hideText(refusal.error);
+  const error = run.policy.secrets.hideText(refusal.error);
   if (known === null || known.status === "prepared") return settled(cancelled(errorCode, error));
   if ((tool ?? known).recovery === "repeat") return settled(failed(errorCode, error, false));
   if (isToRetry(known, waitsOf(past, known))) return settled(failed(errorCode, error, true));
   // It was dispatched by an earlier version of the agent, which had such a tool.
   if (tool === null) return { kind: "person", wait: askAboutRow(place.stepKey, known) };
-  const call: LedgerCall = {
+  const call: PreparedCall = {
     ...place,
     tool,
     request: input,
@@ -146,9 +145,9 @@ function judgeRefused(
 }
 
 function factsOf(
-  run: RunHandle,
-  { tool, approvedArguments }: LedgerCall,
-  { known, earlier, past }: CallCase,
+  run: ActiveRun,
+  { tool, approvedArguments }: PreparedCall,
+  { known, earlier, past }: UndecidedCall,
   waits: readonly WaitRecord[],
   isSecretLost: boolean,
 ): ToolCallFacts {
@@ -200,7 +199,7 @@ function approvalOf(waits: readonly WaitRecord[], hash: string): ToolCallFacts["
   return wait.argumentsHash === hash ? "given" : "outdated";
 }
 
-function progressOf(run: RunHandle, tool: PreparedTool, { known, past }: CallCase): CallProgress {
+function progressOf(run: ActiveRun, tool: PreparedTool, { known, past }: UndecidedCall): CallProgress {
   return {
     isBegun: false,
     attempt: known?.attempt ?? 0,
@@ -212,7 +211,7 @@ function progressOf(run: RunHandle, tool: PreparedTool, { known, past }: CallCas
     ),
     correlationId: correlationOf({ known, past }),
     ...lastTryOf(run, tool, known, past),
-    begunAt: run.clock.monotonic(),
+    begunAt: run.time.clock.monotonic(),
   };
 }
 
@@ -222,11 +221,11 @@ function progressOf(run: RunHandle, tool: PreparedTool, { known, past }: CallCas
  * whole time from here.
  */
 function lastTryOf(
-  { claimedAt }: RunHandle,
+  { time: { claimedAt } }: RunWith<"time">,
   tool: PreparedTool,
   known: ToolCallRecord | null,
   past: CallPast,
-): LastTry {
+): AttemptTimes {
   if (known === null || known.startedAt === null) return { ownEndsBy: null, endedBy: null };
   const last = lastTry({ known, past });
   // It was given up on: its time was over, and it may be at work all the same.
@@ -238,11 +237,11 @@ function lastTryOf(
 }
 
 /** Of the last try alone: that an earlier one is not there says nothing about the one in doubt. */
-function correlationOf(call: Pick<CallCase, "known" | "past">): string | null {
+function correlationOf(call: Pick<UndecidedCall, "known" | "past">): string | null {
   return lastTry(call)?.correlationId ?? null;
 }
 
-function lastTry({ known, past }: Pick<CallCase, "known" | "past">): ToolCallAttempt | undefined {
+function lastTry({ known, past }: Pick<UndecidedCall, "known" | "past">): ToolCallAttempt | undefined {
   return past.tries.find(
     ({ toolCallId, attempt }) => toolCallId === known?.toolCallId && attempt === known.attempt,
   );
@@ -269,10 +268,10 @@ function deduplicated(earlier: EarlierCall): CallEnd {
 }
 
 function refuse(
-  { known }: CallCase,
+  { known }: UndecidedCall,
   why: Extract<ToolCallDecision, { kind: "refuse" }>["why"],
   waits: readonly WaitRecord[],
-  { tool }: LedgerCall,
+  { tool }: PreparedCall,
 ): CallEnd {
   switch (why) {
     case "denied": {

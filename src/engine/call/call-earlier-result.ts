@@ -3,8 +3,8 @@ import type { ToolOutput } from "../../core/message.ts";
 import type { SessionEvent } from "../../core/session-event.ts";
 import type { ToolCallRecord } from "../../store/store.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
+import type { ActiveRun } from "../run/active-run.ts";
 import { readBlobValue } from "../run/blob-hydrator.ts";
-import type { RunHandle } from "../run/run-handle.ts";
 import type { CallIdentity } from "./call-identity.ts";
 
 /** What a call with the same identity came to before. */
@@ -26,7 +26,7 @@ export const NO_EARLIER_CALL: EarlierCall = { kind: "none" };
 
 /** What was had before: the same effect where it is wanted once, and a failure of this identity that may have happened. */
 export async function earlierCall(
-  run: RunHandle,
+  run: ActiveRun,
   identity: CallIdentity,
   occurrence: number,
 ): Promise<EarlierCall> {
@@ -34,14 +34,14 @@ export async function earlierCall(
     const had = await succeededBefore(run, identity, occurrence);
     if (had !== null) return had;
   }
-  const call = await run.uncertainties.find(identity.hash);
+  const call = await run.calls.uncertain.find(identity.hash);
   if (call === null || call.receipt === null) return NO_EARLIER_CALL;
   return { kind: "uncertain", toolCallId: call.toolCallId, failedWith: call.receipt.output.value };
 }
 
 /** What was never dispatched, or failed, had no effect that a second call could share. */
 async function succeededBefore(
-  run: RunHandle,
+  run: ActiveRun,
   { keyOf }: CallIdentity,
   occurrence: number,
 ): Promise<EarlierCall | null> {
@@ -53,7 +53,7 @@ async function succeededBefore(
 }
 
 /** A duplicate has the whole receipt of the first one, which it names. */
-export async function succeededCall(run: RunHandle, call: ToolCallRecord): Promise<EarlierCall> {
+export async function succeededCall(run: ActiveRun, call: ToolCallRecord): Promise<EarlierCall> {
   const { receipt, tool } = call;
   if (receipt === null) return NO_EARLIER_CALL;
   const { output, blob, duplicateOf } = receipt;
@@ -66,7 +66,7 @@ export async function succeededCall(run: RunHandle, call: ToolCallRecord): Promi
 
 /** What the call that had the effect told the session, where a rollback has made it forget that. */
 async function lackingEvents(
-  run: RunHandle,
+  run: ActiveRun,
   { toolCallId, receipt }: ToolCallRecord,
 ): Promise<readonly SessionEvent[]> {
   const first = receipt?.duplicateOf ?? null;

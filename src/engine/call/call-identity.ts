@@ -13,10 +13,10 @@ import { KEY_STAND_IN, keyProblem, type PreparedTool, withKey } from "../definit
 import type { RunRules } from "../definition/run-rules.ts";
 import type { ApprovalVerdict } from "../definition/tool.ts";
 import { errorText } from "../definition/tool-outcome.ts";
-import type { RunHandle } from "../run/run-handle.ts";
+import type { ActiveRun } from "../run/active-run.ts";
 
 /** What a call is for, before anything about it is written. */
-export type ToolCallRequest = {
+export type CallRequest = {
   readonly stepPath: string;
   readonly name: string;
   /** The arguments as they were asked for, without secrets: what is stored and shown. */
@@ -35,7 +35,7 @@ export type ToolCallRequest = {
 };
 
 /** The arguments that would go out: or why they cannot. */
-export type ToolCallPayload =
+export type CallPayload =
   | {
       readonly kind: "ready";
       readonly tool: PreparedTool;
@@ -59,34 +59,34 @@ export type CallIdentity = {
 };
 
 /** Only a tool's own identity function needs parsed arguments, and with them something to wait for. */
-export function identify(run: RunHandle, request: ToolCallRequest): CallIdentity | Promise<CallIdentity> {
-  const identity = identityOf(run.rules, request);
+export function identify(run: ActiveRun, request: CallRequest): CallIdentity | Promise<CallIdentity> {
+  const identity = identityOf(run.policy.rules, request);
   return identity instanceof Promise
     ? identity.then((known) => callIdentity(run, request, known))
     : callIdentity(run, request, identity);
 }
 
 function callIdentity(
-  run: RunHandle,
-  { tool, name, stepPath }: ToolCallRequest,
+  run: ActiveRun,
+  { tool, name, stepPath }: CallRequest,
   { value, dedupe, problem }: Identity,
 ): CallIdentity {
   const namespace = tool?.namespace ?? "local";
   // A hash of a secret is kept, so one that can be guessed takes long to try.
-  const isSecret = run.secrets.holdsSecret(value);
+  const isSecret = run.policy.secrets.holdsSecret(value);
   const hash = isSecret
-    ? secretIdentityHash(run.firstRunId, namespace, name, value)
+    ? secretIdentityHash(run.calls.firstRunId, namespace, name, value)
     : toolCallIdentityHash(namespace, name, value);
   return identityBy(run, namespace, name, stepPath, hash, dedupe, problem);
 }
 
 /** Of a call that is in the ledger: what it is known by does not change, and its secrets may be gone. */
 export async function reidentify(
-  run: RunHandle,
-  request: ToolCallRequest,
+  run: ActiveRun,
+  request: CallRequest,
   row: ToolCallRecord,
 ): Promise<CallIdentity> {
-  const { dedupe, problem } = await identityOf(run.rules, request);
+  const { dedupe, problem } = await identityOf(run.policy.rules, request);
   const hash = Buffer.from(row.identityHash, "hex");
   return identityBy(run, row.namespace, row.tool, request.stepPath, hash, dedupe, problem);
 }
@@ -97,18 +97,18 @@ export async function reidentify(
  * those; only earlier versions hid values so, and then the call is not known by what was stored of it.
  */
 export async function lacksSecret(
-  run: RunHandle,
-  request: ToolCallRequest,
+  run: ActiveRun,
+  request: CallRequest,
   row: ToolCallRecord,
 ): Promise<boolean> {
   if (isHiddenIn(request.input)) return true;
   if (!holdsMark(request.input)) return false;
-  const { value } = await identityOf(run.rules, request);
+  const { value } = await identityOf(run.policy.rules, request);
   return toolCallIdentityHash(row.namespace, row.tool, value).toString("hex") !== row.identityHash;
 }
 
 function identityBy(
-  run: RunHandle,
+  run: ActiveRun,
   namespace: string,
   name: string,
   stepPath: string,
@@ -135,7 +135,7 @@ type Identity = {
   readonly problem: string | null;
 };
 
-function identityOf(rules: RunRules, request: ToolCallRequest): Identity | Promise<Identity> {
+function identityOf(rules: RunRules, request: CallRequest): Identity | Promise<Identity> {
   const { tool, secretInput: input } = request;
   if (tool === null) return { value: input, dedupe: "call", problem: null };
   const { tokens, effect, classification, identity } = tool;
@@ -189,11 +189,7 @@ async function parse(tool: PreparedTool, input: unknown): ReturnType<PreparedToo
 }
 
 /** The arguments as the tool will get them, with the key in its place, held against every rule. */
-export async function makePayload(
-  rules: RunRules,
-  request: ToolCallRequest,
-  key: string,
-): Promise<ToolCallPayload> {
+export async function makePayload(rules: RunRules, request: CallRequest, key: string): Promise<CallPayload> {
   const { tool, name, secretInput, problem, enforceKeys } = request;
   if (tool === null)
     return refused("invalid_input", problem ?? `There is no tool named ${JSON.stringify(name)}.`);
@@ -217,7 +213,7 @@ export async function makePayload(
   };
 }
 
-function refused(errorCode: string, error: string): ToolCallPayload {
+function refused(errorCode: string, error: string): CallPayload {
   return { kind: "refused", errorCode, error };
 }
 

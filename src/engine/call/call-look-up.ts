@@ -1,21 +1,21 @@
 import type { Reconciliation } from "../definition/tool.ts";
 import { errorText, type ToolOutcome } from "../definition/tool-outcome.ts";
-import { type RunHandle, reach } from "../run/run-handle.ts";
+import { type ActiveRun, reach } from "../run/active-run.ts";
 import { BoundedAttempt } from "./call-attempt.ts";
 import type { Correlation } from "./call-correlation.ts";
 import {
   callContext,
   freshInput,
-  type LedgerCall,
   outcomeOf,
+  type PreparedCall,
   steersTheRun,
   tookTooLong,
 } from "./tool-gateway.ts";
 
 /** Asks the outside world about a call whose outcome is unknown. Whatever is no clear answer is `unknown`. */
 export async function lookUp(
-  run: RunHandle,
-  call: LedgerCall,
+  run: ActiveRun,
+  call: PreparedCall,
   attempt: number,
   correlation: Correlation,
 ): Promise<
@@ -24,18 +24,21 @@ export async function lookUp(
 > {
   const { tool, input, stepPath, turnIndex } = call;
   reach(run, "tool:before-reconcile", stepPath, turnIndex);
-  run.lease.assertHeld();
+  run.stop.lease.assertHeld();
   const bounded = new BoundedAttempt(run, tool.timeoutMs);
   const session = run.keeper.draft(call.sessionBase);
   const about = { attempt, signal: bounded.signal, correlation, session, traceHeaders: {} };
   const context = callContext(run, call, about);
-  const end = await bounded.settle(() => run.outside.reconcile(tool, freshInput(input), context));
-  run.signal.throwIfAborted();
+  const end = await bounded.settle(() => run.effects.reconcile(tool, freshInput(input), context));
+  run.stop.signal.throwIfAborted();
   reach(run, "tool:reconciled", stepPath, turnIndex);
   if (end.kind === "given_up") return { status: "unknown", problem: tookTooLong(tool) };
   if (end.kind === "threw") {
     if (steersTheRun(run, end.error)) throw end.error;
-    return { status: "unknown", problem: run.secrets.and(call.ownSecrets).hideText(errorText(end.error)) };
+    return {
+      status: "unknown",
+      problem: run.policy.secrets.and(call.ownSecrets).hideText(errorText(end.error)),
+    };
   }
   if (!isReconciliation(end.value))
     return { status: "unknown", problem: `reconcile of ${tool.name} gave no done, absent or unknown.` };

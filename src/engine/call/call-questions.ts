@@ -6,20 +6,20 @@ import { hiddenIn, isHiddenIn } from "../../core/secret/secret-mark.ts";
 import type { NewBudgetWait, NewCallWait, NewWait } from "../../core/wait.ts";
 import type { ToolCallRecord, WaitRecord } from "../../store/store.ts";
 import { QUESTION } from "../definition/ask-human.ts";
-import type { RunHandle } from "../run/run-handle.ts";
+import type { ActiveRun, RunWith } from "../run/active-run.ts";
 import { type EarlierCall, NO_EARLIER_CALL } from "./call-earlier-result.ts";
-import { callId, type FailedTry, type LedgerCall, shownArguments } from "./tool-gateway.ts";
+import { callId, type FailedAttempt, type PreparedCall, shownArguments } from "./tool-gateway.ts";
 
 /** Leaves the run waiting, with these questions. */
-export function personNeeded({ runId }: RunHandle, waits: readonly NewWait[]): PersonNeededError {
+export function personNeeded({ runId }: RunWith<"runId">, waits: readonly NewWait[]): PersonNeededError {
   const questions = waits.map(({ question: text }) => text).join(" ");
   return new PersonNeededError(`Run ${runId} waits for a person: ${questions}`, { waits });
 }
 
 /** The question about a call that only a person can decide about. */
 export function askAbout(
-  run: RunHandle,
-  call: LedgerCall,
+  run: ActiveRun,
+  call: PreparedCall,
   why: AskReason,
   about: {
     readonly earlier?: EarlierCall;
@@ -89,7 +89,7 @@ export function askAboutRow(stepKey: number, row: ToolCallRecord): NewCallWait {
 
 /** The same question once more, for a run that is gone on with before anybody has answered it. */
 export function askAgain(
-  place: Pick<LedgerCall, "stepKey" | "turnIndex" | "callIndex">,
+  place: Pick<PreparedCall, "stepKey" | "turnIndex" | "callIndex">,
   { question: text, subject }: WaitRecord,
 ): NewCallWait {
   const { stepKey, turnIndex, callIndex } = place;
@@ -107,7 +107,7 @@ export function askAboutBudget({ details }: BudgetExceededError): NewBudgetWait 
 }
 
 /** The tool asked for a person, or keeps failing in the same way. */
-export function escalate(run: RunHandle, call: LedgerCall, failure: FailedTry): NewCallWait {
+export function escalate(run: ActiveRun, call: PreparedCall, failure: FailedAttempt): NewCallWait {
   const { name } = call.tool;
   const text =
     failure.outcome === "needs_human"
@@ -119,7 +119,7 @@ export function escalate(run: RunHandle, call: LedgerCall, failure: FailedTry): 
 }
 
 /** Code gives its secrets again, a model does not. */
-function isLostByThen({ turnIndex, request }: LedgerCall): boolean {
+function isLostByThen({ turnIndex, request }: PreparedCall): boolean {
   return turnIndex > 0 && isHiddenIn(request);
 }
 
@@ -127,8 +127,8 @@ const LOST_BY_THEN =
   "What is hidden is stored nowhere, so that the call cannot run after an answer: if it is approved, the model is told to ask for it again.";
 
 function question(
-  run: RunHandle,
-  call: LedgerCall,
+  run: ActiveRun,
+  call: PreparedCall,
   kind: NewCallWait["kind"],
   text: string,
   more: JsonObject = {},

@@ -3,21 +3,21 @@ import { LeaseLostError } from "../../core/errors.ts";
 import { estimateResultTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
 import type { NewReceipt } from "../../store/store.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
-import { type RunHandle, reach } from "../run/run-handle.ts";
-import { callId, type LedgerCall } from "./tool-gateway.ts";
+import { type ActiveRun, reach } from "../run/active-run.ts";
+import { callId, type PreparedCall } from "./tool-gateway.ts";
 
 /**
  * The receipt of an outcome: its result inline, or as a reference where it is strictly over the threshold. `estimate` is
  * that of the agent which asked for the call, where it is at hand.
  */
 export function makeReceipt(
-  run: RunHandle,
-  { callIndex, blobThresholdBytes }: Pick<LedgerCall, "callIndex" | "blobThresholdBytes">,
+  run: ActiveRun,
+  { callIndex, blobThresholdBytes }: Pick<PreparedCall, "callIndex" | "blobThresholdBytes">,
   outcome: ToolOutcome,
-  estimate: TextEstimator = (text) => run.estimateTokens(text),
+  estimate: TextEstimator = (text) => run.model.estimateTokens(text),
 ): NewReceipt {
   const { output } = outcome;
-  if (outcome.uncertain) run.uncertainties.note();
+  if (outcome.uncertain) run.calls.uncertain.invalidate();
   const text = JSON.stringify(output.value);
   const inline = {
     ...outcome,
@@ -50,7 +50,7 @@ export type PendingReceipt = {
  * Stores a receipt. A worker that has lost the run may not write to it, and still knows what happened: that is offered,
  * for whoever has the run by now.
  */
-export async function storeReceipt(run: RunHandle, pending: PendingReceipt): Promise<void> {
+export async function storeReceipt(run: ActiveRun, pending: PendingReceipt): Promise<void> {
   const { stepKey, stepPath, turnIndex, attempt, receipt } = pending;
   reach(run, "tool:before-receipt", stepPath, turnIndex);
   try {
@@ -67,12 +67,12 @@ export async function storeReceipt(run: RunHandle, pending: PendingReceipt): Pro
 
 /** Whoever listens hears why a call did not run. */
 export function tellDuplicate(
-  run: RunHandle,
-  place: Pick<LedgerCall, "stepPath" | "turnIndex" | "callIndex">,
+  run: ActiveRun,
+  place: Pick<PreparedCall, "stepPath" | "turnIndex" | "callIndex">,
   tool: string,
   { duplicateOf }: ToolOutcome,
 ): void {
   if (duplicateOf === null) return;
   const toolCallId = callId(run, place);
-  run.emit({ type: "tool.deduplicated", runId: run.runId, toolCallId, tool, duplicateOf });
+  run.observe.emit({ type: "tool.deduplicated", runId: run.runId, toolCallId, tool, duplicateOf });
 }

@@ -22,14 +22,14 @@ import { keyProblem, type PreparedTool, withKey } from "../definition/prepared-t
 import type { ToolCallContext } from "../definition/tool.ts";
 import { errorText, type Presentation, succeeded, type ToolOutcome } from "../definition/tool-outcome.ts";
 import type { OpenSpan, SpanFacts, SpanStart } from "../ports/telemetry-port.ts";
-import { whyTooLate } from "../run/deadline.ts";
+import { type ActiveRun, reach } from "../run/active-run.ts";
+import { whyRunTooLate } from "../run/deadline.ts";
 import { assertMayLeave, noteEffect, reachNoted } from "../run/effect-departure.ts";
-import { type RunHandle, reach } from "../run/run-handle.ts";
 import { BoundedAttempt } from "./call-attempt.ts";
 import type { Correlation } from "./call-correlation.ts";
 
 /** A call as the gateway needs it. */
-export type LedgerCall = {
+export type PreparedCall = {
   readonly stepKey: number;
   readonly stepPath: string;
   readonly stepName: string;
@@ -54,7 +54,7 @@ export type LedgerCall = {
   readonly blobThresholdBytes: number;
 };
 
-export type FailedTry = {
+export type FailedAttempt = {
   readonly outcome: Exclude<FailedAttemptOutcome, "lost">;
   readonly errorCode: string;
   readonly message: string;
@@ -65,16 +65,16 @@ export type FailedTry = {
   readonly isFinal: boolean;
 };
 
-export type DispatchEnd =
+export type AttemptResult =
   | { readonly kind: "returned"; readonly outcome: ToolOutcome }
-  | { readonly kind: "failed"; readonly failure: FailedTry }
+  | { readonly kind: "failed"; readonly failure: FailedAttempt }
   /** It did not go out, and must not: what was planned and what would be sent are not the same. */
   | { readonly kind: "refused"; readonly error: ConfigurationError }
   /** It did not go out: the run was cancelled, is lost, or its time is over. */
   | { readonly kind: "stopped"; readonly reason: Error };
 
 /** One try of a call that is `running` in the ledger. */
-export type Dispatch = {
+export type CallAttempt = {
   readonly attempt: number;
   /** The monotonic time at which it is given up on: counted from before the ledger said `running`. */
   readonly deadline: number;
@@ -90,14 +90,14 @@ export type Dispatch = {
  * run is thrown on.
  */
 export async function dispatchTool(
-  run: RunHandle,
-  call: LedgerCall,
-  dispatch: Dispatch,
-): Promise<DispatchEnd> {
+  run: ActiveRun,
+  call: PreparedCall,
+  dispatch: CallAttempt,
+): Promise<AttemptResult> {
   const { tool, request, stepPath, turnIndex } = call;
   const id = callId(run, call);
   const { attempt } = dispatch;
-  run.emit({
+  run.observe.emit({
     type: "tool.started",
     runId: run.runId,
     toolCallId: id,
@@ -108,32 +108,39 @@ export async function dispatchTool(
   const refusal = whyItMayNotGoOut(run, call);
   if (refusal !== null) return { kind: "refused", error: new ConfigurationError(refusal) };
   reach(run, "tool:before-execute", stepPath, turnIndex);
-  if (run.signal.aborted) return { kind: "stopped", reason: run.signal.reason as Error };
-  const late = whyTooLate(run);
+  if (run.stop.signal.aborted) return { kind: "stopped", reason: run.stop.signal.reason as Error };
+  const late = whyRunTooLate(run);
   if (late !== null) return { kind: "stopped", reason: late };
-  if (run.closing.aborted) return { kind: "stopped", reason: run.closing.reason as Error };
+  if (run.stop.closing.aborted) return { kind: "stopped", reason: run.stop.closing.reason as Error };
   const { stepKey, callIndex } = call;
   const effect = await noteEffect(run, { stepKey, turnIndex, callIndex, attempt });
   if (effect instanceof Error) return { kind: "stopped", reason: effect };
   reachNoted(run, "tool:noted", call, effect);
-  const end = await run.telemetry.within(spanOf(run, call, attempt), async (span) => {
+  const end = await run.observe.telemetry.within(spanOf(run, call, attempt), async (span) => {
     const tried = await execute(run, call, { ...dispatch, effect }, span.headers);
     span.tell(toldOf(tried));
     return tried;
   });
   reach(run, "tool:executed", stepPath, turnIndex);
   const status = statusOf(end);
-  run.emit({ type: "tool.finished", runId: run.runId, toolCallId: id, tool: tool.name, attempt, status });
+  run.observe.emit({
+    type: "tool.finished",
+    runId: run.runId,
+    toolCallId: id,
+    tool: tool.name,
+    attempt,
+    status,
+  });
   return end;
 }
 
-type Tried = Extract<DispatchEnd, { kind: "returned" | "failed" }>;
+type Tried = Extract<AttemptResult, { kind: "returned" | "failed" }>;
 
 function statusOf(end: Tried): ReceiptStatus | FailedAttemptOutcome {
   return end.kind === "returned" ? end.outcome.status : end.failure.outcome;
 }
 
-function spanOf(run: RunHandle, call: LedgerCall, attempt: number): SpanStart {
+function spanOf(run: ActiveRun, call: PreparedCall, attempt: number): SpanStart {
   const { name, namespace, description, effect } = call.tool;
   return {
     kind: "tool",
@@ -159,9 +166,9 @@ function toldOf(end: Tried): SpanFacts {
 }
 
 /** What was planned for is looked at once more: the payload may have been changed since. */
-function whyItMayNotGoOut(run: RunHandle, call: LedgerCall): string | null {
+function whyItMayNotGoOut(run: ActiveRun, call: PreparedCall): string | null {
   const { tool, input, request, idempotencyKey, enforceKeys, approval, approvedArguments } = call;
-  const forbidden = matchesAction(run.rules.forbiddenActions, tool);
+  const forbidden = matchesAction(run.policy.rules.forbiddenActions, tool);
   if (forbidden !== null) return `Tool ${tool.name} is forbidden (${forbidden}): nothing was sent.`;
   const key = keyProblem(tool, input, idempotencyKey, enforceKeys);
   if (key !== null) return key;
@@ -175,7 +182,7 @@ function whyItMayNotGoOut(run: RunHandle, call: LedgerCall): string | null {
  * and who has to let it run. Another secret is another call.
  */
 export function argumentsHash(
-  run: RunHandle,
+  run: ActiveRun,
   { namespace, name }: PreparedTool,
   input: unknown,
   request: Json,
@@ -189,10 +196,10 @@ export function argumentsHash(
 }
 
 /** The arguments as the tool gets them, without secrets: as JSON has them where a schema made dates or the like of them. */
-function outgoing(run: RunHandle, input: unknown, request: Json): Json {
-  if (isJson(input)) return run.secrets.hide(input);
+function outgoing(run: ActiveRun, input: unknown, request: Json): Json {
+  if (isJson(input)) return run.policy.secrets.hide(input);
   try {
-    return run.secrets.hide(throughJson(input));
+    return run.policy.secrets.hide(throughJson(input));
   } catch {
     return request; // JSON has nothing for it: what it was made of can be shown.
   }
@@ -200,8 +207,13 @@ function outgoing(run: RunHandle, input: unknown, request: Json): Json {
 
 /** What a person is shown of a call: what goes out, and what was asked for where a schema made something else of it. */
 export function shownArguments(
-  run: RunHandle,
-  { tool, input, request, idempotencyKey }: Pick<LedgerCall, "tool" | "input" | "request" | "idempotencyKey">,
+  run: ActiveRun,
+  {
+    tool,
+    input,
+    request,
+    idempotencyKey,
+  }: Pick<PreparedCall, "tool" | "input" | "request" | "idempotencyKey">,
 ): JsonObject {
   const shown = outgoing(run, input, request);
   const isSame = canonicalJson(shown) === canonicalJson(withKey(tool, request, idempotencyKey));
@@ -209,14 +221,14 @@ export function shownArguments(
 }
 
 async function execute(
-  run: RunHandle,
-  call: LedgerCall,
-  dispatch: Dispatch & { readonly effect: EffectInProgress },
+  run: ActiveRun,
+  call: PreparedCall,
+  dispatch: CallAttempt & { readonly effect: EffectInProgress },
   traceHeaders: OpenSpan["headers"],
 ): Promise<Tried> {
   const { tool, input } = call;
   const { correlation, effect } = dispatch;
-  const limit = dispatch.deadline - run.clock.monotonic();
+  const limit = dispatch.deadline - run.time.clock.monotonic();
   if (limit <= 0) effect.withdraw();
   if (limit <= 0)
     return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
@@ -227,7 +239,7 @@ async function execute(
   const context = callContext(run, call, about);
   const end = await attempt.settle(() => {
     assertMayLeave(run, effect);
-    return run.outside.execute(tool, freshInput(input), context);
+    return run.effects.execute(tool, freshInput(input), context);
   });
   if (end.kind !== "given_up") effect.end();
   switch (end.kind) {
@@ -247,37 +259,37 @@ async function execute(
 
 /** What a tool returned, with what it told the session until then. */
 export async function outcomeOf(
-  run: RunHandle,
-  call: LedgerCall,
+  run: ActiveRun,
+  call: PreparedCall,
   value: unknown,
   { id }: Correlation,
   session: DraftSession,
 ): Promise<ToolOutcome> {
   session.end();
-  const secrets = run.secrets.and(call.ownSecrets);
+  const secrets = run.policy.secrets.and(call.ownSecrets);
   const outcome = await succeeded(secrets, call.tool, value, id, presentationOf(run, call));
   if (session.events.length === 0 || outcome.status !== "succeeded") return outcome;
   return { ...outcome, sessionEvents: secrets.hide(session.events) };
 }
 
 /** Only a model is shown results; code gets them as they are. Its calls belong to no turn. */
-function presentationOf(run: RunHandle, call: LedgerCall): Presentation {
+function presentationOf(run: ActiveRun, call: PreparedCall): Presentation {
   const { present } = call.tool;
   if (present === null || call.turnIndex === 0) return null;
   return (result) => present({ toolCallId: callId(run, call), input: call.input, result });
 }
 
 function thrown(
-  run: RunHandle,
-  { ownSecrets }: LedgerCall,
+  run: ActiveRun,
+  { ownSecrets }: PreparedCall,
   error: unknown,
   signal: AbortSignal,
   correlation: Correlation,
-): { readonly kind: "failed"; readonly failure: FailedTry } {
+): { readonly kind: "failed"; readonly failure: FailedAttempt } {
   if (isHostile(error))
     return failedTry("failed", "tool_error", "It threw something that cannot be read.", correlation, true);
   if (steersTheRun(run, error)) throw error;
-  const secrets = run.secrets.and(ownSecrets);
+  const secrets = run.policy.secrets.and(ownSecrets);
   const message = secrets.hideText(errorText(error));
   if (NotApplied.isInstance(error))
     return failedTry("not_applied", "not_applied", message, correlation, true);
@@ -289,7 +301,7 @@ function thrown(
   if (NeedsHuman.isInstance(error))
     return failedTry("needs_human", secrets.hideText(reasonOf(error)), message, correlation, true);
   // An aborted tool may or may not have done its work.
-  if (run.signal.aborted) return failedTry("aborted", "aborted", message, correlation, true);
+  if (run.stop.signal.aborted) return failedTry("aborted", "aborted", message, correlation, true);
   if (signal.aborted) return failedTry("timed_out", "timeout", message, correlation, true);
   return failedTry("failed", "tool_error", message, correlation, true);
 }
@@ -311,7 +323,7 @@ function reasonOf(error: { readonly details?: { readonly reason?: unknown } }): 
 }
 
 /** What a tool throws to pause or end the run. A lost lease has to be this run's: a tool may run others. */
-export function steersTheRun(run: RunHandle, error: unknown): boolean {
+export function steersTheRun(run: ActiveRun, error: unknown): boolean {
   if (LeaseLostError.isInstance(error))
     return error.details.runId === run.runId && error.details.epoch === run.fence.epoch;
   return isControlFlow(error) && !PersonNeededError.isInstance(error);
@@ -328,12 +340,12 @@ export function freshInput(input: unknown): unknown {
 }
 
 function failedTry(
-  outcome: FailedTry["outcome"],
+  outcome: FailedAttempt["outcome"],
   errorCode: string,
   message: string,
   { id }: Correlation,
   hasEnded: boolean,
-): { readonly kind: "failed"; readonly failure: FailedTry } {
+): { readonly kind: "failed"; readonly failure: FailedAttempt } {
   const failure = { outcome, errorCode, message, correlationId: id, hasEnded, isFinal: false };
   return { kind: "failed", failure };
 }
@@ -343,8 +355,8 @@ export function tookTooLong({ name, timeoutMs }: PreparedTool): string {
 }
 
 export function callId(
-  run: RunHandle,
-  call: Pick<LedgerCall, "stepPath" | "turnIndex" | "callIndex">,
+  run: ActiveRun,
+  call: Pick<PreparedCall, "stepPath" | "turnIndex" | "callIndex">,
 ): string {
   return toolCallId(run.runId, call.stepPath, call.turnIndex, call.callIndex);
 }
@@ -355,8 +367,8 @@ type AboutTry = Pick<ToolCallContext, "attempt" | "signal" | "traceHeaders"> & {
 };
 
 export function callContext(
-  run: RunHandle,
-  call: LedgerCall,
+  run: ActiveRun,
+  call: PreparedCall,
   { attempt, signal, correlation, session, traceHeaders }: AboutTry,
 ): ToolCallContext {
   return {
@@ -374,11 +386,11 @@ export function callContext(
     epoch: run.fence.epoch,
     signal,
     session,
-    network: run.rules.network,
+    network: run.policy.rules.network,
     traceHeaders,
     ...run.artifacts.accessOf(call.stepKey),
-    hide: (text, torn) => run.secrets.and(call.ownSecrets).hideText(text, torn),
-    hideLong: async (text, torn) => run.secrets.and(call.ownSecrets).hideLongText(text, torn),
+    hide: (text, torn) => run.policy.secrets.and(call.ownSecrets).hideText(text, torn),
+    hideLong: async (text, torn) => run.policy.secrets.and(call.ownSecrets).hideLongText(text, torn),
     correlate: (id) => correlation.keep(id),
     get correlationId() {
       return correlation.id;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Clock } from "./model-port.ts";
+import type { Clock } from "./clock.ts";
 
 /** The machine's own clocks. */
 export const systemClock: Clock = {

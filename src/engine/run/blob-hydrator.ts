@@ -3,15 +3,15 @@ import { BlobMissingError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { ledgerCallsOf, type ToolOutput } from "../../core/message.ts";
 import type { TurnRecord } from "../../store/store.ts";
-import type { RunHandle } from "./run-handle.ts";
+import type { ActiveRun } from "./active-run.ts";
 
 /** Puts large results back in the place of their references. Only what is recorded as a reference is one. */
 export class Hydrator {
-  readonly #run: RunHandle;
+  readonly #run: ActiveRun;
   readonly #degraded: boolean;
   readonly #mayBeMissing: (toolName: string) => boolean;
 
-  constructor(run: RunHandle, degraded: boolean, mayBeMissing: (toolName: string) => boolean) {
+  constructor(run: ActiveRun, degraded: boolean, mayBeMissing: (toolName: string) => boolean) {
     this.#run = run;
     this.#degraded = degraded;
     this.#mayBeMissing = mayBeMissing;
@@ -40,7 +40,7 @@ export class Hydrator {
     } catch (error) {
       if (!(error instanceof BlobMissingError && this.#degraded && this.#mayBeMissing(toolName))) throw error;
       const message = `Blob ${blob.blobId} (a result of ${toolName}) is gone: the model sees a marker in its place.`;
-      this.#run.emit({ type: "warning", runId: this.#run.runId, message });
+      this.#run.observe.emit({ type: "warning", runId: this.#run.runId, message });
       return { type: "text", value: renderMissingBlob(blob) };
     }
   }
@@ -48,7 +48,7 @@ export class Hydrator {
 
 /** A large result by its reference; `BlobMissingError` where it is gone. */
 export async function readBlobValue(
-  run: RunHandle,
+  run: ActiveRun,
   { blobId, size }: BlobReference,
   toolName: string,
 ): Promise<Json> {

@@ -1,7 +1,7 @@
 import type { SideEffectClass } from "../../core/call/tool-call-decision.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { NewCheckpoint } from "../../store/store.ts";
-import type { RunHandle } from "./run-handle.ts";
+import type { ActiveRun } from "./active-run.ts";
 
 /** The step instance that a checkpoint is taken in. */
 export type CheckpointPlace = {
@@ -12,19 +12,19 @@ export type CheckpointPlace = {
 
 /** What is said of the place that a checkpoint was taken at: where the run stands, and what it has. */
 export async function cursorOf(
-  run: RunHandle,
+  run: ActiveRun,
   { path, phase, stepIndex }: CheckpointPlace,
   turn: number,
   lastToolCall: string | null,
 ): Promise<JsonObject> {
   const artifacts = (await run.artifacts.list()).map(({ name, hash }) => ({ name, hash }));
-  const remainingPhases = run.phases.slice(run.phases.indexOf(phase) + 1);
+  const remainingPhases = run.contract.phases.slice(run.contract.phases.indexOf(phase) + 1);
   return { step: path, turn, lastToolCall, artifacts, phase, stepIndex, remainingPhases };
 }
 
 /** Before something outside of a job is changed; null where nothing is, or the step belongs to no phase. */
 export async function beforeSideEffect(
-  run: RunHandle,
+  run: ActiveRun,
   place: CheckpointPlace,
   turn: number,
   effects: readonly SideEffectClass[],

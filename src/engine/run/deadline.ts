@@ -1,8 +1,9 @@
 import { type BudgetExceededError, ConfigurationError, DeadlineExceededError } from "../../core/errors.ts";
 import type { Budgets } from "../../core/job/run-spec.ts";
-import type { Clock } from "../ports/model-port.ts";
+import type { Clock } from "../ports/clock.ts";
 import { systemClock } from "../ports/system-clock.ts";
-import { budgetExceeded, type RunBudget } from "./run-budget.ts";
+import type { RunTime, RunWith } from "./active-run.ts";
+import { budgetExceeded } from "./run-budget.ts";
 
 /**
  * The moment at which the time for some work is over. It is kept as a time of day, so that it is the same for every process
@@ -33,24 +34,15 @@ export class Deadline {
   }
 }
 
-/** The time of a run. What is under way when it is over goes on to its end; nothing else begins. */
-type TimedRun = {
-  readonly runId: string;
-  readonly deadline: number | null;
-  readonly clock: Clock;
-  /** Where its RunSpec set the time, that is what it has used up. */
-  readonly budget?: { readonly limits: Pick<Budgets, "maxWallclockMinutes"> };
-};
-
-/** The error to throw once a run's time is over; null while it is not. */
-export function whyTooLate({
-  runId,
-  deadline,
-  clock,
-  budget,
-}: TimedRun): DeadlineExceededError | BudgetExceededError | null {
+/** The error to throw after a run's deadline; null before it. A call in progress finishes, and nothing else begins. */
+export function whyTooLate(
+  runId: string,
+  { clock, deadline }: Pick<RunTime, "clock" | "deadline">,
+  /** Where a RunSpec set the time, the deadline is this budget. */
+  limits: Pick<Budgets, "maxWallclockMinutes"> | null = null,
+): DeadlineExceededError | BudgetExceededError | null {
   if (deadline === null || clock.now() < deadline) return null;
-  const minutes = budget?.limits.maxWallclockMinutes ?? null;
+  const minutes = limits?.maxWallclockMinutes ?? null;
   if (minutes !== null) {
     const over = (clock.now() - deadline) / 60_000;
     return budgetExceeded(
@@ -67,16 +59,23 @@ export function whyTooLate({
   );
 }
 
-export function assertInTime(run: TimedRun): void {
-  const late = whyTooLate(run);
+export function whyRunTooLate({
+  runId,
+  time,
+  contract,
+}: RunWith<"runId" | "time" | "contract">): ReturnType<typeof whyTooLate> {
+  return whyTooLate(runId, time, contract.budget.limits);
+}
+
+export function assertInTime(run: RunWith<"runId" | "time" | "contract">): void {
+  const late = whyRunTooLate(run);
   if (late !== null) throw late;
 }
 
-/** Before a step, a model call or a code step's call: none begins where the run is to stop. */
-export function assertMayBegin(
-  run: TimedRun & { readonly budget: RunBudget; readonly releasing: AbortSignal },
-): void {
-  run.releasing.throwIfAborted();
-  if (run.budget.reached !== null) throw run.budget.reached;
+/** Called before a step, a model call or a call of a code step: none of them begins in a run that has to stop. */
+export function assertMayBegin(run: RunWith<"runId" | "time" | "contract" | "stop">): void {
+  run.stop.releasing.throwIfAborted();
+  const { reached } = run.contract.budget;
+  if (reached !== null) throw reached;
   assertInTime(run);
 }

@@ -1,8 +1,8 @@
 import type { EffectAttempt, EffectInProgress } from "../../store/store.ts";
-import { type RunHandle, reach } from "./run-handle.ts";
+import { type ActiveRun, reach } from "./active-run.ts";
 
 /** Notes that an effect is about to leave. What keeps that from being noted keeps it here, with nothing sent. */
-export async function noteEffect(run: RunHandle, effect: EffectAttempt): Promise<EffectInProgress | Error> {
+export async function noteEffect(run: ActiveRun, effect: EffectAttempt): Promise<EffectInProgress | Error> {
   try {
     return await run.store.beginEffect(run.fence, effect);
   } catch (error) {
@@ -12,7 +12,7 @@ export async function noteEffect(run: RunHandle, effect: EffectAttempt): Promise
 
 /** Where a process may die with its note written and nothing sent. */
 export function reachNoted(
-  run: RunHandle,
+  run: ActiveRun,
   point: "model:noted" | "tool:noted",
   { stepPath, turnIndex }: { readonly stepPath: string; readonly turnIndex: number },
   effect: EffectInProgress,
@@ -26,10 +26,10 @@ export function reachNoted(
 }
 
 /** The last thing before the tool or the model: a process that is stopped before this sends nothing when it wakes. */
-export function assertMayLeave(run: RunHandle, effect: EffectInProgress): void {
+export function assertMayLeave(run: ActiveRun, effect: EffectInProgress): void {
   try {
-    run.lease.assertHeld();
-    run.signal.throwIfAborted();
+    run.stop.lease.assertHeld();
+    run.stop.signal.throwIfAborted();
   } catch (error) {
     effect.withdraw();
     throw error;

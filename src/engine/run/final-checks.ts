@@ -1,36 +1,41 @@
 import { toolCallKey } from "../../core/call/tool-call-key.ts";
 import { checkCitations } from "../../core/citations.ts";
 import { UnmetConditionsError } from "../../core/errors.ts";
+import type { RunSpec } from "../../core/job/run-spec.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { ownProperty } from "../../core/own-property.ts";
 import type { NewStep, ToolCallRecord } from "../../store/store.ts";
 import { type StopState, unmetConditions } from "../definition/stop-conditions.ts";
+import type { ActiveRun } from "./active-run.ts";
 import { readBlobValue } from "./blob-hydrator.ts";
-import type { RunHandle } from "./run-handle.ts";
 
 /**
  * Whether the run has come to all that its spec asks for; a run that asks for nothing goes on to its last step. It had not
  * where the next step was begun: what holds now may be that step's doing, and it is finished like any other.
  */
-export async function isDone(run: RunHandle, output: Json, next?: NewStep): Promise<boolean> {
-  if (Object.keys(run.conditions).length === 0) return false;
+export async function isDone(run: ActiveRun, output: Json, next?: NewStep): Promise<boolean> {
+  if (Object.keys(run.contract.conditions).length === 0) return false;
   const begun = next === undefined ? null : await run.store.findStep(run.runId, next.path);
   if (begun !== null && begun.status !== "skipped") return false;
-  if ((await unmetConditions(run.conditions, await stateOf(run, output))).length > 0) return false;
+  if ((await unmetConditions(run.contract.conditions, await stateOf(run, output))).length > 0) return false;
   // What it has to leave behind belongs to what was asked of it.
-  return (await missingOutputs(run, run.spec?.artifacts.expectedOutputs ?? [])).length === 0;
+  return (await missingOutputs(run, run.contract.spec?.artifacts.expectedOutputs ?? [])).length === 0;
 }
 
 /** The steps are through: the run is what its spec asks for, or it has failed. */
-export async function assertFinished(run: RunHandle, output: Json): Promise<void> {
-  if (run.spec === null) return;
+export async function assertFinished(run: ActiveRun, output: Json): Promise<void> {
+  if (run.contract.spec === null) return;
   // First: a file that a step wrote by itself is an artifact from then on, for the other checks too.
-  const missing = await missingOutputs(run, run.spec.artifacts.expectedOutputs);
+  const missing = await missingOutputs(run, run.contract.spec.artifacts.expectedOutputs);
   const state = await stateOf(run, output);
   const unmet = [
-    ...(await unmetConditions(run.conditions, state)).map((name) => `stop condition ${name} does not hold`),
-    ...(run.rules.noDuplicateExternalActions ? duplicates(run.runId, state.calls) : []),
-    ...(run.spec.constraints.mustCiteSources ? await missingCitations(run, run.spec, state) : []),
+    ...(await unmetConditions(run.contract.conditions, state)).map(
+      (name) => `stop condition ${name} does not hold`,
+    ),
+    ...(run.policy.rules.noDuplicateExternalActions ? duplicates(run.runId, state.calls) : []),
+    ...(run.contract.spec.constraints.mustCiteSources
+      ? await missingCitations(run, run.contract.spec, state)
+      : []),
     ...missing,
   ];
   if (unmet.length === 0) return;
@@ -40,7 +45,7 @@ export async function assertFinished(run: RunHandle, output: Json): Promise<void
   );
 }
 
-async function stateOf(run: RunHandle, output: Json): Promise<StopState> {
+async function stateOf(run: ActiveRun, output: Json): Promise<StopState> {
   const { session } = run.keeper;
   const { runId } = run;
   const calls = await run.store.listToolCalls(runId);
@@ -74,7 +79,7 @@ function isOncePerRun(runId: string, call: ToolCallRecord): boolean {
   );
 }
 
-async function missingOutputs(run: RunHandle, names: readonly string[]): Promise<string[]> {
+async function missingOutputs(run: ActiveRun, names: readonly string[]): Promise<string[]> {
   const missing: string[] = [];
   for (const name of names)
     if (!(await run.artifacts.hasOutput(name))) missing.push(`expected output ${name} is missing`);
@@ -85,8 +90,8 @@ const TEXT = /\.(md|markdown|html?|txt)$/i;
 
 /** What people read of the run: the texts among its expected outputs, of its artifacts, or else its answer. */
 async function reportsOf(
-  run: RunHandle,
-  { artifacts: { expectedOutputs } }: NonNullable<RunHandle["spec"]>,
+  run: ActiveRun,
+  { artifacts: { expectedOutputs } }: RunSpec,
   { artifacts, output }: StopState,
 ): Promise<ReadonlyMap<string, string>> {
   const texts = artifacts.map(({ name }) => name).filter((name) => TEXT.test(name));
@@ -100,11 +105,7 @@ async function reportsOf(
   return reports;
 }
 
-async function missingCitations(
-  run: RunHandle,
-  spec: NonNullable<RunHandle["spec"]>,
-  state: StopState,
-): Promise<string[]> {
+async function missingCitations(run: ActiveRun, spec: RunSpec, state: StopState): Promise<string[]> {
   const sources = await sourcesOf(run, state.calls);
   const problems: string[] = [];
   for (const [name, report] of await reportsOf(run, spec, state)) {
@@ -119,7 +120,7 @@ async function missingCitations(
 
 /** What the run has read from outside, and under which address. */
 async function sourcesOf(
-  run: RunHandle,
+  run: ActiveRun,
   calls: readonly ToolCallRecord[],
 ): Promise<{ readonly url: string; readonly text: string }[]> {
   const sources: { url: string; text: string }[] = [];

@@ -1,6 +1,6 @@
 import { LeaseLostError } from "../../core/errors.ts";
 import type { Fence, Store } from "../../store/store.ts";
-import type { Clock } from "../ports/model-port.ts";
+import type { Clock } from "../ports/clock.ts";
 
 /** Both clocks at one moment. */
 export type ClockReading = { readonly wall: number; readonly monotonic: number };
@@ -14,6 +14,13 @@ export interface Lease {
   /** Called right before every effect; throws where the run may be another's by now. */
   assertHeld(): void;
 }
+
+/** How long a lease is, and when it was taken. */
+export type LeaseTime = {
+  readonly clock: Clock;
+  readonly leaseMs: number;
+  readonly claimedAt: ClockReading;
+};
 
 /** A lease is renewed three times before it would end. */
 const RENEWALS_PER_LEASE = 3;
@@ -35,9 +42,7 @@ export class LeaseKeeper implements Lease {
   constructor(
     store: Store,
     fence: Fence,
-    clock: Clock,
-    leaseMs: number,
-    claimedAt: ClockReading,
+    { clock, leaseMs, claimedAt }: LeaseTime,
     onLost: (error: LeaseLostError) => void,
   ) {
     this.#store = store;

@@ -1,9 +1,9 @@
 import { TELEMETRY_FILES } from "../../core/artifact-name.ts";
 import { telemetryOf } from "../../export/run-telemetry.ts";
-import type { RunHandle } from "./run-handle.ts";
+import type { RunWith } from "./active-run.ts";
 
 /** Whether the spec counts on files that Pawl writes itself. */
-export function isTelemetryExpected({ spec }: RunHandle): boolean {
+export function isTelemetryExpected({ contract: { spec } }: RunWith<"contract">): boolean {
   return spec?.artifacts.expectedOutputs.some((name) => TELEMETRY_FILES.includes(name)) === true;
 }
 
@@ -11,7 +11,13 @@ export function isTelemetryExpected({ spec }: RunHandle): boolean {
  * Writes `trace.json`, `transcript.md` and `run.log` into the workspace of a job, as the store has it now. They tell of the
  * run and are no part of it: one that cannot be written is said, and `pawl export` makes it anew at any time.
  */
-export async function writeTelemetry({ spec, store, runId, artifacts, emit }: RunHandle): Promise<void> {
+export async function writeTelemetry({
+  store,
+  runId,
+  artifacts,
+  contract: { spec },
+  observe: { emit },
+}: RunWith<"store" | "runId" | "artifacts" | "contract" | "observe">): Promise<void> {
   try {
     if (spec === null && (await artifacts.list()).length === 0) return;
     for (const [name, text] of await telemetryOf(store, runId)) await artifacts.writeTelemetry(name, text);

@@ -1,27 +1,27 @@
 import type { Store, ToolCallRecord } from "../../store/store.ts";
 
 /**
- * Calls of a run that failed and may have happened all the same. Nearly no run has any, so the store is asked once, and
- * again only after there was one.
+ * Calls of a run that failed and may have happened anyway. Few runs have any: the store is asked once whether there
+ * are some, and only then for each call.
  */
-export class Uncertainties {
+export class UncertainCalls {
   readonly #store: Store;
   readonly #runId: string;
-  #areThere: boolean | null = null;
+  #exist: boolean | null = null;
 
   constructor(store: Store, runId: string) {
     this.#store = store;
     this.#runId = runId;
   }
 
-  /** One is about to be written. */
-  note(): void {
-    this.#areThere = true;
+  /** Called before such a call is written: from then on the store is asked. */
+  invalidate(): void {
+    this.#exist = true;
   }
 
-  /** The newest of this identity, if nothing with that identity has succeeded since. */
+  /** The newest call of this identity, unless one of that identity has succeeded since. */
   async find(identityHash: Buffer): Promise<ToolCallRecord | null> {
-    this.#areThere ??= await this.#store.hasUncertainCalls(this.#runId);
-    return this.#areThere ? this.#store.findUncertainCall(this.#runId, identityHash) : null;
+    this.#exist ??= await this.#store.hasUncertainCalls(this.#runId);
+    return this.#exist ? this.#store.findUncertainCall(this.#runId, identityHash) : null;
   }
 }

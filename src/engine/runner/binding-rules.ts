@@ -7,7 +7,7 @@ import { CLASSES } from "../definition/approval-rule.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
 import { isAgentStep, type StepNode } from "../definition/step.ts";
 import type { Tool } from "../definition/tool.ts";
-import type { RunHandle } from "../run/run-handle.ts";
+import type { ActiveRun, RunWith } from "../run/active-run.ts";
 import type { RunToolSources } from "../run/run-tool-sources.ts";
 
 /** A rule that names tools. */
@@ -39,7 +39,7 @@ const UNKNOWN: Tools = { tools: [], isComplete: false };
  * a warning too, and so it is in the lists of the classification, which are for all tools there may ever be.
  */
 export async function assertRulesBind(
-  run: RunHandle,
+  run: ActiveRun,
   root: StepNode,
   others: readonly (Agent | StepNode)[],
 ): Promise<void> {
@@ -66,7 +66,10 @@ export async function assertRulesBind(
 
 const LATER = "no tool that is known by now fits it: it binds those that come later.";
 
-function rulesOf({ rules, spec }: RunHandle): readonly ToolRule[] {
+function rulesOf({
+  policy: { rules },
+  contract: { spec },
+}: RunWith<"policy" | "contract">): readonly ToolRule[] {
   const forRun = spec?.constraints.forbiddenActions ?? [];
   const approve = rules.approve.map(({ match }) => match).filter((match) => !CLASSES.includes(match));
   const binding = (pattern: string, where: string, more: Partial<ToolRule> = {}): ToolRule => ({
@@ -107,7 +110,7 @@ function noSuchTool({ pattern }: ToolRule, { tools }: Tools): string {
   return `which no tool is called: there ${names.length === 0 ? "is none" : `are ${[...new Set(tools.map(fullName))].join(", ")}`}.`;
 }
 
-function warn({ runId, emit }: RunHandle, message: string): void {
+function warn({ runId, observe: { emit } }: RunWith<"runId" | "observe">, message: string): void {
   emit({ type: "warning", runId, message });
 }
 

@@ -22,14 +22,14 @@ import type { Agent } from "../definition/agent.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
 import { makeRules } from "../definition/run-rules.ts";
 import { type GranularStep, isAgentStep, type StepNode } from "../definition/step.ts";
-import type { Clock } from "../ports/model-port.ts";
+import type { Clock } from "../ports/clock.ts";
 import type { RunResult } from "../ports/run-result.ts";
 import { systemClock } from "../ports/system-clock.ts";
 import { Deadline, whyTooLate } from "../run/deadline.ts";
 import type { SavedCheckpoint } from "../run/milestone-request.ts";
 import { ofRun } from "./leased-run.ts";
-import type { RunSessionOptions } from "./make-run.ts";
 import { Runner } from "./runner.ts";
+import type { RunSessionOptions } from "./runner-options.ts";
 import {
   assertNoSecrets,
   type Budget,
@@ -223,7 +223,7 @@ export class DurableMainLoop<O = unknown> {
     };
     if (run?.status === "succeeded") return runner.run(request, { runId });
     const deadline = run === null ? work.deadline : run.deadline;
-    const late = whyTooLate({ runId, deadline, clock: this.#clock });
+    const late = whyTooLate(runId, { deadline, clock: this.#clock });
     if (late !== null) throw ofRun(runId, late);
     if (run === null) {
       await this.#assertNothingDone(work);

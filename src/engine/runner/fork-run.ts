@@ -7,8 +7,8 @@ import { sliceChanges } from "../../session/slice-changes.ts";
 import { EMPTY_STATE, type SessionState } from "../../session/slice-set.ts";
 import { Snapshot } from "../../session/snapshot.ts";
 import type { NewFork, RunRecord, StepRecord, Store, ToolCallRecord, TurnRecord } from "../../store/store.ts";
-import type { RunSessionOptions } from "./make-run.ts";
 import { runNotFound } from "./run-checks.ts";
+import type { RunSessionOptions } from "./runner-options.ts";
 
 export type ForkOptions = {
   /** The last turn that the fork takes over. */

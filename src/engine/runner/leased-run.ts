@@ -10,7 +10,6 @@ import {
 import { isJsonObject, type JsonObject, throughJson } from "../../core/json.ts";
 import { ROOT_PATH } from "../../core/step-path.ts";
 import type {
-  Claim,
   Fence,
   ModelCallRecord,
   ModelCallSettlement,
@@ -21,16 +20,15 @@ import type {
 import { personNeeded } from "../call/call-questions.ts";
 import { agentSteps } from "../definition/known-tools.ts";
 import type { RunSecrets } from "../definition/run-secrets.ts";
-import type { PipelineStep } from "../definition/step.ts";
 import type { RunResult } from "../ports/run-result.ts";
+import { type ActiveRun, type RunStop, reach } from "../run/active-run.ts";
 import { lastGranularState } from "../run/latest-granular-state.ts";
 import { type Lease, LeaseKeeper } from "../run/lease-keeper.ts";
-import { type RunHandle, reach } from "../run/run-handle.ts";
 import { isTelemetryExpected, writeTelemetry } from "../run/telemetry-files.ts";
 import { stepFailed } from "../steps/execute-step.ts";
-import type { StepRegistry } from "../steps/step-registry.ts";
-import { type Hold, makeRunHandle, type RunTenureOptions } from "./make-run.ts";
+import { type ClaimedWork, makeRun } from "./make-run.ts";
 import { goThrough, questionAbout } from "./run-pipeline.ts";
+import type { RunnerSetup } from "./runner-options.ts";
 
 /** How a worker found the run that it took. */
 export type FoundAtClaim = {
@@ -42,38 +40,30 @@ export type FoundAtClaim = {
   readonly foundInDoubt: readonly string[];
 };
 
-/** One worker's time with one run: from the claim to the release, with the lease kept in between. */
-export class RunTenure {
+/** A run while this worker holds its lease: from the claim to the release, with the lease renewed in between. */
+export class LeasedRun {
+  readonly #setup: RunnerSetup;
   readonly #store: Store;
-  readonly #registry: StepRegistry;
-  readonly #root: PipelineStep;
-  readonly #claim: Claim;
+  readonly #work: ClaimedWork;
   readonly #fence: Fence;
-  readonly #options: RunTenureOptions;
   readonly #stop = new AbortController();
   readonly #releasing = new AbortController();
   readonly #listeners = new Set<(reason: Error) => void>();
 
-  constructor(
-    store: Store,
-    registry: StepRegistry,
-    root: PipelineStep,
-    claim: Claim,
-    options: RunTenureOptions,
-  ) {
+  constructor(setup: RunnerSetup, store: Store, work: ClaimedWork) {
+    this.#setup = setup;
     this.#store = store;
-    this.#registry = registry;
-    this.#root = root;
-    this.#claim = claim;
-    this.#fence = { runId: claim.run.runId, epoch: claim.epoch };
-    this.#options = options;
+    this.#work = work;
+    this.#fence = { runId: work.claim.run.runId, epoch: work.claim.epoch };
   }
 
   async execute<O>(found: FoundAtClaim): Promise<RunResult<O>> {
-    const { clock, leaseMs, claimedAt, cancel, release } = this.#options;
+    const { clock, leaseMs, root } = this.#setup;
+    const { claimedAt, options } = this.#work;
+    const { signal: cancel, release } = options;
     const onCancel = () => this.#abort(new Cancelled());
     const onRelease = () => this.#releasing.abort(new Released());
-    const lease = new LeaseKeeper(this.#store, this.#fence, clock, leaseMs, claimedAt, (error) =>
+    const lease = new LeaseKeeper(this.#store, this.#fence, { clock, leaseMs, claimedAt }, (error) =>
       this.#abort(error),
     );
     cancel?.addEventListener("abort", onCancel, { once: true });
@@ -87,12 +77,12 @@ export class RunTenure {
     closing.addEventListener("abort", onClosing, { once: true });
     if (closing.aborted) onClosing();
     try {
-      const run = makeRunHandle(this.#store, this.#claim, this.#options, this.#holdBy(lease, closing));
+      const run = await makeRun(this.#setup, this.#store, this.#work, this.#stopBy(lease, closing));
       // Also of steps that are over, and that this process does not come to.
-      for (const { agent } of agentSteps(this.#root))
-        for (const { secrets } of Object.values(agent.tools)) run.secrets.learnSecrets(secrets);
+      for (const { agent } of agentSteps(root))
+        for (const { secrets } of Object.values(agent.tools)) run.policy.secrets.learnSecrets(secrets);
       try {
-        return await this.#traced(run, () => this.#work<O>(run, found));
+        return await this.#traced(run, () => this.#executeAll<O>(run, found));
       } finally {
         run.keeper.session.close();
         await run.sources.close();
@@ -108,8 +98,10 @@ export class RunTenure {
   }
 
   /** What cannot be kept of its trace takes nothing from the run. */
-  async #traced<T>(run: RunHandle, work: () => Promise<T>): Promise<T> {
-    const { telemetry } = run;
+  async #traced<T>(run: ActiveRun, work: () => Promise<T>): Promise<T> {
+    const {
+      observe: { telemetry },
+    } = run;
     const { traceParent } = telemetry;
     if (traceParent !== null) await this.#store.keepTrace(this.#fence, traceParent).catch(() => undefined);
     try {
@@ -122,7 +114,7 @@ export class RunTenure {
     }
   }
 
-  #holdBy(lease: Lease, closing: AbortSignal): Hold {
+  #stopBy(lease: Lease, closing: AbortSignal): RunStop {
     return {
       lease,
       closing,
@@ -152,22 +144,23 @@ export class RunTenure {
     for (const listener of this.#listeners) listener(reason);
   }
 
-  async #work<O>(run: RunHandle, { resumed, lost, foundInDoubt }: FoundAtClaim): Promise<RunResult<O>> {
+  async #executeAll<O>(run: ActiveRun, { resumed, lost, foundInDoubt }: FoundAtClaim): Promise<RunResult<O>> {
     const { runId } = run;
-    run.emit({ type: "run.started", runId, resumed });
-    for (const toolCallId of foundInDoubt) run.emit({ type: "tool.in_doubt", runId, toolCallId });
+    const { registry, root, options, session } = this.#setup;
+    run.observe.emit({ type: "run.started", runId, resumed });
+    for (const toolCallId of foundInDoubt) run.observe.emit({ type: "tool.in_doubt", runId, toolCallId });
     for (const { stepPath: step, turnIndex: turn, attempt, reserved: charged } of lost) {
-      run.emit({ type: "usage.baseline", runId, step, turn, attempt, charged });
+      run.observe.emit({ type: "usage.baseline", runId, step, turn, attempt, charged });
     }
     try {
       if (!resumed) reach(run, "run:created", ROOT_PATH, 0);
       const { output, context } = await goThrough(run, {
-        registry: this.#registry,
-        root: this.#root,
+        registry,
+        root,
         resumed,
-        currentStep: this.#claim.run.currentStep,
-        otherPipelines: this.#options.otherPipelines,
-        onSession: this.#options.session.onSession,
+        currentStep: this.#work.claim.run.currentStep,
+        otherPipelines: options.otherPipelines ?? [],
+        onSession: session.onSession,
       });
       if (isTelemetryExpected(run)) await writeTelemetry(run);
       reach(run, "run:before-finish", ROOT_PATH, 0);
@@ -180,28 +173,28 @@ export class RunTenure {
     return this.#result(run, resumed);
   }
 
-  async #result<O>(run: RunHandle, resumed: boolean): Promise<RunResult<O>> {
+  async #result<O>(run: ActiveRun, resumed: boolean): Promise<RunResult<O>> {
     const { runId } = run;
     const record = await this.#store.getRun(runId);
     if (record === null) throw new Error(`Run ${runId} is gone.`);
     const result = await resultOf<O>(this.#store, record, resumed);
     // Queued, and not let go of: whoever has this tenure goes on with the run, and tells of its end then.
     if (result.status !== "queued" || this.#releasing.signal.aborted)
-      run.emit({ type: "run.finished", runId, result });
+      run.observe.emit({ type: "run.finished", runId, result });
     return result;
   }
 
   /** Leaves the run as the error says it is, and throws it on; only a cancelled run is a result like others. */
-  async #fail(run: RunHandle, error: unknown): Promise<void> {
+  async #fail(run: ActiveRun, error: unknown): Promise<void> {
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
     const lost = [reason, error].find((each) => each instanceof LeaseLostError);
-    if (run.closing.aborted && (lost !== undefined || reason === run.closing.reason)) {
+    if (run.stop.closing.aborted && (lost !== undefined || reason === run.stop.closing.reason)) {
       // What cannot be written now, the goodbye of the store writes, or has written.
       await this.#store.interruptRun(this.#fence).catch(() => undefined);
-      throw ofRun(run.runId, run.closing.reason);
+      throw ofRun(run.runId, run.stop.closing.reason);
     }
     if (lost !== undefined) {
-      run.emit({ type: "lease.lost", runId: run.runId, epoch: this.#fence.epoch });
+      run.observe.emit({ type: "lease.lost", runId: run.runId, epoch: this.#fence.epoch });
       // Whoever takes the run need not wait, if nobody has it by now; and where somebody has, this is refused.
       await this.#store.interruptRun(this.#fence).catch(() => undefined);
       throw ofRun(run.runId, lost);
@@ -209,18 +202,18 @@ export class RunTenure {
     const question = await questionAbout(run, reason);
     const end = endOf(
       question === null ? reason : personNeeded(run, [question]),
-      this.#root.name,
-      run.secrets,
+      this.#setup.root.name,
+      run.policy.secrets,
     );
     try {
-      for (const settlement of run.owed) await this.#pay(settlement);
+      for (const settlement of run.model.unsettledCharges) await this.#pay(settlement);
       if (end.run.status === "waiting") reach(run, "run:before-wait", ROOT_PATH, 0);
       await this.#store.releaseRun(this.#fence, end.run);
       if (end.run.status === "waiting") reach(run, "run:waiting", ROOT_PATH, 0);
     } catch (refused) {
       // The first error is the one to tell. This store takes the run again when it is asked to, and its goodbye frees it.
       if (end.thrown === null) throw refused;
-      run.emit({
+      run.observe.emit({
         type: "warning",
         runId: run.runId,
         message: `The run could not be released: ${String(refused)}`,

@@ -1,149 +1,212 @@
 import { digestWith, type SecretDigest } from "../../core/secret/secret-mark.ts";
-import type { CheckpointTrigger } from "../../session/checkpoint-trigger.ts";
-import { Session, type Tags } from "../../session/session.ts";
-import type { SliceSet } from "../../session/slice-set.ts";
-import type { Claim, Store } from "../../store/store.ts";
-import type { Agent } from "../definition/agent.ts";
-import type { RunRules } from "../definition/run-rules.ts";
+import { estimateTokens, withBuiltInFallback } from "../../core/usage/token-estimate.ts";
+import { UNPRICED } from "../../core/usage/usage.ts";
+import { Session } from "../../session/session.ts";
+import type { Claim, RunRecord, Store } from "../../store/store.ts";
+import { phasesOf } from "../definition/phases.ts";
+import { makeRules, type RunRules } from "../definition/run-rules.ts";
 import { RunSecrets } from "../definition/run-secrets.ts";
-import type { StepNode } from "../definition/step.ts";
+import { bothConstraints, conditionsOf } from "../definition/run-spec-checks.ts";
+import { NO_PROBE } from "../ports/crash-points.ts";
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 import type { RunTelemetry } from "../ports/telemetry-port.ts";
+import type {
+  ActiveRun,
+  CallParts,
+  ModelParts,
+  RunContract,
+  RunObservers,
+  RunPolicy,
+  RunStop,
+} from "../run/active-run.ts";
 import { harmless } from "../run/begin-telemetry.ts";
+import { DIRECT } from "../run/effects-port.ts";
 import { EstimateWatch } from "../run/estimate-watch.ts";
-import { type Failure, FailureStreaks } from "../run/failure-streaks.ts";
+import { FailureStreaks, failuresIn } from "../run/failure-streaks.ts";
 import { LatestGranularState } from "../run/latest-granular-state.ts";
-import { type MilestoneFrom, MilestoneRequest } from "../run/milestone-request.ts";
+import type { ClockReading } from "../run/lease-keeper.ts";
+import { type MilestoneFrom, MilestoneRequest, type SavedCheckpoint } from "../run/milestone-request.ts";
 import { RunArtifacts } from "../run/run-artifacts.ts";
-import { RunBudget, type WorkDone } from "../run/run-budget.ts";
-import type { RunHandle } from "../run/run-handle.ts";
+import { RunBudget } from "../run/run-budget.ts";
+import { folderOf } from "../run/run-folder.ts";
 import { RunToolSources } from "../run/run-tool-sources.ts";
-import { SessionKeeper, type SliceMismatch } from "../run/session-keeper.ts";
-import { Uncertainties } from "../run/uncertain-calls.ts";
-import type { RunFolder } from "../run/workspace.ts";
+import { SessionKeeper } from "../run/session-keeper.ts";
+import { UncertainCalls } from "../run/uncertain-calls.ts";
+import type { ResumeOptions, RunnerSetup } from "./runner-options.ts";
 
-type TenureFields =
-  | "runId"
-  | "firstRunId"
-  | "fence"
-  | "store"
-  | "lease"
-  | "limit"
-  | "owed"
-  | "signal"
-  | "onAbort"
-  | "secrets"
-  | "failures"
-  | "uncertainties"
-  | "estimates"
-  | "keeper"
-  | "latest"
-  | "deadline"
-  | "spec"
-  | "budget"
-  | "artifacts"
-  | "sources"
-  | "releasing"
-  | "closing"
-  | "milestone";
-
-/** What a run is worked on with, beside what is known of the run itself. */
-export type RunTenureOptions = Omit<RunHandle, TenureFields> & {
-  readonly leaseMs: number;
-  readonly maxSameErrorRepeats: number | null;
-  readonly session: RunSessionOptions;
-  /** Null: steps go on where they were left. */
+/** A run that this worker has claimed, and how the caller wants it executed. */
+export type ClaimedWork = {
+  readonly claim: Claim;
+  /** Both clocks, read before the claim was written. */
+  readonly claimedAt: ClockReading;
+  /** False for a run that has just begun. */
+  readonly resumed: boolean;
+  readonly options: ResumeOptions;
+  readonly listener: RunEventListener;
+  /** The milestone to start from; null: steps continue after their last turn. */
   readonly from: MilestoneFrom | null;
-  readonly cancel: AbortSignal | undefined;
-  readonly release: AbortSignal | undefined;
-  /** What else the runner's rules are for. */
-  readonly otherPipelines: readonly (Agent | StepNode)[];
-  /** The folder of the run. */
-  readonly folder: RunFolder;
-  /** What the run has done before this worker took it. */
-  readonly workDone: WorkDone;
-  readonly streaks: readonly Failure[];
+  readonly telemetry: RunTelemetry;
 };
 
-/** What the run's session is made with. */
-export type RunSessionOptions = {
-  readonly slices: SliceSet;
-  readonly trigger: CheckpointTrigger;
-  readonly mismatch: SliceMismatch;
-  readonly tags: Tags;
-  readonly onSession: (session: Session) => void;
-};
-
-/** What holds the run, and what stops the work on it. */
-export type Hold = Pick<RunHandle, "lease" | "releasing" | "closing" | "signal" | "onAbort">;
-
-export function makeRunHandle(
+/** Makes the parts of a run: from the runner's options, and where the run's own contract sets a value, from that. */
+export async function makeRun(
+  setup: RunnerSetup,
   store: Store,
-  { run, epoch }: Claim,
-  options: RunTenureOptions,
-  hold: Hold,
-): RunHandle {
+  work: ClaimedWork,
+  stop: RunStop,
+): Promise<ActiveRun> {
+  const { options, clock, session: sessionOptions } = setup;
+  const { run, epoch } = work.claim;
   const { runId } = run;
   const fence = { runId, epoch };
-  const { slices, tags, trigger, mismatch } = options.session;
-  const secrets = new RunSecrets(options.rules.secretKeys, digestOf(store, options.rules));
-  secrets.learnSecrets(options.rules.secrets);
-  const telemetry = harmless(options.telemetry, secrets);
-  const emit = toldWithoutSecrets((event) => tellBoth(telemetry, options.emit, event), secrets);
-  const warn = (message: string) => emit({ type: "warning", runId, message });
+  const policy = policyOf(setup, store, run);
+  const { rules, secrets } = policy;
+  const observe = observersOf(setup, runId, work, secrets);
+  const warn = (message: string) => observe.emit({ type: "warning", runId, message });
+  const { slices, tags, trigger, mismatch } = sessionOptions;
   const session = new Session({ id: runId, createdAt: run.createdAt, slices, tags });
+  const effects = options.outside ?? DIRECT;
+  const folder = folderOf(runId, run.spec, options.workspaceRoot ?? ".", run.forkedFrom);
   return {
-    ...options,
-    ...hold,
-    emit,
-    telemetry,
-    keeper: new SessionKeeper(store, session, trigger, mismatch, warn),
-    latest: new LatestGranularState(store, runId),
-    deadline: run.deadline,
-    milestone: new MilestoneRequest(options.from),
     runId,
-    firstRunId: run.forkedFrom?.firstRunId ?? runId,
     fence,
     store,
-    limit: run.limit,
-    owed: [],
-    secrets,
-    spec: run.spec,
-    budget: new RunBudget(runId, run.budgets, options.workDone),
-    artifacts: new RunArtifacts(store, fence, options.folder, warn, (path, content) =>
-      options.outside.writeFile(path, content),
+    contract: await contractOf(setup, store, work),
+    time: {
+      clock,
+      random: options.random ?? Math.random,
+      deadline: run.deadline,
+      claimedAt: work.claimedAt,
+    },
+    stop,
+    policy,
+    model: modelParts(setup),
+    calls: await callParts(setup, store, work),
+    resume: {
+      milestone: new MilestoneRequest(work.from),
+      acceptDivergence: work.options.acceptDivergence ?? null,
+      redoTurn: work.options.redoTurn ?? false,
+    },
+    observe,
+    keeper: new SessionKeeper(store, session, trigger, mismatch, warn),
+    latest: new LatestGranularState(store, runId),
+    artifacts: new RunArtifacts(store, fence, folder, warn, (path, content) =>
+      effects.writeFile(path, content),
     ),
-    sources: new RunToolSources({ signal: hold.signal, network: options.rules.network, warn }, secrets),
-    failures: FailureStreaks.after(options.streaks, options.maxSameErrorRepeats),
-    uncertainties: new Uncertainties(store, runId),
-    estimates: new EstimateWatch(),
+    sources: new RunToolSources({ signal: stop.signal, network: rules.network, warn }, secrets),
+    effects,
   };
 }
 
-/** By the operator's key, or that of the store. */
+async function contractOf(
+  { options, root }: RunnerSetup,
+  store: Store,
+  { claim: { run }, resumed }: ClaimedWork,
+): Promise<RunContract> {
+  const done = resumed ? await store.countWork(run.runId) : { steps: 0, toolCalls: 0 };
+  return {
+    spec: run.spec,
+    budget: new RunBudget(run.runId, run.budgets, done),
+    conditions: conditionsOf(run.spec, root, options.stopConditions),
+    phases: phasesOf(root),
+    limit: run.limit,
+  };
+}
+
+function policyOf({ options, rules: ownRules }: RunnerSetup, store: Store, { spec }: RunRecord): RunPolicy {
+  const rules =
+    spec === null ? ownRules : makeRules(options.policy, bothConstraints(options.constraints, spec));
+  const secrets = new RunSecrets(rules.secretKeys, digestOf(store, rules));
+  secrets.learnSecrets(rules.secrets);
+  return { rules, secrets };
+}
+
+/** Keyed with the operator's key, or else with that of the store. */
 function digestOf(store: Store, { redactionKey }: RunRules): SecretDigest {
   return digestWith(() => redactionKey ?? store.redactionKey());
 }
 
-/** What telemetry makes of it must not keep whoever listens from hearing. */
-function tellBoth(telemetry: RunTelemetry, emit: RunEventListener, event: RunEvent): void {
+function modelParts({ options }: RunnerSetup): ModelParts {
+  return {
+    timeoutMs: options.modelTimeoutMs ?? 600_000,
+    maxAttempts: options.maxModelAttempts ?? 3,
+    pricing: options.pricing ?? UNPRICED,
+    estimateTokens:
+      options.estimateTokens === undefined ? estimateTokens : withBuiltInFallback(options.estimateTokens),
+    estimates: new EstimateWatch(),
+    unsettledCharges: [],
+  };
+}
+
+async function callParts(
+  { options }: RunnerSetup,
+  store: Store,
+  { claim: { run }, resumed }: ClaimedWork,
+): Promise<CallParts> {
+  const { runId, budgets, forkedFrom } = run;
+  const maxSameErrors = budgets?.maxSameErrorRepeats ?? options.maxSameErrorRepeats ?? null;
+  const failures =
+    resumed && maxSameErrors !== null
+      ? failuresIn(await store.listToolCalls(runId), await store.listToolCallAttempts(runId))
+      : [];
+  return {
+    firstRunId: forkedFrom?.firstRunId ?? runId,
+    failures: FailureStreaks.after(failures, maxSameErrors),
+    uncertain: new UncertainCalls(store, runId),
+    maxParallel: options.maxParallelToolCalls ?? 8,
+    maxRetries: budgets?.maxRetriesPerToolCall ?? options.maxRetriesPerToolCall ?? 2,
+  };
+}
+
+function observersOf(
+  { options }: RunnerSetup,
+  runId: string,
+  { listener, telemetry: given }: ClaimedWork,
+  secrets: RunSecrets,
+): RunObservers {
+  const telemetry = harmless(given, secrets);
+  return {
+    emit: guarded((event) => emitToBoth(telemetry, listener, event), secrets),
+    telemetry,
+    probe: options.probe ?? NO_PROBE,
+    onCheckpoint: (checkpoint) => handOut(options.onCheckpoint, runId, checkpoint, listener),
+  };
+}
+
+/** What telemetry throws does not keep the event from the listener. */
+function emitToBoth(telemetry: RunTelemetry, listener: RunEventListener, event: RunEvent): void {
   try {
     telemetry.onEvent(event);
   } finally {
-    emit(event);
+    listener(event);
   }
 }
 
 /**
- * Whoever listens is told and not asked: what a listener throws must not come between an effect and its receipt. What a
- * run knows to be secret, nobody is told.
+ * A listener gets events without secrets, and cannot stop the run: an error of its own must not come between an effect
+ * and its receipt.
  */
-function toldWithoutSecrets(listener: RunEventListener, secrets: RunSecrets): RunEventListener {
+function guarded(listener: RunEventListener, secrets: RunSecrets): RunEventListener {
   return (event) => {
     try {
       listener(event.type === "run.finished" ? event : secrets.hide(event));
     } catch {
-      // It is the listener's own.
+      // The listener's own error.
     }
   };
+}
+
+/** A checkpoint that the caller could not keep is a warning only: the store has it. */
+async function handOut(
+  onCheckpoint: ((checkpoint: SavedCheckpoint) => Promise<void> | void) | undefined,
+  runId: string,
+  checkpoint: SavedCheckpoint,
+  listener: RunEventListener,
+): Promise<void> {
+  try {
+    await onCheckpoint?.(checkpoint);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    listener({ type: "warning", runId, message: `onCheckpoint failed: ${why}` });
+  }
 }

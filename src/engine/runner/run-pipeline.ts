@@ -9,9 +9,9 @@ import { askAboutBudget } from "../call/call-questions.ts";
 import type { Agent } from "../definition/agent.ts";
 import { assertSameShape, shapeOf } from "../definition/pipeline-shape.ts";
 import type { PipelineStep, StepNode } from "../definition/step.ts";
+import type { ActiveRun, RunWith } from "../run/active-run.ts";
 import { assertMayBegin } from "../run/deadline.ts";
 import { assertFinished } from "../run/final-checks.ts";
-import type { RunHandle } from "../run/run-handle.ts";
 import { executeStep } from "../steps/execute-step.ts";
 import type { StepRegistry } from "../steps/step-registry.ts";
 import { assertRulesBind } from "./binding-rules.ts";
@@ -32,7 +32,7 @@ export type RunCourse = {
 
 /** All that a run is, from where it was left to its end, in its order. A forecast goes the same way, and does nothing. */
 export async function goThrough(
-  run: RunHandle,
+  run: ActiveRun,
   { registry, root, resumed, currentStep, otherPipelines, onSession }: RunCourse,
 ): Promise<{ readonly output: Json; readonly context: JsonObject }> {
   assertMayBegin(run);
@@ -44,13 +44,17 @@ export async function goThrough(
   if (currentStep === null) await assertRulesBind(run, root, otherPipelines);
   const context = { value: {} as JsonObject };
   const output = await executeStep(registry, root, { run, path: ROOT_PATH, input, context });
-  if (run.budget.reached !== null) throw run.budget.reached;
+  if (run.contract.budget.reached !== null) throw run.contract.budget.reached;
   await assertFinished(run, output);
   return { output, context: context.value };
 }
 
 /** A person was asked for more, and has said no: that is how the run ends, whatever would come next. */
-async function assertNotDenied({ spec, budget, store, runId }: RunHandle): Promise<void> {
+async function assertNotDenied({
+  store,
+  runId,
+  contract: { spec, budget },
+}: RunWith<"store" | "runId" | "contract">): Promise<void> {
   if (spec?.escalation.askHumanOnBudgetReached !== true) return;
   const asked = (await store.listWaits(runId)).filter(({ kind }) => kind === "budget");
   for (const { subject, answer } of asked) {
@@ -63,7 +67,7 @@ async function assertNotDenied({ spec, budget, store, runId }: RunHandle): Promi
 
 /** Where what is stored does not fit, and the caller chose so, the work begins anew; the ledger is kept. */
 async function openSession(
-  { keeper, milestone }: RunHandle,
+  { keeper, resume: { milestone } }: RunWith<"keeper" | "resume">,
   onSession: RunCourse["onSession"],
 ): Promise<void> {
   const fits = await keeper.load(milestone.isOpen);
@@ -73,7 +77,7 @@ async function openSession(
 
 /** What the run was given, once its pipeline is what it was as far as it has come. */
 async function readInput(
-  { store, runId, fence }: RunHandle,
+  { store, runId, fence }: RunWith<"store" | "runId" | "fence">,
   root: PipelineStep,
   currentStep: StepPath | null,
 ): Promise<Json> {
@@ -92,7 +96,7 @@ async function readInput(
 
 /** The question that a budget which is used up comes to: where the spec says so, and nobody has said no. Null: it is an error. */
 export async function questionAbout(
-  { spec, store, runId }: RunHandle,
+  { store, runId, contract: { spec } }: RunWith<"store" | "runId" | "contract">,
   error: unknown,
 ): Promise<NewBudgetWait | null> {
   if (!(error instanceof BudgetExceededError) || spec?.escalation.askHumanOnBudgetReached !== true)

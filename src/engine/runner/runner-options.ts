@@ -16,8 +16,8 @@ import type { Constraints, Policy, RunRules } from "../definition/run-rules.ts";
 import { RunSecrets } from "../definition/run-secrets.ts";
 import { isAgentStep, type PipelineStep, type StepNode } from "../definition/step.ts";
 import type { StopConditions } from "../definition/stop-conditions.ts";
+import type { Clock, Random } from "../ports/clock.ts";
 import type { CrashProbe } from "../ports/crash-points.ts";
-import type { Clock, Random } from "../ports/model-port.ts";
 import type { RunEventListener } from "../ports/run-events.ts";
 import type { Telemetry } from "../ports/telemetry-port.ts";
 import type { Deadline } from "../run/deadline.ts";
@@ -26,7 +26,6 @@ import type { MilestoneFrom, SavedCheckpoint } from "../run/milestone-request.ts
 import type { SliceMismatch } from "../run/session-keeper.ts";
 import type { StepExecutor } from "../steps/step-executor.ts";
 import type { StepRegistry } from "../steps/step-registry.ts";
-import type { RunSessionOptions } from "./make-run.ts";
 
 export type RunnerOptions = {
   /** `./.pawl/pawl.db` unless given; then it is opened for each run and closed after it. */
@@ -232,6 +231,15 @@ export function starterOf(
     `policy.approve asks for another person than who started the run (${rule.match}): say who starts it, with startedBy: { by: … }.`,
   );
 }
+
+/** What the session of every run is made with. */
+export type RunSessionOptions = {
+  readonly slices: SliceSet;
+  readonly trigger: CheckpointTrigger;
+  readonly mismatch: SliceMismatch;
+  readonly tags: Tags;
+  readonly onSession: (session: Session) => void;
+};
 
 /** What a runner makes of its options once, for all of its runs. */
 export type RunnerSetup<O = unknown> = {

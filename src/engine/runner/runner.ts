@@ -14,7 +14,6 @@ import { rootOf } from "../definition/pipeline-root.ts";
 import { makeRules } from "../definition/run-rules.ts";
 import { assertBudgetRaised } from "../definition/run-spec-checks.ts";
 import type { StepNode } from "../definition/step.ts";
-import { NO_PROBE } from "../ports/crash-points.ts";
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 import type { RunResult } from "../ports/run-result.ts";
 import { systemClock } from "../ports/system-clock.ts";
@@ -22,17 +21,13 @@ import { NO_RUN_TELEMETRY } from "../ports/telemetry-port.ts";
 import { beginTelemetry } from "../run/begin-telemetry.ts";
 import { readClock } from "../run/lease-keeper.ts";
 import type { MilestoneFrom } from "../run/milestone-request.ts";
-import { granularExecutor, turnLoopExecutor } from "../steps/agent-executor.ts";
-import { whenExecutor } from "../steps/blueprint/blueprint-when.ts";
-import { codeStepExecutor } from "../steps/code-step-executor.ts";
-import { loopExecutor } from "../steps/loop-executor.ts";
-import { pipelineExecutor } from "../steps/pipeline-executor.ts";
+import { BUILT_IN_EXECUTORS } from "../steps/built-in-executors.ts";
 import { StepRegistry } from "../steps/step-registry.ts";
 import { EventStream } from "./event-stream.ts";
 import { forecastRun, type ResumeForecast } from "./forecast/forecast.ts";
 import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
-import { ofRun, RunTenure, resultOf } from "./leased-run.ts";
-import { makeRunHandle } from "./make-run.ts";
+import { LeasedRun, ofRun, resultOf } from "./leased-run.ts";
+import { makeRun } from "./make-run.ts";
 import { assertSamePipeline, assertWhy, runNotFound } from "./run-checks.ts";
 import {
   assertLimits,
@@ -55,17 +50,7 @@ import {
   startNamedRun,
   startUnnamedRun,
 } from "./start-run.ts";
-import { tenureOptions } from "./tenure-options.ts";
 import { namedRun } from "./which-run.ts";
-
-const BUILT_IN = {
-  pipeline: pipelineExecutor,
-  loop: loopExecutor,
-  "turn-loop": turnLoopExecutor,
-  granular: granularExecutor,
-  run: codeStepExecutor,
-  when: whenExecutor,
-};
 
 /**
  * Runs an agent, a step or a pipeline, durably.
@@ -77,20 +62,7 @@ export class Runner<O = unknown> {
   readonly #setup: RunnerSetup<O>;
 
   constructor(target: Agent<O> | StepNode<O>, options: RunnerOptions = {}) {
-    const root = rootOf(target);
-    const registry = new StepRegistry({ ...BUILT_IN, ...options.executors });
-    registry.assertKnows(root);
-    if (options.pricing !== undefined) assertPricing(options.pricing);
-    assertLimits(options);
-    this.#setup = {
-      options,
-      root,
-      registry,
-      rules: makeRules(options.policy, options.constraints),
-      session: sessionOptions(root, options),
-      clock: options.clock ?? systemClock,
-      leaseMs: options.leaseMs ?? 30_000,
-    };
+    this.#setup = makeSetup(target, options);
   }
 
   /**
@@ -190,10 +162,8 @@ export class Runner<O = unknown> {
     const { claim, claimedAt, found } = begun;
     const { resumed } = found;
     const telemetry = await beginTelemetry(this.#setup.options.telemetry, store, claim.run, resumed);
-    const work = { claimedAt, resumed, going: options, listener, from, telemetry };
-    const tenure = await tenureOptions(this.#setup, store, claim, work);
-    const { registry, root } = this.#setup;
-    const result = await new RunTenure(store, registry, root, claim, tenure).execute<O>(found);
+    const work = { claim, claimedAt, resumed, options, listener, from, telemetry };
+    const result = await new LeasedRun(this.#setup, store, work).execute<O>(found);
     const isLetGo = options.release?.aborted === true;
     return result.status === "queued" && !isLetGo
       ? this.#resumeAfterAnswer(store, result, options, caller)
@@ -230,22 +200,48 @@ export class Runner<O = unknown> {
       const isHeld = await store.isHeld(runId);
       const claim = { epoch: run.epoch, run };
       const quiet = () => undefined;
-      const { clock, registry, root } = this.#setup;
-      const tenure = await tenureOptions(this.#setup, store, claim, {
-        claimedAt: readClock(clock),
+      const work = {
+        claim,
+        claimedAt: readClock(this.#setup.clock),
         resumed: true,
-        going: options,
+        options,
         listener: quiet,
         from: milestoneFrom(options.from),
         telemetry: NO_RUN_TELEMETRY,
-      });
+      };
       const { signal } = new AbortController();
-      const lease = { assertHeld: quiet };
-      const hold = { lease, releasing: signal, closing: signal, signal, onAbort: () => quiet };
-      const handle = makeRunHandle(store, claim, { ...tenure, probe: NO_PROBE }, hold);
-      return forecastRun(handle, registry, root, run, isHeld, options);
+      const stop = {
+        lease: { assertHeld: quiet },
+        releasing: signal,
+        closing: signal,
+        signal,
+        onAbort: () => quiet,
+      };
+      return forecastRun(this.#setup, await makeRun(this.#setup, store, work, stop), {
+        run,
+        isHeld,
+        options,
+      });
     });
   }
+}
+
+/** Checks a runner's options, and makes what all of its runs share. */
+export function makeSetup<O>(target: Agent<O> | StepNode<O>, options: RunnerOptions): RunnerSetup<O> {
+  const root = rootOf(target);
+  const registry = new StepRegistry({ ...BUILT_IN_EXECUTORS, ...options.executors });
+  registry.assertKnows(root);
+  if (options.pricing !== undefined) assertPricing(options.pricing);
+  assertLimits(options);
+  return {
+    options,
+    root,
+    registry,
+    rules: makeRules(options.policy, options.constraints),
+    session: sessionOptions(root, options),
+    clock: options.clock ?? systemClock,
+    leaseMs: options.leaseMs ?? 30_000,
+  };
 }
 
 /** The runner's own listener first; what it throws keeps nobody else from hearing. */

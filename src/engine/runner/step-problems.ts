@@ -1,13 +1,16 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import type { StepNode } from "../definition/step.ts";
-import type { RunHandle } from "../run/run-handle.ts";
+import type { RunWith } from "../run/active-run.ts";
 
 /**
  * Looks, before the first step of a run begins, whether its steps can be carried out: a mistake in the last one would come up
  * after all the others have had their effects, and a contract cannot be corrected any more. Steps that may be skipped are
  * looked at when they begin.
  */
-export async function assertFeasible({ runId, sources }: RunHandle, root: StepNode): Promise<void> {
+export async function assertFeasible(
+  { runId, sources }: RunWith<"runId" | "sources">,
+  root: StepNode,
+): Promise<void> {
   const found = await Promise.all(
     unconditional(root).map(async (step) => (await step.problems?.(sources)) ?? []),
   );

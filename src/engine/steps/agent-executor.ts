@@ -11,47 +11,47 @@ import { earlierSteps } from "../definition/step-outputs.ts";
 import { beginFromMilestone } from "../turn/abandon-turn.ts";
 import { Conversation } from "../turn/conversation.ts";
 import { assertSameAsEarlierIteration } from "../turn/divergence.ts";
-import { executeTurn } from "../turn/turn-executor.ts";
 import { renderPrompt } from "../turn/turn-prompt.ts";
 import type { TurnScope } from "../turn/turn-scope.ts";
-import type { Frame, Place, StepExecutor } from "./step-executor.ts";
+import type { Frame, StepExecutor } from "./step-executor.ts";
 
-/** The turns of an agent, one after the other, until it is done. It exits by completion alone. */
-export const turnLoopExecutor: StepExecutor<TurnLoopStep> = {
-  storage: "instance",
-  execute(loop, frame) {
-    const [{ agent }] = loop.children;
-    const { provider, modelId: model } = agent.model;
-    const { path: step, run } = frame;
-    const span = {
-      kind: "agent",
-      agent: agent.name,
-      step,
-      stepId: stepId(run.runId, step),
-      provider,
-      model,
-    } as const;
-    return run.telemetry.within(span, () => takeTurns(loop, frame));
-  },
-};
+/** Brings turn `expected` to its commit: `executeTurn`, or what the forecast does in its place. */
+export type TakeTurn = (scope: TurnScope, expected: number) => Promise<unknown>;
 
-async function takeTurns(loop: TurnLoopStep, frame: Frame): Promise<Json> {
+/** Takes the turns of an agent one after the other, until its completion says that it is done. */
+export function agentExecutor(takeTurn: TakeTurn): StepExecutor<TurnLoopStep> {
+  return {
+    storage: "instance",
+    execute(loop, frame) {
+      const [{ agent }] = loop.children;
+      const { provider, modelId: model } = agent.model;
+      const { path: step, run } = frame;
+      const span = {
+        kind: "agent",
+        agent: agent.name,
+        step,
+        stepId: stepId(run.runId, step),
+        provider,
+        model,
+      } as const;
+      return run.observe.telemetry.within(span, () => takeTurns(loop, frame, takeTurn));
+    },
+  };
+}
+
+async function takeTurns(loop: TurnLoopStep, frame: Frame, takeTurn: TakeTurn): Promise<Json> {
   const [granular] = loop.children;
   frame.run.latest.begins(frame.path);
   let scope = await openStep(granular, loop.maxTurns, frame);
-  // All turns are there and only the end is missing: the last one is skipped, its fingerprint checked like any other.
-  if (scope.conversation.isComplete)
-    await frame.enter(granular, {
-      ...place(frame),
-      turn: { scope, expected: scope.conversation.committed },
-    });
+  // All turns are committed and only the step's end is missing: the last turn is skipped, after its fingerprint was checked.
+  if (scope.conversation.isComplete) await takeTurn(scope, scope.conversation.committed);
   for (let reloads = 0; !scope.conversation.isComplete; ) {
     const expected = scope.conversation.committed + 1;
     if (expected > scope.lastTurn) throw tooManyTurns(loop, frame);
     try {
-      await frame.enter(granular, { ...place(frame), turn: { scope, expected } });
+      await takeTurn(scope, expected);
     } catch (error) {
-      // The store knows better: read it again and go on from there, and never more often than there are turns.
+      // The store is ahead: load the conversation again and continue from there, at most once per allowed turn.
       if (!(error instanceof ResumeError) || error.irrecoverable || ++reloads > loop.maxTurns) throw error;
       scope = await openScope(granular, loop.maxTurns, frame);
     }
@@ -68,11 +68,13 @@ async function takeTurns(loop: TurnLoopStep, frame: Frame): Promise<Json> {
  */
 async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Promise<TurnScope> {
   const open = () => openScope(step, maxTurns, frame);
-  const { milestone } = frame.run;
+  const {
+    resume: { milestone },
+  } = frame.run;
   if (!milestone.isOpen) {
     const scope = await asWanted(await open(), open);
     const isPinned = scope.conversation.storedFingerprint !== null;
-    if (!isPinned && !milestone.wasAsked && frame.run.acceptDivergence === null)
+    if (!isPinned && !milestone.wasAsked && frame.run.resume.acceptDivergence === null)
       await assertSameAsEarlierIteration(frame.run, frame.path, scope.document);
     return scope;
   }
@@ -89,31 +91,16 @@ async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Pro
 async function asWanted(scope: TurnScope, reopen: () => Promise<TurnScope>): Promise<TurnScope> {
   const { run, stepKey, conversation, fingerprint: hash, document } = scope;
   const { storedFingerprint, journaled, isComplete } = conversation;
-  const why = run.acceptDivergence;
+  const why = run.resume.acceptDivergence;
   const isOther = storedFingerprint !== null && storedFingerprint.hash !== hash;
-  const isRedone = run.redoTurn && journaled !== null && !isComplete && (!isOther || why !== null);
+  const isRedone = run.resume.redoTurn && journaled !== null && !isComplete && (!isOther || why !== null);
   if (isRedone) {
     await run.store.dropTurn(run.fence, { stepKey, turnIndex: journaled.turnIndex });
-    run.budget.giveBackToolCalls(journaled.calls.length);
+    run.contract.budget.giveBackToolCalls(journaled.calls.length);
   }
   if (isOther && why !== null)
     await run.store.acceptDivergence(run.fence, { stepKey, fingerprint: { hash, document }, why });
   return isRedone || (isOther && why !== null) ? reopen() : scope;
-}
-
-/** Executes exactly one turn. */
-export const granularExecutor: StepExecutor<GranularStep> = {
-  storage: "none",
-  async execute(step, { turn }) {
-    if (turn === undefined)
-      throw new ConfigurationError(`Step ${step.name} is one turn of an agent: make it with Step.granular.`);
-    await executeTurn(turn.scope, turn.expected);
-    return null;
-  },
-};
-
-function place({ run, path, input, context, phase = "" }: Frame): Place {
-  return { run, path, input, context, phase };
 }
 
 /** Reads what the turns share, and the conversation as the store has it. One that is to be left is not rendered. */
@@ -127,17 +114,26 @@ export async function openScope(
   if (instance === null) throw new Error("The turns of an agent need their stored instance.");
   const { options, agent, name } = step;
   const input = await inputOf(step, frame);
-  if (run.limit.microDollars !== null && priceOfModel(run.pricing, agent.model.modelId) === undefined)
+  if (
+    run.contract.limit.microDollars !== null &&
+    priceOfModel(run.model.pricing, agent.model.modelId) === undefined
+  )
     throw new ConfigurationError(
       `Run ${run.runId} has a budget in micro-dollars, and model ${agent.model.modelId} has no price: give the runner a \`pricing\` that knows it, or a budget in tokens.`,
     );
   const more = await run.sources.toolsOf(agent.sources);
   if (options.enforceIdempotency) assertKeysEnforced(name, more);
-  const prepared = await prepareAgent(agent, more, options.completion, run.estimateTokens, run.rules.tools);
-  for (const { secrets } of prepared.tools.values()) run.secrets.learnSecrets(secrets);
+  const prepared = await prepareAgent(
+    agent,
+    more,
+    options.completion,
+    run.model.estimateTokens,
+    run.policy.rules.tools,
+  );
+  for (const { secrets } of prepared.tools.values()) run.policy.secrets.learnSecrets(secrets);
   const { enforceIdempotency, blobThresholdBytes, historyMaxTokens } = options;
   const switches = { mode: "granular", enforceIdempotency, blobThresholdBytes, historyMaxTokens };
-  const document = { input, ...fingerprintDocument(prepared, switches, run.pricing.id) };
+  const document = { input, ...fingerprintDocument(prepared, switches, run.model.pricing.id) };
   const { stepKey } = instance;
   const fingerprint = fingerprintOf(document);
   const scope = { run, path, name, stepKey, instance, prepared, options, document, fingerprint };

@@ -13,25 +13,25 @@ import { toolCallId } from "../../core/step-path.ts";
 import type { NewWait } from "../../core/wait.ts";
 import type { Receipt, StepRecord, ToolCallRecord } from "../../store/store.ts";
 import {
-  type CallCase,
   type CallPast,
-  type Judgement,
-  judgeToolCall,
+  type CallPlan,
+  decideCall,
   readPast,
+  type UndecidedCall,
 } from "../call/call-decision.ts";
 import { type EarlierCall, earlierCall, NO_EARLIER_CALL } from "../call/call-earlier-result.ts";
-import { type CallIdentity, identify, makePayload, type ToolCallRequest } from "../call/call-identity.ts";
+import { type CallIdentity, type CallRequest, identify, makePayload } from "../call/call-identity.ts";
 import { begunProgress } from "../call/call-progress.ts";
 import { askAboutRow, personNeeded } from "../call/call-questions.ts";
 import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "../call/call-receipt.ts";
-import { type CallEnd, settleToolCall } from "../call/call-settlement.ts";
+import { type CallEnd, settleCall } from "../call/call-settlement.ts";
 import { prepareTool } from "../definition/prepared-tool.ts";
 import type { Tool } from "../definition/tool.ts";
 import { failed } from "../definition/tool-outcome.ts";
+import type { ActiveRun } from "../run/active-run.ts";
 import { readBlobValue } from "../run/blob-hydrator.ts";
 import { beforeSideEffect } from "../run/checkpoint-cursor.ts";
 import { assertMayBegin } from "../run/deadline.ts";
-import type { RunHandle } from "../run/run-handle.ts";
 import { CodeStepLeftovers } from "./code-step-leftovers.ts";
 import type { StepSession } from "./step-session.ts";
 
@@ -47,7 +47,7 @@ type LeftBehind = {
 
 /** The ledger of one code step: calls are matched by what they ask for, and by how often that was asked before. */
 export class CodeStepCalls {
-  readonly #run: RunHandle;
+  readonly #run: ActiveRun;
   readonly #step: StepRecord;
   readonly #session: StepSession;
   readonly #abandon: (error: unknown) => void;
@@ -62,7 +62,7 @@ export class CodeStepCalls {
   #left: { readonly error: unknown } | null = null;
   #ended = false;
 
-  constructor(run: RunHandle, step: StepRecord, session: StepSession, abandon: (error: unknown) => void) {
+  constructor(run: ActiveRun, step: StepRecord, session: StepSession, abandon: (error: unknown) => void) {
     this.#run = run;
     this.#step = step;
     this.#session = session;
@@ -149,14 +149,16 @@ export class CodeStepCalls {
     return call;
   }
 
-  async #request(tool: Tool, input: unknown): Promise<ToolCallRequest> {
-    this.#run.signal.throwIfAborted();
+  async #request(tool: Tool, input: unknown): Promise<CallRequest> {
+    this.#run.stop.signal.throwIfAborted();
     assertMayBegin(this.#run);
     if (tool.name === null)
       throw new ConfigurationError(
         `The tool ${JSON.stringify(tool.description)} that step ${this.#step.path} calls has no name: give it one, tool({ name: … }).`,
       );
-    const { rules, secrets } = this.#run;
+    const {
+      policy: { rules, secrets },
+    } = this.#run;
     const { revealed, texts } = extractSecrets(input);
     secrets.learn(texts);
     secrets.learnSecrets(tool.secrets);
@@ -177,15 +179,15 @@ export class CodeStepCalls {
     };
   }
 
-  async #perform(request: ToolCallRequest, identity: CallIdentity): Promise<Json> {
+  async #perform(request: CallRequest, identity: CallIdentity): Promise<Json> {
     const { past, leftovers } = await this.#readLeftBehind();
     const { known, occurrence } = await this.#find(identity);
     const idempotencyKey = known?.idempotencyKey ?? identity.keyOf(occurrence).toString("hex");
     leftovers.meet(idempotencyKey);
-    const payload = await makePayload(this.#run.rules, request, idempotencyKey);
+    const payload = await makePayload(this.#run.policy.rules, request, idempotencyKey);
     if (payload.kind === "refused" && payload.errorCode === "invalid_input" && known === null)
       throw new ConfigurationError(payload.error);
-    const subject: CallCase = {
+    const subject: UndecidedCall = {
       place: {
         stepKey: this.#step.stepKey,
         stepPath: this.#step.path,
@@ -203,8 +205,8 @@ export class CodeStepCalls {
       known,
       past,
     };
-    const begunAt = this.#run.clock.monotonic();
-    const judgement = judgeToolCall(this.#run, subject);
+    const begunAt = this.#run.time.clock.monotonic();
+    const judgement = decideCall(this.#run, subject);
     if (judgement.kind === "replay")
       return this.#result(request.name, subject.place.callIndex, judgement.receipt);
     const callIndex = known?.callIndex ?? (await this.#open(subject, identity, occurrence, judgement.kind));
@@ -252,7 +254,7 @@ export class CodeStepCalls {
   }
 
   async #earlier(
-    { tool }: ToolCallRequest,
+    { tool }: CallRequest,
     identity: CallIdentity,
     occurrence: number,
     known: ToolCallRecord | null,
@@ -273,7 +275,11 @@ export class CodeStepCalls {
   }
 
   async #loadLeftBehind(): Promise<LeftBehind> {
-    const { store, runId, clock } = this.#run;
+    const {
+      store,
+      runId,
+      time: { clock },
+    } = this.#run;
     const calls = await store.listCodeStepCalls(this.#step.stepKey);
     const past = calls.every(({ receipt }) => receipt !== null)
       ? { waits: [], tries: [] }
@@ -283,17 +289,17 @@ export class CodeStepCalls {
   }
 
   async #open(
-    { request, idempotencyKey }: CallCase,
+    { request, idempotencyKey }: UndecidedCall,
     identity: CallIdentity,
     occurrence: number,
-    kind: Judgement["kind"],
+    kind: CallPlan["kind"],
   ): Promise<number> {
     const { tool, name, input } = request;
     if (tool === null) throw new Error(`Code calls ${name} without a tool.`);
-    this.#run.signal.throwIfAborted();
-    this.#run.budget.takeToolCall();
+    this.#run.stop.signal.throwIfAborted();
+    this.#run.contract.budget.takeToolCall();
     const checkpoint = await beforeSideEffect(this.#run, this.#step, 0, kind === "work" ? [tool.effect] : []);
-    this.#run.lease.assertHeld();
+    this.#run.stop.lease.assertHeld();
     return this.#run.store.openToolCall(this.#run.fence, {
       stepKey: this.#step.stepKey,
       namespace: tool.namespace,
@@ -314,7 +320,7 @@ export class CodeStepCalls {
   async #settle(
     name: string,
     callIndex: number,
-    judgement: Exclude<Judgement, { kind: "replay" }>,
+    judgement: Exclude<CallPlan, { kind: "replay" }>,
     begunAt: number | null,
   ): Promise<Json> {
     let end: CallEnd;
@@ -322,7 +328,7 @@ export class CodeStepCalls {
       const { facts, decision } = judgement;
       const call = { ...judgement.call, callIndex };
       const progress = begunAt === null ? judgement.progress : begunProgress(this.#run, call.tool, begunAt);
-      end = await settleToolCall(this.#run, call, facts, decision, progress);
+      end = await settleCall(this.#run, call, facts, decision, progress);
     } else end = judgement;
     if (end.kind === "person") {
       const wait = { ...end.wait, callIndex };

@@ -5,7 +5,7 @@ import type { CodeStepContext } from "../definition/code-step-context.ts";
 import type { CodeStep } from "../definition/step.ts";
 import { earlierSteps } from "../definition/step-outputs.ts";
 import type { ToolSource } from "../definition/tool-source.ts";
-import { ABORT_GRACE_MS } from "../run/run-handle.ts";
+import { ABORT_GRACE_MS } from "../run/active-run.ts";
 import { CodeStepCalls } from "./code-step-calls.ts";
 import type { Frame, StepExecutor } from "./step-executor.ts";
 
@@ -15,7 +15,7 @@ export const codeStepExecutor: StepExecutor<CodeStep> = {
   execute(step, frame) {
     const { run, path } = frame;
     const span = { kind: "step", step: path, stepId: stepId(run.runId, path) } as const;
-    return run.telemetry.within(span, () => executeCode(step, frame));
+    return run.observe.telemetry.within(span, () => executeCode(step, frame));
   },
 };
 
@@ -28,7 +28,7 @@ async function executeCode(step: CodeStep, frame: Frame): Promise<Json> {
     runId: frame.run.runId,
     stepPath: frame.path,
     context: await frame.run.latest.seenIn(frame.context.value),
-    signal: frame.run.signal,
+    signal: frame.run.stop.signal,
     session,
     ...frame.run.artifacts.accessOf(frame.instance.stepKey),
     call: (tool, input) => calls.call(tool, input) as never,
@@ -37,7 +37,10 @@ async function executeCode(step: CodeStep, frame: Frame): Promise<Json> {
     granularState: (stepName) => frame.run.store.readGranularState(frame.run.runId, stepName),
   };
   // Code that does not listen to its signal is left behind after a moment: a cancelled run comes to its end.
-  const { clock, onAbort, closing } = frame.run;
+  const {
+    time: { clock },
+    stop: { onAbort, closing },
+  } = frame.run;
   const onClosing = () => abandonment.reject(closing.reason);
   closing.addEventListener("abort", onClosing, { once: true });
   let stopWaiting: () => void = () => undefined;

@@ -1,6 +1,6 @@
 import type { ToolCallRecord } from "../../store/store.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
-import type { Clock } from "../ports/model-port.ts";
+import type { Clock } from "../ports/clock.ts";
 
 /** How long a call that looks re-worded waits for the code to ask for what it asked for before. */
 export const LEFTOVER_GRACE_MS = 2_000;

@@ -4,9 +4,9 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { childPath, type StepPath } from "../../core/step-path.ts";
 import type { StepRecord } from "../../store/store.ts";
 import type { StepNode } from "../definition/step.ts";
+import { type ActiveRun, reach } from "../run/active-run.ts";
 import { cursorOf } from "../run/checkpoint-cursor.ts";
 import { assertMayBegin } from "../run/deadline.ts";
-import { type RunHandle, reach } from "../run/run-handle.ts";
 import type { PlannedSession } from "../run/session-keeper.ts";
 import { tellCheckpoint } from "../turn/turn-session.ts";
 import type { ContextHolder, Place } from "./step-executor.ts";
@@ -21,7 +21,7 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
   const executor = registry.executorOf(step);
   const enter = (child: StepNode, childPlace: Place) => executeStep(registry, child, childPlace);
   const { run, context, input } = place;
-  const session = new StepSession(run.keeper, run.secrets);
+  const session = new StepSession(run.keeper, run.policy.secrets);
   const phase = step.phase ?? place.phase ?? "";
   if (executor.storage === "none")
     return executor.execute(step, { ...place, phase, instance: null, session, enter });
@@ -30,10 +30,10 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
   const known = await run.store.findStep(run.runId, path);
   if (known?.status === "succeeded") {
     if (isJsonObject(known.context)) context.value = known.context;
-    run.emit({ type: "step.skipped", runId: run.runId, step: path });
+    run.observe.emit({ type: "step.skipped", runId: run.runId, step: path });
     return known.output;
   }
-  if (known === null) run.budget.takeStep();
+  if (known === null) run.contract.budget.takeStep();
   const instance = await begin(run, step, path, phase, input);
   const isolated: ContextHolder = { value: structuredClone(context.value) };
   const frame = { run, path, phase, input: instance.input, context: isolated, instance, session, enter };
@@ -41,8 +41,8 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
     const value: unknown = (await executor.execute(step, frame)) ?? null;
     assertPayload(value, `The output of step ${path}`);
     // What is secret is not stored, and the next step is given what whoever resumes would give it.
-    isolated.value = run.secrets.hide(isolated.value);
-    return run.secrets.hideLarge(value);
+    isolated.value = run.policy.secrets.hide(isolated.value);
+    return run.policy.secrets.hideLarge(value);
   });
   const type = phase !== "" && place.endsPhase !== false ? "phase_boundary" : "step_boundary";
   await finish(run, instance, output, context, isolated, session, type);
@@ -50,11 +50,12 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
 }
 
 /** Names the step in whatever its code throws of its own; errors of ours say already what they are about. */
-async function attempt(run: RunHandle, path: StepPath, work: () => Promise<Json>): Promise<Json> {
+async function attempt(run: ActiveRun, path: StepPath, work: () => Promise<Json>): Promise<Json> {
   try {
     return await work();
   } catch (error) {
-    const isStopped = run.signal.aborted || (run.releasing.aborted && error === run.releasing.reason);
+    const isStopped =
+      run.stop.signal.aborted || (run.stop.releasing.aborted && error === run.stop.releasing.reason);
     throw PawlError.isInstance(error) || isStopped ? error : stepFailed(error, path);
   }
 }
@@ -65,23 +66,23 @@ export function stepFailed(error: unknown, step: string): StepFailedError {
 }
 
 async function begin(
-  run: RunHandle,
+  run: ActiveRun,
   step: StepNode,
   path: StepPath,
   phase: string,
   input: Json,
 ): Promise<StepRecord> {
-  run.signal.throwIfAborted();
+  run.stop.signal.throwIfAborted();
   assertMayBegin(run);
   const { name, kind } = step;
   const instance = await run.store.beginStep(run.fence, { path, name, kind, phase, input });
   reach(run, "step:begun", path, 0);
-  run.emit({ type: "step.started", runId: run.runId, step: path });
+  run.observe.emit({ type: "step.started", runId: run.runId, step: path });
   return instance;
 }
 
 async function finish(
-  run: RunHandle,
+  run: ActiveRun,
   instance: StepRecord,
   output: Json,
   context: ContextHolder,
@@ -108,7 +109,7 @@ async function finish(
       await tellCheckpoint(run, path, 0, planned, { number: checkpoint, cursor: boundary.cursor });
   });
   if (changed !== null) context.value = changed;
-  run.emit({ type: "step.finished", runId: run.runId, step: path });
+  run.observe.emit({ type: "step.finished", runId: run.runId, step: path });
 }
 
 type BoundaryType = "step_boundary" | "phase_boundary";
@@ -118,7 +119,7 @@ type BoundaryType = "step_boundary" | "phase_boundary";
  * step is never entered again, so nobody goes back to before its end.
  */
 async function boundaryOf(
-  run: RunHandle,
+  run: ActiveRun,
   instance: StepRecord,
   { state }: PlannedSession,
   type: BoundaryType,

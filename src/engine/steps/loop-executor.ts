@@ -3,8 +3,8 @@ import { isJsonObject, type Json } from "../../core/json.ts";
 import { iterationPath } from "../../core/step-path.ts";
 import type { LoopDecision } from "../../store/store.ts";
 import type { LoopStep } from "../definition/step.ts";
+import { reach } from "../run/active-run.ts";
 import { isDone } from "../run/final-checks.ts";
-import { reach } from "../run/run-handle.ts";
 import { changedContext } from "./execute-step.ts";
 import type { Frame, StepExecutor } from "./step-executor.ts";
 

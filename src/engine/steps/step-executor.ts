@@ -2,8 +2,7 @@ import type { Json, JsonObject } from "../../core/json.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type { StepRecord } from "../../store/store.ts";
 import type { StepNode } from "../definition/step.ts";
-import type { RunHandle } from "../run/run-handle.ts";
-import type { TurnScope } from "../turn/turn-scope.ts";
+import type { ActiveRun } from "../run/active-run.ts";
 import type { StepSession } from "./step-session.ts";
 
 /** How steps of one kind are executed. */
@@ -28,7 +27,7 @@ export type Frame = Place & {
 };
 
 export type Place = {
-  readonly run: RunHandle;
+  readonly run: ActiveRun;
   readonly path: StepPath;
   readonly input: Json;
   /** This step's copy; merged into the parent's when the step succeeds. */
@@ -37,8 +36,6 @@ export type Place = {
   readonly phase?: string;
   /** Whether the phase ends with this step. */
   readonly endsPhase?: boolean;
-  /** Which turn of an agent is meant, for a granular step. */
-  readonly turn?: { readonly scope: TurnScope; readonly expected: number };
 };
 
 /** The context is replaced, not changed in place, so that whoever holds the old one keeps it. */

@@ -20,9 +20,11 @@ export class StepRegistry {
     return executor;
   }
 
-  /** Refuses a pipeline that names a kind nobody executes, before anything runs. */
+  /** Refuses a pipeline with a kind of step that has no executor, before anything runs. */
   assertKnows(step: StepNode): void {
     this.executorOf(step);
+    // The child of a turn loop is not a step that is looked up: its executor takes the turns itself.
+    if (step.kind === "turn-loop") return;
     for (const child of step.children ?? []) this.assertKnows(child);
   }
 }

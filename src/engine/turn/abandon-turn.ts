@@ -4,8 +4,8 @@ import type { StepPath } from "../../core/step-path.ts";
 import type { NewReceipt, TurnRecord } from "../../store/store.ts";
 import { makeReceipt, storeReceipt } from "../call/call-receipt.ts";
 import { cancelled } from "../definition/tool-outcome.ts";
+import { type RunWith, reach } from "../run/active-run.ts";
 import type { MilestoneFrom } from "../run/milestone-request.ts";
-import { type RunHandle, reach } from "../run/run-handle.ts";
 import { planTurnCalls } from "./turn-call-plan.ts";
 import { runTurnCalls } from "./turn-calls.ts";
 import type { TurnScope } from "./turn-scope.ts";
@@ -36,7 +36,7 @@ export async function beginFromMilestone(scope: TurnScope, from: MilestoneFrom):
   run.keeper.rollBack(rolledBack);
   const { runId } = run;
   run.keeper.session.bus.publish("SessionRolledBack", { runId, step, checkpoint });
-  run.emit({ type: "lineage.begun", runId, step, turn, checkpoint });
+  run.observe.emit({ type: "lineage.begun", runId, step, turn, checkpoint });
 }
 
 /** Calls of the open turn that were dispatched are brought to their end, as their tools allow; or a person is asked. */
@@ -63,7 +63,7 @@ function receiptsOfWaiting({ run, options }: TurnScope, { calls }: TurnRecord): 
  * which is not entered again: what that step still did would be lost. Nor is it one that the run went back behind since.
  */
 async function baseOf(
-  { store, runId }: RunHandle,
+  { store, runId }: RunWith<"store" | "runId">,
   step: StepPath,
   from: MilestoneFrom,
 ): Promise<{ readonly snapshot: JsonObject; readonly checkpoint: number } | null> {

@@ -16,8 +16,8 @@ import { AbandonedCalls } from "../call/call-abandoned.ts";
 import { CallOccurrences } from "../call/call-occurrences.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
 import type { GranularOptions } from "../definition/step.ts";
+import type { ActiveRun } from "../run/active-run.ts";
 import { Hydrator } from "../run/blob-hydrator.ts";
-import type { RunHandle } from "../run/run-handle.ts";
 import { recordedContent, TurnView } from "./turn-view.ts";
 
 /** A model call that is reserved for in the store and not yet settled. */
@@ -88,7 +88,7 @@ export class Conversation {
    * that is to be left: nothing of it is shown any more.
    */
   static async load(
-    run: RunHandle,
+    run: ActiveRun,
     stepKey: number,
     agent: PreparedAgent,
     input: Json,

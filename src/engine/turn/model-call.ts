@@ -12,10 +12,10 @@ import type { Charge, EffectInProgress, ModelCallSettlement } from "../../store/
 import type { ModelRequest, ModelResponse } from "../ports/model-port.ts";
 import { readResponse } from "../ports/model-response.ts";
 import { NO_RUN_TELEMETRY, type SpanFacts } from "../ports/telemetry-port.ts";
+import { ABORT_GRACE_MS, type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
 import { assertMayBegin } from "../run/deadline.ts";
 import { assertMayLeave, reachNoted } from "../run/effect-departure.ts";
 import type { ModelCallPlace } from "../run/effects-port.ts";
-import { ABORT_GRACE_MS, type RunHandle, reach } from "../run/run-handle.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
@@ -57,7 +57,7 @@ export async function askModel(
     tellCharge(scope, call, charge);
     const retryInMs = backoff(run, tries, error);
     const { attempt: number } = call;
-    run.emit({
+    run.observe.emit({
       type: "model.failed",
       runId: run.runId,
       step: path,
@@ -66,14 +66,17 @@ export async function askModel(
       message: error.message,
       retryInMs,
     });
-    run.signal.throwIfAborted();
+    run.stop.signal.throwIfAborted();
     if (retryInMs === null) throw error;
     await pause(run, retryInMs);
   }
 }
 
 /** Whoever lets go of the run, or cancels it, does not wait until the model may be asked again. */
-async function pause({ clock, signal, releasing }: RunHandle, ms: number): Promise<void> {
+async function pause(
+  { time: { clock }, stop: { signal, releasing } }: RunWith<"time" | "stop">,
+  ms: number,
+): Promise<void> {
   try {
     await clock.sleep(ms, AbortSignal.any([signal, releasing]));
   } finally {
@@ -83,11 +86,11 @@ async function pause({ clock, signal, releasing }: RunHandle, ms: number): Promi
 }
 
 /** Ends a call without a journal. What the store does not take now is owed, and due before the run is released. */
-export async function settle(run: RunHandle, settlement: ModelCallSettlement): Promise<void> {
+export async function settle(run: ActiveRun, settlement: ModelCallSettlement): Promise<void> {
   try {
     await run.store.settleModelCall(run.fence, settlement);
   } catch (error) {
-    run.owed.push(settlement);
+    run.model.unsettledCharges.push(settlement);
     throw error;
   }
 }
@@ -104,7 +107,7 @@ function traced(
 ): Promise<AttemptOutcome> {
   const { run, path: step, prepared } = scope;
   const place = { runId: run.runId, stepPath: step, turnIndex: turn, attempt: number };
-  if (run.telemetry === NO_RUN_TELEMETRY) return attempt(scope, request, place, effect);
+  if (run.observe.telemetry === NO_RUN_TELEMETRY) return attempt(scope, request, place, effect);
   const { provider, modelId: model } = prepared.agent.model;
   const { settings, instructions, messages } = request;
   const span = {
@@ -119,7 +122,7 @@ function traced(
     instructions,
     messages,
   } as const;
-  return run.telemetry.within(span, async (open) => {
+  return run.observe.telemetry.within(span, async (open) => {
     const outcome = await attempt(scope, request, place, effect);
     open.tell(outcome.kind === "failed" ? toldOfFailure(outcome.error) : toldOf(outcome.response));
     return outcome;
@@ -153,15 +156,15 @@ async function attempt(
   const abort = (reason: Error) => {
     stop.abort(reason);
     // A model that does not listen is not waited for.
-    timers.push(run.clock.after(ABORT_GRACE_MS, () => deaf.reject(reason)));
+    timers.push(run.time.clock.after(ABORT_GRACE_MS, () => deaf.reject(reason)));
   };
   const timeout = () =>
-    abort(new DOMException(`It took longer than ${run.modelTimeoutMs} ms.`, "TimeoutError"));
-  timers.push(run.clock.after(run.modelTimeoutMs, timeout), run.onAbort(abort));
+    abort(new DOMException(`It took longer than ${run.model.timeoutMs} ms.`, "TimeoutError"));
+  timers.push(run.time.clock.after(run.model.timeoutMs, timeout), run.stop.onAbort(abort));
   try {
     // In a function of its own, so that a port that throws at once is a rejection like any other.
     const asked = (async () =>
-      run.outside.ask(prepared.agent.model, { ...request, signal: stop.signal }, place))();
+      run.effects.ask(prepared.agent.model, { ...request, signal: stop.signal }, place))();
     // One that does not listen is under way until it ends, whether or not somebody waits for it.
     void asked.finally(() => effect.end()).catch(() => undefined);
     return { kind: "answered", response: readResponse(await Promise.race([asked, deaf.promise])) };
@@ -212,7 +215,7 @@ function endOf(error: ModelCallError): ModelCallEnd {
 
 function chargeOf(scope: TurnScope, call: OpenModelCall, end: ModelCallEnd): Charge {
   return chargeFor(end, call.reserved, (usage) =>
-    amountOf(usage, scope.prepared.agent.model.modelId, scope.run.pricing),
+    amountOf(usage, scope.prepared.agent.model.modelId, scope.run.model.pricing),
   );
 }
 
@@ -220,32 +223,41 @@ function tellCharge(scope: TurnScope, call: OpenModelCall, charge: Charge): void
   const { run, path } = scope;
   const { turnIndex: turn, attempt, reserved } = call;
   const { basis, amount: charged } = charge;
-  run.emit({ type: "usage.settled", runId: run.runId, step: path, turn, attempt, basis, reserved, charged });
+  run.observe.emit({
+    type: "usage.settled",
+    runId: run.runId,
+    step: path,
+    turn,
+    attempt,
+    basis,
+    reserved,
+    charged,
+  });
   if (basis === "baseline")
-    run.emit({ type: "usage.baseline", runId: run.runId, step: path, turn, attempt, charged });
+    run.observe.emit({ type: "usage.baseline", runId: run.runId, step: path, turn, attempt, charged });
   if (basis === "provider") watchEstimate(scope, charge.usage.inputTokens);
 }
 
 /** Compares what the provider counted with what was estimated of the same request. */
 function watchEstimate({ run, path: step, conversation, prepared }: TurnScope, counted: number): void {
   const estimated = conversation.viewTokens() + prepared.schemaTokens;
-  const message = run.estimates.warning({ step, model: prepared.agent.model, estimated, counted });
-  if (message !== null) run.emit({ type: "warning", runId: run.runId, message });
+  const message = run.model.estimates.warning({ step, model: prepared.agent.model, estimated, counted });
+  if (message !== null) run.observe.emit({ type: "warning", runId: run.runId, message });
 }
 
 /**
  * How long to wait before the next try: at least as long as the provider asked for. Null where there is no next try: a provider that wants to be left alone for longer than anybody
  * would wait here is left alone, and the run can be resumed.
  */
-function backoff(run: RunHandle, tries: number, { details }: ModelCallError): number | null {
+function backoff(run: ActiveRun, tries: number, { details }: ModelCallError): number | null {
   const asked = details.retryAfterMs ?? 0;
-  if (!details.retryable || tries >= run.maxModelAttempts || asked > LONGEST_BACKOFF_MS) return null;
-  return Math.max(asked, backoffMs(tries, run.random()));
+  if (!details.retryable || tries >= run.model.maxAttempts || asked > LONGEST_BACKOFF_MS) return null;
+  return Math.max(asked, backoffMs(tries, run.time.random()));
 }
 
 /** Where the RunSpec set the limit, and not the caller a lower one, that is the budget which is used up. */
 export async function quotaExceeded(
-  { runId, budget, store, limit }: RunHandle,
+  { runId, store, contract: { budget, limit } }: RunWith<"runId" | "store" | "contract">,
   denied: { readonly unit: keyof Amount; readonly wanted: number; readonly remaining: number },
 ): Promise<QuotaExceededError | BudgetExceededError> {
   const { unit, wanted, remaining } = denied;

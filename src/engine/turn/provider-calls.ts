@@ -5,17 +5,17 @@ import { classifyTool } from "../../core/call/tool-classification.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { type ProviderCall, providerCallsOf, type ToolOutput } from "../../core/message.ts";
 import type { NewReceipt, NewToolCall, Receipt, StoredResponse, ToolCallRecord } from "../../store/store.ts";
-import { type CallCase, NO_PAST } from "../call/call-decision.ts";
+import { NO_PAST, type UndecidedCall } from "../call/call-decision.ts";
 import { NO_EARLIER_CALL } from "../call/call-earlier-result.ts";
 import { makeReceipt } from "../call/call-receipt.ts";
 import { PROVIDER_NAMESPACE } from "../definition/provider-tool.ts";
 import { failed, provided, type ToolOutcome } from "../definition/tool-outcome.ts";
-import type { CallItem } from "./turn-call-item.ts";
+import type { TurnCall } from "./turn-call-item.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /** A call that the provider ran: with its response it is over, so its row and its receipt are written with that. */
 export type ProvidedCall = {
-  readonly item: CallItem;
+  readonly item: TurnCall;
   /** Null where an earlier worker has written them. */
   readonly row: NewToolCall | null;
   readonly receipt: NewReceipt | null;
@@ -67,7 +67,7 @@ async function newCall(
   const occurrence = await scope.conversation.occurrences.next(identityHash, "call", keyOf);
   const { effect, recovery } =
     prepared.tools.get(tool) ??
-    classifyTool({ name: tool, declaredEffect: null, declaredRecovery: null }, run.rules.tools);
+    classifyTool({ name: tool, declaredEffect: null, declaredRecovery: null }, run.policy.rules.tools);
   const row: NewToolCall = {
     callIndex,
     namespace: PROVIDER_NAMESPACE,
@@ -80,16 +80,16 @@ async function newCall(
     status: "running",
     timeoutMs: 0,
   };
-  const forbidden = matchesAction(run.rules.forbiddenActions, {
+  const forbidden = matchesAction(run.policy.rules.forbiddenActions, {
     ...(prepared.tools.get(tool) ?? { namespace: PROVIDER_NAMESPACE }),
     name: tool,
   });
   if (forbidden !== null)
-    run.emit({ type: "warning", runId: run.runId, message: ranForbidden(tool, forbidden) });
+    run.observe.emit({ type: "warning", runId: run.runId, message: ranForbidden(tool, forbidden) });
   const made = outcomeOf(scope, call);
   const outcome = forbidden === null ? made : { ...made, errorCode: "forbidden" };
   const receipt = receiptOf(scope, callIndex, outcome);
-  const asStored: Receipt = { ...receipt, blob: null, sessionEvents: [], at: run.clock.now() };
+  const asStored: Receipt = { ...receipt, blob: null, sessionEvents: [], at: run.time.clock.now() };
   const subject = caseOf(scope, call, turnIndex, row, null);
   return { item: itemOf(call, subject, { kind: "replay", receipt: asStored }), row, receipt };
 }
@@ -119,7 +119,7 @@ function knownCall(
   return { item: itemOf(call, subject, judgement), row: null, receipt: null };
 }
 
-function itemOf({ part }: ProviderCall, subject: CallCase, judgement: CallItem["judgement"]): CallItem {
+function itemOf({ part }: ProviderCall, subject: UndecidedCall, judgement: TurnCall["judgement"]): TurnCall {
   return {
     callIndex: subject.place.callIndex,
     exclusive: false,
@@ -140,7 +140,7 @@ function caseOf(
     idempotencyKey,
   }: Pick<NewToolCall, "callIndex" | "identityHash" | "idempotencyKey">,
   known: ToolCallRecord | null,
-): CallCase {
+): UndecidedCall {
   const error = `${part.toolName} was run by the provider.`;
   return {
     place: { stepKey, stepPath: path, stepName: name, turnIndex, callIndex },

@@ -1,13 +1,13 @@
 import type { ToolCallPart } from "../../core/message.ts";
-import type { CallCase, Judgement } from "../call/call-decision.ts";
+import type { CallPlan, UndecidedCall } from "../call/call-decision.ts";
 import type { Queued } from "./turn-call-queue.ts";
 
 /** A call of a turn, and what is to be done about it. */
-export type CallItem = Queued & {
+export type TurnCall = Queued & {
   readonly part: ToolCallPart;
-  readonly subject: CallCase;
+  readonly subject: UndecidedCall;
   readonly judgement:
-    | Judgement
+    | CallPlan
     | { readonly kind: "misconfigured"; readonly error: Error }
     /** It follows a call that has something to do: what that comes to decides. */
     | { readonly kind: "pending" }

@@ -1,7 +1,7 @@
 import { type ToolCallPart, toolCallsOf } from "../../core/message.ts";
 import { ownProperty } from "../../core/own-property.ts";
 import type { NewReceipt, NewToolCall, StoredResponse, ToolCallRecord } from "../../store/store.ts";
-import { type CallCase, judgeToolCall, NO_PAST, readPast } from "../call/call-decision.ts";
+import { decideCall, NO_PAST, readPast, type UndecidedCall } from "../call/call-decision.ts";
 import {
   type EarlierCall,
   earlierCall,
@@ -11,36 +11,36 @@ import {
 } from "../call/call-earlier-result.ts";
 import {
   type CallIdentity,
+  type CallRequest,
   identify,
   lacksSecret,
   makePayload,
   reidentify,
-  type ToolCallRequest,
 } from "../call/call-identity.ts";
 import { begunProgress } from "../call/call-progress.ts";
 import { callId } from "../call/tool-gateway.ts";
 import { type ProvidedCall, planProvidedCalls } from "./provider-calls.ts";
-import type { CallItem } from "./turn-call-item.ts";
+import type { TurnCall } from "./turn-call-item.ts";
 import { CallQueue } from "./turn-call-queue.ts";
 import { ToldSession } from "./turn-events.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /** The tool calls of one response, ready to be written to the ledger and run. */
 export type TurnCalls = {
-  readonly items: readonly CallItem[];
+  readonly items: readonly TurnCall[];
   /** Ledger rows for the journal; those of a replayed turn are there already. */
   readonly rows: readonly NewToolCall[];
   /** Of the calls that the provider ran: they are written with the rows. */
   readonly receipts: readonly NewReceipt[];
-  readonly queue: CallQueue<CallItem>;
+  readonly queue: CallQueue<TurnCall>;
   /** What begins as soon as the journal is written. */
-  readonly first: readonly CallItem[];
+  readonly first: readonly TurnCall[];
   readonly told: ToldSession;
 };
 
-export type { CallItem };
+export type { TurnCall };
 
-type PlannedCall = { readonly item: CallItem; readonly row: NewToolCall };
+type PlannedCall = { readonly item: TurnCall; readonly row: NewToolCall };
 
 /**
  * Gives every call of a response its key and what is to be done about it. `asked` is the response with the secrets that
@@ -59,12 +59,12 @@ export async function planTurnCalls(
 ): Promise<TurnCalls> {
   const { run } = scope;
   const { asked = stored, known } = options;
-  const begunAt = run.clock.monotonic();
+  const begunAt = run.time.clock.monotonic();
   const isOpen = known?.some(({ receipt }) => receipt === null) === true;
   const past = isOpen ? await readPast(run.store, run.runId) : NO_PAST;
   const planned: PlannedCall[] = [];
   const told = new ToldSession(run.keeper);
-  const effects = new Map<string, CallItem>();
+  const effects = new Map<string, TurnCall>();
   const askedParts = toolCallsOf(asked.content);
   for (const [i, part] of toolCallsOf(stored.content).entries()) {
     const row = known?.[i] ?? null;
@@ -87,11 +87,11 @@ export async function planTurnCalls(
   const items = [...planned, ...provided].map(({ item }) => item);
   const queue = new CallQueue(
     items.filter(({ judgement: { kind } }) => kind === "work" || kind === "pending"),
-    run.maxParallelToolCalls,
+    run.calls.maxParallel,
   );
   const isMisconfigured = items.some(({ judgement }) => judgement.kind === "misconfigured");
-  const isAllowed = run.budget.allowsToolCalls(known === undefined ? items.length : 0);
-  const first = isMisconfigured || !isAllowed || run.signal.aborted ? [] : queue.take();
+  const isAllowed = run.contract.budget.allowsToolCalls(known === undefined ? items.length : 0);
+  const first = isMisconfigured || !isAllowed || run.stop.signal.aborted ? [] : queue.take();
   if (known !== undefined) return { items, rows: [], receipts: [], queue, first, told };
   // Those dispatched at once are `running` from the start; the rest wait as `prepared`. In a run that is cancelled, or may
   // call no more tools, all do.
@@ -121,7 +121,7 @@ function requestOf(
   stored: StoredResponse,
   part: ToolCallPart,
   asked: ToolCallPart,
-): ToolCallRequest {
+): CallRequest {
   return {
     stepPath: path,
     name: part.toolName,
@@ -139,12 +139,12 @@ async function caseOf(
   scope: TurnScope,
   turnIndex: number,
   callIndex: number,
-  request: ToolCallRequest,
+  request: CallRequest,
   identity: CallIdentity,
   occurrence: number,
   known: ToolCallRecord | null,
   told: ToldSession,
-): Promise<Omit<CallCase, "past">> {
+): Promise<Omit<UndecidedCall, "past">> {
   const { run, stepKey, path, name, options } = scope;
   const idempotencyKey = known?.idempotencyKey ?? identity.keyOf(occurrence).toString("hex");
   const isSettled = known !== null && known.receipt !== null;
@@ -155,7 +155,7 @@ async function caseOf(
   const payload =
     identity.problem !== null && isNew
       ? ({ kind: "refused", errorCode: "invalid_input", error: identity.problem } as const)
-      : await makePayload(run.rules, request, idempotencyKey);
+      : await makePayload(run.policy.rules, request, idempotencyKey);
   const { tool } = request;
   const isMeeting = isNew && !scope.conversation.abandoned.isNone && tool?.isOfSession !== true;
   let earlier = isMeeting ? await earlierInLeftTurns(scope, identity) : NO_EARLIER_CALL;
@@ -187,30 +187,30 @@ async function earlierInLeftTurns(
 function itemOf(
   { run }: TurnScope,
   part: ToolCallPart,
-  subject: CallCase,
-  before: CallItem | null,
-): CallItem {
+  subject: UndecidedCall,
+  before: TurnCall | null,
+): TurnCall {
   const { payload, known, place } = subject;
   const exclusive = payload.kind === "ready" && payload.tool.exclusive;
   const isSettled = known !== null && known.receipt !== null;
   const item = { callIndex: place.callIndex, exclusive, follows: null, part, subject };
-  if (isSettled) return { ...item, judgement: judgeToolCall(run, subject) };
+  if (isSettled) return { ...item, judgement: decideCall(run, subject) };
   if (payload.kind === "misconfigured" && (known === null || known.status === "prepared"))
     return { ...item, judgement: { kind: "misconfigured", error: payload.error } };
   const state = before?.judgement.kind;
   if (before !== null && (state === "work" || state === "pending"))
     return { ...item, follows: before.callIndex, judgement: { kind: "pending" } };
   if (state === "person" || state === "held") return { ...item, judgement: { kind: "held" } };
-  if (before?.judgement.kind !== "settled") return { ...item, judgement: judgeToolCall(run, subject) };
+  if (before?.judgement.kind !== "settled") return { ...item, judgement: decideCall(run, subject) };
   // What the call before it came to is not in the store yet.
   const earlier = earlierOf(callId(run, before.subject.place), before.judgement.outcome);
   return {
     ...item,
-    judgement: judgeToolCall(run, earlier.kind === "none" ? subject : { ...subject, earlier }),
+    judgement: decideCall(run, earlier.kind === "none" ? subject : { ...subject, earlier }),
   };
 }
 
-function begun({ run }: TurnScope, item: CallItem, begunAt: number): CallItem {
+function begun({ run }: TurnScope, item: TurnCall, begunAt: number): TurnCall {
   const { judgement } = item;
   if (judgement.kind !== "work") return item;
   const progress = begunProgress(run, judgement.call.tool, begunAt);
@@ -218,7 +218,7 @@ function begun({ run }: TurnScope, item: CallItem, begunAt: number): CallItem {
 }
 
 function rowOf(
-  { request, place, idempotencyKey }: Omit<CallCase, "past">,
+  { request, place, idempotencyKey }: Omit<UndecidedCall, "past">,
   identity: CallIdentity,
   occurrence: number,
 ): NewToolCall {

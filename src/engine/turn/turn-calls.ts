@@ -3,14 +3,14 @@ import type { ToolCallPart, ToolOutput } from "../../core/message.ts";
 import type { SessionEvent } from "../../core/session-event.ts";
 import type { NewWait } from "../../core/wait.ts";
 import type { Receipt } from "../../store/store.ts";
-import { judgeToolCall } from "../call/call-decision.ts";
+import { decideCall } from "../call/call-decision.ts";
 import { earlierOf } from "../call/call-earlier-result.ts";
 import { personNeeded } from "../call/call-questions.ts";
 import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "../call/call-receipt.ts";
-import { type CallEnd, settleToolCall } from "../call/call-settlement.ts";
+import { type CallEnd, settleCall } from "../call/call-settlement.ts";
 import { callId } from "../call/tool-gateway.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
-import type { CallItem, TurnCalls } from "./turn-call-plan.ts";
+import type { TurnCall, TurnCalls } from "./turn-call-plan.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /** What a call gave, whole, however large: what the model will see of it is made from this. */
@@ -75,7 +75,7 @@ class TurnCallRun {
     throw personNeeded(this.#scope.run, this.#waits);
   }
 
-  #takeWhatIsKnown(item: CallItem): void {
+  #takeWhatIsKnown(item: TurnCall): void {
     const { judgement } = item;
     switch (judgement.kind) {
       case "misconfigured":
@@ -92,7 +92,7 @@ class TurnCallRun {
     }
   }
 
-  async #work(item: CallItem): Promise<void> {
+  async #work(item: TurnCall): Promise<void> {
     const { queue } = this.#calls;
     const { run } = this.#scope;
     try {
@@ -104,7 +104,10 @@ class TurnCallRun {
       throw error;
     }
     const isOver =
-      this.#isStopped || run.signal.aborted || run.closing.aborted || run.budget.reached !== null;
+      this.#isStopped ||
+      run.stop.signal.aborted ||
+      run.stop.closing.aborted ||
+      run.contract.budget.reached !== null;
     const next = isOver ? [] : queue.take();
     if (queue.isDone) return;
     // In one tick, and so in one commit: the receipt, and that others begin.
@@ -113,19 +116,19 @@ class TurnCallRun {
 
   /** The calls that are left wait as `prepared`, for whoever goes on with the turn. */
   #assertMayGoOn(): void {
-    const { signal, closing, budget } = this.#scope.run;
-    signal.throwIfAborted();
-    closing.throwIfAborted();
-    if (budget.reached !== null) throw budget.reached;
+    const { stop, contract } = this.#scope.run;
+    stop.signal.throwIfAborted();
+    stop.closing.throwIfAborted();
+    if (contract.budget.reached !== null) throw contract.budget.reached;
   }
 
   /** Null: it is left for when a person has decided about the call before it. */
-  async #settle(item: CallItem): Promise<CallEnd | null> {
+  async #settle(item: TurnCall): Promise<CallEnd | null> {
     const { run } = this.#scope;
     const judgement = this.#judgementOf(item);
     switch (judgement.kind) {
       case "work":
-        return settleToolCall(run, judgement.call, judgement.facts, judgement.decision, judgement.progress);
+        return settleCall(run, judgement.call, judgement.facts, judgement.decision, judgement.progress);
       case "settled":
       case "person":
         return judgement;
@@ -139,17 +142,17 @@ class TurnCallRun {
   }
 
   /** A call that follows another is judged by what that came to; one that waited, by what came up meanwhile. */
-  #judgementOf(item: CallItem): CallItem["judgement"] {
+  #judgementOf(item: TurnCall): TurnCall["judgement"] {
     if (item.follows === null) return this.#failedMeanwhile(item) ?? item.judgement;
     const before = this.#ends.get(item.follows);
     if (before?.kind !== "settled") return { kind: "held" };
     const earlier = earlierOf(this.#idOf(item.follows), before.outcome);
     const subject = earlier.kind === "none" ? item.subject : { ...item.subject, earlier };
-    return judgeToolCall(this.#scope.run, subject);
+    return decideCall(this.#scope.run, subject);
   }
 
   /** An equal call of this turn may have failed, and happened all the same, before this one began. */
-  #failedMeanwhile({ judgement, subject }: CallItem): CallItem["judgement"] | null {
+  #failedMeanwhile({ judgement, subject }: TurnCall): TurnCall["judgement"] | null {
     if (judgement.kind !== "work" || judgement.progress.isBegun || judgement.decision.kind !== "execute")
       return null;
     for (const { subject: other, callIndex } of this.#calls.items) {
@@ -157,12 +160,12 @@ class TurnCallRun {
       if (other.identityHash !== subject.identityHash || end?.kind !== "settled" || !end.outcome.uncertain)
         continue;
       const earlier = earlierOf(this.#idOf(callIndex), end.outcome);
-      return judgeToolCall(this.#scope.run, { ...subject, earlier });
+      return decideCall(this.#scope.run, { ...subject, earlier });
     }
     return null;
   }
 
-  #end(item: CallItem, end: CallEnd): void {
+  #end(item: TurnCall, end: CallEnd): void {
     const { run, stepKey, path: stepPath, prepared } = this.#scope;
     const { callIndex, part, subject } = item;
     this.#ends.set(callIndex, end);
@@ -179,7 +182,7 @@ class TurnCallRun {
   }
 
   #take(
-    { callIndex, part }: CallItem,
+    { callIndex, part }: TurnCall,
     { status, output, duplicateOf, sessionEvents: events }: ToolOutcome | Receipt,
     tokens: number,
   ): void {
@@ -205,7 +208,7 @@ class TurnCallRun {
     return callId(this.#scope.run, { stepPath: this.#scope.path, turnIndex: this.#turnIndex, callIndex });
   }
 
-  #resultOf({ callIndex }: CallItem): TurnCallResult {
+  #resultOf({ callIndex }: TurnCall): TurnCallResult {
     const result = this.#results.get(callIndex);
     if (result === undefined) throw new Error(`Call ${callIndex} came to no result.`);
     return result;

@@ -11,8 +11,8 @@ import type { ModelCallSettlement, StoredResponse, TurnJournal, TurnOpening } fr
 import { type PendingReceipt, storeReceipt } from "../call/call-receipt.ts";
 import { offeredTools } from "../definition/provider-tool.ts";
 import type { ModelResponse } from "../ports/model-port.ts";
+import { reach } from "../run/active-run.ts";
 import { beforeSideEffect } from "../run/checkpoint-cursor.ts";
-import { reach } from "../run/run-handle.ts";
 import type { PlannedSession } from "../run/session-keeper.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { diverged } from "./divergence.ts";
@@ -48,9 +48,9 @@ export async function executeTurn(scope: TurnScope, expected: number): Promise<T
       throw diverged(run.runId, path, conversation.storedFingerprint?.document ?? null, scope.document);
     case "replay":
     case "execute": {
-      run.signal.throwIfAborted();
+      run.stop.signal.throwIfAborted();
       const replayed = decision.kind === "replay";
-      run.emit({ type: "turn.started", runId: run.runId, step: path, turn: expected, replayed });
+      run.observe.emit({ type: "turn.started", runId: run.runId, step: path, turn: expected, replayed });
       const turn = replayed ? await replayTurn(scope, expected) : await askTurn(scope, expected);
       const isComplete = await orCharge(scope, turn.journal, () => settleTurn(scope, turn));
       return { executed: true, isComplete };
@@ -77,7 +77,7 @@ async function askTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTur
     {
       instructions: conversation.prompt,
       messages: conversation.view(),
-      tools: offeredTools(prepared, scope.run.rules),
+      tools: offeredTools(prepared, scope.run.policy.rules),
       outputSchema: prepared.outputSchema,
       settings: prepared.agent.settings,
     },
@@ -109,7 +109,7 @@ async function journalTurn(
     responseId,
     ...(Object.keys(invalidCalls).length > 0 ? { invalidCalls } : {}),
   };
-  const stored = await run.secrets.hideLarge(asked);
+  const stored = await run.policy.secrets.hideLarge(asked);
   const message = { role: "assistant", content: stored.content } as const;
   const tokens = estimateMessageTokens(message, scope.prepared.estimate);
   const calls = await planTurnCalls(scope, turnIndex, stored, { asked });
@@ -124,7 +124,7 @@ async function journalTurn(
       run.store.recordReceipt(run.fence, { stepKey: scope.stepKey, turnIndex, receipt }),
     ),
   ]);
-  run.budget.addToolCalls(calls.rows.length);
+  run.contract.budget.addToolCalls(calls.rows.length);
   conversation.openCall = null;
   reach(run, "turn:journaled", scope.path, turnIndex);
   return { turnIndex, response: stored, tokens, calls, journal: null };
@@ -156,7 +156,7 @@ async function replayTurn(scope: TurnScope, turnIndex: number): Promise<Answered
 /** Runs the tools and commits the turn. Resolves to whether the agent is done. */
 async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean> {
   // What the provider ran is counted, and cannot be kept from happening any more.
-  if (turn.calls.items.some(({ part }) => isToolCallPart(part))) scope.run.budget.assertToolCalls();
+  if (turn.calls.items.some(({ part }) => isToolCallPart(part))) scope.run.contract.budget.assertToolCalls();
   const called = await runTurnCalls(scope, turn.turnIndex, turn.calls);
   return scope.run.keeper.whileHeld(() => commitTurn(scope, turn, called));
 }
@@ -200,7 +200,7 @@ async function commitTurn(
     committed.checkpoint === null || milestone === null
       ? null
       : { number: committed.checkpoint, cursor: milestone.cursor };
-  run.emit({
+  run.observe.emit({
     type: "turn.committed",
     runId: run.runId,
     step: path,
@@ -259,7 +259,7 @@ export function openingOf(scope: TurnScope, turnIndex: number, viewTokens: numbe
     cachedInputTokens: 0,
     reasoningTokens: 0,
   };
-  const reserve: Amount = amountOf(usage, agent.model.modelId, scope.run.pricing);
+  const reserve: Amount = amountOf(usage, agent.model.modelId, scope.run.model.pricing);
   return {
     stepKey: scope.stepKey,
     turnIndex,

@@ -1,13 +1,13 @@
 import type { FingerprintDocument } from "../../core/turn/turn-fingerprint.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
 import type { GranularOptions } from "../definition/step.ts";
+import type { ActiveRun } from "../run/active-run.ts";
 import type { CheckpointPlace } from "../run/checkpoint-cursor.ts";
-import type { RunHandle } from "../run/run-handle.ts";
 import type { Conversation } from "./conversation.ts";
 
 /** What the turns of one granular step share. */
 export type TurnScope = {
-  readonly run: RunHandle;
+  readonly run: ActiveRun;
   readonly path: string;
   readonly name: string;
   readonly stepKey: number;

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../core/json.ts";
 import { type StepPath, toolCallId } from "../../core/step-path.ts";
+import type { ActiveRun } from "../run/active-run.ts";
 import { cursorOf } from "../run/checkpoint-cursor.ts";
-import type { RunHandle } from "../run/run-handle.ts";
 import type { PlannedSession } from "../run/session-keeper.ts";
 import type { TurnCalls } from "./turn-call-plan.ts";
 import type { TurnCallResult } from "./turn-calls.ts";
@@ -48,7 +48,7 @@ export async function adoptTurn(
 
 /** Whoever listens hears of a checkpoint once it is durable; whoever keeps it elsewhere is waited for. */
 export async function tellCheckpoint(
-  run: RunHandle,
+  run: ActiveRun,
   step: StepPath,
   turn: number,
   { state }: PlannedSession,
@@ -57,7 +57,7 @@ export async function tellCheckpoint(
   const { runId } = run;
   const { session } = run.keeper;
   session.bus.publish("CheckpointSaved", { runId, step, checkpoint: number, turn });
-  run.emit({ type: "checkpoint.saved", runId, step, turn, checkpoint: number });
+  run.observe.emit({ type: "checkpoint.saved", runId, step, turn, checkpoint: number });
   const snapshot = session.snapshot(state).toJSON();
-  await run.onCheckpoint({ snapshot, cursor: { ...cursor, checkpoint: number } });
+  await run.observe.onCheckpoint({ snapshot, cursor: { ...cursor, checkpoint: number } });
 }

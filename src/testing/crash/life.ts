@@ -1,4 +1,4 @@
-import type { Clock } from "../../engine/ports/model-port.ts";
+import type { Clock } from "../../engine/ports/clock.ts";
 import type { Point } from "./point.ts";
 import type { SimulatedTime, TimeOwner } from "./simulated-time.ts";
 

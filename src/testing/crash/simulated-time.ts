@@ -1,4 +1,4 @@
-import type { Clock } from "../../engine/ports/model-port.ts";
+import type { Clock } from "../../engine/ports/clock.ts";
 
 type Timer = {
   readonly owner: TimeOwner;

@@ -1,20 +1,12 @@
 // What a run tells while it runs.
 
 import { describe, expect, it } from "vitest";
-import { estimateTokens } from "../../../src/core/usage/token-estimate.ts";
-import { UNPRICED } from "../../../src/core/usage/usage.ts";
-import { makeRules } from "../../../src/engine/definition/run-rules.ts";
 import { systemClock } from "../../../src/engine/ports/system-clock.ts";
 import { NO_RUN_TELEMETRY } from "../../../src/engine/ports/telemetry-port.ts";
-import { DIRECT } from "../../../src/engine/run/effects-port.ts";
 import { readClock } from "../../../src/engine/run/lease-keeper.ts";
-import { RunTenure } from "../../../src/engine/runner/leased-run.ts";
-import { granularExecutor, turnLoopExecutor } from "../../../src/engine/steps/agent-executor.ts";
-import { pipelineExecutor } from "../../../src/engine/steps/pipeline-executor.ts";
-import { StepRegistry } from "../../../src/engine/steps/step-registry.ts";
+import { LeasedRun } from "../../../src/engine/runner/leased-run.ts";
+import { makeSetup } from "../../../src/engine/runner/runner.ts";
 import { Pipeline, type RunEvent, Runner, Step, StepFailedError } from "../../../src/index.ts";
-import { CheckpointTrigger } from "../../../src/session/checkpoint-trigger.ts";
-import { SliceSet } from "../../../src/session/slice-set.ts";
 import {
   collect,
   failureAs,
@@ -222,54 +214,22 @@ describe("a listener that throws", () => {
       leaseMs: 30_000,
     });
     const claim = must(created.kind === "created" ? created.claim : null);
-    const executors = {
-      pipeline: pipelineExecutor,
-      "turn-loop": turnLoopExecutor,
-      granular: granularExecutor,
-    };
     let told = 0;
-    const tenure = new RunTenure(store, new StepRegistry(executors), root, claim, {
-      outside: DIRECT,
-      leaseMs: 30_000,
+    const work = {
+      claim,
       claimedAt: readClock(systemClock),
-      clock: systemClock,
-      random: () => 0,
-      pricing: UNPRICED,
-      estimateTokens,
-      modelTimeoutMs: 10_000,
-      maxModelAttempts: 1,
-      maxParallelToolCalls: 8,
-      maxRetriesPerToolCall: 2,
-      maxSameErrorRepeats: null,
-      streaks: [],
-      workDone: { steps: 0, toolCalls: 0 },
-      conditions: {},
-      phases: [],
-      folder: { path: "unused", chosen: "unused" },
-      otherPipelines: [],
-      acceptDivergence: null,
-      redoTurn: false,
-      release: undefined,
-      session: {
-        slices: new SliceSet([]),
-        trigger: new CheckpointTrigger(),
-        mismatch: "stop",
-        tags: {},
-        onSession: () => undefined,
-      },
+      resumed: false,
+      options: {},
       from: null,
-      onCheckpoint: () => Promise.resolve(),
-      rules: makeRules(),
-      probe: () => undefined,
-      cancel: undefined,
       telemetry: NO_RUN_TELEMETRY,
-      emit: () => {
+      listener: () => {
         told++;
         throw new Error("The listener stumbled.");
       },
-    });
+    };
+    const leased = new LeasedRun(makeSetup(root, { store }), store, work);
 
-    expect((await tenure.execute({ resumed: false, lost: [], foundInDoubt: [] })).output).toBe("Hello");
+    expect((await leased.execute({ resumed: false, lost: [], foundInDoubt: [] })).output).toBe("Hello");
 
     expect(told).toBeGreaterThan(10);
     expect(done).toEqual(["one"]);

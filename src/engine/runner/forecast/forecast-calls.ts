@@ -2,13 +2,13 @@ import { toolCallKey } from "../../../core/call/tool-call-key.ts";
 import type { Json } from "../../../core/json.ts";
 import { ONE_PERSON } from "../../../core/person.ts";
 import type { StepRecord, ToolCallRecord, TurnRecord } from "../../../store/store.ts";
-import { type CallPast, judgeToolCall, readPast } from "../../call/call-decision.ts";
+import { type CallPast, decideCall, readPast } from "../../call/call-decision.ts";
 import { earlierCall, NO_EARLIER_CALL } from "../../call/call-earlier-result.ts";
 import { makePayload, reidentify } from "../../call/call-identity.ts";
 import { type PreparedTool, prepareTool } from "../../definition/prepared-tool.ts";
 import { makeTool } from "../../definition/tool.ts";
-import type { RunHandle } from "../../run/run-handle.ts";
-import { type CallItem, planTurnCalls } from "../../turn/turn-call-plan.ts";
+import type { ActiveRun } from "../../run/active-run.ts";
+import { planTurnCalls, type TurnCall } from "../../turn/turn-call-plan.ts";
 import type { TurnScope } from "../../turn/turn-scope.ts";
 
 export type ForecastCall = {
@@ -42,14 +42,14 @@ export async function turnActions(
   isLeft = false,
 ): Promise<readonly ForecastCall[]> {
   const { items } = await planTurnCalls(scope, turnIndex, response, { known: calls, isLeft });
-  if (!isLeft && items.length > 0) scope.run.budget.assertToolCalls();
+  if (!isLeft && items.length > 0) scope.run.contract.budget.assertToolCalls();
   return calls.map(({ toolCallId, tool, callIndex }) => {
     const item = items.find((each) => each.callIndex === callIndex);
     return { toolCallId, tool, action: item === undefined ? "dropped" : actionOf(item.judgement) };
   });
 }
 
-function actionOf(judgement: CallItem["judgement"]): CallAction {
+function actionOf(judgement: TurnCall["judgement"]): CallAction {
   switch (judgement.kind) {
     case "replay":
       return "answered";
@@ -74,7 +74,7 @@ const WORK = { execute: "run", retry: "run_again", reconcile: "look_up" } as con
  * that code alone, which is not run to find out, so each is taken for what the ledger says of it.
  */
 export async function codeStepActions(
-  run: RunHandle,
+  run: ActiveRun,
   instance: StepRecord,
 ): Promise<readonly ForecastCall[]> {
   const calls = await run.store.listCodeStepCalls(instance.stepKey);
@@ -94,7 +94,7 @@ function isFollowed({ identityHash, callIndex }: ToolCallRecord, calls: readonly
 }
 
 async function codeStepAction(
-  run: RunHandle,
+  run: ActiveRun,
   instance: StepRecord,
   call: ToolCallRecord,
   past: CallPast,
@@ -118,7 +118,7 @@ async function codeStepAction(
   };
   const identity = await reidentify(run, request, call);
   const isHarmless = tool.recovery === "repeat" && identity.dedupe === "call";
-  const judgement = judgeToolCall(run, {
+  const judgement = decideCall(run, {
     place: { stepKey, stepPath, stepName, turnIndex: 0, callIndex },
     request,
     payload: await payloadOf(run, request, call, past),
@@ -134,7 +134,7 @@ async function codeStepAction(
 }
 
 /** A tool as the row of its call tells of it. */
-function standIn(run: RunHandle, call: ToolCallRecord): Promise<PreparedTool> {
+function standIn(run: ActiveRun, call: ToolCallRecord): Promise<PreparedTool> {
   const { tool: name, namespace, effect, recovery, idempotencyKey, occurrence } = call;
   const identityHash = Buffer.from(call.identityHash, "hex");
   const scope = { kind: "effect" } as const;
@@ -152,17 +152,17 @@ function standIn(run: RunHandle, call: ToolCallRecord): Promise<PreparedTool> {
     execute: nothing,
     reconcile: recovery === "reconcile" ? nothing : null,
   });
-  return prepareTool(name, tool, run.rules.tools);
+  return prepareTool(name, tool, run.policy.rules.tools);
 }
 
 /** As it was shown to a person, where one was asked. A call of code that was not let run at once needs one, or is refused. */
 async function payloadOf(
-  run: RunHandle,
+  run: ActiveRun,
   request: Parameters<typeof makePayload>[1],
   { toolCallId, idempotencyKey, status, request: input }: ToolCallRecord,
   { waits }: CallPast,
 ): ReturnType<typeof makePayload> {
-  const payload = await makePayload(run.rules, request, idempotencyKey);
+  const payload = await makePayload(run.policy.rules, request, idempotencyKey);
   if (payload.kind !== "ready") return payload;
   const asked = waits.findLast((wait) => wait.toolCallId === toolCallId && wait.kind === "approval");
   const shown: Json = asked?.subject.arguments ?? input;

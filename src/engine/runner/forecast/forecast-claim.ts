@@ -1,8 +1,8 @@
 import { allowanceAfter, deadlineAfterWaiting } from "../../../core/usage/allowance.ts";
 import { NO_BUDGETS } from "../../../core/usage/budget.ts";
 import type { LeftBehind, RunRecord } from "../../../store/store.ts";
+import type { RunWith } from "../../run/active-run.ts";
 import type { WorkDone } from "../../run/run-budget.ts";
-import type { RunHandle } from "../../run/run-handle.ts";
 import { limitOf, type ResumeOptions } from "../runner-options.ts";
 
 /** A run as whoever goes on with it like this would have it, and what it has done so far. */
@@ -15,7 +15,7 @@ export type AsClaimed = {
 
 /** What taking the run changes of what it may use. */
 export async function asClaimed(
-  { store, clock, runId }: Pick<RunHandle, "store" | "clock" | "runId">,
+  { store, runId, time: { clock } }: RunWith<"store" | "runId" | "time">,
   record: RunRecord,
   { budgets: raised = {}, budget, deadline }: ResumeOptions,
 ): Promise<AsClaimed> {

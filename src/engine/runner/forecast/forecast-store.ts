@@ -4,18 +4,19 @@ import { ROOT_PATH, type StepPath } from "../../../core/step-path.ts";
 import { assertDroppable } from "../../../core/turn/turn-decision.ts";
 import { Quota } from "../../../core/usage/quota.ts";
 import { addAmount } from "../../../core/usage/usage.ts";
-import type {
-  ArtifactRecord,
-  Conversation,
-  LeftBehind,
-  NewStep,
-  Receipt,
-  RunRecord,
-  StepRecord,
-  Store,
-  ToolCallAttempt,
-  ToolCallRecord,
-  TurnOpening,
+import {
+  type ArtifactRecord,
+  type Conversation,
+  isStoreIntent,
+  type LeftBehind,
+  type NewStep,
+  type Receipt,
+  type RunRecord,
+  type StepRecord,
+  type Store,
+  type ToolCallAttempt,
+  type ToolCallRecord,
+  type TurnOpening,
 } from "../../../store/store.ts";
 
 /** As far as a run can be gone on with in thought: what comes next would be done, and is not. */
@@ -61,7 +62,7 @@ export class ForecastStore {
         if (Object.hasOwn(own, name)) return Reflect.get(own, name);
         const value: unknown = Reflect.get(target, name);
         if (typeof value !== "function") return value;
-        return typeof name === "string" && READ.test(name) ? value.bind(target) : end;
+        return isStoreIntent(name) ? end : value.bind(target);
       },
     });
   }
@@ -161,9 +162,6 @@ export class ForecastStore {
     };
   }
 }
-
-/** How the names of all reads begin. */
-const READ = /^(?:count|find|get|has|is|list|read)[A-Z]/;
 
 function end(): Promise<never> {
   return Promise.reject(new ForecastEnd());

@@ -1,26 +1,27 @@
 import { PawlError } from "../../../core/errors.ts";
-import type { Json, JsonObject } from "../../../core/json.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import { childPath, ROOT_PATH, type StepPath } from "../../../core/step-path.ts";
 import { decideTurn } from "../../../core/turn/turn-decision.ts";
 import type { Amount } from "../../../core/usage/usage.ts";
 import type { RunRecord, RunStatus, WaitRecord } from "../../../store/store.ts";
 import { instancesOf } from "../../definition/phases.ts";
 import { assertBudgetRaised } from "../../definition/run-spec-checks.ts";
-import type { GranularStep, LoopStep, PipelineStep, StepNode, TurnLoopStep } from "../../definition/step.ts";
+import type { CodeStep, LoopStep, PipelineStep, StepNode, TurnLoopStep } from "../../definition/step.ts";
+import { NO_PROBE } from "../../ports/crash-points.ts";
+import type { ActiveRun } from "../../run/active-run.ts";
 import { RunBudget } from "../../run/run-budget.ts";
-import type { RunHandle } from "../../run/run-handle.ts";
-import { granularExecutor, openScope, turnLoopExecutor } from "../../steps/agent-executor.ts";
-import { whenExecutor } from "../../steps/blueprint/blueprint-when.ts";
+import { agentExecutor, openScope } from "../../steps/agent-executor.ts";
+import { BUILT_IN_EXECUTORS } from "../../steps/built-in-executors.ts";
 import { codeStepExecutor } from "../../steps/code-step-executor.ts";
 import { stepFailed } from "../../steps/execute-step.ts";
 import { loopExecutor } from "../../steps/loop-executor.ts";
-import { pipelineExecutor } from "../../steps/pipeline-executor.ts";
 import type { Frame, StepExecutor } from "../../steps/step-executor.ts";
 import { StepRegistry } from "../../steps/step-registry.ts";
 import { executeTurn } from "../../turn/turn-executor.ts";
+import type { TurnScope } from "../../turn/turn-scope.ts";
 import { busy } from "../run-checks.ts";
 import { goThrough, questionAbout } from "../run-pipeline.ts";
-import type { ResumeOptions } from "../runner-options.ts";
+import type { ResumeOptions, RunnerSetup } from "../runner-options.ts";
 import { ForecastArtifacts } from "./forecast-artifacts.ts";
 import { codeStepActions, type ForecastCall, turnActions } from "./forecast-calls.ts";
 import { type AsClaimed, asClaimed } from "./forecast-claim.ts";
@@ -67,13 +68,19 @@ export type ForecastTurn = {
   readonly mayCost: Amount | null;
 };
 
+/** The run to forecast, as the store has it. */
+export type ForecastSubject = {
+  readonly run: RunRecord;
+  /** Whether another worker holds its lease. */
+  readonly isHeld: boolean;
+  /** What `resume` would be called with. */
+  readonly options: ResumeOptions;
+};
+
 export async function forecastRun(
-  run: RunHandle,
-  registry: StepRegistry,
-  root: PipelineStep,
-  record: RunRecord,
-  isHeld: boolean,
-  options: ResumeOptions = {},
+  { root, options: { executors } }: RunnerSetup,
+  run: ActiveRun,
+  { run: record, isHeld, options }: ForecastSubject,
 ): Promise<ResumeForecast> {
   const { runId, status, owner, leaseUntil } = record;
   const waits = (await run.store.listWaits(runId)).filter(
@@ -85,7 +92,7 @@ export async function forecastRun(
     const { code, message, details } = busy(runId, { owner: owner ?? "another process", until: leaseUntil });
     return { ...nothing, refusal: { code, message, details, isQuestion: false } };
   }
-  const trial = new Trial(run, registry, await asClaimed(run, record, options));
+  const trial = new Trial(run, executors ?? {}, await asClaimed(run, record, options));
   try {
     const error = await trial.go(root, options);
     const refusal = error === null ? null : await refusalOf(run, root, error);
@@ -107,9 +114,9 @@ function isAnsweredBy({ kind, subject }: WaitRecord, { budgets = {} }: ResumeOpt
 }
 
 /** As the run would end with it. */
-async function refusalOf(run: RunHandle, root: PipelineStep, error: unknown): Promise<ForecastRefusal> {
+async function refusalOf(run: ActiveRun, root: PipelineStep, error: unknown): Promise<ForecastRefusal> {
   const thrown = PawlError.isInstance(error) ? error : stepFailed(error, root.name);
-  run.secrets.hideInError(thrown);
+  run.policy.secrets.hideInError(thrown);
   const { code, message, details } = thrown;
   return { code, message, details, isQuestion: (await questionAbout(run, thrown)) !== null };
 }
@@ -131,28 +138,36 @@ class Trial {
   readonly skipped: StepPath[] = [];
   turn: ForecastTurn | null = null;
   calls: readonly ForecastCall[] = [];
-  readonly #run: RunHandle;
+  readonly #run: ActiveRun;
   readonly #record: RunRecord;
   readonly #registry: StepRegistry;
   readonly #store: ForecastStore;
 
-  constructor(run: RunHandle, registry: StepRegistry, { record, work, unsent }: AsClaimed) {
+  /** `ownExecutors` are those that the user gave the runner. */
+  constructor(
+    run: ActiveRun,
+    ownExecutors: { readonly [kind: string]: StepExecutor<never> },
+    { record, work, unsent }: AsClaimed,
+  ) {
     this.#store = new ForecastStore(run.store, record, unsent);
     const { store } = this.#store;
     const { runId, limit, deadline, budgets } = record;
     this.#run = {
       ...run,
       store,
-      limit,
-      deadline,
-      budget: new RunBudget(runId, budgets, work),
+      contract: { ...run.contract, limit, budget: new RunBudget(runId, budgets, work) },
+      time: { ...run.time, deadline },
       artifacts: new ForecastArtifacts(store, run.fence, run.artifacts.workspace.place),
-      emit: (event) => {
-        if (event.type === "step.skipped") this.skipped.push(event.step);
+      observe: {
+        ...run.observe,
+        probe: NO_PROBE,
+        emit: (event) => {
+          if (event.type === "step.skipped") this.skipped.push(event.step);
+        },
       },
     };
     this.#record = record;
-    this.#registry = new TrialRegistry(registry, this);
+    this.#registry = new StepRegistry({ ...this.#executors(), ...mapValues(ownExecutors, this.#unknown) });
   }
 
   get next(): ResumeForecast["next"] {
@@ -182,10 +197,32 @@ class Trial {
     return null;
   }
 
-  /** One turn: its response is there, or the model would be asked for it, or it is committed already. */
-  async takeTurn(step: GranularStep, frame: Frame): Promise<Json> {
-    if (frame.turn === undefined) return granularExecutor.execute(step, frame);
-    const { scope, expected: index } = frame.turn;
+  /** The executors of the engine, each up to the first thing that it would do. */
+  #executors(): { readonly [K in keyof typeof BUILT_IN_EXECUTORS]: StepExecutor<never> } {
+    const { pipeline, when } = BUILT_IN_EXECUTORS;
+    const agents = agentExecutor((scope, expected) => this.#takeTurn(scope, expected));
+    const agent: StepExecutor<TurnLoopStep> = {
+      storage: agents.storage,
+      execute: async (loop, frame) => {
+        if (frame.run.resume.milestone.isOpen) await this.#abandonTurn(loop, frame);
+        return agents.execute(loop, frame);
+      },
+    };
+    const code: StepExecutor<CodeStep> = {
+      storage: codeStepExecutor.storage,
+      execute: (_step, frame) => this.#enterCode(frame),
+    };
+    return { pipeline, when, loop: UNDECIDED_LOOP, "turn-loop": agent, run: code };
+  }
+
+  /** An executor of the user's: what it would do is not known before it does it. */
+  readonly #unknown = ({ storage }: StepExecutor<never>): StepExecutor<never> => ({
+    storage,
+    execute: (step: StepNode, frame) => this.#enterUnknown(step, frame),
+  });
+
+  /** One turn: its response is journaled, or the model would be asked for it, or it is committed already. */
+  async #takeTurn(scope: TurnScope, index: number): Promise<void> {
     const { conversation, fingerprint } = scope;
     const { kind } = decideTurn(conversation.stored(), index, fingerprint);
     if (kind === "replay" && conversation.journaled !== null) {
@@ -195,16 +232,10 @@ class Trial {
     }
     await executeTurn(scope, index);
     this.turn = { index, response: "none", mayCost: null };
-    return null;
-  }
-
-  async takeTurns(loop: TurnLoopStep, frame: Frame): Promise<Json> {
-    if (frame.run.milestone.isOpen) await this.#leaveTurn(loop, frame);
-    return turnLoopExecutor.execute(loop, frame);
   }
 
   /** Calls of a turn that is to be left for a milestone are brought to their end first. */
-  async #leaveTurn(loop: TurnLoopStep, frame: Frame): Promise<void> {
+  async #abandonTurn(loop: TurnLoopStep, frame: Frame): Promise<void> {
     const scope = await openScope(loop.children[0], loop.maxTurns, frame, true);
     const { journaled, isComplete } = scope.conversation;
     if (journaled === null || isComplete) return;
@@ -213,49 +244,16 @@ class Trial {
     await this.#store.settleOpenTurn(scope.stepKey);
   }
 
-  async enterCode({ run, instance }: Frame): Promise<never> {
+  async #enterCode({ run, instance }: Frame): Promise<never> {
     if (instance !== null) this.calls = await codeStepActions(run, instance);
     throw new ForecastEnd();
   }
 
   /** What an executor of somebody else's would do is not known before it does it. */
-  async enterUnknown(step: StepNode, { path, phase = "", instance }: Frame): Promise<never> {
+  async #enterUnknown(step: StepNode, { path, phase = "", instance }: Frame): Promise<never> {
     if (instance === null)
       this.#store.entered.push({ path: childPath(path, step.name), phase, isBegun: false });
     throw new ForecastEnd();
-  }
-}
-
-/** The executors of a runner, as far as they do nothing; in place of the others, what is to be said of them. */
-class TrialRegistry extends StepRegistry {
-  readonly #registry: StepRegistry;
-  readonly #trial: Trial;
-
-  constructor(registry: StepRegistry, trial: Trial) {
-    super({});
-    this.#registry = registry;
-    this.#trial = trial;
-  }
-
-  override executorOf(step: StepNode): StepExecutor {
-    const executor = this.#registry.executorOf(step);
-    const { storage } = executor;
-    const trial = this.#trial;
-    switch (executor) {
-      case pipelineExecutor:
-      case whenExecutor:
-        return executor;
-      case loopExecutor:
-        return UNDECIDED_LOOP;
-      case turnLoopExecutor:
-        return { storage, execute: (loop: TurnLoopStep, frame) => trial.takeTurns(loop, frame) };
-      case granularExecutor:
-        return { storage, execute: (granular: GranularStep, frame) => trial.takeTurn(granular, frame) };
-      case codeStepExecutor:
-        return { storage, execute: (_code, frame) => trial.enterCode(frame) };
-      default:
-        return { storage, execute: (other, frame) => trial.enterUnknown(other, frame) };
-    }
   }
 }
 
@@ -284,4 +282,11 @@ function laterThan(path: StepPath, step: StepNode, parent: StepPath): readonly S
     return [...inside, ...after.map((each) => each.path)];
   }
   return null;
+}
+
+function mapValues<A, B>(
+  values: { readonly [key: string]: A },
+  change: (value: A) => B,
+): { readonly [key: string]: B } {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [key, change(value)]));
 }

@@ -227,8 +227,8 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/run/uncertain-calls.ts",
-        right: "this.#areThere ??= await this.#store.hasUncertainCalls(this.#runId);",
-        wrong: "this.#areThere ??= false;",
+        right: "this.#exist ??= await this.#store.hasUncertainCalls(this.#runId);",
+        wrong: "this.#exist ??= false;",
       },
     ],
     breaks: "same-end",

@@ -104,7 +104,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/run/effect-departure.ts",
-        right: "    run.lease.assertHeld();\n    run.signal.throwIfAborted();\n",
+        right: "    run.stop.lease.assertHeld();\n    run.stop.signal.throwIfAborted();\n",
         wrong: "",
       },
     ],

@@ -8,7 +8,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/steps/agent-executor.ts",
-        right: "const isRedone = run.redoTurn && journaled !== null",
+        right: "const isRedone = run.resume.redoTurn && journaled !== null",
         wrong: "const isRedone = journaled !== null",
       },
       {
@@ -31,7 +31,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/steps/agent-executor.ts",
-        right: "const isRedone = run.redoTurn && journaled !== null",
+        right: "const isRedone = run.resume.redoTurn && journaled !== null",
         wrong: "const isRedone = run.fence.epoch === 2 && journaled !== null",
       },
     ],

@@ -1,0 +1,15 @@
+import { executeTurn } from "../turn/turn-executor.ts";
+import { agentExecutor } from "./agent-executor.ts";
+import { whenExecutor } from "./blueprint/blueprint-when.ts";
+import { codeStepExecutor } from "./code-step-executor.ts";
+import { loopExecutor } from "./loop-executor.ts";
+import { pipelineExecutor } from "./pipeline-executor.ts";
+
+/** The executors that come with the engine, by the kind of step. */
+export const BUILT_IN_EXECUTORS = {
+  pipeline: pipelineExecutor,
+  loop: loopExecutor,
+  "turn-loop": agentExecutor(executeTurn),
+  run: codeStepExecutor,
+  when: whenExecutor,
+};
