@@ -29,7 +29,7 @@ export type RingAnswer = "accepted" | "refused" | "unclear";
 /**
  * Shows that this process lives: a listening socket beside the database. The kernel accepts connections for as long
  * as the process lives, stopped or not, and refuses them once it is dead, however it died. Nothing that the process
- * does to files can lose it, while closing any descriptor of a file would lose a POSIX lock on it (decision 0046).
+ * does to files can lose it, while closing any descriptor of a file would lose a POSIX lock on it (decision 46).
  */
 export class OwnerLock {
   /** Names this store in leases, readable for people: host, process id, and the id of its socket. */
