@@ -11,13 +11,13 @@ type Line = {
   readonly level: "debug" | "info" | "warn" | "error";
   readonly message: string;
   readonly fields?: JsonObject;
-  /** What models and tools said: only with the level `trace`. */
+  /** Model and tool content: logged only at the level `trace`. */
   readonly content?: JsonObject;
 };
 
 /**
- * Logs a run, one line an event, with the ids that receipts and traces have. What models and tools said to each other is
- * logged at the level `trace` alone; why something failed, in the words of whoever failed.
+ * Logs a run, one line per event, with the ids that receipts and traces use. Model and tool content is logged only at the
+ * level `trace`; the message of a failure is logged as the failing side wrote it.
  *
  * @example
  * new Runner(researcher, { onEvent: logEvents(pino()) });
@@ -43,48 +43,52 @@ function idsOf(event: RunEvent): JsonObject {
 function lineOf(event: RunEvent): Line {
   switch (event.type) {
     case "run.started":
-      return info(event.resumed ? "run goes on" : "run begins", { resumed: event.resumed });
+      return info(event.resumed ? "run resumed" : "run started", { resumed: event.resumed });
     case "step.started":
-      return info("step begins");
+      return info("step started");
     case "step.finished":
       return info("step done");
     case "step.skipped":
-      return info("step was done before");
+      return info("step skipped: already done");
     case "turn.started":
-      return debug("turn begins", { replayed: event.replayed });
+      return debug("turn started", { replayed: event.replayed });
     case "turn.committed":
       return { ...info("turn committed", { isComplete: event.isComplete }), content: { text: event.text } };
     case "model.failed":
       return warn(`model failed: ${event.message}`, { retryInMs: event.retryInMs });
     case "usage.baseline":
-      return warn("model gave no figures: the reservation stays charged", { ...event.charged });
+      return warn("model reported no usage: the reservation stays charged", { ...event.charged });
     case "usage.settled":
       return debug("model call charged", { basis: event.basis, ...event.charged, reserved: event.reserved });
     case "tool.started":
-      return { ...debug("tool begins", { tool: event.tool }), content: { input: event.input } };
+      return { ...debug("tool started", { tool: event.tool }), content: { input: event.input } };
     case "tool.finished": {
       const fields = pick(event, "tool", "status");
       if (event.status === "succeeded") return info("tool done", fields);
       return event.status === "needs_human"
-        ? info("tool asks a person", fields)
+        ? info("tool needs a person", fields)
         : warn("tool failed", fields);
     }
     case "tool.retrying":
-      return warn(`tool is tried again: ${event.message}`, pick(event, "tool", "retryInMs"));
+      return warn(`tool is retried: ${event.message}`, pick(event, "tool", "retryInMs"));
     case "tool.reconciled":
-      return info("tool call was looked up", pick(event, "tool", "status"));
+      return info("tool call reconciled", pick(event, "tool", "status"));
     case "tool.waiting":
-      return info("tool waits until a lost try can no longer land", pick(event, "tool", "until"));
+      return info("tool waits until a lost attempt can no longer take effect", pick(event, "tool", "until"));
     case "tool.deduplicated":
-      return info("tool is not run again", pick(event, "tool", "duplicateOf"));
+      return info("tool call deduplicated: not run again", pick(event, "tool", "duplicateOf"));
     case "tool.in_doubt":
-      return warn("nobody knows whether the tool call happened");
+      return warn("tool call in doubt: it may or may not have happened");
     case "checkpoint.saved":
       return info("checkpoint saved", { checkpoint: event.checkpoint });
     case "lineage.begun":
-      return info("step goes on with a new line of history", { checkpoint: event.checkpoint });
+      return info("step continues with a new lineage", { checkpoint: event.checkpoint });
     case "lease.lost":
-      return { level: "error", message: "another worker has the run", fields: { epoch: event.epoch } };
+      return {
+        level: "error",
+        message: "lease lost: another worker has the run",
+        fields: { epoch: event.epoch },
+      };
     case "warning":
       return warn(event.message);
     case "run.finished": {

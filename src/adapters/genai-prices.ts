@@ -7,28 +7,28 @@ export type PricedModel = { readonly provider: string; readonly modelId: string 
 
 export type FoundPrices = {
   readonly pricing: Pricing;
-  /** Model id → the entry of the catalogue that its price comes from: `openai:gpt-5.2`. */
+  /** Model id → the catalogue entry that its price is from: `openai:gpt-5.2`. */
   readonly matched: { readonly [modelId: string]: string };
-  /** Models without a price: a budget in dollars refuses them. */
+  /** Models without a price. A budget in dollars refuses them. */
   readonly unpriced: readonly string[];
 };
 
-/** The day that the catalogue was taken up. A fixed one: the same version of Pawl must not have other prices tomorrow. */
+/** The day of the catalogue. It is fixed, so that one version of Pawl does not have other prices tomorrow. */
 const AS_OF = "2026-11-16";
 
 /**
- * Prices for these models, out of the catalogue that comes with `@pydantic/genai-prices`; nothing is fetched. They are the
- * most that a token can cost from the day of the catalogue on: the highest tier, the dearest hour, what is announced, input
- * that is written to a cache. What is not sold by the token (searches) is not in them.
+ * Prices for these models, from the catalogue in `@pydantic/genai-prices`; nothing is fetched. Each is the most that a token
+ * can cost from the day of the catalogue on: the highest tier, the most expensive hour, announced prices, input written to a
+ * cache. Services that are not sold by the token (searches) are not included.
  *
- * A model is priced only where the catalogue means just that model at just that provider. Pricing plans go by model id
- * alone: where two providers have the same one, the higher price holds, and one of them without a price leaves it unpriced.
+ * A model is priced only if the catalogue has exactly that model at exactly that provider. A `Pricing` is keyed by model id
+ * alone: if two providers have the same id, the higher price is used, and if one of them has no price, the model is unpriced.
  *
  * @example
  * const { pricing, unpriced } = pricesFor([{ provider: "openai.responses", modelId: "gpt-5.2" }]);
  */
 export function pricesFor(models: readonly PricedModel[]): FoundPrices {
-  const found = new Map<string, Found[]>();
+  const found = new Map<string, CataloguePrice[]>();
   const unpriced = new Set<string>();
   for (const model of models) {
     const price = findPrice(model);
@@ -48,27 +48,27 @@ export function pricesFor(models: readonly PricedModel[]): FoundPrices {
   };
 }
 
-/** Part of every fingerprint: a newer catalogue stands in nobody's way, unless the price of one of these models has changed. */
+/** Part of every fingerprint, so a hash of these prices only: a newer catalogue breaks no run whose prices are the same. */
 function idOf(prices: Pricing["models"]): string {
   return `genai-prices/${canonicalHash(prices).toString("hex").slice(0, 12)}`;
 }
 
-type Found = { readonly entry: string; readonly price: ModelPrice };
+type CataloguePrice = { readonly entry: string; readonly price: ModelPrice };
 
-const priceOf = ({ price }: Found): ModelPrice => price;
+const priceOf = ({ price }: CataloguePrice): ModelPrice => price;
 
-function findPrice(model: PricedModel): Found | null {
+function findPrice(model: PricedModel): CataloguePrice | null {
   const sold = soldBy(model);
   if (sold === null) return null;
   const { providerId, modelId } = sold;
-  // The time picks a price, which is not looked at; it is given so that no clock is read.
+  // The timestamp picks a price that is not used here; it is passed so that no clock is read.
   const found = calcPrice({}, modelId, { providerId, timestamp: new Date(AS_OF) });
   if (found === null || !isNamed(found.model.match, modelId.toLowerCase().trim())) return null;
   const price = priceIn(found.model);
   return price === null ? null : { entry: `${found.provider.id}:${found.model.id}`, price };
 }
 
-/** The first word of the AI SDK's name of a provider (`openai.responses`) → the catalogue's. */
+/** The first part of the AI SDK's provider name (`openai.responses`) → the catalogue's provider id. */
 const PROVIDERS = new Map([
   ["openai", "openai"],
   ["azure", "azure"],
@@ -92,10 +92,10 @@ const PROVIDERS = new Map([
   ["openrouter", "openrouter"],
 ]);
 
-/** A gateway that adds nothing to the price: its model ids begin with whose they are, `openai/gpt-5.2`. */
+/** A gateway that adds nothing to the price: its model ids begin with the provider, `openai/gpt-5.2`. */
 const GATEWAY = "gateway";
 
-/** Whose price list the model is in, and under which name; null where nobody can tell. */
+/** The provider and model id to look the price up by; null if they cannot be determined. */
 function soldBy({ provider, modelId }: PricedModel): { providerId: string; modelId: string } | null {
   const [name = ""] = provider.toLowerCase().split(".");
   const slash = modelId.indexOf("/");
@@ -107,17 +107,17 @@ function soldBy({ provider, modelId }: PricedModel): { providerId: string; model
   return providerId === undefined || sold.trim() === "" ? null : { providerId, modelId: sold };
 }
 
-/** A date or a release: it does not make another model of it. A bare number could: 4 and 4.5 are not the same. */
+/** A date or a release, which does not make it another model. A bare number could: 4 and 4.5 are not the same. */
 const PART = String.raw`(?:20\d{6}|20\d{2}-\d{2}-\d{2}|\d{2}-20\d{2}|\d{2}-\d{2}|\d{3,4}|latest|preview|exp|beta|v\d)`;
 const RELEASE = new RegExp(`^${PART}?(?:[-@:.]${PART}|:\\d)*$`);
 
-/** Where a model is served from, and whose it is. */
+/** The region and vendor in front of a model name. */
 const ORIGIN =
   /^(?:models\/)?(?:(?:us|us-gov|eu|apac|ap|jp|au|ca|in|sa|global)\.)?(?:(?:amazon|anthropic|cohere|deepseek|google|meta|mistral|moonshot|nvidia|openai|qwen|writer)[./])?$/;
 
 /**
- * Whether the rule that was met means this very model. The catalogue's rules are loose, so that `gpt-5-nano-mock` is a
- * `gpt-5-nano`: what they leave open may only be a date, a release or a region.
+ * True if the matching rule means exactly this model. The catalogue's rules are loose: to them `gpt-5-nano-mock` is a
+ * `gpt-5-nano`. Here the part that a rule leaves open may only be a date, a release or a region.
  */
 function isNamed(match: MatchLogic, modelId: string): boolean {
   if ("or" in match) return match.or.some((each) => isNamed(each, modelId));
@@ -134,14 +134,14 @@ function isNamed(match: MatchLogic, modelId: string): boolean {
 
 type PriceList = ConditionalPrice["prices"];
 
-/** Null where tokens are not all that is paid for: a figure that is too low is worse than none. */
+/** Null if more than tokens is paid for: a price that is too low is worse than none. */
 function priceIn(model: ModelInfo): ModelPrice | null {
   const prices = (Array.isArray(model.prices) ? stillHolding(model.prices) : [model.prices]).map(perToken);
   const known = prices.filter((price) => price !== null);
   return known.length < prices.length ? null : highest(known);
 }
 
-/** The newest price of that day, what is announced for later, and what holds at some hours only. */
+/** The price in force on that day, announced later prices, and prices for certain hours. */
 function stillHolding(prices: readonly ConditionalPrice[]): PriceList[] {
   const newest = prices.findLastIndex(
     ({ constraint }) =>
@@ -151,7 +151,7 @@ function stillHolding(prices: readonly ConditionalPrice[]): PriceList[] {
 }
 
 function perToken(prices: PriceList): ModelPrice | null {
-  // Usage has no figure for what a provider writes to its cache, so all input may be that.
+  // Usage does not report how much a provider writes to its cache, so all input may be that.
   const input = most(prices.input_mtok, prices.cache_write_mtok);
   const output = most(prices.output_mtok, prices.output_reasoning_mtok);
   const cached = most(prices.cache_read_mtok);
@@ -171,11 +171,11 @@ function most(...prices: readonly PriceList[string][]): number {
     if (price === undefined) return [];
     return typeof price === "number" ? [price] : [price.base, ...price.tiers.map((tier) => tier.price)];
   });
-  // 0.0158 dollars are 15800.000000000002 micro-dollars: what arithmetic adds is not rounded up.
+  // 0.0158 dollars are 15800.000000000002 micro-dollars: the error of floating point is not rounded up.
   return Math.ceil(Number((Math.max(0, ...dollars) * 1_000_000).toPrecision(12)));
 }
 
-/** Field by field. A price without a discount for cached input has none of the others' either. */
+/** The highest of each field. A price without a cached-input discount counts with its full input price. */
 function highest(prices: readonly ModelPrice[]): ModelPrice {
   const cached = prices.map((price) => price.cachedInputPerMillion ?? price.inputPerMillion);
   const hasDiscount = prices.some((price) => price.cachedInputPerMillion !== undefined);

@@ -1,11 +1,11 @@
 import type { CHECK_BY_SCHEMA } from "./net/foreign-schema.ts";
-import type { Job } from "./net/off-thread.ts";
+import type { ThreadJob } from "./net/off-thread.ts";
 import type { PAGE_TEXT } from "./tools/fetch-page.ts";
 import type { IMAGES_IN_MARKDOWN, PDF_DOCUMENT } from "./tools/render-pdf.ts";
 
-/** Loads the code of a job, on the thread that does it for the first time. Inputs and outputs are copied. */
+/** Loads the code of a job, on the first thread that runs it. Inputs and outputs are copied. */
 type Loader<J> =
-  J extends Job<infer Input, infer Output>
+  J extends ThreadJob<infer Input, infer Output>
     ? () => Promise<(input: Input) => Output | Promise<Output>>
     : never;
 
@@ -16,8 +16,8 @@ type Loaders = {
   readonly pdfDocument: Loader<typeof PDF_DOCUMENT>;
 };
 
-/** Every job that is done off the main thread, by its name. */
-export const JOBS: Loaders = {
+/** Every job that runs off the main thread, by name. */
+export const THREAD_JOBS: Loaders = {
   checkBySchema: async () => {
     const { checkBySchema } = await import("../core/json-schema-check.ts");
     return ({ schema, value }) => checkBySchema(schema, value);

@@ -43,10 +43,10 @@ describe("a run's log", () => {
   test("has one line an event, with the ids of the store", async () => {
     const lines = await linesOf("info");
     expect(lines.map(({ event, msg }) => [event, msg])).toEqual([
-      ["run.started", "run begins"],
-      ["step.started", "step begins"],
+      ["run.started", "run started"],
+      ["step.started", "step started"],
       ["tool.finished", "tool failed"],
-      ["tool.retrying", "tool is tried again: Busy."],
+      ["tool.retrying", "tool is retried: Busy."],
       ["tool.finished", "tool done"],
       ["turn.committed", "turn committed"],
       ["turn.committed", "turn committed"],

@@ -1,4 +1,4 @@
-/** An error as it may come from anywhere: each field has to be looked at before it is believed. */
+/** An error of unknown origin: no field has a known type. */
 export type UnknownError = {
   readonly name?: unknown;
   readonly message?: unknown;
@@ -13,10 +13,10 @@ export type UnknownError = {
   readonly errors?: unknown;
 };
 
-/** More than any honest chain has. */
+/** More than any real chain of causes has. */
 const MAX_CAUSES = 30;
 
-/** The error and all that caused it, from the outermost to the root; members of an AggregateError included. */
+/** The error and all its causes, from the outermost to the root; members of an AggregateError included. */
 export function* causesOf(error: unknown): Generator<UnknownError> {
   const waiting: unknown[] = [error];
   const seen = new Set<unknown>();

@@ -1,25 +1,25 @@
-/** A place is not to be had: too many of the same source wait for one already. */
+/** Too much work of the same source is waiting already. */
 export class QueueFullError extends Error {}
 
 type Waiting = { readonly begin: () => void };
 
 /**
- * Places for work that takes long, shared fairly between those who want it: each source in its turn, and none of them has all
- * places at once. So whoever asks for much waits for itself.
+ * A limited number of slots for slow work, shared fairly: sources take turns, and none of them gets all slots at once. A
+ * source that asks for much delays only itself.
  */
 export class FairQueue {
-  readonly #places: number;
+  readonly #slots: number;
   readonly #mostWaiting: number;
-  /** In the order of their turns. */
+  /** By source, in the order of their turns. */
   readonly #waiting = new Map<string, Waiting[]>();
   readonly #taken = new Map<string, number>();
 
-  constructor(places: number, mostWaiting: number) {
-    this.#places = places;
+  constructor(slots: number, mostWaiting: number) {
+    this.#slots = slots;
     this.#mostWaiting = mostWaiting;
   }
 
-  /** Does the work when it is its turn. Rejects with a `QueueFullError` where too many wait, and as the signal says. */
+  /** Runs the work when it is its turn. Rejects with a `QueueFullError` if too much is waiting, or with the signal's reason. */
   async run<T>(source: string, signal: AbortSignal | undefined, work: () => Promise<T>): Promise<T> {
     signal?.throwIfAborted();
     if (this.#isFree(source)) this.#take(source);
@@ -35,7 +35,7 @@ export class FairQueue {
     let taken = 0;
     for (const count of this.#taken.values()) taken += count;
     const own = this.#taken.get(source) ?? 0;
-    return taken < this.#places && (own === 0 || own < this.#places - 1);
+    return taken < this.#slots && (own === 0 || own < this.#slots - 1);
   }
 
   #take(source: string): void {
@@ -66,11 +66,11 @@ export class FairQueue {
     const left = (this.#taken.get(source) ?? 1) - 1;
     if (left === 0) this.#taken.delete(source);
     else this.#taken.set(source, left);
-    // A copy: those that had their turn are put at the end of the other.
+    // Iterates over a copy: a source that had its turn moves to the end of the map.
     for (const [next, queue] of Array.from(this.#waiting)) {
       if (queue.length === 0) this.#waiting.delete(next);
       else if (this.#isFree(next)) {
-        // To the end: it is the turn of the others first.
+        // To the end of the map: the other sources go first.
         this.#waiting.delete(next);
         this.#waiting.set(next, queue);
         this.#take(next);

@@ -11,7 +11,7 @@ export type GuardedFetch = (input: string | URL, init?: RequestInit) => Promise<
 
 type GuardedCall = { readonly signal: AbortSignal; readonly network: NetworkPolicy };
 
-/** How names become addresses: the part of `dns.lookup` that is used. */
+/** Resolves a host name: the part of `dns.lookup` that is used. */
 export type Resolve = (
   hostname: string,
   options: LookupAllOptions,
@@ -24,9 +24,9 @@ const IDLE_SOCKET_MS = 4_000;
 const REDIRECT = "Refused to follow a redirect to";
 
 /**
- * `fetch` for tools: it connects only where the run's network policy allows, redirects included, and stops when the
- * call is aborted. Proxies of the environment are not used: behind one nobody could tell what is connected to. The
- * response is undici's, which does all that the global one does but is no instance of it.
+ * `fetch` for tools: it connects only where the run's network policy allows it, redirects included, and stops when the
+ * call is aborted. Proxies from the environment are not used: behind one, the final address could not be checked. The
+ * response is undici's: it does everything that the global `Response` does, but is not an instance of it.
  *
  * @example
  * const page = await guardedFetch(call)("https://example.com/");
@@ -35,7 +35,7 @@ export function guardedFetch(call: GuardedCall): GuardedFetch {
   return fetchThrough(call, (undici) => sharedAgent(undici, call.network));
 }
 
-/** The same with another resolver, for tests. */
+/** `guardedFetch` with another resolver, for tests. */
 export function guardedFetchResolvedBy(call: GuardedCall, resolve: Resolve): GuardedFetch {
   return fetchThrough(call, (undici) => makeAgent(undici, call.network, resolve));
 }
@@ -44,16 +44,16 @@ type UndiciPackage = typeof Undici;
 
 let loaded: Promise<UndiciPackage> | undefined;
 
-/** Imported when it is first needed: it takes as long to load as a third of all the rest, and few processes fetch. */
+/** Imported on first use: it takes a third as long to load as everything else together, and few processes fetch. */
 function loadUndici(): Promise<UndiciPackage> {
   loaded ??= import("undici");
   return loaded;
 }
 
 /**
- * One agent for all calls with the same policy, never for two policies: a connection that one allowed would otherwise
- * serve the other. Nobody has to close it: idle sockets do not keep the process alive and are closed soon, whatever the
- * server would like, and the agent is forgotten with its policy.
+ * One agent for all calls with the same policy, never for two policies: otherwise a connection that one allowed would
+ * serve the other. It need not be closed: idle sockets do not keep the process alive and are closed soon, whatever the
+ * server asks for, and the agent is garbage-collected with its policy.
  */
 const agents = new WeakMap<NetworkPolicy, Undici.Agent>();
 
@@ -65,7 +65,7 @@ function sharedAgent(undici: UndiciPackage, policy: NetworkPolicy): Undici.Agent
 
 function makeAgent({ Agent, Pool }: UndiciPackage, policy: NetworkPolicy, resolve: Resolve): Undici.Agent {
   return new Agent({
-    // A pool for each origin, since a lookup is told the host only, and a policy may allow one port of it.
+    // A pool per origin, since a lookup gets only the host, and a policy may allow a single port of it.
     factory: (origin) =>
       new Pool(origin, {
         keepAliveTimeout: IDLE_SOCKET_MS,
@@ -76,8 +76,8 @@ function makeAgent({ Agent, Pool }: UndiciPackage, policy: NetworkPolicy, resolv
 }
 
 /**
- * Leaves only the addresses that the policy allows. The socket connects to what is returned here, so a name cannot
- * show one address to the check and another to the connection. Exported for tests.
+ * Returns only the addresses that the policy allows. The socket connects to what is returned here, so a name cannot
+ * show one address to the check and another to the connection.
  */
 export function checkedLookup(policy: NetworkPolicy, origin: URL, resolve: Resolve): LookupFunction {
   const host = `${origin.hostname}:${origin.port !== "" ? origin.port : origin.protocol === "https:" ? 443 : 80}`;
@@ -96,12 +96,12 @@ export function checkedLookup(policy: NetworkPolicy, origin: URL, resolve: Resol
   };
 }
 
-/** One request on its way; a redirect makes another of it. */
+/** One request; a redirect makes the next one from it. */
 type Hop = {
   readonly url: URL;
   readonly method: string;
   readonly headers: Headers;
-  /** A stream can be sent once; bytes as often as it takes. */
+  /** A stream can be sent only once, bytes any number of times. */
   readonly body: Uint8Array | ReadableStream | null;
   readonly integrity: string;
 };
@@ -117,7 +117,7 @@ function fetchThrough(call: GuardedCall, agentOf: (undici: UndiciPackage) => Und
       const response = await send(hop, init.redirect === "error" ? "error" : "manual", signal, undici, agent);
       const location = init.redirect === "manual" ? null : locationOf(response);
       if (location === null) return redirects === 0 ? response : markRedirected(response);
-      // Nobody will read it, and an unread body keeps its socket.
+      // An unread body keeps its socket.
       await response.body?.cancel().catch(() => {});
       if (redirects === MAX_REDIRECTS) {
         const why = `There were ${MAX_REDIRECTS} redirects before this one: request the final URL, if there is one.`;
@@ -130,7 +130,7 @@ function fetchThrough(call: GuardedCall, agentOf: (undici: UndiciPackage) => Und
 
 async function firstHop(policy: NetworkPolicy, input: string | URL, init: RequestInit): Promise<Hop> {
   const url = checked(policy, URL.parse(String(input)), REQUEST);
-  // Node's own Request reads the headers and the body: undici's knows no FormData but its own, and would send its name.
+  // Node's own Request reads the headers and the body: undici's knows only its own FormData, and would send the name of ours.
   const request = new Request(url, { ...init, signal: null });
   const { method, headers, integrity } = request;
   const body = canBeSentAgain(init.body) ? new Uint8Array(await request.arrayBuffer()) : request.body;
@@ -168,18 +168,18 @@ async function send(
     });
   } catch (error) {
     for (const cause of causesOf(error)) {
-      // From the lookup, which knows the host and not the whole URL.
+      // Thrown by the lookup, which knows the host but not the whole URL.
       if (cause instanceof NetworkRefusedError) throw refusal(url, cause.details.why);
     }
     throw error;
   }
 }
 
-/** Where an answer sends the request on to, or null. */
+/** The target of a redirect; null if the response is not one. */
 function locationOf(response: Response): string | null {
   if (![301, 302, 303, 307, 308].includes(response.status)) return null;
   const location = response.headers.get("location");
-  // Headers are read as Latin-1, and servers that do not escape a URL write UTF-8.
+  // Headers are decoded as Latin-1, but servers that do not escape a URL write UTF-8.
   return location === null ? null : Buffer.from(location, "latin1").toString("utf8");
 }
 
@@ -188,13 +188,13 @@ function nextHop(policy: NetworkPolicy, hop: Hop, status: number, location: stri
   const url = checked(policy, URL.parse(location, hop.url.href), REDIRECT);
   const headers = new Headers(hop.headers);
   const isElsewhere = url.origin !== hop.url.origin;
-  if (isElsewhere) dropHeaders(headers, (name) => !FOR_ANYBODY.test(name));
+  if (isElsewhere) dropHeaders(headers, (name) => !SAFE_ELSEWHERE.test(name));
   const toGet =
     status === 303
       ? hop.method !== "GET" && hop.method !== "HEAD"
       : (status === 301 || status === 302) && hop.method === "POST";
   if (toGet) {
-    dropHeaders(headers, (name) => OF_A_BODY.test(name));
+    dropHeaders(headers, (name) => BODY_HEADER.test(name));
     return { ...hop, url, headers, method: "GET", body: null };
   }
   if (isElsewhere && hop.body !== null) throw refusal(url, BODY_ELSEWHERE, REDIRECT);
@@ -205,19 +205,19 @@ function nextHop(policy: NetworkPolicy, hop: Hop, status: number, location: stri
 }
 
 const BODY_ELSEWHERE =
-  "The body was meant for the origin that it was sent to, and this is another: request the final URL, if it may have it.";
+  "The body was meant for the original origin, and this is another: request the final URL if it may have the body.";
 
-/** What another origin than the one that it was meant for may see. Any other header may carry a credential, and so may a body. */
-const FOR_ANYBODY =
+/** Headers that may follow a redirect to another origin. Any other header may carry a credential, and so may a body. */
+const SAFE_ELSEWHERE =
   /^(?:accept|accept-language|accept-encoding|user-agent|range|if-(?:match|none-match|modified-since|unmodified-since|range)|cache-control|pragma)$/;
-const OF_A_BODY = /^content-(encoding|language|length|location|type)$/;
+const BODY_HEADER = /^content-(encoding|language|length|location|type)$/;
 
 function dropHeaders(headers: Headers, isDropped: (name: string) => boolean): void {
   const dropped = [...headers.keys()].filter(isDropped);
   for (const name of dropped) headers.delete(name);
 }
 
-/** `redirected` as `fetch` would give it: to undici each hop was a request of its own. */
+/** Sets `redirected` as `fetch` does: for undici each hop was a separate request. */
 function markRedirected(response: Response): Response {
   return Object.defineProperty(response, "redirected", { value: true });
 }

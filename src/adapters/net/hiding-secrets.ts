@@ -1,17 +1,17 @@
 import { type Secret, secret } from "../../core/secret/secret.ts";
 
-/** Shorter words, and values that nobody called secret, may well be part of something else. */
+/** Shorter words, and shorter values that are not marked as secret, may well be part of something else. */
 export const LEAST_LENGTH = 8;
 
 /** `apiKey`, `--access-token`, `DB_PASSWORD`, `Authorization`, `--pat`, `X-Pin`. */
 export const SECRET_NAME = /key|token|secret|pass|auth|credential|cookie|(?:^|[-_])(?:pat|pwd|pin|otp)$/i;
 
-/** Of a part of an address: what is shorter, or has no digit, is a name. */
+/** A part of an address that looks like a token: a shorter one, or one without a digit, is a name. */
 const TOKEN = /^(?=.*\d).{16,}$/s;
 
 /**
- * What is not to be said anywhere: each text, however short, since it was given as a secret; what follows a scheme, as in
- * `Bearer …`, with the user and password that `Basic …` stands for; and its longer words.
+ * All texts to hide for these secrets: each secret itself, however short; the credential after a scheme, as in `Bearer …`, with
+ * the user and password that `Basic …` encodes; and its longer words.
  */
 export function secretTexts(texts: readonly string[]): readonly string[] {
   const all = texts.flatMap((text) => [text, ...credentialIn(text), ...longWords(text)]);
@@ -27,7 +27,7 @@ function credentialIn(header: string): readonly string[] {
   return credential === undefined ? [] : [credential, ...loginIn(header)];
 }
 
-/** The same as the `secrets` of a tool. */
+/** The texts to hide, as the `secrets` of a tool. */
 export function settingSecrets(texts: readonly string[]): readonly Secret[] {
   return secretTexts(texts).map(secret);
 }
@@ -39,7 +39,7 @@ function loginIn(header: string): readonly string[] {
   return [login, login.slice(login.indexOf(":") + 1)];
 }
 
-/** Some services have the key in the query of their address, and some in the path. */
+/** Keys in an address: some services have them in the query, some in the path. */
 export function secretsInAddress(address: string | URL): readonly string[] {
   const url = URL.parse(String(address));
   if (url === null) return [];

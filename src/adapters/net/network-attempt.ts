@@ -2,22 +2,22 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { subscribe } from "node:diagnostics_channel";
 
 /**
- * How far the HTTP requests of one call came: none was seen, one was made, or the headers of one went out.
+ * How far the HTTP requests of one call got: none was seen, one was created, or the headers of one were sent.
  * `unseen` does not mean that nothing was sent: the call may use a transport other than Node's `fetch`.
  */
 export type NetworkProgress = "unseen" | "created" | "sent";
 
 export type NetworkAttempt = { readonly progress: NetworkProgress };
 
-type Tracked = { progress: NetworkProgress };
+type MutableAttempt = { progress: NetworkProgress };
 
-const attempts = new AsyncLocalStorage<Tracked>();
-const attemptOfRequest = new WeakMap<object, Tracked>();
+const attempts = new AsyncLocalStorage<MutableAttempt>();
+const attemptOfRequest = new WeakMap<object, MutableAttempt>();
 let subscribed = false;
 
 /**
- * Runs a call and watches what Node's `fetch` (undici) does for it. Wrapping `globalThis.fetch` would be simpler,
- * but it sees neither whether a connection was made nor the providers that kept the original function.
+ * Runs a call and watches what Node's `fetch` (undici) does for it. Wrapping `globalThis.fetch` would be simpler, but
+ * would miss both whether a connection was made and the providers that kept the original function.
  *
  * @example
  * await watchNetwork(async (attempt) => {
@@ -27,7 +27,7 @@ let subscribed = false;
  */
 export function watchNetwork<T>(call: (attempt: NetworkAttempt) => Promise<T>): Promise<T> {
   subscribeOnce();
-  const attempt: Tracked = { progress: "unseen" };
+  const attempt: MutableAttempt = { progress: "unseen" };
   return attempts.run(attempt, () => call(attempt));
 }
 
@@ -41,7 +41,7 @@ function subscribeOnce(): void {
     attemptOfRequest.set(request, attempt);
     if (attempt.progress === "unseen") attempt.progress = "created";
   });
-  // By the request, not by the async context: headers are written when a socket becomes free, and that may
+  // Matched by the request, not by the async context: headers are written when a socket becomes free, which may
   // happen in the context of the call that used the socket before.
   subscribe("undici:client:sendHeaders", (message) => {
     const request = requestIn(message);

@@ -2,25 +2,25 @@ import { availableParallelism } from "node:os";
 import { Worker } from "node:worker_threads";
 import { FairQueue, QueueFullError } from "./fair-queue.ts";
 
-// Work on what strangers wrote, on a thread of its own: however long it takes, the process renews its leases meanwhile, and
-// after a while it is given up on.
+// Runs work on untrusted input on a worker thread: however long it takes, the process keeps renewing its leases, and the
+// work is stopped after a time limit.
 
-/** A job for a thread: its name in `off-thread-jobs.ts`, which loads the code for it, and the types of that code. */
-export type Job<Input, Output> = { readonly name: string; readonly does?: (input: Input) => Output };
+/** A job for a thread: its name in `off-thread-jobs.ts`, which loads its code, and the types of that code. */
+export type ThreadJob<Input, Output> = { readonly name: string; readonly does?: (input: Input) => Output };
 
-export type Limits = {
-  /** Counted from when the thread has loaded what it needs. */
+export type ThreadLimits = {
+  /** Counted from when the thread has loaded the code. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
-  /** For whom it is done, such as a server: each has its turn. Unless said, all of one kind are one. */
+  /** The source of the work, such as a server: sources take turns. By default, all jobs of one name are one source. */
   readonly source?: string;
 };
 
-/** Work that was given up on; `why` is the end of a sentence that begins with what was to be done. */
+/** Work that failed or was stopped. `why` is the end of a sentence whose subject is the work. */
 export class OffThreadError extends Error {
   readonly why: string;
   constructor(why: string, options?: ErrorOptions) {
-    super(`The work on a thread of its own ${why}.`, options);
+    super(`The work on a worker thread ${why}.`, options);
     this.why = why;
   }
 }
@@ -31,27 +31,27 @@ export type WorkAnswer =
   | { readonly kind: "done"; readonly value: unknown }
   | { readonly kind: "failed"; readonly message: string };
 
-/** More at once would only take turns. */
+/** More threads than cores would only compete. */
 const MOST_THREADS = Math.max(2, Math.min(4, availableParallelism()));
 const MOST_MEGABYTES = 512;
 
-/** Of the kind of this file: `.ts` among the sources, `.js` in the package. */
+/** With the extension of this file: `.ts` among the sources, `.js` in the package. */
 const WORKER = new URL(
   `../off-thread-worker${/\.\w+$/.exec(import.meta.url)?.[0] ?? ".js"}`,
   import.meta.url,
 );
 
-/** Of one source. An answer of a model has at most 128 calls. */
+/** Per source. A model's answer has at most 128 calls. */
 const MOST_WAITING = 256;
 
 const idle: Worker[] = [];
 const threads = new FairQueue(MOST_THREADS, MOST_WAITING);
 
-/** Does a job on another thread. Rejects with an `OffThreadError` where it fails or takes too long, and as the signal says. */
+/** Runs a job on another thread. Rejects with an `OffThreadError` if it fails or takes too long, or with the signal's reason. */
 export async function offThread<Input, Output>(
-  { name: job }: Job<Input, Output>,
+  { name: job }: ThreadJob<Input, Output>,
   input: Input,
-  limits: Limits,
+  limits: ThreadLimits,
 ): Promise<Output> {
   const { source = job, signal } = limits;
   try {
@@ -59,11 +59,11 @@ export async function offThread<Input, Output>(
     return answer as Output; // off-thread-jobs.ts is checked against the type of the job
   } catch (error) {
     if (!(error instanceof QueueFullError)) throw error;
-    throw new OffThreadError(`is not begun while ${MOST_WAITING} others of its kind wait`);
+    throw new OffThreadError(`was not started: ${MOST_WAITING} others of its kind are waiting`);
   }
 }
 
-async function askWorker(request: WorkRequest, { timeoutMs, signal }: Limits): Promise<unknown> {
+async function askWorker(request: WorkRequest, { timeoutMs, signal }: ThreadLimits): Promise<unknown> {
   const worker = idle.pop() ?? startWorker();
   worker.ref();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -80,10 +80,10 @@ async function askWorker(request: WorkRequest, { timeoutMs, signal }: Limits): P
     }
     if (answer.kind === "done") resolve(answer.value);
     else reject(new OffThreadError(`failed: ${answer.message}`));
-    rest(worker);
+    makeIdle(worker);
   };
-  const onError = (error: Error) => giveUp(new OffThreadError(endOf(error), { cause: error }));
-  const onExit = () => reject(new OffThreadError("ended before it was done"));
+  const onError = (error: Error) => giveUp(new OffThreadError(whyEnded(error), { cause: error }));
+  const onExit = () => reject(new OffThreadError("was stopped before it was done"));
   worker.on("message", onAnswer).on("error", onError).on("exit", onExit);
   signal?.addEventListener("abort", onAbort, { once: true });
   worker.postMessage(request);
@@ -96,21 +96,21 @@ async function askWorker(request: WorkRequest, { timeoutMs, signal }: Limits): P
   }
 }
 
-/** It gets nothing of the environment: what it reads may have been written by anybody. */
+/** It gets no environment variables: its input is untrusted. */
 function startWorker(): Worker {
   const worker = new Worker(WORKER, {
     env: {},
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: MOST_MEGABYTES },
   });
-  // Also while it has nothing to do: an error that nobody hears of would end the process.
+  // Also while it is idle: an unhandled error would end the process.
   worker.on("error", () => forget(worker));
   worker.on("exit", () => forget(worker));
   return worker;
 }
 
-/** The next job finds it warm; the process does not wait for it to end. */
-function rest(worker: Worker): void {
+/** Keeps it warm for the next job, without keeping the process alive. */
+function makeIdle(worker: Worker): void {
   worker.unref();
   idle.push(worker);
 }
@@ -120,8 +120,8 @@ function forget(worker: Worker): void {
   if (at !== -1) idle.splice(at, 1);
 }
 
-function endOf(error: Error & { readonly code?: string }): string {
+function whyEnded(error: Error & { readonly code?: string }): string {
   return error.code === "ERR_WORKER_OUT_OF_MEMORY"
-    ? `needs more than ${MOST_MEGABYTES} MB`
+    ? `needed more than ${MOST_MEGABYTES} MB`
     : `failed: ${error.message}`;
 }

@@ -2,10 +2,10 @@ import { stripVTControlCharacters } from "node:util";
 
 const MAX_CHARACTERS = 300;
 
-/** What is looked at to find those: patterns take their time, and the text is somebody else's. */
+/** Characters that are searched for secrets: patterns take time, and the text is untrusted. */
 const MOST_READ = 2_000;
 
-/** What a key looks like in what providers and their libraries say: some quote the header or the URL they got. */
+/** What keys look like in messages of providers and their libraries: some quote the header or the URL that they got. */
 const SECRETS: readonly RegExp[] = [
   /\bBearer\s+[^\s"',;]{12,}/gi,
   /\b(?:sk|pk|rk|xai|gsk|hf|vck)[-_][\w*.-]{8,}/g,
@@ -15,7 +15,7 @@ const SECRETS: readonly RegExp[] = [
   /(?<=\b(?:api[-_ ]?key|authorization)["']?\s*(?:provided)?\s*[:=]\s*["']?)[^\s"',;]+/gi,
 ];
 
-/** Text of unknown origin for the middle of a message: one line, without secrets, not too long, without its full stop. */
+/** Text of unknown origin, for the middle of a message: one line, without secrets, not too long, without its full stop. */
 export function readableText(text: string): string {
   const line = stripVTControlCharacters(text.slice(0, MOST_READ)).replaceAll(/\s+/g, " ").trim();
   const clean = SECRETS.reduce((safe, secret) => safe.replaceAll(secret, "[redacted]"), line).toWellFormed();

@@ -1,6 +1,6 @@
 import { markAround } from "../../core/secret/secret-mark.ts";
 
-/** What was read of a response, and whether there was more. */
+/** The bytes read of a response, and whether there were more. */
 export type ResponseBytes = {
   readonly bytes: Uint8Array;
   readonly isWhole: boolean;
@@ -8,33 +8,33 @@ export type ResponseBytes = {
   readonly isBroken: boolean;
 };
 
-/** Reads at most so many bytes: the other side decides how much it sends, and this side how much it takes. */
+/** Reads at most so many bytes, however many the other side sends. */
 export async function readAtMost({ body }: Response, most: number): Promise<ResponseBytes> {
   if (body === null) return { bytes: new Uint8Array(), isWhole: true, isBroken: false };
   const reader = body.getReader();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  const end = (isWhole: boolean, isBroken: boolean): ResponseBytes => {
+  const read = (end: Pick<ResponseBytes, "isWhole" | "isBroken">): ResponseBytes => {
     const bytes = new Uint8Array(Buffer.concat(chunks).subarray(0, most));
-    return { bytes, isWhole, isBroken };
+    return { bytes, ...end };
   };
   try {
     for (;;) {
       const chunk: { readonly done: boolean; readonly value?: Uint8Array } = await reader.read();
-      if (chunk.done || chunk.value === undefined) return end(true, false);
+      if (chunk.done || chunk.value === undefined) return read({ isWhole: true, isBroken: false });
       chunks.push(chunk.value);
       size += chunk.value.byteLength;
-      if (size > most) return end(false, false);
+      if (size > most) return read({ isWhole: false, isBroken: false });
     }
   } catch {
-    return end(false, true);
+    return read({ isWhole: false, isBroken: true });
   } finally {
     // Unread bytes would keep the connection.
     await reader.cancel().catch(() => undefined);
   }
 }
 
-/** `text/html; charset=ISO-8859-1` as its two parts, in lower case. */
+/** The two parts of `text/html; charset=ISO-8859-1`, in lower case. */
 export function contentTypeOf({ headers }: Response): {
   readonly type: string;
   readonly charset: string | null;
@@ -46,12 +46,12 @@ export function contentTypeOf({ headers }: Response): {
   return { type: type.trim(), charset: charset ?? null };
 }
 
-/** The encoding that a page names itself, where the server does not. */
+/** The encoding that a page itself names, for when the server does not. */
 export function charsetIn(beginning: string): string | null {
   return /<meta[^>]{0,200}charset\s*=\s*["']?([\w-]{1,40})/i.exec(beginning)?.[1] ?? null;
 }
 
-/** In the encoding that it names, and in UTF-8 where there is no such. */
+/** Decodes with this encoding, or with UTF-8 if it is unknown. */
 export function decoded(bytes: Uint8Array, charset: string | null): string {
   try {
     return new TextDecoder(charset ?? "utf-8").decode(bytes);
@@ -67,17 +67,17 @@ export function isTextType(type: string): boolean {
   return TEXT_TYPES.test(type);
 }
 
-/** The beginning of a text, cut between characters, and how much was left out. */
+/** At most so many characters of a text from a position on, cut between characters, and how many are left. */
 export function beginningOf(
   text: string,
   from: number,
   most: number,
 ): { readonly text: string; readonly rest: number } {
-  // Not through a mark: half of it would be a part of a digest.
+  // Not through a secret's mark: half of it would expose part of a digest.
   const start = markAround(text, from)?.start ?? from;
   let end = Math.min(text.length, from + most);
   end = markAround(text, end)?.end ?? end;
-  // Nor through the middle of a character that is written as two.
+  // Nor through the middle of a surrogate pair.
   if (end < text.length && /[\uD800-\uDBFF]/.test(text.charAt(end - 1))) end--;
   return { text: text.slice(start, end).toWellFormed(), rest: text.length - end };
 }

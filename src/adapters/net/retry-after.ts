@@ -1,6 +1,6 @@
 /**
- * How long a provider asks to wait, in milliseconds: `retry-after-ms`, or `retry-after` in seconds or as a date. A
- * date is read against the server's own clock where it sent one, since ours may differ.
+ * How long a provider asks us to wait, in milliseconds: `retry-after-ms`, or `retry-after` in seconds or as a date. A
+ * date is compared with the server's own clock if it sent one, since ours may differ.
  *
  * @example
  * retryAfterMs({ "retry-after": "2" }); // 2000

@@ -93,7 +93,7 @@ describe("--log-level", () => {
 
   it("is pretty on a terminal, without colours where there are to be none", async () => {
     const { stderr } = await pawl([...RUN, "--log-level", "info"], { ...folder(), isTerminal: true });
-    expect(stderr).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: run begins/);
+    expect(stderr).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: run started/);
     expect(stderr).toContain('"toolCallId":"r-1/worker#1.1"');
     expect(stderr.includes("\u001b")).toBe(false);
     const coloured = await pawl([...RUN, "--log-level", "info"], {

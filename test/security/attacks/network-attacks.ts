@@ -227,7 +227,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "adapters/net/guarded-fetch.ts",
-        right: "dropHeaders(headers, (name) => !FOR_ANYBODY.test(name));",
+        right: "dropHeaders(headers, (name) => !SAFE_ELSEWHERE.test(name));",
         wrong: "dropHeaders(headers, (name) => /authorization|cookie|api-?key|token|secret/.test(name));",
       },
     ],
