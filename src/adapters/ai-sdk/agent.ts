@@ -12,7 +12,7 @@ import type { ToolApproval } from "./ai-sdk-approval.ts";
 import { isAiSdkOutput, outputSchemaOf } from "./ai-sdk-output.ts";
 import {
   type AiSdkSettings,
-  assertTakenSettings,
+  assertAcceptedSettings,
   type LoopSettings,
   requestSettings,
 } from "./ai-sdk-settings.ts";
@@ -20,7 +20,7 @@ import { turnsUntilStop } from "./ai-sdk-stop.ts";
 
 type SystemMessages = SystemModelMessage | readonly SystemModelMessage[];
 
-/** What a `ToolLoopAgent` is set up with and that means the same here. */
+/** The settings of a `ToolLoopAgent` that mean the same here. */
 type SharedSettings = Omit<
   LoopSettings,
   | "model"
@@ -35,23 +35,23 @@ type SharedSettings = Omit<
 
 export type AgentOptions<O> = SharedSettings &
   Pick<AgentDefinition<O>, "slices" | "acceptCutAnswers" | "maxResultTokens"> & {
-    /** `id`, as a `ToolLoopAgent` has it, unless said. */
+    /** Defaults to `id`, the name of a `ToolLoopAgent`. */
     readonly name?: string;
-    /** Any AI SDK `LanguageModel`, or a port of your own. */
+    /** Any AI SDK `LanguageModel`, or your own port. */
     readonly model: LanguageModel | ModelPort;
-    /** A text, a prompt template that is rendered from the session in every turn, or system messages of the AI SDK. */
+    /** A text, a prompt template that is rendered from the session in every turn, or AI SDK system messages. */
     readonly instructions?: Instructions | SystemMessages;
-    /** Tools made with `tool({ … })`, or `mcpTools({ … })` for all those of a server; a plain AI SDK tool works as it is. */
+    /** Tools made with `tool({ … })`, `mcpTools({ … })` for all tools of a server, or plain AI SDK tools. */
     readonly tools?: { readonly [name: string]: GivenTool };
-    /** The tools that there are, by name; all unless said. */
+    /** The names of the tools to offer; by default all. */
     readonly activeTools?: readonly string[];
-    /** Which tools the model is told of first. */
+    /** The tools to list first for the model. */
     readonly toolOrder?: readonly string[];
-    /** What AI SDK tools get as their `context`, by name. */
+    /** The `context` of AI SDK tools, by tool name. */
     readonly toolsContext?: { readonly [tool: string]: unknown };
-    /** Which calls a person has to let run, in the words of the AI SDK; it goes before what the tools say themselves. */
+    /** The calls that need a person's approval, in the AI SDK's format; it overrides the tools' own settings. */
     readonly toolApproval?: ToolApproval;
-    /** A zod schema, or an `Output.…({ … })` of the AI SDK. */
+    /** A zod schema, or an AI SDK `Output.…({ … })`. */
     readonly output?: z.ZodType<O> | Output.Output<O, unknown, unknown>;
     readonly settings?: Partial<AiSdkSettings>;
   };
@@ -62,7 +62,7 @@ type OutputOf<OUTPUT> = [OUTPUT] extends [never]
     ? O
     : unknown;
 
-/** The settings of a `ToolLoopAgent`, as they are; `id` is its name unless there is one. */
+/** Takes the settings of a `ToolLoopAgent` unchanged; `id` is the name unless `name` is given. */
 export function agent<
   CALL_OPTIONS,
   TOOLS extends ToolSet,
@@ -83,12 +83,12 @@ export function agent<
 export function agent<O = string>(options: AgentOptions<O>): Agent<O>;
 export function agent(given: object): Agent<unknown> {
   assertSettings(given);
-  // Both forms have the same settings under the same names; the first is only more exact about which tools there are.
+  // Both overloads have the same settings under the same names; the first only types the tools more exactly.
   const options = given as AgentOptions<unknown>;
   const name = options.name ?? options.id;
   if (name === undefined)
     throw new ConfigurationError("An agent needs a name: give it one as `name`, or as the AI SDK's `id`.");
-  assertTakenSettings(name, options);
+  assertAcceptedSettings(name, options);
   const {
     model,
     headers,
@@ -99,12 +99,12 @@ export function agent(given: object): Agent<unknown> {
     settings = {},
   } = options;
   const { tools, toolOptions, providerTools } = agentTools(name, options);
-  const { instructions, instructionOptions } = toldTo(options.instructions ?? "");
+  const { instructions, instructionOptions } = splitInstructions(options.instructions ?? "");
   const isPort = isModelPort(model);
   const needed = Object.keys(providerTools)[0];
   if (isPort && needed !== undefined)
     throw new ConfigurationError(
-      `Agent ${name} has the provider's tool ${needed} and a model port of its own: give it a model of the AI SDK.`,
+      `Agent ${name} has the provider-defined tool ${needed} and a custom model port: give it an AI SDK model.`,
     );
   const { stopWhen, acceptCutAnswers } = options;
   const ofSdk = isAiSdkOutput(output) ? outputSchemaOf(output) : null;
@@ -124,11 +124,11 @@ export function agent(given: object): Agent<unknown> {
   });
 }
 
-/** An instance keeps its settings to itself, and looks like an object with one setting that nobody gave. */
+/** Refuses a `ToolLoopAgent` instance: its settings are private, and it looks like an object with one odd setting. */
 function assertSettings(options: object): void {
   if (!("generate" in options && "stream" in options)) return;
   throw new ConfigurationError(
-    "agent() was given a ToolLoopAgent, whose settings are private: give it the settings that you made that from.",
+    "agent() was given a ToolLoopAgent, whose settings are private: pass the settings that it was made from.",
   );
 }
 
@@ -136,8 +136,8 @@ function isModelPort(model: LanguageModel | ModelPort): model is ModelPort {
   return typeof model === "object" && "respond" in model;
 }
 
-/** System messages are one text here; what they say to the provider goes along with it. */
-function toldTo(given: Instructions | SystemMessages): {
+/** The instructions as one text, and the `providerOptions` of system messages merged. */
+function splitInstructions(given: Instructions | SystemMessages): {
   readonly instructions: Instructions;
   readonly instructionOptions: JsonObject;
 } {
@@ -156,7 +156,7 @@ function systemMessages(given: Instructions | SystemMessages): readonly SystemMo
   return "role" in given && given.role === "system" ? [given] : null;
 }
 
-/** `Array.isArray` takes a list that may not be changed for anything. */
+/** `Array.isArray` does not narrow to a readonly array. */
 function isList(given: object): given is readonly SystemModelMessage[] {
   return Array.isArray(given);
 }

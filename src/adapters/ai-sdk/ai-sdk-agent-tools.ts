@@ -11,8 +11,8 @@ import type { LoopSettings } from "./ai-sdk-settings.ts";
 import { aiSdkTool, isProviderExecuted } from "./ai-sdk-tool.ts";
 
 /**
- * A tool that a provider defines, by what it looks like: the package of a provider may bring another copy of the SDK's
- * types than `ai` has, and then the compiler takes the same tool for another one.
+ * A tool that a provider defines, as a structural type: a provider's package may bring another copy of the SDK's types
+ * than `ai`, and then the compiler treats the same tool as a different type.
  */
 export type ProviderTool = {
   readonly type: "provider";
@@ -35,7 +35,7 @@ export type ToolSettings = {
   readonly timeout?: LoopSettings["timeout"];
 };
 
-/** An agent's tools as the engine takes them, and what the model's adapter has to know of them beside that. */
+/** An agent's tools for the engine, and what the model adapter needs to know about them. */
 export type AgentTools = {
   readonly tools: { readonly [name: string]: Tool | ToolSource };
   readonly toolOptions: { readonly [name: string]: JsonObject };
@@ -47,22 +47,22 @@ export function agentTools(agent: string, given: ToolSettings): AgentTools {
   const context = { toolsContext, runtimeContext };
   const named = namedTools(given);
   assertKnown(agent, named, given.tools ?? {});
-  const change = changeOf(agent, given, context);
+  const override = overrideOf(agent, given, context);
   const tools = new Map<string, Tool | ToolSource>();
   const toolOptions = new Map<string, JsonObject>();
   const providerTools = new Map<string, AiSdkTool>();
   for (const [name, tool] of inOrder(Object.entries(given.tools ?? {}), given.toolOrder)) {
     if (isToolSource(tool)) {
-      tools.set(name, changedSource(agent, tool, change, activeTools, named));
+      tools.set(name, overriddenSource(agent, tool, override, activeTools, named));
       continue;
     }
     if (activeTools !== undefined && !activeTools.includes(name)) continue;
     if (isTool(tool)) {
-      tools.set(name, change(name, tool));
+      tools.set(name, override(name, tool));
       continue;
     }
     const ofSdk = tool as AiSdkTool;
-    tools.set(name, change(name, aiSdkTool(name, ofSdk, context)));
+    tools.set(name, override(name, aiSdkTool(name, ofSdk, context)));
     if (ofSdk.type === "provider") providerTools.set(name, ofSdk);
     if (isProviderExecuted(ofSdk)) assertNotAsked(name, given.toolApproval);
     const { strict, inputExamples, providerOptions } = ofSdk;
@@ -76,18 +76,18 @@ export function agentTools(agent: string, given: ToolSettings): AgentTools {
   };
 }
 
-/** The listed ones first, then the others by name, as the SDK does it. */
+/** The listed ones first, then the others by name, as the SDK orders them. */
 function inOrder<T>(entries: [string, T][], order: readonly string[] | undefined): [string, T][] {
   if (order === undefined) return entries;
-  const place = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
-  return entries.toSorted(([a], [b]) => place(a) - place(b) || (a < b ? -1 : 1));
+  const rank = (name: string) => (order.includes(name) ? order.indexOf(name) : order.length);
+  return entries.toSorted(([a], [b]) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
-type Change = (name: string, tool: Tool) => Tool;
+type ToolOverride = (name: string, tool: Tool) => Tool;
 
-/** What the agent's settings change about a tool, whoever made it. */
-function changeOf(agent: string, given: ToolSettings, context: ApprovalContext): Change {
-  const isOneByOne = asksForOneByOne(agent, given.toolCallConcurrency);
+/** Applies the agent's settings to a tool of any origin. */
+function overrideOf(agent: string, given: ToolSettings, context: ApprovalContext): ToolOverride {
+  const isSequential = asksForSequential(agent, given.toolCallConcurrency);
   const timeoutOf = timeoutsOf(agent, given.timeout);
   return (name, tool) => {
     const approval = agentApproval(name, given.toolApproval, context);
@@ -96,15 +96,15 @@ function changeOf(agent: string, given: ToolSettings, context: ApprovalContext):
       ...tool,
       ...(approval === null ? {} : { approval }),
       ...(timeoutMs === undefined ? {} : { timeoutMs }),
-      ...(isOneByOne ? { exclusive: true } : {}),
+      ...(isSequential ? { exclusive: true } : {}),
     };
   };
 }
 
-function asksForOneByOne(agent: string, concurrency: number | undefined): boolean {
+function asksForSequential(agent: string, concurrency: number | undefined): boolean {
   if (concurrency === undefined || concurrency === 1) return concurrency === 1;
   throw new ConfigurationError(
-    `Agent ${agent} has toolCallConcurrency ${concurrency}: give the Runner maxParallelToolCalls, which holds for all its agents.`,
+    `Agent ${agent} has toolCallConcurrency ${concurrency}: set maxParallelToolCalls of the Runner instead, which applies to all its agents.`,
   );
 }
 
@@ -114,19 +114,19 @@ function timeoutsOf(agent: string, timeout: LoopSettings["timeout"]): (tool: str
   const other = Object.keys(rest)[0];
   if (other !== undefined)
     throw new ConfigurationError(
-      `Agent ${agent} has the timeout ${other}: give the Runner modelTimeoutMs for one answer of the model, or the run a deadline.`,
+      `Agent ${agent} has the timeout ${other}: set modelTimeoutMs of the Runner for one model call, or give the run a deadline.`,
     );
   const ofTools: { readonly [name: string]: number | undefined } = tools;
   return (tool) => ofTools[`${tool}Ms`] ?? toolMs;
 }
 
-/** What a server brings is not known yet, and is held to the same. */
-function changedSource(
+/** A source whose tools, known only once it is opened, get the agent's settings too. */
+function overriddenSource(
   agent: string,
   source: ToolSource,
-  change: Change,
+  override: ToolOverride,
   active: readonly string[] | undefined,
-  named: readonly NamedTool[],
+  named: readonly ToolReference[],
 ): ToolSource {
   return makeToolSource({
     name: source.name,
@@ -142,16 +142,22 @@ function changedSource(
       }
       const tools = Object.entries(opened.tools)
         .filter(([tool]) => active?.includes(tool) !== false)
-        .map(([tool, made]) => [tool, change(tool, made)] as const);
+        .map(([tool, made]) => [tool, override(tool, made)] as const);
       return { tools: Object.fromEntries(tools), close: () => opened.close() };
     },
   });
 }
 
-type NamedTool = { readonly setting: string; readonly tool: string };
+/** A tool name in a setting. */
+type ToolReference = { readonly setting: string; readonly tool: string };
 
-/** The tools that settings name: one that is misspelled would lose its approval, and nobody would notice. */
-function namedTools({ toolApproval, activeTools, toolOrder, timeout }: ToolSettings): readonly NamedTool[] {
+/** The tools that settings name. They are checked: a misspelled one would silently lose its approval. */
+function namedTools({
+  toolApproval,
+  activeTools,
+  toolOrder,
+  timeout,
+}: ToolSettings): readonly ToolReference[] {
   const timed = typeof timeout === "object" ? Object.keys(timeout.tools ?? {}) : [];
   const names = {
     toolApproval: typeof toolApproval === "object" ? Object.keys(toolApproval) : [],
@@ -162,10 +168,10 @@ function namedTools({ toolApproval, activeTools, toolOrder, timeout }: ToolSetti
   return Object.entries(names).flatMap(([setting, tools]) => tools.map((tool) => ({ setting, tool })));
 }
 
-/** What a source has is looked for when it is open. */
+/** Names are checked here only if there are no sources; with sources, they are checked when those are opened. */
 function assertKnown(
   agent: string,
-  named: readonly NamedTool[],
+  named: readonly ToolReference[],
   tools: NonNullable<ToolSettings["tools"]>,
 ): void {
   if (Object.values(tools).some(isToolSource)) return;
@@ -176,28 +182,28 @@ function assertKnown(
 
 function noSuchTool(
   agent: string,
-  { setting, tool }: NamedTool,
+  { setting, tool }: ToolReference,
   names: readonly string[],
 ): ConfigurationError {
   const near = nearestName(tool, names);
-  const meant = near === null ? `it has ${names.join(", ") || "none"}.` : `did you mean ${near}?`;
+  const advice = near === null ? `it has ${names.join(", ") || "none"}.` : `did you mean ${near}?`;
   return new ConfigurationError(
-    `${setting} of agent ${agent} names the tool ${JSON.stringify(tool)}, which it does not have: ${meant}`,
+    `${setting} of agent ${agent} names the tool ${JSON.stringify(tool)}, which it does not have: ${advice}`,
   );
 }
 
 const UNASKED: readonly unknown[] = [undefined, "approved", "not-applicable"];
 
-/** By the time that anybody could be asked, the provider has run it. */
+/** A provider-executed tool has already run when its call arrives, so it cannot be approved first. */
 function assertNotAsked(name: string, toolApproval: ToolApproval | undefined): void {
   if (toolApproval === undefined) return;
   if (typeof toolApproval === "function")
     throw new ConfigurationError(
-      `Tool ${name} is run by the provider, within its answer, so no toolApproval function can be asked before: give toolApproval by tool, { … }, or leave the tool out.`,
+      `Tool ${name} is run by the provider, within its answer, so no toolApproval function can be called first: give toolApproval per tool, { … }, or leave the tool out.`,
     );
   const status = ownProperty(toolApproval, name);
   if (UNASKED.includes(isJsonObject(status) ? status.type : status)) return;
   throw new ConfigurationError(
-    `Tool ${name} is run by the provider, within its answer, so nobody can be asked before: leave it out of toolApproval, or out of the tools.`,
+    `Tool ${name} is run by the provider, within its answer, so it cannot be approved first: leave it out of toolApproval, or out of the tools.`,
   );
 }

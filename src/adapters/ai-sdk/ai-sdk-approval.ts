@@ -5,23 +5,23 @@ import type { ApprovalVerdict, Tool } from "../../engine/definition/tool.ts";
 type RuntimeContext = { readonly [name: string]: unknown };
 export type ToolApproval = ToolApprovalConfiguration<ToolSet, RuntimeContext>;
 
-/** What the functions of the SDK that decide about approvals are told beside the arguments. */
+/** What the SDK's approval functions get besides the arguments. */
 export type ApprovalContext = {
   readonly toolsContext: { readonly [tool: string]: unknown };
   readonly runtimeContext: RuntimeContext;
 };
 
-/** Nobody has dispatched the call yet, and what the model was sent is not handed to tools. */
+/** The call is not dispatched yet, and tools do not get the messages. */
 const UNKNOWN = { toolCallId: "", messages: [] };
 
-/** What the SDK calls deprecated, and tools that are in use still have. */
+/** Deprecated in the SDK, but still used by existing tools. */
 type Approving = {
   readonly needsApproval?:
     | boolean
     | ((input: unknown, options: typeof UNKNOWN & { context: unknown }) => boolean | PromiseLike<boolean>);
 };
 
-/** A tool's own wish. */
+/** The approval that a tool itself asks for. */
 export function ownApproval(
   name: string,
   { needsApproval }: Approving,
@@ -32,7 +32,7 @@ export function ownApproval(
     Boolean(await needsApproval(input, { ...UNKNOWN, context: ownProperty(toolsContext, name) }));
 }
 
-/** What the agent's `toolApproval` says of a tool; null where it leaves that to the tool. */
+/** The agent's `toolApproval` for a tool; null if it leaves the decision to the tool. */
 export function agentApproval(
   name: string,
   toolApproval: ToolApproval | undefined,
@@ -53,7 +53,7 @@ export function agentApproval(
   const ofTool = ownProperty(toolApproval, name);
   if (ofTool === undefined || ofTool === null) return null;
   if (typeof ofTool !== "function") return () => verdictOf(ofTool);
-  // Its type is that of the tool's context, which is not known of a tool by name.
+  // Typed as the tool's context, which is not known for a tool by name.
   const toolContext = ownProperty(toolsContext, name) as never;
   return async (input) => verdictOf(await ofTool(input, { ...UNKNOWN, toolContext, runtimeContext }));
 }

@@ -4,31 +4,30 @@ import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, upToDepth } from "../../core/js
 import { excessIn } from "../../core/turn/answer-limits.ts";
 import type { AiSdkSettings } from "./ai-sdk-settings.ts";
 
-/** What one call of the provider came to, seen from between the AI SDK and the provider. */
+/** One call to the provider, as seen between the AI SDK and the provider. */
 export type Exchange = {
-  /** The provider was called. What fails before that was certainly not sent. */
+  /** The provider was called. A failure before that means that nothing was sent. */
   began: boolean;
-  /** What the provider threw, as it threw it: the SDK replaces some errors by its own. */
+  /** The provider's own error: the SDK replaces some errors by its own. */
   failure: { readonly error: unknown } | null;
-  /** The provider's own id. The SDK makes one up where there is none. */
+  /** The provider's own id. The SDK makes one up if there is none. */
   responseId: string | null;
-  /** What is too much in the answer, as the end of a sentence; the SDK gets none of it then. */
+  /** How the answer exceeds a limit, as the end of a sentence; the SDK then gets none of the answer. */
   excess: string | null;
-  /** The id of the call whose arguments end where the answer was cut off. */
+  /** The id of the call whose arguments were cut off with the answer. */
   cutCallId: string | null;
 };
 
 type GenerateResult = Awaited<ReturnType<NonNullable<LanguageModelMiddleware["wrapGenerate"]>>>;
-type AnswerPart = GenerateResult["content"][number];
+type GeneratedPart = GenerateResult["content"][number];
 
 export function newExchange(): Exchange {
   return { began: false, failure: null, responseId: null, excess: null, cutCallId: null };
 }
 
 /**
- * Records the exchange and hands the signal and the tool choice to the provider. The SDK itself gets neither: it would
- * throw away an answer that has arrived, and is paid for, when the abort comes a moment later, or when the model chose
- * otherwise.
+ * Records the exchange and passes the signal and the tool choice to the provider. The SDK itself gets neither: it would
+ * throw away an answer that has arrived, and is paid for, if the abort comes a moment later or the model chose another tool.
  */
 export function exchangeMiddleware(
   exchange: Exchange,
@@ -41,7 +40,7 @@ export function exchangeMiddleware(
     transformParams: async ({ params }) => ({
       ...params,
       abortSignal: signal,
-      // A choice among no tools is one that providers refuse.
+      // Providers refuse a tool choice without tools.
       ...(chosen === undefined || params.tools === undefined ? {} : { toolChoice: chosen }),
     }),
     wrapGenerate: async ({ doGenerate }) => {
@@ -63,8 +62,8 @@ export function exchangeMiddleware(
   };
 }
 
-/** The SDK takes missing arguments for none, and would run the call. In an answer that was cut off they may be missing for that reason. */
-function cutCallOf(content: readonly AnswerPart[]): string | null {
+/** The last call of a cut-off answer, if its arguments are incomplete. The SDK would treat missing arguments as none and run it. */
+function cutCallOf(content: readonly GeneratedPart[]): string | null {
   const last = content.at(-1);
   if (last?.type !== "tool-call" || last.providerExecuted === true) return null;
   try {
@@ -75,7 +74,7 @@ function cutCallOf(content: readonly AnswerPart[]): string | null {
   }
 }
 
-/** A provider on a transport of its own may ignore the signal; the engine's timeout has to hold all the same. */
+/** Enforces the engine's timeout even if a provider with its own transport ignores the signal. */
 async function unlessAborted<T>(answer: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const onAbort = () => {
@@ -90,32 +89,32 @@ async function unlessAborted<T>(answer: PromiseLike<T>, signal: AbortSignal): Pr
 }
 
 /**
- * Results are matched to calls by id, and the SDK does so too: of two calls with the same id it keeps the first one
- * twice and drops the second. So this happens before the SDK sees the answer. The new id depends on nothing but
- * the answer. Nine letters and digits, since Mistral takes no other ids and nobody else minds.
+ * Results are matched to calls by id, in the SDK too: of two calls with the same id it keeps the first one twice and
+ * drops the second. So ids are made unique before the SDK sees the answer. A new id depends only on the answer. It has
+ * nine letters and digits, since Mistral accepts no other ids and every other provider accepts these.
  */
-function withUniqueCallIds(content: readonly AnswerPart[]): AnswerPart[] {
+function withUniqueCallIds(content: readonly GeneratedPart[]): GeneratedPart[] {
   const seen = new Set<string>();
   return content.map((part, index) => {
     if (part.type !== "tool-call") return part;
     let id = part.toolCallId;
-    // One of the provider's own stays as it is: its result refers to it.
+    // The id of a provider-executed call stays: its result refers to it.
     for (let n = 0; part.providerExecuted !== true && (id === "" || seen.has(id)); n++) {
       id = sha256Hex(JSON.stringify([part.toolCallId, part.toolName, index, n])).slice(0, 9);
     }
     seen.add(id);
-    // Some servers leave the arguments out altogether where there are none.
+    // Some servers leave out empty arguments altogether.
     return { ...part, toolCallId: id, input: shallowText(part.input ?? "") };
   });
 }
 
 /**
- * Arguments that are nested too deep, cut: the SDK writes out what does not fit a schema, and runs out of stack. One level more
- * than is valid is left, by which the engine knows them.
+ * Cuts arguments that are nested too deep: the SDK prints those that do not fit a schema, and would overflow the stack. One
+ * level more than is valid is kept, so that the engine still rejects them.
  */
 function shallowText(input: string): string {
   const levels = MAX_PAYLOAD_DEPTH + 1;
-  // A level is two characters at least.
+  // A level has at least two characters.
   if (input.length <= 2 * levels) return input;
   try {
     const value = JSON.parse(input) as Json;

@@ -5,22 +5,22 @@ import type { NetworkProgress } from "../net/network-attempt.ts";
 import { readableText } from "../net/readable-text.ts";
 import { retryAfterMs } from "../net/retry-after.ts";
 
-/** How far a call came before it failed. */
-export type CallProgress = {
-  /** The provider was called at all. */
+/** How far a model call got before it failed. */
+export type RequestProgress = {
+  /** The provider was called. */
   readonly began: boolean;
   readonly network: NetworkProgress;
   readonly signal: AbortSignal;
 };
 
 type Details = ModelCallError["details"];
-/** What is stored, and the two halves of the message: what happened, and what to do about it. */
-type Failure = Details & { readonly what: string; readonly next: string };
+/** The stored details, and the two halves of the message: what happened, and what to do about it. */
+type ModelFailure = Details & { readonly what: string; readonly next: string };
 
-/** What a provider answered instead of an answer. */
-type HttpAnswer = { readonly status: number; readonly text: string; readonly headers: unknown };
+/** An HTTP response with a status, and the text in it. */
+type HttpStatusAnswer = { readonly status: number; readonly text: string; readonly headers: unknown };
 
-/** Raised while a request is still being put together. `AI_` is the SDK's prefix. */
+/** Raised while a request is being built. `AI_` is the SDK's prefix. */
 const RAISED_BEFORE_DISPATCH = new Set([
   "AI_LoadAPIKeyError",
   "AI_LoadSettingError",
@@ -52,7 +52,7 @@ const BROKEN_CONNECTION_CODES = new Set([
 /** Node's own limits on waiting, 300 seconds each unless the provider was given another `fetch`. */
 const FETCH_TIMEOUT_CODES = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT"]);
 
-/** The provider answered, but not with what its protocol says: also how a body that was cut may look. */
+/** The provider answered, but not as its protocol specifies. A truncated body may look like this too. */
 const UNUSABLE_BODY = new Set([
   "AI_JSONParseError",
   "AI_TypeValidationError",
@@ -61,12 +61,12 @@ const UNUSABLE_BODY = new Set([
   "AI_NoContentGeneratedError",
 ]);
 
-/** The error of a failed call: how far it came, whether to try again, and one sentence for a person. */
-export function modelCallFailed(model: string, error: unknown, progress: CallProgress): ModelCallError {
-  return asError(model, judge(error, progress), withoutSecrets(error));
+/** The error of a failed call: how far it got, whether to try again, and a message for a person. */
+export function modelCallFailed(model: string, error: unknown, progress: RequestProgress): ModelCallError {
+  return asError(model, classify(error, progress), withoutSecrets(error));
 }
 
-/** A provider that answered with nothing: `finishReason` says whether asking again can help. */
+/** An empty answer: `finishReason` decides whether asking again can help. */
 export function emptyAnswer(
   model: string,
   { finishReason, usage }: Pick<ModelResponse, "finishReason" | "usage">,
@@ -83,7 +83,7 @@ export function emptyAnswer(
   });
 }
 
-/** A provider that answered with more than can be taken. */
+/** An answer that exceeds a limit. */
 export function excessiveAnswer(
   model: string,
   excess: string,
@@ -94,21 +94,21 @@ export function excessiveAnswer(
     ...(usage === null ? {} : { usage }),
     retryable: true,
     what: excess,
-    next: "Nothing of it was taken: try again, or have the agent do less at a time",
+    next: "None of it was used: try again, or have the agent do less at a time",
   });
 }
 
-function asError(model: string, failure: Failure, cause?: Error): ModelCallError {
+function asError(model: string, failure: ModelFailure, cause?: Error): ModelCallError {
   const { what, next, ...details } = failure;
   return new ModelCallError(`${model} ${what}. ${next}.`, details, cause === undefined ? {} : { cause });
 }
 
-/** The whole judgement: what was certainly not sent, then what the provider said, then what cut the call short. */
-function judge(error: unknown, progress: CallProgress): Failure {
+/** Checks in order: was it certainly not sent, did the provider answer, was the call cut short. */
+function classify(error: unknown, progress: RequestProgress): ModelFailure {
   const causes = [...causesOf(error)];
   const { signal } = progress;
   if (!wasSent(causes, progress)) return signal.aborted ? notSentAborted(signal) : notSent(error, causes);
-  const answer = httpAnswer(causes);
+  const answer = httpStatusAnswer(causes);
   if (answer !== null && answer.status >= 400) return refused(answer);
   if (signal.aborted) return cutShort(signal);
   if (hasCode(causes, FETCH_TIMEOUT_CODES)) return fetchTimedOut(error);
@@ -116,29 +116,30 @@ function judge(error: unknown, progress: CallProgress): Failure {
 }
 
 /**
- * Where undici was seen, it knows. Where it was not, the provider uses a transport of its own, and a call that
- * began counts as sent unless the error proves that it was not: what is nobody's knowledge is charged.
+ * If undici was seen, it knows. If not, the provider uses its own transport, and a call that began counts as sent
+ * unless the error proves that it was not: in doubt, it is charged.
  */
-function wasSent(causes: readonly UnknownError[], { began, network }: CallProgress): boolean {
+function wasSent(causes: readonly UnknownError[], { began, network }: RequestProgress): boolean {
   if (!began) return false;
   if (network !== "unseen") return network === "sent";
-  return !hasName(causes, RAISED_BEFORE_DISPATCH) && !isWithoutConnection(causes);
+  return !hasName(causes, RAISED_BEFORE_DISPATCH) && !neverConnected(causes);
 }
 
 const noAnswer = { kind: "no_answer", status: null, retryAfterMs: null, retryable: false } as const;
 
-function notSent(error: unknown, causes: readonly UnknownError[]): Failure {
-  const unreachable = isWithoutConnection(causes) || hasCode(causes, BROKEN_CONNECTION_CODES);
+function notSent(error: unknown, causes: readonly UnknownError[]): ModelFailure {
+  const unreachable = neverConnected(causes) || hasCode(causes, BROKEN_CONNECTION_CODES);
+  const message = unreachable ? connectionMessage(error, causes) : messageOf(error);
   return {
     ...noAnswer,
     kind: "not_sent",
     retryable: unreachable,
-    what: `was not asked, nothing was sent: ${readableText(rootMessage(error, causes, unreachable))}`,
-    next: unreachable ? "Check the address and the network, then try again" : "Correct that, then resume",
+    what: `was not called, nothing was sent: ${readableText(message)}`,
+    next: unreachable ? "Check the address and the network, then try again" : "Fix that, then resume",
   };
 }
 
-function notSentAborted(signal: AbortSignal): Failure {
+function notSentAborted(signal: AbortSignal): ModelFailure {
   const timedOut = isTimeout(signal);
   return {
     ...noAnswer,
@@ -146,14 +147,14 @@ function notSentAborted(signal: AbortSignal): Failure {
     retryable: timedOut,
     what: timedOut
       ? "could not be reached within the time limit, nothing was sent"
-      : `was not asked, nothing was sent: the call was aborted (${abortReason(signal)})`,
-    next: timedOut ? "Check the network, then try again" : "Resume to ask again",
+      : `was not called, nothing was sent: the call was aborted (${abortReason(signal)})`,
+    next: timedOut ? "Check the network, then try again" : "Resume to call it again",
   };
 }
 
-function refused(answer: HttpAnswer): Failure {
+function refused(answer: HttpStatusAnswer): ModelFailure {
   const { status } = answer;
-  const said = answer.text === "" ? "" : `: ${answer.text}`;
+  const reason = answer.text === "" ? "" : `: ${answer.text}`;
   const wait = retryAfterMs(answer.headers);
   if (status === 429) {
     const next = wait === null ? "Wait a while, then try again" : `Try again in ${Math.ceil(wait / 1000)} s`;
@@ -162,18 +163,18 @@ function refused(answer: HttpAnswer): Failure {
       status,
       retryAfterMs: wait,
       retryable: true,
-      what: `refused the request for now (429)${said}`,
+      what: `refused the request for now (429)${reason}`,
       next,
     };
   }
   if (status >= 500) {
-    const next = "The trouble is on the provider's side: try again later";
+    const next = "The problem is on the provider's side: try again later";
     return {
       kind: "server_error",
       status,
       retryAfterMs: wait,
       retryable: true,
-      what: `failed (${status})${said}`,
+      what: `failed (${status})${reason}`,
       next,
     };
   }
@@ -181,90 +182,94 @@ function refused(answer: HttpAnswer): Failure {
     kind: "rejected",
     status,
     retryAfterMs: wait,
-    // 408: the server gave up waiting for the request, so it did nothing.
+    // 408: the server timed out waiting for the request, so it did nothing.
     retryable: status === 408,
-    what: `rejected the request (${status})${said}`,
+    what: `rejected the request (${status})${reason}`,
     next: afterRejection(answer),
   };
 }
 
-/** How providers say that a request is longer than the model's window; there is no code that they share. */
+/** Providers' messages for a request that is longer than the context window; there is no common code for it. */
 const TOO_LONG =
   /context.{0,12}(length|window|size|limit)|(prompt|input|request|messages?).{0,24}too (long|large)|too many input tokens|input token count|maximum prompt length/i;
 
-function afterRejection({ status, text }: HttpAnswer): string {
-  if (status === 401 || status === 403) return "Check the API key and what it is allowed to do";
+function afterRejection({ status, text }: HttpStatusAnswer): string {
+  if (status === 401 || status === 403) return "Check the API key and its permissions";
   if (status === 404) return "Check the model id and the provider's address";
   if (status === 408) return "Try again";
   if (status === 413 || TOO_LONG.test(text))
-    return "Show the model less, then resume: lower maxResultTokens of the agent or its step; any run takes another one";
-  return "Correct the request, then resume";
+    return "Show the model less, then resume: lower maxResultTokens of the agent or its step, which may change in any run";
+  return "Fix the request, then resume";
 }
 
-function cutShort(signal: AbortSignal): Failure {
+function cutShort(signal: AbortSignal): ModelFailure {
   if (isTimeout(signal)) {
     return {
       ...noAnswer,
       kind: "timeout",
-      what: "was asked and did not answer within the time limit",
-      next: "It may have been charged; raise the timeout or resume to ask again",
+      what: "was called and did not answer within the time limit",
+      next: "It may have been charged; raise the timeout, or resume to call it again",
     };
   }
   return {
     ...noAnswer,
-    what: `was asked, but the call was aborted before the answer came (${abortReason(signal)})`,
-    next: "It may have been charged; resume to ask again",
+    what: `was called, but the call was aborted before the answer arrived (${abortReason(signal)})`,
+    next: "It may have been charged; resume to call it again",
   };
 }
 
-function fetchTimedOut(error: unknown): Failure {
+function fetchTimedOut(error: unknown): ModelFailure {
   return {
     ...noAnswer,
     kind: "timeout",
-    what: `was asked and did not answer before Node's fetch gave up: ${readableText(messageOf(error))}`,
+    what: `was called and did not answer before Node's fetch timed out: ${readableText(messageOf(error))}`,
     next: "It may have been charged; for long answers give the provider a fetch with longer timeouts",
   };
 }
 
-function unanswered(error: unknown, causes: readonly UnknownError[], answer: HttpAnswer | null): Failure {
+function unanswered(
+  error: unknown,
+  causes: readonly UnknownError[],
+  answer: HttpStatusAnswer | null,
+): ModelFailure {
   const broken = hasCode(causes, BROKEN_CONNECTION_CODES);
+  const message = broken ? connectionMessage(error, causes) : messageOf(error);
   const retryable = broken || hasName(causes, UNUSABLE_BODY);
   return {
     ...noAnswer,
     status: answer?.status ?? null,
     retryable,
-    what: `was asked and gave no usable answer: ${readableText(rootMessage(error, causes, broken))}`,
+    what: `was called and gave no usable answer: ${readableText(message)}`,
     next: retryable
       ? "It may have been charged; try again"
-      : "It may have been charged; look into that, then resume",
+      : "It may have been charged; check that, then resume",
   };
 }
 
-/** Outer messages such as "fetch failed" say nothing; the root of a broken connection says which. */
-function rootMessage(error: unknown, causes: readonly UnknownError[], connection: boolean): string {
-  if (!connection) return messageOf(error);
+/** The message of the root cause: the outer message is only "fetch failed". */
+function connectionMessage(error: unknown, causes: readonly UnknownError[]): string {
   const root = causes.findLast((cause) => typeof cause.code === "string");
   return messageOf(root === undefined || messageOf(root) === "" ? error : root);
 }
 
 /**
- * The status that came over the wire. AI Gateway errors have a `statusCode` of their own, which is 500 even for a
- * refused connection, so the SDK's error for an HTTP answer comes first.
+ * The HTTP status that was received. AI Gateway errors have their own `statusCode`, which is 500 even for a refused
+ * connection, so the SDK's error for an HTTP response is preferred.
  */
-function httpAnswer(causes: readonly UnknownError[]): HttpAnswer | null {
+function httpStatusAnswer(causes: readonly UnknownError[]): HttpStatusAnswer | null {
   const found =
     causes.find((cause) => cause.name === "AI_APICallError" && typeof cause.statusCode === "number") ??
     (hasCode(causes, BROKEN_CONNECTION_CODES) || hasCode(causes, FETCH_TIMEOUT_CODES)
       ? undefined
       : causes.find((cause) => typeof cause.statusCode === "number"));
   if (found === undefined || typeof found.statusCode !== "number") return null;
-  // Without `data` the SDK could not read the error, and its message is the bare status text.
+  // Without `data` the SDK could not parse the error, and its message is only the status text.
   const body = found.data === undefined && typeof found.responseBody === "string" ? found.responseBody : "";
   const text = readableText(body.trim() === "" ? messageOf(found) : body);
   return { status: found.statusCode, text, headers: found.responseHeaders };
 }
 
-function isWithoutConnection(causes: readonly UnknownError[]): boolean {
+function neverConnected(causes: readonly UnknownError[]): boolean {
   return (
     hasCode(causes, NO_CONNECTION_CODES) ||
     causes.some(({ syscall }) => typeof syscall === "string" && NO_CONNECTION_SYSCALLS.has(syscall))
@@ -279,7 +284,7 @@ function hasName(causes: readonly UnknownError[], names: ReadonlySet<string>): b
   return causes.some(({ name }) => typeof name === "string" && names.has(name));
 }
 
-/** The engine aborts with this when its own time limit is over; everything else is somebody's wish. */
+/** The engine aborts with a TimeoutError at its own time limit; any other reason is a request to stop. */
 function isTimeout(signal: AbortSignal): boolean {
   return signal.reason instanceof DOMException && signal.reason.name === "TimeoutError";
 }
@@ -288,7 +293,7 @@ function abortReason(signal: AbortSignal): string {
   return readableText(messageOf(signal.reason));
 }
 
-/** The SDK's errors carry the prompt, the response headers and the URL; a cause ends up in logs. */
+/** The SDK's errors carry the prompt, the response headers and the URL, and a cause ends up in logs. */
 function withoutSecrets(error: unknown): Error {
   const cause = new Error(readableText(messageOf(error)));
   if (error instanceof Error) {

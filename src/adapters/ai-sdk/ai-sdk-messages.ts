@@ -5,8 +5,8 @@ import type { AiSdkPackage } from "./ai-sdk-package.ts";
 import { sendableOutput } from "./ai-sdk-tool-output.ts";
 
 /**
- * The conversation as the AI SDK wants it. Since version 7 the SDK converts messages without looking at them, so a
- * part that it has no word for would only fail somewhere inside a provider: its own schema is asked here.
+ * The conversation in the AI SDK's format. Since version 7 the SDK converts messages without validating them, so an
+ * unknown part would only fail somewhere inside a provider: they are validated here with the SDK's own schema.
  */
 export function modelMessages(
   ai: AiSdkPackage,
@@ -45,17 +45,17 @@ function sendablePart(part: AssistantPart, toolNames: ReadonlySet<string>): Assi
 }
 
 /**
- * What the model wrote where arguments belong is stored as it came, even when it is no JSON. Providers want an
- * object (Anthropic refuses anything else, chat templates of local servers crash), so it goes back inside of one.
- * The SDK itself would send `{}`, and the model could not see what it did wrong.
+ * Arguments are stored as the model wrote them, even if they are not JSON. Providers expect an object (Anthropic refuses
+ * anything else, chat templates of local servers crash), so other values are sent back inside one. The SDK itself would
+ * send `{}`, and the model could not see its mistake.
  */
 function sendableInput(input: Json): Json {
   return isJsonObject(input) ? input : { invalid_arguments: input };
 }
 
 /**
- * Models invent names such as `functions.search`. Providers refuse a request in which one occurs, even in the
- * past: without this, one such call would end the run.
+ * Models invent names such as `functions.search`. Providers refuse a request that contains one, even in the history:
+ * without this, one such call would end the run.
  */
 function sendableName(name: string, toolNames: ReadonlySet<string>): string {
   if (toolNames.has(name) || /^[\w-]{1,64}$/.test(name)) return name;

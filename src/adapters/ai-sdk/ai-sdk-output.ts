@@ -6,7 +6,7 @@ import { describeSchemaError } from "./ai-sdk-tool-schema.ts";
 
 type AnyOutput = Output.Output<unknown, unknown, unknown>;
 
-/** What its errors would say of the response; they are read for their cause alone. */
+/** A placeholder for the response in the SDK's errors, of which only the cause is read. */
 const NO_RESPONSE: Parameters<AnyOutput["parseCompleteOutput"]>[1] = {
   response: { id: "", modelId: "", timestamp: new Date(0) },
   usage: {
@@ -19,38 +19,38 @@ const NO_RESPONSE: Parameters<AnyOutput["parseCompleteOutput"]>[1] = {
   finishReason: "stop",
 };
 
-/** `Output.object({ … })` and its kind, and not a schema. */
+/** True for `Output.object({ … })` and the like, false for a schema. */
 export function isAiSdkOutput(output: unknown): output is AnyOutput {
   return typeof output === "object" && output !== null && "parseCompleteOutput" in output;
 }
 
 /**
- * An output of the AI SDK as a schema; null for plain text. It keeps its schema to itself and only promises the JSON
- * Schema: `ready` is when that is there.
+ * An AI SDK output as a schema; null for plain text. Its schema is private and its JSON Schema is a promise: `ready`
+ * resolves when the JSON Schema is known.
  */
 export function outputSchemaOf(
   output: AnyOutput,
 ): { readonly schema: z.ZodType; readonly ready: () => Promise<void> } | null {
   if (output.name === "text") return null;
-  const told: { [word: string]: unknown } = {};
-  // Who needs it hears of it; an agent that nobody runs must not end the process.
+  const metadata: { [keyword: string]: unknown } = {};
+  // A run gets this error from `ready`; without a run, an unhandled rejection must not end the process.
   void Promise.resolve(output.responseFormat).catch(() => undefined);
   const ready = async () => {
     const json = plainJson(await output.responseFormat);
     if (!isJsonObject(json)) return;
     const { name, description, schema = {} } = json;
     const { $schema: _, ...known } = isJsonObject(schema) ? schema : {};
-    if (name !== undefined) told.title = name;
-    if (description !== undefined) told.description = description;
-    Object.assign(told, known);
+    if (name !== undefined) metadata.title = name;
+    if (description !== undefined) metadata.description = description;
+    Object.assign(metadata, known);
   };
-  return { schema: schemaOf(output, told), ready };
+  return { schema: schemaOf(output, metadata), ready };
 }
 
-function schemaOf(output: AnyOutput, told: { [word: string]: unknown }): z.ZodType {
+function schemaOf(output: AnyOutput, metadata: { [keyword: string]: unknown }): z.ZodType {
   return z
     .unknown()
-    .register(z.globalRegistry, told)
+    .register(z.globalRegistry, metadata)
     .transform(async (value, context) => {
       try {
         return await output.parseCompleteOutput({ text: JSON.stringify(value) }, NO_RESPONSE);

@@ -5,7 +5,7 @@ export type AiSdkPackage = typeof AiSdk;
 
 let loaded: AiSdkPackage | undefined;
 
-/** Imports the AI SDK when it is first needed: it is an optional peer, and Pawl works without it. */
+/** Imports the AI SDK on first use: it is an optional peer dependency. */
 export async function loadAiSdk(): Promise<AiSdkPackage> {
   loaded ??= checkVersion(await importAiSdk());
   return loaded;
@@ -24,8 +24,8 @@ async function importAiSdk(): Promise<AiSdkPackage> {
 }
 
 /**
- * Version 7 renamed `system` to `instructions`, and earlier ones ignore what they do not know: an agent would run
- * without its instructions and nobody would notice. `isStepCount` exists since 7.
+ * Version 7 renamed `system` to `instructions`, and earlier versions ignore unknown settings: an agent would silently run
+ * without its instructions. `isStepCount` exists since version 7.
  */
 function checkVersion(ai: AiSdkPackage): AiSdkPackage {
   if (typeof ai.isStepCount === "function") return ai;

@@ -9,8 +9,8 @@ import { causesOf, messageOf } from "../net/error-causes.ts";
 type ToolCall = TypedToolCall<ToolSet>;
 
 /**
- * The assistant's parts, ready to be stored and sent back. The SDK also makes error results for invalid calls;
- * those are left out, since the engine makes the results of all calls.
+ * The assistant's parts, ready to be stored and sent back. The SDK's own error results for invalid calls are left out,
+ * since the engine makes the results of all calls.
  */
 export function contentOf(messages: readonly ModelMessage[], calls: readonly ToolCall[]): AssistantPart[] {
   const invalidInputs = new Map(calls.filter(isInvalid).map((call) => [call.toolCallId, call.input]));
@@ -24,20 +24,20 @@ export function contentOf(messages: readonly ModelMessage[], calls: readonly Too
     );
 }
 
-/** The SDK puts `{}` where the arguments were no JSON: what the model wrote is kept instead. */
+/** The SDK replaces arguments that are not JSON by `{}`: the model's own text is kept instead. */
 function storedPart(part: { readonly type: string }, invalidInput: unknown): AssistantPart {
   const copy = plainJson(invalidInput === undefined ? part : { ...part, input: invalidInput });
   return { ...(isJsonObject(copy) ? copy : {}), type: part.type };
 }
 
-/** Nothing that a turn could go on with: no text, no call, no file; at most the reasoning towards one. */
+/** True if there is nothing to continue a turn with: no text, no call, no file; at most reasoning. */
 export function isEmptyAnswer(content: readonly AssistantPart[]): boolean {
   return content.every(
     (part) => part.type.startsWith("reasoning") || (isTextPart(part) && part.text.trim() === ""),
   );
 }
 
-/** Call id → what to tell the model about a call that cannot be run. `cutCallId` is the one that the answer ends within. */
+/** Call id → the error message for the model, for calls that cannot be run. `cutCallId` is the call that was cut off. */
 export function invalidCallsOf(
   calls: readonly ToolCall[],
   tools: readonly ModelTool[],
@@ -47,7 +47,7 @@ export function invalidCallsOf(
   return Object.fromEntries(
     calls
       .filter((call) => (isInvalid(call) || isCut(call)) && call.providerExecuted !== true)
-      .map((call) => [call.toolCallId, whatIsWrong(call, tools, isCut(call)).toWellFormed()]),
+      .map((call) => [call.toolCallId, callProblem(call, tools, cutCallId).toWellFormed()]),
   );
 }
 
@@ -55,12 +55,12 @@ function isInvalid(call: ToolCall): boolean {
   return call.invalid === true;
 }
 
-function whatIsWrong(call: ToolCall, tools: readonly ModelTool[], isCut: boolean): string {
+function callProblem(call: ToolCall, tools: readonly ModelTool[], cutCallId: string | null): string {
   if (!tools.some((tool) => tool.name === call.toolName)) {
     const names = tools.map((tool) => tool.name).join(", ");
     return `There is no tool "${call.toolName}". ${names === "" ? "No tools are available." : `The tools are: ${names}.`}`;
   }
-  if (isCut)
+  if (call.toolCallId === cutCallId)
     return `The arguments of "${call.toolName}" were cut off: your answer reached the limit of its output tokens. Call it again with shorter arguments, or in several calls.`;
   const causes = [...causesOf("error" in call ? call.error : undefined)];
   const reason = messageOf(causes.at(-1));
@@ -68,7 +68,7 @@ function whatIsWrong(call: ToolCall, tools: readonly ModelTool[], isCut: boolean
   return `The arguments of "${call.toolName}" are not valid JSON (${reason}). Call it again with one complete JSON object that fits its schema.`;
 }
 
-/** The provider's figures as they are: whether they are usage is not decided here. */
+/** The provider's figures as reported; they are checked elsewhere. */
 export function reportedUsage({
   inputTokens,
   outputTokens,

@@ -6,15 +6,15 @@ import type { ModelSettings } from "../../engine/ports/model-port.ts";
 
 export type LoopSettings = ToolLoopAgentSettings<never, ToolSet>;
 
-/** What a model of the AI SDK can be told beyond what every model can. All of it is pinned with the run. */
+/** Model settings that only AI SDK models have. All of them are pinned with the run. */
 export type AiSdkSettings = ModelSettings & {
   readonly topK?: number;
   readonly presencePenalty?: number;
   readonly frequencyPenalty?: number;
   readonly toolChoice?: NonNullable<LoopSettings["toolChoice"]>;
-  /** What a provider is told of a tool beside its description: `strict`, `inputExamples`, `providerOptions`. */
+  /** Options of a tool that are sent besides its description: `strict`, `inputExamples`, `providerOptions`. */
   readonly toolOptions?: { readonly [tool: string]: JsonObject };
-  /** The `providerOptions` of the instructions, such as where a cache may end. */
+  /** The `providerOptions` of the instructions, such as a cache breakpoint. */
   readonly instructionOptions?: JsonObject;
 };
 
@@ -47,7 +47,7 @@ const USED = [
   "experimental_download",
 ] as const satisfies (keyof LoopSettings)[];
 
-/** They say nothing about what the agent does: how often to try again, what to measure, what to keep in memory. */
+/** Settings that do not change what the agent does: retries, telemetry, what to keep in memory. */
 const IGNORED = [
   "maxRetries",
   "telemetry",
@@ -58,7 +58,7 @@ const IGNORED = [
   "_internal",
 ] as const satisfies (keyof LoopSettings)[];
 
-/** Nobody would call them, and somebody may count on it. */
+/** Callbacks that Pawl would never call. They are refused, since code may rely on them. */
 const OBSERVERS = [
   "onStart",
   "experimental_onStart",
@@ -79,20 +79,20 @@ const OBSERVERS = [
 
 const REPAIRS = ["repairToolCall", "experimental_repairToolCall"] as const satisfies (keyof LoopSettings)[];
 
-type Listed =
+type HandledSetting =
   | (typeof USED)[number]
   | (typeof IGNORED)[number]
   | (typeof OBSERVERS)[number]
   | (typeof REPAIRS)[number];
 
 const PINNED =
-  "what a run began with stays as it is: let a promptTemplate({ … }) say what changes, or make several steps";
+  "the settings of a run do not change: put what changes into a promptTemplate({ … }), or use several steps";
 
-/** What to do instead of a setting that shapes a run and cannot be pinned. One that a later SDK adds is missing here, and does not compile. */
-const INSTEAD: { readonly [S in Exclude<keyof LoopSettings, Listed>]: string } = {
+/** The alternative to each setting that shapes a run and cannot be pinned. A setting that a later SDK adds fails to compile here. */
+const INSTEAD: { readonly [S in Exclude<keyof LoopSettings, HandledSetting>]: string } = {
   prepareStep: PINNED,
   prepareCall: PINNED,
-  callOptionsSchema: "what a run is called with is its input: runner.run(input)",
+  callOptionsSchema: "pass call options in the run's input: runner.run(input)",
   experimental_refineToolInput: "let the tool's inputSchema transform its input, or its execute function",
   experimental_toolCallers: "a tool is called by the model, or by code with ctx.call(tool, …)",
 };
@@ -103,12 +103,12 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
     (name) => [name, "listen to the run with runner.stream(…) or the Runner's onEvent instead"] as const,
   ),
   ...REPAIRS.map(
-    (name) => [name, "a model whose arguments do not fit is told what is wrong, and asks again"] as const,
+    (name) => [name, "a model whose arguments do not fit gets the error and calls the tool again"] as const,
   ),
 ]);
 
-/** With what only `agent` knows. */
-const TAKEN: ReadonlySet<string> = new Set([
+/** All accepted settings, including those that only `agent` has. */
+const ACCEPTED: ReadonlySet<string> = new Set([
   ...USED,
   ...IGNORED,
   "name",
@@ -118,14 +118,14 @@ const TAKEN: ReadonlySet<string> = new Set([
   "maxResultTokens",
 ]);
 
-/** A setting that is neither used nor refused would be one that somebody relies on and nobody keeps. */
-export function assertTakenSettings(agent: string, given: object): void {
+/** Refuses unknown settings: a setting that is silently ignored may be one that the code relies on. */
+export function assertAcceptedSettings(agent: string, given: object): void {
   for (const [setting, value] of Object.entries(given)) {
-    if (value === undefined || TAKEN.has(setting)) continue;
+    if (value === undefined || ACCEPTED.has(setting)) continue;
     const instead = REFUSED.get(setting);
     throw new ConfigurationError(
       instead === undefined
-        ? `Agent ${agent} has a setting ${JSON.stringify(setting)} that nobody knows: correct its name, or leave it out.`
+        ? `Agent ${agent} has an unknown setting ${JSON.stringify(setting)}: correct its name, or leave it out.`
         : `Agent ${agent} cannot have ${setting}: ${instead}.`,
     );
   }
@@ -145,7 +145,7 @@ const CALL_SETTINGS = [
   "toolChoice",
 ] as const satisfies (keyof AiSdkSettings & keyof LoopSettings)[];
 
-/** What of an agent's settings goes into every request and is pinned, as JSON. */
+/** The settings of an agent that go into every request and are pinned, as JSON. */
 export function requestSettings(
   given: { readonly [S in (typeof CALL_SETTINGS)[number]]?: unknown },
   more: Pick<AiSdkSettings, "toolOptions" | "instructionOptions">,

@@ -4,12 +4,12 @@ import type { LoopSettings } from "./ai-sdk-settings.ts";
 type StopWhen = NonNullable<LoopSettings["stopWhen"]>;
 type Condition = Extract<StopWhen, (...given: never[]) => unknown>;
 
-/** More turns than anybody lets an agent take. */
+/** More turns than any agent is allowed in practice. */
 const MOST_TURNS = 10_000;
 
 /**
- * How many turns `stopWhen` lets an agent take. The SDK's `isStepCount(20)` does not tell its number, so it is asked about
- * ever more steps; whatever looks at more than their number is code, which cannot be pinned.
+ * The number of turns that `stopWhen` allows. The SDK's `isStepCount(20)` does not expose its number, so it is called with
+ * more and more steps. A condition that looks at more than their number is code, which cannot be pinned.
  */
 export function turnsUntilStop(agent: string, stopWhen: StopWhen): number {
   const conditions = Array.isArray(stopWhen) ? stopWhen : [stopWhen];
@@ -18,17 +18,17 @@ export function turnsUntilStop(agent: string, stopWhen: StopWhen): number {
 
 function stepCountOf(agent: string, condition: Condition): number {
   for (let count = 1; count <= MOST_TURNS; count++) {
-    const said = askAbout(condition, count);
-    if (said === true && askAbout(condition, count + 1) === false) return count;
-    if (said !== false) break;
+    const stops = stopsAt(condition, count);
+    if (stops === true && stopsAt(condition, count + 1) === false) return count;
+    if (stops !== false) break;
   }
   throw new ConfigurationError(
-    `Agent ${agent} has a stopWhen that is no isStepCount(n): say when it is done by Step.granular(name, agent, { maxTurns, completion }).`,
+    `Agent ${agent} has a stopWhen other than isStepCount(n): define when it is done with Step.granular(name, agent, { maxTurns, completion }).`,
   );
 }
 
-/** Steps that nobody may look into: undefined where somebody does. */
-function askAbout(condition: Condition, count: number): unknown {
+/** The condition's result for so many opaque steps; undefined if it looks into one. */
+function stopsAt(condition: Condition, count: number): unknown {
   const step = new Proxy({}, { get: () => fail(), has: () => fail() });
   try {
     return condition({ steps: Array.from({ length: count }, () => step) } as never);
@@ -38,5 +38,5 @@ function askAbout(condition: Condition, count: number): unknown {
 }
 
 function fail(): never {
-  throw new Error("It looks into a step.");
+  throw new Error("The condition looks into a step.");
 }

@@ -7,13 +7,13 @@ import type { ShownResult, Tool } from "../../engine/definition/tool.ts";
 type ToModelOutput = NonNullable<AiSdkTool["toModelOutput"]>;
 type SdkOutput = Awaited<ReturnType<ToModelOutput>>;
 
-/** How a tool of the AI SDK wants its result to be shown to the model. */
+/** Shows a result to the model as the AI SDK tool's `toModelOutput` defines it. */
 export function presentationOf(toModelOutput: ToModelOutput): NonNullable<Tool["present"]> {
   return async ({ toolCallId, input, result }: ShownResult) =>
     storedOutput(await toModelOutput({ toolCallId, input, output: result }));
 }
 
-/** In the words that a receipt has: it knows one kind of error, and a denial is one. */
+/** In the format of a receipt, which has one kind of error; a denial is one. */
 function storedOutput(output: SdkOutput): ToolOutput {
   switch (output.type) {
     case "text":
@@ -33,7 +33,7 @@ function storedOutput(output: SdkOutput): ToolOutput {
 type ContentPart = Extract<SdkOutput, { type: "content" }>["value"][number];
 type FilePart = Extract<ContentPart, { type: "file" }>;
 
-/** Bytes and addresses as texts, since a receipt is JSON. */
+/** Bytes and URLs as strings, since a receipt is JSON. */
 function withTexts(part: ContentPart): unknown {
   if (!isFile(part)) return part;
   const { data } = part;
@@ -51,7 +51,7 @@ function base64(data: string | Uint8Array | ArrayBuffer): string {
   return (data instanceof ArrayBuffer ? Buffer.from(data) : Buffer.from(data)).toString("base64");
 }
 
-/** A stored result as the SDK takes it: there, an address is an object. */
+/** A stored result in the SDK's format, in which a URL is an object. */
 export function sendableOutput(output: ToolOutput): unknown {
   if (output.type !== "content" || !Array.isArray(output.value)) return output;
   return { type: "content", value: output.value.map(withAddress) };

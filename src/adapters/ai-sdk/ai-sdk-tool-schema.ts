@@ -7,19 +7,19 @@ import type { ModelTool } from "../../engine/ports/model-port.ts";
 import { causesOf, messageOf } from "../net/error-causes.ts";
 import { loadAiSdk } from "./ai-sdk-package.ts";
 
-/** What Pawl needs to know of a tool's input. */
-export type ToolInput = Pick<ModelTool, "inputSchema" | "validate">;
+/** The part of a tool that describes its input. */
+export type ToolInputSchema = Pick<ModelTool, "inputSchema" | "validate">;
 
 /**
- * The input schema of an AI SDK tool, whatever it was written in: zod, another Standard Schema, `jsonSchema()`, or
- * a function that makes one of these.
+ * The input schema of an AI SDK tool of any kind: zod, another Standard Schema, `jsonSchema()`, or a function that
+ * returns one of these.
  *
  * @example
  * const { inputSchema, validate } = await aiSdkToolSchema(tool({ inputSchema: z.object({ to: z.email() }) }));
  */
 export async function aiSdkToolSchema(tool: {
   readonly inputSchema: FlexibleSchema<unknown>;
-}): Promise<ToolInput> {
+}): Promise<ToolInputSchema> {
   const { asSchema } = await loadAiSdk();
   const schema = asSchema(tool.inputSchema);
   const inputSchema = plainJson(await schema.jsonSchema);
@@ -28,7 +28,7 @@ export async function aiSdkToolSchema(tool: {
   return {
     inputSchema,
     validate: async (input) => {
-      // A `jsonSchema()` without `validate` accepts everything; so does the SDK then.
+      // A `jsonSchema()` without `validate` accepts everything, as in the SDK.
       const result = (await schema.validate?.(input)) ?? { success: true, value: input };
       return result.success
         ? { ok: true, value: storable(result.value) }
@@ -37,7 +37,7 @@ export async function aiSdkToolSchema(tool: {
   };
 }
 
-/** What a schema of any make reads from a value, or what it finds wrong with it. */
+/** The value as a schema of any kind parses it, or what is wrong with it. */
 export async function schemaProblem(
   flexible: FlexibleSchema<unknown>,
   value: unknown,
@@ -50,9 +50,9 @@ export async function schemaProblem(
     : { value, problem: describeSchemaError(result.error) };
 }
 
-/** A schema that turns its input into dates or instances makes something that no receipt can keep. */
+/** Refuses dates and instances that a schema may make of its input: a receipt cannot store them. */
 function storable(value: unknown): Json {
-  assertJson(value, "What the tool's input schema makes of its input");
+  assertJson(value, "The output of the tool's input schema");
   return value;
 }
 

@@ -12,15 +12,15 @@ import { aiSdkToolSchema, schemaProblem } from "./ai-sdk-tool-schema.ts";
 const NO_CONTEXT: ApprovalContext = { toolsContext: {}, runtimeContext: {} };
 
 /**
- * A plain AI SDK tool as one of ours. It says nothing about what it changes, so its name has to; and unless that is
- * clearly a read, a call of it that a crash left unknown is not repeated.
+ * A plain AI SDK tool as a Pawl tool. It does not declare its effect, so its name decides; unless that is clearly a read,
+ * a call in doubt is not repeated.
  */
 export function aiSdkTool(name: string, tool: AiSdkTool, given: ApprovalContext = NO_CONTEXT): Tool {
   if (isProviderExecuted(tool)) return providerTool(name, setupOf(tool));
   const { execute, inputSchema, contextSchema, toModelOutput } = tool;
   if (execute === undefined) {
     throw new ConfigurationError(
-      `Tool ${name} has no execute function, and Pawl runs the tools itself: give it one.`,
+      `Tool ${name} has no execute function, and Pawl runs the tools itself: add one.`,
     );
   }
   const context: unknown = ownProperty(given.toolsContext, name);
@@ -50,7 +50,7 @@ export function aiSdkTool(name: string, tool: AiSdkTool, given: ApprovalContext 
   });
 }
 
-/** What the provider runs itself, within its answer. */
+/** True for a tool that the provider runs itself, within its answer. */
 export function isProviderExecuted(tool: AiSdkTool): boolean {
   return tool.type === "provider" && tool.isProviderExecuted;
 }
@@ -62,15 +62,15 @@ function descriptionOf(tool: AiSdkTool, context: unknown): string {
 }
 
 /**
- * Which tool of the provider it is, and a hash of how it was set up, for the fingerprint: the setup itself may hold a
- * token, and what is pinned is stored.
+ * The id of the provider's tool and a hash of its setup, for the fingerprint: the setup itself may hold a token, and
+ * pinned values are stored.
  */
 function setupOf(tool: AiSdkTool): string {
   const hash = canonicalHash(plainJson(tool.args) ?? {}).toString("hex");
   return `The provider's ${tool.id ?? "tool"}, set up as ${hash.slice(0, 16)}.`;
 }
 
-/** Asked for before the first turn as well, so that a context that does not fit ends a run before it has begun. */
+/** Also called before the first turn, so that a context that does not fit fails a run before it starts. */
 async function readContext(
   name: string,
   contextSchema: FlexibleSchema<unknown> | undefined,
@@ -88,7 +88,7 @@ function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** A tool that yields tells how far it is; what it yields last is its result. */
+/** A generator tool yields its progress; the last value is its result. */
 async function lastOf(results: AsyncIterable<unknown>, signal: AbortSignal): Promise<unknown> {
   let last: unknown;
   for await (const result of results) {

@@ -12,7 +12,7 @@ import { contentOf, invalidCallsOf, isEmptyAnswer, reportedUsage } from "./ai-sd
 import type { AiSdkSettings, LoopSettings } from "./ai-sdk-settings.ts";
 import { takesSystemMessages, withoutSystemMessages } from "./ai-sdk-system-messages.ts";
 import { isProviderExecuted } from "./ai-sdk-tool.ts";
-import type { ToolInput } from "./ai-sdk-tool-schema.ts";
+import type { ToolInputSchema } from "./ai-sdk-tool-schema.ts";
 
 export { aiSdkToolSchema } from "./ai-sdk-tool-schema.ts";
 
@@ -20,8 +20,8 @@ type ModelObject = Exclude<LanguageModel, string>;
 type CallOptions = Parameters<typeof generateText>[0];
 
 /**
- * Any model of the AI SDK 7, as an object or as a gateway id. One `respond` is one request of the provider: no loop,
- * no retries and no telemetry of the SDK, since the engine has its own of each.
+ * Any AI SDK 7 model, as an object or as a gateway id. One `respond` is one request to the provider: the SDK's loop,
+ * retries and telemetry are off, since the engine has its own.
  *
  * @example
  * const model = aiSdkModel(openai("gpt-5"));
@@ -32,15 +32,15 @@ export function aiSdkModel(model: LanguageModel, extras: ModelExtras = {}): Mode
     assertSupported(model);
     return modelPort(model.provider, model.modelId, () => model, extras);
   }
-  // Resolved now rather than at each call: provider and model are part of a run's fingerprint.
+  // Resolved now and not at each call: provider and model are part of a run's fingerprint.
   const ofDefaultProvider = globalThis.AI_SDK_DEFAULT_PROVIDER?.languageModel(model);
   if (ofDefaultProvider !== undefined) return aiSdkModel(ofDefaultProvider, extras);
   return modelPort("gateway", model, (ai) => ai.gateway.languageModel(model), extras);
 }
 
-/** What goes into every request and is not JSON, or not to be stored. */
+/** Parts of every request that are not JSON, or must not be stored. */
 export type ModelExtras = {
-  /** Tools that the provider defines, by the names that they have in a request. */
+  /** Tools that the provider defines, by their names in a request. */
   readonly providerTools?: { readonly [name: string]: AiSdkTool };
   readonly headers?: LoopSettings["headers"] | undefined;
   readonly download?: LoopSettings["experimental_download"];
@@ -66,7 +66,7 @@ function modelPort(
   };
 }
 
-/** Older models are taken for newer ones by the SDK's wrapper and fail later, in some other way. */
+/** The SDK's wrapper would treat older models as newer ones, and they would fail later in some other way. */
 function assertSupported(model: ModelObject): void {
   const version: string = model.specificationVersion;
   if (["v2", "v3", "v4"].includes(version)) return;
@@ -126,7 +126,7 @@ function callOptions(ai: AiSdkPackage, request: ModelRequest, extras: ModelExtra
       ? {}
       : { instructions: systemMessage(request.instructions, instructionOptions) }),
     messages: modelMessages(ai, request.messages, toolNames),
-    // Those are ours: they stand for messages that were left out.
+    // Pawl's own: they replace messages that were left out.
     allowSystemInMessages: true,
     ...(request.tools.length === 0 ? {} : { tools: toolSet(ai, request.tools, toolOptions, providerTools) }),
     ...(request.outputSchema === null ? {} : { output: unvalidatedOutput(request.outputSchema) }),
@@ -144,7 +144,7 @@ function systemMessage(content: string, options: JsonObject | undefined): string
   return { role: "system", content, providerOptions: providerOptionsOf(options, "instructionOptions") };
 }
 
-/** Without `execute`, so that the SDK runs nothing: only the gateway does. */
+/** Without `execute`, so that the SDK runs no tool: only Pawl's gateway does. */
 function toolSet(
   ai: AiSdkPackage,
   tools: readonly ModelTool[],
@@ -160,15 +160,15 @@ function toolSet(
   return Object.fromEntries(tools.map((tool) => [tool.name, sent(tool)]));
 }
 
-/** Sent as its provider defines it. What the provider runs itself has arguments that are its own business. */
-function providerToolOf(ai: AiSdkPackage, tool: ToolInput, ofProvider: AiSdkTool): AiSdkTool {
+/** Sent as its provider defines it. Arguments of a provider-executed tool are not validated. */
+function providerToolOf(ai: AiSdkPackage, tool: ToolInputSchema, ofProvider: AiSdkTool): AiSdkTool {
   const { execute: _, ...rest } = ofProvider;
   return isProviderExecuted(ofProvider)
     ? { ...rest, inputSchema: ai.jsonSchema({}) }
     : { ...rest, inputSchema: schemaOf(ai, tool) };
 }
 
-function schemaOf(ai: AiSdkPackage, tool: ToolInput) {
+function schemaOf(ai: AiSdkPackage, tool: ToolInputSchema) {
   return ai.jsonSchema(tool.inputSchema, {
     validate: async (value) => {
       const validated = await tool.validate(value);
@@ -179,7 +179,7 @@ function schemaOf(ai: AiSdkPackage, tool: ToolInput) {
   });
 }
 
-/** Asks for JSON and takes whatever comes: `Output.object` would throw away a paid answer that does not fit. */
+/** Asks for JSON and accepts any answer: `Output.object` would throw away a paid answer that does not fit. */
 function unvalidatedOutput(schema: JsonObject): Output.Output<string, string, never> {
   return {
     name: "unvalidated",
@@ -206,7 +206,7 @@ function settingsOf({ stopSequences, reasoning, providerOptions, ...plain }: AiS
 function reasoningOf(reasoning: string): (typeof REASONING)[number] {
   const known = REASONING.find((level) => level === reasoning);
   if (known !== undefined) return known;
-  throw new Error(`the setting reasoning is "${reasoning}"; it has to be one of ${REASONING.join(", ")}`);
+  throw new Error(`the setting reasoning is "${reasoning}"; it must be one of ${REASONING.join(", ")}`);
 }
 
 function providerOptionsOf(options: JsonObject, setting: string): { [provider: string]: JsonObject } {

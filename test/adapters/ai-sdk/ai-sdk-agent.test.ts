@@ -157,7 +157,7 @@ describe("the settings of a ToolLoopAgent", () => {
     ["prepareStep", () => ({}), "promptTemplate"],
     ["prepareCall", () => ({}), "promptTemplate"],
     ["callOptionsSchema", z.object({}), "runner.run(input)"],
-    ["repairToolCall", () => null, "is told what is wrong"],
+    ["repairToolCall", () => null, "gets the error and calls the tool again"],
     ["experimental_refineToolInput", {}, "inputSchema"],
     ["experimental_toolCallers", {}, "ctx.call"],
     ["onStepEnd", () => undefined, "runner.stream"],
@@ -174,7 +174,7 @@ describe("the settings of a ToolLoopAgent", () => {
     expect(turns([isStepCount(30), isStepCount(7)])).toBe(7);
     expect(turns(undefined)).toBeNull();
     const refused =
-      "Agent worker has a stopWhen that is no isStepCount(n): say when it is done by Step.granular";
+      "Agent worker has a stopWhen other than isStepCount(n): define when it is done with Step.granular";
     for (const stopWhen of [
       hasToolCall("finish"),
       ({ steps }: { steps: { text: string }[] }) => steps.length === 3 || steps[0]?.text === "x",
@@ -188,7 +188,7 @@ describe("the settings of a ToolLoopAgent", () => {
 
   it("that nobody knows are refused, and undefined ones are not there", () => {
     expect(() => made({ temprature: 0 } as never)).toThrow(
-      'Agent worker has a setting "temprature" that nobody knows: correct its name, or leave it out.',
+      'Agent worker has an unknown setting "temprature": correct its name, or leave it out.',
     );
     expect(() => made({ stopWhen: undefined, onEnd: undefined } as never)).not.toThrow();
   });
@@ -196,7 +196,7 @@ describe("the settings of a ToolLoopAgent", () => {
   it("are private to an instance, which is refused", () => {
     const instance = new ToolLoopAgent({ id: "loop", model: new MockLanguageModelV4() });
     expect(() => agent(instance as never)).toThrow(
-      "agent() was given a ToolLoopAgent, whose settings are private: give it the settings that you made that from.",
+      "agent() was given a ToolLoopAgent, whose settings are private: pass the settings that it was made from.",
     );
   });
 });
@@ -223,7 +223,7 @@ describe("limits on tools", () => {
   });
 
   it("of another number belong to the Runner", () => {
-    expect(() => made({ toolCallConcurrency: 3 })).toThrow("give the Runner maxParallelToolCalls");
+    expect(() => made({ toolCallConcurrency: 3 })).toThrow("set maxParallelToolCalls of the Runner");
   });
 
   it("in time are those of each tool", () => {
@@ -237,7 +237,7 @@ describe("limits on tools", () => {
   it.each([[5_000], [{ totalMs: 5_000 }], [{ stepMs: 1 }]])(
     "in time of the whole belong to the Runner: %j",
     (timeout) => {
-      expect(() => made({ timeout })).toThrow("give the Runner modelTimeoutMs");
+      expect(() => made({ timeout })).toThrow("set modelTimeoutMs of the Runner");
     },
   );
 });
@@ -359,7 +359,7 @@ describe("toolApproval", () => {
   it("by a function for all cannot hold for what the provider runs, and is refused", () => {
     const search = createOpenAI({ apiKey: "none" }).tools.webSearch({});
     expect(() => made({ tools: { search }, toolApproval: () => "user-approval" } as never)).toThrow(
-      "Tool search is run by the provider, within its answer, so no toolApproval function can be asked before",
+      "Tool search is run by the provider, within its answer, so no toolApproval function can be called first",
     );
   });
 
@@ -401,7 +401,7 @@ describe("toolApproval", () => {
       inputSchema: z.object({}),
     } as const;
     expect(() => made({ tools: { search }, toolApproval: { search: "user-approval" } })).toThrow(
-      "Tool search is run by the provider, within its answer, so nobody can be asked before: leave it out of toolApproval, or out of the tools.",
+      "Tool search is run by the provider, within its answer, so it cannot be approved first: leave it out of toolApproval, or out of the tools.",
     );
     expect(() => made({ tools: { search }, toolApproval: { search: "approved" } })).not.toThrow();
   });

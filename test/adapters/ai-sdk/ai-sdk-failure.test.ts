@@ -108,10 +108,10 @@ describe("what the provider answers", () => {
   it("says in the message what the provider said and what to do", async () => {
     server.next(refusal(401, "Unknown customer."), refusal(400, "max_tokens is too large"));
     expect((await failureOf(model())).message).toBe(
-      "fake.chat/fake-model rejected the request (401): Unknown customer. Check the API key and what it is allowed to do.",
+      "fake.chat/fake-model rejected the request (401): Unknown customer. Check the API key and its permissions.",
     );
     expect((await failureOf(model())).message).toBe(
-      "fake.chat/fake-model rejected the request (400): max_tokens is too large. Correct the request, then resume.",
+      "fake.chat/fake-model rejected the request (400): max_tokens is too large. Fix the request, then resume.",
     );
   });
 

@@ -158,7 +158,7 @@ describe("a tool that a provider defines and we run", () => {
     const provider = openai();
     const shell = provider.tools.localShell({});
     expect(() => agent({ name: "a", model: provider.responses("gpt-5.2"), tools: { shell } })).toThrow(
-      "Tool shell has no execute function, and Pawl runs the tools itself: give it one.",
+      "Tool shell has no execute function, and Pawl runs the tools itself: add one.",
     );
   });
 });

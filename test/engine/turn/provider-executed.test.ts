@@ -465,7 +465,7 @@ describe("a tool that the provider runs", () => {
     const port = { provider: "own", modelId: "own", respond: () => Promise.reject(new Error("no")) };
     const tools: { [name: string]: Tool | typeof webSearch } = { web_search: webSearch };
     expect(() => agent({ name: "a", model: port, tools })).toThrow(
-      "Agent a has the provider's tool web_search and a model port of its own: give it a model of the AI SDK.",
+      "Agent a has the provider-defined tool web_search and a custom model port: give it an AI SDK model.",
     );
   });
 });
