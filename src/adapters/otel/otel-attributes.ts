@@ -11,7 +11,7 @@ export type SpanDescription = {
   readonly attributes: Attributes;
 };
 
-/** One worker's time with a run. */
+/** The span of one worker's lease of a run. */
 export function describeRun({ runId, pipeline, resumed }: TracedRun): SpanDescription {
   return {
     name: `pawl.run ${pipeline}`,
@@ -25,7 +25,7 @@ export function describeRun({ runId, pipeline, resumed }: TracedRun): SpanDescri
   };
 }
 
-/** Named as the conventions for generative AI have it; a step of code, which they do not know, as Pawl does. */
+/** Named by the semantic conventions for generative AI; a code step, which they do not have, gets a name of Pawl's. */
 export function describeSpan(runId: string, start: SpanStart): SpanDescription {
   const ids = { "gen_ai.conversation.id": runId, "pawl.run_id": runId, "pawl.step_id": start.stepId };
   switch (start.kind) {
@@ -62,7 +62,7 @@ export function describeSpan(runId: string, start: SpanStart): SpanDescription {
   }
 }
 
-/** What a figure of a model call is told apart by, too. */
+/** Also the attributes of a model call's metrics. */
 export function modelAttributes(
   operation: "invoke_agent" | "chat",
   { provider, model }: { readonly provider: string; readonly model: string },
@@ -86,8 +86,8 @@ function settingsAttributes(settings: Extract<SpanStart, { kind: "chat" }>["sett
 }
 
 /**
- * Without the idempotency key: it is a hash of the arguments, so that short ones could be guessed from it. Who needs it
- * finds it in the ledger, by the id of the call.
+ * Without the idempotency key: it is a hash of the arguments, so that short ones could be guessed from it. It can be looked
+ * up in the ledger by the id of the call.
  */
 function toolAttributes(ids: Attributes, start: Extract<SpanStart, { kind: "tool" }>): Attributes {
   return {
@@ -105,7 +105,7 @@ function toolAttributes(ids: Attributes, start: Extract<SpanStart, { kind: "tool
   };
 }
 
-/** What became known, without what was said. */
+/** The facts of a span, without content. */
 export function factAttributes({ usage, finishReason, responseId, status }: SpanFacts): Attributes {
   return known({
     ...(usage === undefined ? {} : usageAttributes(usage)),
@@ -124,7 +124,7 @@ function usageAttributes(usage: Usage): Attributes {
   };
 }
 
-/** A port of one's own may give what is no figure; exporters differ in what they make of that. */
+/** A custom port may return NaN or Infinity, which exporters handle differently. */
 export function finite(figure: number | undefined): number | undefined {
   return Number.isFinite(figure) ? figure : undefined;
 }
@@ -133,7 +133,7 @@ function known(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
 }
 
-/** What the AI SDK's providers call themselves, up to the first that fits, and what the conventions call them. */
+/** The AI SDK's provider names and those of the conventions. The first matching prefix counts. */
 const PROVIDER_NAMES: readonly (readonly [prefix: string, name: string])[] = [
   ["openai", "openai"],
   ["anthropic", "anthropic"],
@@ -152,7 +152,7 @@ const PROVIDER_NAMES: readonly (readonly [prefix: string, name: string])[] = [
   ["perplexity", "perplexity"],
 ];
 
-/** `openai.responses` is `openai`; whoever is not known keeps the whole of its name. */
+/** `openai.responses` is `openai`; an unknown provider keeps its whole name. */
 function providerName(provider: string): string {
   const named = PROVIDER_NAMES.find(([prefix]) => `${provider}.`.startsWith(`${prefix}.`));
   return named?.[1] ?? provider;

@@ -3,10 +3,10 @@ import type { Json } from "../../core/json.ts";
 import { type AssistantPart, isTextPart, type Message, type ToolOutput } from "../../core/message.ts";
 import type { SpanFacts, SpanStart } from "../../engine/ports/telemetry-port.ts";
 
-/** The most characters of one attribute: many backends drop a span that is much larger. */
+/** The maximum length of one attribute: many backends drop a span that is much larger. */
 const MOST_CHARACTERS = 32_768;
 
-/** What goes into a model or a tool, as the conventions write it. */
+/** The input of a model or a tool, in the format of the conventions. */
 export function inputContent(start: SpanStart): Attributes {
   if (start.kind === "tool") return attributesOf({ "gen_ai.tool.call.arguments": whole(start.input) });
   if (start.kind !== "chat") return {};
@@ -16,7 +16,7 @@ export function inputContent(start: SpanStart): Attributes {
   });
 }
 
-/** What came out of it. */
+/** The output of a model or a tool. */
 export function outputContent(start: SpanStart, { output, finishReason }: SpanFacts): Attributes {
   if (output === undefined) return {};
   if (start.kind === "tool") return attributesOf({ "gen_ai.tool.call.result": whole(output) });
@@ -30,16 +30,16 @@ export function outputContent(start: SpanStart, { output, finishReason }: SpanFa
   return attributesOf({ "gen_ai.output.messages": whole([message]) });
 }
 
-type Content = { readonly json: string; readonly isCut: boolean };
+type ContentJson = { readonly json: string; readonly isCut: boolean };
 
-function attributesOf(contents: { readonly [name: string]: Content }): Attributes {
+function attributesOf(contents: { readonly [name: string]: ContentJson }): Attributes {
   const texts = Object.entries(contents).map(([name, { json }]) => [name, json] as const);
   const isCut = Object.values(contents).some((content) => content.isCut);
   return { ...Object.fromEntries(texts), ...(isCut ? { "pawl.content.cut": true } : {}) };
 }
 
-/** What is too long is a JSON text all the same: one string with the beginning of it. */
-function whole(value: Json): Content {
+/** A value that is too long becomes one JSON string with its beginning. */
+function whole(value: Json): ContentJson {
   const json = jsonOf(value);
   if (json.length <= MOST_CHARACTERS) return { json, isCut: false };
   const rest = json.length - MOST_CHARACTERS;
@@ -49,8 +49,8 @@ function whole(value: Json): Content {
   };
 }
 
-/** A long conversation is in the spans of its earlier turns: the last messages are those that this turn adds. */
-function newest(messages: readonly Json[]): Content {
+/** The last messages, which this turn adds: the earlier ones are in the spans of earlier turns. */
+function newest(messages: readonly Json[]): ContentJson {
   const kept: string[] = [];
   let length = 0;
   for (const message of messages.toReversed()) {
@@ -64,7 +64,7 @@ function newest(messages: readonly Json[]): Content {
   return { json: `[${kept.join(",")}]`, isCut: kept.length < messages.length };
 }
 
-/** A port of one's own may bring what JSON has no word for. */
+/** A custom port may return a value that JSON cannot represent. */
 function jsonOf(value: unknown): string {
   return JSON.stringify(value) ?? "null";
 }
@@ -74,7 +74,7 @@ function messageOf({ role, content }: Message): Json {
   return { role, parts: content.map((part) => partOf(part as AssistantPart)) };
 }
 
-/** Parts that the conventions have no word for are left as they are. */
+/** Parts that the conventions do not define are left as they are. */
 function partOf(part: AssistantPart): Json {
   if (isTextPart(part)) return { type: "text", content: part.text };
   switch (part.type) {

@@ -2,8 +2,8 @@ import type * as OpenTelemetry from "@opentelemetry/api";
 import { ConfigurationError } from "../../core/errors.ts";
 
 /**
- * The API of OpenTelemetry, an optional peer. It is loaded with `pawl/otel` and by nothing else, at once: a run begins to
- * be traced without waiting for anything.
+ * The OpenTelemetry API, an optional peer dependency. Only `pawl/otel` loads it, on import: so tracing of a run starts
+ * without waiting for anything.
  */
 export const openTelemetry: typeof OpenTelemetry = await importOpenTelemetry();
 

@@ -10,13 +10,13 @@ import {
 } from "../../engine/ports/telemetry-port.ts";
 import { describeRun, describeSpan, factAttributes } from "./otel-attributes.ts";
 import { inputContent, outputContent } from "./otel-content.ts";
-import { type Instruments, type MeasuredCall, RunFigures } from "./otel-figures.ts";
+import { reportedError, type SpanError, stopOf, thrownError } from "./otel-error.ts";
+import { type Instruments, type MeasuredCall, RunMetrics } from "./otel-metrics.ts";
 import { openTelemetry } from "./otel-package.ts";
-import { type Problem, stopOf, thrownProblem, toldProblem } from "./otel-problem.ts";
 import {
   headersOf,
+  type PropagatedIds,
   parseTraceParent,
-  type TravellingIds,
   traceParentOf,
   withIds,
 } from "./otel-trace-context.ts";
@@ -26,19 +26,19 @@ const { context: contexts, createContextKey, isSpanContextValid, SpanStatusCode,
 export type TracingOptions = {
   readonly tracer: Tracer;
   readonly instruments: Instruments;
-  /** Whether what is said goes into the spans. */
+  /** True if messages, arguments and results go into the spans. */
   readonly content: boolean;
 };
 
-/** The span of Pawl's that a context is in, whatever spans of others are in between. */
+/** The innermost span of Pawl's that a context is in; spans of other code may be in between. */
 const OWN_SPAN = createContextKey("pawl.span");
 
-/** Messages of errors may hold whole pages. */
+/** An error message may hold a whole page. */
 const MOST_MESSAGE_CHARACTERS = 2_000;
 
 /**
- * One worker's time with a run. Who is whose parent is known from the ids of the steps, so that it is right without a
- * context manager too, and where calls that run at once begin and end inside one another.
+ * The trace of one worker's lease of a run. Parents are found by step id, so they are right even without a context
+ * manager, and if calls that run concurrently begin and end inside one another.
  */
 export class OtelRun implements RunTelemetry {
   readonly traceParent: string | null;
@@ -46,8 +46,8 @@ export class OtelRun implements RunTelemetry {
   readonly #options: TracingOptions;
   readonly #span: Span;
   readonly #context: Context;
-  readonly #figures: RunFigures;
-  /** The contexts of the agents and steps that are under way, by the id of the step. */
+  readonly #metrics: RunMetrics;
+  /** The contexts of the agents and steps that are running, by step id. */
   readonly #steps = new Map<string, Context>();
 
   constructor(run: TracedRun, options: TracingOptions) {
@@ -58,9 +58,9 @@ export class OtelRun implements RunTelemetry {
     this.#options = options;
     this.#span = options.tracer.startSpan(name, { kind, attributes, links: [...links] }, parent);
     this.#context = inside(this.#span, parent, { runId });
-    this.#figures = new RunFigures(options.instruments, pipeline, this.#context);
+    this.#metrics = new RunMetrics(options.instruments, pipeline, this.#context);
     const own = this.#span.spanContext();
-    // Where no SDK is registered the span is none of its own: it repeats the one above it, or is not valid.
+    // If no SDK is registered, the span is not a real one: it repeats its parent, or is not valid.
     const isTraced = isSpanContextValid(own) && own.spanId !== trace.getSpanContext(parent)?.spanId;
     this.traceParent = isTraced ? traceParentOf(own) : null;
   }
@@ -70,18 +70,18 @@ export class OtelRun implements RunTelemetry {
   }
 
   async within<T>(start: SpanStart, work: (span: OpenSpan) => Promise<T>): Promise<T> {
-    const call = start.kind === "chat" ? this.#figures.beginCall(start) : null;
+    const call = start.kind === "chat" ? this.#metrics.beginCall(start) : null;
     if (this.traceParent === null) return measured(start, call, work);
     const parent = this.#parentOf(start);
     const { name, kind, attributes } = describeSpan(this.#runId, start);
     const span = this.#options.tracer.startSpan(name, { kind, attributes }, parent);
     const ids = idsOf(this.#runId, start);
     const context = inside(span, parent, ids);
-    const told = new ToldSpan(span, start, this.#options.content);
+    const recorder = new SpanRecorder(span, start, this.#options);
     const isStep = start.kind === "agent" || start.kind === "step";
     if (isStep) this.#steps.set(start.stepId, context);
     try {
-      const open = { headers: headersOf(context, ids), tell: (facts: SpanFacts) => told.tell(facts) };
+      const open = { headers: headersOf(context, ids), tell: (facts: SpanFacts) => recorder.record(facts) };
       return await contexts.with(context, () => measured(start, call, work, open));
     } catch (error) {
       conclude(span, error);
@@ -94,7 +94,7 @@ export class OtelRun implements RunTelemetry {
 
   onEvent(event: RunEvent): void {
     if (event.type === "run.finished") this.#span.setAttribute("pawl.status", event.result.status);
-    this.#figures.onEvent(event);
+    this.#metrics.onEvent(event);
   }
 
   end(error: unknown): void {
@@ -105,7 +105,7 @@ export class OtelRun implements RunTelemetry {
     }
   }
 
-  /** Spans that user code has begun in between are kept in between. */
+  /** Spans that user code started in between stay in between. */
   #parentOf(start: SpanStart): Context {
     const isStep = start.kind === "agent" || start.kind === "step";
     const above = (isStep ? undefined : this.#steps.get(start.stepId)) ?? this.#context;
@@ -114,29 +114,29 @@ export class OtelRun implements RunTelemetry {
   }
 }
 
-/** What is told of a span becomes attributes of it. */
-class ToldSpan {
+/** Writes the reported facts of a span to its attributes. */
+class SpanRecorder {
   readonly #span: Span;
   readonly #start: SpanStart;
-  readonly #content: boolean;
+  readonly #hasContent: boolean;
 
-  constructor(span: Span, start: SpanStart, content: boolean) {
+  constructor(span: Span, start: SpanStart, { content }: Pick<TracingOptions, "content">) {
     this.#span = span;
     this.#start = start;
-    // Nobody sees what a span holds that is not recorded, and it takes time to write it.
-    this.#content = content && span.isRecording();
-    if (this.#content) span.setAttributes(inputContent(start));
+    // The content of a span that is not recorded is lost, and takes time to write.
+    this.#hasContent = content && span.isRecording();
+    if (this.#hasContent) span.setAttributes(inputContent(start));
   }
 
-  tell(facts: SpanFacts): void {
+  record(facts: SpanFacts): void {
     this.#span.setAttributes(factAttributes(facts));
-    const problem = toldProblem(this.#start, facts);
-    if (problem !== null) markFailed(this.#span, problem);
-    if (this.#content) this.#span.setAttributes(outputContent(this.#start, facts));
+    const error = reportedError(this.#start, facts);
+    if (error !== null) markFailed(this.#span, error);
+    if (this.#hasContent) this.#span.setAttributes(outputContent(this.#start, facts));
   }
 }
 
-/** Does the work, and tells how long a model call in it took and what it used. */
+/** Does the work, and records the duration and usage of a model call. */
 async function measured<T>(
   start: SpanStart,
   call: MeasuredCall | null,
@@ -144,25 +144,25 @@ async function measured<T>(
   span: OpenSpan = NOT_TRACED,
 ): Promise<T> {
   if (call === null) return work(span);
-  let said: SpanFacts = {};
-  let problem: Problem | null = null;
+  let reported: SpanFacts = {};
+  let thrown: SpanError | null = null;
   const listen = (facts: SpanFacts) => {
-    said = { ...said, ...facts };
+    reported = { ...reported, ...facts };
     span.tell(facts);
   };
   try {
     return await work({ headers: span.headers, tell: listen });
   } catch (error) {
-    problem = thrownProblem(error);
+    thrown = thrownError(error);
     throw error;
   } finally {
-    call.end(said.usage, (problem ?? toldProblem(start, said))?.type ?? null);
+    call.end(reported.usage, (thrown ?? reportedError(start, reported))?.type ?? null);
   }
 }
 
 /**
- * One run is one trace: whoever goes on with it is a child of the worker that began it. The worker right before, and
- * whoever called, are linked to.
+ * One run is one trace: each later worker's span is a child of the first worker's. It is linked to the previous worker's
+ * span and to the caller's.
  */
 function ancestryOf(earlier: readonly string[]): {
   readonly parent: Context;
@@ -178,22 +178,22 @@ function ancestryOf(earlier: readonly string[]): {
   return { parent: trace.setSpanContext(active, first), links: linked.map((context) => ({ context })) };
 }
 
-function inside(span: Span, parent: Context, ids: TravellingIds): Context {
+function inside(span: Span, parent: Context, ids: PropagatedIds): Context {
   return withIds(trace.setSpan(parent, span).setValue(OWN_SPAN, span), ids);
 }
 
-function idsOf(runId: string, start: SpanStart): TravellingIds {
+function idsOf(runId: string, start: SpanStart): PropagatedIds {
   const { stepId } = start;
   return start.kind === "tool" ? { runId, stepId, toolCallId: start.toolCallId } : { runId, stepId };
 }
 
 function conclude(span: Span, error: unknown): void {
   const stop = stopOf(error);
-  if (stop === null) markFailed(span, thrownProblem(error));
+  if (stop === null) markFailed(span, thrownError(error));
   else span.setAttribute("pawl.stopped_by", stop);
 }
 
-function markFailed(span: Span, { type, message }: Problem): void {
+function markFailed(span: Span, { type, message }: SpanError): void {
   span.setAttribute("error.type", type);
   span.setStatus({ code: SpanStatusCode.ERROR, message: message.slice(0, MOST_MESSAGE_CHARACTERS) });
 }

@@ -3,8 +3,8 @@ import { openTelemetry } from "./otel-package.ts";
 
 const { isSpanContextValid, propagation, trace } = openTelemetry;
 
-/** The ids that travel with a span. What is not there is taken out: it would be that of a run around this one. */
-export type TravellingIds = {
+/** The ids that are propagated with a span. A missing one is removed from the baggage: it would be that of an outer run. */
+export type PropagatedIds = {
   readonly runId: string;
   readonly stepId?: string;
   readonly toolCallId?: string;
@@ -14,16 +14,16 @@ const BAGGAGE_NAMES = {
   runId: "pawl.run_id",
   stepId: "pawl.step_id",
   toolCallId: "pawl.tool_call_id",
-} as const satisfies Record<keyof TravellingIds, string>;
+} as const satisfies Record<keyof PropagatedIds, string>;
 
-/** Longer ones are not to be relied on, by the rules of the W3C, and one id of a deep pipeline may be. */
+/** The W3C standard guarantees no longer baggage, and one id of a deep pipeline may exceed it. */
 const MOST_BAGGAGE_CHARACTERS = 4096;
 
 export function traceParentOf({ traceId, spanId, traceFlags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, "0")}`;
 }
 
-/** Null where the text is none, as one of a later version may be. */
+/** Null if the text is not a valid traceparent, such as one of a later version. */
 export function parseTraceParent(text: string): SpanContext | null {
   const [, traceId = "", spanId = "", flags = ""] =
     /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(text) ?? [];
@@ -31,8 +31,8 @@ export function parseTraceParent(text: string): SpanContext | null {
   return isSpanContextValid(parsed) ? parsed : null;
 }
 
-/** The context with the ids as baggage, for whatever is instrumented inside. */
-export function withIds(context: Context, ids: TravellingIds): Context {
+/** The context with the ids as baggage, for instrumented code inside. */
+export function withIds(context: Context, ids: PropagatedIds): Context {
   let baggage = propagation.getBaggage(context) ?? propagation.createBaggage();
   for (const [field, name] of fields()) {
     const value = ids[field];
@@ -42,10 +42,10 @@ export function withIds(context: Context, ids: TravellingIds): Context {
 }
 
 /**
- * Written here, since `propagation.inject` writes nothing where no propagator is registered. Of the baggage only Pawl's own
- * ids: what else the caller carries is not for every server that a tool talks to.
+ * Written here, since `propagation.inject` writes nothing if no propagator is registered. Of the baggage it has only Pawl's
+ * own ids: other entries of the caller are not for every server that a tool talks to.
  */
-export function headersOf(context: Context, ids: TravellingIds): { readonly [name: string]: string } {
+export function headersOf(context: Context, ids: PropagatedIds): { readonly [name: string]: string } {
   const span = trace.getSpanContext(context);
   if (span === undefined || !isSpanContextValid(span)) return {};
   const state = span.traceState?.serialize() ?? "";
@@ -56,7 +56,7 @@ export function headersOf(context: Context, ids: TravellingIds): { readonly [nam
   };
 }
 
-function baggageOf(ids: TravellingIds): string {
+function baggageOf(ids: PropagatedIds): string {
   return fields()
     .flatMap(([field, name]) => {
       const value = ids[field];
@@ -66,6 +66,6 @@ function baggageOf(ids: TravellingIds): string {
     .join(",");
 }
 
-function fields(): readonly (readonly [keyof TravellingIds, string])[] {
-  return Object.entries(BAGGAGE_NAMES) as [keyof TravellingIds, string][];
+function fields(): readonly (readonly [keyof PropagatedIds, string])[] {
+  return Object.entries(BAGGAGE_NAMES) as [keyof PropagatedIds, string][];
 }

@@ -1,6 +1,6 @@
 import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
 import type { Telemetry } from "../../engine/ports/telemetry-port.ts";
-import { type Instruments, makeInstruments } from "./otel-figures.ts";
+import { type Instruments, makeInstruments } from "./otel-metrics.ts";
 import { openTelemetry } from "./otel-package.ts";
 import { OtelRun } from "./otel-run.ts";
 
@@ -8,18 +8,18 @@ const { metrics, trace } = openTelemetry;
 
 export type OtelOptions = {
   /**
-   * Whether instructions, messages, arguments and results go into the spans. They are content of your users: they do not
-   * unless you say so. Secrets never do.
+   * True to put instructions, messages, arguments and results into the spans. They are content of your users, so it is
+   * off by default. Secrets are never included.
    */
   readonly content?: boolean;
-  /** The registered one unless given. */
+  /** Defaults to the registered one. */
   readonly tracerProvider?: TracerProvider;
-  /** The registered one unless given. */
+  /** Defaults to the registered one. */
   readonly meterProvider?: MeterProvider;
 };
 
 /**
- * Traces and figures of runs, for OpenTelemetry. Where no SDK is registered nothing is traced.
+ * Traces and metrics of runs, for OpenTelemetry. If no SDK is registered, nothing is traced.
  *
  * @example
  * import { Runner } from "pawl";
@@ -30,7 +30,7 @@ export type OtelOptions = {
 export function otel(options: OtelOptions = {}): Telemetry {
   const { content = false } = options;
   let made: { readonly provider: MeterProvider; readonly instruments: Instruments } | undefined;
-  // Looked up with each run, and not here: a configuration file may be read before the SDK is registered.
+  // Looked up for each run and not here: a configuration file may be read before the SDK is registered.
   const instruments = () => {
     const provider = options.meterProvider ?? metrics.getMeterProvider();
     if (made?.provider !== provider) made = { provider, instruments: makeInstruments(provider) };

@@ -19,7 +19,7 @@ export type Instruments = {
   readonly tokenUsage: Histogram;
 };
 
-/** Those that the conventions advise for the two histograms. */
+/** The bucket boundaries that the conventions recommend for the two histograms. */
 const DURATION_BOUNDARIES = [
   0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 ];
@@ -34,16 +34,20 @@ export function makeInstruments(provider: MeterProvider): Instruments {
   return {
     turns: counter("pawl.turns", "{turn}", "Turns that were committed."),
     tokens: counter("pawl.tokens", "{token}", "Tokens that were charged."),
-    // In dollars, as people read them. The exact sum, in micro-dollars, is the store's.
+    // In dollars, for people. The store has the exact sum in micro-dollars.
     cost: meter.createCounter("pawl.cost", {
       unit: "USD",
-      description: "What model calls were charged.",
+      description: "The cost that was charged for model calls.",
       valueType: ValueType.DOUBLE,
     }),
-    toolCalls: counter("pawl.tool_calls", "{call}", "Tries of tool calls, and calls that were deduplicated."),
-    retries: counter("pawl.retries", "{retry}", "Tries that are followed by another."),
-    inDoubt: counter("pawl.in_doubt", "{call}", "Tool calls whose outcome nobody knew."),
-    leaseLosses: counter("pawl.lease_losses", "{loss}", "Times that a worker lost its run to another."),
+    toolCalls: counter("pawl.tool_calls", "{call}", "Attempts of tool calls, and deduplicated calls."),
+    retries: counter("pawl.retries", "{retry}", "Attempts that are followed by another."),
+    inDoubt: counter("pawl.in_doubt", "{call}", "Tool calls whose outcome was unknown."),
+    leaseLosses: counter(
+      "pawl.lease_losses",
+      "{loss}",
+      "Times that a worker lost its run to another worker.",
+    ),
     duration: meter.createHistogram("gen_ai.client.operation.duration", {
       unit: "s",
       description: "How long a model call took.",
@@ -59,17 +63,17 @@ export function makeInstruments(provider: MeterProvider): Instruments {
 
 /** A model call that is being measured. */
 export type MeasuredCall = {
-  /** Told once it is over, with the usage where the provider gave any and with why it failed where it did. */
+  /** Called once at the end, with the usage if the provider reported any and the type of the error if it failed. */
   end(usage: Usage | undefined, errorType: string | null): void;
 };
 
-/** What one worker's time with a run adds to the figures. */
-export class RunFigures {
+/** The metrics of one worker's lease of a run. */
+export class RunMetrics {
   readonly #instruments: Instruments;
   readonly #ofRun: Attributes;
   readonly #context: Context;
 
-  /** The context is that of the run's span: figures can be followed to it. */
+  /** The context is that of the run's span, so that metrics can be traced to it. */
   constructor(instruments: Instruments, pipeline: string, context: Context) {
     this.#instruments = instruments;
     this.#ofRun = { "pawl.pipeline": pipeline };
@@ -94,7 +98,7 @@ export class RunFigures {
         return this.#count(inDoubt);
       case "lease.lost":
         return this.#count(leaseLosses);
-      // One that is charged without an answer is told by the next case, also where it was found open after a crash.
+      // A call charged without an answer is counted by the next case, also if it was found open after a crash.
       case "usage.settled":
         if (event.basis !== "baseline") this.#charge(event.basis, event.charged);
         return;
