@@ -7,12 +7,12 @@ import { renderPdf } from "./render-pdf.ts";
 import { type SendMailOptions, sendMail } from "./send-mail.ts";
 import type { BuiltInToolName, SettingsOf } from "./settings.ts";
 
-/** What a person is told about a built-in tool. */
+/** A description of a built-in tool, for people. */
 export type BuiltInToolNote = {
   readonly summary: string;
-  /** The settings that it cannot be had without. */
+  /** The settings that it requires. */
   readonly needs: readonly string[];
-  /** The package that has to be installed beside Pawl for it. */
+  /** The package that must be installed beside Pawl for it. */
   readonly package: string | null;
 };
 
@@ -21,16 +21,16 @@ export const BUILT_IN_TOOLS: { readonly [N in BuiltInToolName]: BuiltInToolNote 
   read_file: { summary: "Reads a text file of the workspace.", needs: [], package: null },
   write_file: { summary: "Writes a text file and keeps it as an artifact.", needs: [], package: null },
   list_files: { summary: "Lists the files of the workspace.", needs: [], package: null },
-  search_files: { summary: "Looks for a text in the files of the workspace.", needs: [], package: null },
+  search_files: { summary: "Searches the files of the workspace for a text.", needs: [], package: null },
   fetch_page: { summary: "Reads a web page as text.", needs: [], package: null },
   http_request: { summary: "Makes an HTTP request.", needs: [], package: null },
-  render_pdf: { summary: "Makes a PDF of Markdown.", needs: [], package: "pdfkit" },
+  render_pdf: { summary: "Makes a PDF from Markdown.", needs: [], package: "pdfkit" },
   ask_human: { summary: "Asks a person and waits for the answer.", needs: [], package: null },
   send_mail: { summary: "Sends a mail over SMTP.", needs: ["url", "from"], package: "nodemailer" },
-  notify: { summary: "Tells a webhook.", needs: ["url"], package: null },
+  notify: { summary: "Sends a message to a webhook.", needs: ["url"], package: null },
 };
 
-/** Settings by the name of the tool; those that a tool needs are needed where it is wanted. */
+/** Settings by tool name. A tool with required settings is included only if they are given. */
 export type BuiltInToolsSettings = {
   readonly [N in Exclude<BuiltInToolName, "send_mail">]?: SettingsOf<N>;
 } & { readonly send_mail?: SendMailOptions };
@@ -41,7 +41,7 @@ export type BuiltInTools = ReturnType<typeof withoutSettings> & {
 };
 
 /**
- * All built-in tools; those that cannot be had without settings only where these are given.
+ * All built-in tools; those with required settings only if these are given.
  *
  * @example
  * const { fetch_page, write_file } = builtInTools();

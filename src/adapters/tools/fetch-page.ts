@@ -2,7 +2,7 @@ import { z } from "zod";
 import { FinalFailure } from "../../core/errors.ts";
 import { type ToolCallContext, tool } from "../../engine/definition/tool.ts";
 import { guardedFetch, NetworkRefusedError } from "../net/guarded-fetch.ts";
-import { type Job, OffThreadError, offThread } from "../net/off-thread.ts";
+import { OffThreadError, offThread, type ThreadJob } from "../net/off-thread.ts";
 import {
   beginningOf,
   charsetIn,
@@ -20,18 +20,18 @@ const MOST_CHARACTERS = 100_000;
 
 export type FetchedPage = {
   readonly url: string;
-  /** Where a redirect led to, if one did. */
+  /** The final URL, if there was a redirect. */
   readonly redirectedTo?: string;
   readonly title: string | null;
   readonly text: string;
   readonly note?: string;
 };
 
-/** Reading changes nothing, so a read that was cut off is simply made again. */
+/** Reading changes nothing, so an interrupted read is simply repeated. */
 export const fetchPage = tool({
   name: "fetch_page",
   description:
-    "Read a web page as text: headings begin with #, links are written as text [address]. JSON and plain text are given as they are. Long pages are cut; `note` says how to read on.",
+    "Read a web page as text: headings begin with #, links are written as text [address]. JSON and plain text are returned as they are. Long pages are cut; `note` says how to continue reading.",
   inputSchema: z.object({
     url: z.url({ protocol: /^https?$/ }).describe("An absolute http or https URL."),
     maxCharacters: z
@@ -39,8 +39,8 @@ export const fetchPage = tool({
       .min(1)
       .max(MOST_CHARACTERS)
       .optional()
-      .describe(`How much of the text to give at most; ${USUAL_CHARACTERS} unless said otherwise.`),
-    from: z.int().min(0).optional().describe("At which character of the text to begin, to read on."),
+      .describe(`The maximum number of characters to return; ${USUAL_CHARACTERS} by default.`),
+    from: z.int().min(0).optional().describe("The character of the text to start at, to continue reading."),
   }),
   effect: "read_only",
   recovery: "repeat",
@@ -48,7 +48,7 @@ export const fetchPage = tool({
   urls: ({ url }) => [url],
   execute: async ({ url, maxCharacters = USUAL_CHARACTERS, from = 0 }, call): Promise<FetchedPage> => {
     const response = await get(url, call);
-    const page = await contentOf(response, url, call.signal);
+    const page = await readContent(response, url, call.signal);
     const { isWhole } = page;
     const title = page.title === null ? null : titleOf(page.title, call);
     const text = await call.hideLong(page.text, { end: !isWhole });
@@ -56,7 +56,7 @@ export const fetchPage = tool({
     const notes = [
       ...(isWhole ? [] : ["The page is too large: the rest of it was not read."]),
       ...(given.rest > 0
-        ? [`${given.rest} more characters follow: read on with from ${text.length - given.rest}.`]
+        ? [`${given.rest} more characters follow: continue with from ${text.length - given.rest}.`]
         : []),
     ];
     return {
@@ -92,22 +92,24 @@ async function get(url: string, call: ToolCallContext): Promise<Response> {
   throw new FinalFailure(answer);
 }
 
-type Content = PageText & { readonly isWhole: boolean };
-type Page = { readonly html: string; readonly url: string };
-export const PAGE_TEXT: Job<Page, Content> = { name: "pageText" };
+type PageContent = PageText & { readonly isWhole: boolean };
+type PageSource = { readonly html: string; readonly url: string };
+export const PAGE_TEXT: ThreadJob<PageSource, PageContent> = { name: "pageText" };
 
-async function contentOf(response: Response, url: string, signal: AbortSignal): Promise<Content> {
+async function readContent(response: Response, url: string, signal: AbortSignal): Promise<PageContent> {
   const { type, charset } = contentTypeOf(response);
   const isHtml = type === "text/html" || type === "application/xhtml+xml";
   if (!isHtml && type !== "" && !isTextType(type)) {
     await response.body?.cancel().catch(() => undefined);
-    throw new FinalFailure(`What is at this address is ${type}, which is no text: it cannot be read.`);
+    throw new FinalFailure(`This address returned ${type}, which is not text: it cannot be read.`);
   }
   const { bytes, isWhole, isBroken } = await readAtMost(response, MOST_BYTES);
   if (isBroken) throw new Error(`The connection to ${hostOf(url)} broke in the middle of the page.`);
   if (!isHtml) {
     if (type === "" && bytes.includes(0))
-      throw new FinalFailure("What is at this address does not say what it is, and is no text.");
+      throw new FinalFailure(
+        "This address returned content without a type that is not text: it cannot be read.",
+      );
     return { title: null, text: decoded(bytes, charset), isWhole };
   }
   const named = charset ?? charsetIn(decoded(bytes.subarray(0, 2_048), "latin1"));
@@ -116,10 +118,10 @@ async function contentOf(response: Response, url: string, signal: AbortSignal): 
   return { ...page, isWhole: isWhole && page.isWhole };
 }
 
-/** Longer than any honest page takes. */
+/** Longer than any real page takes. */
 const LONGEST_MS = 20_000;
 
-async function textOfPage(html: string, url: string, signal: AbortSignal): Promise<Content> {
+async function textOfPage(html: string, url: string, signal: AbortSignal): Promise<PageContent> {
   try {
     return await offThread(PAGE_TEXT, { html, url }, { timeoutMs: LONGEST_MS, signal });
   } catch (error) {

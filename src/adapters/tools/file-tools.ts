@@ -23,17 +23,19 @@ const path = z.string().min(1).describe("The path of the file inside the workspa
 const folder = z
   .string()
   .optional()
-  .describe("Only what is below this folder; the whole workspace unless said.");
+  .describe("Only files below this folder; by default the whole workspace.");
 const pattern = z
   .string()
   .min(1)
   .optional()
-  .describe('Only files whose path fits: "*.md" in any folder, "notes/**" all below notes, ? one character.');
+  .describe(
+    'Only files whose path matches: "*.md" in any folder, "notes/**" all below notes, ? one character.',
+  );
 
-/** Reading changes nothing, so a read that was cut off is simply made again. */
+/** Reading changes nothing, so an interrupted read is simply repeated. */
 export const readFile = tool({
   name: "read_file",
-  description: `Read a text file of the workspace, or some lines of it. At most ${MOST_READ_CHARACTERS} characters are given at once; \`next\` then says which line to go on from.`,
+  description: `Read a text file of the workspace, or some lines of it. At most ${MOST_READ_CHARACTERS} characters are returned at once; \`next\` is then the line to continue from.`,
   inputSchema: z.object({
     path,
     fromLine: z.int().min(1).optional().describe("The first line to read, counted from 1."),
@@ -65,7 +67,7 @@ export const readFile = tool({
   },
 });
 
-/** As many whole lines as may be given at once; of a line that is too long by itself, its beginning. */
+/** As many whole lines as may be returned at once; of a single line that is too long, its beginning. */
 function fitting({ text, count }: LinesBetween): {
   readonly text: string;
   readonly count: number;
@@ -83,13 +85,13 @@ function fitting({ text, count }: LinesBetween): {
 }
 
 /**
- * The bytes are kept in the store, and the file is a copy of them. Written again with the same bytes it is the same file, so a
- * write that was cut off is made again. One after the other: of two writes to one file in a turn the second counts.
+ * The bytes are kept in the store, and the file is a copy of them. Writing the same bytes again results in the same file, so an
+ * interrupted write is repeated. Exclusive: of two writes to one file in a turn, the second counts.
  */
 export const writeFile = tool({
   name: "write_file",
   description:
-    "Write a text file into the workspace: all of it, in place of what was there. It is kept with the run. The result has its hash.",
+    "Write a text file to the workspace: the whole file, replacing any earlier content. It is kept with the run. The result has its hash.",
   inputSchema: z.object({ path, text: z.string().max(MOST_FILE_BYTES).describe("The whole content.") }),
   effect: "local",
   recovery: "repeat",
@@ -97,7 +99,7 @@ export const writeFile = tool({
   execute: async ({ path: name, text }, call) => keptFile(await keep(call, name, text.toWellFormed())),
 });
 
-/** Keeps an artifact under a name that a model has chosen: what is wrong with it is for the model to hear. */
+/** Keeps an artifact under a name that a model has chosen: a problem with the name is reported to the model. */
 export async function keep(
   call: ToolCallContext,
   name: string,
@@ -126,7 +128,7 @@ export const listFiles = tool({
     const given = files.slice(0, MOST_LISTED).map(({ name, size }) => ({ path: name, bytes: size }));
     const notes = [
       ...(files.length > given.length ? [`${files.length - given.length} more files are not listed`] : []),
-      ...(isWhole ? [] : ["the workspace has too many files to look at all of them"]),
+      ...(isWhole ? [] : ["the workspace has too many files to list all of them"]),
     ];
     return { files: given, ...noteOf(notes, "name a folder or a pattern") };
   },
@@ -143,17 +145,17 @@ async function filesFor(
 
 function noteOf(notes: readonly string[], advice: string): { readonly note?: string } {
   if (notes.length === 0) return {};
-  const said = notes.join("; ");
-  return { note: `${said.charAt(0).toUpperCase()}${said.slice(1)}: ${advice}.` };
+  const text = notes.join("; ");
+  return { note: `${text.charAt(0).toUpperCase()}${text.slice(1)}: ${advice}.` };
 }
 
-/** A text and no regular expression: one that a model came up with could keep the whole process busy for hours. */
+/** Plain text, not a regular expression: a model's expression could keep the whole process busy for hours. */
 export const searchFiles = tool({
   name: "search_files",
-  description: `Look for a text in the files of the workspace, line by line. Each match is "path:line: the line", at most ${MOST_MATCHES}. The text is taken literally; it is no regular expression.`,
+  description: `Search the files of the workspace for a text, line by line. Each match is "path:line: the line", at most ${MOST_MATCHES}. The text is matched literally; it is not a regular expression.`,
   inputSchema: z.object({
-    text: z.string().min(1).describe("What to look for, within one line."),
-    matchCase: z.boolean().optional().describe("Whether A and a are different; not unless said."),
+    text: z.string().min(1).describe("The text to search for, within one line."),
+    matchCase: z.boolean().optional().describe("Whether A and a are different; false by default."),
     folder,
     pattern,
   }),
@@ -170,9 +172,9 @@ export const searchFiles = tool({
       call.signal.throwIfAborted();
       const content = size > MOST_FILE_BYTES ? null : await textIn(call, name);
       if (content === null) skipped.push(name);
-      // One more than is given says that there are more.
-      const wantedYet = MOST_MATCHES + 1 - matches.length;
-      const found = await findLines(content ?? "", fits, wantedYet, call.signal);
+      // One more than is returned shows that there are more.
+      const remaining = MOST_MATCHES + 1 - matches.length;
+      const found = await findLines(content ?? "", fits, remaining, call.signal);
       matches.push(...found.map(({ number, line }) => `${name}:${number}: ${shortened(line)}`));
       if (matches.length > MOST_MATCHES) break;
       await setImmediate();
@@ -189,7 +191,7 @@ export const searchFiles = tool({
   },
 });
 
-/** Null for what is no text, and for what is gone or locked by now: it is named among those not searched. */
+/** Null for a file that is not text, or is gone or locked: it is listed as not searched. */
 async function textIn(call: ToolCallContext, name: string): Promise<string | null> {
   try {
     const text = textOf(await readWorkspaceFile(call, name));

@@ -1,6 +1,6 @@
 /**
- * Whether a path fits a pattern. `*` and `?` stay within one part, `**` goes through all; a pattern without a slash fits the
- * name of a file in any folder.
+ * Matches a path against a pattern. `*` and `?` match within one part, `**` across parts; a pattern without a slash matches
+ * the name of a file in any folder.
  *
  * @example
  * globMatcher("notes/**\/*.md")("notes/2024/plan.md"); // true
@@ -11,7 +11,7 @@ export function globMatcher(pattern: string): (path: string) => boolean {
   return (path) => fits(parts, path.split("/"));
 }
 
-/** Part by part, and never back further than the last `**`: no pattern takes long. */
+/** Part by part, and never backtracking beyond the last `**`: no pattern takes long. */
 function fits(pattern: readonly string[], path: readonly string[]): boolean {
   return matches(pattern, path, (wanted) => wanted === "**", partFits);
 }
@@ -25,7 +25,7 @@ function partFits(wanted: string, part: string): boolean {
   );
 }
 
-/** Wildcards over a list of anything, in the time of the two lengths multiplied. */
+/** Matches wildcards over a list, in time proportional to the product of the two lengths. */
 function matches(
   pattern: readonly string[],
   items: readonly string[],

@@ -4,20 +4,20 @@ import { type Tool, type ToolCallContext, tool } from "../../engine/definition/t
 import { guardedFetch } from "../net/guarded-fetch.ts";
 import { settingSecrets } from "../net/hiding-secrets.ts";
 import { beginningOf, contentTypeOf, decoded, isTextType, readAtMost } from "../net/response-text.ts";
-import { assertTaken, type Hider, hostOf, requestOnce } from "./request-outcome.ts";
+import { assertAccepted, type Hider, hostOf, requestOnce } from "./request-outcome.ts";
 import { checkSettings, type SettingsOf } from "./settings.ts";
 
 const MOST_BYTES = 2_000_000;
 const MOST_CHARACTERS = 30_000;
-const MOST_SAID = 2_000;
+const MOST_ERROR_CHARACTERS = 2_000;
 
-/** They belong to the connection, or say to which host it goes: a model has no say in that. */
-const NOT_TO_BE_SET =
+/** Headers that a model may not set: they belong to the connection, or name its host. */
+const FORBIDDEN_HEADERS =
   /^(?:host|connection|content-length|transfer-encoding|upgrade|te|trailer|expect|keep-alive|proxy-.*)$/i;
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 
-/** Nothing is changed by these, so whatever becomes of one, asking again is harmless. */
+/** True for methods that change nothing, so that repeating one is harmless. */
 function isSafe(method: (typeof METHODS)[number]): boolean {
   return method === "GET" || method === "HEAD";
 }
@@ -27,9 +27,9 @@ const input = z
     method: z.enum(METHODS),
     url: z.url({ protocol: /^https?$/ }).describe("An absolute http or https URL."),
     headers: z
-      .record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "is no name of a header"), z.string())
+      .record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "is not a header name"), z.string())
       .optional()
-      .describe("Headers to send. Credentials and the idempotency key are added where they are set up."),
+      .describe("Headers to send. Configured credentials and the idempotency key are added."),
     body: z
       .string()
       .optional()
@@ -37,7 +37,7 @@ const input = z
   })
   .refine(({ method, body }) => body === undefined || !isSafe(method), "GET and HEAD have no body")
   .refine(
-    ({ headers = {} }) => !Object.keys(headers).some((name) => NOT_TO_BE_SET.test(name)),
+    ({ headers = {} }) => !Object.keys(headers).some((name) => FORBIDDEN_HEADERS.test(name)),
     "leave out headers of the connection, such as Host and Content-Length",
   );
 
@@ -52,7 +52,7 @@ export type HttpAnswer = {
 
 /**
  * Any HTTP request. It counts as external whatever its method; a page is better read with `fetch_page`. Redirects are not
- * followed: what a request that changes something would do at another address is for whoever asked to decide.
+ * followed: the caller must decide whether a request that changes something may go to another address.
  */
 export function httpRequest(given: SettingsOf<"http_request"> = {}): Tool<z.input<typeof input>, HttpAnswer> {
   const { settings, secrets } = checkSettings("http_request", given);
@@ -60,7 +60,7 @@ export function httpRequest(given: SettingsOf<"http_request"> = {}): Tool<z.inpu
   const credentials = byOrigin(settings.credentials ?? {});
   return tool({
     name: "http_request",
-    description: `Make one HTTP request. Redirects are not followed: the answer then has a location. At most ${MOST_CHARACTERS} characters of the body are given. To read a web page, use fetch_page instead.`,
+    description: `Make one HTTP request. Redirects are not followed: the response then has a location. At most ${MOST_CHARACTERS} characters of the body are returned. To read a web page, use fetch_page instead.`,
     inputSchema: input,
     effect: "external",
     recovery: keyed ? "keyed" : "opaque",
@@ -78,7 +78,8 @@ export function httpRequest(given: SettingsOf<"http_request"> = {}): Tool<z.inpu
       const ask = isSafe(method) ? readOnce : requestOnce;
       const response = await ask(url, call, request);
       const answer = await answerOf(response, call);
-      if (!isSafe(method)) assertTaken(url, response, answer.body.slice(0, MOST_SAID), keyed);
+      const message = answer.body.slice(0, MOST_ERROR_CHARACTERS);
+      if (!isSafe(method)) assertAccepted(url, response, { message, keyed });
       return answer;
     },
   });
@@ -108,7 +109,7 @@ function headersOf(
   const headers = new Headers(wanted);
   if (body !== undefined && !headers.has("content-type"))
     headers.set("content-type", isJsonText(body) ? "application/json" : "text/plain; charset=utf-8");
-  // Ids of the run go to services that whoever set the tool up knows, and to nobody else.
+  // Ids of the run are sent only to services with configured credentials.
   const known = credentials === undefined ? {} : { ...call.traceHeaders, ...credentials };
   for (const [name, value] of Object.entries(known)) headers.set(name, value);
   if (keyHeader !== null) headers.set(keyHeader, call.idempotencyKey);
@@ -124,14 +125,14 @@ function isJsonText(text: string): boolean {
   }
 }
 
-/** Of the headers of an answer, those that say something about it: the others are the connection's. */
-const TOLD_HEADERS =
+/** The response headers that are returned; the others are about the connection. */
+const RETURNED_HEADERS =
   /^(?:content-type|location|etag|last-modified|link|retry-after|x-request-id|x-ratelimit-.*)$/;
 
 async function answerOf(response: Response, call: ToolCallContext): Promise<HttpAnswer> {
   const { bytes, isWhole, isBroken } = await readAtMost(response, MOST_BYTES);
   const { type, charset } = contentTypeOf(response);
-  const headers = Object.fromEntries([...response.headers].filter(([name]) => TOLD_HEADERS.test(name)));
+  const headers = Object.fromEntries([...response.headers].filter(([name]) => RETURNED_HEADERS.test(name)));
   const isText = type === "" || isTextType(type);
   const { text, rest } = beginningOf(
     isText ? await call.hideLong(decoded(bytes, charset), { end: !isWhole }) : "",
@@ -139,7 +140,7 @@ async function answerOf(response: Response, call: ToolCallContext): Promise<Http
     MOST_CHARACTERS,
   );
   const notes = [
-    ...(isText || bytes.length === 0 ? [] : [`The body is ${type}, which is no text: it is left out.`]),
+    ...(isText || bytes.length === 0 ? [] : [`The body is ${type}, which is not text: it was left out.`]),
     ...(isBroken ? [`The connection broke after ${bytes.length} bytes of the body.`] : []),
     ...(isWhole || isBroken ? [] : [`Only the first ${MOST_BYTES} bytes were read.`]),
     ...(rest > 0 ? [`${rest} more characters of the body were left out.`] : []),

@@ -1,8 +1,8 @@
 import { NeedsHuman } from "../../core/errors.ts";
 
 /**
- * Imports an optional peer when it is first needed. Where it is missing a person has to install it (`install` is what to
- * type): nothing was done so far, and the call can go on after that.
+ * Imports an optional peer dependency on first use. If it is missing, a person must install it (`install` is the argument of
+ * `npm install`): nothing has been done so far, and the call can continue after that.
  */
 export async function loadPackage<T>(tool: string, install: string, load: () => Promise<T>): Promise<T> {
   try {

@@ -3,7 +3,7 @@ import { Lexer, type MarkedToken, type Token, type Tokens } from "marked";
 import { withQuotesApart } from "./markdown-quotes.ts";
 
 /** Text in one style. */
-export type Run = {
+export type TextRun = {
   readonly text: string;
   readonly bold: boolean;
   readonly italic: boolean;
@@ -14,10 +14,10 @@ export type Run = {
 
 export type Alignment = "left" | "center" | "right";
 
-/** Markdown as it is set on paper: blocks, one below the other. */
+/** Markdown as it is laid out on a page: blocks, one below the other. */
 export type Block =
-  | { readonly kind: "heading"; readonly level: number; readonly runs: readonly Run[] }
-  | { readonly kind: "paragraph"; readonly runs: readonly Run[] }
+  | { readonly kind: "heading"; readonly level: number; readonly runs: readonly TextRun[] }
+  | { readonly kind: "paragraph"; readonly runs: readonly TextRun[] }
   | { readonly kind: "code"; readonly text: string }
   | { readonly kind: "quote"; readonly blocks: readonly Block[] }
   | { readonly kind: "image"; readonly href: string; readonly alt: string }
@@ -31,10 +31,10 @@ export type Block =
 
 export type ListItem = { readonly marker: string; readonly blocks: readonly Block[] };
 
-/** Longer than any paragraph; the time that styles take grows with the square of it. */
+/** Longer than any paragraph; parsing inline styles takes time quadratic in the length. */
 const MOST_STYLED_CHARACTERS = 8_000;
 
-/** A paragraph that is too long is set without its styles. */
+/** The blocks of a text. A paragraph that is too long loses its inline styles. */
 export function markdownBlocks(markdown: string): readonly Block[] {
   const lexer = new Lexer({ gfm: true });
   lexer.blockTokens(withQuotesApart(markdown.replace(/\r\n?/g, "\n")), lexer.tokens);
@@ -69,7 +69,7 @@ function blockOf(token: MarkedToken): readonly Block[] {
       return [{ kind: "rule" }];
     case "html":
       return plainParagraph(htmlToText(token.text, { wordwrap: false }));
-    // Spaces, and definitions of links, which the links have taken up; the others stand inside of a paragraph.
+    // Spaces, and link definitions, which are resolved in the links; the others occur only inside a paragraph.
     case "space":
     case "def":
     case "checkbox":
@@ -86,7 +86,7 @@ function blockOf(token: MarkedToken): readonly Block[] {
   }
 }
 
-/** Its images stand below it: on paper they have a place of their own. */
+/** A paragraph, followed by its images as separate blocks. */
 function paragraph(tokens: readonly Token[]): readonly Block[] {
   const runs = runsOf(tokens);
   const images = tokens.flatMap((token) => imagesIn(token as MarkedToken));
@@ -121,13 +121,13 @@ function table({ header, rows, align }: Tokens.Table): Block {
   };
 }
 
-const PLAIN: Omit<Run, "text"> = { bold: false, italic: false, code: false, strike: false, link: null };
+const PLAIN: Omit<TextRun, "text"> = { bold: false, italic: false, code: false, strike: false, link: null };
 
-function runsOf(tokens: readonly Token[], style: Omit<Run, "text"> = PLAIN): readonly Run[] {
+function runsOf(tokens: readonly Token[], style: Omit<TextRun, "text"> = PLAIN): readonly TextRun[] {
   return tokens.flatMap((token) => inlineOf(token as MarkedToken, style));
 }
 
-function inlineOf(token: MarkedToken, style: Omit<Run, "text">): readonly Run[] {
+function inlineOf(token: MarkedToken, style: Omit<TextRun, "text">): readonly TextRun[] {
   switch (token.type) {
     case "strong":
       return runsOf(token.tokens, { ...style, bold: true });
@@ -145,9 +145,9 @@ function inlineOf(token: MarkedToken, style: Omit<Run, "text">): readonly Run[] 
       return /^<br\s*\/?>$/i.test(token.text) ? [{ ...style, text: "\n" }] : [];
     case "text":
     case "escape":
-      // A line that goes on in the next one is one line.
+      // A soft line break is a space.
       return [{ ...style, text: unescaped(token.text).replace(/ *\n */g, " ") }];
-    // An image has a block of its own, and a checkbox is the marker of its item; the others hold lines themselves.
+    // An image becomes a separate block, and a checkbox is the marker of its item; the others are blocks.
     case "image":
     case "checkbox":
     case "space":
@@ -164,7 +164,7 @@ function inlineOf(token: MarkedToken, style: Omit<Run, "text">): readonly Run[] 
   }
 }
 
-/** A click on paper goes to the web or to a mail, and nowhere else. */
+/** Only web and mail links are kept. */
 function linkTo(href: string): string | null {
   return /^(?:https?|mailto):/i.test(href) ? href : null;
 }

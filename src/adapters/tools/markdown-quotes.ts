@@ -1,9 +1,9 @@
-/** More than anybody writes without an empty line; the time that they take grows with the square of it. */
+/** More than any real text has without an empty line; they take time quadratic in their number. */
 const MOST_QUOTES_IN_A_ROW = 100;
 
 /**
- * Puts an empty line between quotes where very many follow each other without one, each with lines that are not marked as
- * part of it. Each of them is read up to the next empty line, and there may be none. Code is left as it is.
+ * Puts an empty line between quotes if very many follow each other without one, each with lines that are not marked as
+ * part of it. The parser reads each of them up to the next empty line, and there may be none. Code is left as it is.
  */
 export function withQuotesApart(markdown: string): string {
   let fence: string | null = null;
@@ -26,7 +26,7 @@ function quoteDepth(line: string): number {
   return (/^[\s>]*/.exec(line)?.[0] ?? "").replace(/\s+/g, "").length;
 }
 
-/** The mark that the code began with which the next line is in; null where it is in none. */
+/** The opening fence of the code block that the next line is in; null if it is in none. */
 function fenceAfter(line: string, fence: string | null): string | null {
   const mark = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/.exec(line)?.[1] ?? null;
   if (fence === null) return mark;

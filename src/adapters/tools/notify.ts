@@ -4,32 +4,31 @@ import { type Tool, tool } from "../../engine/definition/tool.ts";
 import { guardedFetch } from "../net/guarded-fetch.ts";
 import { LEAST_LENGTH, secretsInAddress, settingSecrets } from "../net/hiding-secrets.ts";
 import { decoded, readAtMost } from "../net/response-text.ts";
-import { assertTaken, hostOf, requestOnce } from "./request-outcome.ts";
+import { assertAccepted, hostOf, requestOnce } from "./request-outcome.ts";
 import { checkSettings, type SettingsOf } from "./settings.ts";
 
-/** Far more than is told of it, so that none of its first sentences is a torn one. */
+/** Far more than is shown of it, so that the end that is cut off does not matter. */
 const MOST_READ = 64_000;
 
-const input = z.object({ text: z.string().min(1).describe("What to tell, in a sentence or two.") });
+const input = z.object({ text: z.string().min(1).describe("The message, in a sentence or two.") });
 
 /**
- * Tells a webhook, once for each text. It gets `{ "text": …, "runId": …, "idempotencyKey": … }`, and the key in the header
- * `Idempotency-Key` as well, so that it can drop what comes twice.
+ * Posts to a webhook, once for each text. It gets `{ "text": …, "runId": …, "idempotencyKey": … }`, and the key in the header
+ * `Idempotency-Key` as well, so that it can drop duplicates.
  */
 export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>, { delivered: true }> {
   const { settings, secrets } = checkSettings("notify", given);
   const { url, keyed = false, headers = {} } = settings;
   return tool({
     name: "notify",
-    description:
-      "Tell people something through the webhook that is set up for it. The same text is sent once.",
+    description: "Send people a message through the configured webhook. The same text is sent once.",
     inputSchema: input,
     effect: "external",
     recovery: keyed ? "keyed" : "opaque",
     identity: ({ text }) => ({ text }),
     dedupe: "effect",
     timeoutMs: 30_000,
-    // Whoever has the address of a webhook can write to it.
+    // Anyone who has the URL of a webhook can post to it.
     secrets: settingSecrets([
       ...secrets,
       url,
@@ -62,7 +61,8 @@ export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>,
         );
       if (status >= 300 && status < 400)
         throw new FinalFailure(`${hostOf(url)} answered ${status}: the webhook has moved, change its url.`);
-      assertTaken(url, response, call.hide(decoded(bytes, null), { end: !isWhole }), keyed);
+      const message = call.hide(decoded(bytes, null), { end: !isWhole });
+      assertAccepted(url, response, { message, keyed });
       return { delivered: true } as const;
     },
   });

@@ -1,9 +1,9 @@
 import { type FormatCallback, type HtmlToTextOptions, htmlToText } from "html-to-text";
 
-/** A web page as a model is shown it. */
+/** A web page as the model sees it. */
 export type PageText = { readonly title: string | null; readonly text: string };
 
-/** What is no part of what a page says. */
+/** Elements that are not part of a page's text. */
 const LEFT_OUT = [
   "script",
   "style",
@@ -19,7 +19,7 @@ const LEFT_OUT = [
 
 const HEADINGS = ["h1", "h2", "h3", "h4", "h5", "h6"];
 
-/** As in Markdown, so that a reader sees what belongs under what. */
+/** As in Markdown, so that the structure stays visible. */
 const heading: FormatCallback = (element, walk, builder) => {
   builder.openBlock({ leadingLineBreaks: 2 });
   builder.addInline(`${"#".repeat(Number((element.name ?? "h1").charAt(1)))} `);
@@ -27,19 +27,19 @@ const heading: FormatCallback = (element, walk, builder) => {
   builder.closeBlock({ trailingLineBreaks: 2 });
 };
 
-/** A row of a table is a line. The columns are not aligned: that takes minutes for a large table. */
+/** A table row is a line. The columns are not aligned: that takes minutes for a large table. */
 const cell: FormatCallback = (element, walk, builder) => {
   walk(element.children, builder);
   builder.addInline(" | ");
 };
 
-/** Far more than pages have. Reading takes as long as there are tags: a page that is made to keep a thread busy is cut here. */
+/** Far more than real pages have. Reading time grows with the tags: a page made to keep a thread busy is cut here. */
 const MOST_TAGS = 60_000;
 
-/** As much as a page may have itself: whole addresses in the place of short ones could make it a hundred times as long. */
+/** The limit for the page itself, too: absolute URLs in place of short ones could make the text a hundred times as long. */
 const MOST_CHARACTERS = 2_000_000;
 
-/** The readable text of a page; links as `text [url]`, with whole addresses. */
+/** The readable text of a page; links as `text [url]`, with absolute URLs. */
 export function pageText(page: string, url: string): PageText & { readonly isWhole: boolean } {
   const html = withTags(page, MOST_TAGS);
   const options: HtmlToTextOptions = {
@@ -80,7 +80,7 @@ function withTags(html: string, most: number): string {
   return html.slice(0, at);
 }
 
-/** Far more than is told of it: it is cut where secrets are hidden before. */
+/** Far more than is shown of it: it is cut again after secrets are hidden. */
 export const MOST_TITLE_READ = 20_000;
 
 function titleOf(html: string): string | null {

@@ -1,4 +1,4 @@
-/** What the fonts that every PDF reader has can show: the characters of Windows-1252. */
+/** The characters of the fonts that every PDF reader has: those of Windows-1252. */
 const STANDARD: ReadonlySet<number> = new Set(
   Array.from(
     "\u20ac\u201a\u0192\u201e\u2026\u2020\u2021\u02c6\u2030\u0160\u2039\u0152\u017d\u2018\u2019\u201c\u201d\u2022\u2013\u2014\u02dc\u2122\u0161\u203a\u0153\u017e\u0178",
@@ -14,7 +14,7 @@ export function isStandardCharacter(codePoint: number): boolean {
   );
 }
 
-/** What looks the same in characters that every font has. */
+/** Replacements that look the same, in characters that every font has. */
 const SUBSTITUTES: readonly (readonly [RegExp, string])[] = [
   [/[\u2010\u2011\u2012\u2015\u2212]/g, "-"],
   [/[\u2000-\u200a\u202f\u205f\u3000]/g, " "],
@@ -25,7 +25,7 @@ const SUBSTITUTES: readonly (readonly [RegExp, string])[] = [
 
 const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Makes texts of characters that a font has, and counts what it had to give up. */
+/** Restricts texts to the characters that a font has, and counts those that it replaced. */
 export class PrintableText {
   readonly #has: (codePoint: number) => boolean;
   replaced = 0;
@@ -41,7 +41,7 @@ export class PrintableText {
     return Array.from(graphemes.segment(simple), ({ segment }) => this.#printable(segment)).join("");
   }
 
-  /** What a person sees as one character becomes one question mark, however many it is written with. */
+  /** One visible character becomes one question mark, however many code points it has. */
   #printable(character: string): string {
     if (this.#isPrintable(character)) return character;
     this.replaced++;

@@ -5,11 +5,11 @@ import { readableText } from "../net/readable-text.ts";
 import { type Block, markdownBlocks } from "./markdown-blocks.ts";
 import { isStandardCharacter, PrintableText } from "./pdf-characters.ts";
 import { pdfImage } from "./pdf-image.ts";
-import { type PdfFonts, PdfPages } from "./pdf-pages.ts";
+import { type PdfDocument, type PdfFonts, PdfPages } from "./pdf-pages.ts";
 
-// The part of render_pdf that reads what a model wrote, for a thread of its own: reading and setting some texts takes minutes.
+// The part of render_pdf that runs on a worker thread: parsing and laying out some texts takes minutes.
 
-/** A file of the workspace, under the name that it has there. */
+/** A file of the workspace, with its name there. */
 export type PdfFile = { readonly name: string; readonly bytes: Uint8Array };
 
 export type PdfOrder = {
@@ -18,7 +18,7 @@ export type PdfOrder = {
   readonly pageSize: "A4" | "LETTER";
   readonly font: PdfFile | null;
   readonly boldFont: PdfFile | null;
-  /** By what the Markdown calls them; a file that it calls by several names is one object. */
+  /** By their hrefs in the Markdown; a file with several hrefs is one object. */
   readonly images: ReadonlyMap<string, PdfFile>;
 };
 
@@ -28,15 +28,15 @@ export type MadePdf = {
   readonly notes: readonly string[];
 };
 
-/** A problem is a sentence for the model. */
+/** A PDF, or a problem, as a sentence for the model. */
 export type PdfOutcome = MadePdf | { readonly problem: string };
 
 class PdfProblem extends Error {}
 
-export type FoundImages = { readonly hrefs: readonly string[] } | { readonly problem: string };
+export type ImageHrefs = { readonly hrefs: readonly string[] } | { readonly problem: string };
 
-/** What pictures a text refers to, each once. */
-export function imagesInMarkdown(markdown: string): FoundImages {
+/** The hrefs of the images in a text, each once. */
+export function imagesInMarkdown(markdown: string): ImageHrefs {
   try {
     return { hrefs: [...new Set(hrefsIn(blocksIn(markdown)))] };
   } catch (error) {
@@ -46,7 +46,7 @@ export function imagesInMarkdown(markdown: string): FoundImages {
 
 export async function pdfDocument(order: PdfOrder): Promise<PdfOutcome> {
   try {
-    return await made(order);
+    return await makePdf(order);
   } catch (error) {
     return problemOf(error);
   }
@@ -57,7 +57,7 @@ function problemOf(error: unknown): { readonly problem: string } {
   throw error;
 }
 
-async function made(order: PdfOrder): Promise<MadePdf> {
+async function makePdf(order: PdfOrder): Promise<MadePdf> {
   const blocks = blocksIn(order.markdown);
   const usable = new Map([...new Set(order.images.values())].map((file) => [file, usableImage(file)]));
   const images = new Map([...order.images].map(([href, file]) => [href, usable.get(file) as Buffer]));
@@ -66,12 +66,12 @@ async function made(order: PdfOrder): Promise<MadePdf> {
     margin: 72,
     bufferPages: true,
     info: infoOf(order.title ?? firstHeading(blocks)),
-  });
+  }) as PdfDocument;
   const bytes = buffer(document);
   const { fonts, has } = fontsOf(document, order);
   const printable = new PrintableText(has);
   const pages = new PdfPages(document, fonts, printable, images);
-  attempt("The Markdown cannot be set", () => pages.add(blocks));
+  attempt("The Markdown cannot be laid out", () => pages.add(blocks));
   const count = pages.numberPages();
   document.end();
   return { bytes: await bytes, pages: count, notes: notesOn(printable, pages) };
@@ -99,7 +99,7 @@ function usableImage({ name, bytes }: PdfFile): Buffer {
   return image.bytes;
 }
 
-/** Not the time of day: the same input has to make the same bytes. */
+/** A fixed date: the same input must make the same bytes. */
 const MADE_AT = new Date("2000-01-01T00:00:00Z");
 
 function infoOf(title: string | null): PDFKit.DocumentInfo {
@@ -117,7 +117,7 @@ function firstHeading(blocks: readonly Block[]): string | null {
   return heading === undefined ? null : heading.runs.map(({ text }) => text).join("");
 }
 
-/** What goes wrong in reading a text is for whoever wrote it, and will not go away by itself. */
+/** A failure to read the input is a problem for the model to fix; a retry would not help. */
 function attempt<T>(what: string, work: () => T): T {
   try {
     return work();
@@ -142,8 +142,8 @@ const STANDARD_FONTS: PdfFonts = {
   code: "Courier",
 };
 
-/** With a font of its own, all is set in it, code too: the standard ones lack what it was given for. */
-function fontsOf(document: PDFKit.PDFDocument, { font, boldFont }: PdfOrder) {
+/** With a custom font, everything is set in it, code too: the standard fonts lack the characters that it was given for. */
+function fontsOf(document: PdfDocument, { font, boldFont }: PdfOrder) {
   if (font === null) return { fonts: STANDARD_FONTS, has: isStandardCharacter };
   const glyphs = [useFont(document, "plain", font)];
   if (boldFont !== null) glyphs.push(useFont(document, "bold", boldFont));
@@ -152,14 +152,11 @@ function fontsOf(document: PDFKit.PDFDocument, { font, boldFont }: PdfOrder) {
   return { fonts, has: (codePoint: number) => glyphs.every((each) => each(codePoint)) };
 }
 
-/** The part of fontkit's font that is used. */
-type FontWithGlyphs = { readonly font?: { hasGlyphForCodePoint?(codePoint: number): boolean } };
-
-function useFont(document: PDFKit.PDFDocument, name: string, file: PdfFile) {
+function useFont(document: PdfDocument, name: string, file: PdfFile) {
   return attempt(`The font ${JSON.stringify(file.name)} cannot be used`, () => {
     document.registerFont(name, Buffer.from(file.bytes)).font(name);
-    const { font } = (document as unknown as { readonly _font: FontWithGlyphs })._font;
-    if (font?.hasGlyphForCodePoint === undefined) throw new Error("it is no font that pdfkit can read");
+    const { font } = document._font;
+    if (font?.hasGlyphForCodePoint === undefined) throw new Error("it is not a font that pdfkit can read");
     return (codePoint: number) => font.hasGlyphForCodePoint?.(codePoint) === true;
   });
 }

@@ -7,7 +7,7 @@ const PNG_SIGNATURE = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10]);
 const INDEXED = 3;
 const UNREADABLE = "its PNG cannot be read";
 
-/** How many values a pixel has, and how many bits each may have, by the colour type of a PNG. */
+/** The channels of a pixel and the bit depths of a channel, by the colour type of a PNG. */
 const COLOUR_TYPES: {
   readonly [type: number]: { readonly channels: number; readonly bits: readonly number[] };
 } = {
@@ -18,16 +18,18 @@ const COLOUR_TYPES: {
   6: { channels: 4, bits: [8, 16] },
 };
 
-/** The bytes of a picture as a PDF can take them, or why it cannot. */
+/** The bytes of an image in a form that pdfkit can use, or why it cannot be used. */
 export type PdfImage = { readonly bytes: Buffer } | { readonly problem: string };
 
 /**
- * Looks at a picture before pdfkit does. That reads the pixels of a PNG later, in a callback, where anything unexpected would
- * take the whole process down: so each row is looked at here, and only the parts that were are handed on.
+ * Checks an image before pdfkit does. pdfkit reads the pixels of a PNG later, in a callback, where anything unexpected would
+ * crash the process: so each row is checked here, and only the checked parts are passed on.
  */
 export function pdfImage(bytes: Buffer): PdfImage {
   if (bytes.length > MOST_IMAGE_BYTES)
-    return { problem: `it has ${bytes.length} bytes, and ${MOST_IMAGE_BYTES} is the most: make it smaller` };
+    return {
+      problem: `it has ${bytes.length} bytes, and the maximum is ${MOST_IMAGE_BYTES}: make it smaller`,
+    };
   if (bytes[0] === 0xff && bytes[1] === 0xd8) return { bytes };
   if (!bytes.subarray(0, 8).equals(PNG_SIGNATURE)) return { problem: "it is neither PNG nor JPEG" };
   const parts = pngParts(bytes);
@@ -39,7 +41,7 @@ export function pdfImage(bytes: Buffer): PdfImage {
   return problem === null ? { bytes: cleanPng(header, data, parts) } : { problem };
 }
 
-/** The parts by their names; those of one name in a row, as they belong together. Or why they cannot be had. */
+/** The parts by name, with those of one name joined; or why they cannot be read. */
 function pngParts(bytes: Buffer): ReadonlyMap<string, Buffer> | string {
   const pieces = new Map<string, Buffer[]>();
   let at = 8;
@@ -48,7 +50,7 @@ function pngParts(bytes: Buffer): ReadonlyMap<string, Buffer> | string {
     const name = bytes.toString("latin1", at + 4, at + 8);
     if (at + 12 + length > bytes.length) return UNREADABLE;
     if (name === "IEND") return joined(pieces);
-    if (count === MOST_PNG_PIECES) return `its PNG has more than ${MOST_PNG_PIECES} parts: save it anew`;
+    if (count === MOST_PNG_PIECES) return `its PNG has more than ${MOST_PNG_PIECES} parts: save it again`;
     const known = pieces.get(name);
     const piece = bytes.subarray(at + 8, at + 8 + length);
     if (known === undefined) pieces.set(name, [piece]);
@@ -58,7 +60,7 @@ function pngParts(bytes: Buffer): ReadonlyMap<string, Buffer> | string {
   return UNREADABLE;
 }
 
-/** Each once, when all its pieces are there: joined one by one, the time grows with the square of their number. */
+/** Joins each part once, when all its pieces are known: joining them one by one takes quadratic time. */
 function joined(pieces: ReadonlyMap<string, readonly Buffer[]>): ReadonlyMap<string, Buffer> {
   return new Map([...pieces].map(([name, ofName]) => [name, Buffer.concat(ofName)]));
 }
@@ -86,7 +88,7 @@ function pixelProblem(header: Buffer, data: Buffer): string | null {
   try {
     const rows = inflateSync(data, { maxOutputLength: expected + 1 });
     if (rows.length !== expected) return "its PNG data does not fit its size";
-    // The first byte of a row says how it is written; there are five ways.
+    // The first byte of a row is its filter; there are five.
     for (let at = 0; at < expected; at += rowBytes) if ((rows[at] ?? 5) > 4) return "its PNG data is broken";
     return null;
   } catch {
@@ -94,7 +96,7 @@ function pixelProblem(header: Buffer, data: Buffer): string | null {
   }
 }
 
-/** With what was looked at, and nothing else. The check sums are left out, since nobody reads them. */
+/** A PNG of only the checked parts. The checksums are left empty, since pdfkit does not read them. */
 function cleanPng(header: Buffer, data: Buffer, parts: ReadonlyMap<string, Buffer>): Buffer {
   const isIndexed = header.readUInt8(9) === INDEXED;
   const kept = isIndexed ? ["PLTE", "tRNS"] : [];

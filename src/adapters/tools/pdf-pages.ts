@@ -1,13 +1,14 @@
-import type { Alignment, Block, ListItem, Run } from "./markdown-blocks.ts";
+import type { Alignment, Block, ListItem, TextRun } from "./markdown-blocks.ts";
 import type { PrintableText } from "./pdf-characters.ts";
 
-type Document = PDFKit.PDFDocument;
-
-/** What its types leave out. */
 type OpenedImage = { readonly width: number; readonly height: number };
-type WithImages = {
+
+/** A pdfkit document, with the members that its types lack. */
+export type PdfDocument = PDFKit.PDFDocument & {
   openImage(bytes: Buffer): OpenedImage;
   image(opened: OpenedImage, x: number, y: number, options: PDFKit.Mixins.ImageOption): void;
+  /** The current font; `font` is fontkit's, of which only this method is used. */
+  readonly _font: { readonly font?: { hasGlyphForCodePoint?(codePoint: number): boolean } };
 };
 
 /** The names of the fonts, by style. */
@@ -31,18 +32,18 @@ const LINK = "#1a4fa0";
 const QUIET = "#666666";
 const SHADE = "#f3f3f3";
 
-/** Sets blocks on pages, from top to bottom. */
+/** Lays out blocks on pages, from top to bottom. */
 export class PdfPages {
-  /** Cells of tables that are longer than a page. */
+  /** The number of table cells that are longer than a page. */
   cutCells = 0;
-  readonly #document: Document;
+  readonly #document: PdfDocument;
   readonly #fonts: PdfFonts;
   readonly #printable: PrintableText;
   readonly #images: ReadonlyMap<string, Buffer>;
   readonly #opened = new Map<Buffer, OpenedImage>();
 
   constructor(
-    document: Document,
+    document: PdfDocument,
     fonts: PdfFonts,
     printable: PrintableText,
     images: ReadonlyMap<string, Buffer>,
@@ -57,7 +58,7 @@ export class PdfPages {
     for (const block of blocks) this.#block(block, depth);
   }
 
-  /** Behind everything else, when it is known how many there are. */
+  /** Adds page numbers, last of all, when their count is known, and returns it. */
   numberPages(): number {
     const document = this.#document;
     const { start, count } = document.bufferedPageRange();
@@ -121,15 +122,15 @@ export class PdfPages {
     this.#document.y += points;
   }
 
-  /** Begins a page where so much has no room on this one. */
+  /** Begins a new page if this one has not so much room left. */
   #need(height: number): void {
     if (this.#document.y + height > this.#bottom) this.#document.addPage();
   }
 
-  #heading(level: number, runs: readonly Run[], depth: number): void {
+  #heading(level: number, runs: readonly TextRun[], depth: number): void {
     const size = HEADING_SIZES[level - 1] ?? TEXT_SIZE;
     this.#gap(level === 1 ? 6 : 10);
-    // Not at the foot of a page, away from what it is about.
+    // Not at the bottom of a page, separated from its text.
     this.#need(size * 3);
     this.#runs(
       runs.map((run) => ({ ...run, bold: true })),
@@ -139,7 +140,7 @@ export class PdfPages {
     this.#gap(5);
   }
 
-  #runs(runs: readonly Run[], depth: number, size: number): void {
+  #runs(runs: readonly TextRun[], depth: number, size: number): void {
     const document = this.#document;
     const shown = runs
       .map((run) => ({ ...run, text: this.#printable.of(run.text) }))
@@ -163,7 +164,7 @@ export class PdfPages {
     document.x = this.#left(0);
   }
 
-  #fontOf({ bold, italic, code }: Pick<Run, "bold" | "italic" | "code">): string {
+  #fontOf({ bold, italic, code }: Pick<TextRun, "bold" | "italic" | "code">): string {
     const fonts = this.#fonts;
     if (code) return fonts.code;
     if (bold && italic) return fonts.boldItalic;
@@ -182,7 +183,7 @@ export class PdfPages {
     document.y = y;
     if (blocks.length === 0) this.#gap(TEXT_SIZE * 1.5);
     for (const block of blocks) {
-      // Items of a list stand closer than paragraphs do.
+      // List items are closer together than paragraphs.
       if (block.kind === "paragraph") {
         this.#runs(block.runs, depth + 1, TEXT_SIZE);
         this.#gap(2);
@@ -205,7 +206,7 @@ export class PdfPages {
       .stroke();
   }
 
-  /** Line by line, so that it goes on over the end of a page. */
+  /** Line by line, so that it can continue on the next page. */
   #code(text: string, depth: number): void {
     const document = this.#document;
     const left = this.#left(depth);
@@ -258,7 +259,7 @@ export class PdfPages {
     this.#gap(9);
   }
 
-  /** As large as it is, and no larger than the page. What is not there leaves its description. */
+  /** In its own size, but no larger than the page. A missing image is replaced by its description. */
   #image(href: string, alt: string, depth: number): void {
     const bytes = this.#images.get(href);
     const document = this.#document;
@@ -271,9 +272,8 @@ export class PdfPages {
       );
       return this.#gap(7);
     }
-    const images: WithImages = document as unknown as WithImages;
-    // One that is opened again stands in the document again.
-    const opened = this.#opened.get(bytes) ?? images.openImage(bytes);
+    // Each file is opened once: opening it again would embed it again.
+    const opened = this.#opened.get(bytes) ?? document.openImage(bytes);
     this.#opened.set(bytes, opened);
     const { width, height } = opened;
     const { margins, height: pageHeight } = document.page;
@@ -281,7 +281,7 @@ export class PdfPages {
     const scale = Math.min(1, this.#width(depth) / width, most / height);
     this.#need(height * scale);
     const { y } = document;
-    images.image(opened, this.#left(depth), y, { width: width * scale, height: height * scale });
+    document.image(opened, this.#left(depth), y, { width: width * scale, height: height * scale });
     document.y = y + height * scale;
     return this.#gap(8);
   }
@@ -301,7 +301,7 @@ export class PdfPages {
   }
 }
 
-/** By how much their longest cells hold, within bounds, so that neither a word nor a novel takes all. */
+/** In proportion to their longest cells, within bounds, so that no column takes all the space. */
 function columnWidths(rows: readonly (readonly string[])[], width: number): readonly number[] {
   const count = Math.max(...rows.map((row) => row.length));
   const shares = Array.from({ length: count }, (_, i) =>

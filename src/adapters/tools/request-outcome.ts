@@ -6,14 +6,14 @@ import { watchNetwork } from "../net/network-attempt.ts";
 import { readableText } from "../net/readable-text.ts";
 import { retryAfterMs } from "../net/retry-after.ts";
 
-/** Only the host: the rest of a URL may be a secret, and errors are stored. */
+/** Only the host: the rest of a URL may be secret, and errors are stored. */
 export function hostOf(url: string): string {
   return URL.parse(url)?.host ?? "the server";
 }
 
 /**
- * Makes a request that may change something. What failed before its headers went out has not happened and says so; of
- * anything later nobody knows.
+ * Makes a request that may change something. A failure before its headers were sent means that it did not happen, and
+ * throws `NotApplied`; after any later failure the outcome is unknown.
  */
 export async function requestOnce(
   url: string,
@@ -32,10 +32,10 @@ export async function requestOnce(
   });
 }
 
-/** What hides secrets in a text, before it is cut. */
+/** Hides secrets in a text, before it is cut. */
 export type Hider = Pick<ToolCallContext, "hide">;
 
-/** What went wrong with a request, in a few words: `fetch failed` alone says nothing. */
+/** Why a request failed, in a few words: `fetch failed` alone says nothing. */
 export function failureText(error: unknown, { hide }: Hider): string {
   if (NetworkRefusedError.isInstance(error)) return readableText(error.message);
   const texts = [...causesOf(error)].map(messageOf).filter((text) => text !== "" && text !== "fetch failed");
@@ -43,16 +43,21 @@ export function failureText(error: unknown, { hide }: Hider): string {
 }
 
 /**
- * Throws for an answer that is a failure of a request that would have changed something. `said` is the beginning of what came
- * with it, without secrets.
+ * Throws for an error response to a request that would have changed something. `message` is the beginning of its body,
+ * without secrets.
  */
-export function assertTaken(url: string, { status, headers }: Response, said: string, keyed: boolean): void {
+export function assertAccepted(
+  url: string,
+  { status, headers }: Response,
+  { message, keyed }: { readonly message: string; readonly keyed: boolean },
+): void {
   if (status < 400) return;
-  const answer = `${hostOf(url)} answered ${status}${said.trim() === "" ? "" : `: ${readableText(said)}`}.`;
+  const reason = message.trim() === "" ? "" : `: ${readableText(message)}`;
+  const answer = `${hostOf(url)} answered ${status}${reason}.`;
   const asksToWait = retryAfterMs(Object.fromEntries(headers)) !== null;
   if (status === 429 || (status === 503 && asksToWait)) throw new NotApplied(answer);
-  // Another try with the same key is still under way there: asked again, its outcome is the answer.
+  // Another attempt with the same key is still in progress there: a retry gets its outcome.
   if (status === 409 && keyed) throw new Error(answer);
   if (status < 500) throw new FinalFailure(answer, { applied: false });
-  throw new Error(`${answer} It may have happened all the same.`);
+  throw new Error(`${answer} It may have happened anyway.`);
 }

@@ -7,9 +7,9 @@ import { settingSecrets } from "../net/hiding-secrets.ts";
 import { readableText } from "../net/readable-text.ts";
 import { checkSettings, type SettingsOf } from "./settings.ts";
 import { DeliveryFailure, deliver, type SmtpServer } from "./smtp-delivery.ts";
-import { inOneSpelling } from "./workspace-files.ts";
+import { normalizedName } from "./workspace-files.ts";
 
-const WHERE_THE_HASH_IS = "give the hash that write_file or render_pdf gave with this file";
+const WHERE_THE_HASH_IS = "give the hash that write_file or render_pdf returned for this file";
 
 const addresses = z.union([z.email(), z.array(z.email()).min(1).max(100)]);
 
@@ -22,20 +22,20 @@ const input = z.object({
     .max(998)
     .regex(/^[^\r\n]*$/, "use one line"),
   text: z.string().min(1).describe("The mail as plain text."),
-  html: z.string().min(1).optional().describe("The same as HTML, where it is to look like something."),
+  html: z.string().min(1).optional().describe("The same as HTML, if it needs formatting."),
   attachments: z
     .array(
       z.object({
         path: z
           .string()
           .min(1)
-          .describe("A file that the run has kept, by the path that write_file or render_pdf gave."),
-        // Wanted, since two mails are told apart before a file is looked at: without it, a changed file would be the same mail.
+          .describe("A file that the run has kept, by the path that write_file or render_pdf returned."),
+        // Required, since mails are compared before any file is read: without it, a changed file would be the same mail.
         hash: z
           .string(WHERE_THE_HASH_IS)
           .regex(/^[0-9a-f]{64}$/, WHERE_THE_HASH_IS)
           .describe(
-            "The hash that came with it: exactly this content is sent, and a changed file is another mail.",
+            "The hash that was returned with it: exactly this content is sent, and a changed file is another mail.",
           ),
       }),
     )
@@ -47,16 +47,16 @@ type MailInput = z.output<typeof input>;
 
 export type SentMail = { readonly messageId: string; readonly rejected?: readonly string[] };
 
-/** Says whether a mail with this Message-ID was sent: `null` where nobody can tell. */
+/** Returns whether a mail with this Message-ID was sent; `null` if that is unknown. */
 export type FindSent = (messageId: string, call: ToolCallContext) => Promise<boolean | null>;
 
 export type SendMailOptions = SettingsOf<"send_mail"> & { readonly findSent?: FindSent };
 
 /**
- * Sends mail over SMTP. Mail has no keys: what is sent twice arrives twice. But each carries a Message-ID that is made from the
- * call's key, so whoever can look into the sent mail gives a `findSent`, and a mail in doubt is looked for before a person is
- * asked. The mail server is a matter of the settings: `allowedDomains` do not bind it. A name of it that has a private address needs
- * `private: true`, since its owner decides what it resolves to.
+ * Sends mail over SMTP. Mail has no idempotency keys: a mail that is sent twice arrives twice. But each has a Message-ID made
+ * from the call's key: with a `findSent` that can search the sent mail, a mail in doubt is looked up before a person is asked.
+ * The mail server is part of the settings, so `allowedDomains` does not apply to it. If its name resolves to a private address,
+ * it needs `private: true`, since the owner of the name decides what it resolves to.
  *
  * @example
  * const send_mail = sendMail({ url: secret("smtps://me:password@mail.example.com"), from: "reports@example.com" });
@@ -71,11 +71,11 @@ export function sendMail(options: SendMailOptions): Tool<z.input<typeof input>, 
     inputSchema: input,
     effect: "external",
     recovery: findSent === undefined ? "opaque" : "reconcile",
-    // Not the text: the same to the same people is the same mail, however it is worded.
+    // Not the text: the same subject to the same people is the same mail, however it is worded.
     identity: ({ to, cc, subject, attachments = [] }) => ({
       recipients: setOf([...listOf(to), ...listOf(cc)].map((each) => each.toLowerCase())),
       subject: subject.trim(),
-      attachments: setOf(attachments.map(({ path, hash }) => `${hash} ${inOneSpelling(path)}`)),
+      attachments: setOf(attachments.map(({ path, hash }) => `${hash} ${normalizedName(path)}`)),
     }),
     timeoutMs: 120_000,
     secrets: settingSecrets([...secrets, ...(server.auth === null ? [] : [server.auth.pass])]),
@@ -91,7 +91,7 @@ function listOf(given: string | readonly string[] | undefined): readonly string[
   return typeof given === "string" ? [given] : given;
 }
 
-/** In one order, whichever they were given in. */
+/** Without duplicates, in a fixed order. */
 function setOf(texts: readonly string[]): string[] {
   return [...new Set(texts)].sort();
 }
@@ -115,7 +115,7 @@ async function send(
     ...(html === undefined ? {} : { html }),
     messageId: `<${messageId}>`,
     attachments,
-    // What a model writes is never read as the name of a file or an address to fetch from.
+    // A model's text is never used as a file name or as a URL to fetch.
     disableFileAccess: true,
     disableUrlAccess: true,
   };
@@ -127,7 +127,7 @@ async function send(
   }
 }
 
-/** The same key for every try of the call makes the same id, in whichever process it is made. */
+/** Every attempt of the call has the same key, so it has the same id in any process. */
 function messageIdOf({ idempotencyKey }: ToolCallContext): string {
   return `${idempotencyKey}@pawl.invalid`;
 }
@@ -136,12 +136,13 @@ async function attachmentOf(
   { path, hash }: NonNullable<MailInput["attachments"]>[number],
   call: ToolCallContext,
 ): Promise<{ readonly filename: string; readonly content: Buffer }> {
-  const name = inOneSpelling(path);
+  const name = normalizedName(path);
   const bytes = artifactNameProblem(name) === null ? await call.readArtifact(name) : null;
   if (bytes === null) throw unsent(`The run has kept no file ${JSON.stringify(path)}`);
   const content = Buffer.from(bytes);
   const actual = createHash("sha256").update(content).digest("hex");
-  if (hash !== actual) throw unsent(`${JSON.stringify(path)} has another content by now (${actual})`);
+  if (hash !== actual)
+    throw unsent(`The content of ${JSON.stringify(path)} has changed (its hash is now ${actual})`);
   return { filename: path.split("/").at(-1) ?? path, content };
 }
 
@@ -149,7 +150,7 @@ function unsent(why: string): FinalFailure {
   return new FinalFailure(`${why}: nothing was sent.`, { applied: false });
 }
 
-/** What a failure says about the mail: that it was not sent, that it will not be, or nothing. */
+/** The error for a failed delivery: it tells whether the mail was not sent, will never be, or may have been. */
 function meaningOf(failure: DeliveryFailure, { host }: SmtpServer, call: ToolCallContext): Error {
   const { answer, isAboutLogin, hasBegun, refused } = failure;
   const why = readableText(call.hide(failure.message));
@@ -157,22 +158,22 @@ function meaningOf(failure: DeliveryFailure, { host }: SmtpServer, call: ToolCal
   if (refused !== null) {
     const advice = refused.replace(
       /: add \S+ to allowedDomains .*$/,
-      ": give send_mail private: true if that is meant.",
+      ": give send_mail private: true if that is intended.",
     );
     return new FinalFailure(`Nothing was sent. ${advice}`, { applied: false }, cause);
   }
   if (isAboutLogin && (answer === null || answer >= 500))
     return new NeedsHuman(
       "auth_failure",
-      `The mail server ${host} refuses the login: check its settings.`,
+      `The mail server ${host} refused the login: check the settings of send_mail.`,
       cause,
     );
   if (answer !== null && answer >= 500)
     return new FinalFailure(`The mail server ${host} refused the mail: ${why}.`, { applied: false }, cause);
   if (answer !== null && answer >= 400)
-    return new NotApplied(`The mail server ${host} did not take the mail for now: ${why}.`, {}, cause);
+    return new NotApplied(`The mail server ${host} refused the mail for now: ${why}.`, {}, cause);
   if (!hasBegun) return new NotApplied(`Nothing was sent to the mail server ${host}: ${why}.`, {}, cause);
-  return new Error(`The mail server ${host} did not say whether it took the mail: ${why}.`, cause);
+  return new Error(`The mail server ${host} did not confirm that it accepted the mail: ${why}.`, cause);
 }
 
 async function lookUp(findSent: FindSent, call: ToolCallContext) {
@@ -221,13 +222,13 @@ function serverAt(address: string): Omit<SmtpServer, "mayBePrivate"> {
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
     port: url.port === "" ? usualPort(secure) : Number(url.port),
     secure,
-    // For a server on the same machine, whose certificate nobody has signed.
+    // For a server on the same machine, with a self-signed certificate.
     ignoreTls: url.searchParams.get("ignoreTLS") === "true",
     auth: login.user === "" ? null : login,
   };
 }
 
-/** Null where it is not well written. */
+/** Null if it is not properly percent-encoded. */
 function loginIn({ username, password }: URL): { readonly user: string; readonly pass: string } | null {
   try {
     return { user: decodeURIComponent(username), pass: decodeURIComponent(password) };

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { ConfigurationError } from "../../core/errors.ts";
 import { extractSecrets, type Secret } from "../../core/secret/secret.ts";
 
-// The settings of the built-in tools as plain JSON, so that a file can give them and be checked. Code may put `secret(…)` in
-// the place of any text of them.
+// The settings of the built-in tools as plain JSON, so that a file can contain them and be checked. Code may use `secret(…)`
+// in place of any string.
 
 const headers = z.record(z.string(), z.string());
 
@@ -13,9 +13,9 @@ const sendMailSettings = z
       .string()
       .regex(/^smtps?:\/\/./, "use smtp://user:password@host:587 or smtps://user:password@host")
       .optional()
-      .describe("Where the mail server is: smtp://user:password@host:587 or smtps://user:password@host."),
-    host: z.string().min(1).optional().describe("The host of the mail server, where there is no url."),
-    port: z.int().min(1).max(65_535).optional().describe("587 unless said otherwise, 465 where secure."),
+      .describe("The URL of the mail server: smtp://user:password@host:587 or smtps://user:password@host."),
+    host: z.string().min(1).optional().describe("The host of the mail server, if there is no url."),
+    port: z.int().min(1).max(65_535).optional().describe("By default 587, or 465 if secure."),
     secure: z.boolean().optional().describe("Whether the connection begins with TLS."),
     user: z.string().min(1).optional(),
     password: z.string().min(1).optional(),
@@ -23,18 +23,18 @@ const sendMailSettings = z
       .boolean()
       .optional()
       .describe(
-        "Whether its name may have a private address; an address, and localhost, may be private anyway.",
+        "Whether its name may resolve to a private address; an IP address, and localhost, may be private anyway.",
       ),
     from: z
       .string()
       .regex(/^[^\r\n]*@[^\r\n]*$/, "give an address: reports@example.com or Reports <reports@example.com>")
-      .describe("Who the mail is from: reports@example.com or Reports <reports@example.com>."),
+      .describe("The sender: reports@example.com or Reports <reports@example.com>."),
   })
   .refine(({ url, host }) => (url === undefined) !== (host === undefined), "give either url or host")
   .refine(
     ({ url, port, secure, user, password }) =>
       url === undefined || [port, secure, user, password].every((given) => given === undefined),
-    "url says port, secure, user and password itself: leave them out",
+    "url already contains port, secure, user and password: leave them out",
   )
   .refine(
     ({ user, password }) => (user === undefined) === (password === undefined),
@@ -46,31 +46,31 @@ const notifySettings = z.strictObject({
   keyed: z
     .boolean()
     .optional()
-    .describe("Whether the receiver drops what comes again with the same Idempotency-Key."),
-  headers: headers.optional().describe("Sent along, for credentials."),
+    .describe("Whether the receiver drops duplicates with the same Idempotency-Key."),
+  headers: headers.optional().describe("Headers to send, for credentials."),
 });
 
 const httpRequestSettings = z.strictObject({
   keyed: z
     .boolean()
     .optional()
-    .describe("Whether every service that is asked drops what comes again with the same key."),
+    .describe("Whether every service that is called drops duplicates with the same key."),
   idempotencyHeader: z
     .string()
     .regex(/^[\w-]+$/, "give the name of a header")
     .optional()
-    .describe("The header that carries the key; Idempotency-Key unless said otherwise."),
+    .describe("The header that carries the key; by default Idempotency-Key."),
   credentials: z
     .record(z.url({ protocol: /^https?$/ }), headers)
     .optional()
     .describe(
-      "Headers by origin (https://api.example.com): sent there and nowhere else, unseen by the model.",
+      "Headers by origin (https://api.example.com): sent there and nowhere else, and never shown to the model.",
     ),
 });
 
 const none = z.strictObject({});
 
-/** What each built-in tool can be told, as a schema of plain JSON. */
+/** The settings of each built-in tool, as a schema of plain JSON. */
 export const builtInToolSettings = {
   read_file: none,
   write_file: none,
@@ -86,7 +86,7 @@ export const builtInToolSettings = {
 
 export type BuiltInToolName = keyof typeof builtInToolSettings;
 
-/** The same with a secret in the place of any text. */
+/** The same type, with a secret allowed in place of any string. */
 export type OrSecret<T> = T extends string
   ? string | Secret
   : T extends object
@@ -97,7 +97,7 @@ type JsonSettings<N extends BuiltInToolName> = z.output<(typeof builtInToolSetti
 
 export type SettingsOf<N extends BuiltInToolName> = OrSecret<JsonSettings<N>>;
 
-/** Settings that were looked at, and the secrets that are in them. */
+/** Validated settings, and the secrets in them. */
 export type CheckedSettings<N extends BuiltInToolName> = {
   readonly settings: JsonSettings<N>;
   readonly secrets: readonly string[];

@@ -10,11 +10,11 @@ import { causesOf } from "../net/error-causes.ts";
 import { checkedLookup } from "../net/guarded-fetch.ts";
 import { loadPackage } from "./load-package.ts";
 
-/** Where a mail server is, and who we are to it. */
+/** The address of a mail server, and our login. */
 export type SmtpServer = {
   readonly host: string;
   readonly port: number;
-  /** Whether its name may have a private address. An address, and `localhost`, may be private anyway. */
+  /** True if its name may resolve to a private address. An IP address, and `localhost`, may be private anyway. */
   readonly mayBePrivate: boolean;
   readonly secure: boolean;
   readonly ignoreTls: boolean;
@@ -23,19 +23,19 @@ export type SmtpServer = {
 
 export type Mail = ConstructorParameters<typeof MailComposer>[0];
 
-export type Delivery = { readonly accepted: readonly string[]; readonly rejected: readonly string[] };
+export type MailDelivery = { readonly accepted: readonly string[]; readonly rejected: readonly string[] };
 
-/** A mail that was not accepted, with how far it came. */
+/** A mail that was not accepted, and how far its delivery got. */
 export class DeliveryFailure extends Error {
-  /** Whether any byte of the mail itself went out: before that, no server can have accepted it. */
+  /** True if any byte of the mail itself was sent: before that, no server can have accepted it. */
   readonly hasBegun: boolean;
-  /** What the server answered, if it did: 550. */
+  /** The status code of the server's answer, such as 550; null without an answer. */
   readonly answer: number | null;
   readonly isAboutLogin: boolean;
-  /** Why no connection may be made to it; null where that is not what failed. */
+  /** Why the network policy refuses the connection; null if something else failed. */
   readonly refused: string | null;
 
-  constructor(cause: unknown, hasBegun: boolean) {
+  constructor(cause: unknown, { hasBegun }: { readonly hasBegun: boolean }) {
     const { message, responseCode, code } = cause as {
       message?: unknown;
       responseCode?: unknown;
@@ -58,20 +58,20 @@ const CONNECT_MS = 20_000;
 const SILENCE_MS = 60_000;
 
 /**
- * Hands one mail to a mail server. Not by nodemailer's transport: it does not tell whether the mail itself was already on its
- * way when the connection broke, and that decides whether it may be sent again. Nor by its sockets: they ask nobody whether an
- * address may be connected to.
+ * Delivers one mail to a mail server. Not with nodemailer's transport: it does not report whether the mail itself was being
+ * sent when the connection broke, and that decides whether it may be sent again. Nor with its sockets: they do not check
+ * whether an address may be connected to.
  */
 export async function deliver(
   server: SmtpServer,
   mail: Mail,
   network: NetworkPolicy,
   signal: AbortSignal,
-): Promise<Delivery> {
+): Promise<MailDelivery> {
   const { Composer, Connection } = await loadNodemailer();
   const { bytes, envelope } = await composed(new Composer(mail));
   const socket = await connected(server, network, signal).catch((error: unknown) => {
-    throw new DeliveryFailure(error, false);
+    throw new DeliveryFailure(error, { hasBegun: false });
   });
   const connection = new Connection({
     connection: socket,
@@ -79,7 +79,7 @@ export async function deliver(
     port: server.port,
     secure: server.secure,
     ignoreTLS: server.ignoreTls,
-    // Whoever sits in between could otherwise leave TLS out of what the server offers, and read the password.
+    // Otherwise a machine in the middle could remove TLS from the server's offers, and read the password.
     requireTLS: server.auth !== null && !server.ignoreTls && !LOOPBACK.test(server.host),
     connectionTimeout: CONNECT_MS,
     greetingTimeout: CONNECT_MS,
@@ -92,23 +92,23 @@ export async function deliver(
     signal.throwIfAborted();
     return await converse(connection, server, envelope, message.stream);
   } catch (error) {
-    throw new DeliveryFailure(error, message.hasBegun());
+    throw new DeliveryFailure(error, { hasBegun: message.hasBegun() });
   } finally {
     signal.removeEventListener("abort", stop);
     connection.close();
   }
 }
 
-/** The address that is checked is the one that is connected to. */
+/** Connects to exactly the address that was checked. */
 async function connected(
   { host, port, mayBePrivate }: SmtpServer,
   { allowPrivateAddresses }: NetworkPolicy,
   signal: AbortSignal,
 ): Promise<Socket> {
-  const place = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
-  const policy = { allowedDomains: [`${place}${mayBePrivate ? "!private" : ""}`], allowPrivateAddresses };
-  const origin = URL.parse(`http://${place}`);
-  const verdict = origin === null || isIP(host) === 0 ? null : checkAddress(policy, place, host);
+  const address = `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+  const policy = { allowedDomains: [`${address}${mayBePrivate ? "!private" : ""}`], allowPrivateAddresses };
+  const origin = URL.parse(`http://${address}`);
+  const verdict = origin === null || isIP(host) === 0 ? null : checkAddress(policy, address, host);
   if (origin === null || verdict?.ok === false)
     throw refusal(origin, verdict?.ok === false ? verdict.why : `The host ${host} cannot be read.`);
   const socket = connect({ host, port, lookup: checkedLookup(policy, origin, lookup) });
@@ -133,7 +133,7 @@ async function composed(
     const bytes = await message.build();
     return { bytes, envelope: { ...message.getEnvelope(), size: bytes.length } };
   } catch (error) {
-    throw new DeliveryFailure(error, false);
+    throw new DeliveryFailure(error, { hasBegun: false });
   }
 }
 
@@ -142,10 +142,10 @@ function converse(
   { auth }: SmtpServer,
   envelope: Envelope,
   message: Readable,
-): Promise<Delivery> {
+): Promise<MailDelivery> {
   return new Promise((resolve, reject) => {
     connection.on("error", reject);
-    // It is closed without an error where somebody here has closed it.
+    // It closes without an error if our side has closed it.
     connection.once("end", () => reject(new Error("The connection was closed.")));
     const send = () =>
       connection.send(envelope, message, (error, info) => {
@@ -163,7 +163,7 @@ function converse(
   });
 }
 
-/** The bytes as a stream that is read only when the server has asked for them, and that knows whether it was. */
+/** The bytes as a stream that is read only when the server asks for them, and that knows whether it was read. */
 function onceRead(bytes: Uint8Array): { readonly stream: Readable; readonly hasBegun: () => boolean } {
   let hasBegun = false;
   const stream = new Readable({

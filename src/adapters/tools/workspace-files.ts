@@ -5,47 +5,47 @@ import { FinalFailure, WorkspaceError } from "../../core/errors.ts";
 import type { ToolCallContext } from "../../engine/definition/tool.ts";
 import { codeOf, holdingFolder, isBelow, isOpenedBelow, openFile } from "../../store/guarded-folder.ts";
 
-// Reading in the folder of a run, for names that a model has chosen: none leads out of it, not by `..` and not by a symbolic
-// link, and no folder is made on the way.
+// Reads in the workspace of a run, by names that a model has chosen: none leads out of it, neither by `..` nor by a symbolic
+// link, and no folder is created.
 
 type InWorkspace = Pick<ToolCallContext, "realWorkspace" | "readArtifact" | "isStoreFile">;
 
 export const MOST_FILE_BYTES = 20_000_000;
 
-/** A name as people and models write it, in the one spelling that is kept: `./notes/a.txt` is `notes/a.txt`. */
-export function inOneSpelling(given: string): string {
+/** A name in its stored form: `./notes/a.txt` is `notes/a.txt`. */
+export function normalizedName(given: string): string {
   return given.replace(/^(?:\.\/+)+/, "");
 }
 
-/** That spelling, of a name that can be in a workspace. */
+/** The normalized name, if it can be a file of a workspace. */
 export function workspaceName(given: string): string {
-  const name = inOneSpelling(given);
+  const name = normalizedName(given);
   const problem = artifactNameProblem(name);
   if (problem === null) return name;
   throw new FinalFailure(`${shown(given)} cannot name a file of the workspace: ${problem}.`);
 }
 
-/** The bytes of a file; what was kept as an artifact is there even where its file is not. */
+/** The bytes of a file, or of the artifact with that name if the file is missing. */
 export async function readWorkspaceFile(call: InWorkspace, given: string): Promise<Uint8Array> {
   const name = workspaceName(given);
   const bytes = (await bytesOfFile(call, name)) ?? (await call.readArtifact(name));
   if (bytes === null)
     throw new FinalFailure(
-      `There is no file ${shown(name)} in the workspace: list_files shows which there are.`,
+      `There is no file ${shown(name)} in the workspace: list_files shows the existing files.`,
     );
   return bytes;
 }
 
 async function bytesOfFile(call: InWorkspace, name: string): Promise<Uint8Array | null> {
-  const found = await placeInside(call, name);
+  const found = await locate(call, name);
   if (found === null) return null;
-  const { place } = found;
-  // Before it is opened: closing it again would free the store's locks.
-  if (await call.isStoreFile(place))
+  const { path } = found;
+  // Checked before it is opened: closing it again would release the store's locks.
+  if (await call.isStoreFile(path))
     throw new FinalFailure(
       `${shown(name)} is a file of Pawl's own store, which no tool opens: leave it alone.`,
     );
-  const file = await openFile(place).catch((error: unknown) => {
+  const file = await openFile(path).catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") return null;
     throw new FinalFailure(
       `${shown(name)} cannot be read (${codeOf(error) ?? "unknown"}).`,
@@ -57,18 +57,18 @@ async function bytesOfFile(call: InWorkspace, name: string): Promise<Uint8Array 
   try {
     const stats = await file.stat();
     if (stats.isDirectory())
-      throw new FinalFailure(`${shown(name)} is a folder: list_files shows what is in it.`);
-    if (!stats.isFile()) throw new FinalFailure(`${shown(name)} is no ordinary file: it is not read.`);
-    // Between the look and the opening a folder may have been exchanged for a link, or for another one.
-    if (!(await isOpenedBelow(await workspaceOf(call), place, file))) throw leadsOut(name);
+      throw new FinalFailure(`${shown(name)} is a folder: list_files shows its files.`);
+    if (!stats.isFile()) throw new FinalFailure(`${shown(name)} is not a regular file: it was not read.`);
+    // Between the check and the opening, a folder may have been replaced by a link or by another folder.
+    if (!(await isOpenedBelow(await workspaceOf(call), path, file))) throw leadsOut(name);
     if (stats.nlink > 1)
       throw new FinalFailure(
-        `${shown(name)} has another name elsewhere (a hard link), and may be no file of the workspace: it is not read.`,
+        `${shown(name)} has another name elsewhere (a hard link), and may not be a file of the workspace: it was not read.`,
       );
     const { size } = stats;
     if (size > MOST_FILE_BYTES)
       throw new FinalFailure(
-        `${shown(name)} has ${size} bytes, and ${MOST_FILE_BYTES} is the most that is read.`,
+        `${shown(name)} has ${size} bytes, and the maximum is ${MOST_FILE_BYTES}: it was not read.`,
       );
     return await file.readFile();
   } finally {
@@ -76,15 +76,15 @@ async function bytesOfFile(call: InWorkspace, name: string): Promise<Uint8Array 
   }
 }
 
-/** Where it really is, links followed; null where there is nothing. What is outside of the workspace is refused. */
-async function placeInside(
+/** The real path, with links resolved; null if there is nothing. A path outside of the workspace is refused. */
+async function locate(
   call: Pick<ToolCallContext, "realWorkspace">,
   name: string,
-): Promise<{ readonly root: string; readonly place: string } | null> {
+): Promise<{ readonly root: string; readonly path: string } | null> {
   try {
     const root = await workspaceOf(call);
-    const place = await realpath(join(root, name));
-    if (isBelow(root, place)) return { root, place };
+    const path = await realpath(join(root, name));
+    if (isBelow(root, path)) return { root, path };
   } catch (error) {
     if (error instanceof FinalFailure) throw error;
     const code = codeOf(error);
@@ -103,17 +103,17 @@ async function workspaceOf(call: Pick<ToolCallContext, "realWorkspace">): Promis
 }
 
 function leadsOut(name: string): FinalFailure {
-  return new FinalFailure(`${shown(name)} leads out of the workspace by a symbolic link: it is not read.`);
+  return new FinalFailure(`${shown(name)} leads out of the workspace by a symbolic link: it was not read.`);
 }
 
-/** The text of a file. A BOM is no part of it. */
+/** The text of a file, without a BOM. */
 export async function readWorkspaceText(call: InWorkspace, given: string): Promise<string> {
   const text = textOf(await readWorkspaceFile(call, given));
-  if (text === null) throw new FinalFailure(`${shown(given)} is no text in UTF-8: only texts can be read.`);
+  if (text === null) throw new FinalFailure(`${shown(given)} is not UTF-8 text: only text can be read.`);
   return text;
 }
 
-/** Null where the bytes are no text. */
+/** Null if the bytes are not text. */
 export function textOf(bytes: Uint8Array): string | null {
   if (bytes.includes(0)) return null;
   try {
@@ -125,21 +125,21 @@ export function textOf(bytes: Uint8Array): string | null {
 
 export type WorkspaceEntry = { readonly name: string; readonly size: number };
 
-/** More than anybody lists; a folder that holds more is looked at in parts. */
+/** More than is ever listed at once; a larger workspace must be listed folder by folder. */
 const MOST_ENTRIES = 20_000;
 
-/** The files below a folder of the workspace, in the order of their names. Links are not followed, and not listed. */
+/** The files below a folder of the workspace, sorted by name. Links are neither followed nor listed. */
 export async function listWorkspace(
   call: Pick<ToolCallContext, "realWorkspace">,
   folder: string | undefined,
 ): Promise<{ readonly files: readonly WorkspaceEntry[]; readonly isWhole: boolean }> {
   const start = folderName(folder);
-  const found = await placeInside(call, start);
+  const found = await locate(call, start);
   if (found === null) {
     if (start === "") return { files: [], isWhole: true };
     throw new FinalFailure(`There is no folder ${shown(start)} in the workspace.`);
   }
-  if (!(await lstat(found.place)).isDirectory()) throw new FinalFailure(`${shown(start)} is no folder.`);
+  if (!(await lstat(found.path)).isDirectory()) throw new FinalFailure(`${shown(start)} is not a folder.`);
   const files: WorkspaceEntry[] = [];
   const waiting = [start];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
@@ -151,7 +151,7 @@ export async function listWorkspace(
       else if (entry.size !== null) files.push({ name, size: entry.size });
     }
   }
-  // Another folder may have taken its place meanwhile.
+  // Throws if the workspace has been replaced by another folder meanwhile.
   await workspaceOf(call);
   return { files: sorted(files), isWhole: true };
 }
@@ -161,10 +161,10 @@ function folderName(given: string | undefined): string {
   return plain === "" || plain === "." ? "" : workspaceName(plain);
 }
 
-/** Nothing where a link has taken the place of the folder meanwhile. */
+/** Empty if the folder has been replaced by a link meanwhile. */
 async function entriesIn(root: string, folder: string) {
-  const way = folder === "" ? [] : folder.split("/");
-  const listed = await holdingFolder(root, way, async (at) => {
+  const parts = folder === "" ? [] : folder.split("/");
+  const listed = await holdingFolder(root, parts, async (at) => {
     const entries = [];
     for await (const entry of await opendir(at("."))) {
       const size = entry.isFile() ? (await lstat(at(entry.name))).size : null;
@@ -182,7 +182,7 @@ function sorted(files: readonly WorkspaceEntry[]): readonly WorkspaceEntry[] {
 
 const MOST_SHOWN = 120;
 
-/** A name in a message: it may be anything that a model came up with. */
+/** A name for a message: a model may choose any name. */
 function shown(name: string): string {
   return JSON.stringify(name.length > MOST_SHOWN ? `${name.slice(0, MOST_SHOWN)}…` : name);
 }

@@ -84,7 +84,10 @@ describe("settings", () => {
     [() => sendMail({ ...MAIL, url: "smtp://" }), "send_mail.url: use smtp://"],
     [() => sendMail({ ...MAIL, url: "smtp://u:%zz@h" }), "its url cannot be read"],
     [() => sendMail({ ...MAIL, host: "h" }), "send_mail: give either url or host"],
-    [() => sendMail({ ...MAIL, port: 25 }), "send_mail: url says port, secure, user and password itself"],
+    [
+      () => sendMail({ ...MAIL, port: 25 }),
+      "send_mail: url already contains port, secure, user and password",
+    ],
     [
       () => sendMail({ host: "h", user: "u", from: "a@b.example" }),
       "send_mail: give user and password, or neither",

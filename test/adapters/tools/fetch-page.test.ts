@@ -93,7 +93,7 @@ describe("fetch_page", () => {
       const { text, note = "" } = result as { text: string; note?: string };
       expect(text.length).toBeLessThanOrEqual(20_000);
       got.push(text);
-      const next = /read on with from (\d+)\.$/.exec(note)?.[1];
+      const next = /continue with from (\d+)\.$/.exec(note)?.[1];
       from = next === undefined ? null : Number(next);
     }
     expect(got.length).toBeGreaterThan(2);
@@ -154,7 +154,7 @@ describe("fetch_page", () => {
       (response) => void response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-1.7"),
     );
     const { result, call } = await callTool(fetchPage, { url: service.url }, LOOPBACK);
-    expect(result).toBe("What is at this address is application/pdf, which is no text: it cannot be read.");
+    expect(result).toBe("This address returned application/pdf, which is not text: it cannot be read.");
     expect(call.attempt).toBe(1);
   });
 

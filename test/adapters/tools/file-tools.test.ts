@@ -77,7 +77,7 @@ describe("read_file", () => {
     ["text in another encoding", new Uint8Array([0x47, 0x72, 0xfc, 0xdf, 0x65])],
   ])("refuses %s", async (_what, content) => {
     const { result, call } = await callTool(readFile, { path: "file" }, { files: { file: content } });
-    expect(result).toBe('"file" is no text in UTF-8: only texts can be read.');
+    expect(result).toBe('"file" is not UTF-8 text: only text can be read.');
     expect([call.status, call.attempt, call.receipt?.uncertain]).toEqual(["failed", 1, false]);
   });
 
@@ -94,15 +94,15 @@ describe("read_file", () => {
       { files, prepare },
     );
     expect(results).toEqual([
-      '"notes" is a folder: list_files shows what is in it.',
-      '"pipe" is no ordinary file: it is not read.',
+      '"notes" is a folder: list_files shows its files.',
+      '"pipe" is not a regular file: it was not read.',
     ]);
   });
 
   it("says that a file is not there, and makes no folder in looking for it", async () => {
     const { result, folder } = await callTool(readFile, { path: "far/away.txt" });
     expect(result).toBe(
-      'There is no file "far/away.txt" in the workspace: list_files shows which there are.',
+      'There is no file "far/away.txt" in the workspace: list_files shows the existing files.',
     );
     expect(existsSync(join(folder, "far"))).toBe(false);
   });
@@ -162,12 +162,12 @@ describe("a path that would leave the workspace", () => {
         },
       },
     );
-    expect(results[0]).toBe('"link.txt" leads out of the workspace by a symbolic link: it is not read.');
+    expect(results[0]).toBe('"link.txt" leads out of the workspace by a symbolic link: it was not read.');
     expect(results[1]).toBe(
-      '"linked/secret.txt" leads out of the workspace by a symbolic link: it is not read.',
+      '"linked/secret.txt" leads out of the workspace by a symbolic link: it was not read.',
     );
     expect(results[2]).toEqual({ files: [{ path: "own.txt", bytes: 12 }] });
-    expect(results[3]).toBe('"linked" leads out of the workspace by a symbolic link: it is not read.');
+    expect(results[3]).toBe('"linked" leads out of the workspace by a symbolic link: it was not read.');
     expect(results[4]).toEqual({ matches: [] });
     expect(calls[5]?.status).toBe("failed");
     expect(existsSync(join(elsewhere, "new.txt"))).toBe(false);

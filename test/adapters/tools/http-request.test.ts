@@ -68,7 +68,7 @@ describe("http_request", () => {
     const { result: other } = await callTool(httpRequest(), post(picture.url), LOOPBACK);
     expect(other).toMatchObject({
       body: "",
-      note: "The body is image/png, which is no text: it is left out.",
+      note: "The body is image/png, which is not text: it was left out.",
     });
   });
 

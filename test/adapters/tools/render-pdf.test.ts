@@ -238,7 +238,7 @@ describe("render_pdf", () => {
     const markdown = (names: readonly string[]) => names.map((name) => `![x](${name})`).join("\n\n");
     const small = Object.fromEntries(named(201).map((name) => [name, png()]));
     const { result } = await render({ markdown: markdown(named(201)) }, { files: small });
-    expect(result).toBe("The Markdown has more than 200 images: make several of it.");
+    expect(result).toBe("The Markdown has more than 200 images: make several PDFs.");
     const large = Object.fromEntries(named(4).map((name) => [name, Buffer.alloc(15_000_000)]));
     const { result: other } = await render({ markdown: markdown(named(4)) }, { files: large });
     expect(other).toMatch(/^The images have more than 50000000 bytes together/);
@@ -262,12 +262,12 @@ describe("render_pdf", () => {
     [
       "is too large",
       Buffer.concat([png(), Buffer.alloc(10_000_000)]),
-      /^it has \d+ bytes, and 10000000 is the most: make it smaller$/,
+      /^it has \d+ bytes, and the maximum is 10000000: make it smaller$/,
     ],
     [
       "has too many parts",
       grayPng(1, Array<Buffer>(20_001).fill(Buffer.alloc(0))),
-      /^its PNG has more than 20000 parts: save it anew$/,
+      /^its PNG has more than 20000 parts: save it again$/,
     ],
   ])("refuses a picture that %s before it looks at its pixels", (_what, picture, why) => {
     expect(pdfImage(picture)).toEqual({ problem: expect.stringMatching(why) });
@@ -304,7 +304,7 @@ describe("render_pdf", () => {
     expect(linesOf(must(pages[0]))[0]).toBe("bold");
     expect(linesOf(must(pages[0]))[1]).toMatch(/^\*a \*a \*a/);
     const { result } = await render({ markdown: "x".repeat(100_001) });
-    expect(result).toBe("The Markdown has 100001 characters, and 100000 is the most: make several of it.");
+    expect(result).toBe("The Markdown has 100001 characters, and the maximum is 100000: make several PDFs.");
   });
 
   it("takes very many quotes in a row apart, and leaves code as it is", () => {

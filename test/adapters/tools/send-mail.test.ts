@@ -96,7 +96,7 @@ describe("send_mail", () => {
       [["send_mail", { ...MAIL, attachments: [{ path: "a.txt", hash: "first" }] }]],
     ]);
     for (const result of results.slice(1))
-      expect(result).toContain("give the hash that write_file or render_pdf gave with this file");
+      expect(result).toContain("give the hash that write_file or render_pdf returned for this file");
     expect(calls.slice(1).map(({ receipt }) => receipt?.errorCode)).toEqual([
       "invalid_input",
       "invalid_input",
@@ -112,7 +112,7 @@ describe("send_mail", () => {
       [["send_mail", { ...MAIL, attachments: [{ path: "a.txt", hash: sha256("then") }] }]],
     ]);
     expect(results[1]).toBe('The run has kept no file "none.pdf": nothing was sent.');
-    expect(results[2]).toMatch(/^"a.txt" has another content by now/);
+    expect(results[2]).toMatch(/^The content of "a.txt" has changed \(its hash is now [0-9a-f]{64}\)/);
     expect(calls.map(({ receipt }) => receipt?.uncertain)).toEqual([false, false, false]);
     expect(server.visits()).toBe(0);
   });
@@ -147,7 +147,7 @@ describe("the mail server", () => {
     const { call, result } = await callTool(sendMail(settings), MAIL);
     expect([call.status, call.attempt, call.receipt?.uncertain]).toEqual(["failed", 1, false]);
     expect(result).toBe(
-      "Nothing was sent. The host mail.museum.example resolves to 127.0.0.1, which is private or reserved: give send_mail private: true if that is meant.",
+      "Nothing was sent. The host mail.museum.example resolves to 127.0.0.1, which is private or reserved: give send_mail private: true if that is intended.",
     );
     expect(server.visits()).toBe(0);
     expect((await callTool(sendMail({ ...settings, private: true }), MAIL)).call.status).toBe("succeeded");
@@ -205,7 +205,7 @@ describe("a mail that fails", () => {
     const server = await openMailServer({ cut: "accepted", times: 1 });
     const { call, result } = await callTool(mailTool(server), MAIL);
     expect([call.status, call.attempt, call.receipt?.uncertain]).toEqual(["failed", 1, true]);
-    expect(result).toMatch(/^The mail server 127\.0\.0\.1 did not say whether it took the mail/);
+    expect(result).toMatch(/^The mail server 127\.0\.0\.1 did not confirm that it accepted the mail/);
     expect([server.accepted.length, server.visits()]).toEqual([1, 1]);
   });
 
@@ -216,7 +216,7 @@ describe("a mail that fails", () => {
     expect(status).toBe("waiting");
     const [wait] = await store.listWaits("r-1");
     expect(wait).toMatchObject({ kind: "escalation", status: "open" });
-    expect(JSON.stringify([wait, await store.listToolCallAttempts("r-1")])).toContain("refuses the login");
+    expect(JSON.stringify([wait, await store.listToolCallAttempts("r-1")])).toContain("refused the login");
     expect(JSON.stringify([wait, await store.listToolCallAttempts("r-1")])).not.toContain("wrong-password");
     expect(server.accepted).toHaveLength(0);
   });

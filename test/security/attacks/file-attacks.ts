@@ -122,7 +122,7 @@ export const FILE_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "adapters/tools/workspace-files.ts",
-        right: "if (!(await isOpenedBelow(await workspaceOf(call), place, file))) throw leadsOut(name);",
+        right: "if (!(await isOpenedBelow(await workspaceOf(call), path, file))) throw leadsOut(name);",
         wrong: "",
       },
     ],
