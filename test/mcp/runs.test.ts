@@ -92,7 +92,7 @@ it("A read during which the server ends is made again, with a new one; a write i
     { type: "text", value: "at last" },
     {
       type: "error-text",
-      value: expect.stringMatching(/ended with exit code 3.*nobody knows whether it happened/),
+      value: expect.stringMatching(/exited with code 3.*the call may or may not have happened/),
     },
   ]);
   const calls = await store.listToolCalls("r-1");

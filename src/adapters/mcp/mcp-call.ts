@@ -7,13 +7,13 @@ import type { McpConnection } from "./mcp-connection.ts";
 import { type McpLink, type McpTool, NoLinkError } from "./mcp-link.ts";
 import { errorTextOf, resultOf } from "./mcp-result.ts";
 
-/** A tool as a run knows it since it opened the server, and how people call the two. */
+/** A tool as it was when the run opened the server. */
 export type PinnedTool = McpTool & {
   readonly connection: McpConnection;
   /** For people: `MCP server files (node server.js)`. */
   readonly serverName: string;
-  /** Told when the tool is not what it was. */
-  readonly onChanged: (what: string) => void;
+  /** Called with a warning when the tool has changed. */
+  readonly onChanged: (warning: string) => void;
 };
 
 type Call = Pick<
@@ -21,10 +21,10 @@ type Call = Pick<
   "runId" | "stepId" | "toolCallId" | "idempotencyKey" | "attempt" | "traceHeaders" | "signal"
 >;
 
-/** Node's timers take no more. The engine's time is the one that counts, and its signal tells when it is over. */
+/** The longest that Node's timers accept: the engine's own timeout counts, and it aborts the signal. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** One try of a call. What it throws says whether anything can have happened: see `NotApplied` and `FinalFailure`. */
+/** One attempt of a call. The class of the error tells whether it can have happened: see `NotApplied` and `FinalFailure`. */
 export async function callMcpTool(tool: PinnedTool, input: JsonObject, call: Call): Promise<unknown> {
   const link = await linkFor(tool, call);
   const { name } = tool.listed;
@@ -36,7 +36,7 @@ export async function callMcpTool(tool: PinnedTool, input: JsonObject, call: Cal
       {
         signal: AbortSignal.any([call.signal, delivery.lost]),
         timeout: NO_TIMEOUT_MS,
-        // Without an output schema: a result that does not fit it is still what came of the call.
+        // Without an output schema: a result that does not fit it is still the result of the call.
         toolDefinition: withoutOutputSchema(tool.listed),
       },
     );
@@ -44,7 +44,7 @@ export async function callMcpTool(tool: PinnedTool, input: JsonObject, call: Cal
   } catch (error) {
     if (FinalFailure.isInstance(error)) throw error;
     if (!delivery.mayHaveArrived) {
-      link.lose(null);
+      link.markLost(null);
       throw notSent(tool, messageOf(error), error);
     }
     throw failureOf(tool, link, error, call.signal);
@@ -57,7 +57,7 @@ function withoutOutputSchema({ outputSchema: _, ...listed }: McpTool["listed"]):
   return listed;
 }
 
-/** The ids, so that a server can tell what it did for whom, and drop a second try; and the trace, as the protocol has it. */
+/** The ids, so that a server can attribute the call and drop a second attempt; and the trace headers of the protocol. */
 function metaOf(call: Call): JsonObject {
   const trace = Object.entries(call.traceHeaders).filter(([name]) => TRACE_KEYS.has(name));
   return {
@@ -72,7 +72,7 @@ function metaOf(call: Call): JsonObject {
 
 const TRACE_KEYS: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"]);
 
-/** A link on which the tool is still what it was when the run began. Nothing of the call is sent before that. */
+/** A link on which the tool is unchanged since the run began. Nothing of the call is sent before that is checked. */
 async function linkFor(tool: PinnedTool, { signal }: Call): Promise<McpLink> {
   try {
     const link = await tool.connection.link(signal);
@@ -86,11 +86,11 @@ async function linkFor(tool: PinnedTool, { signal }: Call): Promise<McpLink> {
 
 function assertUnchanged(tool: PinnedTool, now: McpTool | undefined): void {
   if (now?.fingerprint === tool.fingerprint) return;
-  const what = now === undefined ? "has no tool" : "has another tool";
   const name = JSON.stringify(tool.listed.name);
-  tool.onChanged(`The ${tool.serverName} ${what} ${name} since the run began: calls of it are refused.`);
+  const change = now === undefined ? "no longer has the tool" : "has changed the tool";
+  tool.onChanged(`The ${tool.serverName} ${change} ${name} since the run began: calls of it are refused.`);
   throw new FinalFailure(
-    `The tool ${name} of the ${tool.serverName} changed since the run began${now === undefined ? ": it is gone" : ""}. Nothing was sent; a new run takes it as it is now.`,
+    `The tool ${name} of the ${tool.serverName} ${now === undefined ? "was removed" : "changed"} since the run began. Nothing was sent; a new run uses the tools as they are now.`,
     { applied: false },
   );
 }
@@ -105,11 +105,11 @@ function notSent(tool: PinnedTool, why: string, cause: unknown): NotApplied {
   return new NotApplied(`Nothing was sent to the ${tool.serverName}: ${reason}.`, {}, { cause });
 }
 
-/** The request went out, and no result came back. */
+/** The error for a request that was sent and got no result. */
 function failureOf(tool: PinnedTool, link: McpLink, error: unknown, signal: AbortSignal): Error {
   const { mcp } = link;
   const which = `${JSON.stringify(tool.listed.name)} of the ${tool.serverName}`;
-  if (signal.aborted) return new Error(`${which} was stopped before it answered.`, { cause: error });
+  if (signal.aborted) return new Error(`${which} was aborted before it answered.`, { cause: error });
   if (mcp.ProtocolError.isInstance(error))
     return new FinalFailure(answerOf(which, error), {}, { cause: error });
   if (mcp.UnauthorizedError.isInstance(error)) return httpFailure(tool, link, 401, error);
@@ -118,20 +118,16 @@ function failureOf(tool: PinnedTool, link: McpLink, error: unknown, signal: Abor
     const { ConnectionClosed, RequestTimeout } = mcp.SdkErrorCode;
     if (error.code === ConnectionClosed)
       return brokenOff(which, link.whyLost ?? "closed the connection", error);
-    // The time is not ours: an answer that cannot come any more.
+    // Not a timeout of ours: the answer can no longer arrive.
     if (error.code === RequestTimeout) return brokenOff(which, "closed the stream of its answer", error);
-    return new FinalFailure(
-      `${which} gave an answer that cannot be used: ${error.message}`,
-      {},
-      { cause: error },
-    );
+    return new FinalFailure(`${which} gave an unusable answer: ${error.message}`, {}, { cause: error });
   }
-  link.lose(null);
-  return brokenOff(which, `broke off (${messageOf(error)})`, error);
+  link.markLost(null);
+  return brokenOff(which, `broke the connection (${messageOf(error)})`, error);
 }
 
 function brokenOff(which: string, how: string, cause: unknown): Error {
-  return new Error(`In the middle of ${which}, the server ${how}: nobody knows whether it happened.`, {
+  return new Error(`During ${which}, the server ${how}: the call may or may not have happened.`, {
     cause,
   });
 }
@@ -143,21 +139,21 @@ function answerOf(
   which: string,
   { code, message }: { readonly code: number; readonly message: string },
 ): string {
-  if (code === INVALID_PARAMS) return `${which} did not take the arguments: ${message}`;
+  if (code === INVALID_PARAMS) return `${which} rejected the arguments: ${message}`;
   if (code === METHOD_NOT_FOUND) return `There is no ${which}: ${message}`;
   return `${which} failed: ${message}`;
 }
 
-/** What an answer without a result says, before a server has looked at the call or after. */
+/** The error for an HTTP status without a result. */
 function httpFailure(tool: PinnedTool, link: McpLink, status: number | undefined, error: Error): Error {
   const which = `${JSON.stringify(tool.listed.name)} of the ${tool.serverName}`;
-  // What the protocol has for it. Any other status may come from a tool that has done something.
+  // The protocol's status for a lost session. Any other status may be from a tool that has done something.
   if (link.hasSession && status === 404) {
-    link.lose(null);
-    return notSent(tool, "it does not know our session any more", error);
+    link.markLost(null);
+    return notSent(tool, "it no longer knows the session", error);
   }
   if (status === 401) {
-    const message = `The ${tool.serverName} wants another key (HTTP 401): give it one in its headers, then retry.`;
+    const message = `The ${tool.serverName} refused the credentials (HTTP 401): correct its headers, then retry.`;
     return new NeedsHuman("auth_failure", message, { cause: error });
   }
   if (status === 429) return notSent(tool, "it is busy (HTTP 429)", error);

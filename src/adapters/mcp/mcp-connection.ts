@@ -1,33 +1,33 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../core/backoff.ts";
-import type { OnPassedOver } from "./mcp-event-stream.ts";
+import type { OnIgnored } from "./mcp-event-stream.ts";
 import { type Hide, type LinkOptions, McpLink, NoLinkError, untilAborted } from "./mcp-link.ts";
 import { loadMcp } from "./mcp-package.ts";
 import type { McpServer } from "./mcp-server.ts";
 
-/** The pauses between them come to four to eight seconds. */
-const MOST_TRIES = 5;
-const PATIENCE_MS = 10_000;
+/** The pauses between them add up to four to eight seconds. */
+const MOST_ATTEMPTS = 5;
+const MOST_CONNECT_MS = 10_000;
 
-/** Somebody for whom a server is there. */
+/** A run that uses a server. */
 export type ConnectionUser = {
-  /** Hides what the server was given, in a text that it wrote. */
+  /** Hides the server's secrets in a text that it wrote. */
   readonly hide: Hide;
-  /** The server wrote something that is no message, or none that is of use. */
-  readonly onPassedOver: OnPassedOver;
+  /** Called when the server wrote something that is ignored: not a message, or one that is too large. */
+  readonly onIgnored: OnIgnored;
 };
 
-/** The way to one server, for all who use it: made when the first one needs it, and gone when the last one has left. */
+/** The connection to one server, shared by its users: opened for the first one, closed after the last one. */
 export class McpConnection {
   readonly #server: McpServer;
   readonly #handshakeMs: number;
   readonly #users = new Set<ConnectionUser>();
-  /** Of no use for a new call; but calls wait for their answers on them. */
+  /** Lost links, not for new calls, on which calls still wait for their answers. */
   readonly #retired = new Set<McpLink>();
   #link: Promise<McpLink> | null = null;
   #stop = new AbortController();
-  /** What is still to be cleaned up after. */
-  #ending: Promise<unknown> = Promise.resolve();
+  /** The clean-up of earlier links. */
+  #closing: Promise<unknown> = Promise.resolve();
 
   constructor(server: McpServer, handshakeMs: number) {
     this.#server = server;
@@ -38,18 +38,18 @@ export class McpConnection {
     this.#users.add(user);
   }
 
-  /** Resolves when nothing is left of the server, if this was the last who used it. Never rejects. */
+  /** Resolves when the server is completely closed, if this was its last user. Never rejects. */
   async leave(user: ConnectionUser): Promise<void> {
     if (!this.#users.delete(user) || this.#users.size > 0) return;
-    this.#stop.abort(new Error("Nobody needs the server any more."));
+    this.#stop.abort(new Error("The server is no longer in use."));
     const link = this.#link;
     this.#link = null;
-    if (link !== null) this.#endsWith(link.then((made) => made.close()));
-    for (const retired of this.#retired) this.#end(retired);
-    await this.#ending;
+    if (link !== null) this.#waitFor(link.then((made) => made.close()));
+    for (const retired of this.#retired) this.#close(retired);
+    await this.#closing;
   }
 
-  /** The link as it is, or a new one, after several tries where that is what it takes. Rejects with a `NoLinkError`. */
+  /** The open link, or a new one, after several attempts if needed. Rejects with a `NoLinkError`. */
   async link(signal: AbortSignal): Promise<McpLink> {
     const known = this.#link;
     const link = known === null ? null : await untilAborted(known, signal);
@@ -58,8 +58,8 @@ export class McpConnection {
       this.#link = null;
       this.#retire(link);
     }
-    // Whatever is left of the last one must not be there beside the next.
-    await untilAborted(this.#ending, signal);
+    // The last link must be completely closed before the next one is opened.
+    await untilAborted(this.#closing, signal);
     return untilAborted(this.#link ?? this.#make(), signal);
   }
 
@@ -77,15 +77,16 @@ export class McpConnection {
     const mcp = await loadMcp();
     const options = this.#linkOptions();
     const begunAt = performance.now();
-    for (let tries = 1; ; tries++) {
+    for (let attempts = 1; ; attempts++) {
       stop.throwIfAborted();
       try {
         return await McpLink.open(mcp, options, stop);
       } catch (error) {
         const isFinal = !(error instanceof NoLinkError) || error.isFinal;
-        if (isFinal || tries === MOST_TRIES || performance.now() - begunAt > PATIENCE_MS) throw error;
+        if (isFinal || attempts === MOST_ATTEMPTS || performance.now() - begunAt > MOST_CONNECT_MS)
+          throw error;
       }
-      await sleep(backoffMs(tries, Math.random()), undefined, { signal: stop });
+      await sleep(backoffMs(attempts, Math.random()), undefined, { signal: stop });
     }
   }
 
@@ -93,26 +94,26 @@ export class McpConnection {
     return {
       server: this.#server,
       handshakeMs: this.#handshakeMs,
-      // Each of them knows what the server was given. Nobody is told anything where there is none.
+      // Each user knows the server's secrets. Without a user, nothing is shown.
       hide: (text, torn) => [...this.#users][0]?.hide(text, torn) ?? "",
-      onPassedOver: (what, text) => {
-        for (const user of this.#users) user.onPassedOver(what, text);
+      onIgnored: (what, text) => {
+        for (const user of this.#users) user.onIgnored(what, text);
       },
     };
   }
 
   #retire(link: McpLink): void {
-    if (!link.deliveries.areOpen) return this.#end(link);
+    if (!link.deliveries.areOpen) return this.#close(link);
     this.#retired.add(link);
-    void link.deliveries.settled().then(() => this.#end(link));
+    void link.deliveries.settled().then(() => this.#close(link));
   }
 
-  #end(link: McpLink): void {
+  #close(link: McpLink): void {
     this.#retired.delete(link);
-    this.#endsWith(link.close());
+    this.#waitFor(link.close());
   }
 
-  #endsWith(end: Promise<unknown>): void {
-    this.#ending = Promise.all([this.#ending, end.catch(() => undefined)]);
+  #waitFor(closed: Promise<unknown>): void {
+    this.#closing = Promise.all([this.#closing, closed.catch(() => undefined)]);
   }
 }

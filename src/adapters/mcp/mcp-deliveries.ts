@@ -1,31 +1,31 @@
 import type { Transport } from "@modelcontextprotocol/client";
 import { type NetworkProgress, watchNetwork } from "../net/network-attempt.ts";
 
-/** How far the requests of one try have come: there are several where a server wants to be asked again. */
-export type Delivery = {
-  /** False only where it is certain that the server has seen nothing of any. */
+/** How far the requests of one attempt got: there are several if the server asks for the request again. */
+export type RequestDelivery = {
+  /** False only if it is certain that the server has seen nothing of any of them. */
   readonly mayHaveArrived: boolean;
-  /** Aborts when the answer cannot come any more although the connection is still there. */
+  /** Aborts when the answer can no longer arrive although the connection is still open. */
   readonly lost: AbortSignal;
   end(): void;
 };
 
 const CALL_METHOD = "tools/call";
 
-type Tracked = { mayHaveArrived: boolean; readonly lost: AbortController };
+type TrackedCall = { mayHaveArrived: boolean; readonly lost: AbortController };
 
 /**
- * What became of the requests of calls on one transport. The client tells neither whether a request went out nor, over
- * HTTP, that the stream which was to bring the answer has ended without one: it would wait for ever.
+ * Tracks the requests of calls on one transport. The client reports neither whether a request was sent nor, over HTTP,
+ * that the response stream ended without an answer: it would wait forever.
  */
 export class Deliveries {
-  /** By the object itself that a request carries as its arguments: ids may be those of another run in another store. */
-  readonly #tracked = new Map<unknown, Tracked>();
+  /** By the arguments object of a request: ids may be those of another run in another store. */
+  readonly #tracked = new Map<unknown, TrackedCall>();
   readonly #waiting: (() => void)[] = [];
 
   constructor(transport: Transport) {
     const send = transport.send.bind(transport);
-    // A pipe refuses before anything is written; a connection that was not made has carried nothing.
+    // A pipe refuses before anything is written; a connection that was never made has carried nothing.
     const unsent = "pid" in transport ? "unseen" : "created";
     transport.send = (message, options) => {
       if (!("method" in message) || message.method !== CALL_METHOD) return send(message, options);
@@ -39,9 +39,9 @@ export class Deliveries {
     };
   }
 
-  /** Of the call that is made with these arguments: this object, and no copy of it. */
-  track(args: object): Delivery {
-    const tracked: Tracked = { mayHaveArrived: false, lost: new AbortController() };
+  /** Tracks the call with these arguments: this very object, not a copy. */
+  track(args: object): RequestDelivery {
+    const tracked: TrackedCall = { mayHaveArrived: false, lost: new AbortController() };
     this.#tracked.set(args, tracked);
     return {
       get mayHaveArrived() {
@@ -52,17 +52,17 @@ export class Deliveries {
     };
   }
 
-  /** Whether calls wait for their answers. */
+  /** True if calls are waiting for their answers. */
   get areOpen(): boolean {
     return this.#tracked.size > 0;
   }
 
-  /** Resolves when no call waits any more. */
+  /** Resolves when no call is waiting. */
   settled(): Promise<void> {
     return this.areOpen ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve();
   }
 
-  /** A call that cannot be told from the others may be any of them. */
+  /** A request that cannot be matched to a call may belong to any of them. */
   #doubtAll(): void {
     for (const tracked of this.#tracked.values()) tracked.mayHaveArrived = true;
   }
@@ -74,8 +74,8 @@ export class Deliveries {
   }
 }
 
-function deliver(tracked: Tracked, unsent: NetworkProgress, send: () => Promise<void>): Promise<void> {
-  // What an earlier request of the same try has done is not undone by this one.
+function deliver(tracked: TrackedCall, unsent: NetworkProgress, send: () => Promise<void>): Promise<void> {
+  // An earlier request of the same attempt may have arrived already.
   const hadArrived = tracked.mayHaveArrived;
   tracked.mayHaveArrived = true;
   return watchNetwork(async (attempt) => {

@@ -1,20 +1,20 @@
 import { type MessageLimit, TooLargeError } from "./mcp-message-limit.ts";
 
-/** Told of what is passed over: what it is, as the middle of a sentence about the server, and its text. */
-export type OnPassedOver = (what: string, text: string) => void;
+/** Called for ignored output: what the server did, as a sentence without its subject, and the text. */
+export type OnIgnored = (what: string, text: string) => void;
 
-export const UNASKED = "sends more than 64 KB that nobody asked for";
+export const UNREQUESTED = "sent more than 64 KB that was not requested";
 
-/** JSON stands on one line, and at most on some for people to read. */
+/** JSON is on one line, or on a few if it is formatted. */
 const MOST_LINES = 10_000;
 
 /**
- * A stream of events with nothing in it that is too large. It may go on for ever; each of its events is a message. It is written
- * out again from what was read, so that the client cannot take for one event what was counted as two.
+ * An event stream whose events, each of them a message, are limited in size; the stream itself may be endless. It is written
+ * again from the parsed events, so that the client cannot read two counted events as one.
  */
 export function limitedEvents(
   limit: MessageLimit,
-  onPassedOver: OnPassedOver,
+  onIgnored: OnIgnored,
 ): TransformStream<Uint8Array, Uint8Array> {
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
@@ -23,7 +23,7 @@ export function limitedEvents(
     async transform(chunk, controller) {
       for (const { data, ...fields } of reader.read(decoder.decode(chunk, { stream: true }))) {
         const admitted = data === undefined || data === "" ? data : limit.admitted(data);
-        if (admitted === null) onPassedOver(UNASKED, data ?? "");
+        if (admitted === null) onIgnored(UNREQUESTED, data ?? "");
         const event = admitted === undefined ? fields : { ...fields, data: admitted ?? "" };
         controller.enqueue(encoder.encode(written(event)));
         await limit.pace();
@@ -66,7 +66,7 @@ class EventReader {
     }
   }
 
-  /** Ends of lines are those of the standard: `\n`, `\r\n` and `\r`, and a chunk may end between two. */
+  /** Line ends are those of the standard: `\n`, `\r\n` and `\r`; a chunk may end between the two of `\r\n`. */
   *#lines(given: string): Generator<string> {
     if (given === "") return;
     const text = this.#endedWithReturn && given.startsWith("\n") ? given.slice(1) : given;

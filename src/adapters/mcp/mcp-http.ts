@@ -1,43 +1,43 @@
 import type { NetworkPolicy } from "../../core/network-policy.ts";
 import { type GuardedFetch, guardedFetch } from "../net/guarded-fetch.ts";
 import { contentTypeOf, readAtMost } from "../net/response-text.ts";
-import { limitedEvents, type OnPassedOver, UNASKED } from "./mcp-event-stream.ts";
+import { limitedEvents, type OnIgnored, UNREQUESTED } from "./mcp-event-stream.ts";
 import { type MessageLimit, TooLargeError } from "./mcp-message-limit.ts";
 import { outlineOf } from "./mcp-message-outline.ts";
 import type { ServerAddress } from "./mcp-server.ts";
 
-/** What an answer says that is no message, such as the page of an error. Nobody reads more of it. */
+/** The longest response body that is not a message, such as an error page. */
 const LARGEST_PAGE = 16 * 1024;
 
-/** Answers to a server's own questions that may be on their way. */
+/** Answers to a server's own requests that may be in flight. */
 const MOST_ANSWERS = 100;
 
 export type ServerFetchOptions = {
   readonly limit: MessageLimit;
-  readonly onPassedOver: OnPassedOver;
+  readonly onIgnored: OnIgnored;
 };
 
 /**
- * The `fetch` of a server's connection: it reaches the host and port that were written down and nothing else, redirects
- * included, and breaks off a message that is too large.
+ * The `fetch` of a server's connection: it reaches only the configured host and port, redirects included, and aborts a
+ * message that is too large.
  */
 export function serverFetch(server: ServerAddress, options: ServerFetchOptions): GuardedFetch {
   const send = guardedFetch({ signal: new AbortController().signal, network: networkOf(server) });
   let answers = 0;
   return async (input, init) => {
-    const what = sent(init);
-    if (what !== "answer") return limited(await send(input, init), what, options);
-    if (answers === MOST_ANSWERS) throw new TooLargeError("it asks without taking the answers");
+    const kind = requestKind(init);
+    if (kind !== "answer") return limited(await send(input, init), kind, options);
+    if (answers === MOST_ANSWERS) throw new TooLargeError("it sends requests without accepting the answers");
     answers += 1;
     try {
-      return await limited(await send(input, init), what, options);
+      return await limited(await send(input, init), kind, options);
     } finally {
       answers -= 1;
     }
   };
 }
 
-/** A name that resolves to a private address is refused, as everywhere, unless whoever wrote it down says so. */
+/** A name that resolves to a private address is refused, as everywhere, unless the server has `private: true`. */
 function networkOf({ url, private: mayBePrivate = false }: ServerAddress): NetworkPolicy {
   const { hostname, port, protocol } = new URL(url);
   const usual = protocol === "https:" ? "443" : "80";
@@ -45,10 +45,10 @@ function networkOf({ url, private: mayBePrivate = false }: ServerAddress): Netwo
   return { allowedDomains: [entry], allowPrivateAddresses: false };
 }
 
-/** What a request is: only two kinds of them are answered with messages. */
-type Sent = "listening" | "question" | "answer" | "other";
+/** The kind of a request: only "listening" and "question" are answered with messages. */
+type RequestKind = "listening" | "question" | "answer" | "other";
 
-function sent({ method = "GET", body }: RequestInit = {}): Sent {
+function requestKind({ method = "GET", body }: RequestInit = {}): RequestKind {
   if (method === "GET") return "listening";
   if (method !== "POST" || typeof body !== "string") return "other";
   const { id, hasMethod } = outlineOf(body);
@@ -58,14 +58,14 @@ function sent({ method = "GET", body }: RequestInit = {}): Sent {
 
 async function limited(
   response: Response,
-  what: Sent,
-  { limit, onPassedOver }: ServerFetchOptions,
+  kind: RequestKind,
+  { limit, onIgnored }: ServerFetchOptions,
 ): Promise<Response> {
   const { body } = response;
   if (body === null) return response;
-  switch (kindOf(response, what)) {
+  switch (bodyKind(response, kind)) {
     case "stream":
-      return withBody(response, body.pipeThrough(limitedEvents(limit, onPassedOver)));
+      return withBody(response, body.pipeThrough(limitedEvents(limit, onIgnored)));
     case "message":
       return withBody(response, await wholeMessage(response, limit));
     case "page":
@@ -73,11 +73,11 @@ async function limited(
   }
 }
 
-/** As the client reads it: whatever answers a `GET` is a stream to it. */
-function kindOf(response: Response, what: Sent): "stream" | "message" | "page" {
+/** As the client reads it: to the client, every answer to a `GET` is a stream. */
+function bodyKind(response: Response, request: RequestKind): "stream" | "message" | "page" {
   if (!response.ok) return "page";
-  if (what === "listening") return "stream";
-  if (what !== "question" || response.status === 202) return "page";
+  if (request === "listening") return "stream";
+  if (request !== "question" || response.status === 202) return "page";
   const { type } = contentTypeOf(response);
   if (type === "text/event-stream") return "stream";
   return type === "application/json" ? "message" : "page";
@@ -88,12 +88,12 @@ async function wholeMessage(response: Response, limit: MessageLimit): Promise<st
   if (isBroken) throw new Error("the answer broke off");
   if (!limit.allows(bytes.byteLength)) throw new TooLargeError(`it ${limit.excess}`);
   const message = limit.admitted(new TextDecoder().decode(bytes));
-  if (message === null) throw new TooLargeError(`it ${UNASKED}`);
+  if (message === null) throw new TooLargeError(`it ${UNREQUESTED}`);
   await limit.pace();
   return message;
 }
 
-/** Left out rather than cut: half of a secret would not be known as one. */
+/** A long page is left out and not cut: half of a secret would not be recognized as one. */
 async function shortPage(response: Response): Promise<string> {
   const { bytes, isWhole, isBroken } = await readAtMost(response, LARGEST_PAGE);
   return isWhole || isBroken ? new TextDecoder().decode(bytes) : "(a long page)";

@@ -5,7 +5,7 @@ import { plainJson } from "../../core/plain-json.ts";
 import { causesOf, messageOf } from "../net/error-causes.ts";
 import { NetworkRefusedError } from "../net/guarded-fetch.ts";
 import { Deliveries } from "./mcp-deliveries.ts";
-import type { OnPassedOver } from "./mcp-event-stream.ts";
+import type { OnIgnored } from "./mcp-event-stream.ts";
 import { serverFetch } from "./mcp-http.ts";
 import { MessageLimit, TooLargeError } from "./mcp-message-limit.ts";
 import type { McpPackage } from "./mcp-package.ts";
@@ -13,7 +13,7 @@ import type { Hide } from "./mcp-process.ts";
 import type { McpServer } from "./mcp-server.ts";
 import { StdioTransport } from "./mcp-stdio.ts";
 
-/** A tool as a server lists it, and what tells whether it is still the same. */
+/** A tool as a server lists it, with a fingerprint that changes when the tool does. */
 export type McpTool = { readonly listed: ListedTool; readonly fingerprint: string };
 export type McpTools = ReadonlyMap<string, McpTool>;
 
@@ -21,23 +21,23 @@ export type { Hide };
 
 export type LinkOptions = {
   readonly server: McpServer;
-  /** The longest that a handshake may take, and a list of tools. */
+  /** The timeout of the handshake, and of listing the tools. */
   readonly handshakeMs: number;
   readonly hide: Hide;
-  readonly onPassedOver: OnPassedOver;
+  readonly onIgnored: OnIgnored;
 };
 
-/** Why a server could not be had, as the end of a sentence that begins with it. */
+/** A server that cannot be used. The message is a sentence without its subject, the server. */
 export class NoLinkError extends Error {
-  /** Trying again would bring the same. */
+  /** True if another attempt would fail in the same way. */
   readonly isFinal: boolean;
-  constructor(message: string, isFinal: boolean, options?: ErrorOptions) {
-    super(message, options);
-    this.isFinal = isFinal;
+  constructor(message: string, options: ErrorOptions & { readonly isFinal: boolean }) {
+    super(message, "cause" in options ? { cause: options.cause } : {});
+    this.isFinal = options.isFinal;
   }
 }
 
-/** One connection to a server that has shaken hands and listed its tools. */
+/** One connection to a server, after the handshake and the first list of its tools. */
 export class McpLink {
   readonly mcp: McpPackage;
   readonly client: Client;
@@ -47,7 +47,7 @@ export class McpLink {
   readonly #server: McpServer;
   readonly #handshakeMs: number;
   #tools: Promise<McpTools> | null = null;
-  /** The last list that was asked for, whatever came of it. */
+  /** The last request for the list; it never rejects. */
   #listing: Promise<unknown> = Promise.resolve();
   #isLost = false;
   #whyLost: string | null = null;
@@ -66,11 +66,11 @@ export class McpLink {
     this.#handshakeMs = options.handshakeMs;
     limit.watch(transport);
     limit.onExcess = (excess) => {
-      this.lose(excess);
+      this.markLost(excess);
       void this.client.close().catch(() => undefined);
     };
     this.deliveries = new Deliveries(transport);
-    transport.onclose = () => this.lose(transport instanceof StdioTransport ? transport.whyClosed : null);
+    transport.onclose = () => this.markLost(transport instanceof StdioTransport ? transport.whyClosed : null);
     this.client = new mcp.Client(
       { name: "pawl", version: "1" },
       {
@@ -83,19 +83,19 @@ export class McpLink {
   }
 
   /**
-   * Rejects with a `NoLinkError`, and leaves nothing behind then. The handshake that all servers know is tried first: it
-   * needs no second process, and a server that only speaks the later revision says so.
+   * Rejects with a `NoLinkError`, and then leaves nothing behind. The handshake that all servers support is tried first: it
+   * needs no second process, and a server that supports only the later revision refuses it.
    */
   static async open(mcp: McpPackage, options: LinkOptions, signal: AbortSignal): Promise<McpLink> {
-    const link = await McpLink.#tryGreet(mcp, "legacy", options, signal).catch((error: unknown) => {
+    const link = await McpLink.#shakeHands(mcp, "legacy", options, signal).catch((error: unknown) => {
       if (signal.aborted || !speaksLaterRevision(mcp, error)) throw error;
-      return McpLink.#tryGreet(mcp, "auto", options, signal);
+      return McpLink.#shakeHands(mcp, "auto", options, signal);
     });
-    await link.#orClose(link.tools(signal), signal);
+    await link.#closeOnFailure(link.tools(signal), signal);
     return link;
   }
 
-  static async #tryGreet(
+  static async #shakeHands(
     mcp: McpPackage,
     mode: "legacy" | "auto",
     options: LinkOptions,
@@ -104,11 +104,14 @@ export class McpLink {
     const limit = new MessageLimit();
     const transport = transportTo(mcp, limit, options);
     const link = new McpLink(mcp, transport, limit, mode, options);
-    await link.#orClose(link.client.connect(transport, { timeout: options.handshakeMs, signal }), signal);
+    await link.#closeOnFailure(
+      link.client.connect(transport, { timeout: options.handshakeMs, signal }),
+      signal,
+    );
     return link;
   }
 
-  async #orClose(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  async #closeOnFailure(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
     try {
       await work;
     } catch (error) {
@@ -119,25 +122,25 @@ export class McpLink {
   }
 
   #noLink(error: unknown): NoLinkError {
-    return noLink(this.mcp, error, this.#server, this, this.#handshakeMs);
+    return noLink(this, error, this.#server, this.#handshakeMs);
   }
 
-  /** Whether it is of no use any more. */
+  /** True if it can no longer be used. */
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** Why it is lost, as the end of a sentence; null where nothing more is known. */
+  /** Why it is lost, as the end of a sentence; null if unknown. */
   get whyLost(): string | null {
     return this.#whyLost;
   }
 
-  /** What a process at the other end said last. */
-  get saying(): string {
-    return this.#transport instanceof StdioTransport ? this.#transport.saying : "";
+  /** The last error line of the server's process, to be appended to a message. */
+  get stderrNote(): string {
+    return this.#transport instanceof StdioTransport ? this.#transport.stderrNote : "";
   }
 
-  /** Another try would bring as much. */
+  /** True if the server exceeded a limit, as it would on another attempt. */
   get sentTooMuch(): boolean {
     return this.#limit.wasExceeded;
   }
@@ -146,17 +149,17 @@ export class McpLink {
     return this.#transport.sessionId !== undefined;
   }
 
-  lose(why: string | null): void {
+  markLost(why: string | null): void {
     if (this.#isLost) return;
     this.#isLost = true;
     this.#whyLost = why;
   }
 
-  /** The tools as the server lists them now: listed again after it said that they changed. */
+  /** The current tools of the server: listed again after it reported a change. */
   tools(signal: AbortSignal): Promise<McpTools> {
     const listing = this.#tools ?? this.#listing.then(() => this.#list());
     this.#tools = listing;
-    // One after the other: how much of it there may be is counted from its beginning.
+    // One list at a time: its size is counted from its beginning.
     this.#listing = listing.catch(() => undefined);
     listing.catch(() => {
       if (this.#tools === listing) this.#tools = null;
@@ -164,7 +167,7 @@ export class McpLink {
     return untilAborted(listing, signal);
   }
 
-  /** For all who ask meanwhile, so none of them stops it. */
+  /** Shared by concurrent callers, so none of them aborts it. */
   async #list(): Promise<McpTools> {
     if (this.client.getServerCapabilities()?.tools === undefined) return new Map();
     const options = { cacheMode: "refresh", timeout: this.#handshakeMs } as const;
@@ -192,12 +195,12 @@ export class McpLink {
       await this.client.close();
       await this.#transport.close();
     } catch {
-      // What cannot be closed is gone.
+      // A connection that cannot be closed is already gone.
     }
-    this.lose(null);
+    this.markLost(null);
   }
 
-  /** Servers keep sessions until they are told, or for ever. One that does not listen is not waited for. */
+  /** Servers keep sessions until they are ended, or forever. A server that does not respond is not waited for. */
   async #endSession(): Promise<void> {
     const transport = this.#transport;
     if (this.#isLost || !(transport instanceof this.mcp.StreamableHTTPClientTransport)) return;
@@ -217,7 +220,7 @@ export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
   });
 }
 
-/** What the model was told of a tool: a tool for which that is the same is the same. */
+/** A hash of what the model sees of a tool. */
 function fingerprintOf({ description, inputSchema }: ListedTool): string {
   return canonicalHash([description ?? null, plainJson(inputSchema) ?? null]).toString("hex");
 }
@@ -225,37 +228,39 @@ function fingerprintOf({ description, inputSchema }: ListedTool): string {
 function transportTo(
   mcp: McpPackage,
   limit: MessageLimit,
-  { server, hide, onPassedOver }: LinkOptions,
+  { server, hide, onIgnored }: LinkOptions,
 ): Transport {
-  if ("command" in server) return new StdioTransport(mcp, server, { limit, hide, onPassedOver });
+  if ("command" in server) return new StdioTransport(mcp, server, { limit, hide, onIgnored });
   const { url, headers = {} } = server;
-  const fetch = serverFetch(server, { limit, onPassedOver });
+  const fetch = serverFetch(server, { limit, onIgnored });
   return new mcp.StreamableHTTPClientTransport(new URL(url), { requestInit: { headers }, fetch });
 }
 
-/** More than a model can choose from; each is told to it in every turn. */
+/** More than a model can choose from; each is sent to it in every turn. */
 const MOST_TOOLS = 200;
 const LONGEST_NAME = 200;
 
 function assertFewTools(tools: readonly ListedTool[]): void {
   if (tools.length > MOST_TOOLS)
     throw new NoLinkError(
-      `lists ${tools.length} tools, and ${MOST_TOOLS} is the most: have it offer fewer`,
-      true,
+      `lists ${tools.length} tools, and the maximum is ${MOST_TOOLS}: have it offer fewer`,
+      {
+        isFinal: true,
+      },
     );
   const long = tools.find(({ name }) => name.length > LONGEST_NAME);
   if (long !== undefined)
     throw new NoLinkError(
       // Without the name: its beginning may be half of a secret.
-      `lists a tool with a name of ${long.name.length} characters, and ${LONGEST_NAME} is the most`,
-      true,
+      `lists a tool with a name of ${long.name.length} characters, and the maximum is ${LONGEST_NAME}`,
+      { isFinal: true },
     );
 }
 
-/** What is to be written is for `allowedDomains`, and a server has a word of its own for it. */
+/** The reason names `allowedDomains`; a server has the option `private` for it. */
 function whyRefused({ details: { why } }: NetworkRefusedError): string {
   return why
-    .replace(/: add \S+!private to .*$/, ": give it private: true if that is meant")
+    .replace(/: add \S+!private to .*$/, ": give it private: true if that is intended")
     .replace(/\.$/, "");
 }
 
@@ -264,33 +269,29 @@ function speaksLaterRevision(mcp: McpPackage, error: unknown): boolean {
   return mcp.ProtocolError.isInstance(cause) || (mcp.SdkHttpError.isInstance(cause) && cause.status === 400);
 }
 
-function noLink(
-  mcp: McpPackage,
-  error: unknown,
-  server: McpServer,
-  link: McpLink,
-  handshakeMs: number,
-): NoLinkError {
-  const because = (why: string, isFinal = false) => new NoLinkError(why, isFinal, { cause: error });
+function noLink(link: McpLink, error: unknown, server: McpServer, handshakeMs: number): NoLinkError {
+  const { mcp } = link;
+  const temporary = (why: string) => new NoLinkError(why, { isFinal: false, cause: error });
+  const final = (why: string) => new NoLinkError(why, { isFinal: true, cause: error });
   if (error instanceof NoLinkError) return error;
   const causes = [...causesOf(error)];
   const refused = causes.find((cause) => NetworkRefusedError.isInstance(cause));
-  if (refused !== undefined) return because(`may not be connected to (${whyRefused(refused)})`, true);
+  if (refused !== undefined) return final(`may not be connected to (${whyRefused(refused)})`);
   const tooLarge = causes.find((cause) => cause instanceof TooLargeError);
-  if (tooLarge !== undefined) return because(messageOf(tooLarge).replace(/^it /, ""), true);
+  if (tooLarge !== undefined) return final(messageOf(tooLarge).replace(/^it /, ""));
   const codes = causes.map(({ code }) => code);
   if ("command" in server && codes.some((code) => code === "ENOENT" || code === "EACCES"))
-    return because(`cannot be started (${messageOf(error)}): check the command and its cwd`, true);
-  if (link.whyLost !== null) return because(link.whyLost, link.sentTooMuch);
+    return final(`cannot be started (${messageOf(error)}): check the command and its cwd`);
+  if (link.whyLost !== null) return link.sentTooMuch ? final(link.whyLost) : temporary(link.whyLost);
   if (mcp.SdkHttpError.isInstance(error)) {
+    const answer = `answered with HTTP ${error.status}`;
     const isRefused = error.status === 401 || error.status === 403;
-    return because(`answered with HTTP ${error.status}${isRefused ? ": check the headers" : ""}`, isRefused);
+    return isRefused ? final(`${answer}: check the headers`) : temporary(answer);
   }
-  if (mcp.UnauthorizedError.isInstance(error))
-    return because("answered with HTTP 401: check the headers", true);
+  if (mcp.UnauthorizedError.isInstance(error)) return final("answered with HTTP 401: check the headers");
   if (mcp.SdkError.isInstance(error) && error.code === mcp.SdkErrorCode.RequestTimeout)
-    return because(`did not answer within ${handshakeMs} ms${link.saying}`);
+    return temporary(`did not answer within ${handshakeMs} ms${link.stderrNote}`);
   const code = codes.find((each): each is string => typeof each === "string" && /^E[A-Z]+$/.test(each));
-  if (code !== undefined) return because(`cannot be reached (${code})`);
-  return because(`could not be talked to (${messageOf(error).replace(/\.$/, "")})`);
+  if (code !== undefined) return temporary(`cannot be reached (${code})`);
+  return temporary(`failed to connect (${messageOf(error).replace(/\.$/, "")})`);
 }

@@ -1,10 +1,10 @@
-/** What can be known of a message before anything is made of it. */
+/** What can be known of a message without parsing it. */
 export type MessageOutline = {
-  /** The JSON of its id; null where it has none that could be anybody's. */
+  /** The JSON of its id; null if it has none, or one that is too long. */
   readonly id: string | null;
-  /** Whether it asks for something, and answers nothing. */
+  /** True for a request or notification, false for an answer. */
   readonly hasMethod: boolean;
-  /** How many values it has, at least: commas and brackets outside of texts. */
+  /** A lower bound of its number of values: commas and brackets outside of strings. */
   readonly values: number;
 };
 
@@ -17,14 +17,14 @@ const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** An id is a number or a short text. */
+/** An id is a number or a short string. */
 const LONGEST_ID = 100;
 /** `method`, with every letter as an escape. */
 const LONGEST_KEY = 40;
 
 /**
- * Looks once at each character, and keeps nothing: to parse what a stranger sent takes a hundred times as long where it is made
- * of many small values. A text that is no JSON has an outline, too; whoever parses it will notice.
+ * Looks once at each character, and keeps nothing: parsing a message of many small values takes a hundred times as long. A
+ * text that is not JSON has an outline too; the parser will reject it.
  */
 export function outlineOf(text: string): MessageOutline {
   let depth = 0;
@@ -41,7 +41,7 @@ export function outlineOf(text: string): MessageOutline {
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE: {
-        const end = endOfText(text, at);
+        const end = endOfString(text, at);
         if (depth === 1) key = { from: at, end };
         at = end;
         break;
@@ -49,7 +49,7 @@ export function outlineOf(text: string): MessageOutline {
       case COLON: {
         if (depth !== 1) break;
         const name = keyIn(text, key);
-        // Of two, the parser takes the last.
+        // Of duplicate keys, the parser uses the last.
         if (name === "id") idFrom = at + 1;
         else if (name === "method") hasMethod = true;
         break;
@@ -73,8 +73,8 @@ export function outlineOf(text: string): MessageOutline {
   return { id, hasMethod, values };
 }
 
-/** Where the text that begins at a quote ends. */
-function endOfText(text: string, from: number): number {
+/** The end of the string that begins at a quote. */
+function endOfString(text: string, from: number): number {
   for (let at = from + 1; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === BACKSLASH) at += 1;

@@ -9,7 +9,7 @@ const ADVICE = `run \`npm install ${NAME}@2\` beside pawl.`;
 
 let loaded: McpPackage | undefined;
 
-/** Imports the MCP client when it is first needed: it is an optional peer, and Pawl works without it. */
+/** Imports the MCP client on first use: it is an optional peer dependency. */
 export async function loadMcp(): Promise<McpPackage> {
   loaded ??= checkVersion(await importMcp());
   return loaded;
@@ -31,7 +31,7 @@ async function importMcp(): Promise<McpPackage> {
   }
 }
 
-/** What is used of it and came last. */
+/** Checks for the newest of the exports that are used. */
 function checkVersion(mcp: McpPackage): McpPackage {
   if (typeof mcp.deserializeMessage === "function" && typeof mcp.SdkHttpError === "function") return mcp;
   throw new ConfigurationError(`mcpTools needs version 2 of the package "${NAME}": ${ADVICE}`, {

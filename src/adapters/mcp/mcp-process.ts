@@ -3,34 +3,34 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ToolCallContext } from "../../engine/definition/tool.ts";
 import type { ServerCommand } from "./mcp-server.ts";
 
-/** A server that was asked to end gets this long before it is made to. */
+/** How long a server gets to end by itself before it is killed. */
 const EOF_GRACE_MS = 500;
 const TERM_GRACE_MS = 2_000;
-/** What was killed is gone at once, unless nobody collects it: then there is nothing more to wait for. */
+/** A killed process is gone at once, unless its parent does not reap it: then there is nothing more to wait for. */
 const KILL_GRACE_MS = 500;
 const LOOK_EVERY_MS = 10;
 
-/** What a server wrote before it ended arrives a moment after its end. */
-const LAST_WORDS_MS = 250;
-const MOST_WORDS = 65_536;
-const LONGEST_SAYING = 300;
+/** The last output of a server arrives a moment after its exit. */
+const STDERR_DRAIN_MS = 250;
+const MOST_STDERR_CHARACTERS = 65_536;
+const LONGEST_ERROR_LINE = 300;
 
-/** Hides what a server was given, in a text that it wrote, before that is cut. */
+/** Hides a server's secrets in a text that it wrote, before the text is cut. */
 export type Hide = ToolCallContext["hide"];
 
-/** How a server's process ended, for people: `ended with exit code 1 and said "…"`. */
+/** How a server's process ended, for people: `exited with code 1 (stderr: "…")`. */
 export type ProcessEnd = string;
 
 /**
- * The process of a server, with all that it starts: `npx` and shells start the real server as a child of theirs, so it
- * leads a process group of its own, which is ended as a whole.
+ * The process of a server and everything that it starts: `npx` and shells start the real server as their child, so it
+ * leads its own process group, which is ended as a whole.
  */
 export class ServerProcess {
   readonly #child: ChildProcessWithoutNullStreams;
   readonly #pid: number;
   readonly #hide: Hide;
   readonly #ended: Promise<ProcessEnd>;
-  #words = "";
+  #stderr = "";
   #isTorn = false;
 
   private constructor(child: ChildProcessWithoutNullStreams, pid: number, hide: Hide) {
@@ -38,21 +38,21 @@ export class ServerProcess {
     this.#pid = pid;
     this.#hide = hide;
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      const words = this.#words + text;
-      this.#isTorn ||= words.length > MOST_WORDS;
-      this.#words = words.slice(-MOST_WORDS);
+      const stderr = this.#stderr + text;
+      this.#isTorn ||= stderr.length > MOST_STDERR_CHARACTERS;
+      this.#stderr = stderr.slice(-MOST_STDERR_CHARACTERS);
     });
-    // Whoever writes to one that has ended is told of the end.
+    // Errors of the streams are ignored: the end of the process is reported elsewhere.
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => undefined);
     this.#ended = new Promise((resolve) => {
       child.once(
         "exit",
-        (code, signal) => void this.#lastWords().then(() => resolve(this.#end(code, signal))),
+        (code, signal) => void this.#drainStderr().then(() => resolve(this.#describeEnd(code, signal))),
       );
     });
   }
 
-  /** Rejects where the command cannot be started. */
+  /** Rejects if the command cannot be started. */
   static start(
     server: ServerCommand,
     inherited: { readonly [name: string]: string },
@@ -71,7 +71,7 @@ export class ServerProcess {
       child.once("spawn", () => {
         const { pid } = child;
         if (pid === undefined) return;
-        endWithUs(pid);
+        killOnExit(pid);
         resolve(new ServerProcess(child, pid, hide));
       });
     });
@@ -93,17 +93,17 @@ export class ServerProcess {
     return this.#child.stderr;
   }
 
-  /** Known before its last words are. */
+  /** Known before its last output is. */
   get hasExited(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** Resolves when it has ended, by itself or by us. */
+  /** Resolves when it has ended, by itself or by `end`. */
   get ended(): Promise<ProcessEnd> {
     return this.#ended;
   }
 
-  /** Ends it and all that it started: first politely, as the protocol has it. Resolves when nothing is left of it. */
+  /** Ends it and everything that it started: first by closing its input, as the protocol requires. Resolves when all is gone. */
   async end(): Promise<void> {
     this.#child.stdin.end();
     if (!(await this.#isGoneWithin(EOF_GRACE_MS))) {
@@ -123,40 +123,40 @@ export class ServerProcess {
     return false;
   }
 
-  async #lastWords(): Promise<void> {
+  async #drainStderr(): Promise<void> {
     if (this.#child.stderr.readableEnded) return;
     const stop = new AbortController();
-    // A child of it that lives on keeps the pipe open.
-    const late = sleep(LAST_WORDS_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+    // A surviving child of it keeps the pipe open.
+    const late = sleep(STDERR_DRAIN_MS, undefined, { signal: stop.signal }).catch(() => undefined);
     const closed = new Promise<void>((resolve) => this.#child.once("close", () => resolve()));
     await Promise.race([closed, late]);
     stop.abort();
   }
 
-  #end(code: number | null, signal: NodeJS.Signals | null): ProcessEnd {
-    const how = signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`;
-    return `${how}${this.saying}`;
+  #describeEnd(code: number | null, signal: NodeJS.Signals | null): ProcessEnd {
+    const how = signal === null ? `exited with code ${code}` : `was killed by ${signal}`;
+    return `${how}${this.stderrNote}`;
   }
 
-  /** What it said last, to be put behind what happened to it. */
-  get saying(): string {
-    // Before it is cut: half of a secret would not be known as one.
-    const said = lastSaying(this.#hide(this.#words, { start: this.#isTorn }));
-    return said === null ? "" : ` and said ${JSON.stringify(said)}`;
+  /** Its last error line, to be appended to a message about it. */
+  get stderrNote(): string {
+    // Hidden before it is cut: half of a secret would not be recognized as one.
+    const line = lastErrorLine(this.#hide(this.#stderr, { start: this.#isTorn }));
+    return line === null ? "" : ` (stderr: ${JSON.stringify(line)})`;
   }
 }
 
-/** Stack frames, the dump of an error's fields and Node's version come after the line that says what is wrong. */
-export function lastSaying(words: string): string | null {
-  const lines = words.split(/\r?\n/).map((line) => line.trimEnd());
-  const said = lines.findLast((line) => /^\S/.test(line) && !/^(?:[{}[\]()^]+|Node\.js v[\d.]+)$/.test(line));
-  return said === undefined ? null : said.slice(0, LONGEST_SAYING);
+/** The line with the error: stack frames, the fields of an error object and Node's version follow it. */
+export function lastErrorLine(stderr: string): string | null {
+  const lines = stderr.split(/\r?\n/).map((line) => line.trimEnd());
+  const last = lines.findLast((line) => /^\S/.test(line) && !/^(?:[{}[\]()^]+|Node\.js v[\d.]+)$/.test(line));
+  return last === undefined ? null : last.slice(0, LONGEST_ERROR_LINE);
 }
 
-/** Windows has no process groups: there the process itself is all that can be reached. */
+/** Windows has no process groups: there, only the process itself can be signalled. */
 const HAS_GROUPS = process.platform !== "win32";
 
-/** Whether there was anything to send it to. */
+/** True if there was a process to signal. */
 function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     return process.kill(HAS_GROUPS ? -pid : pid, signal);
@@ -166,13 +166,13 @@ function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 const alive = new Set<number>();
-let isWatchingOurEnd = false;
+let isWatchingExit = false;
 
-/** A process that exits without closing anything takes its servers along, also those that do not heed their input's end. */
-function endWithUs(pid: number): void {
+/** Kills the server when this process exits without closing it, since some servers ignore the end of their input. */
+function killOnExit(pid: number): void {
   alive.add(pid);
-  if (isWatchingOurEnd) return;
-  isWatchingOurEnd = true;
+  if (isWatchingExit) return;
+  isWatchingExit = true;
   process.once("exit", () => {
     for (const each of alive) signalGroup(each, "SIGKILL");
   });

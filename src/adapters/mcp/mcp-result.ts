@@ -3,10 +3,10 @@ import type { Json, JsonObject } from "../../core/json.ts";
 import type { ToolOutput } from "../../core/message.ts";
 import type { ShownResult } from "../../engine/definition/tool.ts";
 
-/** What a result was made of, where that holds more than text: the model is shown it, code gets the result. */
+/** The content of results that hold more than text: the model sees the content, code gets the result. */
 const contentOf = new WeakMap<object, readonly ContentBlock[]>();
 
-/** What a call came to, for code: the structured content where there is one, else the text, else all parts. */
+/** The result of a call, for code: the structured content if there is any, else the text, else all parts. */
 export function resultOf({ content, structuredContent }: CallToolResult): unknown {
   const isText = content.every(({ type }) => type === "text");
   const result: unknown = structuredContent ?? (isText ? textOf(content) : content);
@@ -14,7 +14,7 @@ export function resultOf({ content, structuredContent }: CallToolResult): unknow
   return result;
 }
 
-/** As the model is shown it: pictures and the like as such, in the shape that the AI SDK has for them. */
+/** The result as the model sees it: images and the like as such, in the AI SDK's format. */
 export function shownResult({ result }: ShownResult): ToolOutput {
   const content = typeof result === "object" && result !== null ? contentOf.get(result) : undefined;
   if (content !== undefined) return { type: "content", value: content.map(shownPart) };
@@ -22,11 +22,11 @@ export function shownResult({ result }: ShownResult): ToolOutput {
   return { type: "json", value: result as Json };
 }
 
-/** What a result that is an error says. */
+/** The message of an error result. */
 export function errorTextOf({ content, structuredContent }: CallToolResult): string {
   const text = textOf(content);
   if (text !== "") return text;
-  return structuredContent === undefined ? "it says no more" : JSON.stringify(structuredContent);
+  return structuredContent === undefined ? "it gave no details" : JSON.stringify(structuredContent);
 }
 
 function textOf(content: readonly ContentBlock[]): string {

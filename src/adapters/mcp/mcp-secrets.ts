@@ -7,14 +7,14 @@ import {
 } from "../net/hiding-secrets.ts";
 import type { McpServer } from "./mcp-server.ts";
 
-/** Options whose value is a pair of a name and a value: `-e API_KEY=…`, `--header "Authorization: …"`. */
+/** Options whose value is a name and a value: `-e API_KEY=…`, `--header "Authorization: …"`. */
 const PAIR_OPTION = /^--?(?:e|env|H|header)$/;
 
 const PAIR = /^([\w.-]+)\s*[=:]\s*(.+)$/s;
 
 /**
- * What a server is given and nobody else is to see: it may well say it, in an error, in a result, or on its way to its end.
- * Not where it works, though, a folder or the address of a service: its results are full of that.
+ * The secrets that a server is given. It may leak them in an error, in a result, or in its last output. Its folder or the
+ * address of its service are not included: its results are full of those.
  */
 export function secretsOf(server: McpServer): readonly string[] {
   if ("url" in server)
@@ -23,19 +23,19 @@ export function secretsOf(server: McpServer): readonly string[] {
   return [...inValues(env, isLong), ...args.flatMap((arg, index) => inArgument(arg, args[index - 1] ?? ""))];
 }
 
-/** What has a secret name is one; of the rest, what looks like one. */
+/** Values with a secret's name; of the rest, those that look like a secret. */
 function inValues(
   values: { readonly [name: string]: string },
   isSecret: (value: string) => boolean,
 ): readonly string[] {
   return Object.entries(values).flatMap(([name, value]) => {
     if (SECRET_NAME.test(name)) return [...secretTexts([value]), ...passwordIn(value)];
-    if (isPlace(value)) return [];
+    if (isLocation(value)) return [];
     return [...secretTexts([value]).filter(isSecret), ...passwordIn(value)];
   });
 }
 
-/** `info` and `production` are no secrets; which of the longer ones is, nobody can tell. */
+/** `info` and `production` are not secrets; a longer value may be one. */
 function isLong(value: string): boolean {
   return value.length >= LEAST_LENGTH;
 }
@@ -45,7 +45,7 @@ function isLikeAPin(value: string): boolean {
   return isLong(value) || /\d/.test(value);
 }
 
-function isPlace(value: string): boolean {
+function isLocation(value: string): boolean {
   if (/^(?:[/~.]|[A-Za-z]:[\\/])/.test(value)) return true;
   const url = URL.parse(value);
   return url !== null && (value === url.origin || value === `${url.origin}/`);
@@ -61,7 +61,7 @@ function inArgument(arg: string, previous: string): readonly string[] {
   return [...passwordIn(arg), ...secretsInAddress(arg)];
 }
 
-/** As it is written, and as it is meant. */
+/** The password of a URL, as written and decoded. */
 function passwordIn(text: string): readonly string[] {
   const password = URL.parse(text)?.password ?? "";
   return password === "" ? [] : [password, percentDecoded(password)];

@@ -1,19 +1,19 @@
 import { basename } from "node:path";
 
-/** Where a server is: a command that starts it and is spoken to by its input and output, or an address. */
+/** A server: a command that starts it, with stdin and stdout as the connection, or a URL. */
 export type McpServer =
   | {
       readonly command: string;
       readonly args?: readonly string[];
-      /** Beside PATH, HOME and the like: it gets nothing else of our environment. */
+      /** Added to PATH, HOME and the like: it gets nothing else of our environment. */
       readonly env?: { readonly [name: string]: string };
       readonly cwd?: string;
     }
   | {
       readonly url: string | URL;
-      /** Go with every request, such as `Authorization`. */
+      /** Sent with every request, such as `Authorization`. */
       readonly headers?: { readonly [name: string]: string };
-      /** Whether its name may have a private address. An address, and `localhost`, may be private anyway. */
+      /** True if its name may resolve to a private address. An IP address, and `localhost`, may be private anyway. */
       readonly private?: boolean;
     };
 
@@ -21,26 +21,26 @@ export type ServerCommand = Extract<McpServer, { command: string }>;
 export type ServerAddress = Extract<McpServer, { url: string | URL }>;
 
 /**
- * For people: which program is started, or where the server is. No more, for keys stand among the arguments, in the query and
- * in the path.
+ * For people: the program that is started, or the origin of the URL. Nothing more, since keys may be among the arguments, in
+ * the query and in the path.
  */
 export function shownServer(server: McpServer): string {
   if ("url" in server) return new URL(server.url).origin;
   const program = basename(server.command);
-  const what = whatIsRun(program, server.args ?? []);
-  return what === undefined ? program : `${program} ${what}`;
+  const script = scriptOrPackage(program, server.args ?? []);
+  return script === undefined ? program : `${program} ${script}`;
 }
 
-/** Programs that run what their arguments name. */
+/** Programs that run the script or package in their arguments. */
 const RUNNER =
   /^(?:npx|npm|pnpm|yarn|bunx?|deno|node|uvx?|pipx|python[\d.]*|docker|podman|cmd)(?:\.exe|\.cmd)?$/;
 const SCRIPT = /^(?:[A-Za-z]:)?[^\s:=?#&@]+\.(?:[cm]?[jt]s|py|rb|php|sh|jar|dll)$/;
 const PACKAGE = /^(?:@[\w.-]+\/)?[A-Za-z][\w.-]*(?:@[\w.^~-]+)?$/;
-/** Options without a value, and the one of Python whose value is what is run. */
+/** Options without a value, and Python's `-m`, whose value is the module to run. */
 const FLAG = /^(?:-y|--yes|-q|--quiet|-m)$/;
 
-/** What follows another option may be its value, and a secret. */
-function whatIsRun(program: string, args: readonly string[]): string | undefined {
+/** The argument to run. One that follows any other option may be its value, and a secret. */
+function scriptOrPackage(program: string, args: readonly string[]): string | undefined {
   return args.find((arg, index) => {
     if (SCRIPT.test(arg)) return true;
     const previous = args[index - 1] ?? "";

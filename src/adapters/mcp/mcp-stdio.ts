@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { type OnPassedOver, UNASKED } from "./mcp-event-stream.ts";
+import { type OnIgnored, UNREQUESTED } from "./mcp-event-stream.ts";
 import { type MessageLimit, TooLargeError } from "./mcp-message-limit.ts";
 import type { McpPackage } from "./mcp-package.ts";
 import { type Hide, ServerProcess } from "./mcp-process.ts";
@@ -9,12 +9,12 @@ import type { ServerCommand } from "./mcp-server.ts";
 export type StdioOptions = {
   readonly limit: MessageLimit;
   readonly hide: Hide;
-  readonly onPassedOver: OnPassedOver;
+  readonly onIgnored: OnIgnored;
 };
 
 /**
- * A server that is spoken to by its input and output. The client's own transport does not tell how a server ended, passes
- * over rubbish in silence, and leaves behind what the server has started.
+ * The transport over a server's stdin and stdout. The client's own transport does not report how a server ended, silently
+ * ignores invalid lines, and leaves the server's child processes behind.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -23,7 +23,7 @@ export class StdioTransport implements Transport {
   readonly #mcp: McpPackage;
   readonly #server: ServerCommand;
   readonly #hide: Hide;
-  readonly #onPassedOver: OnPassedOver;
+  readonly #onIgnored: OnIgnored;
   readonly #limit: MessageLimit;
   #process: ServerProcess | null = null;
   #line: Buffer[] = [];
@@ -32,15 +32,15 @@ export class StdioTransport implements Transport {
   #isClosed = false;
   #hasRead = false;
 
-  constructor(mcp: McpPackage, server: ServerCommand, { limit, hide, onPassedOver }: StdioOptions) {
+  constructor(mcp: McpPackage, server: ServerCommand, { limit, hide, onIgnored }: StdioOptions) {
     this.#mcp = mcp;
     this.#hide = hide;
     this.#server = server;
     this.#limit = limit;
-    this.#onPassedOver = onPassedOver;
+    this.#onIgnored = onIgnored;
   }
 
-  /** The client knows by these two that there is a process at the other end. */
+  /** The client recognizes a process transport by `pid` and `stderr`. */
   get pid(): number | null {
     return this.#process?.pid ?? null;
   }
@@ -49,14 +49,14 @@ export class StdioTransport implements Transport {
     return this.#process?.stderr ?? null;
   }
 
-  /** How it came to its end, for people; null while it goes on, and where it was closed by us. */
+  /** Why it was closed, for people; null while it is open, and if it was closed by `close`. */
   get whyClosed(): string | null {
     return this.#whyClosed;
   }
 
-  /** What it said last, for one that does not answer. */
-  get saying(): string {
-    return this.#process?.saying ?? "";
+  /** The last error line of a server that does not answer, to be appended to a message. */
+  get stderrNote(): string {
+    return this.#process?.stderrNote ?? "";
   }
 
   async start(): Promise<void> {
@@ -71,16 +71,16 @@ export class StdioTransport implements Transport {
     const process = this.#process;
     if (this.#isClosed || process === null || process.hasExited || !process.stdin.writable)
       return Promise.reject(
-        new this.#mcp.SdkError(this.#mcp.SdkErrorCode.NotConnected, "The server is not there any more."),
+        new this.#mcp.SdkError(this.#mcp.SdkErrorCode.NotConnected, "The server is no longer running."),
       );
-    // Its answers to us are worth waiting for; ours to it are not kept for one that only asks.
+    // Our requests are queued; our answers are not kept for a server that only sends requests.
     if (!("method" in message) && process.stdin.writableLength > MOST_UNREAD)
-      this.#close("asks without reading the answers");
+      this.#close("sends requests without reading the answers");
     else process.stdin.write(this.#mcp.serializeMessage(message));
     return Promise.resolve();
   }
 
-  /** Resolves when nothing is left of the server. */
+  /** Resolves when the server and its children are gone. */
   async close(): Promise<void> {
     this.#close(null);
     await this.#process?.end();
@@ -94,15 +94,15 @@ export class StdioTransport implements Transport {
     this.onclose?.();
   }
 
-  /** One that has closed its output can answer nothing, whatever it still does. */
+  /** A server that has closed its output can no longer answer, even if it still runs. */
   async #closedOutput(process: ServerProcess): Promise<void> {
     const output = sleep(OUTPUT_GRACE_MS, "closed its output", { ref: false });
     this.#close(await Promise.race([process.ended, output]));
   }
 
-  /** What it wrote before its end is read, too; but a program that it left behind may keep its output open. */
+  /** Its remaining output is read, too; but a surviving child may keep the output open. */
   async #ended(end: string, read: Promise<void>): Promise<void> {
-    const until = performance.now() + LONGEST_REST_MS;
+    const until = performance.now() + LONGEST_DRAIN_MS;
     const isRead = read.then(() => true);
     do this.#hasRead = false;
     while (
@@ -113,7 +113,7 @@ export class StdioTransport implements Transport {
     this.#close(end);
   }
 
-  /** Piece by piece, and no faster than they are dealt with: the pipe holds back the server. Never rejects. */
+  /** Chunk by chunk, as fast as they are processed: the pipe applies backpressure to the server. Never rejects. */
   async #readAll({ stdout }: ServerProcess): Promise<void> {
     try {
       for await (const chunk of stdout) {
@@ -122,7 +122,7 @@ export class StdioTransport implements Transport {
         if (this.#isClosed) return;
       }
     } catch {
-      // It was closed by us.
+      // It was closed by `close`.
     }
   }
 
@@ -149,11 +149,11 @@ export class StdioTransport implements Transport {
     let message: JSONRPCMessage;
     try {
       const admitted = this.#limit.admitted(line);
-      if (admitted === null) return this.#onPassedOver(UNASKED, line);
+      if (admitted === null) return this.#onIgnored(UNREQUESTED, line);
       message = this.#mcp.deserializeMessage(admitted);
     } catch (error) {
       if (error instanceof TooLargeError) return this.#close(error.message.replace(/^it /, ""));
-      return this.#onPassedOver("writes what is no message to its output", line);
+      return this.#onIgnored("wrote a line to stdout that is not a message", line);
     }
     this.onmessage?.(message);
   }
@@ -161,10 +161,10 @@ export class StdioTransport implements Transport {
 
 const NEWLINE = 0x0a;
 
-/** A process that ends closes its output first: how it ended says more. */
+/** An ending process closes its output first; its exit code is worth waiting for. */
 const OUTPUT_GRACE_MS = 500;
-/** The longest that is waited for the rest of what a server wrote that has ended. */
-const LONGEST_REST_MS = 5_000;
+/** The longest wait for the remaining output of a server that has ended. */
+const LONGEST_DRAIN_MS = 5_000;
 
-/** Of what we answered to a server's own questions. */
+/** Unread bytes of our answers to a server's own requests. */
 const MOST_UNREAD = 1024 * 1024;

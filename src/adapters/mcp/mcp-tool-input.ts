@@ -5,9 +5,8 @@ import { checkByForeignSchema } from "../net/foreign-schema.ts";
 
 /**
  * The arguments of a server's tool, as its JSON Schema describes them. They are checked here as far as zod can read the
- * schema and in the time that it may take, so that the model hears of a mistake before anything is sent; the rest the server
- * checks itself.
- * What goes out is what was written: defaults are the server's to fill in.
+ * schema and the time limit allows, so that the model learns of a mistake before anything is sent; the server checks the
+ * rest. Arguments are sent unchanged: defaults are for the server to fill in.
  */
 export function mcpToolInput(inputSchema: unknown, server: string): ToolInput {
   const plain = plainJson(inputSchema);
@@ -16,7 +15,7 @@ export function mcpToolInput(inputSchema: unknown, server: string): ToolInput {
   return {
     jsonSchema: () => jsonSchema,
     parse: async (input) => {
-      if (!isJsonObject(input)) return { ok: false, error: "The arguments have to be an object." };
+      if (!isJsonObject(input)) return { ok: false, error: "The arguments must be an object." };
       schema ??= relaxed(jsonSchema) as JsonObject;
       const checked = await checkByForeignSchema(schema, input, server);
       return checked === null || checked.ok ? { ok: true, value: input } : checked;
@@ -24,9 +23,9 @@ export function mcpToolInput(inputSchema: unknown, server: string): ToolInput {
   };
 }
 
-/** Where values stand, and no schemas. */
+/** Keywords that hold values, not schemas. */
 const VALUES: ReadonlySet<string> = new Set(["const", "enum", "default", "examples", "required"]);
-/** Where schemas stand under names of all kinds. */
+/** Keywords that hold schemas by arbitrary names. */
 const NAMED_SCHEMAS: ReadonlySet<string> = new Set([
   "properties",
   "patternProperties",
@@ -36,8 +35,8 @@ const NAMED_SCHEMAS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Without that in which zod is stricter than JSON Schema: it wants formats its own way, integers below 2^53, and an object
- * that is given as a constant to be that very object.
+ * The schema without the points in which zod is stricter than JSON Schema: it has its own formats, limits integers to 2^53,
+ * and compares objects in `const` and `enum` by identity.
  */
 function relaxed(schema: Json): Json {
   if (Array.isArray(schema)) return (schema as readonly Json[]).map(relaxed);

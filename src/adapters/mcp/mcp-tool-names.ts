@@ -1,12 +1,12 @@
 import { sha256Hex } from "../../core/canonical-json.ts";
 
-/** What all providers take as the name of a tool. */
+/** The longest tool name that all providers accept. */
 const LONGEST_NAME = 64;
 const HASH_DIGITS = 8;
 
 /**
- * What the model calls the tools of a server, by the server's own names. A name that providers would refuse is spelled in
- * another way, and one that would then be another's carries a hash of what it was.
+ * The names that the model uses for a server's tools, by the server's own names. Characters that providers refuse are
+ * replaced; a name that would then be ambiguous or too long gets a hash of the original.
  *
  * @example
  * modelNames("files", ["read_file", "disk.usage"]); // Map { "read_file" => "files__read_file", "disk.usage" => "files__disk_usage" }
@@ -17,9 +17,9 @@ export function modelNames(server: string, tools: readonly string[]): ReadonlyMa
   for (const [, name] of plain) counts.set(name, (counts.get(name) ?? 0) + 1);
   return new Map(
     plain.map(([tool, name]) => {
-      const isItsOwn = name === `${server}__${tool}`;
-      const isFine = name.length <= LONGEST_NAME && (isItsOwn || counts.get(name) === 1);
-      return [tool, isFine ? name : hashed(name, `${server}__${tool}`)];
+      const isUnchanged = name === `${server}__${tool}`;
+      const isUsable = name.length <= LONGEST_NAME && (isUnchanged || counts.get(name) === 1);
+      return [tool, isUsable ? name : hashed(name, `${server}__${tool}`)];
     }),
   );
 }

@@ -31,7 +31,7 @@ import { modelNames } from "./mcp-tool-names.ts";
 
 export type { McpServer } from "./mcp-server.ts";
 
-/** What is known of a tool and its server does not say; as in `tool({ … })`. */
+/** Settings of a tool that its server does not declare; as in `tool({ … })`. */
 export type McpToolOptions = Pick<
   ToolDefinition<JsonObject, unknown>,
   | "effect"
@@ -49,22 +49,22 @@ export type McpToolOptions = Pick<
 >;
 
 export type McpOptions = {
-  /** What its tools' names begin with; unless said, the key that it stands under. */
+  /** The prefix of its tools' names; by default, its key in `tools`. */
   readonly name?: string;
-  /** Only these of its tools, by the server's own names; `*` stands for anything. */
+  /** Only these of its tools, by the server's own names; `*` matches anything. */
   readonly only?: readonly string[];
-  /** The longest that a call may take; ten minutes unless said otherwise. */
+  /** The timeout of a call; ten minutes by default. */
   readonly timeoutMs?: number;
-  /** What is known better than its hints say, by the server's own name of the tool. */
+  /** Overrides of the server's hints, by the server's own name of the tool. */
   readonly tools?: { readonly [tool: string]: McpToolOptions };
 };
 
-/** The longest that a server may take to shake hands: `npx` may have to fetch it first. */
+/** The timeout of the handshake: `npx` may have to download the server first. */
 const HANDSHAKE_MS = 60_000;
 
 /**
- * The tools of an MCP server, for an agent. Nothing is started before a run comes to that agent; all that use the same
- * source at the same time share one connection, and the server is gone when the last of them is done.
+ * The tools of an MCP server, for an agent. Nothing is started before a run reaches that agent. Concurrent users of the same
+ * source share one connection, and the server is stopped when the last of them is done.
  *
  * @example
  * const files = mcpTools({ command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "."] });
@@ -84,21 +84,21 @@ export function mcpTools(server: McpServer & McpOptions): ToolSource {
   });
 }
 
-/** What a filesystem server may work in stands among its arguments. */
+/** The paths among its arguments: a filesystem server gets its folders there. */
 function placesOf(server: McpServer): readonly string[] {
   if ("url" in server) return [];
   const { args = [], cwd = "." } = server;
   return args.filter((arg) => !arg.startsWith("-")).map((arg) => resolve(cwd, arg));
 }
 
-type Source = {
+type SharedServer = {
   readonly server: McpServer & McpOptions;
   readonly connection: McpConnection;
 };
 
 async function openTools(
   name: string,
-  { server, connection }: Source,
+  { server, connection }: SharedServer,
   { signal, network, warn, hide, hideTexts }: SourceOpening,
 ): Promise<OpenTools> {
   const serverName = `MCP server ${name} (${shownServer(server)})`;
@@ -119,13 +119,9 @@ async function openTools(
     for (const each of chosen) {
       assertSmall(serverName, each);
       const pinned: PinnedTool = { ...each, connection, serverName, onChanged };
-      tools[names.get(each.listed.name) ?? each.listed.name] = toolOf(
-        name,
-        server,
-        pinned,
-        toldOf(each, hideTexts),
-      );
-      // There may be many of them, and the process has other things to do.
+      const shown = shownTool(each, hideTexts);
+      tools[names.get(each.listed.name) ?? each.listed.name] = toolOf(name, server, pinned, shown);
+      // There may be many tools: other work gets its turn.
       await setImmediate();
     }
     return { tools, close: () => connection.leave(user) };
@@ -141,20 +137,20 @@ function connectionUser(
   hide: SourceOpening["hide"],
   warn: SourceOpening["warn"],
 ): ConnectionUser {
-  let isSaid = false;
+  let hasWarned = false;
   return {
     hide,
-    onPassedOver: (what, text) => {
-      if (isSaid) return;
-      isSaid = true;
+    onIgnored: (what, text) => {
+      if (hasWarned) return;
+      hasWarned = true;
       const beginning = text.slice(0, LONGEST_READ);
       const shown = hide(beginning, { end: beginning.length < text.length });
-      warn(`The ${serverName} ${what}, and it is passed over: ${excerpt(shown, text.length)}`);
+      warn(`The ${serverName} ${what}; it was ignored: ${excerpt(shown, text.length)}`);
     },
   };
 }
 
-/** Enough to show some of it when its secrets are hidden. */
+/** Enough to show some of it after its secrets are hidden. */
 const LONGEST_READ = 4_096;
 const LONGEST_EXCERPT = 100;
 
@@ -164,30 +160,30 @@ function excerpt(text: string, length: number): string {
 }
 
 function once(warn: SourceOpening["warn"]): SourceOpening["warn"] {
-  let isSaid = false;
+  let hasWarned = false;
   return (message) => {
-    if (isSaid) return;
-    isSaid = true;
+    if (hasWarned) return;
+    hasWarned = true;
     warn(message);
   };
 }
 
-/** What a model is told of a tool. */
-type ToldTool = { readonly description: string; readonly inputSchema: McpTool["listed"]["inputSchema"] };
+/** What the model sees of a tool. */
+type ShownTool = { readonly description: string; readonly inputSchema: McpTool["listed"]["inputSchema"] };
 
-/** A server may say what it was given, here as in a result. Hidden before it is cut. */
-function toldOf({ listed }: McpTool, hideTexts: SourceOpening["hideTexts"]): ToldTool {
+/** A server may leak its secrets here as in a result. They are hidden before the text is cut. */
+function shownTool({ listed }: McpTool, hideTexts: SourceOpening["hideTexts"]): ShownTool {
   return {
     description: shortened(hideTexts(listed.description ?? listed.title ?? "")),
-    inputSchema: hideTexts(listed.inputSchema as JsonObject) as ToldTool["inputSchema"],
+    inputSchema: hideTexts(listed.inputSchema as JsonObject) as ShownTool["inputSchema"],
   };
 }
 
-/** A tool is called by its name, so that nothing can stand in the place of a part of it. */
+/** A secret in a tool's name cannot be hidden: the tool is called by that name. */
 function assertNoSecretNames(serverName: string, listed: McpTools, hide: SourceOpening["hide"]): void {
   if ([...listed.keys()].every((name) => hide(name) === name)) return;
   throw new ConfigurationError(
-    `The ${serverName} lists a tool whose name holds a secret that it was given: it is not used. Have it choose other names, and give it another secret.`,
+    `The ${serverName} lists a tool whose name contains one of its secrets: it is not used. Have it choose other names, and give it another secret.`,
   );
 }
 
@@ -195,7 +191,7 @@ function toolOf(
   name: string,
   server: McpServer & McpOptions,
   pinned: PinnedTool,
-  { description, inputSchema }: ToldTool,
+  { description, inputSchema }: ShownTool,
 ): Tool {
   const { listed } = pinned;
   const execute: Execute = async (input: JsonObject, call) => {
@@ -221,7 +217,7 @@ function hasPublicAddress(server: McpServer): server is ServerAddress {
   return "url" in server && checkUrl(ANY_PUBLIC_HOST, server.url).ok;
 }
 
-/** A shake of hands already sends the headers. */
+/** Checked before the handshake, which already sends the headers. */
 function assertMayBeOpened(server: McpServer, serverName: string, network: NetworkPolicy): void {
   const why = whyForbidden(server, network);
   if (why === null) return;
@@ -236,7 +232,7 @@ function assertAllowed(server: McpServer, { serverName }: PinnedTool, { network 
     throw new FinalFailure(`Nothing was sent to the ${serverName}. ${why}`, { applied: false });
 }
 
-/** A private address was written down by whoever made the agent, and is meant; but the run may have a say in it too. */
+/** A private address is in the configuration, so it is allowed; the run's `allowedDomains` still apply. */
 function whyForbidden(server: McpServer, network: NetworkPolicy): string | null {
   if (!("url" in server)) return null;
   const verdict = checkUrl({ ...network, allowPrivateAddresses: true }, server.url);
@@ -245,7 +241,7 @@ function whyForbidden(server: McpServer, network: NetworkPolicy): string | null 
 
 type Execute = ToolDefinition<JsonObject, unknown>["execute"];
 
-/** With what was said of it, which is looked at as any tool's definition is. */
+/** With the options for it, which are validated like any tool's definition. */
 function declaredTool(
   name: string,
   description: string,
@@ -262,7 +258,7 @@ function declaredTool(
   });
 }
 
-/** Hints: what they count for is not decided here. */
+/** The hints of the server; the engine decides what they count for. */
 function annotationsOf({ listed: { annotations = {} } }: McpTool): ToolAnnotations {
   const { readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = annotations;
   const hints = { readOnlyHint, destructiveHint, idempotentHint, openWorldHint };
@@ -273,7 +269,7 @@ function isChosen(only: McpOptions["only"], server: string, name: string): boole
   return only === undefined || matchesAction(only, { name, namespace: "mcp", server }) !== null;
 }
 
-/** A tool that was misspelled would lose what was said of it, its approval included, and nobody would notice. */
+/** Refuses names of tools that the server does not have: a misspelled one would silently lose its options and approval. */
 function assertNamed(
   source: string,
   serverName: string,
@@ -290,7 +286,7 @@ function assertNamed(
   );
 }
 
-/** A schema goes to the model in every turn. */
+/** A schema is sent to the model in every turn. */
 const LARGEST_SCHEMA = 64 * 1024;
 const MOST_SCHEMA_VALUES = 4_000;
 
@@ -299,23 +295,23 @@ function assertSmall(serverName: string, { listed }: McpTool): void {
   const isSimple = sizeOf(listed.inputSchema as Json, MOST_SCHEMA_VALUES) !== null;
   if (bytes <= LARGEST_SCHEMA && isSimple) return;
   const size = isSimple
-    ? `${bytes} bytes, and ${LARGEST_SCHEMA}`
-    : `more than ${MOST_SCHEMA_VALUES} values, which`;
+    ? `${bytes} bytes, and the maximum is ${LARGEST_SCHEMA}`
+    : `more than ${MOST_SCHEMA_VALUES} values, the maximum`;
   throw new ConfigurationError(
-    `The tool ${JSON.stringify(listed.name)} of the ${serverName} has an input schema of ${size} is the most: leave the tool out with \`only\`, or have the server describe it in fewer words.`,
+    `The tool ${JSON.stringify(listed.name)} of the ${serverName} has an input schema of ${size}: leave the tool out with \`only\`, or have the server describe it in fewer words.`,
   );
 }
 
 const LONGEST_DESCRIPTION = 16_000;
 
-/** So does a description. */
+/** A description is sent in every turn, too. */
 function shortened(description: string): string {
   const rest = description.length - LONGEST_DESCRIPTION;
   if (rest <= 0) return description;
   return `${description.slice(0, LONGEST_DESCRIPTION).toWellFormed()} [${rest} more characters were cut]`;
 }
 
-/** What the types say, for those who came without them. */
+/** Checks what the types require, for callers without types. */
 function assertServer(server: McpServer & McpOptions): void {
   const given: { readonly [option: string]: unknown } = { ...server };
   const hasCommand = typeof given.command === "string" && given.command !== "";

@@ -23,7 +23,7 @@ it("A server with more than 200 tools is refused, in a sentence that says so", a
   const server = await listing(...Array.from({ length: 201 }, (_, i) => named(`t${i}`)));
   const error = await failureOf(opened(mcpTools({ url: server.url }), "web"));
   expect(error.message).toBe(
-    `The MCP server web (http://127.0.0.1:${server.port}) lists 201 tools, and 200 is the most: have it offer fewer.`,
+    `The MCP server web (http://127.0.0.1:${server.port}) lists 201 tools, and the maximum is 200: have it offer fewer.`,
   );
   expect(server.methods.filter((method) => method === "tools/list")).toHaveLength(1);
 });
@@ -32,7 +32,7 @@ it("A tool whose schema is too large is refused by name, and the others can be h
   const server = await listing(named("small"), named("large", { inputSchema: largeSchema }));
   const error = await failureOf(opened(mcpTools({ url: server.url }), "web"));
   expect(error.message).toMatch(
-    /^The tool "large" of the MCP server web \(.*\) has an input schema of \d+ bytes, and 65536 is the most: leave the tool out with `only`/,
+    /^The tool "large" of the MCP server web \(.*\) has an input schema of \d+ bytes, and the maximum is 65536: leave the tool out with `only`/,
   );
   const some = await opened(mcpTools({ url: server.url, only: ["small"] }), "web");
   expect(Object.keys(some.tools)).toEqual(["web__small"]);
@@ -44,7 +44,7 @@ it("A long description is cut, and a name without end refused", async () => {
   expect(open.tools.web__wordy?.description).toBe(`${"d".repeat(16_000)} [4000 more characters were cut]`);
   const endless = await listing(named("n".repeat(5_000)));
   const error = await failureOf(opened(mcpTools({ url: endless.url }), "web"));
-  expect(error.message).toMatch(/lists a tool with a name of 5000 characters, and 200 is the most\.$/);
+  expect(error.message).toMatch(/lists a tool with a name of 5000 characters, and the maximum is 200\.$/);
 });
 
 it("A list without an end is broken off, and not asked for again", async () => {
@@ -63,7 +63,7 @@ it("A stream may go on for ever, but none of its messages", async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const get = serverFetch({ url }, { limit: new MessageLimit(), onPassedOver: () => undefined });
+  const get = serverFetch({ url }, { limit: new MessageLimit(), onIgnored: () => undefined });
   const many = await (await get(`${url}/many`)).text();
   expect(many.match(/^data: x+$/gm)).toHaveLength(100);
   await expect((await get(`${url}/long`)).text()).rejects.toThrow("it sent a message of more than 4 MB");
@@ -85,7 +85,7 @@ it.each([
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     onTestFinished(() => server.closeAllConnections());
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const send = serverFetch({ url }, { limit: new MessageLimit(), onPassedOver: () => undefined });
+    const send = serverFetch({ url }, { limit: new MessageLimit(), onIgnored: () => undefined });
     const response = await send(url, { method, body });
     expect(response.status).toBe(status);
     expect(await response.text()).toBe("(a long page)");
@@ -97,7 +97,7 @@ it("A short page of an error is read as it is", async () => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const send = serverFetch({ url }, { limit: new MessageLimit(), onPassedOver: () => undefined });
+  const send = serverFetch({ url }, { limit: new MessageLimit(), onIgnored: () => undefined });
   expect(await (await send(url, { method: "POST", body: "{}" })).text()).toBe("Not you.");
 });
 
@@ -107,9 +107,9 @@ const answer = (id: number, characters: number) =>
 it("What counts as a list is what answers to one, whatever else comes meanwhile", () => {
   const limit = new MessageLimit();
   limit.beginList();
-  limit.asks({ jsonrpc: "2.0", id: 1, method: "tools/list" });
-  limit.asks({ jsonrpc: "2.0", id: 2, method: "tools/call" });
-  limit.asks({ jsonrpc: "2.0", id: 3, method: "tools/list" });
+  limit.recordRequest({ jsonrpc: "2.0", id: 1, method: "tools/list" });
+  limit.recordRequest({ jsonrpc: "2.0", id: 2, method: "tools/call" });
+  limit.recordRequest({ jsonrpc: "2.0", id: 3, method: "tools/list" });
   expect(limit.admitted(answer(2, 2_000_000))).toHaveLength(answer(2, 2_000_000).length);
   expect(limit.admitted(answer(1, 600_000))).not.toBeNull();
   // The pages of one list are counted together, by however its id is spelled.
@@ -120,7 +120,7 @@ it("What counts as a list is what answers to one, whatever else comes meanwhile"
 
 it("What nobody asked for is passed over where it is large, and an answer counts once", () => {
   const limit = new MessageLimit();
-  limit.asks({ jsonrpc: "2.0", id: 1, method: "tools/call" });
+  limit.recordRequest({ jsonrpc: "2.0", id: 1, method: "tools/call" });
   expect(limit.admitted(answer(2, 100_000))).toBeNull();
   expect(limit.admitted(answer(1, 100_000).replace('"id"', '"method":"x","id"'))).toBeNull();
   expect(limit.admitted(answer(1, 100_000))).not.toBeNull();
@@ -139,7 +139,7 @@ it("A result of too many values is an error that says so, and the next call is m
   const open = await opened(mcpTools(server));
   const error = await failureOf(call(open, "raw__act"));
   expect(error.message).toMatch(
-    /^"act" of the MCP server raw .* failed: it answered with \d+ values, and 30000 is the most: have it give less at a time$/,
+    /^"act" of the MCP server raw .* failed: it answered with \d+ values, and the maximum is 30000: have it return less at a time$/,
   );
   expect(await call(open, "raw__act")).toBe("call 2");
 });
@@ -157,7 +157,7 @@ it("A list of too many values is refused, however small it is, and so is a schem
   expect((await failureOf(opened(mcpTools({ url: out.url }), "web"))).message).toContain("20000 values");
   const one = await listing(named("act", schema(5_000)));
   expect((await failureOf(opened(mcpTools({ url: one.url }), "web"))).message).toMatch(
-    /^The tool "act" of the MCP server web .* has an input schema of more than 4000 values, which is the most: leave/,
+    /^The tool "act" of the MCP server web .* has an input schema of more than 4000 values, the maximum: leave/,
   );
 });
 
@@ -185,7 +185,7 @@ it("A list that a server says has changed is asked for when the one before has c
 it("A server that refuses to list its tools is not greeted a second time", async () => {
   const server = behavingServer('on.list = ({ error }) => error("No tools today");');
   const error = await failureOf(opened(mcpTools(server)));
-  expect(error.message).toMatch(/^The MCP server raw .* could not be talked to \(No tools today\)\.$/);
+  expect(error.message).toMatch(/^The MCP server raw .* failed to connect \(No tools today\)\.$/);
 });
 
 it("A server that asks without reading the answers is given up", async () => {
@@ -198,7 +198,7 @@ it("A server that asks without reading the answers is given up", async () => {
   `);
   const open = await opened(mcpTools(server));
   const error = await failureOf(call(open, "raw__act"));
-  expect(error.message).toContain("asks without reading the answers");
+  expect(error.message).toContain("sends requests without reading the answers");
 });
 
 it("What a server writes before it ends is read to its end", async () => {
@@ -219,7 +219,7 @@ it("A name that resolves to a private address is not connected to, unless that i
   const url = `http://mcp.museum.example:${server.port}/mcp`;
   const error = await failureOf(opened(mcpTools({ url }), "web"));
   expect(error.message).toMatch(
-    /may not be connected to \(The host mcp\.museum\.example resolves to 127\.0\.0\.1, which is private or reserved: give it private: true if that is meant\)\.$/,
+    /may not be connected to \(The host mcp\.museum\.example resolves to 127\.0\.0\.1, which is private or reserved: give it private: true if that is intended\)\.$/,
   );
   expect(server.methods).toEqual([]);
   const open = await opened(mcpTools({ url, private: true }), "web");

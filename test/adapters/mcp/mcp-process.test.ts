@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { mcpTools } from "../../../src/adapters/mcp/mcp.ts";
-import { lastSaying } from "../../../src/adapters/mcp/mcp-process.ts";
+import { lastErrorLine } from "../../../src/adapters/mcp/mcp-process.ts";
 import { actingServer, call, isAlive, opened, rawServer, until } from "../../mcp/mcp-fixture.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
@@ -74,5 +74,5 @@ it.each([
   ["one\ntwo", "two"],
   ["\n\n", null],
 ])("What a server said last is the line that says what is wrong: %j", (words, said) => {
-  expect(lastSaying(words)).toBe(said);
+  expect(lastErrorLine(words)).toBe(said);
 });

@@ -57,5 +57,5 @@ it("Code gets the structured content of a picture, and the model sees the pictur
 it("An error says what there is to say", () => {
   expect(errorTextOf({ content: [text("No"), text("way")] })).toBe("No\nway");
   expect(errorTextOf({ content: [], structuredContent: { code: 7 } })).toBe('{"code":7}');
-  expect(errorTextOf({ content: [] })).toBe("it says no more");
+  expect(errorTextOf({ content: [] })).toBe("it gave no details");
 });

@@ -89,7 +89,9 @@ describe("a server that lists what it was given", () => {
       const { message } = await failureOf(
         listing({ name: "act", inputSchema: object }, { name, inputSchema: object }),
       );
-      expect(message).toMatch(/lists a tool (?:whose name holds a secret|with a name of \d+ characters)/);
+      expect(message).toMatch(
+        /lists a tool (?:whose name contains one of its secrets|with a name of \d+ characters)/,
+      );
       expect(message).not.toContain(SECRET.slice(0, 5));
     }
   });

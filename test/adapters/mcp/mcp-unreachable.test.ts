@@ -14,13 +14,13 @@ it("A server that does not come up is tried several times, and then named with i
   const [error, unsent] = await Promise.all([failureOf(opened(source)), failureOf(call(open, "raw__act"))]);
   expect(error).toBeInstanceOf(ConfigurationError);
   expect(error.message).toMatch(
-    /^The MCP server raw \(.*\) ended with exit code 7 and said "It cannot start like this\."\.$/,
+    /^The MCP server raw \(.*\) exited with code 7 \(stderr: "It cannot start like this\."\)\.$/,
   );
   expect(error.message).not.toContain("t-123");
   expect(failing.pids().length).toBeGreaterThan(2);
   expect(NotApplied.isInstance(unsent)).toBe(true);
   expect(unsent.message).toMatch(
-    /^Nothing was sent to the MCP server raw \(.*\): it ended with exit code 9 and said/,
+    /^Nothing was sent to the MCP server raw \(.*\): it exited with code 9 \(stderr: /,
   );
   expect(passing.calls()).toHaveLength(1);
 });
@@ -37,7 +37,7 @@ it("A server that does not answer is started again, until it is not needed any m
   const { server, pids } = rawServer({}, "is silent");
   const stop = new AbortController();
   const connection = new McpConnection(server, 500);
-  const user = { hide: (text: string) => text, onPassedOver: () => undefined };
+  const user = { hide: (text: string) => text, onIgnored: () => undefined };
   connection.join(user);
   const linking = failureOf(connection.link(stop.signal));
   await until(() => pids().length > 1, "it is tried again");

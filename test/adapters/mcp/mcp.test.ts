@@ -88,11 +88,9 @@ describe("a call", () => {
     expect(failures.every((error) => FinalFailure.isInstance(error))).toBe(true);
     expect(failures.map(({ message }) => message)).toEqual([
       "There is no such page.",
-      expect.stringMatching(
-        /^"refuses" of the MCP server raw .* did not take the arguments: .*No such colour/,
-      ),
+      expect.stringMatching(/^"refuses" of the MCP server raw .* rejected the arguments: .*No such colour/),
       expect.stringMatching(/^There is no "lacks" of the MCP server raw/),
-      expect.stringMatching(/^"answers" of the MCP server raw .* gave an answer that cannot be used/),
+      expect.stringMatching(/^"answers" of the MCP server raw .* gave an unusable answer/),
     ]);
   });
 
@@ -101,7 +99,7 @@ describe("a call", () => {
     const error = await failureOf(call(await opened(source), "raw__act"));
     expect(error.name).toBe("Error");
     expect(error.message).toMatch(
-      /^In the middle of "act" of the MCP server raw \(.*\), the server ended with exit code 3 and said "Error: the disk is full": nobody knows/,
+      /^During "act" of the MCP server raw \(.*\), the server exited with code 3 \(stderr: "Error: the disk is full"\): the call may or may not have happened/,
     );
   });
 
@@ -129,7 +127,7 @@ describe("a call", () => {
     const open = await opened(source);
     const error = await failureOf(call(open, "raw__act"));
     expect(error.name).toBe("Error");
-    expect(error.message).toMatch(/the server closed its output: nobody knows/);
+    expect(error.message).toMatch(/the server closed its output: the call may or may not have happened/);
     await open.close();
     expect(pids().map(isAlive)).toEqual([false]);
   });
@@ -149,7 +147,7 @@ describe("a call", () => {
     const open = await opened(source);
     expect(await call(open, "raw__act")).toBe("in spite of that");
     expect(await call(open, "raw__act")).toBe("in spite of that");
-    expect(open.warnings).toEqual([expect.stringMatching(/no message .*passed over: "Listening…"$/)]);
+    expect(open.warnings).toEqual([expect.stringMatching(/not a message; it was ignored: "Listening…"$/)]);
   });
 
   it("that is stopped tells the server, and the connection stays", async () => {
@@ -159,7 +157,7 @@ describe("a call", () => {
     const stopped = failureOf(call(open, "raw__act", {}, { signal: stop.signal }));
     await until(() => calls().length === 1, "the call has arrived");
     stop.abort(new Error("It took too long."));
-    expect(await stopped).toMatchObject({ name: "Error", message: expect.stringContaining("was stopped") });
+    expect(await stopped).toMatchObject({ name: "Error", message: expect.stringContaining("was aborted") });
     expect(await call(open, "raw__other")).toBe("{}");
     expect(seen("notifications/cancelled")).toHaveLength(1);
     expect(pids()).toHaveLength(1);

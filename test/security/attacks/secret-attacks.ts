@@ -292,7 +292,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "adapters/mcp/mcp.ts",
-        right: 'hideTexts(listed.inputSchema as JsonObject) as ToldTool["inputSchema"]',
+        right: 'hideTexts(listed.inputSchema as JsonObject) as ShownTool["inputSchema"]',
         wrong: "listed.inputSchema",
       },
     ],

@@ -184,7 +184,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "adapters/mcp/mcp-message-limit.ts",
-        right: "text.length <= LARGEST_UNASKED ? text : null",
+        right: "text.length <= LARGEST_UNREQUESTED ? text : null",
         wrong: "text",
       },
     ],

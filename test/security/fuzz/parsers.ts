@@ -208,7 +208,7 @@ async function mcpMessages(random: Random, count: number): Promise<readonly stri
     mcp,
     // It stays until it is let go: the lines are read no faster than a server's are.
     { command: "sh", args: ["-c", 'cat "$0"; exec >&-; cat >/dev/null', join(folder, "lines")] },
-    { limit: new MessageLimit(), hide: (text) => text, onPassedOver: () => heard++ },
+    { limit: new MessageLimit(), hide: (text) => text, onIgnored: () => heard++ },
   );
   const ended = new Promise<void>((done) => {
     transport.onclose = done;
