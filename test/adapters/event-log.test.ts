@@ -40,7 +40,7 @@ async function linesOf(level: string): Promise<Line[]> {
 }
 
 describe("a run's log", () => {
-  test("has one line an event, with the ids of the store", async () => {
+  test("has one line per event, with the ids of the store", async () => {
     const lines = await linesOf("info");
     expect(lines.map(({ event, msg }) => [event, msg])).toEqual([
       ["run.started", "run started"],
@@ -67,7 +67,7 @@ describe("a run's log", () => {
     expect(lines.at(-1)).toMatchObject({ status: "succeeded", tokens: 30, modelCalls: 2, waits: 0 });
   });
 
-  test("says more at debug, and what was said only at trace", async () => {
+  test("has more lines at debug, and content only at trace", async () => {
     const debug = await linesOf("debug");
     expect(debug.map(({ event }) => event)).toEqual(
       expect.arrayContaining(["turn.started", "tool.started", "usage.settled"]),
@@ -79,7 +79,7 @@ describe("a run's log", () => {
     expect(trace).toContain("Some words");
   });
 
-  test("never has what the run knows to be secret", async () => {
+  test("never has the run's secrets", async () => {
     const { onEvent, lines } = logAt("trace");
     const store = await memoryStore();
     const pay = tool({

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 describe("prices from the catalogue", () => {
-  it("are whole micro-dollars for a million tokens", () => {
+  it("are whole micro-dollars per million tokens", () => {
     expect(price("openai.responses", "gpt-5.2")).toEqual({
       inputPerMillion: 1_750_000,
       cachedInputPerMillion: 175_000,
@@ -26,7 +26,7 @@ describe("prices from the catalogue", () => {
     expect(amountOf(usage, "gpt-5.2", pricing)).toEqual({ tokens: 1_100, microDollars: 3_150 });
   });
 
-  it("are those of the highest tier, since that is what has to be reserved", () => {
+  it("are those of the highest tier, since that is what must be reserved", () => {
     expect(price("google.generative-ai", "gemini-2.5-pro")).toEqual({
       inputPerMillion: 2_500_000,
       cachedInputPerMillion: 250_000,
@@ -34,7 +34,7 @@ describe("prices from the catalogue", () => {
     });
   });
 
-  it("count input as if it were written to the provider's cache, where that costs more", () => {
+  it("count input as written to the provider's cache if that costs more", () => {
     expect(price("anthropic.messages", "claude-opus-4-7")).toEqual({
       inputPerMillion: 6_250_000,
       cachedInputPerMillion: 500_000,
@@ -42,21 +42,21 @@ describe("prices from the catalogue", () => {
     });
   });
 
-  it("are what holds since the last change, not what was before", () => {
+  it("are those since the last change, not the earlier ones", () => {
     expect(price("openai.chat", "o3")).toMatchObject({
       inputPerMillion: 2_000_000,
       outputPerMillion: 8_000_000,
     });
   });
 
-  it("are those that are announced, where they are higher", () => {
+  it("are the announced ones if they are higher", () => {
     expect(price("google.generative-ai", "gemini-3.6-flash")).toMatchObject({
       inputPerMillion: 1_500_000,
       outputPerMillion: 7_500_000,
     });
   });
 
-  it("are those of the dearest hour of the day", () => {
+  it("are those of the most expensive hour of the day", () => {
     expect(price("deepseek.chat", "deepseek-v4-pro")).toMatchObject({
       inputPerMillion: 1_320_000,
       outputPerMillion: 3_960_000,
@@ -64,7 +64,7 @@ describe("prices from the catalogue", () => {
   });
 
   it.each(["2020-01-01T00:00:00Z", "2026-11-16T02:00:00Z", "2031-06-01T12:00:00Z"])(
-    "do not depend on the day they are asked for: %s",
+    "do not depend on the current date: %s",
     (now) => {
       const models = [
         { provider: "openai.chat", modelId: "o3" },
@@ -77,7 +77,7 @@ describe("prices from the catalogue", () => {
     },
   );
 
-  it("have an id of their own, which another price changes and another model does not hide", () => {
+  it("have an id that changes with every price, also beside other models", () => {
     const idOf = (...ids: string[]) =>
       pricesFor(ids.map((modelId) => ({ provider: "openai.chat", modelId }))).pricing.id;
     expect(idOf("gpt-5.2")).toMatch(/^genai-prices\/[0-9a-f]{12}$/);
@@ -86,7 +86,7 @@ describe("prices from the catalogue", () => {
     expect(pricesFor([]).pricing).toEqual({ id: "unpriced", models: {} });
   });
 
-  it("come without asking anybody", () => {
+  it("need no network", () => {
     const fetched = vi.fn<typeof fetch>();
     vi.stubGlobal("fetch", fetched);
     expect(price("openai.chat", "gpt-5.2")).toBeDefined();
@@ -94,7 +94,7 @@ describe("prices from the catalogue", () => {
   });
 });
 
-describe("the entry that a model is found under", () => {
+describe("the catalogue entry of a model", () => {
   it.each([
     ["openai.responses", "gpt-5.2", "openai:gpt-5.2"],
     ["openai.chat", "gpt-4o-mini-2024-07-18", "openai:gpt-4o-mini"],
@@ -157,14 +157,14 @@ describe("a model without a price", () => {
     ["the prototype of an object", "openai.chat", "__proto__"],
     ["a gateway's id that names nobody", "gateway", "gpt-5.2"],
     ["a gateway's id of somebody unknown", "gateway", "acme/gpt-5.2"],
-  ])("%s is unpriced, and not free: %s %s", (_, provider, modelId) => {
+  ])("%s is unpriced, not free: %s %s", (_, provider, modelId) => {
     const { pricing, matched, unpriced } = pricesFor([{ provider, modelId }]);
     expect(unpriced).toEqual([modelId]);
     expect(Object.keys(pricing.models)).toEqual([]);
     expect(Object.keys(matched)).toEqual([]);
   });
 
-  it("leaves the others their prices", () => {
+  it("does not affect the prices of others", () => {
     const found = pricesFor([
       { provider: "openai.chat", modelId: "gpt-5.2" },
       { provider: "scripted", modelId: "scripted-model" },
@@ -176,7 +176,7 @@ describe("a model without a price", () => {
 });
 
 describe("one model id at several providers", () => {
-  it("has the higher price, figure by figure", () => {
+  it("has the higher price, field by field", () => {
     const { pricing, matched } = pricesFor([
       { provider: "openai.chat", modelId: "o4-mini" },
       { provider: "azure.chat", modelId: "o4-mini" },
@@ -186,7 +186,7 @@ describe("one model id at several providers", () => {
     expect(pricing.models["o4-mini"]?.cachedInputPerMillion).toBe(280_000);
   });
 
-  it("has the discount for cached input only as far as each of them gives one", () => {
+  it("has the discount for cached input only as far as each of them has one", () => {
     const modelId = "openai/gpt-oss-120b";
     expect(price("baseten.chat", modelId)).toEqual({ inputPerMillion: 100_000, outputPerMillion: 500_000 });
     expect(price("groq.chat", modelId)?.cachedInputPerMillion).toBe(75_000);
@@ -202,7 +202,7 @@ describe("one model id at several providers", () => {
   });
 
   it.each([[["openai.chat", "my-proxy.chat"]], [["my-proxy.chat", "openai.chat"]]])(
-    "is unpriced where one of them is: %s",
+    "is unpriced if one of them is: %s",
     (providers) => {
       const found = pricesFor(providers.map((provider) => ({ provider, modelId: "gpt-5.2" })));
       expect(found).toEqual({
@@ -214,13 +214,13 @@ describe("one model id at several providers", () => {
   );
 });
 
-describe("prices that this catalogue happens not to have", () => {
+describe("prices of kinds that this catalogue does not have", () => {
   const priced = async (prices: ModelInfo["prices"]) => {
     await listPrices(prices);
     return price("openai.chat", "made-up");
   };
 
-  it("are rounded up, but not for what floating point adds", async () => {
+  it("are rounded up, but not for floating-point errors", async () => {
     expect(0.0158 * 1_000_000).toBeGreaterThan(15_800);
     expect(await priced({ input_mtok: 0.0158, cache_read_mtok: 0.0157, output_mtok: 0.000_001_2 })).toEqual({
       inputPerMillion: 15_800,
@@ -229,7 +229,7 @@ describe("prices that this catalogue happens not to have", () => {
     });
   });
 
-  it("do not fall before the day they are announced for", async () => {
+  it("do not fall before the announced day", async () => {
     const now = { input_mtok: 3, output_mtok: 9 };
     const later = { input_mtok: 1, output_mtok: 10 };
     const constraint = { type: "start_date", start_date: "2099-01-01" } as const;
@@ -239,19 +239,19 @@ describe("prices that this catalogue happens not to have", () => {
     });
   });
 
-  it("are none where one that may hold is none", async () => {
+  it("are unknown if one that may apply is unknown", async () => {
     const constraint = { type: "time_of_date", start_time: "00:00:00Z", end_time: "06:00:00Z" } as const;
     expect(await priced([{ prices: { input_mtok: 3, output_mtok: 9 } }, { constraint, prices: {} }])).toBe(
       undefined,
     );
   });
 
-  it("are none where they are nothing", async () => {
+  it("are unknown if they are zero", async () => {
     expect(await priced({ input_mtok: 0, output_mtok: 0 })).toBe(undefined);
     expect(await priced({ input_mtok: 0, output_mtok: 1 })).toBe(undefined);
   });
 
-  it("count reasoning where it costs more than the rest of the output", async () => {
+  it("count output as reasoning if that costs more", async () => {
     const prices = { input_mtok: 1, output_mtok: 2, output_reasoning_mtok: 5 };
     expect((await priced(prices))?.outputPerMillion).toBe(5_000_000);
   });
@@ -267,7 +267,7 @@ async function listPrices(prices: ModelInfo["prices"]): Promise<void> {
   list([{ id: "openai", name: "OpenAI", api_pattern: "-", models }]);
 }
 
-it("takes a very long name without a long thought", () => {
+it("handles a very long name quickly", () => {
   const { unpriced, pricing } = pricesFor([
     { provider: "anthropic.messages", modelId: `claude-sonnet-4-5-${"0000".repeat(5_000)}x` },
   ]);

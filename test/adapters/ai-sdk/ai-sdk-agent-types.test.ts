@@ -13,7 +13,7 @@ const search = sdkTool({
 });
 
 describe("the types of agent()", () => {
-  it("take a value that was declared to be the settings of a ToolLoopAgent", () => {
+  it("accept a value that was declared as the settings of a ToolLoopAgent", () => {
     const answer = Output.object({ schema: z.object({ title: z.string() }) });
     const settings: ToolLoopAgentSettings<
       never,
@@ -36,12 +36,12 @@ describe("the types of agent()", () => {
     expect(made.name).toBe("searcher");
   });
 
-  it("take the settings without tools, and without saying what their types are", () => {
+  it("accept settings without tools and without explicit types", () => {
     const settings: ToolLoopAgentSettings = { model, instructions: "You answer." };
     expectTypeOf(agent({ name: "plain", ...settings })).toEqualTypeOf<Agent<string>>();
   });
 
-  it("infer the input of an approval function from the tools that stand beside it", () => {
+  it("infer the input of an approval function from the tools beside it", () => {
     const made = agent({
       name: "asking",
       model,
@@ -58,7 +58,7 @@ describe("the types of agent()", () => {
     expect(Object.keys(made.tools)).toEqual(["search"]);
   });
 
-  it("still take tools of both makes, templates and zod schemas", () => {
+  it("still accept tools of both kinds, templates and zod schemas", () => {
     const note = tool({ description: "Notes.", inputSchema: z.object({}), execute: () => "noted" });
     const prompt = promptTemplate({
       namespace: "test",
@@ -78,8 +78,8 @@ describe("the types of agent()", () => {
     expectTypeOf(made).toEqualTypeOf<Agent<{ count: number }>>();
   });
 
-  it("refuse what is no tool", () => {
-    // @ts-expect-error A number is no tool.
+  it("refuse a value that is not a tool", () => {
+    // @ts-expect-error A number is not a tool.
     expect(() => agent({ name: "bad", model, tools: { search: 1 } })).toThrow();
   });
 });

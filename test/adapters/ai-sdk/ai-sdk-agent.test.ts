@@ -14,7 +14,7 @@ type CallOptions = ScriptedTurn["options"];
 const text = z.object({ text: z.string() });
 const pay = sdkTool({ description: "Pays.", inputSchema: text, execute: ({ text: to }) => `paid ${to}` });
 
-/** An agent with settings of a ToolLoopAgent, and what its model is asked with. */
+/** An agent with settings of a ToolLoopAgent, and the requests to its model. */
 function made(
   options: Partial<AgentOptions<unknown>>,
   answers: Parameters<typeof scriptedModel>[0] = [{ text: "End." }],
@@ -30,7 +30,7 @@ function made(
 const paying = [{ toolCalls: [{ name: "pay", input: { text: "ann" } }] }, { text: "End." }];
 
 describe("the settings of a ToolLoopAgent", () => {
-  it("shape the request as they do there", async () => {
+  it("shape the request as in the AI SDK", async () => {
     const { agent: worker, asked } = made({
       instructions: [
         {
@@ -126,7 +126,7 @@ describe("the settings of a ToolLoopAgent", () => {
     expect((await new Runner(worker, { store: await memoryStore() }).run("Go")).output).toBe("End.");
   });
 
-  it("may hold headers that are nowhere stored", async () => {
+  it("may contain headers, which are stored nowhere", async () => {
     const store = await memoryStore();
     const { agent: worker } = made({ headers: { authorization: "Bearer tok-1" } });
     expect(JSON.stringify(worker)).not.toContain("tok-1");
@@ -134,7 +134,7 @@ describe("the settings of a ToolLoopAgent", () => {
     expect(JSON.stringify(await store.listEvents("r-1"))).not.toContain("tok-1");
   });
 
-  it("name the agent by `id`, unless there is a `name`", () => {
+  it("name the agent by `id` unless there is a `name`", () => {
     const model = scriptedModel([]);
     expect(agent({ id: "by-id", model }).name).toBe("by-id");
     expect(agent({ id: "by-id", name: "by-name", model }).name).toBe("by-name");
@@ -143,7 +143,7 @@ describe("the settings of a ToolLoopAgent", () => {
     );
   });
 
-  it("that say nothing about the agent's work are taken, and change nothing", () => {
+  it("that do not affect the agent's work are accepted and ignored", () => {
     const { agent: worker } = made({
       maxRetries: 5,
       telemetry: { isEnabled: true },
@@ -162,13 +162,13 @@ describe("the settings of a ToolLoopAgent", () => {
     ["experimental_toolCallers", {}, "ctx.call"],
     ["onStepEnd", () => undefined, "runner.stream"],
     ["onFinish", () => undefined, "runner.stream"],
-  ])("that cannot be kept are refused with what to do instead: %s", (setting, value, instead) => {
+  ])("that cannot be supported are refused with an alternative: %s", (setting, value, instead) => {
     const refused = () => made({ [setting]: value });
     expect(refused).toThrow(`Agent worker cannot have ${setting}: `);
     expect(refused).toThrow(instead);
   });
 
-  it("say by stopWhen how many turns it may take, and no more than that", () => {
+  it("limit the number of turns by stopWhen, and nothing else", () => {
     const turns = (stopWhen: unknown) => made({ stopWhen } as never).agent.maxTurns;
     expect(turns(isStepCount(5))).toBe(5);
     expect(turns([isStepCount(30), isStepCount(7)])).toBe(7);
@@ -186,7 +186,7 @@ describe("the settings of a ToolLoopAgent", () => {
       expect(() => turns(stopWhen)).toThrow(refused);
   });
 
-  it("that nobody knows are refused, and undefined ones are not there", () => {
+  it("that are unknown are refused, and undefined ones are ignored", () => {
     expect(() => made({ temprature: 0 } as never)).toThrow(
       'Agent worker has an unknown setting "temprature": correct its name, or leave it out.',
     );
@@ -202,7 +202,7 @@ describe("the settings of a ToolLoopAgent", () => {
 });
 
 describe("limits on tools", () => {
-  it("of one call at a time let one run after the other", async () => {
+  it("of one call at a time run calls one after the other", async () => {
     const running: number[] = [];
     let now = 0;
     const slow = sdkTool({
@@ -226,7 +226,7 @@ describe("limits on tools", () => {
     expect(() => made({ toolCallConcurrency: 3 })).toThrow("set maxParallelToolCalls of the Runner");
   });
 
-  it("in time are those of each tool", () => {
+  it("in time become the timeouts of each tool", () => {
     const { tools } = made({
       tools: { pay, find: pay },
       timeout: { toolMs: 2_000, tools: { findMs: 3_000 } },
@@ -235,15 +235,15 @@ describe("limits on tools", () => {
   });
 
   it.each([[5_000], [{ totalMs: 5_000 }], [{ stepMs: 1 }]])(
-    "in time of the whole belong to the Runner: %j",
+    "in time for the whole run belong to the Runner: %j",
     (timeout) => {
       expect(() => made({ timeout })).toThrow("set modelTimeoutMs of the Runner");
     },
   );
 });
 
-describe("an output whose schema comes late", () => {
-  it("is waited for: the first request has it, and the run stays what it was", async () => {
+describe("an output whose schema is a promise", () => {
+  it("is awaited: the first request has it, and the run keeps its fingerprint", async () => {
     const late = Promise.withResolvers<void>();
     const known = { type: "object", properties: { said: { type: "string" } }, required: ["said"] } as const;
     const schema = jsonSchema<{ said: string }>(() => late.promise.then(() => known));
@@ -256,7 +256,7 @@ describe("an output whose schema comes late", () => {
     expect(asked[0]?.responseFormat).toMatchObject({ schema: { properties: { said: { type: "string" } } } });
   });
 
-  it("and cannot be had fails the run before the model is asked", async () => {
+  it("that rejects fails the run before the model is called", async () => {
     const schema = jsonSchema<never>(() => Promise.reject(new Error("The schema server is down.")));
     const { agent: worker, asked } = made({ output: Output.object({ schema }) });
     await expect(new Runner(worker, { store: await memoryStore() }).run("Go")).rejects.toThrow(
@@ -315,12 +315,12 @@ describe("toolApproval", () => {
     expect(await endOf(toolApproval, { tools: { pay, other: pay } })).toEqual(end);
   });
 
-  it("goes before what the tool says itself, and leaves it to the tool where it says nothing", async () => {
+  it("overrides the tool's own setting, and leaves the decision to the tool if it has none", async () => {
     expect(await endOf({ pay: "approved" }, { tools: { pay: asks } })).toEqual(done);
     expect(await endOf({ other: "approved" }, { tools: { pay: asks, other: pay } })).toEqual(waits);
   });
 
-  it("of a tool that the agent does not have is refused, as every setting is that names one", () => {
+  it("of a tool that the agent does not have is refused, like every setting that names one", () => {
     const settings = {
       toolApproval: { pya: "user-approval" },
       activeTools: ["pya"],
@@ -333,7 +333,7 @@ describe("toolApproval", () => {
       );
   });
 
-  it("of a tool that a server does not have is refused when it is opened, and it is closed", async () => {
+  it("of a tool that a server does not have is refused when the server is opened, and the server is closed", async () => {
     let closed = 0;
     const bank = makeToolSource({
       name: null,
@@ -356,14 +356,14 @@ describe("toolApproval", () => {
     expect(closed).toBe(1);
   });
 
-  it("by a function for all cannot hold for what the provider runs, and is refused", () => {
+  it("by a function for all tools is refused for a tool that the provider runs", () => {
     const search = createOpenAI({ apiKey: "none" }).tools.webSearch({});
     expect(() => made({ tools: { search }, toolApproval: () => "user-approval" } as never)).toThrow(
       "Tool search is run by the provider, within its answer, so no toolApproval function can be called first",
     );
   });
 
-  it("is told the contexts that the agent has", async () => {
+  it("gets the contexts of the agent", async () => {
     const seen: unknown[] = [];
     const more = { toolsContext: { pay: { limit: 5 } }, runtimeContext: { user: "ann" } };
     await endOf(
@@ -379,7 +379,7 @@ describe("toolApproval", () => {
     expect(seen).toEqual([{ limit: 5 }, { user: "ann" }, { pay: { limit: 5 } }, { user: "ann" }]);
   });
 
-  it("holds for Pawl's own tools, and for those that a server brings", async () => {
+  it("applies to Pawl's own tools and to those of a server", async () => {
     const own = tool({ description: "Pays.", inputSchema: text, execute: ({ text: to }) => `paid ${to}` });
     expect(await endOf({ pay: "user-approval" }, { tools: { pay: own } })).toEqual(waits);
     const server = makeToolSource({
@@ -392,7 +392,7 @@ describe("toolApproval", () => {
     expect(asked[0]?.tools?.map(({ name }) => name)).toEqual(["pay"]);
   });
 
-  it("cannot be asked for a tool that the provider runs", () => {
+  it("is refused for a tool that the provider runs", () => {
     const search = {
       type: "provider",
       id: "p.search",

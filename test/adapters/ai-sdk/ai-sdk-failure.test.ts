@@ -34,19 +34,19 @@ afterEach(async () => {
 
 const model = () => aiSdkModel(openAiModel(server.baseUrl));
 
-/** An address at which nobody listens: somebody did a moment ago. */
+/** An address that nothing listens at any more. */
 async function deadAddress(): Promise<string> {
   const gone = await FakeOpenAiServer.start();
   await gone.close();
   return gone.baseUrl;
 }
 
-/** A model whose provider throws, on no transport at all. */
+/** A model whose provider throws without any transport. */
 function throwingModel(error: Error) {
   return aiSdkModel(new MockLanguageModelV4({ doGenerate: async () => Promise.reject(error) }));
 }
 
-describe("what the provider answers", () => {
+describe("an answer of the provider", () => {
   it.each<[string, Behaviour, object]>([
     [
       "429 is rate limited",
@@ -70,14 +70,14 @@ describe("what the provider answers", () => {
     ],
     ["401 is a rejection", refusal(401, "who are you"), { kind: "rejected", status: 401, retryable: false }],
     [
-      "408 is a rejection to be tried again",
+      "408 is a rejection that may be retried",
       refusal(408, "late"),
       { kind: "rejected", status: 408, retryable: true },
     ],
     ["a reset is no answer", reset, { kind: "no_answer", status: null, retryable: true }],
     ["a cut body is no answer", cutBody, { kind: "no_answer", status: 200, retryable: true }],
     [
-      "a body cut unnoticed is no answer",
+      "a silently truncated body is no answer",
       cutBodyOfUnknownLength,
       { kind: "no_answer", status: 200, retryable: true },
     ],
@@ -89,7 +89,7 @@ describe("what the provider answers", () => {
     ["no choices is no answer", emptyChoices, { kind: "no_answer", retryable: true }],
     ["an empty text is no answer", answer(""), { kind: "no_answer", retryable: true }],
     [
-      "reasoning that used up all tokens is no answer, and trying again does not help",
+      "reasoning that used up all tokens is no answer, and a retry does not help",
       answer({ reasoning: "hm, hm", finishReason: "length" }),
       { kind: "no_answer", retryable: false },
     ],
@@ -101,11 +101,11 @@ describe("what the provider answers", () => {
     expect(failure.details).toMatchObject(details);
     expect(failure.recoverable).toBe(failure.details.retryable);
     expect(failure.message).toMatch(/^fake\.chat\/fake-model .+\. .+\.$/);
-    // One request for one respond: the SDK and the provider retry nothing.
+    // One request per respond: the SDK and the provider do not retry.
     expect(server.requests).toHaveLength(1);
   });
 
-  it("says in the message what the provider said and what to do", async () => {
+  it("gives the provider's message and what to do", async () => {
     server.next(refusal(401, "Unknown customer."), refusal(400, "max_tokens is too large"));
     expect((await failureOf(model())).message).toBe(
       "fake.chat/fake-model rejected the request (401): Unknown customer. Check the API key and its permissions.",
@@ -115,7 +115,7 @@ describe("what the provider answers", () => {
     );
   });
 
-  it("never repeats a key or the request, and shortens what is long", async () => {
+  it("never contains a key or the request, and shortens a long message", async () => {
     server.next(
       refusal(401, `Incorrect API key provided: ${API_KEY}. You sent "Authorization: Bearer ${API_KEY}"`),
       raw(500, `${"very ".repeat(1000)}long`),
@@ -132,8 +132,8 @@ describe("what the provider answers", () => {
   });
 });
 
-describe("an abort that comes while the provider's answer is being read", () => {
-  it("does not hide what the provider said", () => {
+describe("an abort while the provider's answer is being read", () => {
+  it("does not hide the provider's message", () => {
     const error = new APICallError({
       message: "slow down",
       url: "x",
@@ -145,14 +145,14 @@ describe("an abort that comes while the provider's answer is being read", () => 
   });
 });
 
-describe("how long to wait", () => {
+describe("the time to wait", () => {
   it.each([
     "This model's maximum context length is 128000 tokens. However, your messages resulted in 350130 tokens.",
     "prompt is too long: 213462 tokens > 200000 maximum",
     "input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000",
     "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-  ])("a request that is too long says which number to lower: %s", async (said) => {
-    server.next(refusal(400, said));
+  ])("a request that is too long names the setting to lower: %s", async (message) => {
+    server.next(refusal(400, message));
     const failure = await failureOf(model());
     expect(failure.details).toMatchObject({ kind: "rejected", status: 400, retryable: false });
     expect(failure.message).toContain("lower maxResultTokens of the agent or its step");
@@ -179,7 +179,7 @@ describe("how long to wait", () => {
     expect((await failureOf(model())).details.retryAfterMs).toBe(retryAfterMs);
   });
 
-  it("is read from a 503 as well, and told to people in seconds", async () => {
+  it("is read from a 503 as well, and shown in seconds", async () => {
     server.next(
       refusal(503, "busy", { "retry-after": "3" }),
       refusal(429, "slow down", { "retry-after": "3" }),
@@ -189,17 +189,17 @@ describe("how long to wait", () => {
   });
 });
 
-describe("what was not sent", () => {
+describe("a request that was not sent", () => {
   it.each([
     ["a refused connection", deadAddress],
     ["an unknown host", async () => "http://no-such-host.invalid/v1"],
-  ])("%s is not sent, and may be tried again", async (_name, address) => {
+  ])("%s is not sent, and may be retried", async (_name, address) => {
     const failure = await failureOf(aiSdkModel(openAiModel(await address())));
     expect(failure.details).toEqual({ kind: "not_sent", status: null, retryAfterMs: null, retryable: true });
     expect(failure.message).toMatch(/ECONNREFUSED|ENOTFOUND|EAI_AGAIN/);
   });
 
-  it("a call that was aborted before it began reaches nobody", async () => {
+  it("a call that was aborted before it began sends nothing", async () => {
     const failure = await failureOf(
       model(),
       requestOf({ signal: AbortSignal.abort(new Error("cancelled by ann")) }),
@@ -209,7 +209,7 @@ describe("what was not sent", () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it("a call that is aborted while the SDK still prepares it reaches nobody", async () => {
+  it("a call that is aborted while the SDK still prepares it sends nothing", async () => {
     const controller = new AbortController();
     const pending = failureOf(model(), requestOf({ signal: controller.signal }));
     controller.abort(new Error("cancelled"));
@@ -217,8 +217,8 @@ describe("what was not sent", () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it("a time limit that is over while still connecting is not sent, and may be tried again", async () => {
-    // Takes connections and never says a word, so the TLS handshake does not end.
+  it("a time limit reached while still connecting is not sent, and may be retried", async () => {
+    // Accepts connections and never answers, so the TLS handshake does not end.
     const sockets: Socket[] = [];
     const silent = createServer((socket) => sockets.push(socket.on("error", () => {})));
     silent.listen(0, "127.0.0.1");
@@ -243,7 +243,7 @@ describe("what was not sent", () => {
     silent.close();
   });
 
-  it("a missing key is not sent, and the message says which", async () => {
+  it("a missing key is not sent, and the message names it", async () => {
     const failure = await failureOf(
       throwingModel(new LoadAPIKeyError({ message: "The FAKE_API_KEY variable is missing." })),
     );
@@ -251,7 +251,7 @@ describe("what was not sent", () => {
     expect(failure.message).toContain("FAKE_API_KEY");
   });
 
-  // In production the SDK puts an error without a recognisable name in the place of the gateway's.
+  // In production the SDK replaces the gateway's error by one without a recognizable name.
   it.each(["test", "production"])("a gateway model without a key is not sent (%s)", async (environment) => {
     vi.stubEnv("NODE_ENV", environment);
     for (const name of ["AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"]) vi.stubEnv(name, "");
@@ -282,7 +282,7 @@ describe("what was not sent", () => {
   });
 });
 
-describe("what was sent and cut short", () => {
+describe("a request that was sent and cut short", () => {
   it("by the engine's time limit is a timeout", async () => {
     server.next(hang);
     const controller = new AbortController();
@@ -290,11 +290,11 @@ describe("what was sent and cut short", () => {
     await server.received(1);
     controller.abort(timeout());
     expect((await pending).details).toMatchObject({ kind: "timeout", status: null, retryable: false });
-    // The provider hears of it: it may stop working on an answer that nobody waits for.
+    // The provider is notified: it may stop working on an answer that is no longer awaited.
     await vi.waitFor(() => expect(server.abandoned).toBe(1));
   });
 
-  it("by anything else is no answer, not to be tried again", async () => {
+  it("by anything else is no answer, and is not retried", async () => {
     server.next(hang);
     const controller = new AbortController();
     const pending = failureOf(model(), requestOf({ signal: controller.signal }));
@@ -305,7 +305,7 @@ describe("what was sent and cut short", () => {
     expect(failure.message).toContain("cancelled by ann");
   });
 
-  it("by Node's own limit on waiting is a timeout", async () => {
+  it("by Node's own timeout is a timeout", async () => {
     const cause = Object.assign(new Error("Headers Timeout Error"), { code: "UND_ERR_HEADERS_TIMEOUT" });
     const failure = await failureOf(throwingModel(new TypeError("fetch failed", { cause })));
     expect(failure.details).toMatchObject({ kind: "timeout", retryable: false });
@@ -315,14 +315,14 @@ describe("what was sent and cut short", () => {
     const controller = new AbortController();
     const mock = new MockLanguageModelV4({
       doGenerate: async () => ({
-        // Invalid, since that is where the SDK would look at the signal again.
+        // Invalid, since the SDK would check the signal again for an invalid call.
         content: [{ type: "tool-call", toolCallId: "c1", toolName: "send_fax", input: "{}" }],
         finishReason: { unified: "tool-calls", raw: "tool_calls" },
         usage: {
           inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
           outputTokens: { total: 1, text: 1, reasoning: 0 },
         },
-        // Read right after the answer is taken.
+        // Read right after the answer is accepted.
         get warnings() {
           queueMicrotask(() => controller.abort(new Error("too late")));
           return [];
@@ -338,7 +338,7 @@ describe("what was sent and cut short", () => {
 });
 
 describe("a provider on another transport", () => {
-  /** `fetch` by way of node:http: nothing of it passes through undici. */
+  /** `fetch` over node:http: nothing of it passes through undici. */
   const viaHttp: typeof fetch = async (input, init) =>
     new Promise((resolve, reject) => {
       const outgoing = httpRequest(new Request(input).url, {
@@ -356,32 +356,32 @@ describe("a provider on another transport", () => {
       outgoing.end(init?.body);
     });
 
-  it("is asked like any other", async () => {
+  it("is called like any other", async () => {
     server.next(answer("Hello"), refusal(429, "slow down"));
     const port = aiSdkModel(openAiModel(server.baseUrl, viaHttp));
     expect((await port.respond(requestOf())).content).toEqual([{ type: "text", text: "Hello" }]);
     expect((await failureOf(port)).details.kind).toBe("rate_limited");
   });
 
-  it("counts as asked once the call began", async () => {
+  it("counts as called once the call began", async () => {
     server.next(reset);
     const port = aiSdkModel(openAiModel(server.baseUrl, viaHttp));
     expect((await failureOf(port)).details).toMatchObject({ kind: "no_answer", retryable: true });
   });
 
-  it("counts as asked where its error says nothing", async () => {
+  it("counts as called if its error proves nothing", async () => {
     expect((await failureOf(throwingModel(new Error("out of cheese")))).details).toMatchObject({
       kind: "no_answer",
       retryable: false,
     });
   });
 
-  it("does not count as asked where its error proves that there was no connection", async () => {
+  it("does not count as called if its error proves that there was no connection", async () => {
     const port = aiSdkModel(openAiModel(await deadAddress(), viaHttp));
     expect((await failureOf(port)).details).toMatchObject({ kind: "not_sent", retryable: true });
   });
 
-  it("is let go at the time limit even if it ignores the signal", async () => {
+  it("is abandoned at the time limit even if it ignores the signal", async () => {
     server.next(hang);
     const controller = new AbortController();
     const port = aiSdkModel(openAiModel(server.baseUrl, viaHttp));
@@ -391,11 +391,11 @@ describe("a provider on another transport", () => {
     expect((await pending).details.kind).toBe("timeout");
   });
 
-  it("is believed about a status, but not about one that stands for a broken connection", async () => {
+  it("is believed about a status, but not about one that means a broken connection", async () => {
     const teapot = Object.assign(new Error("I am a teapot"), { statusCode: 418 });
     expect((await failureOf(throwingModel(teapot))).details).toMatchObject({ kind: "rejected", status: 418 });
 
-    // What AI Gateway throws when the connection broke: a status of 500 that nobody sent.
+    // The error of AI Gateway for a broken connection: a status of 500 that was never sent.
     const cause = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
     const wrapped = new APICallError({ message: "Cannot connect", url: "x", requestBodyValues: {}, cause });
     const gateway = Object.assign(new Error("Gateway request failed", { cause: wrapped }), {
@@ -409,7 +409,7 @@ describe("a provider on another transport", () => {
 });
 
 describe("calls at the same time", () => {
-  it("do not take each other's network for their own", async () => {
+  it("do not mix up their network activity", async () => {
     const dead = aiSdkModel(openAiModel(await deadAddress()));
     const live = model();
     const controller = new AbortController();
@@ -429,10 +429,10 @@ describe("calls at the same time", () => {
     expect(sentKinds).toEqual(Array(rounds).fill("timeout"));
   });
 
-  it("know of their own request on a socket that another call opened", async () => {
+  it("see their own request on a socket that another call opened", async () => {
     server.next(answer("first"), reset);
     await model().respond(requestOf());
-    await new Promise(setImmediate); // undici gives the socket back a moment after the answer was read
+    await new Promise(setImmediate); // undici releases the socket a moment after the answer was read
     expect((await failureOf(model())).details.kind).toBe("no_answer");
     expect(server.connections).toBe(1);
   });

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** Calls the adapter in a process of its own, in which the package `ai` is what `resolution` makes of it. */
+/** Calls the adapter in a separate process, in which the package `ai` is resolved by `resolution`. */
 async function failureWith(resolution: string): Promise<string> {
   const script = `
     import { registerHooks } from "node:module";
@@ -22,12 +22,12 @@ async function failureWith(resolution: string): Promise<string> {
   return stdout.trim();
 }
 
-it("says what to install where the AI SDK is missing, and only when it is needed", async () => {
+it("says what to install if the AI SDK is missing, and only when it is needed", async () => {
   const missing = `(() => { throw Object.assign(new Error("Cannot find package 'ai'"), { code: "ERR_MODULE_NOT_FOUND" }) })()`;
   expect(await failureWith(missing)).toMatch(/^configuration .*npm install ai@7/);
 });
 
-it("refuses an older AI SDK, which would ignore the instructions in silence", async () => {
+it("refuses an older AI SDK, which would silently ignore the instructions", async () => {
   const older = `{ url: "data:text/javascript,export const stepCountIs = () => {}", shortCircuit: true }`;
   expect(await failureWith(older)).toMatch(/^configuration .*version 7/);
 });

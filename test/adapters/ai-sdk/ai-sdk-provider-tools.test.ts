@@ -18,7 +18,7 @@ afterEach(() => server.close());
 
 const openai = () => createOpenAI({ apiKey: "sk-test", baseURL: server.baseUrl });
 
-/** An answer of OpenAI's Responses API. */
+/** A response of OpenAI's Responses API. */
 function responses(...output: readonly JsonObject[]) {
   return raw(
     200,
@@ -76,7 +76,7 @@ function searcher() {
 const items = (request: number) => server.requests[request]?.body.input as readonly JsonObject[];
 
 describe("OpenAI's web search", () => {
-  it("goes over the wire as its own, is in the ledger, and goes back as it came, once, after a kill", async () => {
+  it("is sent as the provider's tool, is in the ledger, and is sent back unchanged, once, after a kill", async () => {
     const file = databaseFile();
     server.next(responses(searched, noteCall));
     const dying = await fileStore(file);
@@ -109,7 +109,7 @@ describe("OpenAI's web search", () => {
     ]);
   });
 
-  it("that failed has a receipt that says so", async () => {
+  it("that failed has a failed receipt", async () => {
     const store = await memoryStore();
     server.next(responses({ ...searched, status: "failed" }, message("No luck.")));
     await new Runner(searcher(), { store }).run("Find pawls.", { runId: "r-1" });
@@ -117,8 +117,8 @@ describe("OpenAI's web search", () => {
   });
 });
 
-describe("a tool that a provider defines and we run", () => {
-  it("goes over the wire as the provider defines it, and runs here", async () => {
+describe("a tool that a provider defines and Pawl runs", () => {
+  it("is sent as the provider defines it, and runs here", async () => {
     const store = await memoryStore();
     const commands: string[] = [];
     const anthropic = createAnthropic({ apiKey: "none", baseURL: server.baseUrl });
@@ -154,7 +154,7 @@ describe("a tool that a provider defines and we run", () => {
     expect((await store.listToolCalls("r-1"))[0]).toMatchObject({ namespace: "local", status: "succeeded" });
   });
 
-  it("is refused without an execute function, as any other", () => {
+  it("is refused without an execute function, like any other", () => {
     const provider = openai();
     const shell = provider.tools.localShell({});
     expect(() => agent({ name: "a", model: provider.responses("gpt-5.2"), tools: { shell } })).toThrow(

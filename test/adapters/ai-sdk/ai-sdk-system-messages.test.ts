@@ -1,4 +1,4 @@
-// The message that stands for those left out, as each of the providers sends it.
+// The message that replaces omitted ones, as each provider sends it.
 
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -96,7 +96,7 @@ describe("the placeholder for omitted messages", () => {
     ]);
   });
 
-  it("is text for a server that is only compatible with OpenAI, whose templates may refuse it", async () => {
+  it("is text for an OpenAI-compatible server, whose templates may refuse it", async () => {
     const { body } = await sent(openAiModel(server.baseUrl), null);
     expect(body.messages).toEqual([
       { role: "system", content: "You are a test." },
@@ -106,7 +106,7 @@ describe("the placeholder for omitted messages", () => {
     ]);
   });
 
-  it("is a system message for the models of Anthropic that take one", async () => {
+  it("is a system message for the models of Anthropic that accept one", async () => {
     const { body } = await sent(anthropic("claude-opus-4-8"), ofAnthropic);
     expect(body.system).toEqual([{ type: "text", text: "You are a test." }]);
     expect(body.messages).toMatchObject([
@@ -117,13 +117,13 @@ describe("the placeholder for omitted messages", () => {
     ]);
   });
 
-  it("is text for those of Anthropic that do not", async () => {
+  it("is text for the models of Anthropic that do not", async () => {
     const { body, headers } = await sent(anthropic("claude-sonnet-4-5"), ofAnthropic);
     expect(body.messages).toMatchObject([asText, { role: "assistant" }, { role: "user" }]);
     expect(headers["anthropic-beta"] ?? "").not.toContain("mid-conversation");
   });
 
-  it("is not made the instructions of an agent that has none", async () => {
+  it("does not become the instructions of an agent that has none", async () => {
     const { body } = await sent(anthropic("claude-opus-4-8"), ofAnthropic, "");
     expect(body.system).toBeUndefined();
     expect(body.messages).toMatchObject([asText, { role: "assistant" }, { role: "user" }]);

@@ -26,7 +26,7 @@ describe("the input of an AI SDK tool", () => {
     });
   });
 
-  it("may be a JSON Schema, with or without a validation of its own", async () => {
+  it("may be a JSON Schema, with or without its own validation", async () => {
     const plain = await aiSdkToolSchema({ inputSchema: jsonSchema({ type: "object" }) });
     expect(plain.inputSchema).toEqual({ type: "object" });
     expect(await plain.validate({ any: "thing" })).toEqual({ ok: true, value: { any: "thing" } });
@@ -49,7 +49,7 @@ describe("the input of an AI SDK tool", () => {
     });
   });
 
-  it("is refused where the schema makes something of it that cannot be stored", async () => {
+  it("is refused if the schema's output cannot be stored", async () => {
     const { validate } = await aiSdkToolSchema({
       inputSchema: z.object({ on: z.string().transform((s) => new Date(s)) }),
     });

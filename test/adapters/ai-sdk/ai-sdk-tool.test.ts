@@ -16,13 +16,13 @@ import {
 
 type Options = Partial<Omit<AgentOptions<string>, "tools">>;
 
-/** An agent that calls the tool `act` once, with this input, and is done. */
+/** An agent that calls the tool `act` once, with this input, and then answers. */
 function acting(act: SdkTool, options: Options = {}, input: unknown = { text: "a" }) {
   const { model, prompts } = recordingModel([{ toolCalls: [{ name: "act", input }] }, { text: "End." }]);
   return { prompts, actor: agent({ name: "actor", model, ...options, tools: { act } }) };
 }
 
-/** What the model is shown of the one call. */
+/** The result of the one call, as the model sees it. */
 async function shownBy(act: SdkTool, options: Options = {}, input?: unknown): Promise<unknown> {
   const store = await memoryStore();
   const { actor, prompts } = acting(act, options, input);
@@ -32,12 +32,12 @@ async function shownBy(act: SdkTool, options: Options = {}, input?: unknown): Pr
 
 const text = z.object({ text: z.string() });
 
-describe("what a tool of the AI SDK returns", () => {
+describe("the result of an AI SDK tool", () => {
   it.each([
     ["a value", () => "done"],
     ["a promise", () => Promise.resolve("done")],
     [
-      "what it yields last, where it yields",
+      "the last value of a generator",
       async function* () {
         yield "half";
         await Promise.resolve();
@@ -49,7 +49,7 @@ describe("what a tool of the AI SDK returns", () => {
     expect(await shownBy(act)).toEqual({ type: "text", value: "done" });
   });
 
-  it("may come from a dynamic tool with a JSON Schema", async () => {
+  it("may be that of a dynamic tool with a JSON Schema", async () => {
     const act = dynamicTool({
       description: "Acts.",
       inputSchema: jsonSchema({ type: "object", properties: { text: { type: "string" } } }),
@@ -58,7 +58,7 @@ describe("what a tool of the AI SDK returns", () => {
     expect(await shownBy(act)).toEqual({ type: "json", value: { got: { text: "a" } } });
   });
 
-  it("stops being asked for when the call is given up on", async () => {
+  it("is not awaited any longer when the call is abandoned", async () => {
     const store = await memoryStore();
     const seen: string[] = [];
     const act = sdkTool({
@@ -149,11 +149,11 @@ describe("toModelOutput", () => {
     ],
   };
 
-  it("shows pictures, and shows them again after a kill and from a blob", async () => {
+  it("shows images, and shows them again after a kill and from a blob", async () => {
     const file = databaseFile();
     const act = sdkTool({ inputSchema: text, execute: () => "drawn", toModelOutput: () => picture });
     const dying = await fileStore(file);
-    // Nothing is fetched: the model gets the address as it is.
+    // Nothing is fetched: the model gets the URL unchanged.
     const options: Options = {
       experimental_download: (files) => Promise.resolve(files.map(() => null)),
     };
@@ -177,7 +177,7 @@ describe("toModelOutput", () => {
     expect([call?.receipt?.output.type, call?.receipt?.blob === null]).toEqual(["content", false]);
   });
 
-  it("that throws is told to the model, and the effect is not had again", async () => {
+  it("that throws is reported to the model, and the effect is not repeated", async () => {
     const shown = await shownAs(() => {
       throw new Error("no such shape");
     });
@@ -197,7 +197,7 @@ describe("the context of a tool", () => {
     execute: (_, { context }) => `${context.user} at ${context.level}`,
   });
 
-  it("is what its schema makes of toolsContext, and its description may depend on it", async () => {
+  it("is toolsContext as its schema parses it, and the tool's description may depend on it", async () => {
     const store = await memoryStore();
     const { actor, prompts } = acting(act, { toolsContext: { act: { user: "ann" } } });
     await new Runner(actor, { store }).run("Go", { runId: "r-1" });
@@ -205,7 +205,7 @@ describe("the context of a tool", () => {
     expect(actor.tools.act?.description).toBe("Acts for ann.");
   });
 
-  it("that does not fit ends the run before the model is asked", async () => {
+  it("that does not fit ends the run before the model is called", async () => {
     const store = await memoryStore();
     const { actor, prompts } = acting(act, { toolsContext: { act: { user: 1 } } });
     const error = await failureAs(ConfigurationError, new Runner(actor, { store }).run("Go"));
@@ -235,7 +235,7 @@ describe("needsApproval", () => {
     ["one that finds out", async () => Promise.resolve(false), "succeeded"],
     ["one that looks at the input", ({ text: given }: { text: string }) => given === "a", "waiting"],
     [
-      "one that looks at the context",
+      "one that reads the context",
       ({ text: given }: { text: string }, { context }: { context: { limit: string } }) =>
         given === context.limit,
       "succeeded",

@@ -29,7 +29,7 @@ const mockUsage = {
 };
 
 describe("a response", () => {
-  it("holds the text, the figures and the provider's id", async () => {
+  it("has the text, the usage and the provider's id", async () => {
     server.next(
       answer({
         text: "Hello",
@@ -52,12 +52,12 @@ describe("a response", () => {
     });
   });
 
-  it("has no usage where the provider gave no figures, rather than a usage of zero", async () => {
+  it("has no usage if the provider reported none, rather than a usage of zero", async () => {
     server.next(answer({ text: "Hello", usage: null }));
     expect((await model().respond(requestOf())).usage).toBeNull();
   });
 
-  it("has zeros for the parts that the provider does not tell apart", async () => {
+  it("has zeros for the parts that the provider does not report", async () => {
     server.next(answer({ text: "Hello", usage: { prompt_tokens: 3, completion_tokens: 2 } }));
     expect((await model().respond(requestOf())).usage).toEqual({
       inputTokens: 3,
@@ -67,12 +67,12 @@ describe("a response", () => {
     });
   });
 
-  it("has no id where the provider gave none, rather than one that the SDK made up", async () => {
+  it("has no id if the provider gave none, rather than one that the SDK made up", async () => {
     server.next(answer({ text: "Hello", id: null }));
     expect((await model().respond(requestOf())).responseId).toBeNull();
   });
 
-  it("holds the calls with their parsed input, and is JSON that the store takes", async () => {
+  it("has the calls with their parsed input, and is JSON that can be stored", async () => {
     server.next(
       answer({
         text: "On it.",
@@ -90,7 +90,7 @@ describe("a response", () => {
     expect(() => canonicalJson(response.content)).not.toThrow();
   });
 
-  it("is JSON that the store takes even where the model wrote half a surrogate pair", async () => {
+  it("is JSON that can be stored even if the model wrote half a surrogate pair", async () => {
     server.next(
       answer({
         text: "half \ud83d",
@@ -148,7 +148,7 @@ describe("a request", () => {
     });
   });
 
-  it("leaves out instructions, tools and response format where there are none", async () => {
+  it("leaves out instructions, tools and response format if there are none", async () => {
     server.next(answer("ok"));
     await model().respond(requestOf({ instructions: "" }));
     expect(server.lastMessages).toEqual([{ role: "user", content: "Hello" }]);
@@ -156,7 +156,7 @@ describe("a request", () => {
     expect(server.requests[0]?.body).not.toHaveProperty("response_format");
   });
 
-  it("turns a whole conversation into the provider's messages, results of each kind included", async () => {
+  it("converts a whole conversation to the provider's messages, including results of each kind", async () => {
     const call = (toolCallId: string) => ({
       type: "tool-call",
       toolCallId,
@@ -216,7 +216,7 @@ describe("a request", () => {
     ]);
   });
 
-  it("keeps what a provider needs back with its reasoning", async () => {
+  it("sends back what a provider needs with its reasoning", async () => {
     const signed = { anthropic: { signature: "sig-1" } };
     const mock = new MockLanguageModelV4({
       doGenerate: {
@@ -248,7 +248,7 @@ describe("a request", () => {
     });
   });
 
-  it("is not sent where the conversation holds a part that the SDK has no word for", async () => {
+  it("is not sent if the conversation has a part that the SDK does not know", async () => {
     const messages: Message[] = [
       { role: "user", content: "Hello" },
       { role: "assistant", content: [{ type: "hologram", depth: 3 }] },
@@ -259,7 +259,7 @@ describe("a request", () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it("is not sent with a reasoning level or provider options that the SDK does not take", async () => {
+  it("is not sent with a reasoning level or provider options that the SDK does not accept", async () => {
     const odd = await failureOf(
       model(),
       requestOf({ settings: { maxOutputTokens: 1, reasoning: "extreme" } }),
@@ -284,7 +284,7 @@ describe("a request", () => {
 });
 
 describe("a tool call that cannot be run", () => {
-  it("with arguments that do not fit comes back with the tool's own sentence, not as an error", async () => {
+  it("with arguments that do not fit is returned with the tool's own message, not as an error", async () => {
     server.next(answer({ toolCalls: [{ id: "c1", name: "send_mail", arguments: { cc: "ann" } }] }));
 
     const response = await model().respond(requestOf({ tools: [sendMail] }));
@@ -292,13 +292,13 @@ describe("a tool call that cannot be run", () => {
     expect(response.invalidCalls).toEqual({
       c1: 'The argument "to" is missing: give the address as a string.',
     });
-    // One part: the error result that the SDK makes is not among them.
+    // One part: the SDK's own error result is not included.
     expect(response.content).toEqual([
       { type: "tool-call", toolCallId: "c1", toolName: "send_mail", input: { cc: "ann" } },
     ]);
   });
 
-  it("of an unknown tool comes back with the names that there are", async () => {
+  it("of an unknown tool is returned with the names of the existing ones", async () => {
     server.next(
       answer({
         toolCalls: [
@@ -314,13 +314,13 @@ describe("a tool call that cannot be run", () => {
     expect(response.content).toHaveLength(2);
   });
 
-  it("where no tools are offered at all is an unknown tool as well", async () => {
+  it("without any offered tools is an unknown tool as well", async () => {
     server.next(answer({ toolCalls: [{ id: "c1", name: "send_fax", arguments: {} }] }));
     const response = await model().respond(requestOf());
     expect(response.invalidCalls).toEqual({ c1: 'There is no tool "send_fax". No tools are available.' });
   });
 
-  it("with malformed arguments keeps what the model wrote, and goes back to the provider as an object", async () => {
+  it("with malformed arguments keeps the model's text, and is sent back to the provider as an object", async () => {
     const broken = '{"to": "ann@x.org", "body": "Dear';
     server.next(answer({ toolCalls: [{ id: "c1", name: "send_mail", arguments: broken }] }), answer("ok"));
     const port = model();
@@ -369,7 +369,7 @@ describe("a tool call that cannot be run", () => {
     ]);
   });
 
-  it("with a name that no provider would take back is sent back under one that they do", async () => {
+  it("with a name that providers refuse is sent back under one that they accept", async () => {
     server.next(
       answer({ toolCalls: [{ id: "c1", name: "functions.send mail", arguments: {} }] }),
       answer("ok"),
@@ -428,7 +428,7 @@ describe("call ids", () => {
     expect(second.content).toEqual(first.content);
   });
 
-  it("that the provider leaves empty are filled in, the same way each time", async () => {
+  it("that the provider leaves empty are filled in, always in the same way", async () => {
     const mock = new MockLanguageModelV4({
       doGenerate: async () => ({
         content: ["ann", "bob"].map((to) => ({
@@ -467,7 +467,7 @@ describe("structured output", () => {
     additionalProperties: false,
   };
 
-  it("is asked for with its schema", async () => {
+  it("is requested with its schema", async () => {
     server.next(answer('{"n":1}'));
     const { content } = await model().respond(requestOf({ outputSchema }));
     expect(content).toEqual([{ type: "text", text: '{"n":1}' }]);
@@ -478,7 +478,7 @@ describe("structured output", () => {
   });
 
   it.each(['{"n":"one"}', "I would rather not."])(
-    "passes %s through unjudged: the engine validates it",
+    "passes %s through unchecked: the engine validates it",
     async (text) => {
       server.next(answer(text));
       const { content } = await model().respond(requestOf({ outputSchema }));
@@ -487,8 +487,8 @@ describe("structured output", () => {
   );
 });
 
-describe("which model", () => {
-  it("is told by provider and model id", () => {
+describe("the model", () => {
+  it("is identified by provider and model id", () => {
     expect(model()).toMatchObject({ provider: "fake.chat", modelId: "fake-model" });
     expect(aiSdkModel("anthropic/some-model")).toMatchObject({
       provider: "gateway",
@@ -505,9 +505,9 @@ describe("which model", () => {
     expect(server.requests[0]?.body.model).toBe("house-model");
   });
 
-  it("is refused at once where it was made for an older SDK", () => {
+  it("is refused at once if it was made for an older SDK", () => {
     const old = { specificationVersion: "v1", provider: "old", modelId: "m" };
-    // @ts-expect-error -- what plain JavaScript, or a provider of an older major, may pass
+    // @ts-expect-error -- plain JavaScript, or a provider of an older major version, may pass this
     expect(() => aiSdkModel(old)).toThrow(ConfigurationError);
   });
 });

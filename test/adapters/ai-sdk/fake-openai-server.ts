@@ -6,7 +6,7 @@ import type { Json, JsonObject } from "../../../src/core/json.ts";
 export type FakeToolCall = {
   readonly id?: string;
   readonly name: string;
-  /** The arguments as they go over the wire: a string is sent as it is, valid JSON or not. */
+  /** The arguments as they are sent: a string is sent unchanged, valid JSON or not. */
   readonly arguments: string | JsonObject;
 };
 
@@ -14,23 +14,23 @@ export type FakeAnswer = {
   readonly text?: string;
   readonly reasoning?: string;
   readonly toolCalls?: readonly FakeToolCall[];
-  /** Null: the answer carries no figures at all. */
+  /** Null: the answer has no usage. */
   readonly usage?: JsonObject | null;
   readonly finishReason?: string;
-  /** Null: the answer carries no id. */
+  /** Null: the answer has no id. */
   readonly id?: string | null;
 };
 
-/** What the server does with one request. */
+/** How the server handles one request. */
 export type Behaviour =
   | { readonly kind: "answer"; readonly answer: FakeAnswer; readonly delayMs?: number }
   /** Never answers; the socket stays open until the client or `close` ends it. */
   | { readonly kind: "hang" }
-  /** Ends the connection without a byte of an answer. */
+  /** Closes the connection without sending a byte. */
   | { readonly kind: "reset" }
-  /** Sends the headers and half of an answer, then ends the connection; `announced` says whether a length was given. */
+  /** Sends the headers and half of an answer, then closes the connection; `announced`: with a content length. */
   | { readonly kind: "cut"; readonly announced: boolean }
-  /** Looks at the request first. */
+  /** Chooses by the request. */
   | { readonly kind: "choose"; readonly choose: (request: RecordedRequest) => Behaviour }
   /** Any status and body, for instance an error or something that is not JSON. */
   | {
@@ -76,7 +76,7 @@ export const raw = (
   body,
   headers,
 });
-/** An error in OpenAI's words. */
+/** An error in OpenAI's format. */
 export const refusal = (
   status: number,
   message: string,
@@ -88,7 +88,7 @@ export const refusal = (
     headers,
   );
 
-/** A model with a window: it refuses a longer request, and counts a token for every four characters of it. */
+/** A model with a context window: it refuses a longer request, and counts a token for every four characters. */
 export const upTo = (tokens: number, behaviour: Behaviour): Behaviour => ({
   kind: "choose",
   choose: ({ body }) => {
@@ -103,8 +103,8 @@ export const upTo = (tokens: number, behaviour: Behaviour): Behaviour => ({
 });
 
 /**
- * A real HTTP server that speaks OpenAI's chat completions, without streaming. It does what it was told to, in
- * order, and refuses a request for which nothing is left.
+ * A real HTTP server with OpenAI's chat completions API, without streaming. It handles requests as scripted, in
+ * order, and refuses a request beyond the script.
  *
  * @example
  * const server = await FakeOpenAiServer.start();
@@ -113,12 +113,12 @@ export const upTo = (tokens: number, behaviour: Behaviour): Behaviour => ({
  * await server.close();
  */
 export class FakeOpenAiServer {
-  /** Stays as it was after `close`, for tests that need an address at which nobody listens. */
+  /** Stays the same after `close`, for tests that need an address that nothing listens at. */
   baseUrl = "";
   readonly requests: RecordedRequest[] = [];
-  /** TCP connections ever made: fewer than requests where sockets were used again. */
+  /** TCP connections ever made: fewer than requests if sockets were reused. */
   connections = 0;
-  /** Requests whose client went away before it had an answer. */
+  /** Requests whose client disconnected before it had an answer. */
   abandoned = 0;
   readonly #server: Server;
   readonly #queue: Behaviour[] = [];
@@ -132,7 +132,7 @@ export class FakeOpenAiServer {
         const body = JSON.parse(Buffer.concat(chunks).toString("utf8")) as JsonObject;
         const recorded = { path: request.url ?? "", headers: request.headers, body };
         this.#record(recorded);
-        const next = this.#queue.shift() ?? refusal(400, "the fake server was told nothing more");
+        const next = this.#queue.shift() ?? refusal(400, "the script of the fake server is over");
         perform(next.kind === "choose" ? next.choose(recorded) : next, response);
       });
       request.on("error", () => {});
@@ -152,12 +152,12 @@ export class FakeOpenAiServer {
     return fake;
   }
 
-  /** Adds what to do with the next requests. */
+  /** Adds the handling of the next requests to the script. */
   next(...behaviours: readonly Behaviour[]): void {
     this.#queue.push(...behaviours);
   }
 
-  /** Resolves when `count` requests have arrived in all. */
+  /** Resolves when `count` requests have arrived in total. */
   async received(count: number): Promise<void> {
     if (this.requests.length >= count) return;
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -165,7 +165,7 @@ export class FakeOpenAiServer {
     await promise;
   }
 
-  /** The last request's messages, as they came over the wire. */
+  /** The messages of the last request, as received. */
   get lastMessages(): readonly Json[] {
     const messages = this.requests.at(-1)?.body.messages;
     return Array.isArray(messages) ? messages : [];
@@ -208,7 +208,7 @@ function perform(behaviour: Behaviour, response: ServerResponse): void {
   }
 }
 
-/** Without an announced length the end of the connection is the end of the body, so the client cannot notice. */
+/** Without a content length the end of the connection is the end of the body, so the client cannot notice. */
 function cut(announced: boolean, response: ServerResponse): void {
   const body = completion({ text: "this answer is never heard in full" });
   const half = body.slice(0, body.length / 2);

@@ -33,7 +33,7 @@ export function requestOf(given: Partial<ModelRequest> = {}): ModelRequest {
   };
 }
 
-/** A tool whose input has to have a string `to`; it trims it, as schemas with transforms do. */
+/** A tool whose input must have a string `to`; it trims it, as schemas with transforms do. */
 export const sendMail: ModelTool = {
   name: "send_mail",
   description: "Sends one mail.",
@@ -49,7 +49,7 @@ export const sendMail: ModelTool = {
       : { ok: false, error: 'The argument "to" is missing: give the address as a string.' },
 };
 
-/** The error of a call that has to fail. */
+/** The error of a call that must fail. */
 export async function failureOf(
   model: ModelPort,
   request: ModelRequest = requestOf(),
@@ -63,7 +63,7 @@ export async function failureOf(
   throw new Error("The call was expected to fail, and it answered.");
 }
 
-/** What the engine's own time limit aborts with. */
+/** The abort reason of the engine's own time limit. */
 export function timeout(): DOMException {
   return new DOMException("The operation timed out.", "TimeoutError");
 }

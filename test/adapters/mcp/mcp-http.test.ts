@@ -7,27 +7,24 @@ import { httpServer, type Interference } from "../../mcp/servers/http-server.ts"
 
 const PARIS = { city: "Paris" };
 
-it.each(["stateless", "sessions", "modern"] as const)(
-  "A server at an address is talked to: %s",
-  async (kind) => {
-    const { url, requests, calls } = await httpServer(kind);
-    const open = await opened(mcpTools({ url, headers: { authorization: "Bearer t-123" } }), "web");
-    expect(Object.keys(open.tools)).toEqual(["web__get_weather"]);
-    const traceHeaders = { traceparent: "00-a-b-01" };
-    expect(await call(open, "web__get_weather", PARIS, { traceHeaders })).toBe("Sun in Paris");
-    expect(calls()).toHaveLength(1);
-    expect(calls()[0]?.body.params?._meta).toMatchObject({
-      "pawl/run_id": "run-1",
-      traceparent: "00-a-b-01",
-    });
-    await open.close();
-    expect(new Set(requests.map(({ headers }) => headers.authorization))).toEqual(new Set(["Bearer t-123"]));
-    // A session is ended, and not left to the server to forget.
-    expect(requests.some(({ method }) => method === "DELETE")).toBe(kind === "sessions");
-  },
-);
+it.each(["stateless", "sessions", "modern"] as const)("An HTTP server can be used: %s", async (kind) => {
+  const { url, requests, calls } = await httpServer(kind);
+  const open = await opened(mcpTools({ url, headers: { authorization: "Bearer t-123" } }), "web");
+  expect(Object.keys(open.tools)).toEqual(["web__get_weather"]);
+  const traceHeaders = { traceparent: "00-a-b-01" };
+  expect(await call(open, "web__get_weather", PARIS, { traceHeaders })).toBe("Sun in Paris");
+  expect(calls()).toHaveLength(1);
+  expect(calls()[0]?.body.params?._meta).toMatchObject({
+    "pawl/run_id": "run-1",
+    traceparent: "00-a-b-01",
+  });
+  await open.close();
+  expect(new Set(requests.map(({ headers }) => headers.authorization))).toEqual(new Set(["Bearer t-123"]));
+  // The session is ended, and not left for the server to expire.
+  expect(requests.some(({ method }) => method === "DELETE")).toBe(kind === "sessions");
+});
 
-it("A server that does not know our session any more is greeted anew, and the call is made again", async () => {
+it("A server that no longer knows the session gets a new handshake, and the call is retried", async () => {
   const server = await httpServer("sessions");
   const open = await opened(mcpTools({ url: server.url }), "web");
   server.forget();
@@ -37,7 +34,7 @@ it("A server that does not know our session any more is greeted anew, and the ca
   expect(await call(open, "web__get_weather", PARIS)).toBe("Sun in Paris");
 });
 
-it("A call to an address where nobody listens any more has not happened", async () => {
+it("A call to an address that no longer listens has not happened", async () => {
   const server = await httpServer("stateless");
   const open = await opened(mcpTools({ url: server.url }), "web");
   await server.stop();
@@ -46,7 +43,7 @@ it("A call to an address where nobody listens any more has not happened", async 
   expect(NotApplied.isInstance(error)).toBe(true);
 });
 
-it("A call that waits for its answer gets it, also when another one finds that the session is gone", async () => {
+it("A call that waits for its answer gets it even if another one finds that the session is gone", async () => {
   const server = await httpServer("sessions");
   const open = await opened(mcpTools({ url: server.url }), "web");
   let answer: () => void = () => undefined;
@@ -69,7 +66,7 @@ it("A call that waits for its answer gets it, also when another one finds that t
   expect(await slow).toBe("Late, but here");
 });
 
-/** Until the sockets of earlier requests are known to be closed, what is sent on one may have arrived. */
+/** Until the sockets of earlier requests are known to be closed, a request on one may have arrived. */
 async function untilRefused(url: string): Promise<void> {
   for (;;) {
     const error = await failureOf(fetch(url));
@@ -77,7 +74,7 @@ async function untilRefused(url: string): Promise<void> {
   }
 }
 
-/** Does something to calls alone. */
+/** Interferes with calls only. */
 const onCall =
   (act: (response: Parameters<Interference>[1]) => void): Interference =>
   ({ body }, response) => {
@@ -111,7 +108,7 @@ it("A call that was sent and whose answer breaks off has an unknown outcome", as
   expect(await call(open, "web__get_weather", PARIS)).toBe("Sun in Paris");
 });
 
-it("A call that is refused says by what", async () => {
+it("A refused call names the HTTP status", async () => {
   const server = await httpServer("stateless");
   const open = await opened(mcpTools({ url: server.url }), "web");
   const refusedWith = (status: number) => {
@@ -123,7 +120,7 @@ it("A call that is refused says by what", async () => {
   expect(NotApplied.isInstance(await refusedWith(429))).toBe(true);
 });
 
-it("A server that refuses us is not asked again, and what we sent is not shown", async () => {
+it("A server that refuses the credentials is not retried, and the credentials are not shown", async () => {
   const server = await httpServer("stateless");
   server.interfere((_, response) => {
     response.writeHead(401).end("no");
@@ -136,7 +133,7 @@ it("A server that refuses us is not asked again, and what we sent is not shown",
   expect(server.requests).toHaveLength(1);
 });
 
-it("A run that may not connect to where the server is sends it nothing", async () => {
+it("A run that may not connect to the server's address sends it nothing", async () => {
   const server = await httpServer("stateless");
   const script = [{ toolCalls: [{ name: "web__get_weather", input: PARIS }] }, { text: "Done." }];
   const shownUnder = async (constraints: { allowedDomains: readonly string[] }) => {
@@ -157,7 +154,7 @@ it("A run that may not connect to where the server is sends it nothing", async (
   expect(server.requests).toHaveLength(seen);
 });
 
-it("A call is held to where the run may connect to, also after the server was opened", async () => {
+it("A call is checked against the run's allowed domains even after the server was opened", async () => {
   const server = await httpServer("stateless");
   const open = await opened(mcpTools({ url: server.url }), "web");
   const network = { allowedDomains: ["example.com"], allowPrivateAddresses: false };
@@ -169,7 +166,7 @@ it("A call is held to where the run may connect to, also after the server was op
   expect(server.calls()).toEqual([]);
 });
 
-it("An answer that only speaks of a session is one: the call may have done something, and is not made again", async () => {
+it("An answer that only mentions a session is an answer: the call may have done something, and is not retried", async () => {
   const server = await httpServer("sessions");
   const open = await opened(mcpTools({ url: server.url }), "web");
   server.interfere(
@@ -181,7 +178,7 @@ it("An answer that only speaks of a session is one: the call may have done somet
   expect(server.calls()).toHaveLength(1);
 });
 
-it("A call that has to be sent a second time, and cannot be, may have happened by the first", async () => {
+it("A call whose second request cannot be sent may have happened with the first", async () => {
   const server = await httpServer("modern");
   const open = await opened(mcpTools({ url: server.url }), "web");
   server.interfere(({ body: { id, method } }, response) => {

@@ -1,4 +1,4 @@
-// What a server may send: who it is connected to, and how much of it is taken.
+// Limits of a server: what may be connected to, and how much it may send.
 
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -19,7 +19,7 @@ const largeSchema = {
   properties: { a: { type: "string", description: "x".repeat(70_000) } },
 };
 
-it("A server with more than 200 tools is refused, in a sentence that says so", async () => {
+it("A server with more than 200 tools is refused with a clear error", async () => {
   const server = await listing(...Array.from({ length: 201 }, (_, i) => named(`t${i}`)));
   const error = await failureOf(opened(mcpTools({ url: server.url }), "web"));
   expect(error.message).toBe(
@@ -28,7 +28,7 @@ it("A server with more than 200 tools is refused, in a sentence that says so", a
   expect(server.methods.filter((method) => method === "tools/list")).toHaveLength(1);
 });
 
-it("A tool whose schema is too large is refused by name, and the others can be had without it", async () => {
+it("A tool whose schema is too large is refused by name, and the others can be used without it", async () => {
   const server = await listing(named("small"), named("large", { inputSchema: largeSchema }));
   const error = await failureOf(opened(mcpTools({ url: server.url }), "web"));
   expect(error.message).toMatch(
@@ -38,7 +38,7 @@ it("A tool whose schema is too large is refused by name, and the others can be h
   expect(Object.keys(some.tools)).toEqual(["web__small"]);
 });
 
-it("A long description is cut, and a name without end refused", async () => {
+it("A long description is cut, and an endless name is refused", async () => {
   const wordy = await listing(named("wordy", { description: "d".repeat(20_000) }));
   const open = await opened(mcpTools({ url: wordy.url }), "web");
   expect(open.tools.web__wordy?.description).toBe(`${"d".repeat(16_000)} [4000 more characters were cut]`);
@@ -47,14 +47,14 @@ it("A long description is cut, and a name without end refused", async () => {
   expect(error.message).toMatch(/lists a tool with a name of 5000 characters, and the maximum is 200\.$/);
 });
 
-it("A list without an end is broken off, and not asked for again", async () => {
+it("An endless list is aborted, and not requested again", async () => {
   const server = await handMadeServer((response) => sendForEver(response, '{"jsonrpc":"2.0","id":1,'));
   const error = await failureOf(opened(mcpTools({ url: server.url }), "web"));
   expect(error.message).toMatch(/^The MCP server web .* sent a message of more than 4 MB\.$/);
   expect(server.methods.filter((method) => method === "tools/list")).toHaveLength(1);
 });
 
-it("A stream may go on for ever, but none of its messages", async () => {
+it("A stream may be endless, but not one of its messages", async () => {
   const event = `data: ${"x".repeat(60_000)}\r\n\r\n`;
   const server = createServer(({ url }, response) => {
     response.setHeader("content-type", "text/event-stream");
@@ -75,7 +75,7 @@ it.each([
   ["an answer to news", 200, "POST", '{"method":"notifications/initialized"}'],
   ["the end of a session", 200, "DELETE", null],
 ])(
-  "No more than a page is read of what is no message, whatever it calls itself: %s",
+  "Only a page is read of a body that is not a message, whatever its type: %s",
   async (_, status, method, body) => {
     const server = createServer((_request, response) => {
       response.on("error", () => undefined);
@@ -92,7 +92,7 @@ it.each([
   },
 );
 
-it("A short page of an error is read as it is", async () => {
+it("A short error page is read unchanged", async () => {
   const server = createServer((_request, response) => void response.writeHead(403).end("Not you."));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
@@ -104,7 +104,7 @@ it("A short page of an error is read as it is", async () => {
 const answer = (id: number, characters: number) =>
   JSON.stringify({ jsonrpc: "2.0", id, result: { text: "x".repeat(characters) } });
 
-it("What counts as a list is what answers to one, whatever else comes meanwhile", () => {
+it("Only answers to a list request count as the list, whatever else arrives meanwhile", () => {
   const limit = new MessageLimit();
   limit.beginList();
   limit.recordRequest({ jsonrpc: "2.0", id: 1, method: "tools/list" });
@@ -112,13 +112,13 @@ it("What counts as a list is what answers to one, whatever else comes meanwhile"
   limit.recordRequest({ jsonrpc: "2.0", id: 3, method: "tools/list" });
   expect(limit.admitted(answer(2, 2_000_000))).toHaveLength(answer(2, 2_000_000).length);
   expect(limit.admitted(answer(1, 600_000))).not.toBeNull();
-  // The pages of one list are counted together, by however its id is spelled.
+  // The pages of one list are counted together, however their ids are spelled.
   const last = answer(3, 600_000).replace('"id":3', '"id":"3"');
   expect(() => limit.admitted(last)).toThrow("it sent a list of tools of more than 1 MB");
   expect(limit.wasExceeded).toBe(true);
 });
 
-it("What nobody asked for is passed over where it is large, and an answer counts once", () => {
+it("A large message that was not requested is ignored, and an answer counts once", () => {
   const limit = new MessageLimit();
   limit.recordRequest({ jsonrpc: "2.0", id: 1, method: "tools/call" });
   expect(limit.admitted(answer(2, 100_000))).toBeNull();
@@ -128,7 +128,7 @@ it("What nobody asked for is passed over where it is large, and an answer counts
   expect(limit.admitted("Listening…")).toBe("Listening…");
 });
 
-it("A result of too many values is an error that says so, and the next call is made on the same connection", async () => {
+it("A result of too many values is an error that says so, and the next call uses the same connection", async () => {
   const server = behavingServer(`
     let calls = 0;
     on.call = ({ raw }) =>
@@ -161,7 +161,7 @@ it("A list of too many values is refused, however small it is, and so is a schem
   );
 });
 
-it("A list that a server says has changed is asked for when the one before has come", async () => {
+it("A changed list is requested only after the previous one has arrived", async () => {
   const server = behavingServer(`
     let open = 0, most = 0, lists = 0;
     on.list = ({ result }) => {
@@ -182,13 +182,13 @@ it("A list that a server says has changed is asked for when the one before has c
   expect(await Promise.all([during, call(open, "raw__act")])).toContain("1 of 3");
 });
 
-it("A server that refuses to list its tools is not greeted a second time", async () => {
+it("A server that refuses to list its tools gets no second handshake", async () => {
   const server = behavingServer('on.list = ({ error }) => error("No tools today");');
   const error = await failureOf(opened(mcpTools(server)));
   expect(error.message).toMatch(/^The MCP server raw .* failed to connect \(No tools today\)\.$/);
 });
 
-it("A server that asks without reading the answers is given up", async () => {
+it("A server that sends requests without reading the answers is closed", async () => {
   const server = behavingServer(`
     on.list = ({ result }) => {
       result({ tools: [ACT] });
@@ -201,7 +201,7 @@ it("A server that asks without reading the answers is given up", async () => {
   expect(error.message).toContain("sends requests without reading the answers");
 });
 
-it("What a server writes before it ends is read to its end", async () => {
+it("The last output of a server that has ended is read to its end", async () => {
   const server = behavingServer(`
     on.call = ({ id }) => {
       const news = JSON.stringify({ jsonrpc: "2.0", method: "notifications/x" }) + "\\n";
@@ -213,7 +213,7 @@ it("What a server writes before it ends is read to its end", async () => {
   expect(await call(open, "raw__act")).toBe("the last");
 });
 
-it("A name that resolves to a private address is not connected to, unless that is said to be meant", async () => {
+it("A name that resolves to a private address is not connected to without private: true", async () => {
   everyNameIsHere();
   const server = await listing(named("act"));
   const url = `http://mcp.museum.example:${server.port}/mcp`;

@@ -13,11 +13,11 @@ it.each([
   ['[{"id":1}]', null, false],
   ["Listening…", null, false],
   ['{"id', null, false],
-])("Whose answer a message is can be told before it is parsed: %s", (text, id, hasMethod) => {
+])("The id of a message is found without parsing it: %s", (text, id, hasMethod) => {
   expect(outlineOf(text)).toMatchObject({ id, hasMethod });
 });
 
-it("Values are counted where they are values, and not within texts", () => {
+it("Values are counted outside of strings only", () => {
   const many = { a: [1, 2, { b: [] }], c: ",,,[[[{{{" };
   expect(outlineOf(JSON.stringify(many)).values).toBe(8);
   expect(outlineOf(JSON.stringify([])).values).toBe(2);

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-it("says what to install where the MCP client is missing, and only when it is needed", async () => {
+it("says what to install if the MCP client is missing, and only when it is needed", async () => {
   const script = `
     import { registerHooks } from "node:module";
     const missing = () => { throw Object.assign(new Error("Cannot find it"), { code: "ERR_MODULE_NOT_FOUND" }) };

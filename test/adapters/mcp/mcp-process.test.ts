@@ -8,7 +8,7 @@ import { actingServer, call, isAlive, opened, rawServer, until } from "../../mcp
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
-it("A server's process is started by the first who opens it, and is one for all who do", async () => {
+it("A server's process is started by its first user, and shared by all", async () => {
   const { source, pids } = actingServer("echoes");
   expect(pids()).toEqual([]);
   const [one, two] = await Promise.all([opened(source), opened(source, "other")]);
@@ -24,9 +24,9 @@ it("A server's process is started by the first who opens it, and is one for all 
   expect(pids()).toHaveLength(2);
 });
 
-it("A server's process is gone with all that it started, however deaf", async () => {
+it("A server's process ends with all its children, even if they ignore signals", async () => {
   const { server, pids } = rawServer({ act: { does: "echoes" } }, "heeds nothing");
-  // As npx does it: the real server is the child of a shell.
+  // As with npx: the real server is the child of a shell.
   const script = [server.command, ...server.args].map((word) => `'${word}'`).join(" ");
   const open = await opened(mcpTools({ command: "sh", args: ["-c", `${script}; true`] }));
   expect(pids().map(isAlive)).toEqual([true]);
@@ -34,19 +34,19 @@ it("A server's process is gone with all that it started, however deaf", async ()
   await until(() => !pids().some(isAlive), "the server is gone");
 });
 
-it("A server's process is waited for when it comes up only the second time", async () => {
+it("A server's process that starts only on the second attempt is used", async () => {
   const { server, pids } = rawServer({ act: { does: "echoes" } }, "ends the first time");
   await opened(mcpTools(server));
   expect(pids().map(isAlive)).toEqual([false, true]);
 });
 
-it("A server's process may speak the later revision of the protocol alone", async () => {
+it("A server's process may support only the later revision of the protocol", async () => {
   const server = fileURLToPath(new URL("../../mcp/servers/modern-server.ts", import.meta.url));
   const open = await opened(mcpTools({ command: process.execPath, args: [server] }));
   expect(JSON.parse(String(await call(open, "raw__get_meta")))).toMatchObject({ "pawl/run_id": "run-1" });
 });
 
-it("A server's process does not outlive us where we exit without a word, however deaf", async () => {
+it("A server's process does not outlive us if we exit without closing it, even if it ignores signals", async () => {
   const { server, pids } = rawServer({ act: { does: "echoes" } }, "heeds nothing");
   const script = `
     import { mcpTools } from "./src/adapters/mcp/mcp.ts";
@@ -60,7 +60,7 @@ it("A server's process does not outlive us where we exit without a word, however
   await until(() => !pids().some(isAlive), "the server is gone");
 });
 
-it("A server's process gets what it needs of the environment, what was given to it, and nothing else", async () => {
+it("A server's process gets the basic environment, its own variables, and nothing else", async () => {
   const { server } = rawServer({ act: { does: "tells its environment" } });
   vi.stubEnv("PAWL_OF_OURS", "hidden");
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -73,6 +73,6 @@ it.each([
   ["Traceback (most recent call last):\n  File x\nValueError: no\r\n", "ValueError: no"],
   ["one\ntwo", "two"],
   ["\n\n", null],
-])("What a server said last is the line that says what is wrong: %j", (words, said) => {
-  expect(lastErrorLine(words)).toBe(said);
+])("The last error line is the one with the error: %j", (stderr, line) => {
+  expect(lastErrorLine(stderr)).toBe(line);
 });

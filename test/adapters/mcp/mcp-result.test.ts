@@ -4,9 +4,9 @@ import { expect, it } from "vitest";
 import { errorTextOf, resultOf, shownResult } from "../../../src/adapters/mcp/mcp-result.ts";
 
 const shown = (result: unknown) => shownResult({ toolCallId: "c", input: {}, result });
-const text = (said: string) => ({ type: "text", text: said }) as const;
+const text = (content: string) => ({ type: "text", text: content }) as const;
 
-it("Texts become one text, and structured content is what it is", () => {
+it("Texts become one text, and structured content stays unchanged", () => {
   expect(resultOf({ content: [text("a"), text("b")] })).toBe("a\nb");
   expect(shown("a\nb")).toEqual({ type: "text", value: "a\nb" });
   expect(resultOf({ content: [] })).toBe("");
@@ -24,7 +24,7 @@ const MIXED: CallToolResult["content"] = [
   { type: "resource_link", uri: "file:///b.txt", name: "b" },
 ];
 
-it("Pictures, sounds and resources are shown as such, in parts that the AI SDK takes", () => {
+it("Images, audio and resources are shown as such, in the AI SDK's format", () => {
   const result = resultOf({ content: MIXED });
   expect(result).toEqual(MIXED);
   const output = shown(result);
@@ -48,13 +48,13 @@ it("Pictures, sounds and resources are shown as such, in parts that the AI SDK t
   expect(modelMessageSchema.safeParse({ role: "tool", content: [part] }).success).toBe(true);
 });
 
-it("Code gets the structured content of a picture, and the model sees the picture", () => {
+it("Code gets the structured content of an image, and the model sees the image", () => {
   const result = resultOf({ content: MIXED.slice(0, 2), structuredContent: { width: 1 } });
   expect(result).toEqual({ width: 1 });
   expect(shown(result)).toMatchObject({ type: "content", value: [text("Look:"), { type: "file" }] });
 });
 
-it("An error says what there is to say", () => {
+it("An error has the text or the structured content of the result", () => {
   expect(errorTextOf({ content: [text("No"), text("way")] })).toBe("No\nway");
   expect(errorTextOf({ content: [], structuredContent: { code: 7 } })).toBe('{"code":7}');
   expect(errorTextOf({ content: [] })).toBe("it gave no details");

@@ -39,12 +39,12 @@ const SERVERS: readonly (readonly [McpServer, string])[] = [
   [{ url: `https://mcp.example.com/s/${SECRET}-0123456789/mcp` }, "https://mcp.example.com"],
 ];
 
-it.each(SERVERS)("What a server is given in secret is known, and not shown: %j", (server, shown) => {
+it.each(SERVERS)("The secrets of a server are known, and not shown: %j", (server, shown) => {
   expect(shownServer(server)).toBe(shown);
   expect(secretsOf(server).some((text) => text.startsWith(SECRET))).toBe(true);
 });
 
-it("Where a server works is no secret: its results are full of it", () => {
+it("The location of a server is not a secret: its results are full of it", () => {
   const env = { FOLDER: "/notes-of-ann/all", SERVICE: "https://tickets.example.com", LEVEL: "debug" };
   const args = ["-y", "@modelcontextprotocol/server-filesystem", "/notes-of-ann/all"];
   expect(secretsOf({ command: "npx", args, env })).toEqual([]);
@@ -60,21 +60,21 @@ it.each([
   expect(secretsOf(server)).toContain(text);
 });
 
-it("Short words of settings are no secrets", () => {
+it("Short words in settings are not secrets", () => {
   expect(secretsOf({ command: "serve", env: { LEVEL: "debug", PORT: "8080" } })).toEqual([]);
   expect(secretsOf({ url: "https://x.org/mcp", headers: { accept: "json", "x-note": "on off" } })).toEqual(
     [],
   );
 });
 
-describe("a server that lists what it was given", () => {
+describe("a server that leaks its secrets in its list of tools", () => {
   const object = { type: "object" } as const;
   const listing = async (...tools: object[]) => {
     const { url } = await handMadeServer((_, result) => result({ tools }));
     return opened(mcpTools({ url, headers: { authorization: `Bearer ${SECRET}` } }), "web");
   };
 
-  it("is not repeated in descriptions, before they are cut, nor in schemas", async () => {
+  it("leaks them neither in descriptions, before they are cut, nor in schemas", async () => {
     const inputSchema = { ...object, properties: { a: { enum: [SECRET] }, password: { type: "string" } } };
     const description = `${"x".repeat(15_995)}${SECRET}`;
     const { tools } = await listing({ name: "act", description, inputSchema });
@@ -84,7 +84,7 @@ describe("a server that lists what it was given", () => {
     });
   });
 
-  it("is refused where a name holds it, and no part of the name is told", async () => {
+  it("is refused if a name contains one, and no part of the name is shown", async () => {
     for (const name of [`x_${SECRET}`, `${SECRET}_${"y".repeat(300)}`]) {
       const { message } = await failureOf(
         listing({ name: "act", inputSchema: object }, { name, inputSchema: object }),
@@ -97,11 +97,11 @@ describe("a server that lists what it was given", () => {
   });
 });
 
-describe("a server that says what it was given", () => {
+describe("a server that leaks its secrets in its answers", () => {
   const given = (tools: Parameters<typeof rawServer>[0]) =>
     opened(mcpTools({ ...rawServer(tools).server, env: { RAW_SECRET: SECRET } }));
 
-  it("is not repeated in results, nor in what the model sees of them", async () => {
+  it("leaks them neither in results nor in what the model sees of them", async () => {
     const open = await given({ act: { does: "tells its secret" } });
     const result = await call(open, "raw__act");
     expect(open.secrets.hide(result as Json)).toEqual({ secret: HIDDEN });
@@ -111,7 +111,7 @@ describe("a server that says what it was given", () => {
     });
   });
 
-  it("is not repeated in errors and warnings, not even in part where they are cut", async () => {
+  it("leaks them in no error or warning, not even in part where they are cut", async () => {
     const open = await given({
       errs: { does: "errs with its secret" },
       refuses: { does: "refuses with its secret" },
@@ -133,7 +133,7 @@ describe("a server that says what it was given", () => {
     expect(all).not.toContain(SECRET.slice(0, 5));
   });
 
-  it("is not repeated where it cannot be opened", async () => {
+  it("leaks nothing if it cannot be opened", async () => {
     const server = await httpServer("stateless");
     server.interfere(({ headers }, response) => {
       response.writeHead(403).end(`${headers.authorization} may not.`);
@@ -145,7 +145,7 @@ describe("a server that says what it was given", () => {
     expect(everythingOf(refused).join("\n")).not.toContain(SECRET);
   });
 
-  it("is not repeated where it refuses a call", async () => {
+  it("leaks nothing if it refuses a call", async () => {
     const server = await httpServer("stateless");
     const open = await opened(
       mcpTools({ url: server.url, headers: { authorization: `Bearer ${SECRET}` } }),
@@ -161,7 +161,7 @@ describe("a server that says what it was given", () => {
   });
 });
 
-/** What can be printed of an error, and of what caused it. */
+/** Everything that can be printed of an error and its causes. */
 function everythingOf(error: unknown): string[] {
   if (!(error instanceof Error)) return [];
   return [error.message, error.stack ?? "", ...everythingOf(error.cause)];

@@ -9,7 +9,7 @@ const SCHEMA = {
   required: ["city"],
 };
 
-it("Arguments are checked by the server's schema, and go out as they were written", async () => {
+it("Arguments are checked by the server's schema, and are sent unchanged", async () => {
   const input = mcpToolInput(SCHEMA, "files");
   expect(await input.jsonSchema()).toEqual(SCHEMA);
   const given = { city: "Paris", note: "not in the schema" };
@@ -26,7 +26,7 @@ it.each([
   { type: "object", properties: { a: { not: { type: "string" } } } },
   { type: "object", properties: { a: { type: "string", pattern: "(" } } },
   { type: "object", unevaluatedProperties: false },
-])("What cannot be read here is left to the server: %j", async (schema) => {
+])("A schema that cannot be read here is left to the server: %j", async (schema) => {
   const input = mcpToolInput(schema, "files");
   expect(await input.jsonSchema()).toEqual(schema);
   expect(await input.parse({ a: "x" })).toEqual({ ok: true, value: { a: "x" } });
@@ -58,13 +58,13 @@ it("A whole number is still one, and an argument may be called format", async ()
   expect(await input.parse({ format: "odt" })).toMatchObject({ ok: false });
 });
 
-it("A server that gives no schema gets any object", async () => {
+it("A server without a schema accepts any object", async () => {
   const input = mcpToolInput(undefined, "files");
   expect(await input.jsonSchema()).toEqual({ type: "object" });
   expect(await input.parse({ a: 1 })).toMatchObject({ ok: true });
 });
 
-it("However long a schema of a server takes, others have their turn meanwhile, and the server decides", async () => {
+it("A slow schema does not block other work, and the server decides", async () => {
   const text = `${"a".repeat(40)}!`;
   const doubling = Array.from({ length: 40 }, (_, i) => {
     const next = { $ref: `#/$defs/d${i + 1}` };
@@ -86,7 +86,7 @@ it("However long a schema of a server takes, others have their turn meanwhile, a
   expect(longestBlockMs).toBeLessThan(1_000);
 });
 
-it("A pattern is checked all the same, and an argument may be called pattern", async () => {
+it("A pattern is still checked, and an argument may be called pattern", async () => {
   const input = mcpToolInput(
     {
       type: "object",

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { modelNames } from "../../../src/adapters/mcp/mcp-tool-names.ts";
 
-it("A name that providers take is kept, behind the server's", () => {
+it("A name that providers accept is kept, after the server's", () => {
   expect(modelNames("files", ["read_file", "get-sum"])).toEqual(
     new Map([
       ["read_file", "files__read_file"],
@@ -11,21 +11,21 @@ it("A name that providers take is kept, behind the server's", () => {
   );
 });
 
-it("What providers do not take is spelled in another way", () => {
+it("Characters that providers do not accept are replaced", () => {
   expect([...modelNames("my files", ["disk.usage", "größe"]).values()]).toEqual([
     "my_files__disk_usage",
     "my_files__gr__e",
   ]);
 });
 
-it("Two that would be one are told apart, and the one that needs no other spelling keeps its name", () => {
+it("Two names that would collide stay distinct, and the one that needs no replacement keeps its name", () => {
   const names = modelNames("s", ["a.b", "a_b", "a/b"]);
   expect(names.get("a_b")).toBe("s__a_b");
   expect(names.get("a.b")).toMatch(/^s__a_b_[0-9a-f]{8}$/);
   expect(new Set(names.values()).size).toBe(3);
 });
 
-it("Any names become different names that providers take, and the same ones whatever stands beside them in the list", () => {
+it("Any names become distinct names that providers accept, whatever else is in the list", () => {
   fc.assert(
     fc.property(
       fc.string(),

@@ -4,13 +4,13 @@ import { McpConnection } from "../../../src/adapters/mcp/mcp-connection.ts";
 import { ConfigurationError, NotApplied } from "../../../src/index.ts";
 import { call, failureOf, isAlive, opened, rawServer, until } from "../../mcp/mcp-fixture.ts";
 
-it("A server that does not come up is tried several times, and then named with its last words", async () => {
+it("A server that does not start is tried several times, and then reported with its last error line", async () => {
   const failing = rawServer({}, "ends");
   const passing = rawServer({ act: { does: "ends" } }, "ends after the first time");
   const source = mcpTools({ ...failing.server, env: { TOKEN: "t-123" } });
   const open = await opened(mcpTools(passing.server));
   await failureOf(call(open, "raw__act"));
-  // At the same time, for each takes seconds.
+  // Concurrently, since each takes seconds.
   const [error, unsent] = await Promise.all([failureOf(opened(source)), failureOf(call(open, "raw__act"))]);
   expect(error).toBeInstanceOf(ConfigurationError);
   expect(error.message).toMatch(
@@ -25,7 +25,7 @@ it("A server that does not come up is tried several times, and then named with i
   expect(passing.calls()).toHaveLength(1);
 });
 
-it("A command that is not there is given up at once, and keys among its arguments are not shown", async () => {
+it("A missing command fails at once, and keys among its arguments are not shown", async () => {
   const args = ["--api-key", "k-123", "--token=t-123", "x"];
   const error = await failureOf(opened(mcpTools({ command: "/no/such/command", args })));
   expect(error.message).toBe(
@@ -33,7 +33,7 @@ it("A command that is not there is given up at once, and keys among its argument
   );
 });
 
-it("A server that does not answer is started again, until it is not needed any more", async () => {
+it("A server that does not answer is started again until it is no longer needed", async () => {
   const { server, pids } = rawServer({}, "is silent");
   const stop = new AbortController();
   const connection = new McpConnection(server, 500);
@@ -47,7 +47,7 @@ it("A server that does not answer is started again, until it is not needed any m
   expect(pids().filter(isAlive)).toEqual([]);
 });
 
-it("A run that is over while a server starts does not wait for it, and leaves nothing of it", async () => {
+it("A run that ends while a server starts does not wait for it, and leaves nothing behind", async () => {
   const { server, pids } = rawServer({}, "is silent");
   const stop = new AbortController();
   const opening = failureOf(opened(mcpTools(server), "raw", stop.signal));

@@ -4,7 +4,7 @@ import { ConfigurationError, FinalFailure, NotApplied } from "../../../src/index
 import { actingServer, call, failureOf, isAlive, opened, rawServer, until } from "../../mcp/mcp-fixture.ts";
 
 describe("the tools of a server", () => {
-  it("are named after it, with what it says of them", async () => {
+  it("are named after it, with its descriptions and hints", async () => {
     const inputSchema = { type: "object", properties: { page: { type: "string" } }, required: ["page"] };
     const annotations = { title: "Read", readOnlyHint: true, idempotentHint: false };
     const { server } = rawServer({ read_page: { does: "echoes", inputSchema, annotations } });
@@ -21,7 +21,7 @@ describe("the tools of a server", () => {
     expect(await tools.site__read_page?.input.jsonSchema()).toEqual(inputSchema);
   });
 
-  it("are those that were asked for, with what is known better", async () => {
+  it("are the chosen ones, with the given options", async () => {
     const { server } = rawServer({
       list_a: { does: "echoes" },
       list_b: { does: "echoes" },
@@ -35,7 +35,7 @@ describe("the tools of a server", () => {
     expect(tools.raw__list_b).toMatchObject({ effect: "read_only", timeoutMs: 5 });
   });
 
-  it("are refused where something is said of one that it does not have", async () => {
+  it("are refused if an option names one that it does not have", async () => {
     const { server, pids } = rawServer({ send: { does: "echoes" } });
     const source = mcpTools({ ...server, tools: { sned: { approval: true } } });
     const error = await failureOf(opened(source));
@@ -44,7 +44,7 @@ describe("the tools of a server", () => {
     expect(pids().map(isAlive)).toEqual([false]);
   });
 
-  it("need a server that is said in one way, and options that there are", () => {
+  it("need either a command or a url, and valid options", () => {
     const nothing = {} as { command: string };
     expect(() => mcpTools(nothing)).toThrow(/command, or its url/);
     expect(() => mcpTools({ url: "file:///tmp" })).toThrow(/begins with http/);
@@ -74,7 +74,7 @@ describe("a call", () => {
     });
   });
 
-  it("fails for good where the server answers with an error, and says which", async () => {
+  it("fails permanently if the server answers with an error, with its message", async () => {
     const { server } = rawServer({
       errs: { does: "errs" },
       refuses: { does: "refuses" },
@@ -94,7 +94,7 @@ describe("a call", () => {
     ]);
   });
 
-  it("in whose middle the server ends has an unknown outcome, with its last words", async () => {
+  it("during which the server ends has an unknown outcome, with its last error line", async () => {
     const { source } = actingServer("ends");
     const error = await failureOf(call(await opened(source), "raw__act"));
     expect(error.name).toBe("Error");
@@ -103,7 +103,7 @@ describe("a call", () => {
     );
   });
 
-  it("is told from another one of the same id, as a run in another store may have it", async () => {
+  it("is distinguished from another one with the same id, which a run in another store may have", async () => {
     const { source, calls, pids } = actingServer("hangs");
     const open = await opened(source);
     const both = [1, 2].map(() => failureOf(call(open, "raw__act", {}, { toolCallId: "daily/worker#1.1" })));
@@ -122,7 +122,7 @@ describe("a call", () => {
     expect(calls()).toHaveLength(2);
   });
 
-  it("in whose middle the server closes its output has an unknown outcome", async () => {
+  it("during which the server closes its output has an unknown outcome", async () => {
     const { source, pids } = actingServer("closes its output");
     const open = await opened(source);
     const error = await failureOf(call(open, "raw__act"));
@@ -132,7 +132,7 @@ describe("a call", () => {
     expect(pids().map(isAlive)).toEqual([false]);
   });
 
-  it("whose answer is too long has an unknown outcome, and the next one a new server", async () => {
+  it("whose answer is too long has an unknown outcome, and the next one gets a new server", async () => {
     const { server, pids } = rawServer({ big: { does: "sends too much" }, small: { does: "echoes" } });
     const open = await opened(mcpTools(server));
     const error = await failureOf(call(open, "raw__big"));
@@ -142,7 +142,7 @@ describe("a call", () => {
     expect(pids().map(isAlive)).toEqual([false, true]);
   });
 
-  it("works beside rubbish, which is warned of once", async () => {
+  it("works despite invalid output, with one warning", async () => {
     const { source } = actingServer("writes rubbish");
     const open = await opened(source);
     expect(await call(open, "raw__act")).toBe("in spite of that");
@@ -150,7 +150,7 @@ describe("a call", () => {
     expect(open.warnings).toEqual([expect.stringMatching(/not a message; it was ignored: "Listening…"$/)]);
   });
 
-  it("that is stopped tells the server, and the connection stays", async () => {
+  it("that is aborted is cancelled at the server, and the connection stays open", async () => {
     const { server, seen, calls, pids } = rawServer({ act: { does: "hangs" }, other: { does: "echoes" } });
     const open = await opened(mcpTools(server));
     const stop = new AbortController();
@@ -163,7 +163,7 @@ describe("a call", () => {
     expect(pids()).toHaveLength(1);
   });
 
-  it("that is stopped before anything was sent has not happened", async () => {
+  it("that is aborted before anything was sent has not happened", async () => {
     const { source, calls } = actingServer("echoes");
     const open = await opened(source);
     const signal = AbortSignal.abort(new Error("It is too late."));
@@ -174,8 +174,8 @@ describe("a call", () => {
   });
 });
 
-describe("a tool that is not what it was when the run began", () => {
-  it("is not called any more, and that is warned of once", async () => {
+describe("a tool that changed since the run began", () => {
+  it("is no longer called, with one warning", async () => {
     const { server, calls } = rawServer({ act: { does: "changes its tools" }, other: { does: "echoes" } });
     const source = mcpTools(server);
     const open = await opened(source);
@@ -188,7 +188,7 @@ describe("a tool that is not what it was when the run began", () => {
     expect(open.warnings).toEqual([expect.stringContaining("since the run began")]);
     expect(calls()).toHaveLength(1);
     expect(open.tools.raw__other?.description).toBe("Does other.");
-    // Who comes later takes them as they are.
+    // A later run uses them as they are now.
     const later = await opened(source);
     expect(later.tools.raw__other?.description).toBe("Does other. In another way.");
     expect(await call(later, "raw__other")).toBe("{}");

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { FairQueue, QueueFullError } from "../../../src/adapters/net/fair-queue.ts";
 
-/** Work that ends when it is told to, and the order in which it began. */
+/** Work that ends on demand, and the order in which it began. */
 function works(queue: FairQueue) {
   const begun: string[] = [];
   const ends = new Map<string, () => void>();
@@ -17,7 +17,7 @@ function works(queue: FairQueue) {
   return { begun, start, end };
 }
 
-it("Who asks for much leaves a place for others, and waits for itself", async () => {
+it("A source that asks for much leaves a slot for others, and delays only itself", async () => {
   const { begun, start, end } = works(new FairQueue(2, 10));
   for (const name of ["a1", "a2", "a3"]) void start("a", name);
   void start("b", "b1");
@@ -26,7 +26,7 @@ it("Who asks for much leaves a place for others, and waits for itself", async ()
   void start("c", "c1");
   await end("a1");
   expect(begun).toEqual(["a1", "b1", "a2"]);
-  // The others have their turn before it has a second one.
+  // The others get their turn before its second one.
   await end("a2");
   await end("b1");
   expect(begun.slice(3)).toEqual(["c1", "b2"]);
@@ -34,7 +34,7 @@ it("Who asks for much leaves a place for others, and waits for itself", async ()
   expect(begun.at(-1)).toBe("a3");
 });
 
-it("Who waits can be called off, and then takes no turn", async () => {
+it("Waiting work can be aborted, and then takes no turn", async () => {
   const { begun, start, end } = works(new FairQueue(2, 10));
   const stop = new AbortController();
   void start("a", "a1");
@@ -46,7 +46,7 @@ it("Who waits can be called off, and then takes no turn", async () => {
   expect(begun).toEqual(["a1", "a3"]);
 });
 
-it("More than may wait are refused, those of another source are not", async () => {
+it("Too much waiting work of a source is refused, that of another source is not", async () => {
   const { begun, start } = works(new FairQueue(2, 1));
   void start("a", "a1");
   void start("a", "a2");
@@ -55,7 +55,7 @@ it("More than may wait are refused, those of another source are not", async () =
   expect(begun).toEqual(["a1", "b1"]);
 });
 
-it("Work that fails leaves its place", async () => {
+it("Work that fails releases its slot", async () => {
   const queue = new FairQueue(2, 10);
   await expect(queue.run("a", undefined, () => Promise.reject(new Error("No.")))).rejects.toThrow("No.");
   expect(await queue.run("a", undefined, async () => 1)).toBe(1);

@@ -25,7 +25,7 @@ type Seen = {
 };
 type Answer = (response: ServerResponse) => void;
 
-/** A server on the loopback interface that remembers what it was asked. */
+/** A server on the loopback interface that records its requests. */
 class Site {
   origin = "";
   port = 0;
@@ -44,10 +44,10 @@ class Site {
         for (const arrived of this.#arrivals.splice(0)) arrived();
         answer(response);
       };
-      // A client that goes away while it sends is none of the server's business.
+      // A client that disconnects while it sends is ignored.
       readText(request).then(take, () => {});
     });
-    // The server would keep idle connections for ever: that they end is up to the client.
+    // The server would keep idle connections forever: the client must close them.
     this.#server.keepAliveTimeout = 600_000;
     this.#server.on("connection", () => this.connections++);
   }
@@ -103,7 +103,7 @@ const LOOPBACK = domains("127.0.0.1:*");
 const fetchLoopback = (input: string | URL, init?: RequestInit) =>
   guardedFetch(callWith(domains("127.0.0.1:*")))(input, init);
 
-/** The refusal that a request ends with; fails where it ends otherwise. */
+/** The refusal of a request; fails if the request ends in any other way. */
 async function refusalOf(response: Promise<Response>): Promise<NetworkRefusedError> {
   const error: unknown = await response.then(
     () => "it was answered",
@@ -163,14 +163,14 @@ describe("a request that the policy allows", () => {
     expect(site.seen).toMatchObject([{ method: "POST", body: "streamed" }]);
   });
 
-  it("has its answer decoded", async () => {
+  it("gets its response decoded", async () => {
     site.answers.set("/zip", (response) =>
       response.writeHead(200, { "content-encoding": "gzip" }).end(gzipSync("unzipped")),
     );
     expect(await (await fetchLoopback(`${site.origin}/zip`)).text()).toBe("unzipped");
   });
 
-  it("is held to the digest that the caller expects", async () => {
+  it("is checked against the digest that the caller expects", async () => {
     const digest = (text: string) => `sha256-${createHash("sha256").update(text).digest("base64")}`;
     await expect(fetchLoopback(site.origin, { integrity: digest("another text") })).rejects.toThrow(
       TypeError,
@@ -179,14 +179,14 @@ describe("a request that the policy allows", () => {
     expect(await response.text()).toBe("hello from /");
   });
 
-  it("fails as fetch does where nobody listens", async () => {
+  it("fails as fetch does if nothing listens", async () => {
     const { origin } = site;
     await site.close();
     await expect(fetchLoopback(origin)).rejects.toThrow(TypeError);
     site = await Site.start();
   });
 
-  it("goes to the host of its URL, whatever its headers and its dispatcher say", async () => {
+  it("goes to the host of its URL, whatever its headers and dispatcher are", async () => {
     const dispatcher = {
       dispatch: () => {
         throw new Error("This way around the policy is open.");
@@ -236,7 +236,7 @@ describe("a request that the policy does not allow", () => {
 });
 
 describe("a redirect", () => {
-  it("is followed, relative to where it came from, and the response says so", async () => {
+  it("is followed, relative to its origin, and the response is marked as redirected", async () => {
     site.redirect("/a/b", 302, "../c?d=1");
     site.redirect("/c", 302, `${other.origin}/end`);
     const response = await fetchLoopback(`${site.origin}/a/b`);
@@ -246,7 +246,7 @@ describe("a redirect", () => {
     expect(site.requests).toEqual(["GET /a/b", "GET /c?d=1"]);
   });
 
-  it("is followed where its location is written in UTF-8", async () => {
+  it("is followed if its location is written in UTF-8", async () => {
     site.redirect("/a", 302, Buffer.from("/bücher", "utf8").toString("latin1"));
     await (await fetchLoopback(`${site.origin}/a`)).text();
     expect(site.requests).toEqual(["GET /a", "GET /b%C3%BCcher"]);
@@ -271,7 +271,7 @@ describe("a redirect", () => {
     expect(site.requests).toEqual(["GET /a"]);
   });
 
-  it("from a listed host to a private address is refused, also where every public host may be reached", async () => {
+  it("from a listed host to a private address is refused, also if every public host may be reached", async () => {
     const toMetadata = (response: ServerResponse) =>
       response.writeHead(307, { location: "http://169.254.169.254/latest/meta-data" }).end();
     site.answers.set("/a", toMetadata);
@@ -280,7 +280,7 @@ describe("a redirect", () => {
       const error = await refusalOf(guardedFetch(callWith(policy))(`${site.origin}/a`));
       expect(error.details.url).toBe("http://169.254.169.254/latest/meta-data");
     }
-    // A public host that this test can reach does not exist; one that may be private by name comes nearest.
+    // This test cannot reach a public host; a name that may be private comes closest.
     const error = await refusalOf(
       guardedFetchResolvedBy(
         callWith(domains("app.test:*!private", "*.example.com")),
@@ -290,7 +290,7 @@ describe("a redirect", () => {
     expect(error.message).toContain("Refused to follow a redirect to http://169.254.169.254/");
   });
 
-  it("is not followed for ever", async () => {
+  it("is not followed forever", async () => {
     site.redirect("/a", 302, "/b");
     site.redirect("/b", 302, "/a?secret=hunter22");
     const error = await refusalOf(fetchLoopback(`${site.origin}/a`));
@@ -343,7 +343,7 @@ describe("a redirect", () => {
     expect(site.requests).toEqual(["HEAD /a", "HEAD /b"]);
   });
 
-  it("cannot send a stream again, but can go on without it", async () => {
+  it("cannot send a stream again, but can continue without it", async () => {
     const send = (path: string) =>
       fetchLoopback(`${site.origin}${path}`, {
         method: "POST",
@@ -381,7 +381,7 @@ describe("a redirect", () => {
     "if-none-match": '"1"',
   };
 
-  it("to another origin carries no credentials and no keys", async () => {
+  it("to another origin sends no credentials and no keys", async () => {
     site.redirect("/a", 307, `${other.origin}/b`);
     other.redirect("/b", 307, `${site.origin}/c`);
     await (await fetchLoopback(`${site.origin}/a`, { method: "POST", headers: HEADERS })).text();
@@ -401,26 +401,26 @@ describe("a redirect", () => {
     [301, "PUT"],
     [307, "POST"],
     [308, "POST"],
-  ])("to another origin does not carry the body along: %s of %s", async (status, method) => {
+  ])("to another origin does not send the body: %s of %s", async (status, method) => {
     site.redirect("/a", status, `${other.origin}/b`);
     const refused = await refusalOf(fetchLoopback(`${site.origin}/a`, { method, body: "x" }));
     expect(refused.details.why).toMatch(/^The body was meant for the original origin/);
     expect(other.requests).toEqual([]);
   });
 
-  it("within the origin carries them on", async () => {
+  it("within the origin sends them again", async () => {
     site.redirect("/a", 307, "/b");
     await (await fetchLoopback(`${site.origin}/a`, { headers: HEADERS })).text();
     expect(site.seen[1]?.headers).toMatchObject(HEADERS);
   });
 
-  it("is given back where the caller wants to see it", async () => {
+  it("is returned if the caller asks for it", async () => {
     site.redirect("/a", 302, "http://evil.test/");
     const response = await fetchLoopback(`${site.origin}/a`, { redirect: "manual" });
     expect([response.status, response.headers.get("location")]).toEqual([302, "http://evil.test/"]);
   });
 
-  it("is an error where the caller wants none", async () => {
+  it("is an error if the caller allows none", async () => {
     site.redirect("/a", 302, "/b");
     await expect(fetchLoopback(`${site.origin}/a`, { redirect: "error" })).rejects.toThrow(TypeError);
     expect(await (await fetchLoopback(`${site.origin}/b`, { redirect: "error" })).text()).toBe(
@@ -435,7 +435,7 @@ describe("a redirect", () => {
     expect(site.requests).toEqual(["GET /a"]);
   });
 
-  it("without a location is an answer", async () => {
+  it("without a location is a plain response", async () => {
     site.answers.set("/a", (response) => response.writeHead(302).end("where to?"));
     expect(await (await fetchLoopback(`${site.origin}/a`)).text()).toBe("where to?");
   });
@@ -461,7 +461,7 @@ describe("a name", () => {
     expect(site.connections).toBe(0);
   });
 
-  it("may resolve to a private address where the list says so, or where such addresses are allowed", async () => {
+  it("may resolve to a private address if the list marks it so, or if such addresses are allowed", async () => {
     const url = `http://a.rebind.test:${site.port}/`;
     const anywhere = { allowedDomains: [], allowPrivateAddresses: true };
     for (const policy of [
@@ -481,7 +481,7 @@ describe("a name", () => {
     expect(other.connections).toBe(0);
   });
 
-  it("is checked anew on every redirect", async () => {
+  it("is checked again on every redirect", async () => {
     site.redirect("/a", 302, `http://inner.rebind.test:${other.port}/`);
     const error = await refusalOf(
       get(domains("a.rebind.test:*!private", "*.rebind.test:*"), `http://a.rebind.test:${site.port}/a`),
@@ -490,7 +490,7 @@ describe("a name", () => {
     expect([site.connections, other.connections]).toEqual([1, 0]);
   });
 
-  it("is asked for once a connection, so that its address cannot change in between", async () => {
+  it("is resolved once per connection, so that its address cannot change in between", async () => {
     let asked = 0;
     const resolve: Resolve = (hostname, options, callback) => {
       asked++;
@@ -513,7 +513,7 @@ describe("a name", () => {
     );
   });
 
-  it("with public and private addresses is left with the public ones", async () => {
+  it("with public and private addresses keeps only the public ones", async () => {
     const resolve = resolveTo(
       { address: "10.0.0.1", family: 4 },
       { address: "93.184.216.34", family: 4 },
@@ -563,7 +563,7 @@ describe("an abort", () => {
     }
   });
 
-  it("ends the answer that is being read", async () => {
+  it("ends the response that is being read", async () => {
     site.answers.set("/half", (response) => void response.writeHead(200).write("half"));
     const controller = new AbortController();
     const response = await guardedFetch(callWith(LOOPBACK, controller.signal))(`${site.origin}/half`);
@@ -572,7 +572,7 @@ describe("an abort", () => {
     await expect(read).rejects.toBe(reason);
   });
 
-  it("that came before sends nothing", async () => {
+  it("before the request sends nothing", async () => {
     await expect(guardedFetch(callWith(LOOPBACK, AbortSignal.abort(reason)))(site.origin)).rejects.toBe(
       reason,
     );
@@ -581,11 +581,11 @@ describe("an abort", () => {
 });
 
 describe("a connection", () => {
-  it("is used again by calls with the same policy, and by no other", async () => {
+  it("is reused by calls with the same policy, and by no other", async () => {
     const policy = domains("127.0.0.1:*");
     const get = async (network: NetworkPolicy) => (await guardedFetch(callWith(network))(site.origin)).text();
     await get(policy);
-    // undici takes a connection back in its own time, some turns of the loop after the answer has ended.
+    // undici releases a connection some turns of the event loop after the response has ended.
     await new Promise((resolve) => setTimeout(resolve, 20));
     await get(policy);
     expect(site.connections).toBe(1);
@@ -594,7 +594,7 @@ describe("a connection", () => {
     expect(site.connections).toBe(2);
   });
 
-  it("does not keep a process alive that is done with it, even if a redirect's answer has no end", async () => {
+  it("does not keep a finished process alive, even if a redirect's response is endless", async () => {
     site.answers.set("/a", (response) => {
       response.writeHead(302, { location: "/b" }).write("a body without an end");
     });
@@ -605,7 +605,7 @@ describe("a connection", () => {
       const get = guardedFetch({ network, signal: new AbortController().signal });
       const text = await (await get(${JSON.stringify(`${site.origin}/a`)})).text();
       await new Promise((resolve) => setTimeout(resolve, 50));
-      // Only what keeps the process alive is listed.
+      // Lists only what keeps the process alive.
       console.log(JSON.stringify({ text, open: process.getActiveResourcesInfo().filter((name) => /^(TCP|TLS)/.test(name)) }));
     `;
     const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {

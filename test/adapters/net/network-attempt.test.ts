@@ -15,12 +15,12 @@ afterEach(async () => {
 
 const post = (address: string) => fetch(address, { method: "POST", body: "{}" });
 
-describe("what is seen of a call's network", () => {
-  it("is nothing where nothing was requested", async () => {
+describe("the network progress of a call", () => {
+  it("is unseen if nothing was requested", async () => {
     expect(await watchNetwork(async (attempt) => attempt.progress)).toBe("unseen");
   });
 
-  it("is a request that was sent, also where the answer never comes", async () => {
+  it("is sent for a request that was sent, even if the answer never arrives", async () => {
     server.next(answer("hello"), { kind: "reset" });
     const progress = () =>
       watchNetwork(async (attempt) => {
@@ -31,7 +31,7 @@ describe("what is seen of a call's network", () => {
     expect(await progress()).toBe("sent");
   });
 
-  it("is a request that was made and not sent where nobody listens", async () => {
+  it("is created for a request that was not sent, since nothing listens", async () => {
     await server.close();
     const progress = await watchNetwork(async (attempt) => {
       await expect(post(server.baseUrl)).rejects.toThrow("fetch failed");
@@ -41,7 +41,7 @@ describe("what is seen of a call's network", () => {
     server = await FakeOpenAiServer.start();
   });
 
-  it("is not what others request at the same time", async () => {
+  it("does not include concurrent requests of others", async () => {
     server.next(answer("hello"));
     const idle = watchNetwork(async (attempt) => {
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -51,7 +51,7 @@ describe("what is seen of a call's network", () => {
     expect(await idle).toBe("unseen");
   });
 
-  it("follows the request where its headers are written in another call's context", async () => {
+  it("follows the request if its headers are written in another call's context", async () => {
     const request = {};
     const attempts: NetworkAttempt[] = [];
     await watchNetwork(async (attempt) => {

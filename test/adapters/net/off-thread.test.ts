@@ -7,7 +7,7 @@ import { OffThreadError, offThread } from "../../../src/adapters/net/off-thread.
 const slow = { schema: { type: "string", pattern: "^(a+)+$" }, value: `${"a".repeat(40)}!` };
 const quick = { schema: { type: "string", pattern: "^a$" }, value: "a" };
 
-it("Work that takes too long, or is aborted, is given up, and the next is done", async () => {
+it("Work that takes too long, or is aborted, is stopped, and the next work is done", async () => {
   const late = offThread(CHECK_BY_SCHEMA, slow, { timeoutMs: 50 });
   await expect(late).rejects.toThrow(OffThreadError);
   await expect(late).rejects.toThrow("took longer than 50 ms");
@@ -18,14 +18,14 @@ it("Work that takes too long, or is aborted, is given up, and the next is done",
   expect(await offThread(CHECK_BY_SCHEMA, quick, { timeoutMs: 60_000 })).toEqual({ ok: true, value: "a" });
 });
 
-it("What fails there fails here, and says why", async () => {
+it("A failure on the thread rejects with its message", async () => {
   const unreadable = { schema: { type: "string", pattern: "(" }, value: "a" };
   await expect(offThread(CHECK_BY_SCHEMA, unreadable, { timeoutMs: 60_000 })).rejects.toThrow(
     /failed: .*regular expression/i,
   );
 });
 
-it("A thread that rests does not keep the process", async () => {
+it("An idle thread does not keep the process alive", async () => {
   const script = `
     const { offThread } = await import("./src/adapters/net/off-thread.ts");
     const { CHECK_BY_SCHEMA } = await import("./src/adapters/net/foreign-schema.ts");

@@ -8,7 +8,7 @@ it.each([
   ["an OpenAI key", "Invalid key sk-proj-abc_DEF-123456", "abc_DEF"],
   ["a Google key", "key AIzaSyA-1234567890abcdef expired", "AIzaSy"],
   ["a token", "token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln expired", "eyJhbGci"],
-])("takes a secret out of %s", (_name, text, secret) => {
+])("removes a secret from %s", (_name, text, secret) => {
   expect(readableText(text)).not.toContain(secret);
   expect(readableText(text)).toContain("[redacted]");
 });
@@ -18,7 +18,7 @@ it.each([
   "error code: token_limit_exceeded",
   "api_version_unsupported",
   "no API key was given",
-])("leaves %s as it is", (text) => {
+])("leaves %s unchanged", (text) => {
   expect(readableText(text)).toBe(text);
 });
 

@@ -1,4 +1,4 @@
-// What is said in a run: in its spans where somebody wants it there, and its secrets never.
+// The content of a run: in its spans if that is enabled, and its secrets never.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -17,7 +17,7 @@ import { leaksIn, SECRET } from "../../engine/secret-fixture.ts";
 import { exported, measuring, spanNamed, tracing } from "./otel-fixture.ts";
 import { asking, readOnlyTool } from "./otel-tools.ts";
 
-/** An agent that is told, asked, asks, hears and answers. */
+/** An agent with instructions and an input that calls a tool, gets its result and answers. */
 function conversation({ result = "harvest" } = {}) {
   const look = readOnlyTool("look", () => ({ found: result }));
   const script = [{ text: "thinking", ...asking(["look", "orchard"]) }, { text: "blossom" }];
@@ -36,13 +36,13 @@ async function conversed(content: boolean, options: Parameters<typeof conversati
   return spans();
 }
 
-describe("what is said", () => {
-  it("is in no span unless somebody wants it there", async () => {
+describe("content", () => {
+  it("is in no span by default", async () => {
     const text = exported(await conversed(false));
     expect(SAID.filter((word) => text.includes(word))).toEqual([]);
   });
 
-  it("is in the spans as the conventions write it, where it is wanted", async () => {
+  it("is in the spans in the format of the conventions, if enabled", async () => {
     const spans = await conversed(true);
     expect(SAID.filter((word) => exported(spans).includes(word))).toEqual(SAID);
     const [first, second] = spans.filter(({ name }) => name === "chat scripted-model");
@@ -58,15 +58,15 @@ describe("what is said", () => {
     };
     const parts = [{ type: "text", content: "thinking" }, asked];
     const task = { role: "user", parts: [{ type: "text", content: "meadow" }] };
-    const told = [{ type: "text", content: "You are a gardener." }];
+    const instructions = [{ type: "text", content: "You are a gardener." }];
     expect(contentOf(first)).toEqual([
-      told,
+      instructions,
       [task],
       [{ role: "assistant", parts, finish_reason: "tool-calls" }],
     ]);
     const response = { type: "tool_call_response", id: "call-1-1", response: { found: "harvest" } };
     expect(contentOf(second)).toEqual([
-      told,
+      instructions,
       [task, { role: "assistant", parts }, { role: "tool", parts: [response] }],
       [{ role: "assistant", parts: [{ type: "text", content: "blossom" }], finish_reason: "stop" }],
     ]);
@@ -77,7 +77,7 @@ describe("what is said", () => {
     expect(exported(spans)).not.toContain("pawl.content.cut");
   });
 
-  it("is cut where it is long, stays JSON, and the span says so", async () => {
+  it("is cut if it is long, stays JSON, and the span is marked", async () => {
     const spans = await conversed(true, { result: "x".repeat(100_000) });
     const texts = spans.flatMap(({ attributes }) =>
       Object.entries(attributes).filter(([name]) => /messages|instructions|arguments|result$/.test(name)),
@@ -94,7 +94,7 @@ describe("what is said", () => {
   });
 });
 
-describe("a secret is in no span and in no figure, content or not,", () => {
+describe("a secret is in no span and in no metric, with content or without,", () => {
   const policy = { secretKeys: ["password"] };
   const signIn = tool({
     name: "sign_in",
@@ -119,7 +119,7 @@ describe("a secret is in no span and in no figure, content or not,", () => {
     effect: "read_only",
     execute: ({ password }) => ({ password }),
   });
-  /** From here on the run knows it. */
+  /** From here on the run knows the secret. */
   const met = Step.run("meet", (_input, ctx) => ctx.call(signIn, { key: secret(SECRET) }));
   const speaking = (script: Parameters<typeof scriptedAgent>[0], instructions = "You speak.") =>
     Step.granular("speak", scriptedAgent(script, { instructions, tools: { log_in: logIn } }).agent);
@@ -142,14 +142,17 @@ describe("a secret is in no span and in no figure, content or not,", () => {
       ),
     ],
     [
-      "under a secret key in what a model asks for",
+      "under a secret key in the arguments of a call",
       speaking([{ toolCalls: [{ name: "log_in", input: { password: SECRET } }] }, { text: "Done." }]),
       { policy },
     ],
-    ["in what a model is told", Pipeline.of("p", met, speaking([{ text: "Done." }], `Never say ${SECRET}.`))],
+    [
+      "in the instructions of a model",
+      Pipeline.of("p", met, speaking([{ text: "Done." }], `Never say ${SECRET}.`)),
+    ],
     ["in what a model says", Pipeline.of("p", met, speaking([{ text: `It is ${SECRET}.` }]))],
     [
-      "in what a model fails with",
+      "in the error of a model",
       Pipeline.of(
         "p",
         met,
@@ -162,7 +165,7 @@ describe("a secret is in no span and in no figure, content or not,", () => {
 
   it.each(places)("%s", async (_where, step, options = {}) => {
     const { spans } = tracing();
-    const { figures } = measuring();
+    const { collect } = measuring();
     const store = await memoryStore();
     const runner = new Runner(step, {
       store,
@@ -171,7 +174,7 @@ describe("a secret is in no span and in no figure, content or not,", () => {
       ...options,
     });
     await runner.run("Go", { runId: "r-1" }).catch(() => undefined);
-    const text = exported(spans()) + JSON.stringify(await figures());
+    const text = exported(spans()) + JSON.stringify(await collect());
     expect(text).toMatch(/\[secret(?::[0-9a-f]{12}[^"]*)?\]/);
     expect(text).toContain("pawl.tool_calls");
     expect(leaksIn(text)).toEqual([]);

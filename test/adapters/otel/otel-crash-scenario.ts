@@ -1,4 +1,4 @@
-// A run that one process begins and another one ends.
+// A run that one process begins and another one finishes.
 
 import { appendFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export function killedWork() {
   return Step.granular("work", worker);
 }
 
-/** What a test wants to know of a span that another process has written down. */
+/** The part of a span of another process that a test needs. */
 export type WrittenSpan = {
   readonly name: string;
   readonly traceId: string;
@@ -39,7 +39,7 @@ export function written(span: ReadableSpan): WrittenSpan {
   };
 }
 
-/** Writes each span to a file as soon as it ends: what was not written is gone with the process. */
+/** Writes each span to a file as soon as it ends: a span that was not written is lost with the process. */
 export function fileExporter(folder: string): SpanExporter {
   return {
     export: (spans, done) => {

@@ -1,4 +1,4 @@
-// A process to be killed: it begins a run, and dies while the model thinks about the second turn.
+// A process that is killed: it begins a run, and dies during the model call of the second turn.
 
 import { NodeTracerProvider, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-node";
 import { otel } from "../../../src/adapters/otel/otel.ts";

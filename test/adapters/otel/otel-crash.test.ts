@@ -1,4 +1,4 @@
-// A process is killed in the middle of a run, and another one goes on: the trace and the figures go on with it.
+// A process is killed in the middle of a run, and another one resumes it: the trace and the metrics continue.
 
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
@@ -20,13 +20,13 @@ it("a run whose process was killed is one trace, and its tokens are those of the
   const first = readSpans(folder);
 
   const { spans } = tracing();
-  const { figures } = measuring();
+  const { collect } = measuring();
   const store = await fileStore(`${folder}/pawl.db`);
   const { status } = await new Runner(killedWork(), { store, telemetry: otel() }).resume(RUN_ID);
   expect(status).toBe("succeeded");
   const second = spans().map(written);
 
-  // The spans that were open when it was killed never ended: their children and its successor still name them.
+  // The spans that were open when it was killed never ended: their children and the next worker's spans still refer to them.
   const calls = ["chat scripted-model", "execute_tool look", "execute_tool find"];
   expect(first.map(({ name }) => name).toSorted()).toEqual(calls.toSorted());
   expect(new Set(first.map(({ parentSpanId }) => parentSpanId)).size).toBe(1);
@@ -50,7 +50,7 @@ it("a run whose process was killed is one trace, and its tokens are those of the
   expect(agent?.parentSpanId).toBe(root?.spanId);
   for (const { parentSpanId } of inside) expect(parentSpanId).toBe(agent?.spanId);
 
-  // Every call of the ledger has its span, in one process or the other, and nothing was asked for twice.
+  // Every call of the ledger has its span, in one process or the other, and nothing was called twice.
   const ledger = (await store.listToolCalls(RUN_ID)).map(({ toolCallId }) => toolCallId);
   const called = all
     .map(({ attributes }) => attributes["pawl.tool_call_id"])
@@ -66,11 +66,13 @@ it("a run whose process was killed is one trace, and its tokens are those of the
   const { charged, inputTokens, outputTokens } = await store.readUsage(RUN_ID);
   expect(tokensOf(all, "gen_ai.usage.input_tokens")).toBe(inputTokens);
   expect(tokensOf(all, "gen_ai.usage.output_tokens")).toBe(outputTokens);
-  // What the killed one had under way is charged without an answer, once, by who finds it.
-  const told = await figures();
+  // The model call that was in progress is charged without an answer, once, by the next worker.
+  const collected = await collect();
   const answered = tokensOf(all, "gen_ai.usage.input_tokens") + tokensOf(all, "gen_ai.usage.output_tokens");
   expect(charged.tokens).toBeGreaterThan(answered);
-  expect(sumOf(told, "pawl.tokens", { "pawl.charge_basis": "baseline" })).toBe(charged.tokens - answered);
+  expect(sumOf(collected, "pawl.tokens", { "pawl.charge_basis": "baseline" })).toBe(
+    charged.tokens - answered,
+  );
 });
 
 function tokensOf(spans: readonly WrittenSpan[], name: string): number {

@@ -1,4 +1,4 @@
-// OpenTelemetry as a user sets it up, with all that it would export kept in memory.
+// OpenTelemetry as a user sets it up, with everything that it would export kept in memory.
 
 import { context, metrics, propagation, trace } from "@opentelemetry/api";
 import { MeterProvider, type MetricData, MetricReader } from "@opentelemetry/sdk-metrics";
@@ -24,7 +24,7 @@ export function tracing({
   contextManager?: boolean;
 } = {}): { spans: () => ReadableSpan[] } {
   const exporter = new InMemorySpanExporter();
-  // Their times are those of a clock that counts milliseconds.
+  // Their times have a resolution of milliseconds.
   const begun: string[] = [];
   const order: SpanProcessor = {
     onStart: (span) => void begun.push(span.spanContext().spanId),
@@ -47,8 +47,8 @@ export function tracing({
   return { spans: () => exporter.getFinishedSpans().toSorted((a, b) => at(a) - at(b)) };
 }
 
-/** One that is asked, and asks nobody. */
-class AskedReader extends MetricReader {
+/** A reader that collects only on demand. */
+class OnDemandReader extends MetricReader {
   protected onForceFlush(): Promise<void> {
     return Promise.resolve();
   }
@@ -58,29 +58,29 @@ class AskedReader extends MetricReader {
   }
 }
 
-/** Registers an SDK for figures until the test ends. */
-export function measuring(): { figures: () => Promise<MetricData[]>; sumOf: typeof sumOf } {
-  const reader = new AskedReader();
+/** Registers an SDK for metrics until the test ends. */
+export function measuring(): { collect: () => Promise<MetricData[]>; sumOf: typeof sumOf } {
+  const reader = new OnDemandReader();
   const provider = new MeterProvider({ readers: [reader] });
   metrics.setGlobalMeterProvider(provider);
   onTestFinished(async () => {
     metrics.disable();
     await provider.shutdown();
   });
-  const figures = async () => {
+  const collect = async () => {
     const { resourceMetrics } = await reader.collect();
     return resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics);
   };
-  return { figures, sumOf };
+  return { collect, sumOf };
 }
 
 /** The sum of a counter over the points that have these attributes. */
 export function sumOf(
-  figures: readonly MetricData[],
+  metrics: readonly MetricData[],
   name: string,
   attributes: { readonly [name: string]: unknown } = {},
 ): number {
-  const points = figures.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? [];
+  const points = metrics.find(({ descriptor }) => descriptor.name === name)?.dataPoints ?? [];
   return points
     .filter((point) => Object.entries(attributes).every(([key, value]) => point.attributes[key] === value))
     .reduce((sum, point) => sum + (typeof point.value === "number" ? point.value : Number.NaN), 0);
@@ -100,7 +100,7 @@ export function spanNamed(spans: readonly ReadableSpan[], name: string): Readabl
   return must(spans.find((span) => span.name === name));
 }
 
-/** All that an exporter could write of them. */
+/** Everything that an exporter could write of them. */
 export function exported(spans: readonly ReadableSpan[]): string {
   const shown = spans.map((span) => {
     const { name, attributes, status, events, links } = span;

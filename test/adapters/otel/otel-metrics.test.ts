@@ -1,4 +1,4 @@
-// The figures of runs, held against what the store says.
+// The metrics of runs, compared with the store.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -24,37 +24,39 @@ function work() {
   return Step.granular("work", agent);
 }
 
-describe("the figures of a run", () => {
+describe("the metrics of a run", () => {
   it.each([
     ["with spans", true],
     ["without spans", false],
   ])("are those of the store, %s", async (_with, spans) => {
     if (spans) tracing();
-    const { figures } = measuring();
+    const { collect } = measuring();
     const store = await memoryStore();
     const runner = new Runner(work(), { store, pricing, telemetry: otel() });
     await runner.run("Go", { runId: "r-1" });
-    const told = await figures();
+    const collected = await collect();
     const { charged, inputTokens, outputTokens } = await store.readUsage("r-1");
-    expect(sumOf(told, "pawl.tokens", { "gen_ai.token.type": "input" })).toBe(inputTokens);
-    expect(sumOf(told, "pawl.tokens", { "gen_ai.token.type": "output" })).toBe(outputTokens);
-    expect(sumOf(told, "pawl.tokens", { "gen_ai.request.model": "scripted-model" })).toBe(charged.tokens);
-    expect(Math.round(sumOf(told, "pawl.cost") * 1_000_000)).toBe(charged.microDollars);
+    expect(sumOf(collected, "pawl.tokens", { "gen_ai.token.type": "input" })).toBe(inputTokens);
+    expect(sumOf(collected, "pawl.tokens", { "gen_ai.token.type": "output" })).toBe(outputTokens);
+    expect(sumOf(collected, "pawl.tokens", { "gen_ai.request.model": "scripted-model" })).toBe(
+      charged.tokens,
+    );
+    expect(Math.round(sumOf(collected, "pawl.cost") * 1_000_000)).toBe(charged.microDollars);
     expect(charged.microDollars).toBeGreaterThan(0);
-    expect(sumOf(told, "pawl.turns", { "pawl.pipeline": "work" })).toBe(2);
-    expect(sumOf(told, "pawl.tool_calls")).toBe(2);
+    expect(sumOf(collected, "pawl.turns", { "pawl.pipeline": "work" })).toBe(2);
+    expect(sumOf(collected, "pawl.tool_calls")).toBe(2);
     expect(
-      sumOf(told, "pawl.tool_calls", { "gen_ai.tool.name": "look", "pawl.tool.status": "succeeded" }),
+      sumOf(collected, "pawl.tool_calls", { "gen_ai.tool.name": "look", "pawl.tool.status": "succeeded" }),
     ).toBe(2);
   });
 
-  it("have the two histograms of the conventions, one value a model call", async () => {
-    const { figures } = measuring();
+  it("have the two histograms of the conventions, with one value per model call", async () => {
+    const { collect } = measuring();
     const store = await memoryStore();
     await new Runner(work(), { store, telemetry: otel() }).run("Go", { runId: "r-1" });
-    const told = await figures();
+    const collected = await collect();
     const pointsOf = (name: string) =>
-      must(told.find(({ descriptor }) => descriptor.name === name)).dataPoints.map((point) => [
+      must(collected.find(({ descriptor }) => descriptor.name === name)).dataPoints.map((point) => [
         point.attributes,
         point.value,
       ]);
@@ -72,24 +74,24 @@ describe("the figures of a run", () => {
     ]);
   });
 
-  it("count what was charged without figures of the provider, once", async () => {
-    const { figures } = measuring();
+  it("count a charge without reported usage once", async () => {
+    const { collect } = measuring();
     const store = await memoryStore();
     const { agent } = scriptedAgent([{ text: "Done.", usage: null }]);
     const runner = new Runner(Step.granular("work", agent), { store, pricing, telemetry: otel() });
     await runner.run("Go", { runId: "r-1" });
-    const told = await figures();
+    const collected = await collect();
     const { charged } = await store.readUsage("r-1");
     const baseline = { "pawl.charge_basis": "baseline" };
     expect(charged.tokens).toBeGreaterThan(0);
-    expect(sumOf(told, "pawl.tokens")).toBe(charged.tokens);
-    expect(sumOf(told, "pawl.tokens", baseline)).toBe(charged.tokens);
-    expect(Math.round(sumOf(told, "pawl.cost") * 1_000_000)).toBe(charged.microDollars);
-    expect(sumOf(told, "pawl.cost", baseline)).toBe(sumOf(told, "pawl.cost"));
+    expect(sumOf(collected, "pawl.tokens")).toBe(charged.tokens);
+    expect(sumOf(collected, "pawl.tokens", baseline)).toBe(charged.tokens);
+    expect(Math.round(sumOf(collected, "pawl.cost") * 1_000_000)).toBe(charged.microDollars);
+    expect(sumOf(collected, "pawl.cost", baseline)).toBe(sumOf(collected, "pawl.cost"));
   });
 
-  it("count tries that are followed by another, of tools and of models", async () => {
-    const { figures } = measuring();
+  it("count attempts that are followed by another, of tools and of models", async () => {
+    const { collect } = measuring();
     const store = await memoryStore();
     let tries = 0;
     const shaky = tool({
@@ -109,15 +111,15 @@ describe("the figures of a run", () => {
       telemetry: otel(),
     });
     await runner.run("Go", { runId: "r-1" });
-    const told = await figures();
-    expect(sumOf(told, "pawl.retries", { "gen_ai.operation.name": "execute_tool" })).toBe(2);
-    expect(sumOf(told, "pawl.retries")).toBe(2);
-    expect(sumOf(told, "pawl.tool_calls", { "pawl.tool.status": "not_applied" })).toBe(2);
-    expect(sumOf(told, "pawl.tool_calls", { "pawl.tool.status": "succeeded" })).toBe(1);
+    const collected = await collect();
+    expect(sumOf(collected, "pawl.retries", { "gen_ai.operation.name": "execute_tool" })).toBe(2);
+    expect(sumOf(collected, "pawl.retries")).toBe(2);
+    expect(sumOf(collected, "pawl.tool_calls", { "pawl.tool.status": "not_applied" })).toBe(2);
+    expect(sumOf(collected, "pawl.tool_calls", { "pawl.tool.status": "succeeded" })).toBe(1);
   });
 
-  it("count calls in doubt, lost leases and calls that were had before", async () => {
-    const { figures } = measuring();
+  it("count calls in doubt, lost leases and deduplicated calls", async () => {
+    const { collect } = measuring();
     const run = otel().begin({ runId: "r-1", pipeline: "p", resumed: false, earlier: [] });
     run.onEvent({ type: "tool.in_doubt", runId: "r-1", toolCallId: "r-1/a#1.1" });
     run.onEvent({ type: "lease.lost", runId: "r-1", epoch: 1 });
@@ -126,19 +128,19 @@ describe("the figures of a run", () => {
     const failure = { step: "a", turn: 1, message: "It is busy." };
     run.onEvent({ type: "model.failed", runId: "r-1", attempt: 1, retryInMs: 10, ...failure });
     run.onEvent({ type: "model.failed", runId: "r-1", attempt: 2, retryInMs: null, ...failure });
-    const told = await figures();
-    expect(sumOf(told, "pawl.in_doubt")).toBe(1);
-    expect(sumOf(told, "pawl.lease_losses")).toBe(1);
-    expect(sumOf(told, "pawl.tool_calls", { "pawl.tool.status": "deduplicated" })).toBe(1);
-    expect(sumOf(told, "pawl.retries", { "gen_ai.operation.name": "chat" })).toBe(1);
+    const collected = await collect();
+    expect(sumOf(collected, "pawl.in_doubt")).toBe(1);
+    expect(sumOf(collected, "pawl.lease_losses")).toBe(1);
+    expect(sumOf(collected, "pawl.tool_calls", { "pawl.tool.status": "deduplicated" })).toBe(1);
+    expect(sumOf(collected, "pawl.retries", { "gen_ai.operation.name": "chat" })).toBe(1);
   });
 
-  it("are told to the SDK that is registered when a run begins", async () => {
+  it("go to the SDK that is registered when a run begins", async () => {
     const telemetry = otel();
     const store = await memoryStore();
     await new Runner(work(), { store, telemetry }).run("Go", { runId: "r-1" });
-    const { figures } = measuring();
+    const { collect } = measuring();
     await new Runner(work(), { store, telemetry }).run("Go", { runId: "r-2" });
-    expect(sumOf(await figures(), "pawl.turns")).toBe(2);
+    expect(sumOf(await collect(), "pawl.turns")).toBe(2);
   });
 });

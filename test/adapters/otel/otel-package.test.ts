@@ -5,8 +5,8 @@ import { expect, it } from "vitest";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** What a program says in a process of its own, in which the API of OpenTelemetry is not installed. */
-async function saidWithout(program: string): Promise<string> {
+/** The output of a program in a separate process, in which the OpenTelemetry API is not installed. */
+async function outputWithout(program: string): Promise<string> {
   const script = `
     import { registerHooks } from "node:module";
     const missing = () => { throw Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" }); };
@@ -20,13 +20,13 @@ async function saidWithout(program: string): Promise<string> {
   return stdout.trim();
 }
 
-it("says what to install where OpenTelemetry is missing, and everything else does without it", async () => {
-  const said = await saidWithout(`
+it("says what to install if OpenTelemetry is missing, and everything else works without it", async () => {
+  const output = await outputWithout(`
     const { openStore, Runner, Step } = await import("./src/index.ts");
     const store = await openStore(":memory:");
     console.log((await new Runner(Step.run("a", () => 1), { store }).run("Go")).status);
     await store.close();
     await import("./src/adapters/otel/otel.ts").catch((error) => console.log(error.code, error.message));
   `);
-  expect(said).toMatch(/^succeeded\nconfiguration pawl\/otel needs .*npm install @opentelemetry\/api@1/);
+  expect(output).toMatch(/^succeeded\nconfiguration pawl\/otel needs .*npm install @opentelemetry\/api@1/);
 });

@@ -1,9 +1,9 @@
-// Tools for traced runs, in a test or in a process of its own.
+// Tools for traced runs, in a test or in a separate process.
 
 import { z } from "zod";
 import { type Tool, type ToolCallContext, tool } from "../../../src/index.ts";
 
-/** A tool that may be repeated at will. */
+/** A tool that may be repeated any number of times. */
 export function readOnlyTool(
   name: string,
   execute: (q: string, call: ToolCallContext) => unknown = (q) => `found ${q}`,
@@ -17,7 +17,7 @@ export function readOnlyTool(
   });
 }
 
-/** An answer that asks for these, at once. */
+/** An answer with these calls. */
 export const asking = (...calls: readonly (readonly [name: string, q: string])[]) => ({
   toolCalls: calls.map(([name, q]) => ({ name, input: { q } })),
 });

@@ -1,4 +1,4 @@
-// The spans of runs: whose children they are, what they say, and that nothing they do is felt by a run.
+// The spans of runs: their parents, their attributes, and that they never affect a run.
 
 import { context, propagation, type Span, trace } from "@opentelemetry/api";
 import { AlwaysOffSampler, SimpleSpanProcessor, type SpanProcessor } from "@opentelemetry/sdk-trace-node";
@@ -13,7 +13,7 @@ import { asking, readOnlyTool } from "./otel-tools.ts";
 const look = readOnlyTool("look");
 const find = readOnlyTool("find");
 
-/** Code that looks something up, and then an agent that does so twice at once. */
+/** Code that makes a call, and then an agent that makes two at once. */
 function report() {
   const { agent } = scriptedAgent([asking(["look", "a"], ["find", "b"]), { text: "Done." }], {
     name: "researcher",
@@ -40,7 +40,7 @@ const REPORT_PATHS = [
   `${AGENT} > chat scripted-model`,
 ];
 
-/** The `traceParent` of every worker that had the run. */
+/** The `traceParent` of every worker of the run. */
 async function traceParents(store: Store): Promise<(string | null)[]> {
   return (await store.listAttempts("r-1")).map(({ traceParent }) => traceParent);
 }
@@ -119,7 +119,7 @@ describe("the spans of a run", () => {
     });
   });
 
-  it("are those of each run alone, where two run at once", async () => {
+  it("are separate for each of two concurrent runs", async () => {
     const { spans } = tracing();
     const store = await memoryStore();
     const both = Promise.withResolvers<undefined>();
@@ -146,7 +146,7 @@ describe("the spans of a run", () => {
     expect(new Set(spans().map((span) => span.spanContext().traceId)).size).toBe(2);
   });
 
-  it("are the children of what the caller is doing", async () => {
+  it("are the children of the caller's span", async () => {
     const { spans } = tracing();
     const store = await memoryStore();
     const runner = new Runner(report(), { store, telemetry: otel() });
@@ -159,7 +159,7 @@ describe("the spans of a run", () => {
 });
 
 describe("inside a tool", () => {
-  /** What is active inside each of two calls that run at once, where user code begins a span of its own. */
+  /** The active span inside each of two concurrent calls, in which user code begins its own span. */
   async function activeInside(runner: { run: (inside: (q: string) => Promise<string>) => Promise<unknown> }) {
     const both = Promise.withResolvers<undefined>();
     let inside = 0;
@@ -176,7 +176,7 @@ describe("inside a tool", () => {
     return seen;
   }
 
-  it("spans of others are its children and carry the ids, also where two calls run at once", async () => {
+  it("spans of other code are its children and carry the ids, also with two concurrent calls", async () => {
     const { spans } = tracing();
     const store = await memoryStore();
     const seen = await activeInside({
@@ -206,13 +206,13 @@ describe("inside a tool", () => {
     expect(seen).toEqual({ "/a": entries(must(look).toolCallId), "/b": entries(must(find).toolCallId) });
   });
 
-  it("there are the headers of its span, though no propagator is registered", async () => {
+  it("there are the headers of its span, even if no propagator is registered", async () => {
     const { spans } = tracing({ contextManager: false });
     const store = await memoryStore();
     const headers: unknown[] = [];
     const tell = readOnlyTool("tell", (_q, call) => {
       headers.push(call.traceHeaders);
-      return "told";
+      return "done";
     });
     const pipeline = Step.run("ask & tell", (_input, ctx) => ctx.call(tell, { q: "x" }));
     await new Runner(pipeline, { store, telemetry: otel() }).run("Go", { runId: "r-1" });
@@ -226,7 +226,7 @@ describe("inside a tool", () => {
     ]);
   });
 
-  it("a run of its own is a child of the call, with its own ids", async () => {
+  it("a nested run is a child of the call, with its own ids", async () => {
     const { spans } = tracing();
     const store = await memoryStore();
     const baggage: unknown[] = [];
@@ -252,7 +252,7 @@ describe("inside a tool", () => {
   });
 });
 
-it("a span that the code of a step has begun stays between the step and its calls", async () => {
+it("a span that a step's code began stays between the step and its calls", async () => {
   const { spans } = tracing();
   const store = await memoryStore();
   const pipeline = Step.run("gather", (_input, ctx) =>
@@ -266,12 +266,12 @@ it("a span that the code of a step has begun stays between the step and its call
   expect(pathsOf(spans()).at(-1)).toBe("pawl.run gather > pawl.step gather > batch > execute_tool look");
 });
 
-describe("a run that several workers had", () => {
+describe("a run with several workers", () => {
   it.each([
     ["with", true],
     ["without", false],
   ])(
-    "is one trace, each worker linked to the one before, %s a context manager",
+    "is one trace, with each worker linked to the previous one, %s a context manager",
     async (_with, contextManager) => {
       const { spans } = tracing({ contextManager });
       const store = await memoryStore();
@@ -295,13 +295,13 @@ describe("a run that several workers had", () => {
       expect(await traceParents(store)).toEqual(
         [first, second, third].map((each) => `00-${each?.traceId}-${each?.spanId}-01`),
       );
-      // The second journaled the first turn: the third asks for the second alone.
+      // The second worker journaled the first turn: the third only needs the second turn.
       const chats = spans().filter(({ name }) => name === "chat scripted-model");
       expect(chats.map(({ attributes }) => attributes["pawl.turn"])).toEqual([1, 2]);
     },
   );
 
-  it("is linked to whoever goes on with it", async () => {
+  it("is linked to the caller that resumes it", async () => {
     const { spans } = tracing();
     const store = await memoryStore();
     const dying = new Runner(report(), { store, telemetry: otel(), probe: crashAt("step:finished") });
@@ -321,7 +321,7 @@ describe("a run that several workers had", () => {
   });
 });
 
-describe("what is an error", () => {
+describe("an error", () => {
   const outcomes = (spans: ReturnType<ReturnType<typeof tracing>["spans"]>) =>
     Object.fromEntries(
       spans.map(({ name, status, attributes }) => [
@@ -332,7 +332,7 @@ describe("what is an error", () => {
       ]),
     );
 
-  it("is a tool that fails, and not the agent that hears of it", async () => {
+  it("is a tool that fails, and not the agent that gets the error", async () => {
     const { spans } = tracing();
     const store = await memoryStore();
     const fail = readOnlyTool("fail", () => {
@@ -355,7 +355,7 @@ describe("what is an error", () => {
     expect(tries.map(({ attributes }) => attributes["pawl.attempt"])).toEqual([1, 2, 3]);
   });
 
-  it("is a model that does not answer, and the run that fails for it", async () => {
+  it("is a model that does not answer, and the run that fails because of it", async () => {
     const { spans } = tracing();
     const store = await memoryStore();
     const { agent } = scriptedAgent(() => {
@@ -363,11 +363,11 @@ describe("what is an error", () => {
     });
     const runner = new Runner(Step.granular("work", agent), { store, telemetry: otel() });
     await failureOf(runner.run("Go", { runId: "r-1" }));
-    const told = ["model_call", expect.stringContaining("The line is dead.")];
+    const failure = ["model_call", expect.stringContaining("The line is dead.")];
     expect(outcomes(spans())).toEqual({
-      "pawl.run work": told,
-      "invoke_agent worker": told,
-      "chat scripted-model": told,
+      "pawl.run work": failure,
+      "invoke_agent worker": failure,
+      "chat scripted-model": failure,
     });
   });
 
@@ -429,12 +429,12 @@ describe("what is an error", () => {
 });
 
 describe("where nothing is recorded", () => {
-  /** A run, and its going on, and what its tool was given to send on. */
+  /** The trace headers that a tool gets in a run and in its resume. */
   async function headersOf(store: Store): Promise<unknown[]> {
     const headers: unknown[] = [];
     const tell = readOnlyTool("tell", (_q, call) => {
       headers.push(call.traceHeaders);
-      return "told";
+      return "done";
     });
     const pipeline = Pipeline.of(
       "p",
@@ -448,13 +448,13 @@ describe("where nothing is recorded", () => {
     return headers;
   }
 
-  it("because no SDK is registered, nothing is kept and nothing is sent on", async () => {
+  it("because no SDK is registered, nothing is stored and no headers are sent", async () => {
     const store = await memoryStore();
     expect(await headersOf(store)).toEqual([{}, {}]);
     expect(await traceParents(store)).toEqual([null, null]);
   });
 
-  it("because none is registered any more, the trace before is not taken for the worker's own", async () => {
+  it("because none is registered any more, the earlier trace is not used as the worker's own", async () => {
     const store = await memoryStore();
     const { spans } = tracing();
     const dying = new Runner(report(), { store, telemetry: otel(), probe: crashAt("step:finished") });
@@ -465,7 +465,7 @@ describe("where nothing is recorded", () => {
     expect(await traceParents(store)).toEqual([expect.stringMatching(/-01$/), null]);
   });
 
-  it("because the trace is not sampled, it is sent on as such, through all workers", async () => {
+  it("because the trace is not sampled, it is propagated as such, through all workers", async () => {
     const store = await memoryStore();
     const { spans } = tracing({ sampler: new AlwaysOffSampler() });
     const headers = await headersOf(store);
@@ -489,7 +489,7 @@ describe("OpenTelemetry that throws", () => {
     ["when a span begins", { onStart: fail, onEnd: () => undefined, forceFlush: ignore, shutdown: ignore }],
     ["when a span ends", { onStart: () => undefined, onEnd: fail, forceFlush: ignore, shutdown: ignore }],
     ["when it exports one", new SimpleSpanProcessor({ export: fail, shutdown: ignore })],
-  ])("%s is not felt by the run", async (_when, processor) => {
+  ])("%s does not affect the run", async (_when, processor) => {
     tracing({ processors: [processor] });
     const store = await memoryStore();
     const { status, usage } = await new Runner(report(), { store, telemetry: otel() }).run("Go", {
@@ -504,7 +504,7 @@ describe("OpenTelemetry that throws", () => {
     ]);
   });
 
-  it("by its tracer, and only inside the run, costs nothing but those spans", async () => {
+  it("in its tracer, and only inside the run, loses only those spans", async () => {
     const { spans } = tracing();
     const store = await memoryStore();
     const registered = trace.getTracerProvider();
@@ -526,7 +526,7 @@ describe("OpenTelemetry that throws", () => {
   });
 });
 
-it("takes what a port of one's own may bring", async () => {
+it("accepts what a custom port may return", async () => {
   const { spans } = tracing();
   const earlier = ["x", "00-0-0-0", ""];
   const run = otel({ content: true }).begin({ runId: "r-1", pipeline: "p", resumed: true, earlier });
