@@ -1,5 +1,5 @@
-// A process to be killed: works on a run whose tools are those of three official servers, and writes what became of it as its
-// last line. Started with a folder, and "dies" where it is to kill itself between the first turn and the second.
+// A process that is killed: it works on a run with the tools of three official servers, and prints the result as its last
+// line. Its arguments are a folder, and "dies" if it must kill itself between the first turn and the second.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";

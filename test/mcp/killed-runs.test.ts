@@ -8,32 +8,32 @@ import { isAlive, linesIn, temporaryFolder, until } from "./mcp-fixture.ts";
 
 const WORKER = fileURLToPath(new URL("./killed-run.ts", import.meta.url));
 
-type End = { readonly signal: string | null; readonly said: string };
+type End = { readonly signal: string | null; readonly output: string };
 
 /** A process that works on the run; `kill` is a real SIGKILL. */
 function work(folder: string, how = ""): { kill(): void; readonly end: Promise<End> } {
   let child: ReturnType<typeof execFile> | undefined;
   const end = new Promise<End>((resolve) => {
     child = execFile(process.execPath, [WORKER, folder, how], { timeout: 25_000 }, (error, stdout, stderr) =>
-      resolve({ signal: error?.signal ?? null, said: `${stdout}${stderr}` }),
+      resolve({ signal: error?.signal ?? null, output: `${stdout}${stderr}` }),
     );
   });
   return { kill: () => void child?.kill("SIGKILL"), end };
 }
 
 async function worked(folder: string): Promise<unknown> {
-  const { said } = await work(folder).end;
-  return JSON.parse(said.trimEnd().split("\n").at(-1) ?? "");
+  const { output } = await work(folder).end;
+  return JSON.parse(output.trimEnd().split("\n").at(-1) ?? "");
 }
 
-/** Of the relay and the server behind it, of all processes so far. */
+/** Waits until the relays and the servers behind them, of all processes so far, are gone. */
 async function allServersGone(folder: string, started: number): Promise<void> {
   const pids = linesIn(join(folder, "pids")).map(Number);
   expect(pids).toHaveLength(2 * started);
   await until(() => !pids.some(isAlive), "the servers are gone");
 }
 
-/** The processes that were given the folder in their environment: the servers that are not behind the relay. */
+/** The processes with the folder in their environment: the servers that are not behind the relay. */
 function givenTheFolder(folder: string): readonly string[] {
   return readdirSync("/proc").filter((pid) => {
     try {
@@ -53,11 +53,11 @@ async function withStore<T>(folder: string, use: (store: Store) => Promise<T>): 
   }
 }
 
-it("A run that is killed in the middle of a write and between two turns asks about the write, goes on, and makes nothing twice", async () => {
+it("A run that is killed during a write and between two turns asks about the write, resumes, and does nothing twice", async () => {
   const folder = temporaryFolder();
   const inDoubt = "r-1/clerk#1.1";
 
-  // The server has written the file, and its answer does not come.
+  // The server has written the file, and its answer does not arrive.
   writeFileSync(join(folder, "hold"), "");
   const worker = work(folder);
   await until(() => existsSync(join(folder, "held")), "the server has written the file");

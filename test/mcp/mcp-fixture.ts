@@ -1,4 +1,4 @@
-// Servers of the tests, and what it takes to talk to them without a run.
+// Servers for tests, and helpers to use them without a run.
 
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -32,7 +32,7 @@ type Seen = {
   };
 };
 
-/** A server that does as it is told, and what it has seen. */
+/** A scripted server, and the messages that it received. */
 export function rawServer(tools: RawOrder["tools"], start?: RawOrder["start"]) {
   const log = join(temporaryFolder(), "log");
   const order: RawOrder = { log, tools, ...(start === undefined ? {} : { start }) };
@@ -58,14 +58,14 @@ const ANYWHERE: NetworkPolicy = { allowedDomains: [], allowPrivateAddresses: fal
 
 export type Opened = OpenTools & {
   readonly warnings: string[];
-  /** What the run that opened it hides. */
+  /** The secrets that the run hides. */
   readonly secrets: RunSecrets;
 };
 
-/** What is hidden by a run leaves this mark here. */
+/** The mark of a hidden secret. */
 export const HIDDEN = `[secret:${"0".repeat(12)}]`;
 
-/** Opens a source as a run would; it is closed when the test is over. */
+/** Opens a source as a run would; it is closed when the test ends. */
 export async function opened(source: ToolSource, name = "raw", signal?: AbortSignal): Promise<Opened> {
   const warnings: string[] = [];
   const secrets = new RunSecrets(new Set(), () => "0".repeat(12));
@@ -112,7 +112,7 @@ export function call(
     hide: (text: string) => secrets.hideText(text),
     ...context,
   };
-  // A tool of a server uses no more of its context than this.
+  // A server's tool uses only this part of its context.
   const about = given as unknown as Parameters<Tool["execute"]>[1];
   return Promise.resolve(tool.execute(input as never, about)).catch((error: unknown) => {
     if (error instanceof Error) secrets.hideInError(error);
@@ -120,7 +120,7 @@ export function call(
   });
 }
 
-/** What a call threw. */
+/** The error of a call. */
 export async function failureOf(failing: Promise<unknown>): Promise<Error> {
   const error = await failing.then(
     (value) => new Error(`It should have failed: ${JSON.stringify(value)}`),
@@ -138,13 +138,13 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Waits for a fact, and fails when it does not come. */
+/** Waits until a condition holds, and fails if it never does. */
 export async function until(isSo: () => boolean, what: string): Promise<void> {
   for (const deadline = Date.now() + 15_000; !isSo(); await sleep(5))
     if (Date.now() > deadline) throw new Error(`It does not come to that: ${what}.`);
 }
 
-/** The lines of a file that something keeps a record in. */
+/** The lines of a record file. */
 export function linesIn(file: string): string[] {
   if (!existsSync(file)) return [];
   return readFileSync(file, "utf8")

@@ -1,6 +1,6 @@
 import type { SourceOpening } from "../../src/engine/definition/tool-source.ts";
 
-/** What a source is opened with where no run does: nothing is allowed or hidden beyond the usual. */
+/** The context to open a source with outside of a run: nothing is allowed or hidden beyond the defaults. */
 export const OPENING: SourceOpening = {
   signal: new AbortController().signal,
   network: { allowedDomains: [], allowPrivateAddresses: false },

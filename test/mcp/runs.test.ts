@@ -6,7 +6,7 @@ import { isAlive, rawServer } from "./mcp-fixture.ts";
 
 const asking = (name: string, input: unknown = {}) => ({ toolCalls: [{ name, input }] });
 
-it("A key that the server's schema has a place for is filled in, and the model does not see it", async () => {
+it("A key that the server's schema has a field for is filled in, and the model does not see it", async () => {
   const inputSchema = {
     type: "object",
     properties: { to: { type: "string" }, idempotency_key: { type: "string" } },
@@ -37,7 +37,7 @@ it("A key that the server's schema has a place for is filled in, and the model d
   expect(raw.pids().map(isAlive)).toEqual([false]);
 });
 
-it("Runs at the same time share one server, and it is there until the last of them is done", async () => {
+it("Concurrent runs share one server, which runs until the last of them is done", async () => {
   const raw = rawServer({ get_time: { does: "echoes" } });
   const source = mcpTools(raw.server);
   const store = await memoryStore();
@@ -67,7 +67,7 @@ it("Runs at the same time share one server, and it is there until the last of th
   expect(raw.pids().map(isAlive)).toEqual([false]);
 });
 
-it("A call that takes longer than it may is called off at the server, and a write is then in doubt", async () => {
+it("A call that times out is cancelled at the server, and a write is then in doubt", async () => {
   const raw = rawServer({ send_mail: { does: "hangs" } });
   const { agent } = scriptedAgent([asking("mail__send_mail"), { text: "No." }], {
     tools: { mail: mcpTools({ ...raw.server, tools: { send_mail: { timeoutMs: 200 } } }) },
@@ -79,7 +79,7 @@ it("A call that takes longer than it may is called off at the server, and a writ
   expect(raw.calls()).toHaveLength(1);
 });
 
-it("A read during which the server ends is made again, with a new one; a write is not, and the model hears of it", async () => {
+it("A read during which the server ends is repeated with a new server; a write is not, and the model gets the error", async () => {
   const raw = rawServer({ get_page: { does: "ends the first time" }, send_page: { does: "ends" } });
   const { agent, prompts } = scriptedAgent(
     [asking("site__get_page"), asking("site__send_page"), { text: "Done." }],
@@ -102,7 +102,7 @@ it("A read during which the server ends is made again, with a new one; a write i
   ]);
 });
 
-it("A hint that a tool changes something is heard, one that it does not only from a trusted server", async () => {
+it("A hint that a tool changes something counts; a hint that it does not counts only from a trusted server", async () => {
   const raw = rawServer({
     get_page: { does: "echoes", annotations: { readOnlyHint: false } },
     frobnicate: { does: "echoes", annotations: { readOnlyHint: true } },
@@ -129,7 +129,7 @@ it("A hint that a tool changes something is heard, one that it does not only fro
   expect(await effects({ trustedServers: ["site"] })).toEqual(["external", "read_only"]);
 });
 
-it("A code step calls them too", async () => {
+it("A code step can call them too", async () => {
   const raw = rawServer({ get_page: { does: "echoes" } });
   const source = mcpTools({ ...raw.server, name: "site" });
   const step = Step.run("look", async (_, ctx) => {

@@ -1,4 +1,4 @@
-// What an MCP server sees of the trace of the run that calls it.
+// The trace context that an MCP server gets from the run that calls it.
 
 import { expect, it } from "vitest";
 import { mcpTools } from "../../src/adapters/mcp/mcp.ts";

@@ -1,4 +1,4 @@
-// The package as it is published, in a project that has none of its optional peers.
+// The published package, in a project without any of its optional peer dependencies.
 
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -40,7 +40,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-/** Runs a module in the project: what it printed, and what it died of. */
+/** Runs a module in the project, and returns its output and its error. */
 function inProject(code: string): { readonly printed: string; readonly problem: string } {
   const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {
     cwd: project,
@@ -49,7 +49,7 @@ function inProject(code: string): { readonly printed: string; readonly problem: 
   return { printed: stdout, problem: stderr };
 }
 
-/** The message of what the code throws. */
+/** The message of the error that the code throws. */
 function refusal(code: string): string {
   const { printed, problem } = inProject(
     `const attempt = async () => { ${code} };
@@ -59,8 +59,8 @@ function refusal(code: string): string {
   return printed.trim();
 }
 
-describe("without its optional peers", () => {
-  test("there really are none of them", () => {
+describe("without its optional peer dependencies", () => {
+  test("none of them can be imported", () => {
     expect(optional).toEqual(
       expect.arrayContaining(["ai", "@modelcontextprotocol/client", "@opentelemetry/api"]),
     );
@@ -79,7 +79,7 @@ describe("without its optional peers", () => {
     expect(entries).toEqual(expect.arrayContaining([".", "./mcp", "./tools", "./testing", "./prices"]));
   });
 
-  test("a run works that needs none", () => {
+  test("a run that needs none of them works", () => {
     const code = `
       import { Runner, Step, openStore } from "pawl";
       const store = await openStore(":memory:");
@@ -88,7 +88,7 @@ describe("without its optional peers", () => {
     expect(inProject(code)).toEqual({ printed: "42\n", problem: "" });
   });
 
-  test("whoever needs one is told which, and how to get it", () => {
+  test("a feature that needs one says which, and how to install it", () => {
     expect(
       refusal(`
         const { agent, Runner, openStore } = await import("pawl");
@@ -108,7 +108,7 @@ describe("without its optional peers", () => {
     );
   });
 
-  test("the command line says its version and its help", () => {
+  test("the command line prints its version and its help", () => {
     const main = join(project, "node_modules/pawl/dist/cli/main.js");
     const { stdout, stderr, status } = spawnSync(process.execPath, [main, "--help"], {
       cwd: project,

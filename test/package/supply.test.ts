@@ -1,4 +1,4 @@
-// What comes with the package: whose work it is, under which licence, and how it is made.
+// The dependencies of the package: their licences, versions and install scripts.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -14,10 +14,10 @@ const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
   readonly bugs: { readonly url: string };
   readonly publishConfig: { readonly provenance: boolean };
 };
-/** What a user gets, peers included; not what only this repository is made with. */
+/** The dependencies that a user gets, peers included; not development dependencies. */
 const shipped = [...shippedPackages()];
 
-/** Each lets anybody use, change and pass on what is under it, without conditions for the rest of a program. */
+/** Permissive licences: use, change and redistribution without conditions for the rest of a program. */
 const LICENCES = new Set([
   "MIT",
   "ISC",
@@ -29,10 +29,10 @@ const LICENCES = new Set([
   "MIT-0",
 ]);
 
-describe("what comes with the package", () => {
-  it("is under licences that nobody has to ask about", () => {
+describe("every dependency of the package", () => {
+  it("has a permissive licence", () => {
     expect(shipped.length).toBeGreaterThan(40);
-    // "(AFL-2.1 OR BSD-3-Clause)": whoever uses it chooses.
+    // "(AFL-2.1 OR BSD-3-Clause)": the user chooses.
     const choices = (license = "") => license.replace(/^\(|\)$/g, "").split(" OR ");
     const others = shipped.filter(([, { license }]) => !choices(license).some((each) => LICENCES.has(each)));
     expect(others.map(([path, { license }]) => `${path}: ${license}`)).toEqual([]);
@@ -44,12 +44,12 @@ describe("what comes with the package", () => {
       expect(manifest.scripts).not.toHaveProperty(script);
   });
 
-  it("is of one version each, where the package says which", () => {
+  it("has an exact version if it is a direct one", () => {
     const ranges = Object.values(manifest.dependencies).filter((version) => !/^\d+\.\d+\.\d+$/.test(version));
     expect(ranges).toEqual([]);
   });
 
-  it("is named in full by the command for it", () => {
+  it("is in the bill of materials", () => {
     const printed = execFileSync(process.execPath, ["scripts/sbom.ts"], { encoding: "utf8" });
     const bill = JSON.parse(printed) as {
       readonly bomFormat: string;
@@ -72,7 +72,7 @@ describe("what comes with the package", () => {
 });
 
 describe("the package", () => {
-  it("says where it comes from and where to report, and is built before it is packed", () => {
+  it("names its repository and where to report issues, and is built before it is packed", () => {
     expect(manifest.repository.url).toMatch(/^git\+https:\/\/.*\.git$/);
     expect(manifest.bugs.url).toMatch(/^https:\/\/.*\/issues$/);
     expect(manifest.publishConfig.provenance).toBe(true);

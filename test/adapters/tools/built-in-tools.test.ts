@@ -18,7 +18,7 @@ const HOOK = { url: "https://example.com/hook" };
 const isName = (name: string): name is BuiltInToolName => name in BUILT_IN_TOOLS;
 
 describe("the built-in tools", () => {
-  it("are there without settings, except for those that cannot be", () => {
+  it("need no settings, except for those with required ones", () => {
     const without = Object.keys(builtInTools());
     const all = Object.keys(builtInTools({ send_mail: MAIL, notify: HOOK }));
     expect(all.toSorted()).toEqual(Object.keys(BUILT_IN_TOOLS).toSorted());
@@ -27,7 +27,7 @@ describe("the built-in tools", () => {
     expect(Object.keys(builtInToolSettings).toSorted()).toEqual(all.toSorted());
   });
 
-  it("have the names they are known by, and say what they change and what a crash means", () => {
+  it("have their documented names, effects and recovery classes", () => {
     const tools = Object.entries(builtInTools({ send_mail: MAIL, notify: HOOK }));
     expect(tools.map(([key, { name }]) => [key, name])).toEqual(tools.map(([key]) => [key, key]));
     expect(
@@ -102,12 +102,12 @@ describe("settings", () => {
       "http_request.idempotencyHeader: give the name",
     ],
     [() => httpRequest({ credentials: { "example.com": {} } }), "http_request.credentials.example.com: "],
-  ])("that cannot be used are refused when the tool is made: %#", (make, why) => {
+  ])("that are invalid are refused when the tool is made: %#", (make, why) => {
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(why);
   });
 
-  it("may hold secrets, which no mistake in them says", () => {
+  it("may contain secrets, which no error about them shows", () => {
     expect(sendMail({ ...MAIL, url: secret("smtp://user:hidden-password@127.0.0.1") }).name).toBe(
       "send_mail",
     );

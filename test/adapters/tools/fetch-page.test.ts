@@ -23,7 +23,7 @@ const PAGE = `
 `;
 
 describe("fetch_page", () => {
-  it("gives the text of a page with its headings and links, and without what is not read", async () => {
+  it("returns the text of a page with its headings and links, and without elements that are not text", async () => {
     const service = await openService(html(PAGE, "<title>All about\n pawls &amp; more</title>"));
     const { result, call } = await callTool(fetchPage, { url: `${service.url}/pawls` }, LOOPBACK);
     const { title, text } = result as { title: string; text: string };
@@ -40,7 +40,7 @@ describe("fetch_page", () => {
     expect(service.seen[0]?.method).toBe("GET");
   });
 
-  it("says where a redirect led to", async () => {
+  it("returns the final URL of a redirect", async () => {
     const service = await openService((response, { path }) =>
       path === "/old"
         ? void response.writeHead(302, { location: "/new" }).end()
@@ -72,7 +72,7 @@ describe("fetch_page", () => {
       }
   });
 
-  it("cuts a page whose short links become long addresses", async () => {
+  it("cuts a page whose short links become long URLs", async () => {
     const folder = `/${"a".repeat(14_000)}/`;
     const service = await openService((response, { path }) =>
       path === "/"
@@ -84,7 +84,7 @@ describe("fetch_page", () => {
     expect((result as { text: string }).text).toHaveLength(1_000);
   });
 
-  it("gives a long page in parts that together are the whole", async () => {
+  it("returns a long page in parts that together are the whole", async () => {
     const words = Array.from({ length: 9_000 }, (_, i) => `wörd${i}`).join(" ");
     const service = await openService(html(`<p>${words}</p>`));
     const got: string[] = [];
@@ -100,7 +100,7 @@ describe("fetch_page", () => {
     expect(got.join("")).toBe(words);
   });
 
-  it("reads no more than two megabytes, and says so", async () => {
+  it("reads at most two megabytes, and says so", async () => {
     const service = await openService((response) => {
       response.writeHead(200, { "content-type": "text/plain" });
       const more = () => {
@@ -121,7 +121,7 @@ describe("fetch_page", () => {
     ["application/ld+json; charset=utf-8", '{"@id":"x"}'],
     ["text/plain", "<b>as it is</b>"],
     ["text/markdown", "# as it is"],
-  ])("gives %s as it is", async (type, body) => {
+  ])("returns %s unchanged", async (type, body) => {
     const service = await openService(
       (response) => void response.writeHead(200, { "content-type": type }).end(body),
     );
@@ -137,7 +137,7 @@ describe("fetch_page", () => {
       "text/html",
       '<meta http-equiv="Content-Type" content="text/html; charset=iso-8859-1">',
     ],
-  ])("reads the encoding that is named %s", async (_who, type, head) => {
+  ])("uses the encoding that is named %s", async (_who, type, head) => {
     const page = Buffer.from(
       `<html><head>${head}</head><body><p>Gr\u00fc\u00dfe</p></body></html>`,
       "latin1",
@@ -149,7 +149,7 @@ describe("fetch_page", () => {
     expect(result).toMatchObject({ text: "Grüße" });
   });
 
-  it("refuses what is no text", async () => {
+  it("refuses content that is not text", async () => {
     const service = await openService(
       (response) => void response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-1.7"),
     );
@@ -158,7 +158,7 @@ describe("fetch_page", () => {
     expect(call.attempt).toBe(1);
   });
 
-  it("reads no more tags than it can in good time, and says so", async () => {
+  it("reads only a limited number of tags, and says so", async () => {
     const service = await openService(html("<b>x</b>".repeat(50_000)));
     const { result } = await callTool(fetchPage, { url: service.url, maxCharacters: 1 }, LOOPBACK);
     expect((result as { note: string }).note).toMatch(
@@ -166,13 +166,13 @@ describe("fetch_page", () => {
     );
   });
 
-  it("is not brought down by a page that is nested without end", async () => {
+  it("survives a page that is nested endlessly", async () => {
     const service = await openService(html(`${"<div>".repeat(50_000)}deep`));
     const { call } = await callTool(fetchPage, { url: service.url }, LOOPBACK);
     expect(call.status).toBe("succeeded");
   });
 
-  it.each([404, 403, 410])("does not ask again after %i", async (status) => {
+  it.each([404, 403, 410])("does not retry after %i", async (status) => {
     const service = await openService((response) => void response.writeHead(status).end());
     const { call, result } = await callTool(fetchPage, { url: service.url }, LOOPBACK);
     expect([call.status, call.attempt, service.seen.length]).toEqual(["failed", 1, 1]);
@@ -190,7 +190,7 @@ describe("fetch_page", () => {
         response.write("half", () => response.destroy());
       },
     ],
-  ])("asks again after %s", async (_what, fail) => {
+  ])("retries after %s", async (_what, fail) => {
     const service = await openService((response, _request, n) =>
       n === 1 ? fail(response) : html("<p>there</p>")(response),
     );
@@ -199,7 +199,7 @@ describe("fetch_page", () => {
     expect(result).toMatchObject({ text: "there" });
   });
 
-  it("keeps to where the run may connect to, by a redirect too", async () => {
+  it("connects only to the run's allowed domains, also by a redirect", async () => {
     const inner = await openService(html("<p>private</p>"));
     const outer = await openService(
       (response) => void response.writeHead(302, { location: inner.url }).end(),

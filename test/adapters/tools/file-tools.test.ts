@@ -17,7 +17,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 describe("read_file", () => {
   const files = { "notes/plan.md": "one\ntwo\nthree\nfour\n" };
 
-  it("gives the text of a file and how many lines it has", async () => {
+  it("returns the text of a file and its number of lines", async () => {
     const { result, call } = await callTool(readFile, { path: "./notes/plan.md" }, { files });
     expect(result).toEqual({
       path: "notes/plan.md",
@@ -29,17 +29,17 @@ describe("read_file", () => {
     expect([call.effect, call.recovery]).toEqual(["read_only", "repeat"]);
   });
 
-  it("gives the lines that are asked for", async () => {
+  it("returns the requested lines", async () => {
     const { result } = await callTool(readFile, { path: "notes/plan.md", fromLine: 2, toLine: 3 }, { files });
     expect(result).toMatchObject({ text: "two\nthree", fromLine: 2, toLine: 3, totalLines: 4 });
   });
 
-  it("says which lines there are where others are asked for", async () => {
+  it("gives the number of lines if others are requested", async () => {
     const { result } = await callTool(readFile, { path: "notes/plan.md", fromLine: 9 }, { files });
     expect(result).toBe('There are no lines 9 to the end in "notes/plan.md": it has 4.');
   });
 
-  it("gives a long file in parts that together are the whole", async () => {
+  it("returns a long file in parts that together are the whole", async () => {
     const lines = Array.from({ length: 3_000 }, (_, i) => `line ${i + 1} ${"x".repeat(30)}`);
     const long = { "long.txt": lines.join("\n") };
     const got: string[] = [];
@@ -55,7 +55,7 @@ describe("read_file", () => {
     expect(got.join("\n")).toBe(lines.join("\n"));
   });
 
-  it("cuts a line that is too long by itself, and says so", async () => {
+  it("cuts a single line that is too long, and says so", async () => {
     const { result } = await callTool(
       readFile,
       { path: "one-line.json" },
@@ -99,7 +99,7 @@ describe("read_file", () => {
     ]);
   });
 
-  it("says that a file is not there, and makes no folder in looking for it", async () => {
+  it("reports a missing file, and creates no folder while looking for it", async () => {
     const { result, folder } = await callTool(readFile, { path: "far/away.txt" });
     expect(result).toBe(
       'There is no file "far/away.txt" in the workspace: list_files shows the existing files.',
@@ -171,7 +171,7 @@ describe("a path that would leave the workspace", () => {
     expect(results[4]).toEqual({ matches: [] });
     expect(calls[5]?.status).toBe("failed");
     expect(existsSync(join(elsewhere, "new.txt"))).toBe(false);
-    // A write takes the place of the link, and does not go through it.
+    // A write replaces the link, and does not follow it.
     expect(results[6]).toMatchObject({ path: "link.txt" });
     expect(readFileSync(join(folder, "link.txt"), "utf8")).toBe("mine");
     expect(readFileSync(join(elsewhere, "secret.txt"), "utf8")).toBe("the secret outside");
@@ -191,7 +191,7 @@ describe("a path that would leave the workspace", () => {
 });
 
 describe("write_file", () => {
-  it("keeps the bytes with the run and gives their hash", async () => {
+  it("keeps the bytes with the run and returns their hash", async () => {
     const { result, store, folder, call } = await callTool(writeFile, {
       path: "out/report.md",
       text: "Grüße\n",
@@ -202,7 +202,7 @@ describe("write_file", () => {
     expect([call.effect, call.recovery]).toEqual(["local", "repeat"]);
   });
 
-  it("lets the last of several writes in one turn count", async () => {
+  it("keeps the last of several writes in one turn", async () => {
     const { store, results } = await callTools(FILES, [
       [
         ["write_file", { path: "a.txt", text: "first" }],
@@ -215,7 +215,7 @@ describe("write_file", () => {
     expect(await store.listArtifacts("r-1")).toHaveLength(1);
   });
 
-  it("writes what read_file finds even where the file was lost meanwhile", async () => {
+  it("writes what read_file finds even if the file was lost meanwhile", async () => {
     const lost = {
       ...readFile,
       execute: (input: never, call: Parameters<typeof readFile.execute>[1]) => {
@@ -230,7 +230,7 @@ describe("write_file", () => {
     expect(results[1]).toMatchObject({ text: "kept" });
   });
 
-  it("leaves the files of Pawl alone", async () => {
+  it("does not touch Pawl's own files", async () => {
     const { result } = await callTool(writeFile, { path: "transcript.md", text: "x" });
     expect(result).toMatch(/"transcript.md" cannot name an artifact: Pawl writes a file of that name itself/);
   });
@@ -253,7 +253,7 @@ describe("list_files", () => {
     expect((result as { files: { path: string }[] }).files.map(({ path }) => path)).toEqual(paths);
   });
 
-  it("says how many it left out", async () => {
+  it("reports how many it left out", async () => {
     const many = Object.fromEntries(
       Array.from({ length: 510 }, (_, i) => [`f${String(i).padStart(3, "0")}`, ""]),
     );
@@ -262,7 +262,7 @@ describe("list_files", () => {
     expect((result as { files: unknown[] }).files).toHaveLength(500);
   });
 
-  it("lists nothing where there is no folder yet, and says so of a folder that is named", async () => {
+  it("lists nothing if there is no workspace yet, and reports a missing named folder", async () => {
     const prepare = (folder: string) => rmSync(folder, { recursive: true });
     expect((await callTool(listFiles, {}, { prepare })).result).toEqual({ files: [] });
     expect((await callTool(listFiles, { folder: "none" })).result).toBe(
@@ -278,7 +278,7 @@ describe("search_files", () => {
     "picture.png": new Uint8Array([0, 1, 2]),
   };
 
-  it("gives each match with its file and line, and names what it could not search", async () => {
+  it("returns each match with its file and line, and lists the files that it could not search", async () => {
     const { result } = await callTool(searchFiles, { text: "pawl" }, { files });
     expect(result).toEqual({
       matches: ["a.md:1: A pawl is a catch.", "notes/b.md:2: the PAWL again"],
@@ -286,7 +286,7 @@ describe("search_files", () => {
     });
   });
 
-  it("tells upper from lower case where asked, and keeps to a pattern", async () => {
+  it("matches case if asked to, and searches only files that match a pattern", async () => {
     const { result } = await callTool(
       searchFiles,
       { text: "PAWL", matchCase: true, pattern: "*.md" },
@@ -295,7 +295,7 @@ describe("search_files", () => {
     expect(result).toEqual({ matches: ["notes/b.md:2: the PAWL again"] });
   });
 
-  it("takes the text literally", async () => {
+  it("matches the text literally", async () => {
     const { result } = await callTool(searchFiles, { text: "(a+)+$" }, { files: { x: "aaaa\n(a+)+$\n" } });
     expect(result).toEqual({ matches: ["x:2: (a+)+$"] });
   });
@@ -309,7 +309,7 @@ describe("search_files", () => {
     expect(note).toMatch(/^There are more than 100 matches: narrow it down/);
   });
 
-  it("looks at no more lines than it has to where nearly all of them match", async () => {
+  it("reads no more lines than needed if nearly all of them match", async () => {
     const lowered = vi.spyOn(String.prototype, "toLowerCase");
     onTestFinished(() => lowered.mockRestore());
     const { result } = await callTool(
@@ -322,7 +322,7 @@ describe("search_files", () => {
     expect(lines).toBe(101);
   });
 
-  it("does not search in the depth of a folder that is a link in circles", async () => {
+  it("does not follow a folder that is a circular link", async () => {
     const { result } = await callTool(
       searchFiles,
       { text: "pawl", folder: "notes" },

@@ -15,7 +15,7 @@ const answer =
 const post = (url: string, more = {}) => ({ method: "POST", url: `${url}/orders`, body: '{"n":1}', ...more });
 
 describe("http_request", () => {
-  it("sends what it is told with the key of its call, and gives the answer", async () => {
+  it("sends the request with the key of its call, and returns the response", async () => {
     const service = await openService(
       answer(201, '{"id":7}', { "content-type": "application/json", etag: '"x"' }),
     );
@@ -37,7 +37,7 @@ describe("http_request", () => {
     });
   });
 
-  it("uses the header that the service calls its key, and no other key that a model came up with", async () => {
+  it("uses the service's own key header, and no key that a model made up", async () => {
     const service = await openService(answer(204));
     const settings = { keyed: true, idempotencyHeader: "X-Request-Key" };
     const input = { ...post(service.url), headers: { "x-request-key": "mine" } };
@@ -46,21 +46,21 @@ describe("http_request", () => {
     expect(service.seen[0]?.headers["x-request-key"]).toBe(call.idempotencyKey);
   });
 
-  it("sends no key with a GET, and gives an answer of any kind that changes nothing", async () => {
+  it("sends no key with a GET, and returns any response to it", async () => {
     const service = await openService(answer(404, "no such order"));
     const { result } = await callTool(httpRequest(), { method: "GET", url: service.url }, LOOPBACK);
     expect(result).toMatchObject({ status: 404, body: "no such order" });
     expect(service.seen[0]?.headers["idempotency-key"]).toBeUndefined();
   });
 
-  it("follows no redirect, and says where it points to", async () => {
+  it("follows no redirect, and returns its target", async () => {
     const service = await openService(answer(307, "", { location: "http://127.0.0.1:1/elsewhere" }));
     const { result } = await callTool(httpRequest(), post(service.url), LOOPBACK);
     expect(result).toMatchObject({ status: 307, headers: { location: "http://127.0.0.1:1/elsewhere" } });
     expect(service.seen).toHaveLength(1);
   });
 
-  it("cuts a long body and leaves out what is no text, and says so", async () => {
+  it("cuts a long body and leaves out one that is not text, and says so", async () => {
     const long = await openService(answer(200, "z".repeat(40_000)));
     const { result } = await callTool(httpRequest(), post(long.url), LOOPBACK);
     expect(result).toMatchObject({ note: "10000 more characters of the body were left out." });
@@ -72,7 +72,7 @@ describe("http_request", () => {
     });
   });
 
-  it("stops reading a body without end", async () => {
+  it("stops reading an endless body", async () => {
     const service = await openService((response) => {
       const more = () => {
         while (!response.destroyed && response.write("e".repeat(65_536)));
@@ -95,7 +95,7 @@ describe("http_request", () => {
     expect(service.seen).toHaveLength(0);
   });
 
-  it("keeps to where the run may connect to", async () => {
+  it("connects only to the run's allowed domains", async () => {
     const service = await openService(answer(200));
     const { calls } = await callTool(httpRequest(), post(service.url));
     expect(calls[0]?.status).not.toBe("succeeded");
@@ -106,7 +106,7 @@ describe("http_request", () => {
 describe("credentials of http_request", () => {
   const TOKEN = "tok-5f0c9d1e77";
 
-  it("go to their origin and nowhere else, and come back to nobody", async () => {
+  it("are sent to their origin and nowhere else, and are hidden in responses", async () => {
     const echo = (response: ServerResponse, request: { headers: { authorization?: string | undefined } }) =>
       void response.end(`you sent ${request.headers.authorization ?? "nothing"}`);
     const known = await openService(echo);
@@ -130,20 +130,23 @@ describe("credentials of http_request", () => {
   });
 });
 
-describe("an answer that is cut", () => {
-  // Long enough that many of it make little of a long answer.
+describe("a credential in a response that is cut", () => {
+  // Long, so that a long response has few of them.
   const token = `tok-${"5f0c9d1e77".repeat(300)}`;
   const settings = (url: string) => ({ credentials: { [url]: { authorization: `Bearer ${token}` } } });
   const start = token.slice(0, 10);
 
-  it.each([29_990, 28_000, 30_001 - token.length])("behind %i characters tells no start", async (padding) => {
-    const service = await openService(answer(200, `${"z".repeat(padding)}${token}`));
-    const request = { method: "GET", url: service.url };
-    const { result } = await callTool(httpRequest(settings(service.url)), request, LOOPBACK);
-    expect(JSON.stringify(result)).not.toContain(start);
-  });
+  it.each([29_990, 28_000, 30_001 - token.length])(
+    "after %i characters shows no beginning of it",
+    async (padding) => {
+      const service = await openService(answer(200, `${"z".repeat(padding)}${token}`));
+      const request = { method: "GET", url: service.url };
+      const { result } = await callTool(httpRequest(settings(service.url)), request, LOOPBACK);
+      expect(JSON.stringify(result)).not.toContain(start);
+    },
+  );
 
-  it("tells none where it was not read to its end, either", async () => {
+  it("shows none if the response was not read to its end, either", async () => {
     const service = await openService(answer(200, `${token} `.repeat(700)));
     const request = { method: "GET", url: service.url };
     const { result } = await callTool(httpRequest(settings(service.url)), request, LOOPBACK);
@@ -151,7 +154,7 @@ describe("an answer that is cut", () => {
     expect(JSON.stringify(result)).not.toContain(start);
   });
 
-  it.each([280, 299, 1_990])("in an error behind %i characters tells none", async (padding) => {
+  it.each([280, 299, 1_990])("in an error after %i characters shows none", async (padding) => {
     const service = await openService(answer(400, `${"z".repeat(padding)}${token}`));
     const { result } = await callTool(httpRequest(settings(service.url)), post(service.url), LOOPBACK);
     expect(result).toContain("answered 400: z");
@@ -163,7 +166,7 @@ describe("a request that fails", () => {
   it.each([
     ["429", 429, {}],
     ["503 with Retry-After", 503, { "retry-after": "1" }],
-  ])("with %s has not happened, and is made again", async (_what, status, headers) => {
+  ])("with %s has not happened, and is retried", async (_what, status, headers) => {
     const service = await openService((response, _request, n) =>
       n === 1 ? answer(status, "", headers)(response) : answer(200, "done")(response),
     );
@@ -172,14 +175,14 @@ describe("a request that fails", () => {
     expect(new Set(service.seen.map(({ headers: sent }) => sent["idempotency-key"])).size).toBe(1);
   });
 
-  it("because nobody listens has not happened", async () => {
+  it("because nothing listens has not happened", async () => {
     const url = `http://127.0.0.1:${await closedPort()}`;
     const { call, result } = await callTool(httpRequest(), post(url), LOOPBACK);
     expect([call.status, call.receipt?.uncertain, call.attempt > 1]).toEqual(["failed", false, true]);
     expect(result).toMatch(/^Nothing was sent to 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
   });
 
-  it("with another 4xx is not made again", async () => {
+  it("with another 4xx is not retried", async () => {
     const service = await openService(answer(422, "n has to be 2"));
     const { call, result } = await callTool(httpRequest(), post(service.url), LOOPBACK);
     expect([call.status, call.attempt, service.seen.length]).toEqual(["failed", 1, 1]);
@@ -190,7 +193,7 @@ describe("a request that fails", () => {
     ["500", answer(500, "oops")],
     ["503 that says nothing more", answer(503)],
     ["a connection that breaks", (response: ServerResponse) => void response.destroy()],
-  ])("with %s may have happened: an opaque one is not made again", async (_what, fail) => {
+  ])("with %s may have happened: an opaque one is not retried", async (_what, fail) => {
     const service = await openService(fail);
     const { call } = await callTool(httpRequest(), post(service.url), LOOPBACK);
     expect([call.status, call.attempt, call.receipt?.uncertain]).toEqual(["failed", 1, true]);
@@ -201,7 +204,7 @@ describe("a request that fails", () => {
     ["500", answer(500)],
     ["409, while the first is under way", answer(409)],
     ["a connection that breaks", (response: ServerResponse) => void response.destroy()],
-  ])("with %s is made again with the same key where the service knows keys", async (_what, fail) => {
+  ])("with %s is retried with the same key if the service supports keys", async (_what, fail) => {
     const service = await openService((response, _request, n) =>
       n === 1 ? fail(response) : answer(200, "done")(response),
     );
@@ -213,7 +216,7 @@ describe("a request that fails", () => {
     ]);
   });
 
-  it("is made again whatever it was where it only reads", async () => {
+  it("is retried in any case if it only reads", async () => {
     const service = await openService((response, _request, n) =>
       n === 1 ? void response.destroy() : n === 2 ? answer(500)(response) : answer(200, "done")(response),
     );
@@ -222,7 +225,7 @@ describe("a request that fails", () => {
     expect(result).toMatchObject({ body: "done" });
   });
 
-  it("has happened where the answer came and its body broke off", async () => {
+  it("has happened if the response arrived and its body broke off", async () => {
     const service = await openService((response) => {
       response.writeHead(200, { "content-length": "100" });
       response.write("half", () => response.destroy());
@@ -238,7 +241,7 @@ describe("a request in doubt", () => {
     [false, "waiting", 1],
     [true, "succeeded", 2],
   ] as const)(
-    "with keyed %s leaves the run %s, and the service with %i requests",
+    "with keyed %s leaves the run %s, and %i requests at the service",
     async (keyed, status, requests) => {
       const service = await openService(answer(200, "done"));
       const clock = jumpingClock();

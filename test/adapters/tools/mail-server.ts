@@ -1,4 +1,4 @@
-// A real mail server on the loopback interface, behind a wire that can be cut.
+// A real mail server on the loopback interface, behind a connection that can be cut.
 
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
@@ -9,19 +9,19 @@ import { onTestFinished } from "vitest";
 
 export type MailServer = {
   readonly port: number;
-  /** The mails that were accepted, whole. */
+  /** The accepted mails, in full. */
   readonly accepted: string[];
-  /** How many clients came. */
+  /** The number of clients that connected. */
   readonly visits: () => number;
 };
 
-/** Where something happens instead of what is usual. */
+/** Faults of the server. */
 export type Trouble = {
-  /** The code with which it refuses, at this stage. */
+  /** The code of its refusal at this stage. */
   readonly refuse?: { readonly [stage in "connect" | "auth" | "from" | "to" | "data"]?: number };
-  /** Cuts the wire: as soon as the client is there, before the mail, or when it has been accepted and before that is said. */
+  /** Cuts the connection: at once, before the mail, or after the mail was accepted and before that is confirmed. */
   readonly cut?: "greeting" | "from" | "accepted";
-  /** How often; then all is well. */
+  /** How many times; afterwards there are no faults. */
   readonly times?: number;
   readonly password?: string;
 };
@@ -100,7 +100,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A port that nobody listens at. */
+/** A port that nothing listens at. */
 export async function closedPort(): Promise<number> {
   const server = createServer();
   const port = await listening(server.listen(0, "127.0.0.1"));

@@ -26,7 +26,7 @@ describe("notify", () => {
     });
   });
 
-  it("tells the same text once", async () => {
+  it("sends the same text once", async () => {
     const service = await openService((response) => void response.end());
     const { calls } = await callTools(
       { notify: notify({ url: service.url }) },
@@ -49,21 +49,21 @@ describe("notify", () => {
     expect(call.receipt?.uncertain).toBe(!keyed);
   });
 
-  it("waits for a person where its credentials are refused", async () => {
+  it("waits for a person if its credentials are refused", async () => {
     const service = await openService((response) => void response.writeHead(401).end());
     const { status, store } = await callTool(notify({ url: service.url }), TEXT, LOOPBACK);
     expect(status).toBe("waiting");
     expect(await store.listWaits("r-1")).toMatchObject([{ kind: "escalation" }]);
   });
 
-  it("says that its webhook has moved, and does not follow it", async () => {
+  it("reports that its webhook has moved, and does not follow the redirect", async () => {
     const service = await openService((response) => void response.writeHead(308, { location: "/new" }).end());
     const { result } = await callTool(notify({ url: service.url }), TEXT, LOOPBACK);
     expect(result).toBe(`${service.host} answered 308: the webhook has moved, change its url.`);
     expect(service.seen).toHaveLength(1);
   });
 
-  it("does not tell the address of the webhook, which is a secret", async () => {
+  it("does not show the URL of the webhook, which is a secret", async () => {
     const echo = await openService(
       (response, { path }) => void response.writeHead(404).end(`nothing at ${path}`),
     );
@@ -71,7 +71,7 @@ describe("notify", () => {
     expect(result).toBe(`${echo.host} answered 404: nothing at [secret].`);
   });
 
-  it("that reached nobody has not happened", async () => {
+  it("that reached no server has not happened", async () => {
     const tool = notify({ url: `http://127.0.0.1:${await closedPort()}/` });
     const { call } = await callTool(tool, TEXT, LOOPBACK);
     expect([call.status, call.receipt?.errorCode, call.receipt?.uncertain]).toEqual([

@@ -12,7 +12,7 @@ import type { Json } from "../../../src/index.ts";
 import { must } from "../../engine/run-fixture.ts";
 import { type CallOptions, callTool } from "./tool-fixture.ts";
 
-/** What the pages of a PDF draw, in order: pdfkit writes each page as a compressed stream. */
+/** The drawing commands of the pages of a PDF, in order: pdfkit writes each page as a compressed stream. */
 function streamsOf(pdf: Buffer): string[] {
   const text = pdf.toString("latin1");
   return [...text.matchAll(/(?<!end)stream\n/g)].flatMap(({ index }) => {
@@ -28,7 +28,7 @@ function streamsOf(pdf: Buffer): string[] {
   });
 }
 
-/** The text of a page, with a line for each that it has; standard fonts are written in Windows-1252. */
+/** The lines of text of a page; standard fonts are encoded in Windows-1252. */
 function linesOf(page: string): string[] {
   const lines: { y: string; text: string }[] = [];
   for (const [, y, shown = ""] of page.matchAll(/1 0 0 1 [\d.-]+ ([\d.-]+) Tm|\[(.*)\] TJ/g)) {
@@ -56,7 +56,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([frame, typed, check]);
 }
 
-/** A picture of 2 by 2 pixels with transparency. */
+/** An image of 2 by 2 pixels with transparency. */
 function png(pixels = deflateSync(Buffer.alloc(2 * (1 + 2 * 4), 1)), interlaced = 0): Buffer {
   const header = Buffer.from([0, 0, 0, 2, 0, 0, 0, 2, 8, 6, 0, 0, interlaced]);
   return Buffer.concat([
@@ -67,7 +67,7 @@ function png(pixels = deflateSync(Buffer.alloc(2 * (1 + 2 * 4), 1)), interlaced 
   ]);
 }
 
-/** A picture of one row in shades of gray, its pixels in these pieces. */
+/** An image of one row in shades of gray, with its pixels in these pieces. */
 function grayPng(width: number, pieces: readonly Buffer[]): Buffer {
   const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 1, 8, 0, 0, 0, 0]);
   header.writeUInt32BE(width);
@@ -114,7 +114,7 @@ const a = "<b>";
 `;
 
 describe("render_pdf", () => {
-  it("sets Markdown on a page and keeps it with the run", async () => {
+  it("lays out Markdown on a page and keeps the PDF with the run", async () => {
     const { result, pdf, pages, call } = await render({ markdown: REPORT });
     expect(result).toEqual({
       path: "out.pdf",
@@ -152,7 +152,7 @@ describe("render_pdf", () => {
       expect(raw).toContain(`/BaseFont /${font}\n`);
   });
 
-  it("makes the same bytes of the same input", async () => {
+  it("makes the same bytes from the same input", async () => {
     const files = { "dot.png": png() };
     const input = { markdown: `${REPORT}\n\n![dot](dot.png)` };
     const [one, two] = [await render(input, { files }), await render(input, { files })];
@@ -176,7 +176,7 @@ describe("render_pdf", () => {
     ["a list", (i: number) => `- item ${i}`, "\n"],
     ["code", (i: number) => `    line ${i}`, "\n"],
     ["a table", (i: number) => `| row ${i} | x |`, "\n"],
-  ])("goes on over the end of a page in %s, and leaves nothing out", async (what, line, between) => {
+  ])("continues on the next page in %s, and leaves nothing out", async (what, line, between) => {
     const head = what === "a table" ? "| a | b |\n|---|---|\n" : "";
     const markdown = head + Array.from({ length: 120 }, (_, i) => line(i + 1)).join(between);
     const { pages } = await render({ markdown });
@@ -186,7 +186,7 @@ describe("render_pdf", () => {
     for (let i = 1; i <= 120; i++) expect(all).toMatch(new RegExp(`\\b(item|line|row) ${i}(x|\\b)`));
   });
 
-  it("puts a question mark for each character that the font lacks, and says how many", async () => {
+  it("replaces each character that the font lacks by a question mark, and reports how many", async () => {
     const { result, pages } = await render({ markdown: "Αλφα, 漢字, 👨‍👩‍👧! Größe – A\u0308 → \u2212" });
     expect(linesOf(must(pages[0]))[0]).toBe("????, ??, ?! Größe – Ä -> -");
     expect(result).toMatchObject({
@@ -194,7 +194,7 @@ describe("render_pdf", () => {
     });
   });
 
-  it("puts pictures of the workspace in, and the description of those that are elsewhere", async () => {
+  it("embeds images of the workspace, and the description of images elsewhere", async () => {
     const markdown = "![dot](img/a%20dot.png)\n\n![far away](https://example.com/far.png)";
     const { result, pdf, pages } = await render({ markdown }, { files: { "img/a dot.png": png() } });
     expect(must(pdf).toString("latin1")).toContain("/Subtype /Image");
@@ -209,19 +209,15 @@ describe("render_pdf", () => {
     ["has too few pixels", png(deflateSync(Buffer.alloc(3))), "its PNG data does not fit its size"],
     ["is interlaced", png(undefined, 1), "it is an interlaced PNG: save it without interlacing"],
     ["is cut off", png().subarray(0, 20), "its PNG cannot be read"],
-    [
-      "is written in a way that there is not",
-      png(deflateSync(Buffer.alloc(18, 9))),
-      "its PNG data is broken",
-    ],
+    ["has an unknown filter", png(deflateSync(Buffer.alloc(18, 9))), "its PNG data is broken"],
     ["is something else", Buffer.from("GIF89a"), "it is neither PNG nor JPEG"],
-  ])("refuses a picture that %s", async (_what, picture, why) => {
+  ])("refuses an image that %s", async (_what, picture, why) => {
     const { result, pdf } = await render({ markdown: "![x](x.png)" }, { files: { "x.png": picture } });
     expect(result).toBe(`The image "x.png" cannot be used: ${why}.`);
     expect(pdf).toBeNull();
   });
 
-  it("reads a picture once and puts it in once, however often and by whatever spelling it is named", async () => {
+  it("reads and embeds an image once, however often and under whatever spelling it is named", async () => {
     const markdown = ["a.png", "./a.png", "%61.png", "a%2Epng", "a.png"].map((name) => `![x](${name})`);
     const files = { "a.png": png() };
     const { pdf } = await render({ markdown: markdown.join("\n\n") }, { files });
@@ -233,7 +229,7 @@ describe("render_pdf", () => {
     expect(images(pdf)).toEqual(images(one.pdf));
   });
 
-  it("refuses more pictures, and larger ones, than are kept in memory", async () => {
+  it("refuses more images, and larger ones, than may be kept in memory", async () => {
     const named = (count: number) => Array.from({ length: count }, (_, i) => `p${i}.png`);
     const markdown = (names: readonly string[]) => names.map((name) => `![x](${name})`).join("\n\n");
     const small = Object.fromEntries(named(201).map((name) => [name, png()]));
@@ -244,7 +240,7 @@ describe("render_pdf", () => {
     expect(other).toMatch(/^The images have more than 50000000 bytes together/);
   });
 
-  it("copies the pieces of a picture once, however many there are", () => {
+  it("copies the pieces of an image once, however many there are", () => {
     const pixels = deflateSync(Buffer.alloc(20_000), { level: 0 });
     const pieces = Array.from({ length: Math.ceil(pixels.length / 16) }, (_, i) =>
       pixels.subarray(16 * i, 16 * (i + 1)),
@@ -269,7 +265,7 @@ describe("render_pdf", () => {
       grayPng(1, Array<Buffer>(20_001).fill(Buffer.alloc(0))),
       /^its PNG has more than 20000 parts: save it again$/,
     ],
-  ])("refuses a picture that %s before it looks at its pixels", (_what, picture, why) => {
+  ])("refuses an image that %s before it reads its pixels", (_what, picture, why) => {
     expect(pdfImage(picture)).toEqual({ problem: expect.stringMatching(why) });
   });
 
@@ -277,19 +273,19 @@ describe("render_pdf", () => {
     ["a JPEG that is none", "![x](x.jpg)", { "x.jpg": Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2]) }],
     ["a picture outside", "![x](../x.png)", {}],
     ["a picture that is not there", "![x](x.png)", {}],
-  ])("refuses %s with a sentence, once", async (_what, markdown, files) => {
+  ])("refuses %s with a clear error, once", async (_what, markdown, files) => {
     const { result, call } = await render({ markdown }, { files });
     expect(result).toMatch(/^\S.*\.$/);
     expect([call.status, call.attempt]).toEqual(["failed", 1]);
   });
 
-  it("refuses a font that is none", async () => {
+  it("refuses a file that is not a font", async () => {
     const { result } = await render({ markdown: "x", font: "f.ttf" }, { files: { "f.ttf": "no font" } });
     expect(result).toMatch(/^The font "f\.ttf" cannot be used: /);
   });
 
   const DEJAVU = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf";
-  it.skipIf(!existsSync(DEJAVU))("sets other letters in a font of the workspace", async () => {
+  it.skipIf(!existsSync(DEJAVU))("sets other scripts in a font of the workspace", async () => {
     const files = { "fonts/dejavu.ttf": readFileSync(DEJAVU) };
     const { result, pdf } = await render(
       { markdown: "# Αλφα\n\n**βήτα** `γάμμα`", font: "fonts/dejavu.ttf" },
@@ -299,7 +295,7 @@ describe("render_pdf", () => {
     expect(must(pdf).toString("latin1")).toContain("DejaVuSans");
   });
 
-  it("sets a paragraph that is too long for styles without them, and refuses a text that is too long", async () => {
+  it("drops the styles of a very long paragraph, and refuses a text that is too long", async () => {
     const { pages } = await render({ markdown: `**bold**\n\n${"*a ".repeat(4_000)}` });
     expect(linesOf(must(pages[0]))[0]).toBe("bold");
     expect(linesOf(must(pages[0]))[1]).toMatch(/^\*a \*a \*a/);
@@ -307,14 +303,14 @@ describe("render_pdf", () => {
     expect(result).toBe("The Markdown has 100001 characters, and the maximum is 100000: make several PDFs.");
   });
 
-  it("takes very many quotes in a row apart, and leaves code as it is", () => {
+  it("separates very many quotes in a row, and leaves code unchanged", () => {
     const rows = "> # a\nb\n".repeat(150);
     expect(markdownBlocks(`\`\`\`\n${rows}\`\`\``)).toEqual([{ kind: "code", text: rows.trimEnd() }]);
     const read = vi.spyOn(Tokenizer.prototype, "blockquote");
     onTestFinished(() => read.mockRestore());
     const kinds = markdownBlocks("> # a\nb\n".repeat(1_000)).map(({ kind }) => kind);
     expect(kinds).toEqual(Array.from({ length: 1_000 }, () => ["quote", "paragraph"]).flat());
-    // How far each look at a quote may go: to the next empty line.
+    // How far the parser may look ahead from a quote: to the next empty line.
     const reach = read.mock.calls.map(
       ([rest]) => (rest.indexOf("\n\n") + 1 || rest.length) / "> # a\nb\n".length,
     );
@@ -322,13 +318,13 @@ describe("render_pdf", () => {
     expect(Math.max(...reach)).toBeLessThan(110);
   });
 
-  it("sets what is nested without end, or one word without end, all the same", async () => {
+  it("lays out endless nesting and an endless word", async () => {
     const { call } = await render({ markdown: `${"> ".repeat(60)}deep\n\n${"x".repeat(20_000)}` });
     expect(call.status).toBe("succeeded");
   });
 });
 
-it("says what to install where pdfkit is missing, and only when it is needed", async () => {
+it("says what to install if pdfkit is missing, and only when it is needed", async () => {
   const script = `
     import { registerHooks } from "node:module";
     registerHooks({ resolve: (name, context, next) => {

@@ -18,7 +18,7 @@ const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
 const file = (path: string) => ({ path, hash: sha256("content") });
 
 describe("send_mail", () => {
-  it("sends one mail whose Message-ID is made of the key", async () => {
+  it("sends one mail whose Message-ID is made from the key", async () => {
     const server = await openMailServer();
     const { result, call } = await callTool(mailTool(server), { ...MAIL, cc: ["bob@example.org"] });
 
@@ -38,7 +38,7 @@ describe("send_mail", () => {
     expect(mail).toContain("Here it is.");
   });
 
-  it("attaches what the run has kept, and takes a changed file for another mail", async () => {
+  it("attaches files of the run, and treats a changed file as another mail", async () => {
     const server = await openMailServer();
     const attached = (text: string) => ({
       ...MAIL,
@@ -73,7 +73,7 @@ describe("send_mail", () => {
       { to: ["bob@example.org", "ann@example.org"] },
     ],
     ["a domain in capitals", {}, { to: "ann@EXAMPLE.org" }],
-  ])("takes for the same mail %s", async (_what, first, second) => {
+  ])("treats as the same mail %s", async (_what, first, second) => {
     const server = await openMailServer();
     const mail = { ...MAIL, attachments: [file("a.txt"), file("b.txt")] };
     const { calls } = await callTools({ write_file: writeFile, send_mail: mailTool(server) }, [
@@ -88,7 +88,7 @@ describe("send_mail", () => {
     expect(server.accepted).toHaveLength(1);
   });
 
-  it("wants the hash of an attachment, and says where to take it from", async () => {
+  it("requires the hash of an attachment, and says where to get it", async () => {
     const server = await openMailServer();
     const { results, calls } = await callTools({ write_file: writeFile, send_mail: mailTool(server) }, [
       [["write_file", { path: "a.txt", text: "first" }]],
@@ -104,7 +104,7 @@ describe("send_mail", () => {
     expect(server.visits()).toBe(0);
   });
 
-  it("sends nothing where the file is not there, or is another by now", async () => {
+  it("sends nothing if the file is missing or has changed", async () => {
     const server = await openMailServer();
     const { results, calls } = await callTools({ write_file: writeFile, send_mail: mailTool(server) }, [
       [["write_file", { path: "a.txt", text: "now" }]],
@@ -128,7 +128,7 @@ describe("send_mail", () => {
     expect(server.visits()).toBe(0);
   });
 
-  it("names the recipients that were refused while others were not", async () => {
+  it("returns the recipients that were refused while others were accepted", async () => {
     const server = await openMailServer({ refuse: { to: 550 }, times: 1 });
     const { result } = await callTool(mailTool(server), {
       ...MAIL,
@@ -140,7 +140,7 @@ describe("send_mail", () => {
 });
 
 describe("the mail server", () => {
-  it("may have a private address by its name only where that is said, and is not tried again", async () => {
+  it("may resolve to a private address only with private: true, and is not retried", async () => {
     everyNameIsHere();
     const server = await openMailServer();
     const settings = { host: "mail.museum.example", port: server.port, from: FROM };
@@ -162,7 +162,7 @@ describe("the mail server", () => {
 });
 
 describe("a mail that fails", () => {
-  it("because nobody listens has not happened, and is tried again", async () => {
+  it("because nothing listens has not happened, and is retried", async () => {
     const port = await closedPort();
     const { call, result } = await callTool(mailTool({ port }), MAIL);
     expect([call.status, call.receipt?.uncertain, call.receipt?.errorCode]).toEqual([
@@ -201,7 +201,7 @@ describe("a mail that fails", () => {
     expect(server.accepted).toHaveLength(0);
   });
 
-  it("cut off after the server took it is not sent again: it may have arrived, and it has", async () => {
+  it("cut off after the server accepted it is not sent again: it may have arrived, and it has", async () => {
     const server = await openMailServer({ cut: "accepted", times: 1 });
     const { call, result } = await callTool(mailTool(server), MAIL);
     expect([call.status, call.attempt, call.receipt?.uncertain]).toEqual(["failed", 1, true]);
@@ -209,7 +209,7 @@ describe("a mail that fails", () => {
     expect([server.accepted.length, server.visits()]).toEqual([1, 1]);
   });
 
-  it("for its password waits for a person, who is not told the password", async () => {
+  it("because of its password waits for a person, who does not see the password", async () => {
     const server = await openMailServer({ password: "right-password" });
     const url = `smtp://robot:wrong-password@127.0.0.1:${server.port}`;
     const { store, status } = await callTool(sendMail({ url: secret(url), from: FROM }), MAIL);
@@ -221,13 +221,13 @@ describe("a mail that fails", () => {
     expect(server.accepted).toHaveLength(0);
   });
 
-  it("because the server wants a login and there is none waits for a person", async () => {
+  it("because the server requires a login and there is none waits for a person", async () => {
     const server = await openMailServer({ password: "right-password" });
     const { status } = await callTool(mailTool(server), MAIL);
     expect(status).toBe("waiting");
   });
 
-  it("for a login that cannot be checked just now is tried again", async () => {
+  it("because the login cannot be checked just now is retried", async () => {
     const server = await openMailServer({ password: "right-password", refuse: { auth: 454 }, times: 1 });
     const login = {
       host: "127.0.0.1",
@@ -242,7 +242,7 @@ describe("a mail that fails", () => {
 });
 
 describe("a mail in doubt", () => {
-  /** A run that dies right after the mail was sent, and the one that goes on with it. */
+  /** A run whose worker dies right after the mail was sent, and its resume. */
   async function crashAfterSending(more: Partial<SendMailOptions>, server: MailServer) {
     const clock = jumpingClock();
     const store = await timedStore(clock);
@@ -260,14 +260,14 @@ describe("a mail in doubt", () => {
     return { status, calls: await store.listToolCalls("r-1") };
   }
 
-  it("is put before a person where nobody can look for it", async () => {
+  it("is put before a person if it cannot be looked up", async () => {
     const server = await openMailServer();
     const { status, calls } = await crashAfterSending({}, server);
     expect([status, calls[0]?.status]).toEqual(["waiting", "in_doubt"]);
     expect(server.accepted).toHaveLength(1);
   });
 
-  it("is looked for by its Message-ID where somebody can, and not sent again", async () => {
+  it("is looked up by its Message-ID if that is possible, and not sent again", async () => {
     const server = await openMailServer();
     const asked: string[] = [];
     const findSent = async (messageId: string) => {
@@ -280,13 +280,13 @@ describe("a mail in doubt", () => {
     expect(server.accepted).toHaveLength(1);
   });
 
-  it("is put before a person where looking tells nothing", async () => {
+  it("is put before a person if the look-up finds nothing out", async () => {
     const server = await openMailServer();
     const { status } = await crashAfterSending({ findSent: async () => null }, server);
     expect([status, server.accepted.length]).toEqual(["waiting", 1]);
   });
 
-  it("cut off after the server took it is looked for at once", async () => {
+  it("cut off after the server accepted it is looked up at once", async () => {
     const server = await openMailServer({ cut: "accepted", times: 1 });
     const findSent = async (messageId: string) => server.accepted.some((mail) => mail.includes(messageId));
     const { call } = await callTool(mailTool(server, { findSent }), MAIL);

@@ -1,5 +1,5 @@
-// A store that lies in the workspace of a run: closing a descriptor of one of its files would free the locks that the store
-// has on it, so that tools do not open them, whatever they are called by.
+// A store in the workspace of a run: closing a descriptor of one of its files would release the store's locks on it, so
+// tools do not open them, under whatever name.
 
 import { linkSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ async function openHere(file: string): Promise<Store> {
   return store;
 }
 
-/** What a model is given that calls these tools, one a turn, in a workspace that has the store in it. */
+/** The results of these tool calls, one per turn, in a workspace that contains the store. */
 async function called(folder: string, ...turns: readonly Turn[]): Promise<readonly unknown[]> {
   const store = await openHere(join(folder, "pawl.db"));
   const { runner, prompts } = runnerOf(
@@ -43,7 +43,7 @@ const left = (name: string) =>
   `${JSON.stringify(name)} is a file of Pawl's own store, which no tool opens: leave it alone.`;
 
 describe("the files of the store", () => {
-  it("are not read, by their names or through links to them", async () => {
+  it("are not read, neither by name nor through links", async () => {
     const folder = temporaryFolder();
     await (await openHere(join(folder, "pawl.db"))).close();
     symlinkSync(join(folder, "pawl.db"), join(folder, "soft.txt"));
@@ -65,7 +65,7 @@ describe("the files of the store", () => {
     expect(results.at(-1)).toMatchObject({ text: "Mine." });
   });
 
-  it("are not searched: they are named among what was not", async () => {
+  it("are not searched, and are listed as not searched", async () => {
     const folder = temporaryFolder();
     writeFileSync(join(folder, "notes.txt"), "SQLite format, I noted.");
     writeFileSync(join(folder, "pawl.db-note"), "SQLite format, as any file of the store may be a text.");
@@ -76,7 +76,7 @@ describe("the files of the store", () => {
     });
   });
 
-  it("are not written, and none is made beside them, in any case of letters", async () => {
+  it("are not written, and none is created beside them, in upper or lower case", async () => {
     const folder = temporaryFolder();
     const names = ["pawl.db", "pawl.db-wal", "PAWL.DB-journal", "pawl.db-mine"];
     const results = await called(

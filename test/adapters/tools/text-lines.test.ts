@@ -3,8 +3,8 @@ import { findLines } from "../../../src/adapters/tools/text-lines.ts";
 
 const { signal } = new AbortController();
 
-describe("the lines of a text that fit", () => {
-  it("are given with their numbers, and a final line end begins no line", async () => {
+describe("the matching lines of a text", () => {
+  it("are returned with their numbers, and a final line end begins no line", async () => {
     const all = await findLines("a\n\nb\n", () => true, 10, signal);
     expect(all).toEqual([
       { number: 1, line: "a" },
@@ -17,13 +17,13 @@ describe("the lines of a text that fit", () => {
     ]);
   });
 
-  it("are looked for no further than to the last that is wanted", async () => {
+  it("are searched no further than the last that is needed", async () => {
     const fits = vi.fn(() => true);
     expect(await findLines("a\n".repeat(1_000), fits, 3, signal)).toHaveLength(3);
     expect(fits).toHaveBeenCalledTimes(3);
   });
 
-  it("are looked for with pauses, in which others have their turn and the search can be ended", async () => {
+  it("are searched with pauses, in which other work runs and the search can be aborted", async () => {
     const long = `${"x".repeat(99)}\n`.repeat(30_000);
     const control = new AbortController();
     setImmediate(() => control.abort(new Error("No longer wanted.")));

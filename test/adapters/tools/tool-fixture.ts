@@ -1,4 +1,4 @@
-// What the tests of built-in tools share: one turn that calls them, and services on the loopback interface.
+// Helpers for the tests of built-in tools: one turn that calls them, and services on the loopback interface.
 
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ import { asking, runnerOf } from "../../engine/call/call-fixture.ts";
 import { memoryStore, sleeplessClock, toolResults } from "../../engine/run-fixture.ts";
 
 export type Called = {
-  /** What the model was given for each call, in order: the result, or the text of the error. */
+  /** The result of each call as the model got it, in order, or the text of the error. */
   readonly results: readonly unknown[];
   readonly calls: readonly ToolCallRecord[];
   readonly store: Store;
@@ -24,9 +24,9 @@ export type Called = {
 export type Turn = readonly (readonly [name: string, input: Json])[];
 
 export type CallOptions = RunnerOptions & {
-  /** Files that are in the workspace before. */
+  /** Files to create in the workspace first. */
   readonly files?: { readonly [name: string]: string | Uint8Array };
-  /** Looks at the folder before anything runs. */
+  /** Prepares the folder before anything runs. */
   readonly prepare?: (folder: string) => void;
 };
 
@@ -36,7 +36,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Runs an agent that makes these calls, a turn each, and ends. */
+/** Runs an agent that makes these calls, one turn each, and then answers. */
 export async function callTools(
   tools: { readonly [name: string]: Tool },
   turns: readonly Turn[],
@@ -59,12 +59,12 @@ export async function callTools(
   );
   const { status } = await runner.run("Go", { runId: "r-1" });
   const calls = await store.listToolCalls("r-1");
-  // As the model saw them: large ones are kept elsewhere, and a reference in their place.
+  // As the model saw them: large ones are stored elsewhere, with a reference in their place.
   const seen = toolResults(prompts.at(-1)) as readonly { readonly value: unknown }[];
   return { results: seen.map(({ value }) => value), calls, store, folder, status };
 }
 
-/** One call, and what came of it. */
+/** One call and its result. */
 export async function callTool(tool: Tool, input: Json, options: CallOptions = {}) {
   const name = tool.name ?? "";
   const called = await callTools({ [name]: tool }, [[[name, input]]], options);
@@ -87,7 +87,7 @@ export type Service = {
   readonly close: () => Promise<void>;
 };
 
-/** A web server that answers as it is told, and remembers what it was asked. */
+/** A web server with scripted responses that records its requests. */
 export async function openService(
   answer: (response: ServerResponse, request: SeenRequest, n: number) => void,
 ): Promise<Service> {
@@ -118,5 +118,5 @@ export async function openService(
   return { url: `http://${host}`, host, seen, close };
 }
 
-/** The loopback interface is private: a run reaches it only where it is named. */
+/** The loopback interface is private: a run reaches it only if it is allowed by name. */
 export const LOOPBACK: CallOptions = { constraints: { allowedDomains: ["127.0.0.1:*"] } };

@@ -1,4 +1,4 @@
-// A server whose behaviour is a text of JavaScript, so that a test can have it send what no library would.
+// A server whose behaviour is a string of JavaScript, so that a test can have it send what no library would.
 
 const PROLOGUE = `
 import { createInterface } from "node:readline";
@@ -21,7 +21,7 @@ input.on("line", (line) => {
 });
 `;
 
-/** Sets `on.greeted`, `on.list` and `on.call`; there are `send`, `write`, `changed` and `ACT`, a tool. */
+/** The behaviour sets `on.greeted`, `on.list` and `on.call`; it can use `send`, `write`, `changed` and `ACT`, a tool. */
 export function behavingServer(behaviour: string) {
   return { command: process.execPath, args: ["--input-type=module", "--eval", PROLOGUE + behaviour] };
 }

@@ -1,4 +1,4 @@
-// A server at an address of this machine that answers by hand, so that it can send what no library would.
+// A local HTTP server without a protocol library, so that it can send what no library would.
 
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ export type HandMadeServer = {
   readonly methods: readonly string[];
 };
 
-/** `list` answers to `tools/list`, as `result` does with what it is given. */
+/** `list` answers `tools/list`, for example with `result`. */
 export async function handMadeServer(
   list: (response: ServerResponse, result: (value: unknown) => void) => void,
 ): Promise<HandMadeServer> {
@@ -48,7 +48,7 @@ export async function handMadeServer(
   return { port, url: `http://127.0.0.1:${port}/mcp`, methods };
 }
 
-/** Sends the same bytes until nobody takes them any more. */
+/** Sends the same bytes until the client disconnects. */
 export function sendForEver(response: ServerResponse, beginning: string, again = " "): void {
   response.write(beginning);
   const piece = Buffer.alloc(1024 * 1024, again);

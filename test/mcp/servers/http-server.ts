@@ -1,4 +1,4 @@
-// A real server at an address of this machine, made with the official package, and what it has seen.
+// A real local HTTP server, made with the official package, and the requests that it received.
 
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -23,7 +23,7 @@ export type SeenRequest = {
 };
 
 type Handler = (request: Request) => Promise<Response>;
-/** Answers in place of the server where it returns true. */
+/** Answers in place of the server if it returns true. */
 export type Interference = (seen: SeenRequest, response: ServerResponse) => boolean;
 
 export type HttpServer = {
@@ -32,12 +32,12 @@ export type HttpServer = {
   /** The requests that call a tool. */
   readonly calls: () => SeenRequest[];
   readonly interfere: (by: Interference) => void;
-  /** Sessions are gone, and the address is the same. */
+  /** Forgets all sessions; the address stays the same. */
   readonly forget: () => void;
   readonly stop: () => Promise<void>;
 };
 
-/** `kind`: without sessions; with sessions, as most have them; or of the later revision alone. */
+/** `kind`: without sessions; with sessions, like most servers; or only with the later revision of the protocol. */
 export async function httpServer(kind: "stateless" | "sessions" | "modern"): Promise<HttpServer> {
   const requests: SeenRequest[] = [];
   let interference: Interference = () => false;

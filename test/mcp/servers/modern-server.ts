@@ -1,4 +1,4 @@
-// A server that is spoken to by its input and output, and knows the later revision of the protocol alone.
+// A stdio server that supports only the later revision of the protocol.
 
 import { McpServer } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";

@@ -1,11 +1,11 @@
-// A server that speaks the protocol by hand, line by line, so that it can do what no library would. It writes down what
-// it is sent. Started with one argument: a `RawOrder` as JSON.
+// A server that implements the protocol by hand, line by line, so that it can do what no library would. It records the
+// messages that it gets. Its argument is a `RawOrder` as JSON.
 
 import { appendFileSync, closeSync, existsSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 export type RawOrder = {
-  /** A line for each message that comes in. */
+  /** The record: a line for each incoming message. */
   readonly log: string;
   readonly start?:
     | "ends"
@@ -103,8 +103,8 @@ function act(id: number, { does }: RawTool, args: unknown): void {
       );
     case "tells its secret": {
       const image = { type: "image", data: "aGk=", mimeType: "image/png" };
-      const said = { type: "text", text: `It is ${SECRET}` };
-      return result(id, { content: [said, image], structuredContent: { secret: SECRET } });
+      const leak = { type: "text", text: `It is ${SECRET}` };
+      return result(id, { content: [leak, image], structuredContent: { secret: SECRET } });
     }
     case "errs with its secret":
       return result(id, { isError: true, content: [{ type: "text", text: `${SECRET} is wrong.` }] });
@@ -143,8 +143,8 @@ function act(id: number, { does }: RawTool, args: unknown): void {
   }
 }
 
-function text(id: number, said: string): void {
-  result(id, { content: [{ type: "text", text: said }] });
+function text(id: number, content: string): void {
+  result(id, { content: [{ type: "text", text: content }] });
 }
 
 function result(id: number, value: unknown): void {

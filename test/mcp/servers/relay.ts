@@ -1,6 +1,6 @@
-// Stands between a client and a server, as `npx` does: the server is its child. It writes down both pids and the names of
-// the tools that are called, and while the file `hold` is in its folder it keeps answers to those calls to itself.
-// Started with a folder, and then the server's command.
+// A relay between a client and a server, like `npx`: the server is its child. It records both pids and the names of the
+// tools that are called, and holds back the answers to those calls while the file `hold` is in its folder.
+// Its arguments are a folder, and then the server's command.
 
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, writeFileSync } from "node:fs";
