@@ -15,8 +15,8 @@ import {
 import type { CrashReport } from "../src/testing/crash/crash-report.ts";
 import { EXPLORER_MODES } from "../src/testing/crash/explorer-options.ts";
 import { parseSchedule } from "../src/testing/crash/schedule.ts";
-import { LABORATORY, lineOf } from "../test/testing/crash/laboratory.ts";
-import { RANDOM_SCENARIOS } from "../test/testing/crash/random-course-log.ts";
+import { EXPLORER_FOLDER, lineOf } from "../test/testing/crash/explored-scenario.ts";
+import { RANDOM_SCENARIOS } from "../test/testing/crash/random-schedule-log.ts";
 import { SCENARIOS } from "../test/testing/crash/scenarios/index.ts";
 
 const MODES = EXPLORER_MODES;
@@ -44,7 +44,7 @@ async function main(): Promise<number> {
   for (const name of names) {
     const modes = modesFor(name, how.modes ?? MODES);
     if (modes.length === 0) continue;
-    const report = await crashExplorer({ ...scenarioOf(name), ...LABORATORY, ...how, modes });
+    const report = await crashExplorer({ ...scenarioOf(name), ...EXPLORER_FOLDER, ...how, modes });
     reports.push(report);
     console.log(lineOf(report));
     if (report.violations.length > 0) console.log(report.toString());
@@ -116,7 +116,7 @@ function tableOf(reports: readonly CrashReport[]): string {
     .map(figuresOf)
     .reduce((sum, figures) => sum.map((figure, i) => figure + (figures[i] ?? 0)), [0, 0, 0, 0]);
   return [
-    `At commit \`${commit}\`. A pause or a random course counts as one crash.`,
+    `At commit \`${commit}\`. A pause or a random schedule counts as one crash.`,
     "",
     "| scenario | points | schedules | crashes | violations |",
     "| --- | ---: | ---: | ---: | ---: |",

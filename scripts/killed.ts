@@ -9,9 +9,19 @@
 import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { parseSchedule } from "../src/testing/crash/schedule.ts";
-import { FAULT_SCENARIOS, IoFaults, parseFault, whyNoFaults } from "../test/testing/crash/io-faults.ts";
-import { KilledChildren, makeLaboratory } from "../test/testing/crash/killed-children.ts";
-import { brokenIn, KilledSample, type KilledTrial, together } from "../test/testing/crash/killed-sample.ts";
+import {
+  FAULT_SCENARIOS,
+  IoFaults,
+  parseFault,
+  whyFaultsUnavailable,
+} from "../test/testing/crash/io-faults.ts";
+import { KilledChildren, makeExplorerFolder } from "../test/testing/crash/killed-children.ts";
+import {
+  KilledSample,
+  type KilledTrial,
+  runConcurrently,
+  violationLines,
+} from "../test/testing/crash/killed-sample.ts";
 import { SCENARIOS } from "../test/testing/crash/scenarios/index.ts";
 
 const { values } = parseArgs({
@@ -63,7 +73,7 @@ class Tally {
 
 async function killMany(sample: KilledSample, tally: Tally): Promise<void> {
   const { scenario: names = Object.keys(SCENARIOS), kills, schedule } = values;
-  const add = (trial: KilledTrial) => tally.add(trial.kills, trial.isMissed, brokenIn(trial));
+  const add = (trial: KilledTrial) => tally.add(trial.kills, trial.isMissed, violationLines(trial));
   if (schedule !== undefined) {
     const parsed = parseSchedule(schedule);
     if (parsed.kind !== "crash") throw new Error("Only crashes can be done with real processes.");
@@ -71,7 +81,7 @@ async function killMany(sample: KilledSample, tally: Tally): Promise<void> {
     return;
   }
   const tasks = sample.tasks(names, SEED);
-  await together(
+  await runConcurrently(
     WORKERS,
     async () => (tally.done < Number(kills) ? (await tasks.next()).value : null),
     async (task) => {
@@ -81,7 +91,7 @@ async function killMany(sample: KilledSample, tally: Tally): Promise<void> {
 }
 
 async function failMany(faults: IoFaults, tally: Tally): Promise<void> {
-  const why = whyNoFaults();
+  const why = whyFaultsUnavailable();
   if (why !== null) throw new Error(`No fault can be made here: ${why}.`);
   const { scenario: names = FAULT_SCENARIOS, faults: count, fault } = values;
   const tasks = faults.tasks(names, SEED);
@@ -89,22 +99,22 @@ async function failMany(faults: IoFaults, tally: Tally): Promise<void> {
     fault === undefined ? null : names.map((scenario) => ({ scenario, fault: parseFault(fault) }));
   let begun = 0;
   const next = async () => (begun++ < Number(count) ? (await tasks.next()).value : null);
-  await together(WORKERS, chosen === null ? next : async () => chosen.pop() ?? null, async (task) => {
+  await runConcurrently(WORKERS, chosen === null ? next : async () => chosen.pop() ?? null, async (task) => {
     const { wasMade, problems } = await faults.trial(task);
     tally.add(wasMade ? 1 : 0, !wasMade, problems);
   });
 }
 
-const laboratory = await makeLaboratory();
+const explorerFolder = await makeExplorerFolder();
 const children = await KilledChildren.make();
 const isAboutFaults = values.faults !== undefined || values.fault !== undefined;
 const tally = new Tally(isAboutFaults ? "faults" : "kills");
 try {
-  if (isAboutFaults) await failMany(new IoFaults(laboratory, children), tally);
-  else await killMany(new KilledSample(laboratory, children), tally);
+  if (isAboutFaults) await failMany(new IoFaults(explorerFolder, children), tally);
+  else await killMany(new KilledSample(explorerFolder, children), tally);
 } finally {
   children.remove();
-  rmSync(laboratory.folder, { recursive: true, force: true });
+  rmSync(explorerFolder.folder, { recursive: true, force: true });
 }
 tally.tell();
 process.exitCode = tally.violations === 0 ? 0 : 1;

@@ -16,7 +16,7 @@ export function crashAt(
     if (where.turn !== undefined && where.turn !== site.turnIndex) return;
     if (where.step !== undefined && where.step !== site.stepPath) return;
     process.kill(process.pid, "SIGKILL");
-    // The signal is delivered asynchronously to other threads; this one must not go a step further.
+    // The signal is delivered asynchronously to other threads; this thread must not continue.
     for (;;);
   };
 }

@@ -1,14 +1,14 @@
 import type { Clock } from "../engine/ports/clock.ts";
 
-/** A clock that stands still until it is told to go on. Wall and monotonic time can be moved apart. */
+/** A clock that stands still until it is advanced. Wall and monotonic time can be moved apart. */
 export interface FakeClock extends Clock {
-  /** Moves both clocks, and runs what falls due on the way, in order. */
+  /** Moves both clocks, and fires the timers that fall due on the way, in order. */
   advance(ms: number): Promise<void>;
   /** Moves the wall clock alone, as an administrator or a time server would. */
   setWall(ms: number): void;
 }
 
-type Timer = { at: number; readonly every: number | null; readonly callback: () => void };
+type FakeTimer = { at: number; readonly every: number | null; readonly callback: () => void };
 
 /**
  * @example
@@ -20,9 +20,9 @@ type Timer = { at: number; readonly every: number | null; readonly callback: () 
 export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
   let wall = start;
   let monotonic = 0;
-  const timers = new Set<Timer>();
+  const timers = new Set<FakeTimer>();
   const schedule = (ms: number, every: number | null, callback: () => void) => {
-    const timer: Timer = { at: monotonic + ms, every, callback };
+    const timer: FakeTimer = { at: monotonic + ms, every, callback };
     timers.add(timer);
     return () => void timers.delete(timer);
   };
@@ -57,7 +57,7 @@ export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
         if (due.every === null) timers.delete(due);
         else due.at += due.every;
         due.callback();
-        // What the callback set in motion gets its turn before time goes on.
+        // Work started by the callback runs before time advances further.
         await new Promise((resolve) => setImmediate(resolve));
       }
       move(end);

@@ -10,16 +10,16 @@ import type {
 export type ScriptedResponse = {
   readonly text?: string;
   readonly toolCalls?: readonly { readonly name: string; readonly input: unknown; readonly id?: string }[];
-  /** 10 in and 5 out unless said otherwise; null for a provider that gives no figures. */
+  /** By default 10 in and 5 out; null for a provider that reports no usage. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number } | null;
-  /** Why it ended there: "tool-calls" or "stop" unless said; "length" is an answer that was cut off. */
+  /** By default "tool-calls" or "stop"; "length" is an answer that was cut off. */
   readonly finishReason?: FinishReason;
 };
 
 type FinishReason = LanguageModelV4GenerateResult["finishReason"]["unified"];
 
 export type ScriptedTurn = {
-  /** Counted from 1: how many answers of the model the conversation holds, and one. */
+  /** From 1: the number of model answers in the conversation, plus one. */
   readonly turn: number;
   readonly options: LanguageModelV4CallOptions;
 };
@@ -29,11 +29,11 @@ export type Script =
   | ((turn: ScriptedTurn) => ScriptedResponse | Promise<ScriptedResponse>);
 
 /**
- * A model that answers by a script. Which answer it gives depends on the conversation alone (how many answers it holds
- * already), so a new process goes on at the right place. With a witness file it appends one line a call, before it
- * answers: a count that is outside of everything it tests.
+ * A model that answers from a script. The answer depends only on the conversation (the number of answers it already
+ * holds), so a new process resumes at the right place. With a witness file it appends one line per call before it
+ * answers: a count that is independent of the code under test.
  *
- * Histories that were truncated hold fewer answers than were given: use a script that reads the conversation then.
+ * A truncated history holds fewer answers than were given: then use a script that reads the conversation.
  *
  * @example
  * const model = scriptedModel([{ toolCalls: [{ name: "search", input: { q: "pawl" } }] }, { text: "Found it." }]);

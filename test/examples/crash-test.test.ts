@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { PATIENCE } from "../patience.ts";
-import { LABORATORY } from "../testing/crash/laboratory.ts";
+import { EXPLORER_FOLDER } from "../testing/crash/explored-scenario.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -14,7 +14,7 @@ test(
   PATIENCE,
   () => {
     const main = join(root, "examples/crash-test/main.ts");
-    const env = { ...process.env, TMPDIR: LABORATORY.folder ?? tmpdir() };
+    const env = { ...process.env, TMPDIR: EXPLORER_FOLDER.folder ?? tmpdir() };
     const { stdout, stderr, status } = spawnSync(process.execPath, [main], {
       cwd: root,
       env,

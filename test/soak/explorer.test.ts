@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type CrashReport, crashExplorer, scheduleText } from "../../src/testing/index.ts";
-import { LABORATORY } from "../testing/crash/laboratory.ts";
-import { CourseTally, endsAsItMay, RANDOM_SCENARIOS } from "../testing/crash/random-course-log.ts";
+import { EXPLORER_FOLDER } from "../testing/crash/explored-scenario.ts";
+import { endsAsExpected, RANDOM_SCENARIOS, ScheduleTally } from "../testing/crash/random-schedule-log.ts";
 import { SOAK_MINUTES, SOAK_SEED } from "./soak-options.ts";
 
 /** How many courses of one scenario are gone before the next one has its turn. */
@@ -9,7 +9,7 @@ const COURSES = 5;
 const TELL_EVERY_MS = 30_000;
 
 test("every scenario keeps every promise on random courses, for as long as one likes", async () => {
-  const tally = new CourseTally();
+  const tally = new ScheduleTally();
   const end = Date.now() + SOAK_MINUTES * 60_000;
   let tellAt = Date.now() + TELL_EVERY_MS;
   const tell = (seed: number) => console.log(`${tally.toString()}, seed ${seed} reached`);
@@ -19,13 +19,13 @@ test("every scenario keeps every promise on random courses, for as long as one l
     for (const [name, make] of RANDOM_SCENARIOS) {
       if (Date.now() >= end) break;
       const report = await crashExplorer({
-        ...LABORATORY,
+        ...EXPLORER_FOLDER,
         ...make(),
         modes: ["random"],
         courses: COURSES,
         seed,
         invariants: {
-          "ends-as-it-may": endsAsItMay,
+          "ends-as-it-may": endsAsExpected,
           counted: (evidence) => {
             if (evidence.schedule.kind === "random") tally.add(evidence);
             return null;

@@ -41,5 +41,5 @@ const MODES: { readonly [M in ExplorerProgress["mode"]]: string } = {
   pause: "pauses",
   close: "closes",
   disk: "full disks",
-  random: "random courses",
+  random: "random schedules",
 };

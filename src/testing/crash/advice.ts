@@ -5,19 +5,22 @@ import type { Violation } from "./exploration-result.ts";
 import type { Scenario } from "./scenario.ts";
 import type { SeenCall, WitnessLine } from "./witness.ts";
 
-/** How to mend what broke a promise, in sentences. `isOwn`: the promise is one of the user's. */
-export function adviceFor({ invariant, problems, evidence }: Violation, isOwn: boolean): readonly string[] {
+/** How to fix a violation, in sentences. `isOwn`: the invariant is one of the user's. */
+export function adviceFor(
+  { invariant, problems, evidence }: Violation,
+  { isOwn }: { readonly isOwn: boolean },
+): readonly string[] {
   const named = problems.flatMap(({ tool }) => (tool === undefined ? [] : [tool]));
   const tools = new Set(named.length > 0 || !isOwn ? named : repeatedTools(evidence));
   const isAboutEffects = isOwn || invariant.includes("effects-");
-  const mends = isAboutEffects ? [...tools].flatMap((tool) => mend(tool, evidence)) : [];
-  if (mends.length > 0) return mends;
-  return isOwn ? ownAdvice(evidence.scenario) : PAWLS_OWN;
+  const fixes = isAboutEffects ? [...tools].flatMap((tool) => fixFor(tool, evidence)) : [];
+  if (fixes.length > 0) return fixes;
+  return isOwn ? ownAdvice(evidence.scenario) : NO_TOOL_ADVICE;
 }
 
-const PAWLS_OWN = [
-  "No tool is to blame. See first that the stand-ins answer by the conversation and by what they were asked alone, and that the code of steps reads no clock, no chance and nothing that it keeps in memory: a new process has none of it.",
-  "If so, it is a mistake in Pawl: please report it, with the schedule.",
+const NO_TOOL_ADVICE = [
+  "No tool is the cause. First check that each stand-in's answer depends only on the conversation and its input, and that the code of steps reads no clock, no random numbers and no state in memory: a new process has none of it.",
+  "If that is so, it is a bug in Pawl: please report it, with the schedule.",
 ];
 
 function ownAdvice({ pipeline }: Scenario): readonly string[] {
@@ -25,11 +28,11 @@ function ownAdvice({ pipeline }: Scenario): readonly string[] {
   if (code.length === 0) return [];
   const names = code.map(({ name }) => name).join(", ");
   return [
-    `The code of a step (${names}) begins anew where it was interrupted. What it does outside of ctx.call is then done again: move it into a tool and call that, so that it has a receipt.`,
+    `The code of a step (${names}) starts over after an interruption, and repeats everything it does outside of ctx.call: move that into a tool and call it with ctx.call, so that it has a receipt.`,
   ];
 }
 
-/** What happened more than once under one key. */
+/** The tools with more than one effect under one key. */
 function repeatedTools({ witness }: Evidence): readonly string[] {
   const effects = witness.filter((line) => line.kind === "effect" && !line.isDropped);
   const byKey = Map.groupBy(effects.filter(isCall), ({ key }) => key);
@@ -42,39 +45,39 @@ function mayNotRepeat({ effect }: SeenCall): boolean {
   return effect === "external" || effect === "memory";
 }
 
-function mend(tool: string, { witness }: Evidence): readonly string[] {
+function fixFor(tool: string, { witness }: Evidence): readonly string[] {
   const lines = witness.filter(isCall).filter((line) => line.tool === tool);
   const [first] = lines;
   if (first === undefined) return [];
   const declared = `${tool} is ${JSON.stringify(first.effect)} with recovery ${JSON.stringify(first.recovery)}`;
   switch (first.recovery) {
     case "repeat":
-      return [`${declared}: after a crash in the middle of it, it runs again. ${MENDS_OF_REPEAT}`];
+      return [`${declared}: after a crash during the call, it runs again. ${FIX_REPEAT}`];
     case "keyed":
       return lines.some((line) => line.kind === "effect" && !line.keySeen)
-        ? [`${declared}, and never looks at call.idempotencyKey. ${MENDS_OF_KEYED}`]
+        ? [`${declared}, but never reads call.idempotencyKey. ${FIX_KEYED}`]
         : [];
     case "reconcile":
       return hasOverlooked(lines)
-        ? [`${declared}, and its reconcile said "absent" of what had happened. ${MENDS_OF_RECONCILE}`]
+        ? [`${declared}, but its reconcile returned "absent" for a call that had happened. ${FIX_RECONCILE}`]
         : [];
     case "opaque":
-      return [`${declared}: it runs again only where a person says so. ${MENDS_OF_OPAQUE}`];
+      return [`${declared}: it runs again only if a person decides so. ${FIX_OPAQUE}`];
   }
 }
 
-const MENDS_OF_REPEAT =
-  'Say recovery: "keyed" and hand call.idempotencyKey on, so that the other side drops the second; or give it a reconcile that looks the call up, and say recovery: "reconcile"; or say effect: "read_only" if it changes nothing. Without any of them, leave recovery out: then a person is asked.';
+const FIX_REPEAT =
+  'Set recovery: "keyed" and pass call.idempotencyKey on, so that the outside system drops the duplicate; or add a reconcile that looks the call up, and set recovery: "reconcile"; or set effect: "read_only" if it changes nothing. If none of these is possible, leave recovery out: then a person is asked.';
 
-const MENDS_OF_KEYED =
-  "Hand the key on with what it sends, so that the other side drops the second. If the other side takes no key, give it a reconcile that looks the call up; or leave recovery out: then a person is asked.";
+const FIX_KEYED =
+  "Pass the key on with the request, so that the outside system drops the duplicate. If that system takes no key, add a reconcile that looks the call up; or leave recovery out: then a person is asked.";
 
-const MENDS_OF_RECONCILE =
-  'Let it look for what the other side keeps of the call, best under call.idempotencyKey, and return "unknown" wherever it cannot be sure.';
+const FIX_RECONCILE =
+  'Let it look the call up in the outside system, best by call.idempotencyKey, and return "unknown" whenever it cannot be sure.';
 
-const MENDS_OF_OPAQUE = 'See what `person.inDoubt` answers, and let it look outside before it says "retry".';
+const FIX_OPAQUE = 'Check what `person.inDoubt` answers, and let it look outside before it answers "retry".';
 
-/** A look-up did not find what was there. */
+/** True if a look-up missed an effect that had happened. */
 function hasOverlooked(lines: readonly SeenLine[]): boolean {
   return lines.some(
     (line, index) =>
@@ -90,7 +93,7 @@ function isCall(line: WitnessLine): line is SeenLine {
   return "tool" in line;
 }
 
-/** What to write into a tool that people were asked about, so that it recovers by itself. */
+/** The change to a tool's definition that would let it recover without a person. */
 export function recoveryAdvice({ pipeline, runner }: Scenario, tool: string): string {
   const policy: ToolPolicy = runner?.policy ?? {};
   const known = toolsOf(pipeline, policy).find(({ name }) => name === tool);
@@ -99,7 +102,7 @@ export function recoveryAdvice({ pipeline, runner }: Scenario, tool: string): st
     case "reconcile":
       return "let its reconcile find a call by its key: it could not tell";
     case "keyed":
-      return "say in keyValidForMs how long its keys hold: they had run out";
+      return "set keyValidForMs to how long its keys are valid: they had expired";
     case "repeat":
     case "opaque":
       return betterLine(known) ?? RECOVERY_WAYS;

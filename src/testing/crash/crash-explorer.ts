@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ownProperty } from "../../core/own-property.ts";
 import { openStore } from "../../store/open-store.ts";
+import { checkInvariants } from "./check-invariants.ts";
 import { CrashReport, type ReportCounts, type Violation } from "./crash-report.ts";
 import type { Evidence } from "./evidence.ts";
 import {
@@ -13,18 +14,17 @@ import {
 } from "./explorer-options.ts";
 import type { OwnInvariant } from "./invariant.ts";
 import { INVARIANTS } from "./invariants/index.ts";
-import { judge } from "./judge.ts";
-import { type Laboratory, perform } from "./perform.ts";
 import { isSamePoint, type Point, pointText } from "./point.ts";
+import { type ExplorerFolder, runSchedule } from "./run-schedule.ts";
 import { parseSchedule, type Schedule, sizeOf, UNDISTURBED } from "./schedule.ts";
 import { sample, seededRandom } from "./seeded-random.ts";
 
 export type { CrashExplorerOptions, ExplorerMode, ExplorerProgress } from "./explorer-options.ts";
 
 /**
- * Runs an agent once to find every place where its process could die; then once for each place, with a crash there and a
- * new process that goes on; and looks each time whether what is promised was kept. Nothing real is called: the model and
- * the tools are stood in for, and the time is simulated. The database is a real one, in a folder of its own.
+ * Runs an agent once to find every point at which its process could die; then once for each point, with a crash there and
+ * a new process that continues. Each time it checks that every promise was kept. The stand-ins that are given replace the
+ * model and the tools, and time is simulated. The database is a real one, in a folder of its own.
  *
  * @example
  * const report = await crashExplorer({ pipeline: mailer, input: "Ann", model: scriptedModel([…]), tools: { send_email } });
@@ -44,7 +44,7 @@ export async function crashExplorer(options: CrashExplorerOptions): Promise<Cras
 
 class Exploration {
   readonly #options: CrashExplorerOptions;
-  readonly #laboratory: Laboratory;
+  readonly #explorerFolder: ExplorerFolder;
   readonly #random: () => number;
   readonly #violations = new Map<string, Violation>();
   readonly #counts: ReportCounts = {
@@ -58,9 +58,9 @@ class Exploration {
   };
   #undisturbed: Evidence | null = null;
 
-  constructor(options: CrashExplorerOptions, laboratory: Laboratory) {
+  constructor(options: CrashExplorerOptions, explorerFolder: ExplorerFolder) {
     this.#options = options;
-    this.#laboratory = laboratory;
+    this.#explorerFolder = explorerFolder;
     this.#random = seededRandom(options.seed ?? 1);
   }
 
@@ -80,7 +80,7 @@ class Exploration {
   async #explore(points: readonly Point[], modes: ReadonlySet<ExplorerMode>): Promise<void> {
     const { crashes = points.length, pairs = 100, courses = 50, seed = 1 } = this.#options;
     const found: (readonly [Point, Point])[] = [];
-    // Only who has crashed at a point knows the points of the recovery: for a few pairs, some will do.
+    // The points of a recovery are known only after a crash; for a few pairs, a few crashes are enough.
     const isWhole = modes.has("crash") || pairs === "all";
     const firsts = sample(this.#random, points, isWhole ? crashes : Math.ceil(Math.sqrt(pairs)));
     if (modes.has("crash") || modes.has("twice"))
@@ -95,13 +95,13 @@ class Exploration {
         await this.#try("twice", { kind: "crash", at }, tried.length - i - 1);
     }
     if (modes.has("pause")) await this.#pauses(points);
-    for (const kind of ["close", "disk"] as const) if (modes.has(kind)) await this.#ends(kind, points);
+    for (const kind of ["close", "disk"] as const) if (modes.has(kind)) await this.#closeOrFill(kind, points);
     if (modes.has("random"))
       for (let i = 0; i < courses; i++)
         await this.#try("random", { kind: "random", seed: seed + i }, courses - i - 1);
   }
 
-  /** Each process that was stopped wakes after the other has ended, and at some of the places before. */
+  /** Each paused process wakes after the other has ended, and at some of the points before. */
   async #pauses(points: readonly Point[]): Promise<void> {
     const { wakes = 1, pauses = points.length } = this.#options;
     const stopped = sample(this.#random, points, pauses);
@@ -114,26 +114,26 @@ class Exploration {
     }
   }
 
-  /** At every point of the first process, or at some of them. */
-  async #ends(kind: "close" | "disk", points: readonly Point[]): Promise<void> {
+  /** At every point of the first process, or at a sample of them. */
+  async #closeOrFill(kind: "close" | "disk", points: readonly Point[]): Promise<void> {
     const { ends = points.length } = this.#options;
     const tried = sample(this.#random, points, ends);
     for (const [i, at] of tried.entries()) await this.#try(kind, { kind, at }, tried.length - i - 1);
   }
 
   async #try(mode: ExplorerMode, schedule: Schedule, left: number): Promise<Evidence> {
-    const evidence = await perform(this.#laboratory, this.#options, schedule, this.#undisturbed);
+    const evidence = await runSchedule(this.#explorerFolder, this.#options, schedule, this.#undisturbed);
     const { invariants = {} } = this.#options;
     const own = Object.entries(invariants).filter(
       (entry): entry is [string, OwnInvariant] => entry[1] !== false,
     );
-    const verdict = await judge(
+    const results = await checkInvariants(
       evidence,
       INVARIANTS.filter(({ name }) => invariants[name] !== false),
       Object.fromEntries(own),
     );
-    this.#count(mode, evidence, verdict.looked);
-    for (const { invariant, problems } of verdict.broken) {
+    this.#count(mode, evidence, results.looked);
+    for (const { invariant, problems } of results.broken) {
       const known = this.#violations.get(invariant);
       const times = (known?.times ?? 0) + 1;
       const isShorter = known === undefined || sizeOf(schedule) < sizeOf(known.evidence.schedule);
@@ -172,7 +172,7 @@ class Exploration {
   }
 }
 
-/** Not assigned: tools and invariants have the names that users gave them, and nothing could be kept as "__proto__". */
+/** Copies instead of assigning: names come from users, and an assignment to "__proto__" would be lost. */
 function added(
   counts: { readonly [name: string]: number },
   name: string,
@@ -181,7 +181,7 @@ function added(
   return { ...counts, [name]: (ownProperty(counts, name) ?? 0) + times };
 }
 
-/** Without those at which it still waits for the run: one that wakes by then is not overtaken. */
+/** The points after it took the run: a process that wakes earlier has not lost it. */
 function sinceTakeover(points: readonly Point[]): readonly Point[] {
   const first = points.findIndex(({ call }) => !POLLING.has(call));
   const claimed = points.findLastIndex(({ call }, i) => i < first && call === "store.claimRun");
@@ -195,7 +195,7 @@ const POLLING: ReadonlySet<string> = new Set([
   "clock.sleep",
 ]);
 
-/** Whether a process never came to the point that something was to be done at. */
+/** True if a process never reached the point of its disturbance. */
 function isMissed({ schedule, moments, lives }: Evidence): boolean {
   if (schedule.kind === "crash") return moments.length < schedule.at.length;
   if (schedule.kind === "random") return false;

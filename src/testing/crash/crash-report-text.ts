@@ -4,13 +4,13 @@ import type { Evidence } from "./evidence.ts";
 import type { ExplorationResult, ReportCounts, Violation } from "./exploration-result.ts";
 import { INVARIANTS } from "./invariants/index.ts";
 import { scheduleText } from "./schedule.ts";
-import { shortened, storyOf } from "./story.ts";
+import { shortenTimeline, timelineOf } from "./timeline.ts";
 
-/** One line of a report; whoever shows it decides about its width and colours. */
+/** One line of a report; the caller that prints it decides about its width and colours. */
 export type ReportLine = {
   readonly indent: number;
   readonly text: string;
-  /** `code` is to be copied as it is. */
+  /** `code` is text to copy verbatim. */
   readonly tone: "title" | "broken" | "plain" | "quiet" | "code";
 };
 
@@ -40,7 +40,7 @@ const BLANK = line(0, "");
 function headline(report: ExplorationResult): string {
   const { points, counts, violations } = report;
   const { byMode, schedules } = counts;
-  // The first schedule is the one in which nothing happens.
+  // The first schedule is the undisturbed one.
   const done: ReportCounts["byMode"] = { ...byMode, crash: (byMode.crash ?? 0) - 1 };
   const parts = Object.entries(MODES).flatMap(([mode, [one, many]]) => {
     const times = done[mode] ?? 0;
@@ -61,7 +61,7 @@ const MODES: { readonly [mode: string]: readonly [one: string, many: string] } =
   pause: ["pause", "pauses"],
   close: ["close", "closes"],
   disk: ["full disk", "full disks"],
-  random: ["random course", "random courses"],
+  random: ["random schedule", "random schedules"],
 };
 
 function pointsByCall({ points }: ExplorationResult): string {
@@ -69,15 +69,14 @@ function pointsByCall({ points }: ExplorationResult): string {
   return [...byCall].map(([call, all]) => `${call} ${all.length}`).join(", ");
 }
 
-/** A run that fails by itself, or that nothing was done to, shows nothing about crashes. */
+/** A run that fails undisturbed, or was never disturbed, proves nothing about crashes. */
 export function whyUnproven({ scenario, undisturbed, points, counts }: ExplorationResult): string | null {
-  if (points.length === 0) return "The run came to no point at which it could have died: nothing was tested.";
-  const how = scenario.mayFail === true ? null : failureOf(undisturbed);
-  if (how !== null)
-    return `Undisturbed, the run came to: ${how}. A run that does not succeed by itself tests little: mend it, or say \`mayFail: true\` if it is meant to.`;
+  if (points.length === 0) return "The run reached no point at which it could crash: nothing was tested.";
+  const failure = scenario.mayFail === true ? null : failureOf(undisturbed);
+  if (failure !== null)
+    return `Undisturbed, the run ended as: ${failure}. A run that does not succeed undisturbed tests little: fix it, or set \`mayFail: true\` if it is meant to fail.`;
   const tried = counts.schedules - 1;
-  if (tried > 0 && tried === counts.missed)
-    return "No process came to the point that was named: nothing was tested.";
+  if (tried > 0 && tried === counts.missed) return "No process reached the named point: nothing was tested.";
   return null;
 }
 
@@ -99,7 +98,7 @@ function unprovenLines(report: ExplorationResult): readonly ReportLine[] {
 
 function missedLines({ missed }: ReportCounts): readonly ReportLine[] {
   if (missed === 0) return [];
-  const what = `In ${counted(missed, "schedule")} a point was not reached: the run went another way, or there is no such point.`;
+  const what = `In ${counted(missed, "schedule")} a point was not reached: the run took another path, or there is no such point.`;
   return [line(0, what)];
 }
 
@@ -107,27 +106,27 @@ function violationLines(violation: Violation, before: readonly Violation[]): rea
   const { invariant, times, problems, evidence } = violation;
   const known = INVARIANTS.find(({ name }) => name === invariant);
   const schedule = scheduleText(evidence.schedule);
-  const told = before.find((other) => scheduleText(other.evidence.schedule) === schedule);
+  const shown = before.find((other) => scheduleText(other.evidence.schedule) === schedule);
   return [
     BLANK,
     line(0, `✗ ${invariant}, broken in ${counted(times, "schedule")}`, "broken"),
-    line(2, known?.promise ?? "A promise of your own.", "quiet"),
-    ...problems.slice(0, MOST_PROBLEMS).map(({ what }) => line(2, what)),
-    ...more(problems.length - MOST_PROBLEMS, "problem"),
+    line(2, known?.promise ?? "Your own invariant.", "quiet"),
+    ...problems.slice(0, MAX_PROBLEMS).map(({ what }) => line(2, what)),
+    ...more(problems.length - MAX_PROBLEMS, "problem"),
     line(2, "shortest schedule:", "quiet"),
     line(4, schedule, "code"),
-    ...(told === undefined
-      ? storyLines(violation)
-      : [line(2, `what the outside saw: the same as for ${told.invariant}`, "quiet")]),
+    ...(shown === undefined
+      ? timelineLines(violation)
+      : [line(2, `what the outside saw: the same as for ${shown.invariant}`, "quiet")]),
     ...adviceLines(violation, before),
   ];
 }
 
-function storyLines({ problems, evidence }: Violation): readonly ReportLine[] {
+function timelineLines({ problems, evidence }: Violation): readonly ReportLine[] {
   const tools = new Set(problems.flatMap(({ tool }) => (tool === undefined ? [] : [tool])));
   return [
     line(2, "what the outside saw:", "quiet"),
-    ...shortened(storyOf(evidence), tools, MOST_STORY).map((each) =>
+    ...shortenTimeline(timelineOf(evidence), tools, MAX_TIMELINE).map((each) =>
       "leftOut" in each
         ? line(4, `… ${each.leftOut} more`, "quiet")
         : line(4, `process ${each.process}  ${each.what}`),
@@ -136,27 +135,27 @@ function storyLines({ problems, evidence }: Violation): readonly ReportLine[] {
 }
 
 function adviceLines(violation: Violation, before: readonly Violation[]): readonly ReportLine[] {
-  const advice = adviceFor(violation, isOwn(violation));
+  const advice = adviceFor(violation, { isOwn: isOwn(violation) });
   if (advice.length === 0) return [];
   const text = advice.join("\n");
-  const told = before.find((other) => adviceFor(other, isOwn(other)).join("\n") === text);
-  if (told !== undefined) return [line(2, `how to mend it: the same as for ${told.invariant}`, "quiet")];
-  return [line(2, "how to mend it:", "quiet"), ...advice.map((each) => line(4, each))];
+  const shown = before.find((other) => adviceFor(other, { isOwn: isOwn(other) }).join("\n") === text);
+  if (shown !== undefined) return [line(2, `how to fix it: the same as for ${shown.invariant}`, "quiet")];
+  return [line(2, "how to fix it:", "quiet"), ...advice.map((each) => line(4, each))];
 }
 
-/** Not one of Pawl's. */
+/** True for a user's invariant. */
 function isOwn({ invariant }: Violation): boolean {
   return !INVARIANTS.some(({ name }) => name === invariant);
 }
 
-const MOST_PROBLEMS = 5;
-const MOST_STORY = 20;
+const MAX_PROBLEMS = 5;
+const MAX_TIMELINE = 20;
 
 function more(count: number, what: string): readonly ReportLine[] {
   return count <= 0 ? [] : [line(2, `and ${counted(count, what)} more`, "quiet")];
 }
 
-/** Nothing is broken there: the run waits, and somebody has to look. */
+/** Calls in doubt that a person had to settle: no promise is broken, but the run waited. */
 function askedLines({ counts, scenario }: ExplorationResult): readonly ReportLine[] {
   const asked = Object.entries(counts.askedAbout);
   if (asked.length === 0) return [];
@@ -164,7 +163,7 @@ function askedLines({ counts, scenario }: ExplorationResult): readonly ReportLin
     BLANK,
     line(
       0,
-      "A person was asked what became of a call. To let it recover by itself, say in its definition:",
+      "A person was asked about a call in doubt. To let it recover automatically, change its definition:",
       "title",
     ),
     ...asked.map(([tool, times]) =>
@@ -173,7 +172,7 @@ function askedLines({ counts, scenario }: ExplorationResult): readonly ReportLin
   ];
 }
 
-/** The same for programs. */
+/** The report as JSON. */
 export function reportDocument(report: ExplorationResult) {
   const { points, counts, violations, scenario } = report;
   const unproven = whyUnproven(report);
@@ -195,8 +194,8 @@ export function reportDocument(report: ExplorationResult) {
         times,
         problems,
         schedule: scheduleText(evidence.schedule),
-        story: storyOf(evidence).map(({ process, what }) => ({ process, what })),
-        advice: adviceFor(violation, isOwn(violation)),
+        story: timelineOf(evidence).map(({ process, what }) => ({ process, what })),
+        advice: adviceFor(violation, { isOwn: isOwn(violation) }),
       };
     }),
     askedAbout: Object.entries(counts.askedAbout).map(([tool, schedules]) => ({

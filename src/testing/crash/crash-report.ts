@@ -6,7 +6,7 @@ import type { Scenario } from "./scenario.ts";
 
 export type { ReportCounts, Violation } from "./exploration-result.ts";
 
-/** What an exploration came to. Its text is for people; `toJSON` gives the same to programs. */
+/** The result of an exploration. Its text is for people; `toJSON` returns the same for programs. */
 export class CrashReport implements ExplorationResult {
   readonly scenario: Scenario;
   readonly undisturbed: Evidence;
@@ -29,12 +29,12 @@ export class CrashReport implements ExplorationResult {
     return this.undisturbed.lives[0]?.reached ?? [];
   }
 
-  /** Why nothing was put to the test, in a sentence; null where something was. */
+  /** The reason why nothing was tested, in a sentence; null if something was. */
   get unproven(): string | null {
     return whyUnproven(this);
   }
 
-  /** Throws, with the whole report, where a promise was broken, or nothing was put to the test. */
+  /** Throws an error with the whole report if a promise was broken or nothing was tested. */
   assertKept(): void {
     if (this.violations.length > 0 || this.unproven !== null) throw new Error(this.toString());
   }

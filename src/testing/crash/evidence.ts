@@ -1,67 +1,67 @@
 import { type BlobReference, blobReferenceOf } from "../../core/blob-reference.ts";
 import type { Message } from "../../core/message.ts";
 import type { Store, StoredSlice, Verification } from "../../store/store.ts";
-import type { Life } from "./life.ts";
 import type { Point } from "./point.ts";
-import { readRunAccount, type RunAccount as StoredAccount } from "./run-account.ts";
+import { type RunRows, readRunRows } from "./run-rows.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Schedule } from "./schedule.ts";
+import type { SimulatedProcess } from "./simulated-process.ts";
 import type { WitnessLine } from "./witness.ts";
-import type { FencedWrite, LifeEnd, NotedEffect } from "./world.ts";
+import type { FencedWrite, NotedEffect, ProcessOutcome } from "./world.ts";
 
-/** All that the store has of one run, and whether it is whole. */
-export type RunAccount = StoredAccount & {
+/** Everything that the store holds of one run, and the result of its verification. */
+export type RunAccount = RunRows & {
   readonly session: readonly StoredSlice[];
   /** The history of each granular step, by its path. */
   readonly histories: { readonly [path: string]: readonly Message[] };
-  /** What is there of the blobs that receipts and artifacts refer to, by their ids: what its bytes are, or null. */
+  /** The stored blobs that receipts and artifacts refer to, by id; null for one that is missing. */
   readonly blobs: { readonly [blobId: string]: BlobReference | null };
   readonly verification: Verification;
 };
 
-/** One process: how far it came, and how it ended. */
-export type LifeRecord = {
+/** One process: the points it reached, and how it ended. */
+export type ProcessRecord = {
   readonly number: number;
   readonly reached: readonly Point[];
-  /** The points that it stood at while time went by, so that its lease may have run out there. */
+  /** The points at which time passed while it stood there, so that its lease may have expired. */
   readonly pausedAt: readonly Point[];
-  readonly end: LifeEnd;
+  readonly end: ProcessOutcome;
 };
 
-export function lifeRecord(life: Life, end: LifeEnd): LifeRecord {
+export function processRecord(life: SimulatedProcess, end: ProcessOutcome): ProcessRecord {
   return { number: life.number, reached: [...life.reached], pausedAt: [...life.pausedAt], end };
 }
 
-/** What a course of events leaves beside what the world has. */
-export type Course = {
-  readonly lives: readonly LifeRecord[];
+/** The processes of a schedule, and what was stored at each stop. */
+export type ScheduleOutcome = {
+  readonly lives: readonly ProcessRecord[];
   readonly moments: readonly (readonly RunAccount[])[];
 };
 
-/** What is known after a schedule, for those who judge it. */
+/** Everything that is known after a schedule; the invariants are checked against it. */
 export type Evidence = {
   readonly scenario: Scenario;
   readonly schedule: Schedule;
-  /** In the order in which they were started. */
-  readonly lives: readonly LifeRecord[];
-  /** What the witness saw until the last process had done its work. */
+  /** The processes, in the order in which they were started. */
+  readonly lives: readonly ProcessRecord[];
+  /** The witness log until the last process had done its work. */
   readonly witness: readonly WitnessLine[];
-  /** What the store had of each run at each death, in order. */
+  /** What the store held of each run at each stop, in order. */
   readonly moments: readonly (readonly RunAccount[])[];
-  /** What it had in the end. */
+  /** What it held at the end. */
   readonly accounts: readonly RunAccount[];
-  /** And when a process had done the same once more, with what the witness saw of that. */
+  /** The same after one more process did the work again, with the witness log of that process. */
   readonly again: {
-    readonly end: LifeEnd;
+    readonly end: ProcessOutcome;
     readonly accounts: readonly RunAccount[];
     readonly witness: readonly WitnessLine[];
   };
   readonly writes: readonly FencedWrite[];
-  /** What processes noted as about to leave; null where only they know, being real ones. */
+  /** The effects that processes marked as about to be sent; null for real processes, which do not report them. */
   readonly noted: readonly NotedEffect[] | null;
-  /** What the database says of itself; nothing where all is well. */
+  /** The problems found by the database's integrity check. */
   readonly integrity: readonly string[];
-  /** The same without any disturbance; null for that one itself. */
+  /** The evidence of the undisturbed schedule; null in that evidence itself. */
   readonly undisturbed: Evidence | null;
 };
 
@@ -72,7 +72,7 @@ export async function readAccounts(store: Store): Promise<readonly RunAccount[]>
 }
 
 async function readAccount(store: Store, runId: string): Promise<RunAccount> {
-  const account = await readRunAccount(store, runId);
+  const account = await readRunRows(store, runId);
   const paths = [...new Set(account.turns.map(({ stepPath }) => stepPath))];
   const histories = await Promise.all(
     paths.map(async (path) => [path, await store.readHistory(runId, path)] as const),
@@ -88,7 +88,7 @@ async function readAccount(store: Store, runId: string): Promise<RunAccount> {
 
 async function readBlobs(
   store: Store,
-  { run: { runId }, calls, artifacts }: StoredAccount,
+  { run: { runId }, calls, artifacts }: RunRows,
 ): Promise<RunAccount["blobs"]> {
   const ids = new Set([
     ...calls.flatMap(({ receipt }) => (receipt?.blob ? [receipt.blob.blobId] : [])),

@@ -3,10 +3,10 @@ import type { Problem } from "./invariant.ts";
 import type { Point } from "./point.ts";
 import type { Scenario } from "./scenario.ts";
 
-/** A promise that was broken, and the shortest schedule that showed it. */
+/** A broken promise, with the evidence of the shortest schedule that broke it. */
 export type Violation = {
   readonly invariant: string;
-  /** In how many schedules. */
+  /** The number of schedules that broke it. */
   readonly times: number;
   readonly problems: readonly Problem[];
   readonly evidence: Evidence;
@@ -14,25 +14,24 @@ export type Violation = {
 
 export type ReportCounts = {
   schedules: number;
-  /** Crashes, pauses, and random courses. */
+  /** Crashes, pauses, and random schedules. */
   disturbances: number;
   /** Schedules whose points were not all reached. */
   missed: number;
   byMode: { [mode: string]: number };
-  /** How often there was a crash at each kind of point. */
+  /** Crashes by kind of point. */
   points: { [point: string]: number };
-  /** How many things each invariant was held against. */
+  /** How many items each invariant checked. */
   looked: { [invariant: string]: number };
-  /** In how many schedules a person was asked what became of a call, by tool. */
+  /** The number of schedules in which a person was asked about a call in doubt, by tool. */
   askedAbout: { [tool: string]: number };
 };
 
-/** All that a report tells of. */
+/** The contents of a report. */
 export type ExplorationResult = {
   readonly scenario: Scenario;
-  /** The run that was let alone. */
   readonly undisturbed: Evidence;
-  /** Where its process could have died, in order. */
+  /** Every point that the undisturbed process reached, in order. */
   readonly points: readonly Point[];
   readonly counts: Readonly<ReportCounts>;
   readonly violations: readonly Violation[];

@@ -10,44 +10,44 @@ import type { Scenario } from "./scenario.ts";
 import type { Schedule } from "./schedule.ts";
 
 /**
- * How processes are disturbed: `crash` at every point, `twice` also in the recovery, `pause`d past their lease, `close`d in
- * good order, failed by a full `disk` that heals, or everything at `random`.
+ * How processes are disturbed: a `crash` at every point, `twice` with a second one in the recovery, a `pause` past the
+ * lease, a graceful `close`, a full `disk` that has space again later, or everything at `random`.
  */
 export type ExplorerMode = (typeof EXPLORER_MODES)[number];
 
 export const EXPLORER_MODES = ["crash", "twice", "pause", "close", "disk", "random"] as const;
 
 export type CrashExplorerOptions = Scenario & {
-  /** Promises of your own, beside those of Pawl; `false` for one of Pawl's leaves it out. */
+  /** Your own invariants, besides Pawl's; `false` under the name of one of Pawl's leaves it out. */
   readonly invariants?: { readonly [name: string]: OwnInvariant | false };
-  /** `["crash", "pause"]` unless said. */
+  /** By default `["crash", "pause"]`. */
   readonly modes?: readonly ExplorerMode[];
-  /** At how many of the points a process crashes, by chance; at all of them unless said. */
+  /** The number of points, picked at random, at which a process crashes; by default all. */
   readonly crashes?: number;
-  /** How many pairs of crashes are tried, by chance; 100 unless said. */
+  /** The number of pairs of crashes, picked at random; by default 100. */
   readonly pairs?: number | "all";
-  /** At how many of the points a process is paused, by chance; at all of them unless said. */
+  /** The number of points, picked at random, at which a process is paused; by default all. */
   readonly pauses?: number;
-  /** At how many of the points a process is closed or its disk fails, by chance; at all of them unless said. */
+  /** The number of points, picked at random, at which a process is closed or its disk is full; by default all. */
   readonly ends?: number;
-  /** How many places to wake at are tried for each process that was paused, beside the end; 1 unless said. */
+  /** The number of points at which each paused process is woken, besides at the end; by default 1. */
   readonly wakes?: number;
-  /** How many random courses are tried; 50 unless said. */
+  /** The number of random schedules; by default 50. */
   readonly courses?: number;
-  /** What chance is made from; the same number, the same course. 1 unless said. */
+  /** The seed of everything random: the same seed, the same schedules. By default 1. */
   readonly seed?: number;
-  /** Where the databases are made, and removed again; the system's folder for temporary files unless said. */
+  /** Where the databases are made, and removed again; by default the system's folder for temporary files. */
   readonly folder?: string;
-  /** Only this one, as a report named it. */
+  /** Runs only this schedule, as a report printed it. */
   readonly schedule?: Schedule | string;
-  /** Told after each schedule. */
+  /** Called after each schedule. */
   readonly onProgress?: (progress: ExplorerProgress) => void;
 };
 
 export type ExplorerProgress = {
   readonly mode: ExplorerMode;
   readonly schedules: number;
-  /** Of this mode, as far as it is known. */
+  /** The schedules of this mode that remain, as far as known. */
   readonly left: number;
   readonly violations: number;
 };
@@ -56,7 +56,7 @@ const MODES: readonly string[] = EXPLORER_MODES;
 const COUNTS = ["crashes", "pairs", "pauses", "ends", "wakes", "courses", "seed"] as const;
 const NAMES: readonly string[] = INVARIANTS.map(({ name }) => name);
 
-/** What is set up wrongly would explore nothing, or something else, and nobody would notice. */
+/** With wrong options the explorer would test nothing, or something else, without notice. */
 export function assertExplorable(options: CrashExplorerOptions): void {
   const given: Partial<CrashExplorerOptions> = options;
   if (typeof given.pipeline !== "object")
@@ -66,7 +66,7 @@ export function assertExplorable(options: CrashExplorerOptions): void {
   for (const name of COUNTS) assertCount(name, options[name]);
   if (options.folder !== undefined && !existsSync(options.folder))
     throw new ConfigurationError(
-      `The folder ${options.folder} is not there: make it, or leave \`folder\` out.`,
+      `The folder ${options.folder} does not exist: create it, or leave \`folder\` out.`,
     );
   assertInvariants(options.invariants ?? {});
   for (const [name, standIn] of Object.entries(options.tools ?? {})) assertStandIn(name, standIn);
@@ -89,11 +89,11 @@ function assertInvariants(invariants: NonNullable<CrashExplorerOptions["invarian
   for (const [name, own] of Object.entries(invariants)) {
     const isKnown = NAMES.includes(name);
     if (own === false && !isKnown)
-      throw new ConfigurationError(`There is no invariant ${name} to leave out: ${meant(name, NAMES)}`);
+      throw new ConfigurationError(`There is no invariant ${name} to leave out: ${suggest(name, NAMES)}`);
     if (own !== false && isKnown)
-      throw new ConfigurationError(`Pawl has an invariant ${name} itself: give yours another name.`);
+      throw new ConfigurationError(`Pawl already has an invariant ${name}: give yours another name.`);
     if (own !== false && typeof own !== "function")
-      throw new ConfigurationError(`The invariant ${name} is no function of the evidence.`);
+      throw new ConfigurationError(`The invariant ${name} must be a function of the evidence.`);
   }
 }
 
@@ -104,25 +104,25 @@ function assertStandIn(name: string, standIn: unknown): void {
   );
   if (typeof standIn === "function" || (parts.length > 0 && fits)) return;
   throw new ConfigurationError(
-    `tools.${name} stands in for nothing: give a function, or { execute, reconcile }.`,
+    `tools.${name} is not a stand-in: give a function, or { execute, reconcile }.`,
   );
 }
 
-/** A stand-in under a misspelt name stands in for nobody, and the real tool runs. */
+/** With a misspelt name a stand-in would be ignored, and the real tool would run. */
 export function assertNamesFit({ pipeline, tools = {}, runner }: CrashExplorerOptions, seen: Evidence): void {
   const called = seen.witness.flatMap((line) => ("tool" in line ? [line.tool] : []));
   const known = new Set([...toolsOf(pipeline, runner?.policy ?? {}).map(({ name }) => name), ...called]);
-  const unstood = [...known].filter((name) => !Object.hasOwn(tools, name));
+  const withoutStandIn = [...known].filter((name) => !Object.hasOwn(tools, name));
   for (const name of Object.keys(tools)) {
-    const near = known.has(name) ? null : nearestName(name, unstood);
+    const near = known.has(name) ? null : nearestName(name, withoutStandIn);
     if (near !== null)
       throw new ConfigurationError(
-        `There is no tool ${name} to stand in for: did you mean ${near}? It ran as it is.`,
+        `There is no tool ${name} to stand in for: did you mean ${near}? The real ${near} ran.`,
       );
   }
 }
 
-function meant(name: string, names: readonly string[]): string {
+function suggest(name: string, names: readonly string[]): string {
   const near = nearestName(name, names);
-  return near === null ? `there are ${names.join(", ")}.` : `did you mean ${near}?`;
+  return near === null ? `the invariants are ${names.join(", ")}.` : `did you mean ${near}?`;
 }

@@ -1,19 +1,19 @@
 import type { Evidence } from "./evidence.ts";
 
-/** What a look at the evidence came to: how many things were looked at, and what is wrong, in sentences. */
+/** The result of checking an invariant: how many items were checked, and the problems, in sentences. */
 export type Finding = {
-  /** 0 where there was nothing to look at: a promise that nobody put to the test is not kept, only unbroken. */
+  /** 0 if there was nothing to check: a promise that was not tested is not proven, only unbroken. */
   readonly looked: number;
   readonly problems: readonly Problem[];
 };
 
 export type Problem = {
   readonly what: string;
-  /** The tool that it is about, where it is about one. */
+  /** The tool that it concerns, if any. */
   readonly tool?: string;
 };
 
-/** A promise, and how to see whether it was kept. */
+/** A promise, and the check that it was kept. */
 export type Invariant = {
   /** `effects-at-most-once` */
   readonly name: string;
@@ -22,18 +22,18 @@ export type Invariant = {
   readonly judge: (evidence: Evidence) => Finding;
 };
 
-/** An invariant of a user's own: what is wrong, in a sentence, or nothing. */
+/** A user's own invariant: returns the problem as a sentence, or nothing. */
 export type OwnInvariant = (
   evidence: Evidence,
 ) => string | null | undefined | Promise<string | null | undefined>;
 
-/** Collects what a look at each of several things came to. */
-export function lookAt<T>(things: Iterable<T>, judge: (thing: T) => readonly Problem[]): Finding {
+/** Checks each item, and collects the problems. */
+export function checkEach<T>(items: Iterable<T>, check: (item: T) => readonly Problem[]): Finding {
   let looked = 0;
   const problems: Problem[] = [];
-  for (const thing of things) {
+  for (const item of items) {
     looked += 1;
-    problems.push(...judge(thing));
+    problems.push(...check(item));
   }
   return { looked, problems };
 }

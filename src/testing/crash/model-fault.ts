@@ -1,24 +1,24 @@
 import { ModelCallError } from "../../core/errors.ts";
 import type { ModelCallPlace } from "../../engine/run/effects-port.ts";
-import { type ProcessTools, RUN_ID, type Scenario, workUntilTheEnd } from "./scenario.ts";
+import { type ProcessTools, RUN_ID, type Scenario, workUntilDone } from "./scenario.ts";
 
-/** What a provider does instead of answering, or to its answer. */
+/** A failure of a provider, before or after it has answered. */
 export type ModelFault =
   /** It fails, with status 500. */
   | "failed"
-  /** It is asked too often: status 429, and nothing is counted. */
+  /** Rate limited: status 429, and nothing is charged. */
   | "refused"
-  /** The connection breaks before it has begun. */
+  /** The connection breaks before the provider has started. */
   | "request-lost"
-  /** It has answered, and counted it, and the connection breaks. */
+  /** It has answered and charged, and then the connection breaks. */
   | "answer-lost"
-  /** It says nothing, until whoever asked gives up. */
+  /** It does not answer until the caller gives up. */
   | "silent";
 
-/** Decides what goes wrong with a request of a process; null where nothing does. */
+/** Picks the fault of a request; null for none. */
 export type ModelFaults = (life: number, place: ModelCallPlace) => ModelFault | null;
 
-/** The error that an adapter makes of it. One that was silent is the asker's own to notice. */
+/** The error that an adapter throws for it. A silent provider is noticed by the caller's own timeout. */
 export function faultError(fault: Exclude<ModelFault, "silent">): ModelCallError {
   const [message, details] = ERRORS[fault];
   return new ModelCallError(`The provider ${message}.`, details);
@@ -38,16 +38,13 @@ const ERRORS: {
   "answer-lost": ["answered, and the connection broke", unanswered],
 };
 
-/**
- * Works until the end, where providers fall silent: a request that nobody answered in time is not made again by itself, it
- * fails the run, and somebody resumes it.
- */
-export async function workInSpiteOfSilence(scenario: Scenario, tools: ProcessTools): Promise<unknown> {
+/** Like `workUntilDone`, but resumes a run that failed with a model timeout, which Pawl does not retry. */
+export async function workDespiteTimeouts(scenario: Scenario, tools: ProcessTools): Promise<unknown> {
   for (let rounds = 1; ; rounds++) {
     try {
-      return await workUntilTheEnd(scenario, tools);
+      return await workUntilDone(scenario, tools);
     } catch (error) {
-      if (!isTimeout(error) || rounds === MOST_ROUNDS) throw error;
+      if (!isTimeout(error) || rounds === MAX_ROUNDS) throw error;
     }
     try {
       await tools.runner.resume(RUN_ID, { wait: true });
@@ -57,7 +54,7 @@ export async function workInSpiteOfSilence(scenario: Scenario, tools: ProcessToo
   }
 }
 
-const MOST_ROUNDS = 20;
+const MAX_ROUNDS = 20;
 
 function isTimeout(error: unknown): boolean {
   return ModelCallError.isInstance(error) && error.details.kind === "timeout";

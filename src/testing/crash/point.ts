@@ -1,8 +1,8 @@
 import { ConfigurationError } from "../../core/errors.ts";
 
 /**
- * A place to crash: right before or right after a call through a port, by what is called (`store.commitTurn`,
- * `tool.send_email`, `model`) and how often this process has called it, from 1.
+ * A place to crash: right before or right after a call through a port, named by the call (`store.commitTurn`,
+ * `tool.send_email`, `model`) and its number in this process, from 1.
  */
 export type Point = {
   readonly phase: "before" | "after";
@@ -19,7 +19,7 @@ export function parsePoint(text: string): Point {
   const [, phase, call, nth] = /^(before|after) (\S+) ([1-9]\d*)$/.exec(text.trim()) ?? [];
   if (phase === undefined || call === undefined)
     throw new ConfigurationError(
-      `${JSON.stringify(text)} names no point: write it as the explorer does, "before store.commitTurn 2".`,
+      `${JSON.stringify(text)} is not a point: write it as the explorer does, "before store.commitTurn 2".`,
     );
   return { phase: phase as Point["phase"], call, nth: Number(nth) };
 }

@@ -7,9 +7,9 @@ import {
   type Store,
   type StoreIntent,
 } from "../../store/store.ts";
-import type { Life } from "./life.ts";
+import type { SimulatedProcess } from "./simulated-process.ts";
 
-/** Not transactions: in memory alone, a key that is kept outside of the database, and the end of the store. */
+/** Not transactions: they do not touch the database, or close it. */
 const WITHOUT_POINTS = ["attend", "redactionKey", "close"] as const satisfies readonly StoreIntent[];
 
 /** A method of a store that has crash points around it: it writes. */
@@ -17,32 +17,32 @@ export type Intent = Exclude<StoreIntent, (typeof WITHOUT_POINTS)[number]>;
 
 export const INTENT_NAMES: readonly Intent[] = STORE_INTENTS.filter(isIntent);
 
-/** Who is told of what a process does. */
-export type ToldOfStore = {
-  /** Of every write that a worker made under its fence, once it is durable. */
+/** Notified of the writes of a process. */
+export type StoreListener = {
+  /** After every fenced write of a worker, once it is durable. */
   readonly onWrite: (intent: Intent, fence: Fence) => Promise<void>;
-  /** Of every effect that was noted as about to leave. */
+  /** After every effect that was marked as about to be sent. */
   readonly onEffect: (fence: Fence, effect: EffectAttempt) => Promise<void>;
 };
 
-/** The store as one process has it: each intent with its points, and nothing at all once the process is dead. */
-export function portedStore(inner: Store, life: Life, told: ToldOfStore): Store {
+/** The store of one process: each intent has its points, and no call returns once the process is dead. */
+export function portedStore(inner: Store, life: SimulatedProcess, listener: StoreListener): Store {
   return new Proxy(inner, {
     get: (store, name) => {
       const member: unknown = Reflect.get(store, name, store);
       if (typeof member !== "function" || typeof name !== "string") return member;
       const method = (...args: unknown[]): unknown => Reflect.apply(member, store, args);
-      // In memory alone, or not of the database: it takes no time.
+      // These do not touch the database, and take no time.
       if (name === "attend" || name === "redactionKey") return method;
-      if (!isIntent(name)) return (...args: unknown[]) => life.look(() => method(...args));
+      if (!isIntent(name)) return (...args: unknown[]) => life.read(() => method(...args));
       return (...args: unknown[]) =>
-        life.through(`store.${name}`, async () => {
-          // A mark has its place in a file that is there already.
+        life.call(`store.${name}`, async () => {
+          // A sent mark goes into space that its file already has.
           if (life.isDiskFull && name !== "beginEffect") throw diskFull();
           const result = await method(...args);
           const [fence, effect] = args;
-          if (name === "beginEffect") await told.onEffect(fence as Fence, effect as EffectAttempt);
-          else if (isFence(fence)) await told.onWrite(name, fence);
+          if (name === "beginEffect") await listener.onEffect(fence as Fence, effect as EffectAttempt);
+          else if (isFence(fence)) await listener.onWrite(name, fence);
           return result;
         });
     },

@@ -12,24 +12,21 @@ import type { RunnerOptions, RunOptions } from "../../engine/runner/runner-optio
 import type { Store, WaitRecord } from "../../store/store.ts";
 import type { Effect } from "./witness.ts";
 
-/** The other side of a tool, as its stand-in sees it. */
-export interface OtherSide {
-  /**
-   * Says that it has happened, here and now. Without it, a stand-in that returns has had its effect and one that throws
-   * has not.
-   */
+/** The simulated outside system, as a stand-in sees it. */
+export interface StandInContext {
+  /** Records the effect now. Without it, a stand-in that returns has had its effect, and one that throws has not. */
   effect(result?: Json): void;
-  /** What has happened under this key so far. */
+  /** The first effect under this key; null if there is none. */
   happened(key: string): Effect | null;
-  /** Never answers, until whoever asked gives up. */
+  /** Never answers: rejects when the caller gives up. */
   hang(signal: AbortSignal): Promise<never>;
-  /** How long its work takes, while everybody else may go on. */
+  /** Takes this much simulated time, while other processes may continue. */
   take(ms: number, signal?: AbortSignal): Promise<void>;
-  /** The store, as another process has it: for a person who steps in meanwhile. */
+  /** The store over another connection, for a person who acts meanwhile. */
   readonly store: Store;
 }
 
-export type ExecuteStandIn = (input: never, call: ToolCallContext, outside: OtherSide) => unknown;
+export type ExecuteStandIn = (input: never, call: ToolCallContext, outside: StandInContext) => unknown;
 
 export type ToolStandIn =
   | ExecuteStandIn
@@ -38,63 +35,63 @@ export type ToolStandIn =
       readonly reconcile?: (
         input: never,
         call: ToolCallContext,
-        outside: OtherSide,
+        outside: StandInContext,
       ) => Reconciliation<unknown> | Promise<Reconciliation<unknown>>;
     };
 
-/** Asked in place of a model, with where in the run it is asked. What it says must depend on that and the conversation alone. */
+/** Called in place of a model, with the place in the run. Its answer must depend on that and the conversation alone. */
 export type ModelStandIn = (
   request: ModelRequest,
   place: ModelCallPlace,
-  outside: OtherSide,
+  outside: StandInContext,
 ) => ModelResponse | Promise<ModelResponse>;
 
-/** What a person does about the questions of a run. */
+/** The answers of a person to the waits of a run. */
 export type PersonStandIn = {
-  /** Approves unless said. */
+  /** Approves by default. */
   readonly approval?: (wait: WaitRecord) => "approve" | { readonly deny: string };
-  /** What became of a call in doubt; looked up outside, unless said: what is there succeeded, what is not is tried again. */
+  /** Settles a call in doubt. By default by what happened outside: an effect settles it as succeeded, none as retry. */
   readonly inDoubt?: (wait: WaitRecord, seen: Effect | null) => Settlement;
-  /** "Yes." unless said. */
+  /** "Yes." by default. */
   readonly question?: (wait: WaitRecord) => Json;
 };
 
-/** What a process has to work with. */
+/** The objects that a scenario's `act` works with in one process. */
 export type ProcessTools = {
   readonly runner: Runner;
   readonly store: Store;
   /** The same runner with other options, or for another pipeline. */
   readonly runnerOf: (target: Agent | StepNode, options?: RunnerOptions) => Runner;
-  /** What its runners are made with, for a process that works in another way: a `DurableMainLoop` takes them too. */
+  /** The options of its runners, for an `act` that works in another way: a `DurableMainLoop` takes them too. */
   readonly options: RunnerOptions & { readonly store: Store };
-  /** Answers what is open, as the scenario's person would. */
+  /** Answers the open waits as the scenario's person would. */
   readonly answer: (waits: readonly WaitRecord[]) => Promise<void>;
-  /** Which process of this machine it is, from 1. */
+  /** The number of the process, from 1. */
   readonly life: number;
 };
 
-/** What is explored: an agent or a pipeline with everything outside of it replaced, and what a process does with it. */
+/** An agent or a pipeline with stand-ins for everything outside of it, and the work that a process does with it. */
 export type Scenario = {
   readonly name?: string;
   readonly pipeline: Agent | StepNode;
   readonly input: Json;
-  /** In place of every agent's model. */
+  /** Replaces every agent's model. */
   readonly model?: LanguageModel | ModelPort | ModelStandIn;
-  /** In place of what the tools of these names do; a tool that is not named runs as it is. */
+  /** Stand-ins by tool name; a tool without one runs for real. */
   readonly tools?: { readonly [name: string]: ToolStandIn };
   readonly person?: PersonStandIn;
-  /** The run is meant to end in an error, or to be cancelled; else an exploration of one that does proves nothing. */
+  /** The run is meant to fail or to be cancelled. Without it, such a run counts as not tested. */
   readonly mayFail?: true;
   readonly runner?: Omit<RunnerOptions, "store" | "clock" | "random" | "outside" | "probe">;
   readonly run?: Omit<RunOptions, "runId" | "wait" | "signal" | "release">;
   /**
-   * What each process does, the first and those after it alike, so it has to find out where it is: the run is run to its
-   * end and questions are answered, unless said.
+   * The work of each process, the first and the later ones alike, so it must find out how far the run is. By default it
+   * runs the run to its end and answers its questions.
    */
   readonly act?: (tools: ProcessTools) => Promise<unknown>;
 };
 
-/** Every process works on the run of this id. */
+/** The run that every process works on. */
 export const RUN_ID = "explored-1";
 
 export function modelStandIn(model: NonNullable<Scenario["model"]>): ModelStandIn {
@@ -103,14 +100,11 @@ export function modelStandIn(model: NonNullable<Scenario["model"]>): ModelStandI
   return (request) => port.respond(request);
 }
 
-/** Runs the run to its end, and answers what it asks. */
-export async function workUntilTheEnd(
-  scenario: Scenario,
-  { runner, answer }: ProcessTools,
-): Promise<unknown> {
+/** Runs the run to its end, and answers its waits. */
+export async function workUntilDone(scenario: Scenario, { runner, answer }: ProcessTools): Promise<unknown> {
   let result = await runner.run(scenario.input, { ...scenario.run, runId: RUN_ID, wait: true });
   for (let rounds = 0; result.status === "waiting" && result.waits.length > 0; rounds++) {
-    if (rounds === MOST_ROUNDS)
+    if (rounds === MAX_ROUNDS)
       throw new Error(`The run still has questions after ${rounds} rounds of answers.`);
     await answer(result.waits);
     result = await runner.resume(RUN_ID, { wait: true });
@@ -118,4 +112,4 @@ export async function workUntilTheEnd(
   return result;
 }
 
-const MOST_ROUNDS = 50;
+const MAX_ROUNDS = 50;

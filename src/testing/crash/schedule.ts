@@ -1,20 +1,20 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import { type Point, parsePoint, pointText } from "./point.ts";
 
-/** What is done to the processes that work on a run. Its text names it, and replays it. */
+/** The disturbance of the processes that work on a run. Its text names it, and replays it. */
 export type Schedule =
-  /** Each process dies at its point, and a new one goes on; the one after the last point is left alone. */
+  /** Each process dies at its point, and a new one continues; the one after the last point is left alone. */
   | { readonly kind: "crash"; readonly at: readonly Point[] }
   /**
    * The first process is stopped at a point, for longer than its lease. Another one takes the run, and the first wakes
-   * when that one has come to `wake`, or to the end of its work.
+   * when that one has reached `wake`, or has ended.
    */
   | { readonly kind: "pause"; readonly at: Point; readonly wake: Point | null }
   /** The first process closes its store at a point, as its handler for SIGTERM would, and ends; a second one continues. */
   | { readonly kind: "close"; readonly at: Point }
-  /** From a point on the disk takes nothing, until the process has given up; then it heals, and the same process works again. */
+  /** From a point on the disk is full, until the process fails; then it has space, and the same process works again. */
   | { readonly kind: "disk"; readonly at: Point }
-  /** Everything by chance, and by nothing but this number. */
+  /** Everything at random, from this seed alone. */
   | { readonly kind: "random"; readonly seed: number };
 
 export const UNDISTURBED: Schedule = { kind: "crash", at: [] };
@@ -52,11 +52,11 @@ export function parseSchedule(text: string): Schedule {
     return { kind: "pause", at, wake: wake === "at the end" ? null : parsePoint(wake) };
   }
   throw new ConfigurationError(
-    `${JSON.stringify(text)} is no schedule: copy one that the explorer printed, "crash before store.commitTurn 2" or "seed 7".`,
+    `${JSON.stringify(text)} is not a schedule: copy one that the explorer printed, "crash before store.commitTurn 2" or "seed 7".`,
   );
 }
 
-/** How much is done in it: of two that show the same, the one with less is the one to look at. */
+/** The number of disturbances: of two schedules that break the same promise, the report shows the smaller. */
 export function sizeOf(schedule: Schedule): number {
   switch (schedule.kind) {
     case "crash":

@@ -15,7 +15,7 @@ export function pick<T>(random: () => number, from: readonly T[]): T {
   return picked;
 }
 
-/** As many of them, in no particular order; all where there are no more. */
+/** This many elements in random order; all of them if there are no more. */
 export function sample<T>(random: () => number, from: readonly T[], count: number): readonly T[] {
   const left = [...from];
   if (left.length <= count) return left;

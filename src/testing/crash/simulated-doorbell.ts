@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import type { Doorbell } from "../../store/sqlite/owner-lock.ts";
 
-/** The processes of a simulated machine share a real one, and a real socket answers when the system has the time. */
+/** In memory: the simulated processes share one real process, and a real socket would answer at an unpredictable time. */
 export function simulatedDoorbell(): Doorbell {
   const listening = new Set<string>();
   return {

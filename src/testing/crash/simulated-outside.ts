@@ -11,39 +11,39 @@ import { DIRECT, type ModelCallPlace, type Outside } from "../../engine/run/effe
 import { wholeText } from "../../export/text-pieces.ts";
 import type { FileContent } from "../../store/guarded-folder.ts";
 import type { Store } from "../../store/store.ts";
-import type { Activity, Life } from "./life.ts";
 import { faultError, type ModelFaults } from "./model-fault.ts";
-import { type ExecuteStandIn, modelStandIn, type OtherSide, type Scenario } from "./scenario.ts";
-import { fingerprintOf, type SeenCall, type Witness } from "./witness.ts";
+import { type ExecuteStandIn, modelStandIn, type Scenario, type StandInContext } from "./scenario.ts";
+import type { Activity, SimulatedProcess } from "./simulated-process.ts";
+import { type Effect, fingerprintOf, type SeenCall, type Witness } from "./witness.ts";
 
-/** What everything outside of the processes shares. */
-export type OutsideWorld = {
+/** Shared by the outside systems of all processes. */
+export type SharedOutside = {
   readonly scenario: Scenario;
   readonly witness: Witness;
-  /** A connection of its own: what it reads is durable. */
+  /** A separate connection: it reads only what is durable. */
   readonly observer: Store;
   readonly activity: Activity;
   readonly faults: ModelFaults;
 };
 
-/** The doors of one process: a point before and after each call, stand-ins behind them, and a witness that writes it down. */
+/** The outside of one process: a point before and after each call, stand-ins that serve it, and a witness that records it. */
 export class SimulatedOutside implements Outside {
-  readonly #world: OutsideWorld;
-  readonly #life: Life;
+  readonly #world: SharedOutside;
+  readonly #life: SimulatedProcess;
 
-  constructor(world: OutsideWorld, life: Life) {
+  constructor(world: SharedOutside, life: SimulatedProcess) {
     this.#world = world;
     this.#life = life;
   }
 
   ask(model: ModelPort, request: ModelRequest, place: ModelCallPlace): Promise<ModelResponse> {
-    return this.#life.through("model", async () => {
+    return this.#life.call("model", async () => {
       const seen = { life: this.#life.number, ...place };
-      this.#world.witness.tell({ kind: "asked", ...seen });
+      this.#world.witness.record({ kind: "asked", ...seen });
       try {
         return await this.#answer(model, request, place);
       } catch (error) {
-        if (error instanceof ModelCallError) this.#tellFailure(seen, error.details);
+        if (error instanceof ModelCallError) this.#recordFailure(seen, error.details);
         throw error;
       }
     });
@@ -51,48 +51,49 @@ export class SimulatedOutside implements Outside {
 
   async #answer(model: ModelPort, request: ModelRequest, place: ModelCallPlace): Promise<ModelResponse> {
     const life = this.#life.number;
-    const otherSide = this.#otherSide(() => undefined);
+    const context = this.#standInContext(() => undefined);
     const fault = this.#world.faults(life, place);
-    if (fault === "silent") return otherSide.hang(request.signal);
+    if (fault === "silent") return context.hang(request.signal);
     if (fault !== null && fault !== "answer-lost") throw faultError(fault);
     const answer = modelStandIn(this.#world.scenario.model ?? model);
-    const response = await answer(request, place, otherSide);
+    const response = await answer(request, place, context);
     const usage = usageOf(response.usage, { hasContent: response.content.length > 0 });
-    this.#world.witness.tell({ kind: "answered", life, ...place, usage });
+    this.#world.witness.record({ kind: "answered", life, ...place, usage });
     if (fault !== null) throw faultError(fault);
     return response;
   }
 
-  /** A provider knows whether it has refused, or has answered with what nobody can use. */
-  #tellFailure(seen: ModelCallPlace & { readonly life: number }, details: ModelCallError["details"]): void {
+  /** The provider knows whether it refused, or answered with a response that cannot be used. */
+  #recordFailure(seen: ModelCallPlace & { readonly life: number }, details: ModelCallError["details"]): void {
     const { kind, usage } = details;
-    if (usage !== undefined) this.#world.witness.tell({ kind: "answered", ...seen, usage });
+    if (usage !== undefined) this.#world.witness.record({ kind: "answered", ...seen, usage });
     else if (kind === "rejected" || kind === "rate_limited" || kind === "not_sent")
-      this.#world.witness.tell({ kind: "refused", ...seen });
+      this.#world.witness.record({ kind: "refused", ...seen });
   }
 
   execute(tool: PreparedTool, input: unknown, call: ToolCallContext): Promise<unknown> {
-    return this.#life.through(`tool.${tool.name}`, async (nth) => {
+    return this.#life.call(`tool.${tool.name}`, async (nth) => {
       const seen = this.#seen(tool, input, call, nth);
       const row = await this.#world.observer.getToolCall(call.toolCallId);
-      this.#world.witness.tell({ kind: "entered", ...seen, journaled: row?.status === "running" });
-      const key = new KeyWatch(this.#servedBy(call), input);
-      let hasSpoken = false;
+      this.#world.witness.record({ kind: "entered", ...seen, journaled: row?.status === "running" });
+      const key = new KeyWatch(this.#abandonOnDeath(call), input);
+      let isRecorded = false;
       const effect = (result: Json = null) => {
-        hasSpoken = true;
-        this.#happen(seen, key.isSeen, result);
+        isRecorded = true;
+        this.#recordEffect(seen, { keySeen: key.isSeen, result });
       };
-      const result = await this.#executor(tool)(input as never, key.context, this.#otherSide(effect));
-      if (!hasSpoken) this.#happen(seen, key.isSeen, isJson(result) ? result : null);
+      const result = await this.#executor(tool)(input as never, key.context, this.#standInContext(effect));
+      if (!isRecorded)
+        this.#recordEffect(seen, { keySeen: key.isSeen, result: isJson(result) ? result : null });
       return result;
     });
   }
 
   reconcile(tool: PreparedTool, input: unknown, call: ToolCallContext): Promise<unknown> {
-    return this.#life.through(`reconcile.${tool.name}`, async (nth) => {
-      const other = this.#otherSide(() => undefined);
-      const found = await this.#lookUp(tool)(input as never, this.#servedBy(call), other);
-      this.#world.witness.tell({
+    return this.#life.call(`reconcile.${tool.name}`, async (nth) => {
+      const context = this.#standInContext(() => undefined);
+      const found = await this.#lookUp(tool)(input as never, this.#abandonOnDeath(call), context);
+      this.#world.witness.record({
         kind: "looked",
         ...this.#seen(tool, input, call, nth),
         found: foundIn(found),
@@ -101,11 +102,11 @@ export class SimulatedOutside implements Outside {
     });
   }
 
-  /** What comes in pieces is made before the door: its reader is the process, which may die on the way. */
+  /** Content that comes in pieces is read before the point: the process reads it, and may die while it does. */
   async writeFile(path: string, given: FileContent): Promise<void> {
     const isWhole = typeof given === "string" || given instanceof Uint8Array;
     const content = isWhole ? given : await wholeText(given);
-    return this.#life.through(`file.${basename(path)}`, () => DIRECT.writeFile(path, content));
+    return this.#life.call(`file.${basename(path)}`, () => DIRECT.writeFile(path, content));
   }
 
   #executor(tool: PreparedTool): ExecuteStandIn {
@@ -113,25 +114,25 @@ export class SimulatedOutside implements Outside {
     return (typeof standIn === "object" ? standIn.execute : standIn) ?? tool.execute;
   }
 
-  /** Whoever stands in for what a tool does stands in for its look-up: nobody real knows of what happened here. */
+  /** A stand-in for a tool stands in for its look-up too: no real system knows of the simulated effect. */
   #lookUp(tool: PreparedTool): ExecuteStandIn {
     const standIn = ownProperty(this.#world.scenario.tools ?? {}, tool.name);
-    const stoodIn = typeof standIn === "object" ? standIn.reconcile : undefined;
-    if (stoodIn !== undefined) return stoodIn;
-    const isStoodIn = typeof standIn === "function" || standIn?.execute !== undefined;
-    if (!isStoodIn) return (input, call) => tool.reconcile?.(input, call);
+    const reconcile = typeof standIn === "object" ? standIn.reconcile : undefined;
+    if (reconcile !== undefined) return reconcile;
+    const hasStandIn = typeof standIn === "function" || standIn?.execute !== undefined;
+    if (!hasStandIn) return (input, call) => tool.reconcile?.(input, call);
     return (_, { idempotencyKey }, outside) => {
       const effect = outside.happened(idempotencyKey);
       return effect === null ? { status: "absent" } : { status: "done", result: effect.result };
     };
   }
 
-  /** A side that knows keys takes each once, where it is told the key at all. */
-  #happen(seen: SeenCall, keySeen: boolean, result: Json): void {
+  /** A system that deduplicates by key accepts each key once, if it is given the key at all. */
+  #recordEffect(seen: SeenCall, { keySeen, result }: Pick<Effect, "keySeen" | "result">): void {
     const { witness } = this.#world;
-    const knowsKeys = seen.recovery === "keyed" && keySeen;
-    const isDropped = knowsKeys && witness.effectsOf(seen.key).some((effect) => effect.keySeen);
-    witness.tell({ kind: "effect", ...seen, keySeen, isDropped, result });
+    const isDeduplicating = seen.recovery === "keyed" && keySeen;
+    const isDropped = isDeduplicating && witness.effectsOf(seen.key).some((effect) => effect.keySeen);
+    witness.record({ kind: "effect", ...seen, keySeen, isDropped, result });
   }
 
   #seen(
@@ -158,28 +159,32 @@ export class SimulatedOutside implements Outside {
     };
   }
 
-  #otherSide(effect: (result?: Json) => void): OtherSide {
+  #standInContext(effect: (result?: Json) => void): StandInContext {
     const { witness, observer, activity } = this.#world;
     return {
       effect,
       happened: (key) => witness.effectsOf(key)[0] ?? null,
-      hang: (signal) => idle(activity, "hanging", Promise.race([aborted(signal), this.#dies()])),
+      hang: (signal) => idle(activity, "hanging", Promise.race([aborted(signal), this.#rejectOnDeath()])),
       take: (ms, signal) =>
-        idle(activity, "underWay", Promise.race([this.#life.sleeps(ms, signal), this.#dies()])),
+        idle(activity, "inFlight", Promise.race([this.#life.sleep(ms, signal), this.#rejectOnDeath()])),
       store: observer,
     };
   }
 
-  /** What the other side asks of the process (to keep an id, to read a file) has no answer once that is dead. */
-  #servedBy(call: ToolCallContext): ToolCallContext {
+  /** Requests of a tool to its process (to store an id, to read a file) are rejected once the process is dead. */
+  #abandonOnDeath(call: ToolCallContext): ToolCallContext {
     return new Proxy(call, {
       get: (target, name) => {
         const member: unknown = Reflect.get(target, name, target);
         if (typeof member !== "function") return member;
         return (...args: unknown[]): unknown => {
-          const asked: unknown = Reflect.apply(member, target, args);
-          if (!(asked instanceof Promise)) return asked;
-          const answer = idle(this.#world.activity, "underWay", Promise.race([asked, this.#dies()]));
+          const requested: unknown = Reflect.apply(member, target, args);
+          if (!(requested instanceof Promise)) return requested;
+          const answer = idle(
+            this.#world.activity,
+            "inFlight",
+            Promise.race([requested, this.#rejectOnDeath()]),
+          );
           answer.catch(() => undefined);
           return answer;
         };
@@ -187,21 +192,21 @@ export class SimulatedOutside implements Outside {
     });
   }
 
-  /** Whoever served a process that is dead need not wait for it. */
-  async #dies(): Promise<never> {
+  /** So that no outside system waits for a dead process. */
+  async #rejectOnDeath(): Promise<never> {
     await this.#life.death;
     throw new Error("The process that asked is dead.");
   }
 }
 
-/** While it waits for time to go by, nobody is at work. */
-async function idle<T>(activity: Activity, how: "hanging" | "underWay", waiting: Promise<T>): Promise<T> {
-  activity.underWay -= 1;
+/** A call that waits for time to pass does not count as in flight. */
+async function idle<T>(activity: Activity, how: "hanging" | "inFlight", waiting: Promise<T>): Promise<T> {
+  activity.inFlight -= 1;
   if (how === "hanging") activity.hanging += 1;
   try {
     return await waiting;
   } finally {
-    activity.underWay += 1;
+    activity.inFlight += 1;
     if (how === "hanging") activity.hanging -= 1;
   }
 }
@@ -226,7 +231,7 @@ function foundIn(reconciliation: unknown): boolean | null {
   return reconciliation.status === "absent" ? false : null;
 }
 
-/** Notices whether a tool looks at its key: one that does not cannot hand it to the other side. */
+/** Detects whether a tool reads its key: one that does not cannot pass it on. */
 class KeyWatch {
   readonly context: ToolCallContext;
   #isSeen: boolean;

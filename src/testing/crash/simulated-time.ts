@@ -1,27 +1,27 @@
 import type { Clock } from "../../engine/ports/clock.ts";
 
-type Timer = {
-  readonly owner: TimeOwner;
+type SimulatedTimer = {
+  readonly owner: TimerOwner;
   at: number;
   readonly every: number | null;
-  /** Somebody stands still until it goes off. */
+  /** A caller is blocked until it fires; the other timers are timeouts and intervals. */
   readonly isSleep: boolean;
   readonly callback: () => void;
 };
 
-/** Whoever has timers: a process that is stopped has them go off when it goes on, one that is dead never. */
-export interface TimeOwner {
+/** A process that has timers. While it is paused they do not fire until it wakes; once it is dead, never. */
+export interface TimerOwner {
   readonly state: "alive" | "paused" | "dead";
 }
 
 /**
- * The time of a simulated machine. It stands still while anybody works, and jumps to the next timer when all are asleep:
- * an hour of waiting costs nothing, and comes out the same each time.
+ * The time of a simulated machine. It stands still while any process works, and jumps to the next timer when all are
+ * asleep: an hour of waiting costs nothing, and has the same result each time.
  */
 export class SimulatedTime {
   #wall: number;
   #monotonic = 0;
-  readonly #timers = new Set<Timer>();
+  readonly #timers = new Set<SimulatedTimer>();
 
   constructor(start = Date.UTC(2026, 0, 1)) {
     this.#wall = start;
@@ -35,12 +35,12 @@ export class SimulatedTime {
     return this.#monotonic;
   }
 
-  /** Somebody sets the clock on the wall. */
-  jump(ms: number): void {
+  /** Moves the wall clock alone, as an administrator would. */
+  shiftWallClock(ms: number): void {
     this.#wall += ms;
   }
 
-  clockOf(owner: TimeOwner): Clock {
+  clockOf(owner: TimerOwner): Clock {
     const set = (ms: number, callback: () => void, every: number | null, isSleep = false) => {
       const timer = { owner, at: this.#monotonic + ms, every, isSleep, callback };
       this.#timers.add(timer);
@@ -64,40 +64,40 @@ export class SimulatedTime {
     };
   }
 
-  /** Goes on towards the next timer that somebody waits for, up to the first one. False: nobody waits for any. */
-  goOn({ untilTimeouts }: { readonly untilTimeouts: boolean }): boolean {
-    const due = this.#living()
-      .filter(({ isSleep, every }) => isSleep || (untilTimeouts && every === null))
+  /** Advances towards the next sleep, or timeout, that a process waits for. False if there is none. */
+  advanceToNextTimer({ includeTimeouts }: { readonly includeTimeouts: boolean }): boolean {
+    const due = this.#activeTimers()
+      .filter(({ isSleep, every }) => isSleep || (includeTimeouts && every === null))
       .sort((a, b) => a.at - b.at)[0];
     if (due === undefined) return false;
-    // No further than the first timer of any kind: a lease that is renewed meanwhile has to be, before time goes on.
-    const next = Math.min(...this.#living().map(({ at }) => at));
-    this.pass(Math.max(0, Math.min(due.at, next) - this.#monotonic));
+    // No further than the first timer of any kind: a lease renewal that is due must happen before time advances more.
+    const next = Math.min(...this.#activeTimers().map(({ at }) => at));
+    this.advance(Math.max(0, Math.min(due.at, next) - this.#monotonic));
     return true;
   }
 
-  /** Lets this long go by, with all that falls due. What a callback sets in motion comes to its turn afterwards. */
-  pass(ms: number): void {
+  /** Advances both clocks and fires the timers that fall due. Work started by a callback runs afterwards. */
+  advance(ms: number): void {
     const end = this.#monotonic + ms;
     for (;;) {
-      const due = this.#living()
+      const due = this.#activeTimers()
         .filter(({ at }) => at <= end)
         .sort((a, b) => a.at - b.at)[0];
       if (due === undefined) break;
       this.#moveTo(Math.max(due.at, this.#monotonic));
       if (due.every === null) this.#timers.delete(due);
-      // One that was stopped goes off once, however long that was.
+      // An interval of a paused process fires once, however long the pause was.
       else due.at = Math.max(due.at, this.#monotonic) + due.every;
       due.callback();
     }
     this.#moveTo(end);
   }
 
-  forget(owner: TimeOwner): void {
+  cancelTimers(owner: TimerOwner): void {
     for (const timer of this.#timers) if (timer.owner === owner) this.#timers.delete(timer);
   }
 
-  #living(): Timer[] {
+  #activeTimers(): SimulatedTimer[] {
     return [...this.#timers].filter(({ owner }) => owner.state === "alive");
   }
 

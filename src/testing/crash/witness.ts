@@ -4,10 +4,11 @@ import { canonicalHash } from "../../core/canonical-json.ts";
 import type { Json } from "../../core/json.ts";
 import type { Usage } from "../../core/usage/usage.ts";
 
-/** One call of a tool, as the other side sees it. */
+/** One call of a tool, as the outside system sees it. */
 export type SeenCall = {
+  /** The number of the process that made it, from 1. */
   readonly life: number;
-  /** How often this process has called it, from 1: as its points are numbered. */
+  /** The number of this process's calls of the tool, from 1: as its points are numbered. */
   readonly nth: number;
   readonly runId: string;
   readonly toolCallId: string;
@@ -15,13 +16,13 @@ export type SeenCall = {
   readonly attempt: number;
   readonly epoch: number;
   readonly key: string;
-  /** The hash of what was sent, the key left out. */
+  /** A hash of the arguments, without the key. */
   readonly fingerprint: string;
   readonly effect: SideEffectClass;
   readonly recovery: RecoveryClass;
 };
 
-/** Of what a tool was sent. */
+/** A short hash of a tool's arguments. */
 export function fingerprintOf(tool: string, payload: Json): string {
   return canonicalHash([tool, payload]).toString("hex").slice(0, 16);
 }
@@ -45,7 +46,7 @@ export type WitnessLine =
       /** Null where the provider gave no figures. */
       readonly usage: Usage | null;
     }
-  /** The provider refused, or was never reached: nothing is to be paid for. */
+  /** The provider refused, or was never reached: nothing must be charged. */
   | {
       readonly kind: "refused";
       readonly life: number;
@@ -54,13 +55,13 @@ export type WitnessLine =
       readonly turnIndex: number;
       readonly attempt: number;
     }
-  /** A tool was entered. `journaled`: whether the store had its call as running by then. */
+  /** A tool was entered. `journaled`: the store already had its call as running. */
   | (SeenCall & { readonly kind: "entered"; readonly journaled: boolean })
-  /** Something happened outside. A side that knows keys takes a key once: `dropped` are those that it knew already. */
+  /** An effect outside. A system that deduplicates by key accepts each key once: `isDropped` marks the repeats. */
   | (SeenCall & {
       readonly kind: "effect";
       readonly isDropped: boolean;
-      /** Whether whoever did it has looked at the key. */
+      /** True if the tool read its key. */
       readonly keySeen: boolean;
       readonly result: Json;
     })
@@ -68,9 +69,11 @@ export type WitnessLine =
 
 export type Effect = Extract<WitnessLine, { kind: "effect" }>;
 
+export type ModelLine = Extract<WitnessLine, { kind: "asked" | "answered" | "refused" }>;
+
 /**
- * What really happened, told by those it happened to: models and tools write here, into a file of their own, and nobody
- * else does. It is what every promise is measured by.
+ * The log of what really happened outside. Only the models and tools write to it, in a file of their own, so every
+ * promise can be checked against it.
  */
 export class Witness {
   readonly file: string;
@@ -79,24 +82,24 @@ export class Witness {
     this.file = file;
   }
 
-  tell(line: WitnessLine): void {
+  record(line: WitnessLine): void {
     appendFileSync(this.file, `${JSON.stringify(line)}\n`);
   }
 
   lines(): readonly WitnessLine[] {
-    return readIfThere(this.file)
+    return readIfPresent(this.file)
       .split("\n")
       .slice(0, -1)
       .map((line) => JSON.parse(line) as WitnessLine);
   }
 
-  /** What happened outside under a key; none where nothing did. */
+  /** The effects recorded under a key. */
   effectsOf(key: string): readonly Effect[] {
     return this.lines().filter((line): line is Effect => line.kind === "effect" && line.key === key);
   }
 }
 
-function readIfThere(file: string): string {
+function readIfPresent(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

@@ -8,31 +8,31 @@ import type { RunnerOptions } from "../../engine/runner/runner-options.ts";
 import { openStore } from "../../store/open-store.ts";
 import { SqliteStore, type SqliteStoreOptions } from "../../store/sqlite/sqlite-store.ts";
 import type { Store } from "../../store/store.ts";
-import { type Activity, type Gate, Life } from "./life.ts";
-import { type ModelFaults, workInSpiteOfSilence } from "./model-fault.ts";
-import { answerAll } from "./person.ts";
+import { answerWaits } from "./answer-waits.ts";
+import { type ModelFaults, workDespiteTimeouts } from "./model-fault.ts";
 import { type Intent, portedStore } from "./ported-store.ts";
-import { type ProcessTools, type Scenario, workUntilTheEnd } from "./scenario.ts";
+import { type ProcessTools, type Scenario, workUntilDone } from "./scenario.ts";
 import { simulatedDoorbell } from "./simulated-doorbell.ts";
 import { SimulatedOutside } from "./simulated-outside.ts";
+import { type Activity, type Gate, SimulatedProcess } from "./simulated-process.ts";
 import { SimulatedTime } from "./simulated-time.ts";
 import { Witness } from "./witness.ts";
 
 /** How the work of a process ended. */
-export type LifeEnd =
+export type ProcessOutcome =
   | { readonly kind: "died" }
   | { readonly kind: "returned"; readonly value: unknown }
   | {
       readonly kind: "threw";
       readonly name: string;
       readonly message: string;
-      /** The error says that the run is not what it was. */
+      /** The error is a divergence: the prompt, model or tools are not those that the run began with. */
       readonly isDiverged: boolean;
     }
-  /** It neither worked nor waited for time to go by, for longer than anything takes. */
+  /** It neither worked nor slept, for longer than any call takes. */
   | { readonly kind: "stuck" };
 
-/** A write that a worker made, and whose the run was by then. */
+/** A write of a worker, with its epoch and the run's epoch right after the write. */
 export type FencedWrite = {
   readonly intent: Intent;
   readonly life: number;
@@ -40,7 +40,7 @@ export type FencedWrite = {
   readonly currentEpoch: number;
 };
 
-/** An effect that a process noted as about to leave. `callIndex` is 0 for a model call. */
+/** An effect that a process marked as about to be sent. `callIndex` is 0 for a model call. */
 export type NotedEffect = {
   readonly life: number;
   readonly runId: string;
@@ -50,23 +50,21 @@ export type NotedEffect = {
   readonly attempt: number;
 };
 
-/** A process at work: what it is, and how it ends. */
-export type Work = { readonly life: Life; readonly end: Promise<LifeEnd> };
+export type StartedProcess = { readonly life: SimulatedProcess; readonly end: Promise<ProcessOutcome> };
 
-/** Where a world is, and what is known of it from before. */
-export type WorldPlace = {
-  /** Holds the database, the witness file, and what the run writes. */
+export type WorldOptions = {
+  /** Holds the database, the witness file, and the run's workspace. */
   readonly folder: string;
   readonly random: () => number;
-  /** How many processes there have been, where it was made in another one; none unless said. */
+  /** The number of processes that worked in the folder before; 0 by default. */
   readonly livesBefore?: number;
-  /** Its processes are real ones, each in a world of its own. */
+  /** Each process is a real one, with a `World` of its own over the same folder. */
   readonly isReal?: boolean;
 };
 
 /**
- * A simulated machine with a real database: its time, its processes, what is outside of it, and the witness. Each process
- * has a connection and a lock file of its own, as real ones have.
+ * A simulated machine with a real database: its time, its processes, the systems outside of it, and the witness. Each
+ * process has its own connection and lock file, as real ones have.
  */
 export class World {
   readonly scenario: Scenario;
@@ -74,27 +72,27 @@ export class World {
   readonly witness: Witness;
   readonly writes: FencedWrite[] = [];
   readonly noted: NotedEffect[] = [];
-  /** Somebody's own connection, for looking. */
+  /** A connection of no process, for reading what is stored. */
   readonly observer: Store;
   readonly leaseMs: number;
-  /** What goes wrong with the provider; nothing but what the scenario's stand-in does, unless said. */
+  /** Injected faults of the provider; by default only the scenario's stand-in fails. */
   faults: ModelFaults | null = null;
   readonly #machine: SqliteStoreOptions;
   readonly #folder: string;
-  readonly #activity: Activity = { underWay: 0, hanging: 0 };
-  readonly #open = new Map<Life, SqliteStore>();
+  readonly #activity: Activity = { inFlight: 0, hanging: 0 };
+  readonly #open = new Map<SimulatedProcess, SqliteStore>();
   readonly #random: () => number;
   #lives: number;
   #patienceMs = SLOW_AFTER_MS;
 
   private constructor(
     scenario: Scenario,
-    place: WorldPlace,
+    options: WorldOptions,
     time: SimulatedTime,
     observer: Store,
     machine: SqliteStoreOptions,
   ) {
-    const { folder, random, livesBefore = 0 } = place;
+    const { folder, random, livesBefore = 0 } = options;
     this.scenario = scenario;
     this.observer = observer;
     this.time = time;
@@ -106,22 +104,22 @@ export class World {
     this.#lives = livesBefore;
   }
 
-  /** In a folder with a database, made before. */
-  static async open(scenario: Scenario, place: WorldPlace): Promise<World> {
-    const time = new SimulatedTime(FIRST_MOMENT + (place.livesBefore ?? 0) * BETWEEN_LIVES_MS);
-    // By the same clock as everybody else: by any other, every lease would look as if it had run out.
+  /** The folder must already hold a database. */
+  static async open(scenario: Scenario, options: WorldOptions): Promise<World> {
+    const time = new SimulatedTime(START_TIME + (options.livesBefore ?? 0) * BETWEEN_PROCESSES_MS);
+    // The observer uses the simulated clock too: by a real one, every lease would look expired.
     const machine: SqliteStoreOptions = {
       now: () => time.now(),
       monotonic: () => time.monotonic(),
-      ...(place.isReal === true ? {} : { doorbell: simulatedDoorbell() }),
+      ...(options.isReal === true ? {} : { doorbell: simulatedDoorbell() }),
     };
-    const observer = await openStore(`file:${databaseIn(place.folder)}`, machine);
-    return new World(scenario, place, time, observer, machine);
+    const observer = await openStore(`file:${databaseIn(options.folder)}`, machine);
+    return new World(scenario, options, time, observer, machine);
   }
 
-  /** A new process sets to work. */
-  async start(gate: Gate): Promise<Work> {
-    const life = new Life(++this.#lives, this.time, this.#activity, gate);
+  /** Starts a new process. */
+  async start(gate: Gate): Promise<StartedProcess> {
+    const life = new SimulatedProcess(++this.#lives, this.time, this.#activity, gate);
     const store = await SqliteStore.open(databaseIn(this.#folder), {
       ...this.#machine,
       after: (ms, callback) => life.clock.after(ms, callback),
@@ -130,45 +128,46 @@ export class World {
     return { life, end: this.#work(life, store) };
   }
 
-  /** A new process sets to work, and all goes on until it has come to its end. */
-  async live(gate: Gate): Promise<{ readonly life: Life; readonly end: LifeEnd }> {
+  /** Starts a new process, and runs the world until it has ended. */
+  async runProcess(gate: Gate): Promise<{ readonly life: SimulatedProcess; readonly end: ProcessOutcome }> {
     const { life, end } = await this.start(gate);
     return { life, end: await this.until(end) };
   }
 
-  /** Lets everybody work, and time go by when all are asleep, until this is settled. */
+  /** Lets all processes work, and time advance when all are asleep, until this is settled. */
   async until<T>(awaited: Promise<T>): Promise<T | { readonly kind: "stuck" }> {
     const outcomes: PromiseSettledResult<T>[] = [];
     void Promise.allSettled([awaited]).then(([outcome]) => outcomes.push(outcome));
-    const isOver = () => outcomes.length > 0;
+    const isSettled = () => outcomes.length > 0;
     let idleMs = 0;
     for (;;) {
-      const rest = await this.quiet(isOver);
+      const rest = await this.untilQuiet(isSettled);
       const [outcome] = outcomes;
       if (outcome?.status === "rejected") throw outcome.reason;
       if (outcome !== undefined) return outcome.value;
-      // Whoever has not answered for so long answers nobody: time goes on to where that is given up.
-      const goesOn = rest === "slow" ? this.time.goOn({ untilTimeouts: true }) : this.goOn();
-      if (goesOn) {
+      // A call that has taken this long will not return: time advances to its timeout.
+      const hasAdvanced =
+        rest === "slow" ? this.time.advanceToNextTimer({ includeTimeouts: true }) : this.advanceTime();
+      if (hasAdvanced) {
         idleMs = 0;
         continue;
       }
-      // Somebody does what no port knows of: code with a timer or a socket of its own.
+      // Some code does work that goes through no port: a timer or a socket of its own.
       await sleep(1);
       idleMs += rest === "slow" ? STILL_SLOW_AFTER_MS : 1;
       if (idleMs > STUCK_AFTER_MS) return { kind: "stuck" };
     }
   }
 
-  /** Waits until nobody is at work any more, or what was waited for has come. `slow`: somebody takes too long. */
-  async quiet(isOver: () => boolean = () => false): Promise<"quiet" | "slow"> {
+  /** Waits until no process works any more, or `isSettled`. `slow`: some call takes too long. */
+  async untilQuiet(isSettled: () => boolean = () => false): Promise<"quiet" | "slow"> {
     const since = performance.now();
     for (let turns = 0; turns < QUIET_TURNS; turns++) {
       await new Promise((resolve) => setImmediate(resolve));
-      if (isOver()) return "quiet";
-      if (this.#activity.underWay > 0 || isComingBack()) turns = -1;
+      if (isSettled()) return "quiet";
+      if (this.#activity.inFlight > 0 || hasPendingNodeWork()) turns = -1;
       if (performance.now() - since <= this.#patienceMs) continue;
-      // Who has been waited for once is not waited for so long again.
+      // After one long wait, the next ones are short.
       this.#patienceMs = STILL_SLOW_AFTER_MS;
       return "slow";
     }
@@ -176,63 +175,63 @@ export class World {
     return "quiet";
   }
 
-  /** Time goes on to where somebody wakes. */
-  goOn(): boolean {
-    return this.time.goOn({ untilTimeouts: this.#activity.hanging > 0 });
+  /** Advances time towards the next sleep that ends. False if there is none. */
+  advanceTime(): boolean {
+    return this.time.advanceToNextTimer({ includeTimeouts: this.#activity.hanging > 0 });
   }
 
-  /** A process that is dead says no goodbye, and leaves its files behind. */
-  async bury(life: Life): Promise<void> {
+  /** Kills a process: its store is not closed, and its files stay behind. */
+  async crash(life: SimulatedProcess): Promise<void> {
     life.die();
     const store = this.#open.get(life);
     if (store === undefined) return;
     this.#open.delete(life);
-    await Promise.race([life.allServed(), sleep(this.#patienceMs, undefined, { ref: false })]);
+    await Promise.race([life.drain(), sleep(this.#patienceMs, undefined, { ref: false })]);
     await store.vanish();
   }
 
-  /** A process has done its work, and ends in peace. */
-  async leave(life: Life): Promise<void> {
+  /** A process that has done its work closes its store and ends. */
+  async exit(life: SimulatedProcess): Promise<void> {
     const store = this.#open.get(life);
     this.#open.delete(life);
-    // Nobody waits for a tool that was given up on: it ends with the process.
+    // A tool that timed out is not awaited: it ends with the process.
     const closed = store?.close({ graceMs: 0 });
-    this.time.pass(0);
+    this.time.advance(0);
     await closed;
     await store?.vanish();
     life.die();
   }
 
-  /** A process closes its store, as a handler for SIGTERM does, and goes on meanwhile. Then it ends. */
-  async close(life: Life): Promise<void> {
+  /** A process closes its store while it works, as a handler for SIGTERM does. Then it ends. */
+  async close(life: SimulatedProcess): Promise<void> {
     await this.#open.get(life)?.close();
     life.die();
   }
 
-  /** A process whose work failed does it once more. */
-  workAgain(life: Life): Promise<LifeEnd> {
+  /** A process whose work failed does it again. */
+  workAgain(life: SimulatedProcess): Promise<ProcessOutcome> {
     const store = this.#open.get(life);
     if (store === undefined) throw new Error(`Process ${life.number} has no store open.`);
     return this.#work(life, store);
   }
 
   async dispose(): Promise<void> {
-    for (const life of Array.from(this.#open.keys())) await this.bury(life);
+    for (const life of Array.from(this.#open.keys())) await this.crash(life);
     await this.observer.close();
   }
 
-  async #work(life: Life, inner: Store): Promise<LifeEnd> {
-    const tools = this.#toolsOf(life, inner);
-    const work = this.faults === null ? workUntilTheEnd : workInSpiteOfSilence;
+  async #work(life: SimulatedProcess, inner: Store): Promise<ProcessOutcome> {
+    const tools = this.#toolsFor(life, inner);
+    const work = this.faults === null ? workUntilDone : workDespiteTimeouts;
     const act = this.scenario.act ?? ((given: ProcessTools) => work(this.scenario, given));
     const end = (async () => act(tools))().then(
-      (value): LifeEnd => ({ kind: "returned", value }),
-      (error: unknown): LifeEnd => threw(error),
+      (value): ProcessOutcome => ({ kind: "returned", value }),
+      (error: unknown): ProcessOutcome => threwOutcome(error),
     );
-    return Promise.race([end, life.death.then((): LifeEnd => ({ kind: "died" }))]);
+    return Promise.race([end, life.death.then((): ProcessOutcome => ({ kind: "died" }))]);
   }
 
-  #toolsOf(life: Life, inner: Store): ProcessTools {
+  #toolsFor(life: SimulatedProcess, inner: Store): ProcessTools {
     const { scenario, witness } = this;
     const store = portedStore(inner, life, {
       onWrite: async (intent, { runId, epoch }) => {
@@ -264,34 +263,39 @@ export class World {
       store,
       runnerOf,
       options: { ...common, ...ports },
-      answer: (waits) => answerAll(store, witness, scenario.person ?? {}, waits),
+      answer: (waits) => answerWaits(store, witness, scenario.person ?? {}, waits),
       life: life.number,
     };
   }
 }
 
-/** Turns of the event loop in which nobody does anything: what was set in motion has come to rest. */
+/** Turns of the event loop without any activity after which all processes count as idle. */
 const QUIET_TURNS = 3;
 
-/** Longer than anything takes that answers at all. */
+/** Longer than any call takes that returns at all. */
 const SLOW_AFTER_MS = 5_000;
 
 const STILL_SLOW_AFTER_MS = 20;
 
 const STUCK_AFTER_MS = 10_000;
 
-const FIRST_MOMENT = Date.UTC(2026, 0, 1);
+const START_TIME = Date.UTC(2026, 0, 1);
 
-/** A machine that is looked at again by another process finds that some time has gone by. */
-const BETWEEN_LIVES_MS = 60_000;
+/** The time between two real processes that work in one folder one after the other. */
+const BETWEEN_PROCESSES_MS = 60_000;
 
-/** Code reads or writes files on its own, or gives way to others: it comes back, however many turns that takes. */
-function isComingBack(): boolean {
-  return process.getActiveResourcesInfo().some((resource) => COMING_BACK.has(resource));
+/** True while code waits for its own file access or yields to the event loop: it continues, however many turns that takes. */
+function hasPendingNodeWork(): boolean {
+  return process.getActiveResourcesInfo().some((resource) => PENDING_NODE_WORK.has(resource));
 }
 
-/** What Node calls what it comes back from. */
-const COMING_BACK: ReadonlySet<string> = new Set(["FSReqPromise", "FSReqCallback", "CloseReq", "Immediate"]);
+/** Node's names of such resources. */
+const PENDING_NODE_WORK: ReadonlySet<string> = new Set([
+  "FSReqPromise",
+  "FSReqCallback",
+  "CloseReq",
+  "Immediate",
+]);
 
 export function databaseIn(folder: string): string {
   return join(folder, "pawl.db");
@@ -301,8 +305,8 @@ export function witnessIn(folder: string): string {
   return join(folder, "witness.jsonl");
 }
 
-/** The end of a process whose work threw this. */
-export function threw(error: unknown): LifeEnd {
+/** The outcome of a process whose work threw this error. */
+export function threwOutcome(error: unknown): ProcessOutcome {
   const isDiverged = error instanceof ResumeError && error.irrecoverable;
   const name = PawlError.isInstance(error) || error instanceof Error ? error.name : typeof error;
   return { kind: "threw", name, message: error instanceof Error ? error.message : String(error), isDiverged };

@@ -42,7 +42,7 @@ describe("a tool that forgets its key", () => {
       expect(stdout).toMatch(
         /process 2 {2}runs send_email \(key [0-9a-f]{8}\) again: IT HAPPENS A SECOND TIME\n/,
       );
-      expect(stdout).toContain("never looks at call.idempotencyKey");
+      expect(stdout).toContain("never reads call.idempotencyKey");
       const [again] = stdout.match(/pawl crashtest forgetful --schedule .*/) ?? [];
       expect(again).toBe("pawl crashtest forgetful --schedule 'crash after tool.send_email 1'");
       const replay = await folder.type(again ?? "");
@@ -143,8 +143,8 @@ describe("the flags", () => {
     [["--pairs", "5"], "--pairs is for twice: add --mode twice."],
     [["--mode", "crash", "--courses", "5"], "--courses is for random: add --mode crash,random."],
     [["--pairs", "some", "--mode", "twice"], '--pairs is "some": give a whole number'],
-    [["--schedule", "crash tomorrow"], '"tomorrow" names no point'],
-    [["--schedule", "never"], '"never" is no schedule'],
+    [["--schedule", "crash tomorrow"], '"tomorrow" is not a point'],
+    [["--schedule", "never"], '"never" is not a schedule'],
     [["--schedule", "undisturbed", "--seed", "1"], "--schedule says all that is done: leave out --seed."],
   ])("%j are refused with what to do", async (flags, sentence) => {
     const folder = new CliFolder(configWith(ALL_REAL));

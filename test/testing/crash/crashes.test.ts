@@ -1,4 +1,4 @@
-// Every scenario with a crash at some of its points, or at every single one of them, and a new process that goes on.
+// Every scenario with a crash at some or all of its points, and a new process that continues.
 
 import { describe, expect, it } from "vitest";
 import type { OwnInvariant } from "../../../src/testing/crash/invariant.ts";
@@ -6,16 +6,16 @@ import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { INTENT_NAMES } from "../../../src/testing/crash/ported-store.ts";
 import { PATIENCE } from "../../patience.ts";
 import { IS_WHOLE } from "../../whole.ts";
-import { explored, sumOf } from "./laboratory.ts";
+import { explored, sumOf } from "./explored-scenario.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 const NAMES = Object.keys(SCENARIOS);
 
-/** So many points of each scenario; `npm run test:full` takes all of them. */
+/** The number of points of each scenario; `npm run test:full` takes all of them. */
 const CRASHES = 14;
 const HOW = { modes: ["crash"], seed: 20_260, ...(IS_WHOLE ? {} : { crashes: CRASHES }) } as const;
 
-/** Those that have had nothing to look at so far, in any run that was disturbed. */
+/** The invariants that have checked nothing so far in any disturbed run. */
 const unproven = new Map(INVARIANTS.map((invariant) => [invariant.name, invariant]));
 
 const proves: OwnInvariant = (evidence) => {
@@ -40,7 +40,7 @@ describe("the explorer", () => {
   it("knows the points before and after every call through a port", PATIENCE, async () => {
     const crashes = sumOf((await exploreAll()).map(({ counts }) => counts.points));
     const calls = new Set(Object.keys(crashes).map((point) => point.split(" ")[1] ?? ""));
-    // A run is given up only by a process that is closed or has lost its lease.
+    // Only a process that is closed or has lost its lease interrupts a run.
     for (const intent of INTENT_NAMES)
       if (intent !== "interruptRun") expect(calls).toContain(`store.${intent}`);
     for (const other of ["model", "clock.sleep", "tool.charge", "reconcile.ship", "file.report.pdf"])
@@ -50,20 +50,20 @@ describe("the explorer", () => {
         expect(crashes[`${phase} ${call} 1`], `${phase} ${call}`).toBeGreaterThanOrEqual(IS_WHOLE ? 1 : 0);
   });
 
-  it("comes to every point that it was sent to", PATIENCE, async () => {
+  it("reaches every point of its schedules", PATIENCE, async () => {
     const missed = (await exploreAll()).flatMap(({ scenario, counts }) =>
       counts.missed > 0 ? [scenario.name] : [],
     );
     expect(missed).toEqual([]);
   });
 
-  it("puts every promise to the test in a run that was disturbed", PATIENCE, async () => {
+  it("tests every promise in a disturbed run", PATIENCE, async () => {
     await exploreAll();
-    // Nobody is silent and alive here; pauses.test.ts puts it to the test.
+    // No process is silent and alive here; pauses.test.ts tests that.
     expect([...unproven.keys()]).toEqual(["silence-is-no-proof"]);
   });
 
-  it("tries many hundred crashes", PATIENCE, async () => {
+  it("runs many hundreds of crashes", PATIENCE, async () => {
     const crashes = (await exploreAll()).reduce((sum, { counts }) => sum + counts.disturbances, 0);
     expect(crashes).toBeGreaterThan(IS_WHOLE ? 1_500 : 450);
   });

@@ -1,11 +1,11 @@
-// The other ways in which a process ends: in good order, and with a disk that takes nothing for a while.
+// The other ways in which a process ends: with a graceful close, and with a disk that is full for a while.
 
 import { describe, expect, it } from "vitest";
 import { PATIENCE } from "../../patience.ts";
-import { explored } from "./laboratory.ts";
+import { explored } from "./explored-scenario.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
-/** At so many points of each scenario; `npm run explore -- --modes close,disk` does so at all of them. */
+/** The number of points of each scenario; `npm run explore -- --modes close,disk` takes all of them. */
 const ENDS = 2;
 
 describe("a process that closes its store in mid-run, or whose disk is full for a while", () => {
@@ -17,7 +17,7 @@ describe("a process that closes its store in mid-run, or whose disk is full for 
   });
 });
 
-// Each was a bug once.
+// Each schedule was a bug once.
 describe("a process that closes its store", () => {
   it.for([
     ["main-loop", "close after store.beginWork 1"],

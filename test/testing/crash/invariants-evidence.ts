@@ -1,4 +1,4 @@
-// Evidence to hold the invariants against: real, from a real run, and then with one thing changed in it.
+// Evidence to check the invariants against: from a real run, and then with one thing changed in it.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,12 +11,12 @@ import { Pipeline, Step } from "../../../src/engine/definition/step.ts";
 import { tool } from "../../../src/engine/definition/tool.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Evidence, RunAccount } from "../../../src/testing/crash/evidence.ts";
-import { perform } from "../../../src/testing/crash/perform.ts";
+import { runSchedule } from "../../../src/testing/crash/run-schedule.ts";
 import { modelStandIn, type Scenario } from "../../../src/testing/crash/scenario.ts";
 import { parseSchedule, UNDISTURBED } from "../../../src/testing/crash/schedule.ts";
 import { scriptedPort } from "../scripted-port.ts";
-import { LABORATORY } from "./laboratory.ts";
-import { callTaxi, charge, lookUp, OTHER_SIDES, ship } from "./scenarios/errand-tools.ts";
+import { EXPLORER_FOLDER } from "./explored-scenario.ts";
+import { callTaxi, charge, lookUp, STAND_INS, ship } from "./scenarios/errand-tools.ts";
 
 const read = tool({
   name: "read",
@@ -26,8 +26,8 @@ const read = tool({
   execute: ({ page }) => `Line of page ${page}. `.repeat(20),
 });
 
-/** Once in a run, whoever asks. */
-const tell = { ...charge, name: "tell", dedupe: "effect" } as const;
+/** Wanted once in a run, whichever call asks for it. */
+const notify = { ...charge, name: "notify", dedupe: "effect" } as const;
 
 function asks(...names: readonly string[]) {
   return {
@@ -38,8 +38,8 @@ function asks(...names: readonly string[]) {
 }
 
 /**
- * Tools of all recovery classes in one turn, one of them with a person's approval; a result that is kept as a blob; a model
- * that fails before it answers; and code that calls a tool and makes a file.
+ * Tools of all recovery classes in one turn, one of them with a person's approval; a result that is stored as a blob; a
+ * model that fails before it answers; and a code step that calls a tool and writes an artifact.
  */
 export function everything(): Scenario {
   const answer = modelStandIn(
@@ -56,7 +56,7 @@ export function everything(): Scenario {
       "everything",
       Step.run("prepare", async (input: string, ctx) => {
         await ctx.call(charge, { order: "before" });
-        await ctx.call(tell, { order: "before" });
+        await ctx.call(notify, { order: "before" });
         await ctx.artifact("note.md", input);
         return input;
       }),
@@ -73,56 +73,56 @@ export function everything(): Scenario {
         });
       return answer(request, place, outside);
     },
-    tools: { ...OTHER_SIDES, tell: OTHER_SIDES.charge },
+    tools: { ...STAND_INS, notify: STAND_INS.charge },
   };
 }
 
-/** What there is to judge after each of these schedules, in order. */
+/** The evidence of the undisturbed run, and of each of these schedules, in order. */
 export async function evidenceOf(
   scenario: Scenario,
   ...schedules: readonly string[]
 ): Promise<readonly Evidence[]> {
-  const folder = mkdtempSync(join(LABORATORY.folder ?? tmpdir(), "pawl-invariants-"));
+  const folder = mkdtempSync(join(EXPLORER_FOLDER.folder ?? tmpdir(), "pawl-invariants-"));
   try {
-    const laboratory = { folder, template: join(folder, "empty.db") };
-    await (await openStore(`file:${laboratory.template}`)).close();
-    const undisturbed = await perform(laboratory, scenario, UNDISTURBED, null);
+    const explorerFolder = { folder, template: join(folder, "empty.db") };
+    await (await openStore(`file:${explorerFolder.template}`)).close();
+    const undisturbed = await runSchedule(explorerFolder, scenario, UNDISTURBED, null);
     const all = [undisturbed];
     for (const schedule of schedules)
-      all.push(await perform(laboratory, scenario, parseSchedule(schedule), undisturbed));
+      all.push(await runSchedule(explorerFolder, scenario, parseSchedule(schedule), undisturbed));
     return all;
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-/** As far down as it is ours: JSON of any kind is left as it is. */
+/** Deeply mutable, except for JSON values. */
 type Mutable<T> = Json extends T ? T : T extends object ? { -readonly [K in keyof T]: Mutable<T[K]> } : T;
 
-/** What of the evidence can be falsified: all but what was explored, and what it is compared with. */
+/** The parts of the evidence that can be falsified: all but the scenario, and the undisturbed run. */
 export type Draft = Mutable<Omit<Evidence, "scenario" | "undisturbed">> & {
-  /** The one run, in the end. */
+  /** The one run, at the end. */
   readonly account: Mutable<RunAccount>;
 };
 
-/** The same evidence with something changed. */
+/** A copy of the evidence with a change. */
 export function falsified(evidence: Evidence, change: (draft: Draft) => void): Evidence {
   const { scenario, undisturbed, ...rest } = evidence;
   const copy = structuredClone(rest);
-  // A copy is nobody else's: what is only read elsewhere may be changed in it.
+  // It is a copy, so its readonly fields may be changed.
   const draft = copy as unknown as Omit<Draft, "account">;
   change({ ...draft, account: one(draft.accounts) });
   return { ...copy, scenario, undisturbed };
 }
 
-/** The first, where there has to be one. */
+/** The first match; throws if there is none. */
 export function one<T>(things: readonly T[], matches: (thing: T) => boolean = () => true): T {
   const thing = things.find(matches);
   if (thing === undefined) throw new Error("There is none.");
   return thing;
 }
 
-/** Takes the first such thing out. */
+/** Removes the first match. */
 export function takeOut<T>(things: T[], matches: (thing: T) => boolean): T {
   const [taken] = things.splice(things.indexOf(one(things, matches)), 1);
   return taken as T;

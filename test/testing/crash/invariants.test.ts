@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { NO_USAGE } from "../../../src/core/usage/usage.ts";
+import { checkInvariants } from "../../../src/testing/crash/check-invariants.ts";
 import type { Evidence } from "../../../src/testing/crash/evidence.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
-import { judge } from "../../../src/testing/crash/judge.ts";
 import type { Effect, WitnessLine } from "../../../src/testing/crash/witness.ts";
 import { type Draft, everything, evidenceOf, falsified, one, takeOut } from "./invariants-evidence.ts";
+import { diverged, fork } from "./scenarios/continuations.ts";
 import { planning } from "./scenarios/plans.ts";
-import { diverged, fork } from "./scenarios/ways-on.ts";
 
 const CRASHED = "crash before store.commitTurn 2";
 const PAUSED = "pause before tool.call_taxi 1; wake at the end";
@@ -19,30 +19,30 @@ const [otherPrompt] = (await evidenceOf(diverged())) as [Evidence];
 const [, planned] = (await evidenceOf(planning(), "crash after store.commitTurn 2")) as [Evidence, Evidence];
 const forks = await evidenceOf(fork(), "crash before store.forkRun 1", "crash after tool.charge 2");
 
-describe("what really happened", () => {
+describe("real evidence", () => {
   it.each([undisturbed, crashed, paused, otherPrompt, planned, ...forks])(
     "breaks no promise",
     async (evidence) => {
-      expect((await judge(evidence, INVARIANTS)).broken).toEqual([]);
+      expect((await checkInvariants(evidence, INVARIANTS)).broken).toEqual([]);
     },
   );
 
-  it("puts every promise to the test, between all of them", async () => {
+  it("tests every promise, taken together", async () => {
     const looked = new Map<string, number>();
     for (const evidence of [crashed, otherPrompt])
-      for (const [name, times] of Object.entries((await judge(evidence, INVARIANTS)).looked))
+      for (const [name, times] of Object.entries((await checkInvariants(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
-    // Nobody was silent and alive: pauses.test.ts has that.
+    // No process was silent and alive: pauses.test.ts tests that.
     expect([...looked].filter(([, times]) => times === 0)).toEqual([["silence-is-no-proof", 0]]);
     expect(looked.size).toBe(INVARIANTS.length);
   });
 
-  it("does not count as kept what the window that fencing leaves open was hit by", async () => {
+  it("does not count a call that hit the window that fencing leaves open", async () => {
     const taxis = effectsOf(paused.witness, "call_taxi");
     expect(taxis).toHaveLength(2);
     const [open, shut] = await Promise.all(
       [paused, falsified(paused, ({ lives }) => one(lives).pausedAt.splice(0))].map((evidence) =>
-        judge(evidence, INVARIANTS),
+        checkInvariants(evidence, INVARIANTS),
       ),
     );
     expect(open?.looked["effects-at-most-once"]).toBe(Number(shut?.looked["effects-at-most-once"]) - 1);
@@ -50,14 +50,19 @@ describe("what really happened", () => {
   });
 });
 
-type Falsification = readonly [invariant: string, how: string, change: (draft: Draft) => void, says: RegExp];
+type Falsification = readonly [
+  invariant: string,
+  how: string,
+  change: (draft: Draft) => void,
+  message: RegExp,
+];
 
 const FALSIFICATIONS: readonly Falsification[] = [
   [
     "effects-at-most-once",
     "a tool happened twice",
     ({ witness }) => witness.push({ ...one(effectsOf(witness, "ship")), attempt: 2 }),
-    /ship happened 2 times for one call \(explored-1\/work#1\.3, key [0-9a-f]{8}; .*try 2\)/,
+    /ship happened 2 times for one call \(explored-1\/work#1\.3, key [0-9a-f]{8}; .*attempt 2\)/,
   ],
   [
     "effects-at-most-once",
@@ -67,7 +72,7 @@ const FALSIFICATIONS: readonly Falsification[] = [
       effect.keySeen = false;
       witness.push({ ...effect });
     },
-    /charge happened 2 times .* never looks at its key/,
+    /charge happened 2 times .* never reads its key/,
   ],
   [
     "effects-at-most-once",
@@ -77,11 +82,11 @@ const FALSIFICATIONS: readonly Falsification[] = [
       Object.assign(effect, { effect: "external" });
       witness.push({ ...effect });
     },
-    /look_up happened 2 times .* it says that it may be repeated/,
+    /look_up happened 2 times .* its recovery is repeat/,
   ],
   [
     "effects-at-most-once",
-    "a tool happened once more when the run was resumed after its end",
+    "a tool happened again when the run was resumed after its end",
     ({ witness, again }) => again.witness.push({ ...one(effectsOf(witness, "ship")) }),
     /ship happened 2 times/,
   ],
@@ -89,7 +94,7 @@ const FALSIFICATIONS: readonly Falsification[] = [
     "effects-at-most-once",
     "something happened under a key that the ledger does not know",
     ({ witness }) => void (one(effectsOf(witness, "ship")).key = "f00dface00"),
-    /ship happened under the key f00dface, and the ledger has no call explored-1\/work#1\.3 with that key/,
+    /ship happened under the key f00dface, but the ledger has no call explored-1\/work#1\.3 with that key/,
   ],
   [
     "effects-at-most-once",
@@ -99,25 +104,25 @@ const FALSIFICATIONS: readonly Falsification[] = [
   ],
   [
     "effects-exactly-once-where-succeeded",
-    "a receipt tells of what never happened",
+    "a call that never happened has a receipt",
     ({ witness }) => takeOut(witness, isEffectOf("ship")),
-    /ship .* is said to have succeeded, and nothing has happened outside/,
+    /ship .* is recorded as succeeded, but nothing happened outside/,
   ],
   [
     "effects-exactly-once-where-succeeded",
-    "what succeeded happened twice",
+    "a call that succeeded happened twice",
     ({ witness }) => witness.push({ ...one(effectsOf(witness, "ship")) }),
-    /ship .* is said to have succeeded, and happened 2 times/,
+    /ship .* is recorded as succeeded, but happened 2 times/,
   ],
   [
     "effects-exactly-once-where-succeeded",
-    "what was cancelled happened",
+    "a cancelled call happened",
     ({ account }) => {
       const call = one(account.calls, ({ tool }) => tool === "ship");
       call.status = "cancelled";
       if (call.receipt !== null) call.receipt.status = "cancelled";
     },
-    /ship .* is cancelled, so it was never to run, and it happened all the same/,
+    /ship .* is cancelled, so it must not run, but it happened anyway/,
   ],
   [
     "one-fingerprint-per-key",
@@ -129,68 +134,68 @@ const FALSIFICATIONS: readonly Falsification[] = [
     "committed-turns-kept",
     "a committed turn is gone",
     ({ account }) => takeOut(account.turns, ({ turnIndex }) => turnIndex === 1),
-    /turn 1 of work in explored-1 was committed at stop 1 and is not in the end/,
+    /turn 1 of work in explored-1 was committed at stop 1, but is not at the end/,
   ],
   [
     "committed-turns-kept",
     "a committed turn is open again",
     ({ account }) => void (one(account.turns).committed = false),
-    /turn 1 of work in explored-1 was committed at stop 1 and is not in the end/,
+    /turn 1 of work in explored-1 was committed at stop 1, but is not at the end/,
   ],
   [
     "committed-turns-kept",
     "a committed turn has another response",
     ({ account }) => void (one(account.turns).response.finishReason = "length"),
-    /turn 1 .* is another in the end: response\.finishReason is "length" and was/,
+    /turn 1 .* has changed at the end: response\.finishReason is "length" and was/,
   ],
   [
     "turns-without-a-hole",
     "a turn is missing in the middle",
     ({ account }) => takeOut(account.turns, ({ turnIndex }) => turnIndex === 2),
-    /The turns of work in explored-1 in the end are 1, 3: they should be 1 to 2/,
+    /The turns of work in explored-1 at the end are 1, 3: they should be 1 to 2/,
   ],
   [
     "turns-without-a-hole",
     "a turn was committed twice",
     ({ account: { events } }) =>
       events.push({ ...one(events, ({ type }) => type === "turn.committed"), seq: 999 }),
-    /tells of commits of turns 1, 2, 3, 1 of work, and committed are 1, 2, 3/,
+    /records commits of turns 1, 2, 3, 1 of work, but committed are 1, 2, 3/,
   ],
   [
     "turns-without-a-hole",
     "there is a response for a turn that does not come next",
     ({ account: { turns } }) => turns.push({ ...one(turns), turnIndex: 7, committed: false }),
-    /committed up to 3, and there is a response for 7/,
+    /committed up to 3, but there is a response for 7/,
   ],
   [
     "calls-match-the-ledger",
     "a call of a response has no row",
     ({ account }) => takeOut(account.calls, ({ tool }) => tool === "ship"),
-    /turn 1 of work in explored-1 asks for 5 calls in the end, and the ledger has 4 of them/,
+    /turn 1 of work in explored-1 requests 5 calls at the end, but the ledger has 4 of them/,
   ],
   [
     "calls-match-the-ledger",
-    "a row is of another tool than was asked for",
+    "a row is of another tool than was requested",
     ({ account }) => void (one(account.calls, ({ tool }) => tool === "ship").tool = "sink"),
-    /asks for ship as call 3, and the ledger has sink as call 3/,
+    /requests ship as call 3, but the ledger has sink as call 3/,
   ],
   [
     "calls-match-the-ledger",
     "a row belongs to no response",
     ({ account: { calls } }) => calls.push({ ...one(calls, ({ tool }) => tool === "ship"), turnIndex: 9 }),
-    /has explored-1\/work#1\.3 \(ship\) in the end, which no response asks for/,
+    /has explored-1\/work#1\.3 \(ship\) at the end, which no response requests/,
   ],
   [
     "calls-match-the-ledger",
     "a call of a committed turn has no receipt",
     ({ account }) => void (one(account.calls, ({ tool }) => tool === "ship").receipt = null),
-    /turn 1 .* is committed in the end, and its call of ship has no receipt/,
+    /turn 1 .* is committed at the end, but its call of ship has no receipt/,
   ],
   [
     "calls-match-the-ledger",
     "a call of a step that has succeeded has no receipt",
     ({ account }) => void (one(account.calls, ({ turnIndex }) => turnIndex === 0).receipt = null),
-    /Step prepare of explored-1 has succeeded in the end, and explored-1\/prepare#0\.1 \(charge\) has no receipt/,
+    /Step prepare of explored-1 has succeeded at the end, but explored-1\/prepare#0\.1 \(charge\) has no receipt/,
   ],
   [
     "calls-match-the-ledger",
@@ -202,7 +207,7 @@ const FALSIFICATIONS: readonly Falsification[] = [
     "calls-match-the-ledger",
     "a response is missing from the history",
     ({ account }) => takeOut(account.histories.work ?? [], ({ role }) => role === "assistant"),
-    /has 2 responses, and 3 turns are committed/,
+    /has 2 responses, but 3 turns are committed/,
   ],
   [
     "calls-match-the-ledger",
@@ -215,20 +220,20 @@ const FALSIFICATIONS: readonly Falsification[] = [
   ],
   [
     "ledger-transitions",
-    "the log does not tell that a call was started",
+    "the event log does not record the start of a call",
     ({ account: { events } }) => takeOut(events, ({ type }) => type === "calls.started"),
-    /the log does not tell where it came from|which is no way that a call goes|dispatched/,
+    /the event log does not record its start|which is not a valid transition|dispatched/,
   ],
   [
     "ledger-transitions",
     "a call got a second receipt",
     ({ account: { events } }) =>
       events.push({ ...one(events, ({ type }) => type === "call.receipt"), seq: 999 }),
-    /it was (succeeded|failed) and then (succeeded|failed) \(event 999\), which is no way that a call goes/,
+    /it was (succeeded|failed) and then (succeeded|failed) \(event 999\), which is not a valid transition/,
   ],
   [
     "ledger-transitions",
-    "a call was started once more after its receipt",
+    "a call was started again after its receipt",
     ({ account: { events, calls } }) => {
       const call = one(calls, ({ tool }) => tool === "ship");
       call.attempt += 1;
@@ -239,30 +244,30 @@ const FALSIFICATIONS: readonly Falsification[] = [
   ],
   [
     "ledger-transitions",
-    "the store has another status than the log leaves",
+    "the store has another status than the event log",
     ({ account }) => void (one(account.calls, ({ tool }) => tool === "charge").status = "in_doubt"),
-    /the log leaves it succeeded, and the store has it as in_doubt/,
+    /by the event log it is succeeded, but the store has it as in_doubt/,
   ],
   [
     "ledger-transitions",
-    "a call was tried more often than the log tells",
+    "a call has more attempts than the event log records",
     ({ account }) => void (one(account.calls, ({ tool }) => tool === "ship").attempt += 2),
-    /ship .* it was dispatched \d times, and the log tells of others/,
+    /ship .* it was dispatched \d times, but the event log records another number/,
   ],
   [
     "receipts-immutable",
-    "a receipt has another output than at a death before",
+    "a receipt has another output than at an earlier crash",
     ({ account }) => {
       const call = one(account.calls, ({ tool }) => tool === "ship");
       if (call.receipt !== null) call.receipt.output = { type: "text", value: "something else" };
     },
-    /The receipt of ship .* that there was at stop 1 is another one in the end: output\.value is "something else"/,
+    /The receipt of ship .* stored at stop 1 has changed at the end: output\.value is "something else"/,
   ],
   [
     "receipts-immutable",
-    "a receipt is gone after resuming once more",
+    "a receipt is gone after resuming again",
     ({ again }) => void (one(one(again.accounts).calls, ({ tool }) => tool === "ship").receipt = null),
-    /that there was in the end is another one after resuming once more/,
+    /stored at the end has changed after resuming again/,
   ],
   [
     "journal-before-tools",
@@ -271,16 +276,16 @@ const FALSIFICATIONS: readonly Falsification[] = [
       const line = one(witness, ({ kind }) => kind === "entered");
       if (line.kind === "entered") line.journaled = false;
     },
-    /\(explored-1\/\S+, try 1\) was entered by process 1 while the store did not have it as running/,
+    /\(explored-1\/\S+, attempt 1\) was entered by process 1 while the store did not have it as running/,
   ],
   [
     "journal-before-tools",
-    "a tool was entered for a try that the ledger does not know",
+    "a tool was entered for an attempt that the ledger does not have",
     ({ witness }) => {
       const line = one(witness, ({ kind }) => kind === "entered");
       if (line.kind === "entered") line.attempt = 4;
     },
-    /try 4\) was entered by process 1, and the ledger tells of 1 tries/,
+    /attempt 4\) was entered by process 1, but the ledger has 1 attempts/,
   ],
   [
     "usage-exact",
@@ -289,13 +294,13 @@ const FALSIFICATIONS: readonly Falsification[] = [
       const line = one(witness, ({ kind }) => kind === "answered");
       if (line.kind === "answered" && line.usage !== null) line.usage.outputTokens += 1;
     },
-    /try 2 at turn 1 of work in explored-1 is charged \{.*\}, and the provider said \{/,
+    /attempt 2 at turn 1 of work in explored-1 is charged \{.*\}, but the provider reported \{/,
   ],
   [
     "usage-exact",
     "the provider never answered",
     ({ witness }) => takeOut(witness, ({ kind }) => kind === "answered"),
-    /try 2 at turn 1 .* is charged by the provider's figures, and it gave none/,
+    /attempt 2 at turn 1 .* is charged by the provider's figures, but the provider gave none/,
   ],
   [
     "usage-exact",
@@ -306,103 +311,103 @@ const FALSIFICATIONS: readonly Falsification[] = [
       const usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 };
       call.charge = { basis: "baseline", amount, usage };
     },
-    /turn 2 .* is charged \{.*\} and not the \{.*\} that were reserved/,
+    /turn 2 .* is charged \{.*\} instead of the reserved \{.*\}/,
   ],
   [
     "usage-exact",
-    "nothing is charged for what was sent and not refused",
+    "nothing is charged for a request that was sent and not refused",
     ({ witness }) => takeOut(witness, ({ kind }) => kind === "refused"),
-    /try 1 at turn 1 .* was sent and not refused, and nothing is charged for it/,
+    /attempt 1 at turn 1 .* was sent and not refused, but nothing is charged for it/,
   ],
   [
     "usage-exact",
-    "a run is charged more than its calls come to",
+    "a run is charged more than the sum of its calls",
     ({ account }) => void (account.run.charged.tokens += 1),
-    /explored-1 is charged \{.*\}, and its model calls come to \{/,
+    /explored-1 is charged \{.*\}, but its model calls add up to \{/,
   ],
   [
     "usage-exact",
     "a model call is never settled",
     ({ again }) => void (one(one(again.accounts).modelCalls).charge = null),
-    /try 1 at turn 1 .* is not settled, and the run is succeeded/,
+    /attempt 1 at turn 1 .* is not settled, but the run is succeeded/,
   ],
   [
     "usage-exact",
-    "one try is charged twice",
+    "one attempt is charged twice",
     ({ again }) => {
       const { modelCalls } = one(again.accounts);
       modelCalls.push({ ...one(modelCalls, ({ turnIndex }) => turnIndex === 2) });
     },
-    /A try at turn 2 of work in explored-1 is charged more than once/,
+    /An attempt at turn 2 of work in explored-1 is charged more than once/,
   ],
   [
     "usage-exact",
     "a request was sent twice under one reservation",
     ({ witness }) => witness.push({ ...one(witness, ({ kind }) => kind === "asked") }),
-    /try 1 at turn 1 .* was sent 2 times, and was reserved for once/,
+    /attempt 1 at turn 1 .* was sent 2 times, but reserved once/,
   ],
   [
     "usage-exact",
-    "a request was sent that nothing was reserved for",
+    "a request was sent without a reservation",
     ({ witness }) => witness.push({ ...one(witness, ({ kind }) => kind === "asked"), attempt: 9 }),
-    /try 9 at turn 1 .* was sent, and the store knows of no such try/,
+    /attempt 9 at turn 1 .* was sent, but the store has no such attempt/,
   ],
   [
     "usage-exact",
-    "a response was paid for by nothing",
+    "nothing is charged for a response",
     ({ again }) => {
       const { modelCalls } = one(again.accounts);
       modelCalls.splice(0, modelCalls.length);
     },
-    /turn 1 of work in explored-1 has a response, and nothing was paid for it/,
+    /turn 1 of work in explored-1 has a response, but nothing is charged for it/,
   ],
   [
     "reservations-balance",
     "something is still reserved when the run has ended",
     ({ account }) => void (account.run.reserved.tokens = 5),
-    /explored-1 has \{"tokens":5,.*\} reserved in the end, and its 0 open model calls reserve/,
+    /explored-1 has \{"tokens":5,.*\} reserved at the end, but its 0 open model calls reserve/,
   ],
   [
     "reservations-balance",
-    "a reservation is missing at a death",
+    "a reservation is missing at a crash",
     ({ moments }) => {
       const { run, modelCalls } = one(one(moments));
       run.reserved.tokens = 0;
       one(modelCalls).charge = null;
     },
-    /reserved at stop 1, and its 1 open model calls reserve/,
+    /reserved at stop 1, but its 1 open model calls reserve/,
   ],
   [
     "silence-is-no-proof",
-    "what a silent process had open costs nothing",
+    "an open model call of a silent process costs nothing",
     (draft) => {
-      fallSilent(draft);
-      const place = one(one(one(draft.moments)).modelCalls);
-      place.charge = null;
-      const call = one(one(draft.again.accounts).modelCalls, (each) => isSamePlace(each, place));
+      pauseInstead(draft);
+      const open = one(one(one(draft.moments)).modelCalls);
+      open.charge = null;
+      const call = one(one(draft.again.accounts).modelCalls, (each) => isSameAttempt(each, open));
       if (call.charge !== null) call.charge.basis = "none";
     },
-    /was open in a process that may have sent it, and nothing is charged for it/,
+    /was open in a process that may have sent it, but nothing is charged for it/,
   ],
   [
     "silence-is-no-proof",
-    "what a silent process had under way counts as never sent",
+    "a running call of a silent process counts as never sent",
     (draft) => {
-      fallSilent(draft);
+      pauseInstead(draft);
       const { toolCallId, attempt } = one(one(one(draft.moments)).calls);
       one(one(draft.moments)).calls.forEach((call) => void (call.status = "running"));
       const left = { startedAt: 0, endedAt: 0, outcome: "not_applied", errorCode: "not_sent" } as const;
       const rest = { errorDetail: null, correlationId: null, late: null };
       one(draft.again.accounts).tries.unshift({ toolCallId, attempt, ...left, ...rest });
     },
-    /was under way in a process that may live, and counts as never sent/,
+    /was running in a process that may be alive, but counts as never sent/,
   ],
   [
     "usage-exact",
-    "a reservation stays charged for what was never sent",
+    "a reservation stays charged for a request that was never sent",
     ({ witness, again, noted }) => {
       const asked = one(witness, ({ kind }) => kind === "asked") as { turnIndex: number; attempt: number };
-      const isOf = (each: { turnIndex?: number; attempt?: number }) => isSamePlace(each, asked);
+      const isOf = (each: { turnIndex?: number; attempt?: number }) => isSameAttempt(each, asked);
       while (witness.some((line) => "turnIndex" in line && isOf(line)))
         takeOut(witness, (line) => "turnIndex" in line && isOf(line));
       takeOut(noted ?? [], isOf);
@@ -413,7 +418,7 @@ const FALSIFICATIONS: readonly Falsification[] = [
       run.charged.microDollars += reserved.microDollars - charge.amount.microDollars;
       Object.assign(charge, { basis: "baseline", amount: reserved, usage: NO_USAGE });
     },
-    /was never sent, and its reservation is charged/,
+    /was never sent, but its reservation is charged/,
   ],
   [
     "writes-under-the-epoch",
@@ -425,41 +430,41 @@ const FALSIFICATIONS: readonly Falsification[] = [
     "references-have-blobs",
     "a blob is missing",
     ({ account }) => void (account.blobs[blobOf(account)] = null),
-    /The receipt of read .* refers to blob [0-9a-f]{8} of \d+ bytes, and in the end it is not there/,
+    /The receipt of read .* refers to blob [0-9a-f]{8} of \d+ bytes, but at the end it is missing/,
   ],
   [
     "references-have-blobs",
     "a blob holds something else",
     ({ account }) => void (account.blobs[blobOf(account)] = { blobId: "f00dface00", size: 1 }),
-    /what is there has the hash f00dface/,
+    /the stored blob has the hash f00dface/,
   ],
   [
     "references-have-blobs",
-    "a receipt gives another size than its blob has",
+    "a receipt has another size than its blob has",
     ({ account }) => {
       const blob = account.blobs[blobOf(account)];
       if (blob) blob.size += 1;
     },
-    /refers to blob .* and in the end what is there has \d+/,
+    /refers to blob .* but at the end the stored blob has \d+/,
   ],
   [
     "references-have-blobs",
-    "an artifact has no bytes at a death",
+    "an artifact has no bytes at a crash",
     ({ moments }) => {
       const account = one(one(moments));
       account.blobs[one(account.artifacts).hash] = null;
     },
-    /Artifact note\.md of explored-1 refers to blob .* and at stop 1 it is not there/,
+    /Artifact note\.md of explored-1 refers to blob .* but at stop 1 it is missing/,
   ],
   [
     "same-end",
-    "the output is another one",
+    "the output differs",
     ({ account }) => void (account.run.output = "Something else."),
-    /explored-1 does not end as it does when nothing disturbs it: run\.output is "Something else\." and was "Done\."/,
+    /explored-1 does not end as it does undisturbed: run\.output is "Something else\." and was "Done\."/,
   ],
   [
     "same-end",
-    "a call came to something else",
+    "a call has another outcome",
     ({ account }) => {
       const call = one(account.calls, ({ tool }) => tool === "ship");
       call.status = "failed";
@@ -470,29 +475,29 @@ const FALSIFICATIONS: readonly Falsification[] = [
     "same-end",
     "there is one more call",
     ({ account: { calls } }) => calls.push({ ...one(calls), idempotencyKey: "f00dface00" }),
-    /calls\.charge \(key f00dface\) is \{.*and was not there/,
+    /calls\.charge \(key f00dface\) is \{.*and was missing/,
   ],
   [
     "same-end",
-    "the history is another one",
+    "the history differs",
     ({ account }) => account.histories.work?.push({ role: "user", content: "And?" }),
-    /histories\.work\.\d+ is \{.*And\?.*\} and was not there/,
+    /histories\.work\.\d+ is \{.*And\?.*\} and was missing/,
   ],
   [
     "same-end",
-    "an artifact is another one",
+    "an artifact differs",
     ({ account }) => void (one(account.artifacts).hash = "f00dface"),
     /artifacts\.note\.md is "f00dface" and was/,
   ],
   [
     "same-end",
-    "the session has something else",
+    "the session differs",
     ({ account }) => account.session.push({ name: "notes", kind: "state", version: 1, values: ["one"] }),
-    /session\.notes is \{.*\} and was not there/,
+    /session\.notes is \{.*\} and was missing/,
   ],
   [
     "same-end",
-    "a step came to something else",
+    "a step has another output",
     ({ account }) => void (one(account.steps).output = "else"),
     /steps\.\w+\.output is "else"/,
   ],
@@ -500,31 +505,31 @@ const FALSIFICATIONS: readonly Falsification[] = [
     "same-end",
     "there is no run",
     ({ accounts }) => accounts.splice(0),
-    /There is no run explored-1, and there is one when nothing disturbs it/,
+    /There is no run explored-1, but undisturbed there is one/,
   ],
   [
     "ends-or-waits",
     "the run is left running",
     ({ account }) => void (account.run.status = "running"),
-    /explored-1 is left running, and nobody works on it/,
+    /explored-1 is left running, but no process works on it/,
   ],
   [
     "ends-or-waits",
     "the run is left queued",
     ({ account }) => void (account.run.status = "queued"),
-    /explored-1 is left queued, and nobody goes on with it/,
+    /explored-1 is left queued, but no process resumes it/,
   ],
   [
     "ends-or-waits",
     "the run waits for nothing",
     ({ account }) => void (account.run.status = "waiting"),
-    /explored-1 waits, and says neither for whom nor why/,
+    /explored-1 waits, but has neither an open wait nor an error/,
   ],
   [
     "ends-or-waits",
     "the run failed for no reason",
     ({ account }) => void (account.run.status = "failed"),
-    /explored-1 has failed, and does not say why/,
+    /explored-1 has failed, but has no error/,
   ],
   [
     "ends-or-waits",
@@ -533,7 +538,7 @@ const FALSIFICATIONS: readonly Falsification[] = [
       const end = { kind: "threw", name: "StoreError", message: "It broke.", isDiverged: false } as const;
       Object.assign(lives.at(-1) ?? {}, { end });
     },
-    /The last process threw StoreError \(It broke\.\), and undisturbed it returned/,
+    /The last process threw StoreError \(It broke\.\), but undisturbed it returned/,
   ],
   [
     "ends-or-waits",
@@ -541,96 +546,91 @@ const FALSIFICATIONS: readonly Falsification[] = [
     ({ lives }) => void Object.assign(lives.at(-1) ?? {}, { end: { kind: "stuck" } }),
     /Process 2 hangs/,
   ],
-  [
-    "ends-or-waits",
-    "no process came to its end",
-    ({ lives }) => lives.splice(1),
-    /No process came to its end/,
-  ],
+  ["ends-or-waits", "no process ended", ({ lives }) => lives.splice(1), /No process ended/],
   [
     "resuming-twice-is-resuming-once",
-    "a tool was called by whoever resumed once more",
+    "a tool was called when the run was resumed again",
     ({ witness, again }) => again.witness.push({ ...one(effectsOf(witness, "look_up")) }),
-    /Resuming explored-1 once more called look_up/,
+    /Resuming explored-1 again called look_up/,
   ],
   [
     "resuming-twice-is-resuming-once",
-    "the model was asked by whoever resumed once more",
+    "the model was asked when the run was resumed again",
     ({ witness, again }) => again.witness.push({ ...one(witness, ({ kind }) => kind === "asked") }),
-    /Resuming explored-1 once more called the model/,
+    /Resuming explored-1 again called the model/,
   ],
   [
     "resuming-twice-is-resuming-once",
-    "resuming once more was charged",
+    "resuming again was charged",
     ({ again }) => void (one(again.accounts).run.charged.tokens += 1),
-    /Resuming explored-1 once more changed it: run\.charged\.tokens is \d+ and was \d+/,
+    /Resuming explored-1 again changed it: run\.charged\.tokens is \d+ and was \d+/,
   ],
   [
     "resuming-twice-is-resuming-once",
-    "resuming once more made another run",
+    "resuming again created another run",
     ({ again }) => {
       const [account] = structuredClone(again.accounts);
       if (account !== undefined)
         again.accounts.push({ ...account, run: { ...account.run, runId: "second" } });
     },
-    /Resuming once more made another run, second/,
+    /Resuming again created another run, second/,
   ],
   [
     "resuming-twice-is-resuming-once",
-    "resuming once more came to another result",
+    "resuming again returned another result",
     ({ again }) => {
       const value = { runId: "explored-1", status: "succeeded", output: "Something else." };
       again.end = { kind: "returned", value };
     },
-    /The same done once more comes to another result: output is "Something else\."/,
+    /The same work repeated returns another result: output is "Something else\."/,
   ],
   [
     "resuming-twice-is-resuming-once",
-    "resuming once more threw",
+    "resuming again threw",
     ({ again }) => {
       again.end = { kind: "threw", name: "StoreError", message: "It broke.", isDiverged: false };
     },
-    /The last process returned, and when the same is done once more it threw StoreError/,
+    /The last process returned, but when repeated it threw StoreError/,
   ],
   [
     "events-verify",
-    "a row is not what its event says",
+    "a row does not match its event",
     ({ account }) => account.verification.problems.push({ row: "event 3", what: "was changed" }),
-    /In explored-1, in the end, event 3 was changed/,
+    /In explored-1, at the end, event 3 was changed/,
   ],
   [
     "events-verify",
-    "the log is empty",
+    "the event log is empty",
     ({ account }) => void (account.verification.events = 0),
-    /The log of explored-1 is empty in the end/,
+    /The event log of explored-1 is empty at the end/,
   ],
   [
     "no-more-effects-than-undisturbed",
-    "the same happened once more under another key",
+    "the same effect happened again under another key",
     ({ witness }) => witness.push({ ...one(effectsOf(witness, "ship")), key: "f00dface00" }),
-    /ship happened 2 times with the same arguments \(keys .*f00dface\), and undisturbed it does 1 times/,
+    /ship happened 2 times with the same arguments \(keys .*f00dface\), but undisturbed 1 times/,
   ],
   [
     "wanted-once-had-once",
-    "two calls had what is wanted once",
+    "two calls succeeded with an effect that is wanted once",
     ({ account }) =>
       account.calls.push({
-        ...one(account.calls, ({ tool }) => tool === "tell"),
+        ...one(account.calls, ({ tool }) => tool === "notify"),
         toolCallId: "explored-1/other",
       }),
-    /tell is wanted once, and explored-1\/.* and explored-1\/other succeeded/,
+    /notify is wanted once in the run, but explored-1\/.* and explored-1\/other succeeded/,
   ],
   [
     "keys-fit-their-calls",
-    "a call has a key that is made from something else",
+    "a call has a key that is not derived from it",
     ({ account }) => void (one(account.calls).idempotencyKey = "f00dface00"),
-    /charge .* has the key f00dface, which is not its own/,
+    /charge .* has the key f00dface, which is not derived from it/,
   ],
   [
     "runs-as-approved",
-    "a call was run that nobody had approved",
+    "a call was run without approval",
     ({ again }) => void (one(one(again.accounts).waits, ({ kind }) => kind === "approval").answer = null),
-    /call_taxi .* was run by process \d, and nobody had approved it/,
+    /call_taxi .* was run by process \d, but it was not approved/,
   ],
   [
     "runs-as-approved",
@@ -639,75 +639,75 @@ const FALSIFICATIONS: readonly Falsification[] = [
       for (const line of witness)
         if (line.kind === "entered" && line.tool === "call_taxi") line.fingerprint = "f00d";
     },
-    /call_taxi .* was run by process \d, and other arguments were approved/,
+    /call_taxi .* was run by process \d, but other arguments were approved/,
   ],
   [
     "journaled-responses-kept",
-    "a response that was stored is gone",
+    "a stored response is gone",
     ({ again }) => takeOut(one(again.accounts).turns, () => true),
-    /turn 1 of work in explored-1 had its response in the end, and after resuming once more that was given up/,
+    /turn 1 of work in explored-1 had its response at the end, but after resuming again it was discarded/,
   ],
   [
     "steps-done-once",
-    "a step that had finished has not",
+    "a finished step is no longer finished",
     ({ again }) => void (one(one(again.accounts).steps, ({ path }) => path === "prepare").status = "failed"),
-    /Step prepare had finished in the end, and after resuming once more its end is another/,
+    /Step prepare had finished at the end, but after resuming again its result differs/,
   ],
   [
     "nothing-runs-at-rest",
-    "a call runs in a run that has ended",
+    "a call is running in a run that has ended",
     ({ account }) => void (one(account.calls).status = "running"),
-    /explored-1 is succeeded in the end, and charge .* is running/,
+    /explored-1 is succeeded at the end, but charge .* is running/,
   ],
   [
     "database-intact",
-    "the database finds something wrong",
+    "the database is corrupt",
     ({ integrity }) => integrity.push("row 3 missing from index runs_by_status"),
-    /The database says of itself: row 3 missing/,
+    /The integrity check of the database reports: row 3 missing/,
   ],
 ];
 
 describe("an invariant notices that", () => {
-  it.each(FALSIFICATIONS)("%s: %s", async (invariant, _how, change, says) => {
-    const { broken } = await judge(falsified(crashed, change), INVARIANTS);
+  it.each(FALSIFICATIONS)("%s: %s", async (invariant, _how, change, message) => {
+    const { broken } = await checkInvariants(falsified(crashed, change), INVARIANTS);
     const found = broken.find((each) => each.invariant === invariant)?.problems.map(({ what }) => what);
-    expect(found?.join("\n")).toMatch(says);
+    expect(found?.join("\n")).toMatch(message);
   });
 
-  it("diverged-is-silent: a process that found the run diverged has asked the model", async () => {
+  it("diverged-is-silent: a process that found the run diverged asked the model", async () => {
     const asked = one(crashed.witness, ({ kind }) => kind === "asked");
-    const { broken } = await judge(
+    const { broken } = await checkInvariants(
       falsified(otherPrompt, ({ witness }) => witness.push({ ...asked, life: 1 })),
       INVARIANTS,
     );
     const found = broken.find(({ invariant }) => invariant === "diverged-is-silent");
-    expect(found?.problems[0]?.what).toBe("Process 1 found that the run had diverged, and called the model");
+    expect(found?.problems[0]?.what).toBe("Process 1 found that the run had diverged, but called the model");
   });
 
   it("same-end: a milestone is missing", async () => {
     const without = falsified(planned, ({ account }) =>
       takeOut(account.checkpoints, ({ type }) => type === "milestone"),
     );
-    const { broken } = await judge(without, INVARIANTS);
+    const { broken } = await checkInvariants(without, INVARIANTS);
     const found = broken.find(({ invariant }) => invariant === "same-end")?.problems[0]?.what;
     expect(found).toMatch(/checkpoints\.\d+.* and was .*/);
   });
 
-  it("every promise is broken by some of these", () => {
+  it("every promise is broken by at least one of these", () => {
     const shown = new Set([...FALSIFICATIONS.map(([name]) => name), "diverged-is-silent"]);
     expect([...shown].sort()).toEqual(INVARIANTS.map(({ name }) => name).sort());
   });
 });
 
-/** As if the first process had only been stopped. */
-function fallSilent(draft: Draft): void {
+/** Makes it look as if the first process had only been paused. */
+function pauseInstead(draft: Draft): void {
   const at = { phase: "before", call: "store.commitTurn", nth: 2 } as const;
   Object.assign(draft.schedule, { kind: "pause", at, wake: null });
 }
 
-type SomePlace = { readonly turnIndex?: number; readonly attempt?: number };
+type AttemptNumbers = { readonly turnIndex?: number; readonly attempt?: number };
 
-function isSamePlace(a: SomePlace, b: SomePlace): boolean {
+function isSameAttempt(a: AttemptNumbers, b: AttemptNumbers): boolean {
   return a.turnIndex === b.turnIndex && a.attempt === b.attempt;
 }
 

@@ -1,22 +1,19 @@
-// A disk that fails: strace has chosen writes and syncs of a worker's database fail, or the worker die in them.
+// A disk that fails: strace makes chosen writes and syncs of a worker's database fail, or kills the worker in them.
 
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { checkInvariants } from "../../../src/testing/crash/check-invariants.ts";
 import type { Evidence } from "../../../src/testing/crash/evidence.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
-import { judge } from "../../../src/testing/crash/judge.ts";
-import { type KilledOrder, performInChildren } from "../../../src/testing/crash/killed.ts";
-import { type Laboratory, perform } from "../../../src/testing/crash/perform.ts";
+import { type ChildOrder, runInChildren } from "../../../src/testing/crash/run-in-children.ts";
+import { type ExplorerFolder, runSchedule } from "../../../src/testing/crash/run-schedule.ts";
 import { UNDISTURBED } from "../../../src/testing/crash/schedule.ts";
 import { pick, seededRandom } from "../../../src/testing/crash/seeded-random.ts";
 import type { KilledChildren } from "./killed-children.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
-/**
- * Somebody resumes what the disk has made fail, with the pipeline as it is. Not tried where it is another one by then: who
- * resumes there decides which.
- */
+/** Left out: the child resumes a run that the disk made fail with the scenario's pipeline, and these have several. */
 const WITH_OTHER_PIPELINES = ["milestone-after-change", "accept-divergence", "diverged", "changed-shape"];
 
 export const FAULT_SCENARIOS: readonly string[] = Object.keys(SCENARIOS).filter(
@@ -52,8 +49,8 @@ export function parseFault(text: string): IoFault {
   return { call: foundCall, nth: Number(nth), failure: foundFailure, isLasting: lasting === "+" };
 }
 
-/** Why faults cannot be had here; null where they can. */
-export function whyNoFaults(): string | null {
+/** The reason why faults cannot be injected on this machine; null if they can. */
+export function whyFaultsUnavailable(): string | null {
   const { status, error, stderr } = spawnSync("strace", ["-f", "-qq", "-e", "trace=none", "true"], {
     encoding: "utf8",
   });
@@ -63,26 +60,26 @@ export function whyNoFaults(): string | null {
 
 export type FaultTask = { readonly scenario: string; readonly fault: IoFault };
 
-/** A fault that was made, and what is wrong after it. */
+/** An injected fault, and the problems after it. */
 export type FaultTrial = FaultTask & {
-  /** Whether the process came to the call that was to fail. */
+  /** True if the process reached the call that should fail. */
   readonly wasMade: boolean;
   readonly evidence: Evidence;
   readonly problems: readonly string[];
 };
 
-/** Whoever lets the disk fail under processes that work on the scenarios. */
+/** Injects disk failures into processes that work on the scenarios. */
 export class IoFaults {
-  readonly #laboratory: Laboratory;
+  readonly #explorerFolder: ExplorerFolder;
   readonly #children: KilledChildren;
   readonly #known = new Map<string, Promise<Known>>();
 
-  constructor(laboratory: Laboratory, children: KilledChildren) {
-    this.#laboratory = laboratory;
+  constructor(explorerFolder: ExplorerFolder, children: KilledChildren) {
+    this.#explorerFolder = explorerFolder;
     this.#children = children;
   }
 
-  /** Without an end: one scenario after the other, each time another call of its processes. */
+  /** An endless sequence: one scenario after the other, each time with another call of its process. */
   async *tasks(names: readonly string[], seed: number): AsyncGenerator<FaultTask, never> {
     const random = seededRandom(seed);
     for (let number = 0; ; number++) {
@@ -95,17 +92,17 @@ export class IoFaults {
     }
   }
 
-  /** One process with the fault, one without, and one more. */
+  /** One process with the fault, one without, and one that repeats the work. */
   async trial({ scenario, fault }: FaultTask): Promise<FaultTrial> {
     const { undisturbed } = await this.#know(scenario);
     const where = `${scenario} [${faultText(fault)}]`;
     const clean = this.#children.starter(scenario);
     let wasMade = false;
     const faulty = this.#children.starter(scenario, (order) => tracer(order, fault));
-    const evidence = await performInChildren(this.#laboratory, undisturbed.scenario, {
+    const evidence = await runInChildren(this.#explorerFolder, undisturbed.scenario, {
       schedule: UNDISTURBED,
       undisturbed,
-      lives: [
+      children: [
         {
           at: null,
           start: async (order) => {
@@ -116,7 +113,7 @@ export class IoFaults {
         },
         { at: null, start: clean },
       ],
-      goesOn: () => true,
+      continuesAfter: () => true,
       again: clean,
     });
     const problems = await problemsIn(evidence, fault);
@@ -132,13 +129,13 @@ export class IoFaults {
   async #find(name: string): Promise<Known> {
     const scenario = SCENARIOS[name]?.();
     if (scenario === undefined) throw new Error(`There is no scenario ${name}.`);
-    const undisturbed = await perform(this.#laboratory, scenario, UNDISTURBED, null);
+    const undisturbed = await runSchedule(this.#explorerFolder, scenario, UNDISTURBED, null);
     const calls: { [call: string]: number } = {};
     const counted = this.#children.starter(name, (order) => tracer(order, null));
-    await performInChildren(this.#laboratory, scenario, {
+    await runInChildren(this.#explorerFolder, scenario, {
       schedule: UNDISTURBED,
       undisturbed,
-      lives: [
+      children: [
         {
           at: null,
           start: async (order) => {
@@ -149,7 +146,7 @@ export class IoFaults {
           },
         },
       ],
-      goesOn: () => false,
+      continuesAfter: () => false,
       again: this.#children.starter(name),
     });
     return { undisturbed, calls };
@@ -158,12 +155,12 @@ export class IoFaults {
 
 type Known = {
   readonly undisturbed: Evidence;
-  /** How often a process that is left alone makes each call on its database. */
+  /** How often an undisturbed process makes each call on its database. */
   readonly calls: { readonly [call: string]: number };
 };
 
-/** Only what is done to the database's own files is counted, and fails. */
-function tracer(order: KilledOrder, fault: IoFault | null): readonly string[] {
+/** Only calls on the database's own files are counted, and fail. */
+function tracer(order: ChildOrder, fault: IoFault | null): readonly string[] {
   const database = join(order.folder, "pawl.db");
   rmSync(logFile(order), { force: true });
   return [
@@ -181,24 +178,26 @@ function injection({ call, nth, failure, isLasting }: IoFault): string {
   return `${call}:${how}:when=${nth}${isLasting ? "+" : ""}`;
 }
 
-function logFile({ folder, life }: KilledOrder): string {
+function logFile({ folder, life }: ChildOrder): string {
   return join(folder, `life-${life}.strace`);
 }
 
-/** The process whose disk failed may end with an error that says so, and in no other way; after it all is as ever. */
+/** The process whose disk failed may only end with an error about the store; afterwards every promise is kept. */
 async function problemsIn(evidence: Evidence, fault: IoFault): Promise<readonly string[]> {
-  const verdict = await judge(evidence, INVARIANTS);
+  const results = await checkInvariants(evidence, INVARIANTS);
   const first = evidence.lives[0]?.end;
-  const told = first === undefined || isWell(first, evidence.undisturbed, fault) ? [] : [first];
+  const unexpected = first === undefined || isExpected(first, evidence.undisturbed, fault) ? [] : [first];
   return [
-    ...told.map((end) => `its process should have told of the store, and ended so: ${JSON.stringify(end)}`),
-    ...verdict.broken.flatMap(({ invariant, problems }) =>
+    ...unexpected.map(
+      (end) => `its process should have reported the store, but ended with ${JSON.stringify(end)}`,
+    ),
+    ...results.broken.flatMap(({ invariant, problems }) =>
       problems.map(({ what }) => `${invariant}: ${what}`),
     ),
   ];
 }
 
-function isWell(
+function isExpected(
   end: Evidence["lives"][number]["end"],
   undisturbed: Evidence | null,
   fault: IoFault,

@@ -1,4 +1,4 @@
-// The parent's side: the bundled worker, and how one is started, alone or under a tracer that makes its disk fail.
+// The parent's side: bundles the worker and starts it, alone or under a tracer that makes its disk fail.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
@@ -6,24 +6,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openStore } from "../../../src/index.ts";
-import type { KilledOrder, StartChild } from "../../../src/testing/crash/killed.ts";
-import type { Laboratory } from "../../../src/testing/crash/perform.ts";
-import type { LifeEnd } from "../../../src/testing/crash/world.ts";
+import type { ChildOrder, StartChild } from "../../../src/testing/crash/run-in-children.ts";
+import type { ExplorerFolder } from "../../../src/testing/crash/run-schedule.ts";
+import type { ProcessOutcome } from "../../../src/testing/crash/world.ts";
 import { bundle } from "../../crash/harness/bundle-worker.ts";
-import { LABORATORY } from "./laboratory.ts";
+import { EXPLORER_FOLDER } from "./explored-scenario.ts";
 
-/** A child that is not done after this long hangs. */
+/** A child that has not ended after this time counts as stuck. */
 const LONGEST_MS = 30_000;
 
-/** A folder for worlds, with an empty database to copy; whoever made it removes it. */
-export async function makeLaboratory(): Promise<Laboratory> {
-  const folder = mkdtempSync(join(LABORATORY.folder ?? tmpdir(), "pawl-killed-"));
+/** A folder for worlds, with an empty database to copy; the caller removes it. */
+export async function makeExplorerFolder(): Promise<ExplorerFolder> {
+  const folder = mkdtempSync(join(EXPLORER_FOLDER.folder ?? tmpdir(), "pawl-killed-"));
   const template = join(folder, "empty.db");
   await (await openStore(`file:${template}`)).close();
   return { folder, template };
 }
 
-/** The worker and all that it loads in one file: started from its sources it takes several times as long. */
+/** The worker bundled into one file: from its sources it would take several times as long to start. */
 export class KilledChildren {
   readonly #folder: string;
 
@@ -34,7 +34,7 @@ export class KilledChildren {
   static async make(): Promise<KilledChildren> {
     const folder = mkdtempSync(join(tmpdir(), "pawl-killed-worker-"));
     try {
-      // Left out is what is loaded only where it is needed, and then found where the project has it.
+      // Packages that are loaded lazily stay out of the bundle, and are found through this link.
       symlinkSync(
         fileURLToPath(new URL("../../../node_modules", import.meta.url)),
         join(folder, "node_modules"),
@@ -51,8 +51,8 @@ export class KilledChildren {
     return new KilledChildren(folder);
   }
 
-  /** Starts workers for a scenario; `under` is a program that starts them in its turn. */
-  starter(scenario: string, under: (order: KilledOrder) => readonly string[] = () => []): StartChild {
+  /** Starts workers for a scenario; `under` returns the command line of a program that starts the worker, if any. */
+  starter(scenario: string, under: (order: ChildOrder) => readonly string[] = () => []): StartChild {
     return (order) => {
       const worker = [
         process.execPath,
@@ -68,12 +68,12 @@ export class KilledChildren {
   }
 }
 
-function endOf([program = "", ...args]: readonly string[], compileCache: string): Promise<LifeEnd> {
+function endOf([program = "", ...args]: readonly string[], compileCache: string): Promise<ProcessOutcome> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, NODE_COMPILE_CACHE: compileCache, NODE_OPTIONS: "" },
-      // A group of its own: what hangs is ended together with whoever traces it.
+      // A process group of its own, so that a stuck worker is killed together with its tracer.
       detached: true,
     });
     let [stdout, stderr, isLate] = ["", "", false];
@@ -89,7 +89,7 @@ function endOf([program = "", ...args]: readonly string[], compileCache: string)
       const last = stdout.trimEnd().split("\n").at(-1) ?? "";
       if (isLate) resolve({ kind: "stuck" });
       else if (signal === "SIGKILL") resolve({ kind: "died" });
-      else if (code === 0 && last !== "") resolve(JSON.parse(last) as LifeEnd);
+      else if (code === 0 && last !== "") resolve(JSON.parse(last) as ProcessOutcome);
       else reject(new Error(`The child ended with ${signal ?? code} and no report.\n${stdout}${stderr}`));
     });
   });

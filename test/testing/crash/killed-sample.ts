@@ -1,43 +1,43 @@
-// Real kills by chance, spread over scenarios and their points; for the tests, and for the command that does many.
+// Random real kills, spread over scenarios and their points; for the tests, and for the command that runs many.
 
+import { checkInvariants, type InvariantResults } from "../../../src/testing/crash/check-invariants.ts";
 import type { Evidence } from "../../../src/testing/crash/evidence.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
-import { judge, type Verdict } from "../../../src/testing/crash/judge.ts";
-import { performKilled } from "../../../src/testing/crash/killed.ts";
-import { type Laboratory, perform } from "../../../src/testing/crash/perform.ts";
 import { type Point, pointText } from "../../../src/testing/crash/point.ts";
+import { runWithKills } from "../../../src/testing/crash/run-in-children.ts";
+import { type ExplorerFolder, runSchedule } from "../../../src/testing/crash/run-schedule.ts";
 import { type Schedule, scheduleText, UNDISTURBED } from "../../../src/testing/crash/schedule.ts";
 import { pick, seededRandom } from "../../../src/testing/crash/seeded-random.ts";
 import type { KilledChildren } from "./killed-children.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
-/** A schedule that was done with real processes, and what is to be said of it. */
+/** A schedule that was run with real processes, and its results. */
 export type KilledTrial = {
   readonly scenario: string;
   readonly schedule: Schedule;
-  /** How many processes were killed. */
+  /** The number of processes that were killed. */
   readonly kills: number;
-  /** A process came to its end before its point. */
+  /** True if a process ended before its point. */
   readonly isMissed: boolean;
   readonly evidence: Evidence;
-  readonly verdict: Verdict;
+  readonly results: InvariantResults;
 };
 
-/** A place to kill at first, and the number from which the second place is chosen. */
+/** The point of the first kill, and the seed from which the second is chosen. */
 export type KilledTask = { readonly scenario: string; readonly point: Point; readonly seed: number };
 
-/** Whoever kills processes that work on the scenarios. */
+/** Kills processes that work on the scenarios. */
 export class KilledSample {
-  readonly #laboratory: Laboratory;
+  readonly #explorerFolder: ExplorerFolder;
   readonly #children: KilledChildren;
   readonly #undisturbed = new Map<string, Evidence>();
 
-  constructor(laboratory: Laboratory, children: KilledChildren) {
-    this.#laboratory = laboratory;
+  constructor(explorerFolder: ExplorerFolder, children: KilledChildren) {
+    this.#explorerFolder = explorerFolder;
     this.#children = children;
   }
 
-  /** Without an end: one scenario after the other, and of each the points in an order of chance, all before any again. */
+  /** An endless sequence: one scenario after the other, each with its points in random order, all before any repeats. */
   async *tasks(names: readonly string[], seed: number): AsyncGenerator<KilledTask, never> {
     const random = seededRandom(seed);
     const left = new Map<string, Point[]>();
@@ -52,7 +52,7 @@ export class KilledSample {
     }
   }
 
-  /** A kill; then the same one again, and a second one in its recovery. */
+  /** One kill; then the same kill again, with a second one in the recovery. */
   async *trials({ scenario, point, seed }: KilledTask): AsyncGenerator<KilledTrial> {
     const once = await this.trial(scenario, [point]);
     yield once;
@@ -63,12 +63,16 @@ export class KilledSample {
   async trial(scenario: string, at: readonly Point[]): Promise<KilledTrial> {
     const undisturbed = await this.undisturbed(scenario);
     const start = this.#children.starter(scenario);
-    const evidence = await performKilled(this.#laboratory, undisturbed.scenario, { at, start, undisturbed });
+    const evidence = await runWithKills(this.#explorerFolder, undisturbed.scenario, {
+      at,
+      start,
+      undisturbed,
+    });
     const kills = evidence.lives.filter(({ end }) => end.kind === "died").length;
     for (const [i, expected] of at.slice(0, kills).entries()) assertDiedAt(evidence, i, expected);
     const { schedule } = evidence;
-    const verdict = await judge(evidence, INVARIANTS);
-    return { scenario, schedule, kills, isMissed: kills < at.length, evidence, verdict };
+    const results = await checkInvariants(evidence, INVARIANTS);
+    return { scenario, schedule, kills, isMissed: kills < at.length, evidence, results };
   }
 
   async undisturbed(name: string): Promise<Evidence> {
@@ -76,7 +80,7 @@ export class KilledSample {
     if (known !== undefined) return known;
     const scenario = SCENARIOS[name]?.();
     if (scenario === undefined) throw new Error(`There is no scenario ${name}.`);
-    const evidence = await perform(this.#laboratory, scenario, UNDISTURBED, null);
+    const evidence = await runSchedule(this.#explorerFolder, scenario, UNDISTURBED, null);
     this.#undisturbed.set(name, evidence);
     return evidence;
   }
@@ -86,12 +90,12 @@ export class KilledSample {
   }
 }
 
-/** Nothing but its own hand killed it. */
+/** Checks that the child killed itself, at its point. */
 function assertDiedAt({ lives }: Evidence, i: number, expected: Point): void {
   const last = lives[i]?.reached.at(-1);
   if (last === undefined || pointText(last) !== pointText(expected))
     throw new Error(
-      `A child was to die at ${pointText(expected)}, and died after ${last && pointText(last)}.`,
+      `A child should die at ${pointText(expected)}, but died after ${last && pointText(last)}.`,
     );
 }
 
@@ -102,15 +106,15 @@ function shuffled<T>(random: () => number, all: readonly T[]): T[] {
     .map(({ value }) => value);
 }
 
-/** What was broken, in lines that name the schedule; none where all was kept. */
-export function brokenIn({ scenario, schedule, verdict }: KilledTrial): readonly string[] {
-  return verdict.broken.flatMap(({ invariant, problems }) =>
+/** One line for each problem, with the schedule; none if every promise was kept. */
+export function violationLines({ scenario, schedule, results }: KilledTrial): readonly string[] {
+  return results.broken.flatMap(({ invariant, problems }) =>
     problems.map(({ what }) => `${scenario} [${scheduleText(schedule)}] ${invariant}: ${what}`),
   );
 }
 
-/** Has as many work at a time, each on the next task, until there is none left. */
-export async function together<T>(
+/** Runs this many workers at once, each on the next task, until none is left. */
+export async function runConcurrently<T>(
   workers: number,
   next: () => Promise<T | null>,
   work: (task: T) => Promise<void>,

@@ -1,26 +1,26 @@
-// A process to be killed: lives one life in a world as it is ordered to, and writes its end as its last line.
+// A process that kills itself: works in a world by its order, and writes its outcome as its last line.
 
-import { type KilledOrder, liveHere } from "../../../src/testing/crash/killed.ts";
-import { type ProcessTools, type Scenario, workUntilTheEnd } from "../../../src/testing/crash/scenario.ts";
+import { type ChildOrder, runAsChild } from "../../../src/testing/crash/run-in-children.ts";
+import { type ProcessTools, type Scenario, workUntilDone } from "../../../src/testing/crash/scenario.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
-/** Which of the scenarios, beside what every child is told. */
-export type WorkerOrder = KilledOrder & { readonly scenario: string };
+/** The order of every child, and the name of its scenario. */
+export type WorkerOrder = ChildOrder & { readonly scenario: string };
 
 const order = JSON.parse(process.argv[2] ?? "null") as WorkerOrder;
 const make = SCENARIOS[order.scenario];
 if (make === undefined) throw new Error(`There is no scenario ${order.scenario}.`);
-process.stdout.write(`${JSON.stringify(await liveHere(resuming(make()), order))}\n`);
+process.stdout.write(`${JSON.stringify(await runAsChild(resuming(make()), order))}\n`);
 
-/** As somebody does who has read that the disk failed: a run that ended for that is resumed before anything else. */
+/** Acts like an operator after a disk failure: a run that failed because of it is resumed first. */
 function resuming(scenario: Scenario): Scenario {
-  const { act = (tools: ProcessTools) => workUntilTheEnd(scenario, tools) } = scenario;
+  const { act = (tools: ProcessTools) => workUntilDone(scenario, tools) } = scenario;
   return {
     ...scenario,
     act: async (tools) => {
       for (const { runId, status, error } of await tools.store.listRuns())
         if (status === "failed" && error?.code === "store_unavailable")
-          // However that ends, the run has it, and the act comes to it.
+          // A failure is stored in the run, and `act` sees it.
           await tools.runner.resume(runId, { wait: true }).catch(() => undefined);
       return act(tools);
     },

@@ -1,13 +1,13 @@
 import { afterAll, expect, test } from "vitest";
 import { crashExplorer, type Evidence, parseSchedule, scheduleText } from "../../../src/testing/index.ts";
 import { IS_WHOLE } from "../../whole.ts";
-import { LABORATORY } from "./laboratory.ts";
-import { CourseTally, courseLog, endsAsItMay, RANDOM_SCENARIOS } from "./random-course-log.ts";
+import { EXPLORER_FOLDER } from "./explored-scenario.ts";
+import { endsAsExpected, evidenceLog, RANDOM_SCENARIOS, ScheduleTally } from "./random-schedule-log.ts";
 
-/** Of each scenario. */
-const COURSES = IS_WHOLE ? 9 : 4;
+/** Random schedules of each scenario. */
+const SCHEDULES = IS_WHOLE ? 9 : 4;
 const names = RANDOM_SCENARIOS.map(([name]) => name);
-const tally = new CourseTally();
+const tally = new ScheduleTally();
 
 function scenarioOf(name: string) {
   const found = RANDOM_SCENARIOS.find(([known]) => known === name);
@@ -18,13 +18,13 @@ function scenarioOf(name: string) {
 async function evidenceOf(name: string, seed: number): Promise<Evidence> {
   const seen: Evidence[] = [];
   await crashExplorer({
-    ...LABORATORY,
+    ...EXPLORER_FOLDER,
     ...scenarioOf(name),
     schedule: { kind: "random", seed },
     invariants: { kept: (evidence) => void seen.push(evidence) },
   });
   const last = seen.at(-1);
-  if (last?.schedule.kind !== "random") throw new Error("The course was not gone.");
+  if (last?.schedule.kind !== "random") throw new Error("The random schedule was not run.");
   return last;
 }
 
@@ -32,14 +32,14 @@ test.for(names.map((name, i) => [name, i] as const))(
   "%s keeps every promise, whatever happens to several processes at once",
   async ([name, i]) => {
     const report = await crashExplorer({
-      ...LABORATORY,
+      ...EXPLORER_FOLDER,
       ...scenarioOf(name),
       modes: ["random"],
-      courses: COURSES,
-      // Every scenario has courses of its own.
-      seed: 1 + i * COURSES,
+      courses: SCHEDULES,
+      // Every scenario has its own seeds.
+      seed: 1 + i * SCHEDULES,
       invariants: {
-        "ends-as-it-may": endsAsItMay,
+        "ends-as-expected": endsAsExpected,
         counted: (evidence) => {
           if (evidence.schedule.kind === "random") tally.add(evidence);
           return null;
@@ -47,44 +47,44 @@ test.for(names.map((name, i) => [name, i] as const))(
       },
     });
     report.assertKept();
-    expect(report.counts.byMode.random).toBe(COURSES);
+    expect(report.counts.byMode.random).toBe(SCHEDULES);
   },
 );
 
-test("the courses had crashes, stops, takeovers and failing providers in them", () => {
-  expect(tally.courses).toBe(names.length * COURSES);
+test("the random schedules had crashes, stops, takeovers and failing providers in them", () => {
+  expect(tally.schedules).toBe(names.length * SCHEDULES);
   expect(names.length).toBeGreaterThan(20);
-  expect(tally.crashes).toBeGreaterThan(tally.courses);
-  expect(tally.stood).toBeGreaterThan(tally.courses);
-  expect(tally.overtaken).toBeGreaterThan(tally.courses / 10);
-  expect(tally.unanswered).toBeGreaterThan(tally.courses / 4);
+  expect(tally.crashes).toBeGreaterThan(tally.schedules);
+  expect(tally.stops).toBeGreaterThan(tally.schedules);
+  expect(tally.overtaken).toBeGreaterThan(tally.schedules / 10);
+  expect(tally.unanswered).toBeGreaterThan(tally.schedules / 4);
   expect(tally.lives).toBeGreaterThan(4);
 });
 
 test.for(Array.from({ length: IS_WHOLE ? 20 : 8 }, (_, i) => i + 1))(
-  "seed %i makes the same course twice, step by step",
+  "seed %i makes the same schedule twice, step by step",
   async (seed) => {
     const name = names[(seed * 7) % names.length] ?? "one-tool";
     const [first, second] = [await evidenceOf(name, seed), await evidenceOf(name, seed)];
     expect(first.lives.length).toBeGreaterThan(1);
-    expect(courseLog(second)).toBe(courseLog(first));
+    expect(evidenceLog(second)).toBe(evidenceLog(first));
   },
 );
 
-test("other seeds make other courses", async () => {
+test("other seeds make other schedules", async () => {
   const logs = [
-    courseLog(await evidenceOf("parallel-mixed", 1)),
-    courseLog(await evidenceOf("parallel-mixed", 2)),
+    evidenceLog(await evidenceOf("parallel-mixed", 1)),
+    evidenceLog(await evidenceOf("parallel-mixed", 2)),
   ];
   expect(new Set(logs).size).toBe(2);
 });
 
-test("a course that breaks a promise is found, and its seed alone shows it again", async () => {
+test("a random schedule that breaks a promise is found, and its seed alone reproduces it", async () => {
   const exploring = {
-    ...LABORATORY,
+    ...EXPLORER_FOLDER,
     ...scenarioOf("parallel-mixed"),
     invariants: {
-      "nobody-is-overtaken": ({ lives }: Evidence) => {
+      "no-process-is-overtaken": ({ lives }: Evidence) => {
         const overtaken = lives.filter(({ end }) => end.kind === "threw" && end.name === "LeaseLostError");
         return overtaken.length === 0
           ? null
@@ -93,13 +93,13 @@ test("a course that breaks a promise is found, and its seed alone shows it again
     },
   };
   const [found] = (await crashExplorer({ ...exploring, modes: ["random"], courses: 10 })).violations;
-  if (found === undefined) throw new Error("Nobody was overtaken in any course.");
+  if (found === undefined) throw new Error("No process was overtaken in any schedule.");
   const text = scheduleText(found.evidence.schedule);
   expect(text).toMatch(/^seed \d+$/);
 
   const [shown] = (await crashExplorer({ ...exploring, schedule: parseSchedule(text) })).violations;
   expect(shown?.problems).toEqual(found.problems);
-  if (shown !== undefined) expect(courseLog(shown.evidence)).toBe(courseLog(found.evidence));
+  if (shown !== undefined) expect(evidenceLog(shown.evidence)).toBe(evidenceLog(found.evidence));
 });
 
 afterAll(() => console.log(tally.toString()));

@@ -1,4 +1,4 @@
-// What an exploration tells: which promise was broken, the shortest way to see it, what the outside saw, and what to do.
+// The report of an exploration: the broken promise, its shortest schedule, what the outside saw, and how to fix it.
 
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -10,11 +10,11 @@ import {
   type Schedule,
 } from "../../../src/testing/index.ts";
 import { scriptedPort } from "../scripted-port.ts";
-import { LABORATORY } from "./laboratory.ts";
+import { EXPLORER_FOLDER } from "./explored-scenario.ts";
 
 type MailTool = Pick<Parameters<typeof tool>[0], "recovery" | "effect" | "reconcile">;
 
-/** An agent that sends so many mails, one a turn. */
+/** An agent that sends one mail, and then looks until it has had this many turns with a call. */
 function mailer(parts: MailTool, mails = 1) {
   const sendEmail = tool({
     description: "Send one email.",
@@ -43,7 +43,7 @@ async function explored(
   schedule: Schedule,
   more: Partial<CrashExplorerOptions> = {},
 ) {
-  const report = await crashExplorer({ pipeline, input: "Ann", schedule, ...LABORATORY, ...more });
+  const report = await crashExplorer({ pipeline, input: "Ann", schedule, ...EXPLORER_FOLDER, ...more });
   return { report, lines: report.toString().split("\n") };
 }
 
@@ -53,13 +53,13 @@ function withoutKeys(lines: readonly string[]): readonly string[] {
 }
 
 describe("a broken promise", () => {
-  test("is told with its schedule, what the outside saw in it, and how to mend the tool", async () => {
+  test("is reported with its schedule, what the outside saw, and how to fix the tool", async () => {
     const { report, lines } = await explored(mailer({ recovery: "repeat" }), AFTER_MAIL);
     expect(lines[0]).toBe("28 points, 2 schedules (1 undisturbed, 1 crash): 1 promise BROKEN");
     expect(lines[1]).toMatch(/^points: store\.createRun 2, .*tool\.send_email 2/);
     expect(lines[3]).toBe("✗ effects-at-most-once, broken in 1 schedule");
-    const told = withoutKeys(lines.slice(lines.indexOf("  shortest schedule:")));
-    expect(told.slice(0, -1)).toEqual([
+    const shown = withoutKeys(lines.slice(lines.indexOf("  shortest schedule:")));
+    expect(shown.slice(0, -1)).toEqual([
       "  shortest schedule:",
       "    crash after tool.send_email 1",
       "  what the outside saw:",
@@ -68,49 +68,49 @@ describe("a broken promise", () => {
       "    process 1  DIES after tool.send_email 1",
       "    process 2  runs send_email (key …) again: IT HAPPENS A SECOND TIME",
       "    process 2  the model answers turn 2 of mailer",
-      "    process 2  comes to its end: succeeded",
-      "  how to mend it:",
+      "    process 2  ends: succeeded",
+      "  how to fix it:",
     ]);
-    expect(told.at(-1)).toContain('Say recovery: "keyed" and hand call.idempotencyKey on');
+    expect(shown.at(-1)).toContain('Set recovery: "keyed" and pass call.idempotencyKey on');
     expect(() => report.assertKept()).toThrow(report.toString());
   });
 
-  test("of a look-up that overlooks what is there is blamed on the look-up", async () => {
+  test("by a reconcile that misses an effect is blamed on the reconcile", async () => {
     const overlooking = mailer({ recovery: "reconcile", reconcile: () => ({ status: "absent" }) });
     const { lines } = await explored(overlooking, AFTER_MAIL);
-    expect(withoutKeys(lines)).toContain("    process 2  looks up send_email (key …): it is not there");
-    expect(lines.join("\n")).toContain('its reconcile said "absent" of what had happened');
+    expect(withoutKeys(lines)).toContain("    process 2  looks up send_email (key …): not found");
+    expect(lines.join("\n")).toContain('its reconcile returned "absent" for a call that had happened');
   });
 
-  test("by a process that was paused tells when it was stopped, and when it woke", async () => {
+  test("by a paused process shows when it was stopped, and when it woke", async () => {
     const paused = parseSchedule("pause after tool.send_email 1; wake at the end");
     const { lines } = await explored(mailer({ recovery: "repeat" }), paused);
-    const story = withoutKeys(lines.slice(lines.indexOf("  what the outside saw:") + 1));
-    expect(story.slice(0, 6)).toEqual([
+    const timeline = withoutKeys(lines.slice(lines.indexOf("  what the outside saw:") + 1));
+    expect(timeline.slice(0, 6)).toEqual([
       "    process 1  the model answers turn 1 of mailer",
       "    process 1  runs send_email (key …): it happens",
       "    process 1  is stopped after tool.send_email 1, for longer than its lease",
       "    process 2  runs send_email (key …) again: IT HAPPENS A SECOND TIME",
       "    process 2  the model answers turn 2 of mailer",
-      "    process 2  comes to its end: succeeded",
+      "    process 2  ends: succeeded",
     ]);
-    expect(story[6]).toBe("    process 1  wakes: process 2 has come to its end");
+    expect(timeline[6]).toBe("    process 1  wakes: process 2 has ended");
   });
 
-  test("in a long run is told with what is about its tool alone", async () => {
+  test("in a long run is shown with the lines of its tool alone", async () => {
     const { lines } = await explored(mailer({ recovery: "repeat" }, 12), AFTER_MAIL);
-    const story = withoutKeys(lines.slice(lines.indexOf("  what the outside saw:") + 1));
-    expect(story.slice(0, 6)).toEqual([
+    const timeline = withoutKeys(lines.slice(lines.indexOf("  what the outside saw:") + 1));
+    expect(timeline.slice(0, 6)).toEqual([
       "    … 1 more",
       "    process 1  runs send_email (key …): it happens",
       "    process 1  DIES after tool.send_email 1",
       "    process 2  runs send_email (key …) again: IT HAPPENS A SECOND TIME",
       "    … 23 more",
-      "    process 2  comes to its end: succeeded",
+      "    process 2  ends: succeeded",
     ]);
   });
 
-  test("that is the user's own points to what the code of a step does by itself", async () => {
+  test("of a user's own invariant points to what the code of a step does outside of ctx.call", async () => {
     const done: string[] = [];
     const pipeline = Pipeline.of(
       "careless",
@@ -120,11 +120,11 @@ describe("a broken promise", () => {
       invariants: { "rings-once": () => (done.length > 2 ? "The bell rang twice." : null) },
     });
     expect(lines).toContain("✗ rings-once, broken in 1 schedule");
-    expect(lines).toContain("  A promise of your own.");
-    expect(lines.at(-1)).toContain("The code of a step (ring) begins anew where it was interrupted.");
+    expect(lines).toContain("  Your own invariant.");
+    expect(lines.at(-1)).toContain("The code of a step (ring) starts over after an interruption");
   });
 
-  test("is told to programs with the same words", async () => {
+  test("is in the JSON report with the same words", async () => {
     const { report, lines } = await explored(mailer({ recovery: "repeat" }), AFTER_MAIL);
     const document: unknown = JSON.parse(JSON.stringify(report));
     expect(document).toMatchObject({
@@ -145,8 +145,8 @@ describe("a broken promise", () => {
   });
 });
 
-describe("what is no violation", () => {
-  test("is a person who was asked: the line is named that would make it recover by itself", async () => {
+describe("not a violation", () => {
+  test("is a call that a person was asked about: the report names the line that lets it recover automatically", async () => {
     const { report, lines } = await explored(mailer({}), AFTER_MAIL);
     expect(report.violations).toEqual([]);
     expect(() => report.assertKept()).not.toThrow();
@@ -156,7 +156,7 @@ describe("what is no violation", () => {
     expect(report.toJSON().askedAbout).toMatchObject([{ tool: "send_email", schedules: 1 }]);
   });
 
-  test("is a run that fails by itself, and it is said", async () => {
+  test("is a run that fails undisturbed, and the report says so", async () => {
     const failing = Pipeline.of(
       "failing",
       Step.run("press", () => {
@@ -164,6 +164,6 @@ describe("what is no violation", () => {
       }),
     );
     const { lines } = await explored(failing, parseSchedule("undisturbed"));
-    expect(lines[2]).toMatch(/^Undisturbed, the run came to: failed \(.*The press is broken\./);
+    expect(lines[2]).toMatch(/^Undisturbed, the run ended as: failed \(.*The press is broken\./);
   });
 });

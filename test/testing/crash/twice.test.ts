@@ -3,12 +3,12 @@
 import { describe, expect, it } from "vitest";
 import { PATIENCE } from "../../patience.ts";
 import { IS_WHOLE } from "../../whole.ts";
-import { explored } from "./laboratory.ts";
+import { explored } from "./explored-scenario.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 const NAMES = Object.keys(SCENARIOS);
 
-/** So many of them in all; `npm run explore -- --modes twice --pairs all` tries each there is. */
+/** The number of pairs in all; `npm run explore -- --modes twice --pairs all` takes every pair. */
 const ALL = IS_WHOLE ? 500 : 200;
 const PAIRS = Math.ceil(ALL / NAMES.length);
 
@@ -21,7 +21,7 @@ describe("a process that dies while it recovers", () => {
     expect(report.counts).toMatchObject({ missed: 0, byMode: { twice: PAIRS } });
   });
 
-  it("has done so hundreds of times", PATIENCE, async () => {
+  it("does so hundreds of times", PATIENCE, async () => {
     const reports = await Promise.all(NAMES.map(explore));
     const pairs = reports.reduce((sum, { counts }) => sum + (counts.byMode.twice ?? 0), 0);
     expect(pairs).toBeGreaterThanOrEqual(ALL);

@@ -4,13 +4,14 @@ import { holdsMark } from "../../../core/secret/secret-mark.ts";
 import { approvalNeed, approvalRules } from "../../../engine/definition/approval-rule.ts";
 import { toolsOf } from "../../../engine/definition/known-tools.ts";
 import type { WaitRecord } from "../../../store/store.ts";
-import { FINE, type Invariant, lookAt, wrong } from "../invariant.ts";
+import { checkEach, FINE, type Invariant, wrong } from "../invariant.ts";
 import { fingerprintOf, type SeenCall } from "../witness.ts";
-import { allLines } from "./places.ts";
+import { allLines } from "./observations.ts";
 
 export const runsAsApproved: Invariant = {
   name: "runs-as-approved",
-  promise: "What a person has to approve runs only when one has, and with the arguments that were shown.",
+  promise:
+    "A call that needs approval runs only after it was approved, and with the arguments that were shown.",
   judge: (evidence) => {
     const { pipeline, runner: { policy = {} } = {} } = evidence.scenario;
     const rules = approvalRules(policy.approve ?? []);
@@ -25,16 +26,16 @@ export const runsAsApproved: Invariant = {
     );
     const waits = evidence.again.accounts.flatMap((account) => account.waits).filter(isApproval);
     const entered = allLines(evidence).filter((line) => line.kind === "entered");
-    const judged = entered.filter(
+    const checked = entered.filter(
       ({ tool, toolCallId }) => needing.has(tool) || waits.some((wait) => wait.toolCallId === toolCallId),
     );
-    return lookAt(judged, (line) => {
+    return checkEach(checked, (line) => {
       const { tool, toolCallId, life } = line;
       const ofCall = waits.filter((wait) => wait.toolCallId === toolCallId);
       if (ofCall.some((wait) => isFor(wait, line))) return FINE;
       const isApproved = ofCall.some(isGiven);
-      const why = isApproved ? "other arguments were approved" : "nobody had approved it";
-      return wrong(`${tool} (${toolCallId}) was run by process ${life}, and ${why}`, tool);
+      const why = isApproved ? "other arguments were approved" : "it was not approved";
+      return wrong(`${tool} (${toolCallId}) was run by process ${life}, but ${why}`, tool);
     });
   },
 };
@@ -48,7 +49,7 @@ function isGiven({ answer, subject, people }: WaitRecord): boolean {
   return answer !== null && "approved" in answer && answer.approved && isEnough;
 }
 
-/** Whether it lets just this run. What a person is not shown (a secret) and what is no JSON cannot be held against it. */
+/** True if the approval covers exactly this call. Secrets, which are not shown, and non-JSON input cannot be compared. */
 function isFor(wait: WaitRecord, { tool, key, fingerprint }: SeenCall): boolean {
   if (!isGiven(wait)) return false;
   const shown = wait.subject.arguments ?? null;

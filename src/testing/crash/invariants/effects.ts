@@ -1,13 +1,13 @@
 import { PROVIDER_NAMESPACE } from "../../../engine/definition/provider-tool.ts";
 import type { ToolCallRecord } from "../../../store/store.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
-import { FINE, type Finding, type Invariant, lookAt, type Problem, wrong } from "../invariant.ts";
+import { checkEach, FINE, type Finding, type Invariant, type Problem, wrong } from "../invariant.ts";
 import type { Effect, WitnessLine } from "../witness.ts";
-import { allLines, copiedCalls, keyName } from "./places.ts";
+import { allLines, copiedCalls, keyName } from "./observations.ts";
 import { excusedEffects } from "./stopped-before-sending.ts";
 
-/** Only what changes something for others has to happen once. */
-function matters({ effect }: Pick<ToolCallRecord, "effect">): boolean {
+/** Only calls that change something outside must happen once. */
+function hasSideEffect({ effect }: Pick<ToolCallRecord, "effect">): boolean {
   return effect === "external" || effect === "memory";
 }
 
@@ -17,13 +17,15 @@ function effectsIn(lines: readonly WitnessLine[]): Effect[] {
 
 export const effectsAtMostOnce: Invariant = {
   name: "effects-at-most-once",
-  promise: "What changes something outside happens at most once for each call.",
+  promise: "A side effect happens at most once for each call.",
   judge: (evidence) => {
     const lines = allLines(evidence);
-    const effects = effectsIn(lines).filter(matters);
+    const effects = effectsIn(lines).filter(hasSideEffect);
     const excused = excusedEffects(evidence, lines);
-    const once = lookAt(Map.groupBy(effects, ({ key }) => key).values(), (ofKey) => judgeKey(ofKey, excused));
-    // Where the one window that fencing leaves open was hit, nothing was put to the test.
+    const once = checkEach(Map.groupBy(effects, ({ key }) => key).values(), (ofKey) =>
+      judgeKey(ofKey, excused),
+    );
+    // A key that hit the one window that fencing leaves open was not tested.
     const looked = once.looked - new Set([...excused].map(({ key }) => key)).size;
     const problems = [...once.problems, ...strayEffects(evidence, effects)];
     return { looked: Math.max(0, looked), problems };
@@ -37,18 +39,18 @@ function judgeKey(effects: readonly Effect[], excused: ReadonlySet<Effect>): rea
   const { tool, toolCallId, key, recovery } = first;
   const why =
     recovery === "repeat"
-      ? ": it says that it may be repeated"
+      ? ": its recovery is repeat"
       : recovery === "keyed" && real.some(({ keySeen }) => !keySeen)
-        ? ": it calls itself keyed and never looks at its key"
+        ? ": its recovery is keyed, but it never reads its key"
         : "";
-  const where = real.map(({ life, attempt }) => `process ${life}, try ${attempt}`).join("; ");
+  const where = real.map(({ life, attempt }) => `process ${life}, attempt ${attempt}`).join("; ");
   return wrong(
     `${tool} happened ${real.length} times for one call (${toolCallId}, key ${keyName(key)}; ${where})${why}`,
     tool,
   );
 }
 
-/** What happened belongs to a call of the ledger, and a call has one key. */
+/** Every effect belongs to a call of the ledger, and a call has one key. */
 function strayEffects({ accounts }: Evidence, effects: readonly Effect[]): readonly Problem[] {
   const known = new Map(accounts.flatMap(({ calls }) => calls.map((call) => [call.idempotencyKey, call])));
   const unknown = [...new Map(effects.map((effect) => [effect.key, effect])).values()].filter(
@@ -60,7 +62,7 @@ function strayEffects({ accounts }: Evidence, effects: readonly Effect[]): reado
   return [
     ...unknown.flatMap(({ tool, toolCallId, key }) =>
       wrong(
-        `${tool} happened under the key ${keyName(key)}, and the ledger has no call ${toolCallId} with that key`,
+        `${tool} happened under the key ${keyName(key)}, but the ledger has no call ${toolCallId} with that key`,
         tool,
       ),
     ),
@@ -77,16 +79,15 @@ function strayEffects({ accounts }: Evidence, effects: readonly Effect[]): reado
 
 export const effectsExactlyOnceWhereSucceeded: Invariant = {
   name: "effects-exactly-once-where-succeeded",
-  promise:
-    "A call that is said to have succeeded has happened, and one that is said not to have run has not.",
+  promise: "A call that is recorded as succeeded has happened, and one that is recorded as not run has not.",
   judge: (evidence) => {
     const lines = allLines(evidence);
     const excused = excusedEffects(evidence, lines);
     const byKey = Map.groupBy(effectsIn(lines), ({ key }) => key);
-    const told = evidence.accounts.flatMap(callsWithAWord);
-    return lookAt(told, (call) => {
+    const recorded = evidence.accounts.flatMap(callsWithKnownOutcome);
+    return checkEach(recorded, (call) => {
       const effects = byKey.get(call.idempotencyKey) ?? [];
-      return judgeWord(
+      return judgeOutcome(
         call,
         effects.filter(({ isDropped }) => !isDropped),
         excused,
@@ -95,19 +96,19 @@ export const effectsExactlyOnceWhereSucceeded: Invariant = {
   },
 };
 
-/** The calls whose receipt says whether they happened. What a person says is not ours to judge. */
-function callsWithAWord(account: RunAccount): readonly ToolCallRecord[] {
+/** The calls whose receipt records whether they happened. A person's settlement is believed, and not checked. */
+function callsWithKnownOutcome(account: RunAccount): readonly ToolCallRecord[] {
   const copied = copiedCalls(account);
   return account.calls.filter(({ receipt, toolCallId, namespace, ...call }) => {
     if (receipt === null || copied.has(toolCallId) || namespace === PROVIDER_NAMESPACE) return false;
     if (receipt.status === "cancelled" || receipt.status === "deduplicated") return true;
-    return receipt.status === "succeeded" && TOLD_BY_THE_OUTSIDE.has(receipt.source) && matters(call);
+    return receipt.status === "succeeded" && OUTSIDE_SOURCES.has(receipt.source) && hasSideEffect(call);
   });
 }
 
-const TOLD_BY_THE_OUTSIDE: ReadonlySet<string> = new Set(["tool", "reconciled", "late"]);
+const OUTSIDE_SOURCES: ReadonlySet<string> = new Set(["tool", "reconciled", "late"]);
 
-function judgeWord(
+function judgeOutcome(
   { tool, toolCallId, idempotencyKey, recovery, status }: ToolCallRecord,
   real: readonly Effect[],
   excused: ReadonlySet<Effect>,
@@ -116,21 +117,21 @@ function judgeWord(
   if (status !== "succeeded")
     return real.length === 0
       ? FINE
-      : wrong(`${which} is ${status}, so it was never to run, and it happened all the same`, tool);
+      : wrong(`${which} is ${status}, so it must not run, but it happened anyway`, tool);
   if (real.length === 0)
-    return wrong(`${which} is said to have succeeded, and nothing has happened outside`, tool);
+    return wrong(`${which} is recorded as succeeded, but nothing happened outside`, tool);
   const counted = real.filter((effect) => !excused.has(effect)).length;
   return counted <= 1 || recovery === "repeat"
     ? FINE
-    : wrong(`${which} is said to have succeeded, and happened ${counted} times`, tool);
+    : wrong(`${which} is recorded as succeeded, but happened ${counted} times`, tool);
 }
 
 export const oneFingerprintPerKey: Invariant = {
   name: "one-fingerprint-per-key",
-  promise: "Under one key the same tool is called with the same arguments, however often.",
+  promise: "Every call under one key is of the same tool with the same arguments.",
   judge: (evidence): Finding => {
     const seen = allLines(evidence).filter((line) => "fingerprint" in line);
-    return lookAt(
+    return checkEach(
       Map.groupBy(seen, ({ key }) => key),
       ([key, lines]) => {
         const prints = new Set(lines.map(({ fingerprint }) => fingerprint));

@@ -1,12 +1,12 @@
-import type { Evidence, LifeRecord } from "../evidence.ts";
-import { FINE, type Invariant, lookAt, wrong } from "../invariant.ts";
-import { allLines } from "./places.ts";
+import type { Evidence, ProcessRecord } from "../evidence.ts";
+import { checkEach, FINE, type Invariant, wrong } from "../invariant.ts";
+import { allLines } from "./observations.ts";
 
 export const writesUnderTheEpoch: Invariant = {
   name: "writes-under-the-epoch",
-  promise: "Only the worker that has the run now writes to it.",
+  promise: "Only the current owner of a run writes to it.",
   judge: ({ writes }) =>
-    lookAt(writes, ({ intent, life, epoch, currentEpoch }) =>
+    checkEach(writes, ({ intent, life, epoch, currentEpoch }) =>
       epoch === currentEpoch
         ? FINE
         : wrong(
@@ -18,19 +18,19 @@ export const writesUnderTheEpoch: Invariant = {
 export const divergedIsSilent: Invariant = {
   name: "diverged-is-silent",
   promise:
-    "A process that finds another prompt, model or tools than the run began with calls nothing outside.",
+    "A process whose prompt, model or tools differ from those that the run began with calls nothing outside.",
   judge: (evidence) =>
-    lookAt(divergedLives(evidence), ({ number }) => {
+    checkEach(divergedLives(evidence), ({ number }) => {
       const lines = allLines(evidence).filter(({ life }) => life === number);
       const called = lines.map((line) => ("tool" in line ? line.tool : "the model"));
       return called.length === 0
         ? FINE
         : wrong(
-            `Process ${number} found that the run had diverged, and called ${[...new Set(called)].join(", ")}`,
+            `Process ${number} found that the run had diverged, but called ${[...new Set(called)].join(", ")}`,
           );
     }),
 };
 
-function divergedLives({ lives }: Evidence): readonly LifeRecord[] {
+function divergedLives({ lives }: Evidence): readonly ProcessRecord[] {
   return lives.filter(({ end }) => end.kind === "threw" && end.isDiverged);
 }

@@ -14,7 +14,7 @@ import { stepsDoneOnce } from "./steps.ts";
 import { committedTurnsKept, journaledResponsesKept, turnsWithoutAHole } from "./turns.ts";
 import { reservationsBalance, usageExact } from "./usage.ts";
 
-/** Every promise that is judged, in the order in which they are told. */
+/** Every promise that is checked, in the order of the report. */
 export const INVARIANTS: readonly Invariant[] = [
   effectsAtMostOnce,
   effectsExactlyOnceWhereSucceeded,

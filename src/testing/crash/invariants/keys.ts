@@ -1,20 +1,20 @@
 import { toolCallKey } from "../../../core/call/tool-call-key.ts";
 import type { ToolCallRecord } from "../../../store/store.ts";
-import { FINE, type Invariant, lookAt, wrong } from "../invariant.ts";
-import { keyName } from "./places.ts";
+import { checkEach, FINE, type Invariant, wrong } from "../invariant.ts";
+import { keyName } from "./observations.ts";
 
 export const keysFitTheirCalls: Invariant = {
   name: "keys-fit-their-calls",
   promise:
-    "The key of a call is made from its run, tool, identity and place, so that the same call has it again.",
+    "The key of a call is derived from its run, tool, identity and scope, so that the same call always has the same key.",
   judge: ({ accounts }) =>
-    lookAt(
+    checkEach(
       accounts.flatMap((account) => account.calls.map((call) => ({ account, call }))),
       ({ account: { run }, call }) =>
         scopeOf(run.runId, call) !== null
           ? FINE
           : wrong(
-              `${call.tool} (${call.toolCallId}) has the key ${keyName(call.idempotencyKey)}, which is not its own`,
+              `${call.tool} (${call.toolCallId}) has the key ${keyName(call.idempotencyKey)}, which is not derived from it`,
               call.tool,
             ),
     ),
@@ -22,20 +22,20 @@ export const keysFitTheirCalls: Invariant = {
 
 export const wantedOnceHadOnce: Invariant = {
   name: "wanted-once-had-once",
-  promise: "An effect that is wanted once in a run is had once, whoever asks for it.",
+  promise: "An effect that is wanted once in a run succeeds only once, whichever call asks for it.",
   judge: ({ accounts }) => {
-    const wanted = accounts.flatMap(({ run, calls }) =>
+    const oncePerRun = accounts.flatMap(({ run, calls }) =>
       calls
         .filter((call) => scopeOf(run.runId, call) === "effect")
         .map((call) => ({ call, effect: `${run.runId} ${call.tool} ${call.identityHash}` })),
     );
-    return lookAt(Map.groupBy(wanted, ({ effect }) => effect).values(), (ofEffect) => {
-      const had = ofEffect.map(({ call }) => call).filter(({ status }) => status === "succeeded");
-      const [first] = had;
-      return first === undefined || had.length === 1
+    return checkEach(Map.groupBy(oncePerRun, ({ effect }) => effect).values(), (ofEffect) => {
+      const succeeded = ofEffect.map(({ call }) => call).filter(({ status }) => status === "succeeded");
+      const [first] = succeeded;
+      return first === undefined || succeeded.length === 1
         ? FINE
         : wrong(
-            `${first.tool} is wanted once, and ${had.map(({ toolCallId }) => toolCallId).join(" and ")} succeeded`,
+            `${first.tool} is wanted once in the run, but ${succeeded.map(({ toolCallId }) => toolCallId).join(" and ")} succeeded`,
             first.tool,
           );
     });

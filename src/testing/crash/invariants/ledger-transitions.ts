@@ -3,62 +3,71 @@ import type { Json, JsonObject } from "../../../core/json.ts";
 import { toolCallId } from "../../../core/step-path.ts";
 import type { EventRecord, ToolCallRecord } from "../../../store/store.ts";
 import type { RunAccount } from "../evidence.ts";
-import { FINE, type Invariant, lookAt, type Problem, wrong } from "../invariant.ts";
-import { copiedCalls, everySight, listIn, objectOf, type Sight } from "./places.ts";
+import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
+import { allObservations, copiedCalls, listIn, type Observation, objectOf } from "./observations.ts";
 
 export const ledgerTransitions: Invariant = {
   name: "ledger-transitions",
   promise:
-    "A tool call goes from one status to the next only as the state machine allows, and the log tells of each.",
+    "A tool call changes its status only as the state machine allows, and the event log records each change.",
   judge: (evidence) => {
-    const calls = everySight(evidence).flatMap((sight) => {
-      const told = toldOfCalls(sight.account);
-      return sight.account.calls.map((call) => ({ sight, call, told: told.get(call.toolCallId) ?? [] }));
+    const calls = allObservations(evidence).flatMap((observation) => {
+      const log = callLogs(observation.account);
+      return observation.account.calls.map((call) => ({
+        observation,
+        call,
+        logged: log.get(call.toolCallId) ?? [],
+      }));
     });
-    return lookAt(calls, ({ sight, call, told }) => judgeCourse(sight, call, told));
+    return checkEach(calls, ({ observation, call, logged }) => judgeTransitions(observation, call, logged));
   },
 };
 
-/** What an event says happened to one call. */
-type Step =
+/** The change of one call that an event records. */
+type CallChange =
   | { readonly kind: "asked" }
   | { readonly kind: "opened"; readonly as: "prepared" | "running" }
   | { readonly kind: "copied" }
   | { readonly kind: "started" }
-  /** A try has ended, and another may follow. */
+  /** An attempt has ended, and another may follow. */
   | { readonly kind: "tried"; readonly attempt: number }
   | { readonly kind: "doubted"; readonly attempt: number }
-  /** A worker stopped, or was found dead, with the call under way. */
+  /** A worker stopped, or was found dead, while the call was running. */
   | { readonly kind: "left"; readonly attempt: number }
-  /** Null: the event carries its digest alone. */
+  /** Null if the event has only the receipt's digest. */
   | { readonly kind: "settled"; readonly status: ReceiptStatus | null };
 
-type Told = Step & { readonly seq: number };
+type LoggedChange = CallChange & { readonly seq: number };
 
-function toldOfCalls(account: RunAccount): ReadonlyMap<string, readonly Told[]> {
-  const told = new Map<string, Told[]>();
-  for (const id of copiedCalls(account)) told.set(id, [{ kind: "copied", seq: 0 }]);
+/** The logged changes of each call, by its id. */
+function callLogs(account: RunAccount): ReadonlyMap<string, readonly LoggedChange[]> {
+  const log = new Map<string, LoggedChange[]>();
+  for (const id of copiedCalls(account)) log.set(id, [{ kind: "copied", seq: 0 }]);
   for (const event of account.events) {
-    if (event.type === "turn.dropped") forget(told, account.run.runId, objectOf(event.data));
-    for (const [id, step] of stepsIn(account.run.runId, event)) {
-      const known = told.get(id);
-      if (known === undefined) told.set(id, [{ ...step, seq: event.seq }]);
-      else known.push({ ...step, seq: event.seq });
+    if (event.type === "turn.dropped") removeDropped(log, account.run.runId, objectOf(event.data));
+    for (const [id, change] of changesIn(account.run.runId, event)) {
+      const known = log.get(id);
+      if (known === undefined) log.set(id, [{ ...change, seq: event.seq }]);
+      else known.push({ ...change, seq: event.seq });
     }
   }
-  return told;
+  return log;
 }
 
-/** Its response was given up before any call had gone out: whatever is asked for in its place is something new. */
-function forget(told: Map<string, Told[]>, runId: string, { step, turn, calls }: JsonObject): void {
-  for (let i = 1; i <= Number(calls); i++) told.delete(toolCallId(runId, pathOf(step), Number(turn), i));
+/** The response was dropped before any of its calls was sent: the calls of the next response are new ones. */
+function removeDropped(
+  log: Map<string, LoggedChange[]>,
+  runId: string,
+  { step, turn, calls }: JsonObject,
+): void {
+  for (let i = 1; i <= Number(calls); i++) log.delete(toolCallId(runId, pathOf(step), Number(turn), i));
 }
 
 function pathOf(step: Json | undefined): string {
   return typeof step === "string" ? step : "";
 }
 
-function stepsIn(runId: string, { type, data }: EventRecord): readonly (readonly [string, Step])[] {
+function changesIn(runId: string, { type, data }: EventRecord): readonly (readonly [string, CallChange])[] {
   const facts = objectOf(data);
   const leftAs = (list: "inDoubt" | "notSent", kind: "left" | "tried") =>
     listIn(data, list).map((found) => {
@@ -66,20 +75,20 @@ function stepsIn(runId: string, { type, data }: EventRecord): readonly (readonly
       const id = toolCallId(runId, pathOf(step), Number(turn), Number(call));
       return [id, { kind, attempt: Number(attempt) }] as const;
     });
-  // What was certainly never sent has had its try, and is in no doubt.
+  // A call that was certainly never sent has used an attempt, and is not in doubt.
   const left = [...leftAs("inDoubt", "left"), ...leftAs("notSent", "tried")];
   const { step: path } = facts;
   if (typeof path !== "string") return left;
   const turn = Number(type === "lineage.begun" ? facts.openTurn : facts.turn);
   const idOf = (index: Json | undefined) => toolCallId(runId, path, turn, Number(index));
-  return [...left, ...stepsOf(type, facts, idOf)];
+  return [...left, ...changesOf(type, facts, idOf)];
 }
 
-function stepsOf(
+function changesOf(
   type: string,
   facts: JsonObject,
   idOf: (index: Json | undefined) => string,
-): readonly (readonly [string, Step])[] {
+): readonly (readonly [string, CallChange])[] {
   const settled = listIn(facts, "receipts").map((receipt) => {
     const [index] = Array.isArray(receipt) ? (receipt as readonly Json[]) : [];
     return [idOf(index), { kind: "settled", status: null }] as const;
@@ -97,8 +106,9 @@ function stepsOf(
       );
     case "calls.started": {
       // A call of a code step begins with its own event, which has its digest.
-      const step: Step = facts.digest === undefined ? { kind: "started" } : { kind: "opened", as: "running" };
-      return listIn(facts, "calls").map((index) => [idOf(index), step] as const);
+      const change: CallChange =
+        facts.digest === undefined ? { kind: "started" } : { kind: "opened", as: "running" };
+      return listIn(facts, "calls").map((index) => [idOf(index), change] as const);
     }
     case "call.tried":
       return [[call, { kind: "tried", attempt }]];
@@ -114,42 +124,43 @@ function stepsOf(
   }
 }
 
-/** `ended`: it is running for the store, and its last try is over without a receipt. */
-type Status = ToolCallRecord["status"] | "ended";
+/** `ended`: the store has it as running, but its last attempt has ended without a receipt. */
+type LoggedStatus = ToolCallRecord["status"] | "ended";
 
-function judgeCourse(
-  { account, when }: Sight,
+function judgeTransitions(
+  { account, when }: Observation,
   call: ToolCallRecord,
-  told: readonly Told[],
+  logged: readonly LoggedChange[],
 ): readonly Problem[] {
   const { toolCallId: id, tool } = call;
   const about = (what: string) => wrong(`${tool} (${id}) in ${account.run.runId} ${when}: ${what}`, tool);
-  const [first, ...rest] = told;
-  if (first === undefined) return about("the log does not tell where it came from");
-  const begun = beginning(call, first, rest);
-  if (begun === null) return about(`it was dispatched ${call.attempt} times, and the log tells of others`);
+  const [first, ...rest] = logged;
+  if (first === undefined) return about("the event log does not record its start");
+  const begun = firstStatus(call, first, rest);
+  if (begun === null)
+    return about(`it was dispatched ${call.attempt} times, but the event log records another number`);
   let { status, attempt } = begun;
-  for (const step of rest) {
-    const next = after(status, attempt, step, call);
+  for (const change of rest) {
+    const next = statusAfter(status, attempt, change, call);
     if (next === null)
       return about(
-        `it was ${status} and then ${named(step)} (event ${step.seq}), which is no way that a call goes`,
+        `it was ${status} and then ${changeName(change)} (event ${change.seq}), which is not a valid transition`,
       );
     status = next;
-    if (step.kind === "started") attempt += 1;
+    if (change.kind === "started") attempt += 1;
   }
   const stored = status === "ended" ? "running" : status;
   return stored === call.status
     ? FINE
-    : about(`the log leaves it ${stored}, and the store has it as ${call.status}`);
+    : about(`by the event log it is ${stored}, but the store has it as ${call.status}`);
 }
 
-/** How a call began. A journal does not say which of its calls go out at once: the number of tries does. */
-function beginning(
+/** A journal does not record which of its calls start at once: that follows from the number of attempts. */
+function firstStatus(
   call: ToolCallRecord,
-  first: Told,
-  rest: readonly Told[],
-): { status: Status; attempt: number } | null {
+  first: LoggedChange,
+  rest: readonly LoggedChange[],
+): { status: LoggedStatus; attempt: number } | null {
   const starts = rest.filter(({ kind }) => kind === "started").length;
   if (first.kind === "copied") return { status: call.status, attempt: call.attempt };
   const attempt = call.attempt - starts;
@@ -159,22 +170,27 @@ function beginning(
   return first.kind === "asked" ? { status, attempt } : null;
 }
 
-/** The state machine; null where it has no such way. */
-function after(status: Status, attempt: number, step: Step, call: ToolCallRecord): Status | null {
-  const isUnderWay = status === "running" || status === "ended";
-  switch (step.kind) {
+/** The state machine; null for an invalid transition. */
+function statusAfter(
+  status: LoggedStatus,
+  attempt: number,
+  change: CallChange,
+  call: ToolCallRecord,
+): LoggedStatus | null {
+  const isInProgress = status === "running" || status === "ended";
+  switch (change.kind) {
     case "started":
       return status === "prepared" || status === "in_doubt" || status === "ended" ? "running" : null;
     case "tried":
-      return status === "running" && step.attempt === attempt ? "ended" : null;
+      return status === "running" && change.attempt === attempt ? "ended" : null;
     case "doubted":
-      return status === "running" && step.attempt === attempt ? "in_doubt" : null;
+      return status === "running" && change.attempt === attempt ? "in_doubt" : null;
     case "left":
-      return isUnderWay && step.attempt === attempt ? "in_doubt" : null;
+      return isInProgress && change.attempt === attempt ? "in_doubt" : null;
     case "settled": {
-      const to = step.status ?? call.receipt?.status ?? null;
+      const to = change.status ?? call.receipt?.status ?? null;
       if (to === null || to !== call.receipt?.status) return null;
-      if (to === "succeeded" || to === "failed") return isUnderWay || status === "in_doubt" ? to : null;
+      if (to === "succeeded" || to === "failed") return isInProgress || status === "in_doubt" ? to : null;
       return status === "prepared" ? to : null;
     }
     case "asked":
@@ -184,6 +200,6 @@ function after(status: Status, attempt: number, step: Step, call: ToolCallRecord
   }
 }
 
-function named(step: Step): string {
-  return step.kind === "settled" ? (step.status ?? "settled") : step.kind;
+function changeName(change: CallChange): string {
+  return change.kind === "settled" ? (change.status ?? "settled") : change.kind;
 }

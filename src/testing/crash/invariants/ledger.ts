@@ -2,25 +2,33 @@ import { isDeepStrictEqual } from "node:util";
 import { type AssistantMessage, ledgerCallsOf, type Message, toolCallsOf } from "../../../core/message.ts";
 import type { ToolCallRecord, TurnRecord } from "../../../store/store.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
-import { FINE, type Invariant, lookAt, type Problem, wrong } from "../invariant.ts";
+import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
 import type { WitnessLine } from "../witness.ts";
 import { firstDifference } from "./first-difference.ts";
-import { earlierAndLater, everySight, keyName, type Sight, turnName } from "./places.ts";
-import { stoodBefore } from "./stopped-before-sending.ts";
+import { allObservations, earlierAndLater, keyName, type Observation, turnName } from "./observations.ts";
+import { wasStoppedBefore } from "./stopped-before-sending.ts";
 
 export const callsMatchTheLedger: Invariant = {
   name: "calls-match-the-ledger",
   promise:
-    "Every tool call of a response has one row in the ledger, a receipt and a result; and the other way round.",
+    "Every tool call of a response has one row in the ledger, a receipt and a result, and every row belongs to a call.",
   judge: (evidence) => {
-    const sights = everySight(evidence);
-    const turns = sights.flatMap((sight) => sight.account.turns.map((turn) => ({ sight, turn })));
-    const ofTurns = lookAt(turns, ({ sight, turn }) => judgeTurn(sight, turn));
-    const histories = sights.flatMap((sight) =>
-      Object.entries(sight.account.histories).map(([path, history]) => ({ sight, path, history })),
+    const observations = allObservations(evidence);
+    const turns = observations.flatMap((observation) =>
+      observation.account.turns.map((turn) => ({ observation, turn })),
     );
-    const ofHistories = lookAt(histories, ({ sight, path, history }) => judgeHistory(sight, path, history));
-    const stray = sights.flatMap(strayRows);
+    const ofTurns = checkEach(turns, ({ observation, turn }) => judgeTurn(observation, turn));
+    const histories = observations.flatMap((observation) =>
+      Object.entries(observation.account.histories).map(([path, history]) => ({
+        observation,
+        path,
+        history,
+      })),
+    );
+    const ofHistories = checkEach(histories, ({ observation, path, history }) =>
+      judgeHistory(observation, path, history),
+    );
+    const stray = observations.flatMap(strayRows);
     return {
       looked: ofTurns.looked,
       problems: [...ofTurns.problems, ...ofHistories.problems, ...stray, ...sharedKeys(evidence)],
@@ -28,22 +36,24 @@ export const callsMatchTheLedger: Invariant = {
   },
 };
 
-function judgeTurn({ account, when }: Sight, turn: TurnRecord): readonly Problem[] {
+function judgeTurn({ account, when }: Observation, turn: TurnRecord): readonly Problem[] {
   const { stepPath, turnIndex, committed } = turn;
   const name = turnName(account.run.runId, stepPath, turnIndex);
-  const asked = ledgerCallsOf(turn.response.content);
+  const requested = ledgerCallsOf(turn.response.content);
   const rows = rowsOf(account, turn);
-  if (rows.length !== asked.length)
-    return wrong(`${name} asks for ${asked.length} calls ${when}, and the ledger has ${rows.length} of them`);
+  if (rows.length !== requested.length)
+    return wrong(
+      `${name} requests ${requested.length} calls ${when}, but the ledger has ${rows.length} of them`,
+    );
   for (const [i, row] of rows.entries()) {
-    const part = asked[i];
+    const part = requested[i];
     if (part?.toolName !== row.tool || row.callIndex !== i + 1)
       return wrong(
-        `${name} asks for ${part?.toolName} as call ${i + 1}, and the ledger has ${row.tool} as call ${row.callIndex} ${when}`,
+        `${name} requests ${part?.toolName} as call ${i + 1}, but the ledger has ${row.tool} as call ${row.callIndex} ${when}`,
         row.tool,
       );
     if (committed && row.receipt === null)
-      return wrong(`${name} is committed ${when}, and its call of ${row.tool} has no receipt`, row.tool);
+      return wrong(`${name} is committed ${when}, but its call of ${row.tool} has no receipt`, row.tool);
   }
   return FINE;
 }
@@ -52,20 +62,20 @@ function rowsOf({ calls }: RunAccount, { stepPath, turnIndex }: TurnRecord): rea
   return calls.filter((call) => call.stepPath === stepPath && call.turnIndex === turnIndex);
 }
 
-/** Rows that no response asks for. Code steps ask from turn 0, and one that has succeeded knows what became of each. */
-function strayRows({ account, when }: Sight): readonly Problem[] {
+/** Rows that no response requested. Calls of code steps have turn 0; once the step has succeeded, each has a receipt. */
+function strayRows({ account, when }: Observation): readonly Problem[] {
   const { run, turns, calls, steps } = account;
   const known = new Set(turns.map(({ stepPath, turnIndex }) => `${stepPath}#${turnIndex}`));
   const done = new Set(steps.filter(({ status }) => status === "succeeded").map(({ path }) => path));
   return calls.flatMap(({ stepPath, turnIndex, tool, toolCallId, receipt }) => {
     if (turnIndex > 0 && !known.has(`${stepPath}#${turnIndex}`))
       return wrong(
-        `The ledger of ${run.runId} has ${toolCallId} (${tool}) ${when}, which no response asks for`,
+        `The ledger of ${run.runId} has ${toolCallId} (${tool}) ${when}, which no response requests`,
         tool,
       );
     if (turnIndex === 0 && receipt === null && done.has(stepPath))
       return wrong(
-        `Step ${stepPath} of ${run.runId} has succeeded ${when}, and ${toolCallId} (${tool}) has no receipt`,
+        `Step ${stepPath} of ${run.runId} has succeeded ${when}, but ${toolCallId} (${tool}) has no receipt`,
         tool,
       );
     return FINE;
@@ -81,9 +91,9 @@ function sharedKeys({ accounts }: Evidence): readonly Problem[] {
   );
 }
 
-/** The history of the present line: a response for each committed turn, and after it a result for each of its calls. */
+/** The history of the current lineage: a response for each committed turn, followed by a result for each of its calls. */
 function judgeHistory(
-  { account, when }: Sight,
+  { account, when }: Observation,
   path: string,
   history: readonly Message[],
 ): readonly Problem[] {
@@ -95,17 +105,17 @@ function judgeHistory(
   const committed = turns.filter(
     (turn) => turn.stepPath === path && turn.committed && turn.turnIndex >= first,
   );
-  const told = answersIn(history);
-  if (told.length !== committed.length)
+  const turnsInHistory = historyTurns(history);
+  if (turnsInHistory.length !== committed.length)
     return wrong(
-      `The history of ${path} in ${run.runId} ${when} has ${told.length} responses, and ${committed.length} turns are committed`,
+      `The history of ${path} in ${run.runId} ${when} has ${turnsInHistory.length} responses, but ${committed.length} turns are committed`,
     );
-  return committed.flatMap((turn, i) => judgeAnswer(account, turn, told[i] ?? null, when));
+  return committed.flatMap((turn, i) => judgeHistoryTurn(account, turn, turnsInHistory[i] ?? null, when));
 }
 
-type ToldAnswer = { readonly response: AssistantMessage; readonly results: readonly Message[] };
+type HistoryTurn = { readonly response: AssistantMessage; readonly results: readonly Message[] };
 
-function answersIn(history: readonly Message[]): readonly ToldAnswer[] {
+function historyTurns(history: readonly Message[]): readonly HistoryTurn[] {
   return history.flatMap((response, i) => {
     if (response.role !== "assistant") return [];
     const rest = history.slice(i + 1);
@@ -114,10 +124,10 @@ function answersIn(history: readonly Message[]): readonly ToldAnswer[] {
   });
 }
 
-function judgeAnswer(
+function judgeHistoryTurn(
   account: RunAccount,
   turn: TurnRecord,
-  told: ToldAnswer | null,
+  inHistory: HistoryTurn | null,
   when: string,
 ): readonly Problem[] {
   const name = turnName(account.run.runId, turn.stepPath, turn.turnIndex);
@@ -126,9 +136,9 @@ function judgeAnswer(
     role: "tool",
     content: [{ type: "tool-result", toolCallId, toolName, output: rows[i]?.receipt?.output ?? null }],
   }));
-  if (!isDeepStrictEqual(told?.response.content, turn.response.content))
+  if (!isDeepStrictEqual(inHistory?.response.content, turn.response.content))
     return wrong(`The history has another response than ${name} ${when}`);
-  const difference = firstDifference(results, told?.results ?? []);
+  const difference = firstDifference(results, inHistory?.results ?? []);
   return difference === null
     ? FINE
     : wrong(`The results that follow ${name} in the history are not its receipts ${when}: ${difference}`);
@@ -141,13 +151,13 @@ export const receiptsImmutable: Invariant = {
     const receipts = earlierAndLater(evidence).flatMap((pair) =>
       pair.account.calls.filter(({ receipt }) => receipt !== null).map((call) => ({ pair, call })),
     );
-    return lookAt(receipts, ({ pair: { when, later, laterWhen }, call }) => {
+    return checkEach(receipts, ({ pair: { when, later, laterWhen }, call }) => {
       const { toolCallId, tool, receipt } = call;
       const found = later?.calls.find((other) => other.toolCallId === toolCallId);
       const difference = firstDifference(receipt, found?.receipt ?? null);
       if (difference === null) return FINE;
       return wrong(
-        `The receipt of ${tool} (${toolCallId}) that there was ${when} is another one ${laterWhen}: ${difference}`,
+        `The receipt of ${tool} (${toolCallId}) stored ${when} has changed ${laterWhen}: ${difference}`,
         tool,
       );
     });
@@ -159,40 +169,38 @@ export const journalBeforeTools: Invariant = {
   promise: "No tool is entered before the store has its call as running.",
   judge: (evidence) => {
     const entered = [...evidence.witness, ...evidence.again.witness].filter(isEntered);
-    // Whoever wakes right before its tool finds that its call was gone on with: it was journaled when it looked.
-    const judged = entered.filter((line) => {
+    // A process that was paused right before its tool had a journaled call; meanwhile another worker has continued it.
+    const checked = entered.filter((line) => {
       const life = evidence.lives.find(({ number }) => number === line.life);
-      return life === undefined || !stoodBefore(life, line);
+      return life === undefined || !wasStoppedBefore(life, line);
     });
     const calls = new Map(
       evidence.accounts.flatMap(({ calls }) => calls.map((call) => [call.toolCallId, call])),
     );
-    return lookAt(judged, ({ tool, toolCallId, attempt, life, journaled }) => {
-      const which = `${tool} (${toolCallId}, try ${attempt}) was entered by process ${life}`;
+    return checkEach(checked, ({ tool, toolCallId, attempt, life, journaled }) => {
+      const which = `${tool} (${toolCallId}, attempt ${attempt}) was entered by process ${life}`;
       if (!journaled) return wrong(`${which} while the store did not have it as running`, tool);
-      const tries = calls.get(toolCallId)?.attempt ?? 0;
-      return tries >= attempt ? FINE : wrong(`${which}, and the ledger tells of ${tries} tries`, tool);
+      const attempts = calls.get(toolCallId)?.attempt ?? 0;
+      return attempts >= attempt ? FINE : wrong(`${which}, but the ledger has ${attempts} attempts`, tool);
     });
   },
 };
 
-type Entered = Extract<WitnessLine, { kind: "entered" }>;
-
-function isEntered(line: WitnessLine): line is Entered {
+function isEntered(line: WitnessLine): line is Extract<WitnessLine, { kind: "entered" }> {
   return line.kind === "entered";
 }
 
 export const nothingRunsAtRest: Invariant = {
   name: "nothing-runs-at-rest",
-  promise: "In a run that nobody works on no call is running: what may have happened is in doubt.",
+  promise: "In a run that no worker owns, no call is running: a call that may have happened is in doubt.",
   judge: (evidence) =>
-    lookAt(
-      everySight(evidence).filter(({ account }) => account.run.status !== "running"),
+    checkEach(
+      allObservations(evidence).filter(({ account }) => account.run.status !== "running"),
       ({ account: { run, calls }, when }) =>
         calls
           .filter(({ status }) => status === "running")
           .flatMap(({ tool, toolCallId }) =>
-            wrong(`${run.runId} is ${run.status} ${when}, and ${tool} (${toolCallId}) is running`, tool),
+            wrong(`${run.runId} is ${run.status} ${when}, but ${tool} (${toolCallId}) is running`, tool),
           ),
     ),
 };

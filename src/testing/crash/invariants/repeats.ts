@@ -1,26 +1,26 @@
 import type { Evidence } from "../evidence.ts";
-import { FINE, type Invariant, lookAt, wrong } from "../invariant.ts";
+import { checkEach, FINE, type Invariant, wrong } from "../invariant.ts";
 import type { Effect, SeenCall } from "../witness.ts";
-import { allLines, keyName } from "./places.ts";
-import { mayRunEndOtherwise } from "./same-end.ts";
+import { allLines, keyName } from "./observations.ts";
+import { mayRunEndDifferently } from "./same-end.ts";
 import { excusedEffects } from "./stopped-before-sending.ts";
 
 export const noMoreEffectsThanUndisturbed: Invariant = {
   name: "no-more-effects-than-undisturbed",
-  promise: "However often a run is interrupted, no more happens outside than when nothing disturbs it.",
+  promise: "However often a run is interrupted, it has no more side effects than undisturbed.",
   judge: (evidence) => {
     const { undisturbed } = evidence;
     if (undisturbed === null) return { looked: 0, problems: [] };
-    const expected = Map.groupBy(effectsOf(undisturbed), whatHappened);
-    const judged = effectsOf(evidence).filter(({ runId }) => !mayRunEndOtherwise(evidence, runId));
-    return lookAt(Map.groupBy(judged, whatHappened), ([what, effects]) => {
+    const expected = Map.groupBy(effectsOf(undisturbed), effectName);
+    const checked = effectsOf(evidence).filter(({ runId }) => !mayRunEndDifferently(evidence, runId));
+    return checkEach(Map.groupBy(checked, effectName), ([what, effects]) => {
       const [was, is] = [expected.get(what)?.length ?? 0, effects.length];
       const tool = effects[0]?.tool ?? "";
       const keys = effects.map(({ key }) => keyName(key)).join(", ");
       return is <= was
         ? FINE
         : wrong(
-            `${tool} happened ${is} times with the same arguments (keys ${keys}), and undisturbed it does ${was} times`,
+            `${tool} happened ${is} times with the same arguments (keys ${keys}), but undisturbed ${was} times`,
             tool,
           );
     });
@@ -36,6 +36,6 @@ function effectsOf(evidence: Evidence): readonly Effect[] {
   });
 }
 
-function whatHappened({ runId, tool, fingerprint }: SeenCall): string {
+function effectName({ runId, tool, fingerprint }: SeenCall): string {
   return `${runId} ${tool} ${fingerprint}`;
 }

@@ -1,38 +1,38 @@
 import { isDeepStrictEqual } from "node:util";
 import type { CheckpointRecord, ToolCallRecord, TurnRecord } from "../../../store/store.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
-import { FINE, type Invariant, lookAt, type Problem, wrong } from "../invariant.ts";
+import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
 import { firstDifference } from "./first-difference.ts";
-import { accountOf } from "./places.ts";
+import { accountOf } from "./observations.ts";
 
 export const sameEnd: Invariant = {
   name: "same-end",
-  promise: "Whatever happened on the way, a run comes to the end that it would have come to undisturbed.",
+  promise: "Whatever the disturbance, a run ends as it does undisturbed.",
   judge: (evidence) => {
     const { undisturbed, accounts } = evidence;
     if (undisturbed === null) return { looked: 0, problems: [] };
     const ids = new Set([...undisturbed.accounts, ...accounts].map(({ run }) => run.runId));
     const pairs = [...ids].flatMap((runId) => {
       const [was, is] = [accountOf(undisturbed.accounts, runId), accountOf(accounts, runId)];
-      return was !== null && is !== null && wasAnsweredOtherwise(was, is) ? [] : [{ runId, was, is }];
+      return was !== null && is !== null && wasSettledDifferently(was, is) ? [] : [{ runId, was, is }];
     });
-    return lookAt(pairs, ({ runId, was, is }) => {
-      if (was === null) return wrong(`There is a run ${runId} that there is not when nothing disturbs it`);
-      if (is === null) return wrong(`There is no run ${runId}, and there is one when nothing disturbs it`);
+    return checkEach(pairs, ({ runId, was, is }) => {
+      if (was === null) return wrong(`There is a run ${runId}, but undisturbed there is none`);
+      if (is === null) return wrong(`There is no run ${runId}, but undisturbed there is one`);
       return judgeEnd(was, is);
     });
   },
 };
 
 /**
- * Somebody, or Pawl for want of anybody, has said of a call that it failed because nobody knew. The model was told that
- * and nothing else, so from there on it is another conversation.
+ * True if a call has another result because a person settled it, or because Pawl failed it with an unknown outcome. The
+ * model got that result, so from there on the conversation is another one.
  */
-function wasAnsweredOtherwise(was: RunAccount, is: RunAccount): boolean {
+function wasSettledDifferently(was: RunAccount, is: RunAccount): boolean {
   const receipts = new Map(was.calls.map(({ idempotencyKey, receipt }) => [idempotencyKey, receipt]));
   return is.calls.some(({ idempotencyKey, receipt }) => {
-    const isWord = receipt?.source === "person" || receipt?.errorCode === "unknown_outcome";
-    return isWord && !isDeepStrictEqual(receipt.output, receipts.get(idempotencyKey)?.output);
+    const isSettled = receipt?.source === "person" || receipt?.errorCode === "unknown_outcome";
+    return isSettled && !isDeepStrictEqual(receipt.output, receipts.get(idempotencyKey)?.output);
   });
 }
 
@@ -40,12 +40,12 @@ function judgeEnd(was: RunAccount, is: RunAccount): readonly Problem[] {
   const isCut = isCutShort(was) || isCutByBudget(is);
   const difference = isCut ? differenceOfCut(was, is) : firstDifference(endOf(was, is), endOf(is, was));
   if (difference === null) return FINE;
-  return wrong(`${is.run.runId} does not end as it does when nothing disturbs it: ${difference}`);
+  return wrong(`${is.run.runId} does not end as it does undisturbed: ${difference}`);
 }
 
 const BUDGET_CODES: ReadonlySet<string> = new Set(["quota_exceeded", "budget_exceeded", "deadline_exceeded"]);
 
-/** A lost model call costs its reservation, and a stop costs time: a budget may be used up sooner for it, never later. */
+/** A lost model call costs its reservation, and a pause costs time: a budget may be used up sooner, never later. */
 function isCutByBudget({ run, waits }: RunAccount): boolean {
   const isAsking = waits.some(({ kind, status }) => kind === "budget" && status === "open");
   return isAsking || (run.error !== null && BUDGET_CODES.has(run.error.code));
@@ -56,24 +56,26 @@ function isCutShort(account: RunAccount): boolean {
   return account.run.status === "cancelled" || isCutByBudget(account);
 }
 
-/** How far it came may differ, and no turn that it did come to. */
+/** The number of turns may differ, but not the content of the common ones. */
 function differenceOfCut(was: RunAccount, is: RunAccount): string | null {
-  const [before, after] = [saidIn(was), saidIn(is)];
+  const [before, after] = [responsesIn(was), responsesIn(is)];
   if (isCutByBudget(was) && !isCutByBudget(is) && after.length > before.length)
-    return `it came to ${after.length} turns, and its budget is for ${before.length}`;
+    return `it has ${after.length} turns, but its budget is for ${before.length}`;
   if (was.run.status === "cancelled" && is.run.status !== "cancelled" && !isCutByBudget(is))
     return `run.status is "${is.run.status}" and was "cancelled"`;
   const both = Math.min(before.length, after.length);
   return firstDifference({ turns: before.slice(0, both) }, { turns: after.slice(0, both) });
 }
 
-function saidIn({ turns }: RunAccount): readonly Pick<TurnRecord, "stepPath" | "turnIndex" | "response">[] {
+function responsesIn({
+  turns,
+}: RunAccount): readonly Pick<TurnRecord, "stepPath" | "turnIndex" | "response">[] {
   return turns
     .filter(({ committed }) => committed)
     .map(({ stepPath, turnIndex, response }) => ({ stepPath, turnIndex, response }));
 }
 
-/** What has to be the same. When, by whom, and at which try are not part of it. */
+/** What must be the same. Times, workers and attempt numbers are not part of it. */
 function endOf(account: RunAccount, other: RunAccount) {
   const { run, steps, artifacts } = account;
   const { status, output, context, error } = run;
@@ -81,8 +83,8 @@ function endOf(account: RunAccount, other: RunAccount) {
     run: { status, output, context, error: error?.code ?? null },
     steps: byName(steps.map(({ path, status, output, context }) => [path, { status, output, context }])),
     artifacts: byName(artifacts.map(({ name, hash }) => [name, hash])),
-    ...(hasSameLines(account, other) ? conversationOf(account, other) : {}),
-    ...(isSessionTold(account, other) ? { session: sessionOf(account) } : {}),
+    ...(hasSameLineages(account, other) ? conversationOf(account, other) : {}),
+    ...(hasSameSessionEvents(account, other) ? { session: sessionOf(account) } : {}),
   };
 }
 
@@ -95,19 +97,19 @@ function byName<T>(entries: readonly (readonly [string, T])[]): { readonly [name
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Who goes back to a milestone once more begins one more line: an empty history, and calls that meet earlier receipts. */
-function hasSameLines(a: RunAccount, b: RunAccount): boolean {
-  const linesOf = ({ lineages }: RunAccount) =>
+/** A repeated milestone resume begins one more lineage: an empty history, and calls that reuse earlier receipts. */
+function hasSameLineages(a: RunAccount, b: RunAccount): boolean {
+  const lineagesOf = ({ lineages }: RunAccount) =>
     lineages.map(({ stepPath, firstTurn, baseTurn, openTurn }) => ({
       stepPath,
       firstTurn,
       baseTurn,
       openTurn,
     }));
-  return isDeepStrictEqual(linesOf(a), linesOf(b));
+  return isDeepStrictEqual(lineagesOf(a), lineagesOf(b));
 }
 
-/** By key: calls that code makes side by side may be asked for in another order. */
+/** By key: concurrent calls of a code step may be made in another order. */
 function ledgerOf({ calls }: RunAccount) {
   return byName(
     calls.map((call) => [`${call.tool} (key ${call.idempotencyKey.slice(0, 8)})`, outcomeOf(call)]),
@@ -119,9 +121,9 @@ function outcomeOf({ status, receipt }: ToolCallRecord) {
   return { status, output, errorCode, uncertain };
 }
 
-/** One before each side effect is taken again with each try. */
+/** Without those taken before a side effect: each attempt takes one again. */
 function checkpointsOf(account: RunAccount, other: RunAccount) {
-  if (!isSessionTold(account, other)) return null;
+  if (!hasSameSessionEvents(account, other)) return null;
   const isLasting = ({ type }: CheckpointRecord) => type !== "pre_side_effect";
   return account.checkpoints
     .filter(isLasting)
@@ -132,20 +134,20 @@ function sessionOf({ session }: RunAccount) {
   return byName(session.map(({ name, kind, version, values }) => [name, { kind, version, values }]));
 }
 
-/** A call that a person settled, or that was looked up, tells the session nothing of what it would have told. */
-function isSessionTold(a: RunAccount, b: RunAccount): boolean {
+/** A call that a person settled, or that was looked up, has none of the session events it would have had. */
+function hasSameSessionEvents(a: RunAccount, b: RunAccount): boolean {
   const eventsOf = ({ calls }: RunAccount) =>
     byName(calls.map(({ idempotencyKey, receipt }) => [idempotencyKey, receipt?.sessionEvents ?? []]));
   return isDeepStrictEqual(eventsOf(a), eventsOf(b));
 }
 
-/** Whether some run may have stopped sooner than it would have undisturbed, for a reason that is nobody's mistake. */
-export function mayEndOtherwise(evidence: Evidence): boolean {
-  return evidence.accounts.some(({ run }) => mayRunEndOtherwise(evidence, run.runId));
+/** True if some run may rightly end in another way than undisturbed. */
+export function mayEndDifferently(evidence: Evidence): boolean {
+  return evidence.accounts.some(({ run }) => mayRunEndDifferently(evidence, run.runId));
 }
 
-export function mayRunEndOtherwise({ accounts, undisturbed }: Evidence, runId: string): boolean {
+export function mayRunEndDifferently({ accounts, undisturbed }: Evidence, runId: string): boolean {
   const [was, is] = [accountOf(undisturbed?.accounts ?? [], runId), accountOf(accounts, runId)];
   if (was === null || is === null) return false;
-  return isCutShort(was) || isCutByBudget(is) || wasAnsweredOtherwise(was, is);
+  return isCutShort(was) || isCutByBudget(is) || wasSettledDifferently(was, is);
 }

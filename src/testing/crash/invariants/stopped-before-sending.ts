@@ -1,10 +1,10 @@
-import type { Evidence, LifeRecord } from "../evidence.ts";
+import type { Evidence, ProcessRecord } from "../evidence.ts";
 import { isSamePoint } from "../point.ts";
 import type { Effect, SeenCall, WitnessLine } from "../witness.ts";
 
 /**
- * The one window that fencing cannot close (docs/guarantees.md): a process that was stopped after it had looked at its
- * lease, and before its tool had sent anything, sends it when it wakes. Only a key helps there.
+ * The one window that fencing cannot close (docs/guarantees.md): a process that was stopped after it checked its lease,
+ * and before its tool sent anything, sends it when it wakes. Only a key helps there.
  */
 export function excusedEffects(evidence: Evidence, lines: readonly WitnessLine[]): ReadonlySet<Effect> {
   const stopped = evidence.lives.filter(({ pausedAt }) => pausedAt.length > 0);
@@ -13,9 +13,9 @@ export function excusedEffects(evidence: Evidence, lines: readonly WitnessLine[]
     if (line.kind !== "effect" || line.recovery === "keyed" || line.recovery === "repeat") return false;
     const life = stopped.find(({ number }) => number === line.life);
     if (life === undefined || line.isDropped) return false;
-    return stoodBefore(life, line) || wasOvertaken(line, lines.slice(0, i));
+    return wasStoppedBefore(life, line) || wasOvertaken(line, lines.slice(0, i));
   });
-  // One of them is the one that was to happen: where all have an excuse, the first needs none.
+  // One effect is the intended one: if all effects of a key are excused, the first is not.
   const real = lines.filter((line): line is Effect => line.kind === "effect" && !line.isDropped);
   return new Set(
     excused.filter((effect) => {
@@ -25,15 +25,15 @@ export function excusedEffects(evidence: Evidence, lines: readonly WitnessLine[]
   );
 }
 
-/** Whether a process stood right before this call of its tool while its lease ran out. */
-export function stoodBefore(
-  { pausedAt }: LifeRecord,
+/** True if the process was stopped right before this call of its tool, while its lease expired. */
+export function wasStoppedBefore(
+  { pausedAt }: ProcessRecord,
   { tool, nth }: Pick<SeenCall, "tool" | "nth">,
 ): boolean {
   return pausedAt.some((point) => isSamePoint(point, { phase: "before", call: `tool.${tool}`, nth }));
 }
 
-/** Whether another process was at the same call between the time that this one entered its tool and what it did there. */
+/** True if another process worked on the same call after this one had entered its tool, and before the effect. */
 function wasOvertaken({ life, key, attempt }: Effect, before: readonly WitnessLine[]): boolean {
   const entered = before.findLastIndex(
     (line) => line.kind === "entered" && line.life === life && line.key === key && line.attempt === attempt,

@@ -3,7 +3,7 @@ import { pathToFileURL } from "node:url";
 import { bundlePatched, type Patch } from "../../../patched-sources.ts";
 import type * as entry from "./entry.ts";
 
-/** What a bundle gives: the explorer and the scenarios, with one engine and store for all of them. */
+/** The exports of a bundle: the explorer and the scenarios, which share one engine and store. */
 export type Bundled = typeof entry;
 
 /** Bundles the explorer with these texts replaced, and loads it. */

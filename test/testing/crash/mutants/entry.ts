@@ -1,4 +1,4 @@
-// What a mutant is bundled from: all of it is of one piece, so that the bug that was planted is the one that is run.
+// The entry point of a mutant's bundle. It includes everything, so that the planted bug is the code that runs.
 
 import { SCENARIOS as SHARED } from "../scenarios/index.ts";
 import { OWN_SCENARIOS } from "./scenarios.ts";

@@ -1,11 +1,11 @@
 import type { Schedule } from "../../../../src/testing/crash/schedule.ts";
-import { LABORATORY } from "../laboratory.ts";
+import { EXPLORER_FOLDER } from "../explored-scenario.ts";
 import type { Bundled } from "./bundle-mutant.ts";
 import type { Mutant } from "./mutant.ts";
 
 export type FirstViolation = { readonly schedule: Schedule; readonly problems: readonly string[] };
 
-/** Explores until the promise is seen to be broken; null where it never is. With a schedule, that one alone. */
+/** Explores until the promise is broken; null if it never is. With a schedule, runs that one alone. */
 export async function firstViolation(
   { crashExplorer, INVARIANTS, SCENARIOS }: Bundled,
   { breaks, scenario, mode = "crash" }: Pick<Mutant, "breaks" | "scenario" | "mode">,
@@ -25,26 +25,26 @@ export async function firstViolation(
     return null;
   };
   const onProgress = () => {
-    if (found !== null) throw new Found(found);
+    if (found !== null) throw new ViolationFound(found);
   };
   try {
     await crashExplorer({
       ...explored,
-      ...LABORATORY,
+      ...EXPLORER_FOLDER,
       ...(schedule === undefined ? { modes: [mode] } : { schedule }),
       onProgress,
       invariants: { ...Object.fromEntries(INVARIANTS.map(({ name }) => [name, false])), stopAtFirst },
     });
   } catch (error) {
-    if (error instanceof Found) return error.violation;
+    if (error instanceof ViolationFound) return error.violation;
     throw error;
   }
-  if (looked === 0) throw new Error(`In ${scenario} there is nothing that ${breaks} could look at.`);
+  if (looked === 0) throw new Error(`In ${scenario} there is nothing that ${breaks} could check.`);
   return null;
 }
 
-/** One is enough: whoever sees it need not explore on. */
-class Found extends Error {
+/** Ends the exploration at the first violation. */
+class ViolationFound extends Error {
   readonly violation: FirstViolation;
 
   constructor(violation: FirstViolation) {

@@ -6,7 +6,7 @@ import { STORE_MUTANTS } from "./store-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
 import { USAGE_MUTANTS } from "./usage-mutants.ts";
 
-/** Every bug that the explorer has to find. */
+/** Every bug that the explorer must find. */
 export const MUTANTS: readonly Mutant[] = [
   ...OWNERSHIP_MUTANTS,
   ...LEDGER_MUTANTS,

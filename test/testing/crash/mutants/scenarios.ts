@@ -1,4 +1,4 @@
-// What the shared scenarios do not have, and a bug needs to show: an outside that is slow, and agents that change.
+// Scenarios that only some bugs need: slow outside systems, and agents that change.
 
 import { z } from "zod";
 import { ModelCallError, NotApplied } from "../../../../src/core/errors.ts";
@@ -8,22 +8,22 @@ import { append, defineSlice } from "../../../../src/session/slice.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import type {
   ExecuteStandIn,
-  OtherSide,
   Scenario,
+  StandInContext,
   ToolStandIn,
 } from "../../../../src/testing/crash/scenario.ts";
-import { modelStandIn, RUN_ID, workUntilTheEnd } from "../../../../src/testing/crash/scenario.ts";
+import { modelStandIn, RUN_ID, workUntilDone } from "../../../../src/testing/crash/scenario.ts";
 import { scriptedPort } from "../../scripted-port.ts";
-import { asks, charge, errandAgent, found, lookUp, OTHER_SIDES, ship } from "../scenarios/errand-tools.ts";
+import { asks, charge, errandAgent, found, lookUp, STAND_INS, ship } from "../scenarios/errand-tools.ts";
 
-/** A parcel that is on its way when its process dies, and arrives right after somebody has looked for it. */
+/** A call in flight when its process dies, which lands right after it was looked up. */
 export function lateLanding(): Scenario {
   const slow: Tool = { ...ship, timeoutMs: 10_000, landsWithinMs: 60_000 };
   /** By the world that they are in, and their key. */
-  const underWay = new WeakMap<Store, Map<string, OtherSide>>();
-  const parcelsOf = ({ store }: OtherSide) => {
-    const parcels = underWay.get(store) ?? new Map<string, OtherSide>();
-    underWay.set(store, parcels);
+  const inFlight = new WeakMap<Store, Map<string, StandInContext>>();
+  const parcelsOf = ({ store }: StandInContext) => {
+    const parcels = inFlight.get(store) ?? new Map<string, StandInContext>();
+    inFlight.set(store, parcels);
     return parcels;
   };
   const standIn: ToolStandIn = {
@@ -48,13 +48,13 @@ export function lateLanding(): Scenario {
       look_up: lookUp,
     }),
     input: "Ship a.",
-    tools: { ...OTHER_SIDES, ship: standIn },
+    tools: { ...STAND_INS, ship: standIn },
   };
 }
 
 /**
- * A first try that is given up on, and comes to its end when the second one has long brought the receipt: in a process that
- * lives on when its work is done, as servers do.
+ * A first attempt that times out, and returns long after the second one has brought the receipt: in a process that keeps
+ * running when its work is done, as servers do.
  */
 export function lateReturn(): Scenario {
   const slowAtFirst: ExecuteStandIn = async (_: never, { attempt, idempotencyKey }, outside) => {
@@ -68,7 +68,7 @@ export function lateReturn(): Scenario {
     tools: { charge: slowAtFirst },
     act: async (tools) => {
       try {
-        return await workUntilTheEnd(scenario, tools);
+        return await workUntilDone(scenario, tools);
       } finally {
         await tools.options.clock?.sleep(60_000);
       }
@@ -77,7 +77,7 @@ export function lateReturn(): Scenario {
   return scenario;
 }
 
-/** A call that breaks after it has happened, and is asked for again. */
+/** A call that breaks after its effect, and is requested again. */
 export function uncertainAgain(): Scenario {
   return {
     name: "uncertain-again",
@@ -87,12 +87,12 @@ export function uncertainAgain(): Scenario {
       { text: "Called." },
     ]),
     input: "Call a.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     person: { approval: () => ({ deny: "It may have come." }) },
   };
 }
 
-/** A turn that waits for a person with all that it asks for. */
+/** A turn whose only call needs approval. */
 export function approvalAlone(): Scenario {
   return {
     name: "approval-alone",
@@ -100,17 +100,17 @@ export function approvalAlone(): Scenario {
       charge: { ...charge, approval: true },
     }),
     input: "Charge a.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
   };
 }
 
-/** A tool makes something else of its arguments once its program was replaced, and nobody but its code tells so. */
+/** A new deployment of a tool transforms its arguments differently; its declaration is unchanged. */
 export function changedArguments(): Scenario {
   const charging = (suffix: string) => chargingWith(suffix, { description: "Charges.", approval: true });
   return replacedAfterTheFirst("changed-arguments", charging(""), charging(AND_THE_REST));
 }
 
-/** The same, and the tool says so: the agent is another one. */
+/** The same, but the declaration changes too, and so does the agent's fingerprint. */
 export function changedAgent(): Scenario {
   const charging = (suffix: string) => chargingWith(suffix, { description: `Charges${suffix}.` });
   return replacedAfterTheFirst("changed-agent", charging(""), charging(AND_THE_REST));
@@ -132,7 +132,7 @@ function chargingWith(
   });
 }
 
-/** Every process but the first has the second tool. */
+/** Every process after the first uses the second tool. */
 function replacedAfterTheFirst(name: string, first: Tool, second: Tool): Scenario {
   const agentWith = (charging: Tool) =>
     errandAgent([asks(["charge", "a"]), { text: "Charged." }], { charge: charging });
@@ -143,24 +143,24 @@ function replacedAfterTheFirst(name: string, first: Tool, second: Tool): Scenari
     input: "Charge a.",
     act: (given) => {
       const runner = given.life === 1 ? given.runner : given.runnerOf(after);
-      return workUntilTheEnd(scenario, { ...given, runner });
+      return workUntilDone(scenario, { ...given, runner });
     },
   };
   return scenario;
 }
 
-/** Tools that may take longer than their worker's lease lasts. */
+/** Tools whose timeout is longer than the lease. */
 export function shortLease(): Scenario {
   return {
     name: "short-lease",
     pipeline: errandAgent([asks(["call_taxi", "a"]), asks(["call_taxi", "b"]), { text: "Called." }]),
     input: "Call taxis.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     runner: { leaseMs: 1_500 },
   };
 }
 
-/** Somebody cancels the run while a tool is to be tried again, and leaves it there. */
+/** The run is cancelled while a tool waits for its next attempt, and is not resumed. */
 export function cancelledAndLeft(): Scenario {
   const input = "Call a.";
   const busy: ExecuteStandIn = async (_: never, __, outside) => {
@@ -185,13 +185,13 @@ const chargedSlice = defineSlice({
   reducers: { Charged: append(({ order }: Charged) => order) },
 });
 
-/** The provider gives a conversation up whose session has learned something; another one begins, from the beginning. */
-export function begunAnew(): Scenario {
+/** The provider rejects a conversation with session events; the run is resumed from the beginning. */
+export function startedOver(): Scenario {
   const input = "Charge a and b.";
   const port = scriptedPort([asks(["charge", "a"]), asks(["charge", "b"]), { text: "Charged." }]);
   const answer = modelStandIn(port);
   return {
-    name: "begun-anew",
+    name: "started-over",
     pipeline: defineAgent({ name: "errands", model: port, tools: { charge }, slices: [chargedSlice] }),
     input,
     model: (request, place, outside) => {
@@ -207,8 +207,8 @@ export function begunAnew(): Scenario {
     },
     act: async ({ runner, store }) => {
       const run = await store.getRun(RUN_ID);
-      const isBegunAnew = run !== null && (await store.listLineages(RUN_ID)).length > 0;
-      if (isBegunAnew) return runner.resume(RUN_ID, { wait: true });
+      const hasStartedOver = run !== null && (await store.listLineages(RUN_ID)).length > 0;
+      if (hasStartedOver) return runner.resume(RUN_ID, { wait: true });
       if (run?.status !== "failed")
         await runner.run(input, { runId: RUN_ID, wait: true }).catch((error: unknown) => {
           if (!(error instanceof ModelCallError)) throw error;
@@ -229,5 +229,5 @@ export const OWN_SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "changed-agent": changedAgent,
   "short-lease": shortLease,
   "cancelled-and-left": cancelledAndLeft,
-  "begun-anew": begunAnew,
+  "started-over": startedOver,
 };

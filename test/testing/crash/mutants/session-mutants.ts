@@ -44,7 +44,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: "same-end",
-    scenario: "begun-anew",
+    scenario: "started-over",
     schedule: "crash after store.beginLineage 1",
   },
   {
@@ -57,7 +57,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: "same-end",
-    scenario: "begun-anew",
+    scenario: "started-over",
     schedule: "crash after store.commitTurn 2",
   },
 ];

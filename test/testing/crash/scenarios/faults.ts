@@ -1,4 +1,4 @@
-// What goes wrong outside: tools that fail, providers that do, and budgets that are used up.
+// Failures outside: of tools, of providers, and budgets that are used up.
 
 import {
   AlreadySettledError,
@@ -16,11 +16,11 @@ import {
   type ToolStandIn,
 } from "../../../../src/testing/crash/scenario.ts";
 import { scriptedPort } from "../../scripted-port.ts";
-import { asks, ERRAND_TOOLS, errandAgent, found, OTHER_SIDES, ship } from "./errand-tools.ts";
+import { asks, ERRAND_TOOLS, errandAgent, found, STAND_INS, ship } from "./errand-tools.ts";
 
 const TWO_TURNS = [asks(["charge", "a"]), { text: "Charged." }];
 
-/** Nothing happens twice, and then it does. */
+/** Refuses two attempts, and then works. */
 const failsTwice: ToolStandIn = (_input: never, { attempt, idempotencyKey }) => {
   if (attempt <= 2) throw new NotApplied(`Try ${attempt} was not taken.`);
   return `taken, with ${idempotencyKey.length} characters of key`;
@@ -31,13 +31,13 @@ export function retries(): Scenario {
     name: "retries",
     pipeline: errandAgent([asks(["charge", "a"], ["call_taxi", "b"]), { text: "Done." }]),
     input: "Charge a, call b.",
-    tools: { ...OTHER_SIDES, charge: failsTwice, call_taxi: failsTwice },
-    // A process that dies leaves a try behind, and the ones that fail are still two.
+    tools: { ...STAND_INS, charge: failsTwice, call_taxi: failsTwice },
+    // A crash costs an attempt, besides the two that fail.
     runner: { maxRetriesPerToolCall: 3 },
   };
 }
 
-/** Down, then too busy, then silent; then it answers. */
+/** The provider is down, then rate limited, then silent; then it answers. */
 export function providerFaults(): Scenario {
   const answer = modelStandIn(scriptedPort(TWO_TURNS));
   const model: ModelStandIn = (request, place, outside) => {
@@ -60,7 +60,7 @@ export function providerFaults(): Scenario {
     pipeline: errandAgent(TWO_TURNS),
     input: "Charge a.",
     model,
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     runner: { maxModelAttempts: 5, modelTimeoutMs: 60_000 },
   };
 }
@@ -69,7 +69,7 @@ function failed(kind: ModelCallError["details"]["kind"], status: number | null, 
   return new ModelCallError(`The provider failed: ${kind}.`, { kind, status, retryAfterMs, retryable: true });
 }
 
-/** Used up after the first turn: the run fails, and goes on once it is given more. */
+/** The budget is used up after the first turn: the run fails, and is resumed with a higher one. */
 export function budget(): Scenario {
   return {
     name: "budget",
@@ -84,7 +84,7 @@ export function budget(): Scenario {
       ),
     ),
     input: "Spend.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     act: async ({ runner }) => {
       try {
         return await runner.run("Spend.", { runId: RUN_ID, wait: true, budget: { tokens: 12_000 } });
@@ -96,25 +96,25 @@ export function budget(): Scenario {
   };
 }
 
-/** The contract allows for two calls, and the agent wants three: that is how the run ends. */
+/** The RunSpec allows two calls, and the agent wants three: the run ends with that. */
 export function budgetReached(): Scenario {
   return {
     name: "budget-reached",
     mayFail: true,
     pipeline: errandAgent(({ turn }) => asks(["charge", `order ${turn}`])),
     input: "Spend.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     run: { spec: { objective: "Spend.", budgets: { maxToolCalls: 2 } } },
   };
 }
 
-/** The same, where a person is asked for more, and gives it. */
+/** The same, but a person is asked for more, and gives it. */
 export function budgetAsked(): Scenario {
   return {
     name: "budget-asked",
     pipeline: errandAgent(({ turn }) => (turn < 3 ? asks(["charge", `order ${turn}`]) : { text: "Spent." })),
     input: "Spend.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     act: async ({ runner, store }) => {
       const spec = {
         objective: "Spend.",
@@ -129,7 +129,7 @@ export function budgetAsked(): Scenario {
   };
 }
 
-/** The tool goes on for longer than anybody waits for it, and comes to its end after all. */
+/** The tools return only after their timeout. */
 export function lateReceipt(): Scenario {
   const slow: ExecuteStandIn = async ({ order }: { readonly order: string }, _call, outside) => {
     outside.effect(`${order}: done`);
@@ -145,7 +145,7 @@ export function lateReceipt(): Scenario {
     input: "Call and ship.",
     tools: {
       call_taxi: slow,
-      // Those that it is asked of see what is there only later.
+      // A look-up finds the effect only later.
       ship: {
         execute: async (input: never, call, outside) => {
           await outside.take(7_000);
@@ -157,7 +157,7 @@ export function lateReceipt(): Scenario {
   };
 }
 
-/** Somebody may have been faster. */
+/** Another process may have answered first. */
 async function unlessAnswered(answer: Promise<void>): Promise<void> {
   try {
     await answer;

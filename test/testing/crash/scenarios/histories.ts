@@ -1,4 +1,4 @@
-// What is stored of a conversation, and what the model is shown of it.
+// Stored conversations, and the view of them that the model gets.
 
 import { z } from "zod";
 import { defineAgent } from "../../../../src/engine/definition/agent.ts";
@@ -29,7 +29,7 @@ function reads(...pages: readonly number[]): ScriptedResponse {
   return { toolCalls: pages.map((page) => ({ name: "read", input: { page } })) };
 }
 
-/** Results over the threshold: what a tool gave is kept beside the history. The same text twice is one blob. */
+/** Results over the threshold are stored as blobs. The same text twice is one blob. */
 export function blob(): Scenario {
   const reader = defineAgent({
     name: "reader",
@@ -46,14 +46,14 @@ export function blob(): Scenario {
     input: "Read.",
     act: async ({ runner, store }) => {
       const result = await runner.run("Read.", { runId: "explored-1", wait: true });
-      // Nobody's blobs are old enough to go, whoever asks.
+      // No blob is old enough to be collected.
       await store.collectBlobs({ olderThanMs: 24 * 60 * 60_000, maxBytes: 1_000_000 });
       return result;
     },
   };
 }
 
-/** A history too long to be shown, of pages that are shown in part: the model reads on from the last page that it sees. */
+/** A history over the limit, with truncated results: the model reads the page after the last one that it sees. */
 export function truncation(): Scenario {
   const reader = defineAgent({
     name: "reader",

@@ -1,4 +1,5 @@
 import type { Scenario } from "../../../../src/testing/crash/scenario.ts";
+import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./continuations.ts";
 import { budget, budgetAsked, budgetReached, lateReceipt, providerFaults, retries } from "./faults.ts";
 import { blob, truncation } from "./histories.ts";
 import { jobsDemo } from "./jobs-demo.ts";
@@ -7,7 +8,7 @@ import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
 import {
   correlated,
-  inDoubtTold,
+  inDoubtToModel,
   keyed,
   oneTool,
   opaque,
@@ -16,9 +17,8 @@ import {
   reconcile,
   repeat,
 } from "./turns.ts";
-import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./ways-on.ts";
 
-/** What is explored, by name; each one is made anew for whoever explores it. */
+/** All scenarios, by name; each exploration makes its own. */
 export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "plain-answer": plainAnswer,
   "one-tool": oneTool,
@@ -27,7 +27,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   reconcile,
   correlated,
   opaque,
-  "in-doubt-told": inDoubtTold,
+  "in-doubt-to-model": inDoubtToModel,
   repeat,
   blob,
   truncation,

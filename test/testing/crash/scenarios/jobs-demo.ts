@@ -1,4 +1,4 @@
-// The job of the demo, with its servers stood in for: a site of three pages, a store of files, mail and notifications.
+// The job of the demo, with stand-ins for its servers: a site of three pages, file uploads, mail and notifications.
 
 import { jobPipeline, jobStopConditions } from "../../../../src/demo/job-pipeline.ts";
 import { readPage } from "../../../../src/demo/read-page.ts";

@@ -1,10 +1,10 @@
-// Runs that a person has a part in.
+// Runs that wait for a person.
 
 import { NeedsHuman } from "../../../../src/core/errors.ts";
 import { askHuman } from "../../../../src/engine/definition/ask-human.ts";
 import { Pipeline, Step } from "../../../../src/engine/definition/step.ts";
 import { RUN_ID, type Scenario, type ToolStandIn } from "../../../../src/testing/crash/scenario.ts";
-import { asks, charge, ERRAND_TOOLS, errandAgent, OTHER_SIDES } from "./errand-tools.ts";
+import { asks, charge, ERRAND_TOOLS, errandAgent, STAND_INS } from "./errand-tools.ts";
 
 /** Two calls need approval: one is approved, the other denied; a third one runs meanwhile. */
 export function approval(): Scenario {
@@ -16,7 +16,7 @@ export function approval(): Scenario {
       charge: approved,
     }),
     input: "Charge a and b.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     person: {
       approval: ({ subject }) =>
         JSON.stringify(subject).includes('"b"') ? { deny: "Not that one." } : "approve",
@@ -24,7 +24,7 @@ export function approval(): Scenario {
   };
 }
 
-/** A call that two people have to approve, none of whom started the run. */
+/** A call that two people must approve, neither of whom started the run. */
 export function twoPeople(): Scenario {
   return {
     name: "two-people",
@@ -34,7 +34,7 @@ export function twoPeople(): Scenario {
       policy: { approve: [{ match: "charge", people: 2, notStarter: true }] },
       startedBy: { by: "starter" },
     },
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
   };
 }
 
@@ -60,11 +60,11 @@ export function question(): Scenario {
       Step.human("check", { question: "Is that right?", choices: ["Yes.", "No."] }),
     ),
     input: "Ask.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
   };
 }
 
-/** A tool that cannot go on by itself: somebody sees to it, and lets it try again. */
+/** A tool that needs a person's help: the person settles the wait, and the call is tried again. */
 export function escalation(): Scenario {
   const lockedAtFirst: ToolStandIn = ({ order }: { readonly order: string }, { attempt, idempotencyKey }) => {
     if (attempt === 1) throw new NeedsHuman("auth_failure", "The door is locked.");
@@ -78,7 +78,7 @@ export function escalation(): Scenario {
   };
 }
 
-/** Somebody wants the run to end while a tool is at work, which does not listen; then somebody goes on with it. */
+/** A cancel request arrives while a tool is running that ignores it; then the run is resumed. */
 export function cancel(): Scenario {
   return {
     name: "cancel",
@@ -89,7 +89,7 @@ export function cancel(): Scenario {
     ]),
     input: "Charge a and c.",
     tools: {
-      ...OTHER_SIDES,
+      ...STAND_INS,
       charge: async ({ order }: { readonly order: string }, { idempotencyKey }, outside) => {
         const isFirst = order === "a" && outside.happened(idempotencyKey) === null;
         outside.effect(`${order}: done`);
@@ -107,7 +107,7 @@ export function cancel(): Scenario {
   };
 }
 
-/** Instead of an answer, the run is ended: nothing of what it wanted to do is done. */
+/** The run is cancelled while it waits for approval: its call never runs. */
 export function cancelledWaiting(): Scenario {
   return {
     name: "cancelled-waiting",
@@ -117,7 +117,7 @@ export function cancelledWaiting(): Scenario {
       charge: { ...charge, approval: true },
     }),
     input: "Charge b.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     act: async ({ runner, store }) => {
       const result = await runner.run("Charge b.", { runId: RUN_ID, wait: true });
       if (result.status === "waiting") await store.requestCancel(RUN_ID, { by: "somebody" });

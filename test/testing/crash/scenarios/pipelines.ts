@@ -1,4 +1,4 @@
-// Steps of code, loops, artifacts and contracts.
+// Code steps, loops, artifacts and RunSpecs.
 
 import { z } from "zod";
 import { defineAgent } from "../../../../src/engine/definition/agent.ts";
@@ -7,9 +7,9 @@ import { artifactKept, succeededOnce } from "../../../../src/engine/definition/s
 import { tool } from "../../../../src/engine/definition/tool.ts";
 import type { Scenario, ToolStandIn } from "../../../../src/testing/crash/scenario.ts";
 import { scriptedPort } from "../../scripted-port.ts";
-import { asks, callTaxi, charge, errandAgent, found, lookUp, OTHER_SIDES, ship } from "./errand-tools.ts";
+import { asks, callTaxi, charge, errandAgent, found, lookUp, STAND_INS, ship } from "./errand-tools.ts";
 
-/** Code before, between and after two rounds of an agent; all of it changes the context. */
+/** Code steps before, between and after two rounds of an agent; all of them change the context. */
 export function loop(): Scenario {
   const round = Pipeline.of(
     "round",
@@ -39,7 +39,7 @@ export function loop(): Scenario {
       }),
     ),
     input: "Loop",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
   };
 }
 
@@ -53,7 +53,7 @@ const mail = tool({
   timeoutMs: 4_000,
   landsWithinMs: 1_000,
   execute: () => {
-    throw new Error("It is stood in for.");
+    throw new Error("This tool needs a stand-in.");
   },
   reconcile: () => ({ status: "unknown" }),
 });
@@ -63,7 +63,7 @@ const mailbox: ToolStandIn = {
   reconcile: (_, call, outside) => found(call, outside),
 };
 
-/** A job with a contract. It makes a file, mails it once although it is asked to twice, and is done before its last step. */
+/** A job with a RunSpec. It writes a file, mails it once although the model asks twice, and is done before its last step. */
 export function artifactsAndSpec(): Scenario {
   const mailer = defineAgent({
     name: "mailer",
@@ -90,7 +90,7 @@ export function artifactsAndSpec(): Scenario {
       mailed: succeededOnce("send_mail"),
     }),
     input: "Report",
-    tools: { ...OTHER_SIDES, send_mail: mailbox },
+    tools: { ...STAND_INS, send_mail: mailbox },
     run: {
       spec: {
         objective: "Report.",

@@ -1,4 +1,4 @@
-// Agents that work by a plan: each step that is done is a milestone to go on from.
+// Agents that work by a plan: each finished plan step is a milestone to resume from.
 
 import { z } from "zod";
 import { renderProgress } from "../../../../examples/milestones/task-prompt.ts";
@@ -28,19 +28,19 @@ const ORDERS = ["window", "terrace"] as const;
 
 type Charged = { readonly type: "Charged"; readonly order: string };
 
-/** What the tool tells the session: each charge once, whoever asks for it again. */
+/** The session events of the tool: each charge once, even if the model asks for it again. */
 const chargedSlice = defineSlice({
   name: "charged",
   schema: z.string(),
   reducers: { Charged: append(({ order }: Charged) => order) },
 });
 
-const telling: ToolStandIn = ({ order }: { readonly order: string }, { idempotencyKey, session }) => {
+const recordingCharge: ToolStandIn = ({ order }: { readonly order: string }, { idempotencyKey, session }) => {
   session.dispatch({ type: "Charged", order });
   return `${order}: charged with a key of ${idempotencyKey.length} characters`;
 };
 
-/** Plans, charges and marks one order after the other, and tells of it. What comes next is in its prompt. */
+/** Plans, charges and marks one order after the other. It reads the next one from its prompt. */
 const model = scriptedPort(({ options: { prompt } }): ScriptedResponse => {
   const system = prompt[0]?.role === "system" ? prompt[0].content : "";
   if (system.includes("No progress yet"))
@@ -83,23 +83,23 @@ function planner(version: number) {
 }
 
 export function planning(): Scenario {
-  return { name: "planning", pipeline: planner(1), input: INPUT, tools: { charge: telling } };
+  return { name: "planning", pipeline: planner(1), input: INPUT, tools: { charge: recordingCharge } };
 }
 
-/** The first prompt gets no further than the first milestone; the second one goes on from there. */
+/** The first prompt fails after the first milestone; the second one resumes from there. */
 export function milestoneAfterChange(): Scenario {
   const [old, next] = [planner(1), planner(2)];
   return {
     name: "milestone-after-change",
     pipeline: old,
     input: INPUT,
-    model: givingUpAfterOne(),
-    tools: { charge: telling },
+    model: rejectingAfterOne(),
+    tools: { charge: recordingCharge },
     act: async ({ runnerOf, store }) => {
       const run = await store.getRun(RUN_ID);
       const lines = run === null ? [] : await store.listLineages(RUN_ID);
       if (lines.length > 0) return runnerOf(next).resume(RUN_ID, { wait: true });
-      // Where the new prompt was tried without a word about it, the run says so, and stays where it is.
+      // A resume with the new prompt is refused without a reason, and changes nothing.
       if (run?.status !== "failed") {
         await unless(ModelCallError, runnerOf(old).run(INPUT, { runId: RUN_ID, wait: true }));
         await unless(ResumeError, runnerOf(next).resume(RUN_ID, { wait: true }));
@@ -109,8 +109,8 @@ export function milestoneAfterChange(): Scenario {
   };
 }
 
-/** The provider does not take what the first prompt has come to after its first milestone. */
-function givingUpAfterOne(): ModelStandIn {
+/** The provider rejects the conversation of the first prompt after its first milestone. */
+function rejectingAfterOne(): ModelStandIn {
   const answer = modelStandIn(model);
   return (request, place, outside) => {
     const { length } = answersIn(request);
@@ -137,13 +137,13 @@ async function unless(expected: typeof ModelCallError | typeof ResumeError, work
   }
 }
 
-/** A worker with a name, which goes on from its last milestone whenever it is started. */
+/** A named worker, which resumes from its last milestone whenever it is started. */
 export function mainLoop(): Scenario {
   return {
     name: "main-loop",
     pipeline: planner(1),
     input: INPUT,
-    tools: { charge: telling },
+    tools: { charge: recordingCharge },
     act: async ({ runner, store, options }) => {
       const checkpoints = new NamedRun(store, "worker-1");
       if (await checkpoints.isCompleted()) return runner.run(INPUT, { runId: RUN_ID, wait: true });
@@ -153,7 +153,7 @@ export function mainLoop(): Scenario {
   };
 }
 
-/** Every world has the same run, so that one can be held against another. */
+/** Every world has the same run id, so that their runs can be compared. */
 class NamedRun extends DatabaseCheckpointStore {
   override begin(request: WorkerRequest): Promise<void> {
     return super.begin({ ...request, runId: RUN_ID });

@@ -1,6 +1,6 @@
 import { NO_RUN_TELEMETRY, type Telemetry } from "../../../../src/engine/ports/telemetry-port.ts";
 
-/** A trace that goes nowhere: the run keeps where it belongs to. */
+/** A trace that is exported nowhere: the run stores its trace parent. */
 export const tracing: Telemetry = {
   begin: () => ({
     ...NO_RUN_TELEMETRY,

@@ -1,10 +1,10 @@
 // Agents that answer, and agents that call tools of one recovery class or of all.
 
 import type { Scenario } from "../../../../src/testing/crash/scenario.ts";
-import { asks, callTaxi, ERRAND_TOOLS, errandAgent, found, OTHER_SIDES } from "./errand-tools.ts";
+import { asks, callTaxi, ERRAND_TOOLS, errandAgent, found, STAND_INS } from "./errand-tools.ts";
 import { tracing } from "./tracing.ts";
 
-/** One turn without a tool: journaled and committed in one. */
+/** One turn without a tool call: journaled and committed in one write. */
 export function plainAnswer(): Scenario {
   return { name: "plain-answer", pipeline: errandAgent([{ text: "Nothing to do." }]), input: "Well?" };
 }
@@ -15,7 +15,7 @@ export function oneTool(): Scenario {
     name: "one-tool",
     pipeline: errandAgent([asks(["charge", "a"]), { text: "Charged." }]),
     input: "Charge a.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     runner: { telemetry: tracing },
   };
 }
@@ -30,14 +30,14 @@ export function parallelMixed(): Scenario {
       { text: "All is done." },
     ]),
     input: "Do it all.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
   };
 }
 
-/** A crash costs a try: with two of them, a call that breaks once would have none left, and end in an error. */
-const TRIES_FOR_CRASHES = 5;
+/** A crash costs an attempt: with the default of two retries, a call that breaks once would have none left, and fail. */
+const ATTEMPTS_FOR_CRASHES = 5;
 
-/** Equal calls are two; one is busy at first; one breaks after it has happened, and its key keeps it from happening again. */
+/** Two equal calls; one that is busy at first; one that breaks after its effect, and whose key prevents a second one. */
 export function keyed(): Scenario {
   return {
     name: "keyed",
@@ -48,12 +48,12 @@ export function keyed(): Scenario {
       { text: "Charged." },
     ]),
     input: "Charge a twice, b and c.",
-    tools: OTHER_SIDES,
-    runner: { maxRetriesPerToolCall: TRIES_FOR_CRASHES },
+    tools: STAND_INS,
+    runner: { maxRetriesPerToolCall: ATTEMPTS_FOR_CRASHES },
   };
 }
 
-/** The same with one that is looked up. */
+/** The same with a tool that is looked up. */
 export function reconcile(): Scenario {
   return {
     name: "reconcile",
@@ -63,11 +63,11 @@ export function reconcile(): Scenario {
       { text: "Shipped." },
     ]),
     input: "Ship a, b and c.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
   };
 }
 
-/** One that gives what it does a number of its own, after it has happened, and is looked up by that where it is known. */
+/** A tool that reports a correlation id after its effect, and is looked up by that id once it is known. */
 export function correlated(): Scenario {
   const numberOf = (key: string) => `parcel-${key}`;
   return {
@@ -75,7 +75,7 @@ export function correlated(): Scenario {
     pipeline: errandAgent([asks(["ship", "a"]), { text: "Shipped." }]),
     input: "Ship a.",
     tools: {
-      ...OTHER_SIDES,
+      ...STAND_INS,
       ship: {
         execute: async (_, call, outside) => {
           const result = "a: done";
@@ -85,7 +85,7 @@ export function correlated(): Scenario {
         },
         reconcile: (_, call, outside) => {
           const { correlationId, idempotencyKey } = call;
-          // Whoever asks for another parcel is told that there is none, and would ship it twice.
+          // A look-up with a wrong id would find nothing, and the parcel would be shipped twice.
           if (correlationId !== null && correlationId !== numberOf(idempotencyKey))
             return { status: "absent" };
           return found(call, outside);
@@ -95,7 +95,7 @@ export function correlated(): Scenario {
   };
 }
 
-/** One that only a person knows of. */
+/** A tool whose outcome only a person can find out. */
 export function opaque(): Scenario {
   return {
     name: "opaque",
@@ -105,24 +105,24 @@ export function opaque(): Scenario {
       { text: "Called." },
     ]),
     input: "Call taxis.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
   };
 }
 
-/** The same where the model is told that nobody knows, in place of a person. */
-export function inDoubtTold(): Scenario {
+/** The same, but the model gets the unknown outcome, instead of a person. */
+export function inDoubtToModel(): Scenario {
   return {
-    name: "in-doubt-told",
+    name: "in-doubt-to-model",
     pipeline: errandAgent([asks(["call_taxi", "a"], ["look_up", "a"]), { text: "Called, or not." }], {
       ...ERRAND_TOOLS,
       call_taxi: { ...callTaxi, inDoubt: "tell" },
     }),
     input: "Call a taxi.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
   };
 }
 
-/** One that changes nothing, and may run as often as it likes. */
+/** A tool that changes nothing, and may be repeated. */
 export function repeat(): Scenario {
   return {
     name: "repeat",
@@ -132,7 +132,7 @@ export function repeat(): Scenario {
       { text: "Looked." },
     ]),
     input: "Look a, b and c up.",
-    tools: OTHER_SIDES,
-    runner: { maxRetriesPerToolCall: TRIES_FOR_CRASHES },
+    tools: STAND_INS,
+    runner: { maxRetriesPerToolCall: ATTEMPTS_FOR_CRASHES },
   };
 }

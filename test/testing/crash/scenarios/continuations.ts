@@ -1,4 +1,4 @@
-// Runs that are gone on with in another way than they began: forked, let go of, or by somebody else's agent.
+// Runs that continue in another way than they began: forked, released, or with another agent.
 
 import { ConfigurationError, ResumeError } from "../../../../src/core/errors.ts";
 import type { Agent } from "../../../../src/engine/definition/agent.ts";
@@ -12,19 +12,19 @@ import {
   type Scenario,
 } from "../../../../src/testing/crash/scenario.ts";
 import { scriptedPort } from "../../scripted-port.ts";
-import { asks, charge, ERRAND_TOOLS, errandAgent, OTHER_SIDES } from "./errand-tools.ts";
+import { asks, charge, ERRAND_TOOLS, errandAgent, STAND_INS } from "./errand-tools.ts";
 
 const FORK_ID = "explored-2";
 
 const TWO_CHARGES = [asks(["charge", "a"]), asks(["charge", "b"]), { text: "Charged." }];
 
-/** A second run goes on from the first turn of the first one. */
+/** A second run continues from the first turn of the first one. */
 export function fork(): Scenario {
   return {
     name: "fork",
     pipeline: errandAgent(TWO_CHARGES),
     input: "Charge a and b.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     act: async ({ runner, store }) => {
       await runner.run("Charge a and b.", { runId: RUN_ID, wait: true });
       const isThere = async () => (await store.getRun(FORK_ID)) !== null;
@@ -41,30 +41,30 @@ export function fork(): Scenario {
   };
 }
 
-/** Let go of after its first turn, in good order, and taken up again. */
+/** Released after its first turn, and claimed again. */
 export function released(): Scenario {
   return {
     name: "released",
     pipeline: errandAgent(TWO_CHARGES),
     input: "Charge a and b.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     act: async ({ runner, runnerOf, store }) => {
       const input = "Charge a and b.";
       if ((await store.getRun(RUN_ID)) === null) {
-        const letGo = new AbortController();
+        const release = new AbortController();
         const first = runnerOf(errandAgent(TWO_CHARGES), {
           onEvent: ({ type }) => {
-            if (type === "turn.committed") letGo.abort();
+            if (type === "turn.committed") release.abort();
           },
         });
-        await first.run(input, { runId: RUN_ID, wait: true, release: letGo.signal });
+        await first.run(input, { runId: RUN_ID, wait: true, release: release.signal });
       }
       return runner.run(input, { runId: RUN_ID, wait: true });
     },
   };
 }
 
-/** A response whose call nobody wants is dropped, and the model is asked again. */
+/** A response with an unwanted call is dropped, and the model is asked again. */
 export function redoTurn(): Scenario {
   const input = "Charge a.";
   const first = modelStandIn(scriptedPort([asks(["charge", "a"])]));
@@ -75,7 +75,7 @@ export function redoTurn(): Scenario {
     input,
     model: (request, place, outside) =>
       (place.turnIndex === 1 && place.attempt === 1 ? first : second)(request, place, outside),
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     act: async ({ runner }) => {
       const result = await runner.run(input, { runId: RUN_ID, wait: true });
       if (result.status !== "waiting") return result;
@@ -86,20 +86,20 @@ export function redoTurn(): Scenario {
 
 const [FIRST, SECOND] = ["Run the errands.", "Run the errands well."];
 
-/** Another prompt goes on with the conversation of the first, because somebody said so. */
+/** Another prompt continues the conversation of the first, since the divergence was accepted. */
 export function acceptDivergence(): Scenario {
   return {
     name: "accept-divergence",
     pipeline: errandAgent(TWO_CHARGES),
     input: "Charge a and b.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     act: async (tools) => {
       const [old, next] = prompts();
       try {
         const result = await stoppedAt(tools, old, "Charge a and b.", 2);
         if (result.status !== "cancelled") return result;
       } catch (error) {
-        // The new prompt has it already.
+        // The run already continues with the new prompt.
         if (!isDiverged(error)) throw error;
       }
       return tools.runnerOf(next).resume(RUN_ID, { wait: true, acceptDivergence: "A better prompt." });
@@ -107,14 +107,14 @@ export function acceptDivergence(): Scenario {
   };
 }
 
-/** Another prompt, and nobody has said anything: the run ends in an error, and nothing is asked or done. */
+/** Another prompt without an accepted divergence: the run ends in an error, and nothing is called. */
 export function diverged(): Scenario {
   return {
     name: "diverged",
     mayFail: true,
     pipeline: errandAgent(TWO_CHARGES),
     input: "Charge a and b.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     act: async (tools) => {
       const [old, next] = prompts();
       const run = await tools.store.getRun(RUN_ID);
@@ -124,7 +124,7 @@ export function diverged(): Scenario {
   };
 }
 
-/** The steps after the one at work are others by now. */
+/** The steps after the current one have changed. */
 export function changedShape(): Scenario {
   const agent = errandAgent([asks(["charge", "a"]), { text: "Charged." }]);
   const pipelineWith = (last: string) =>
@@ -137,7 +137,7 @@ export function changedShape(): Scenario {
     name: "changed-shape",
     pipeline: pipelineWith("old"),
     input: "Charge.",
-    tools: OTHER_SIDES,
+    tools: STAND_INS,
     act: async (tools) => {
       const run = await tools.store.getRun(RUN_ID);
       const shape = run === null ? null : (await tools.store.readRunInput(RUN_ID)).shape;
@@ -152,7 +152,7 @@ function prompts(): readonly [Agent, Agent] {
   return [errandAgent(TWO_CHARGES, ERRAND_TOOLS, FIRST), errandAgent(TWO_CHARGES, ERRAND_TOOLS, SECOND)];
 }
 
-/** Cancelled right before this turn's request is sent: by then it is known who asks. */
+/** Cancelled right before this turn's request is sent: by then the fingerprint is stored. */
 function stoppedAt(
   { runnerOf }: ProcessTools,
   target: Agent | StepNode,

@@ -17,8 +17,8 @@ import type {
   WaitRecord,
 } from "../../store/store.ts";
 
-/** All that a store tells of a run. Scenarios are short; what is written of any run reads it in parts. */
-export type RunAccount = {
+/** Everything that a store holds of a run, read at once: the runs of scenarios are short. */
+export type RunRows = {
   readonly run: RunRecord;
   readonly input: Json;
   readonly usage: RunUsage;
@@ -36,10 +36,10 @@ export type RunAccount = {
 };
 
 /**
- * The log is read first: of a run that is being worked on, what it tells of is then there. What came later than the log is
- * in the lists, and in no event.
+ * The event log is read first: if a worker writes meanwhile, the lists hold at least what the log records. Later changes
+ * are in the lists, and in no event.
  */
-export async function readRunAccount(reader: StoreReader, runId: string): Promise<RunAccount> {
+export async function readRunRows(reader: StoreReader, runId: string): Promise<RunRows> {
   const events = await readEvents(reader, runId);
   const run = await requireRun(reader, runId);
   const [{ input }, usage, attempts, steps, turns, modelCalls, calls] = await Promise.all([
@@ -89,7 +89,7 @@ async function requireRun(reader: StoreReader, runId: string): Promise<RunRecord
 
 const EVENTS_A_PAGE = 5_000;
 
-/** All of them, however many; a store gives a part at a time. */
+/** All events, page by page. */
 async function readEvents(reader: StoreReader, runId: string): Promise<readonly EventRecord[]> {
   const events: EventRecord[] = [];
   for (;;) {

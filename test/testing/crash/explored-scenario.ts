@@ -3,21 +3,23 @@ import { type CrashExplorerOptions, crashExplorer } from "../../../src/testing/c
 import type { CrashReport } from "../../../src/testing/crash/crash-report.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
-/** In memory where the machine has such a folder: nothing here is about what a disk does when the power goes. */
-export const LABORATORY: { readonly folder?: string } = existsSync("/dev/shm") ? { folder: "/dev/shm" } : {};
+/** In memory if the machine has such a folder: these tests do not depend on a disk that survives a power cut. */
+export const EXPLORER_FOLDER: { readonly folder?: string } = existsSync("/dev/shm")
+  ? { folder: "/dev/shm" }
+  : {};
 
-type HowTo = Omit<CrashExplorerOptions, "pipeline" | "input">;
+type ExploreOptions = Omit<CrashExplorerOptions, "pipeline" | "input">;
 
 const reports = new Map<string, Promise<CrashReport>>();
 let last: Promise<unknown> = Promise.resolve();
 
-/** Explores a scenario once for a whole test file, one after the other, and prints a line about it. */
-export function explored(name: string, how: HowTo, as = ""): Promise<CrashReport> {
+/** Explores a scenario once per test file, one scenario after the other, and prints a line about it. */
+export function explored(name: string, how: ExploreOptions, as = ""): Promise<CrashReport> {
   const known = reports.get(`${name} ${as}`);
   if (known !== undefined) return known;
   const scenario = SCENARIOS[name];
   if (scenario === undefined) throw new Error(`There is no scenario ${name}.`);
-  const report = last.then(() => crashExplorer({ ...scenario(), ...LABORATORY, ...how }));
+  const report = last.then(() => crashExplorer({ ...scenario(), ...EXPLORER_FOLDER, ...how }));
   reports.set(`${name} ${as}`, report);
   last = report.then((made) => console.log(lineOf(made))).catch(() => undefined);
   return report;
@@ -28,7 +30,7 @@ export function lineOf({ scenario, points, counts, violations }: CrashReport): s
   return `${scenario.name}: ${points.length} points, ${counts.schedules} schedules, ${violations.length} violations`;
 }
 
-/** Figures of the same names, added up. */
+/** Adds up the figures of each name. */
 export function sumOf(all: readonly { readonly [name: string]: number }[]): {
   readonly [name: string]: number;
 } {

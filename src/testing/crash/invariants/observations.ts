@@ -2,30 +2,30 @@ import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts"
 import type { Evidence, RunAccount } from "../evidence.ts";
 import type { WitnessLine } from "../witness.ts";
 
-/** What the store had, at one time. */
-export type Sight = { readonly when: string; readonly account: RunAccount };
+/** What the store held of a run at one time. */
+export type Observation = { readonly when: string; readonly account: RunAccount };
 
-/** Every account of every run that was taken, in order: at each death, in the end, and after doing it once more. */
-export function everySight({ moments, accounts, again }: Evidence): readonly Sight[] {
-  const sightsOf = (when: string, runs: readonly RunAccount[]) => runs.map((account) => ({ when, account }));
+/** All observations of every run, in order: at each stop, at the end, and after resuming again. */
+export function allObservations({ moments, accounts, again }: Evidence): readonly Observation[] {
+  const observed = (when: string, runs: readonly RunAccount[]) => runs.map((account) => ({ when, account }));
   return [
-    ...moments.flatMap((runs, i) => sightsOf(`at stop ${i + 1}`, runs)),
-    ...sightsOf("in the end", accounts),
-    ...sightsOf("after resuming once more", again.accounts),
+    ...moments.flatMap((runs, i) => observed(`at stop ${i + 1}`, runs)),
+    ...observed("at the end", accounts),
+    ...observed("after resuming again", again.accounts),
   ];
 }
 
-/** What was seen at a time, beside what there is of the same run later. */
-export type Pair = Sight & { readonly later: RunAccount | null; readonly laterWhen: string };
+/** An observation together with a later one of the same run. */
+export type ObservationPair = Observation & { readonly later: RunAccount | null; readonly laterWhen: string };
 
-/** Every account beside the ones of the end and of after it. */
-export function earlierAndLater(evidence: Evidence): readonly Pair[] {
+/** Each stop paired with the end, and the end paired with what was stored after resuming again. */
+export function earlierAndLater(evidence: Evidence): readonly ObservationPair[] {
   const { moments, accounts, again } = evidence;
   const paired = (when: string, from: readonly RunAccount[], laterWhen: string, to: readonly RunAccount[]) =>
     from.map((account) => ({ when, account, laterWhen, later: accountOf(to, account.run.runId) }));
   return [
-    ...moments.flatMap((runs, i) => paired(`at stop ${i + 1}`, runs, "in the end", accounts)),
-    ...paired("in the end", accounts, "after resuming once more", again.accounts),
+    ...moments.flatMap((runs, i) => paired(`at stop ${i + 1}`, runs, "at the end", accounts)),
+    ...paired("at the end", accounts, "after resuming again", again.accounts),
   ];
 }
 
@@ -38,12 +38,12 @@ export function turnName(runId: string, stepPath: string, turnIndex: number): st
   return `turn ${turnIndex} of ${stepPath} in ${runId}`;
 }
 
-/** Enough of a key to find it again. */
+/** The start of a key: enough to recognise it. */
 export function keyName(key: string): string {
   return key.slice(0, 8);
 }
 
-/** The calls that came with a fork: its parent made them. */
+/** The calls that a fork copied from its parent. */
 export function copiedCalls({ run, events }: RunAccount): ReadonlySet<string> {
   if (run.forkedFrom === null) return new Set();
   const rows = events.filter(({ type }) => type === "run.forked").flatMap(({ data }) => listIn(data, "rows"));
@@ -64,7 +64,7 @@ export function listIn(data: Json, property: string): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
-/** All that the witness saw, of what was done once more in the end as well. */
+/** The whole witness log, including that of the process that repeated the work at the end. */
 export function allLines({ witness, again }: Evidence): readonly WitnessLine[] {
   return [...witness, ...again.witness];
 }
