@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { asResult, type CrashFolder, crashFolder, type Worker } from "./harness/crash-folder.ts";
-import type { Act, Variant, WaitingPlace } from "./harness/worker-order.ts";
+import type { Act, Variant, WaitSite } from "./harness/worker-order.ts";
 
 const RUN: Act = { do: "run", input: "town", runId: "errands-1" };
 const RESUME: Act = { do: "resume", runId: "errands-1" };
 const EVERY_ORDER = ["town/1", "town/2", "town/3", "town/4"];
 
 /** Starts a worker, and sends it SIGTERM while it waits; its handler aborts the run's signal. */
-async function terminated(folder: CrashFolder, wait: WaitingPlace, variant: Variant = {}): Promise<Worker> {
+async function terminated(folder: CrashFolder, wait: WaitSite, variant: Variant = {}): Promise<Worker> {
   const worker = folder.start({ scenario: "errands", act: RUN, wait, variant, trace: true });
   await folder.untilWaiting();
   // The other call of the turn has come to its receipt.
@@ -65,7 +65,12 @@ describe("a process that is told to stop", () => {
 
   test("while a tool works that does not listen lets it end, and keeps what it did", async () => {
     const folder = crashFolder();
-    const worker = await terminated(folder, { at: "before-effect", tool: "pay", turn: 2, deaf: true });
+    const worker = await terminated(folder, {
+      at: "before-effect",
+      tool: "pay",
+      turn: 2,
+      ignoresAbort: true,
+    });
     folder.allow("release");
     await assertCancelled(folder, worker);
     expect(folder.outside()).toEqual(["town/1", "town/2"]);

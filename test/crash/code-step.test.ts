@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/index.ts";
 import { type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
 import { effectServer } from "./harness/effect-server.ts";
-import type { Act, Said, Variant } from "./harness/worker-order.ts";
+import type { Act, PersonAnswers, Variant } from "./harness/worker-order.ts";
 
 const RUN: Act = { do: "run", input: "town", runId: "receipts-1" };
 const RESUME: Act = { do: "resume", runId: "receipts-1" };
@@ -82,8 +82,8 @@ describe("a code step killed after two of four calls", () => {
     await folder.withStore((store) => store.settle(third, { as: "succeeded", result: "paid third by hand" }));
     const still = await folder.result({ scenario: "receipts", act: RESUME, variant });
     expect(still.waits.map(({ subject }) => orderOf(subject))).toEqual(["fourth"]);
-    const said = { inDoubt: { as: "retry" } } as const;
-    const answer: Act = { do: "answer", runId: "receipts-1", said };
+    const answers = { inDoubt: { as: "retry" } } as const;
+    const answer: Act = { do: "answer", runId: "receipts-1", answers };
     const result = await folder.result({ scenario: "receipts", act: answer, variant });
     expect(result).toMatchObject({ status: "succeeded", waits: [] });
     expect(result.output).toMatch(
@@ -111,7 +111,7 @@ test("a code step killed when all of its calls have receipts runs none of them a
 describe("a code step that asks for something else after it was killed", () => {
   const BOOK: Act = { do: "run", input: "window", runId: "booking-1" };
   const RESUME_BOOKING: Act = { do: "resume", runId: "booking-1" };
-  const answer = (said: Said): Act => ({ do: "answer", runId: "booking-1", said });
+  const answer = (answers: PersonAnswers): Act => ({ do: "answer", runId: "booking-1", answers });
 
   test("waits for a person, and does what that one says", async () => {
     const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];

@@ -57,7 +57,7 @@ describe("a run that comes back with another prompt and another model", () => {
     await assertRefused(work, deployed(variant));
     const result = await folder.result(work.order(MILESTONE, deployed(variant)));
 
-    await work.assertDone(result, { told: ALL_BUT_THE_THIRD });
+    await work.assertDone(result, { recorded: ALL_BUT_THE_THIRD });
     expect(work.prompts.slice(TURN).map(({ asks }) => asks)).toEqual(THIRD_AND_FOURTH);
   });
 
@@ -128,7 +128,7 @@ describe("a new version without the tool whose call is in doubt", () => {
     expect(waits).toEqual(asking.waits);
     expect({ log: server.log, prompts: work.prompts }).toEqual(before);
 
-    const result = await work.execute(checkpoints, { variant, said: { inDoubt: SETTLED } });
+    const result = await work.execute(checkpoints, { variant, answers: { inDoubt: SETTLED } });
     expect(result).toMatchObject({ status: "succeeded", output: ALL_BOOKED, waits: [] });
     expect(work.prompts.slice(TURN).map(({ asks }) => asks)).toEqual(WITHOUT_BOOKING);
     expect(server.log).toEqual(before.log);

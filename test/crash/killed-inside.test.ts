@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
-import type { Act, Variant, WaitingPlace } from "./harness/worker-order.ts";
+import type { Act, Variant, WaitSite } from "./harness/worker-order.ts";
 
 const RUN: Act = { do: "run", input: "town", runId: "errands-1" };
 const RESUME: Act = { do: "resume", runId: "errands-1" };
@@ -9,7 +9,7 @@ const EVERY_ORDER = ["town/1", "town/2", "town/3", "town/4"];
 /** Starts a worker that stops in the place, and kills it there from outside, by its process id. */
 async function killInside(
   folder: CrashFolder,
-  wait: WaitingPlace,
+  wait: WaitSite,
   { variant = {}, after = () => true }: { variant?: Variant; after?: () => boolean } = {},
 ): Promise<void> {
   const worker = folder.start({ scenario: "errands", act: RUN, wait, variant, trace: true });
@@ -143,8 +143,8 @@ describe("a process killed in a tool that says nothing about being repeated", ()
       looked: 1,
     });
 
-    const said = { inDoubt: { as: "retry" } } as const;
-    const answer: Act = { do: "answer", runId: "errands-1", said };
+    const answers = { inDoubt: { as: "retry" } } as const;
+    const answer: Act = { do: "answer", runId: "errands-1", answers };
     const result = await folder.result({ scenario: "errands", act: answer, variant });
     expect(result.status).toBe("succeeded");
     expect(folder.outside()).toEqual(EVERY_ORDER);

@@ -75,9 +75,9 @@ describe("a process killed while it goes back to a milestone", () => {
       await work.folder.killed({ ...work.order(execute(checkpoints)), crash: { point } });
       const asking = await work.execute(checkpoints);
       expect(asking).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt", attempt: 1 }] });
-      const result = await work.execute(checkpoints, { said: { inDoubt: SETTLED } });
+      const result = await work.execute(checkpoints, { answers: { inDoubt: SETTLED } });
 
-      await work.assertDone(result, { told: ALL_BUT_THE_THIRD });
+      await work.assertDone(result, { recorded: ALL_BUT_THE_THIRD });
       expect(work.server.requests).toBe(4);
       const waits = await work.folder.withStore((store) => store.listWaits(result.runId));
       expect(waits.map(({ status }) => status)).toEqual(["answered"]);

@@ -74,7 +74,7 @@ describe.for(RECOVERIES)("a call (%s) killed before it is running", (recovery) =
     const scenario = "bookingsByCode";
     const asked = await folder.result({ scenario, act: RUN, variant });
     expect(asked.waits).toMatchObject([{ kind: "approval", toolCallId: "booking-1/booking#0.1" }]);
-    const approve: Act = { do: "answer", runId: "booking-1", said: { approval: "approve" } };
+    const approve: Act = { do: "answer", runId: "booking-1", answers: { approval: "approve" } };
     await folder.killed({ scenario, act: approve, variant, crash: { point: "tool:before-start" } });
     expect(await bookingOf(folder)).toMatchObject({ status: "prepared", attempt: 0, receipt: null });
     expect(server.requests).toBe(0);
@@ -164,7 +164,7 @@ test("what is not there when it is looked up may still land, and is adopted when
   const [folder, server] = [crashFolder(), await effectServer({ isSlow: true })];
   const variant = variantOf(server.url, "reconcile", { landsWithinMs: 1_500 });
   const worker = folder.start({ scenario: "bookings", act: RUN, variant });
-  await folder.until(() => server.underWay === 1);
+  await folder.until(() => server.pending === 1);
   worker.kill("SIGKILL");
   expect(await worker.end).toEqual({ kind: "killed" });
 
@@ -226,7 +226,7 @@ describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => 
       for (const { settlement, more, attempt, says, receipt } of SETTLEMENTS) {
         const copy = folder.copy();
         const before = server.requests;
-        const act: Act = { do: "answer", runId: "booking-1", said: { inDoubt: settlement } };
+        const act: Act = { do: "answer", runId: "booking-1", answers: { inDoubt: settlement } };
         const result = await copy.result({ scenario, act, variant });
         expect(result).toMatchObject({ status: "succeeded", waits: [] });
         expect(result.output).toContain(says);
@@ -245,14 +245,14 @@ describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => 
     const variant = variantOf(server.url, "opaque");
     await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:noted", turn } });
     await folder.result({ scenario, act: RESUME, variant });
-    const retry: Act = { do: "answer", runId: "booking-1", said: { inDoubt: { as: "retry" } } };
+    const retry: Act = { do: "answer", runId: "booking-1", answers: { inDoubt: { as: "retry" } } };
     await folder.killed({ scenario, act: retry, variant, crash: { point: "tool:executed", turn } });
 
     // What was said was said about the first try. There has been another since, and it has had its effect.
     const asking = await folder.result({ scenario, act: RESUME, variant });
     expect(asking).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt", attempt: 2 }] });
     const settlement = { as: "succeeded", result: BOOKED } as const;
-    const act: Act = { do: "answer", runId: "booking-1", said: { inDoubt: settlement } };
+    const act: Act = { do: "answer", runId: "booking-1", answers: { inDoubt: settlement } };
     expect(await folder.result({ scenario, act, variant })).toMatchObject({ status: "succeeded" });
     expect(server.effects).toEqual(["window"]);
     expect(await triesOf(folder)).toEqual([

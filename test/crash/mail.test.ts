@@ -1,15 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
 import { readMails } from "./harness/mail-log.ts";
-import { type Fate, mailServer } from "./harness/mail-server.ts";
-import type { Act, CrashSite, MailingVariant, Said, Variant } from "./harness/worker-order.ts";
+import { type ConnectionEnd, mailServer } from "./harness/mail-server.ts";
+import type { Act, CrashSite, MailingVariant, PersonAnswers, Variant } from "./harness/worker-order.ts";
 
 const RUN: Act = { do: "run", input: "mail", runId: "mailing-1" };
 const RESUME: Act = { do: "resume", runId: "mailing-1" };
 const scenario = "mailing";
 
 async function mailFolder(
-  fate: Fate,
+  fate: ConnectionEnd,
   mailing: Omit<MailingVariant, "port">,
 ): Promise<{ readonly folder: CrashFolder; readonly variant: Variant }> {
   const folder = crashFolder();
@@ -17,8 +17,8 @@ async function mailFolder(
   return { folder, variant: { mailing: { ...mailing, port } } };
 }
 
-function answer(said: Said): Act {
-  return { do: "answer", runId: "mailing-1", said };
+function answer(answers: PersonAnswers): Act {
+  return { do: "answer", runId: "mailing-1", answers };
 }
 
 function texts(folder: CrashFolder): string[] {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass } from "../../src/index.ts";
 import { sampled } from "../whole.ts";
-import type { CrashSite, WaitingPlace } from "./harness/worker-order.ts";
+import type { CrashSite, WaitSite } from "./harness/worker-order.ts";
 import {
   ALL_BUT_THE_THIRD,
   BOTH_DONE,
@@ -21,7 +21,7 @@ type Place = {
   readonly where: string;
   readonly crash?: CrashSite;
   /** Killed from outside while it waits here. */
-  readonly wait?: WaitingPlace;
+  readonly wait?: WaitSite;
   /** What the dead process leaves of the third booking: sent or not, and with a receipt or without. */
   readonly leaves: "unsent" | "sent" | "receipt";
   /** The look beside it has had its effect, and its receipt was to ride in the commit. */
@@ -125,9 +125,9 @@ describe("an agent killed inside the third of its four planned steps", () => {
       expect(await work.isCompleted(checkpoints)).toBe(false);
 
       const isHad = place.leaves === "sent";
-      const said = { inDoubt: isHad ? SETTLED : ({ as: "retry" } as const) };
-      const result = await work.execute(checkpoints, { said });
-      await work.assertDone(result, isHad ? { told: ALL_BUT_THE_THIRD } : {});
+      const answers = { inDoubt: isHad ? SETTLED : ({ as: "retry" } as const) };
+      const result = await work.execute(checkpoints, { answers });
+      await work.assertDone(result, isHad ? { recorded: ALL_BUT_THE_THIRD } : {});
       expect(work.server.requests).toBe(4);
       // The answer is about a call of the open turn, so that turn goes on: it is not asked for again.
       const goneOn = work.prompts.slice(TURN);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { RecoveryClass, Settlement } from "../../src/index.ts";
 import { asError, asResult, type CrashFolder, crashFolder, type Worker } from "./harness/crash-folder.ts";
 import { type EffectServer, effectServer } from "./harness/effect-server.ts";
-import type { Act, BookingVariant, CrashSite, Variant, WaitingPlace } from "./harness/worker-order.ts";
+import type { Act, BookingVariant, CrashSite, Variant, WaitSite } from "./harness/worker-order.ts";
 
 const RUN: Act = { do: "run", input: "window", runId: "booking-1" };
 const RESUME: Act = { do: "resume", runId: "booking-1" };
@@ -40,7 +40,7 @@ async function stoppedInside(
   folder: CrashFolder,
   { scenario, turn }: Asker,
   variant: Variant,
-  at: WaitingPlace["at"],
+  at: WaitSite["at"],
 ): Promise<Worker> {
   const wait = { at, turn, tool: "book" };
   const worker = folder.start({ scenario, act: RUN, variant, wait, leaseMs: LEASE_MS });

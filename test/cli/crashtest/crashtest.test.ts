@@ -63,7 +63,7 @@ describe("a tool that forgets its key", () => {
     const found = document.violations.find(({ invariant }) => invariant === "effects-at-most-once");
     expect(found?.schedule).toBe("crash after tool.send_email 1");
     expect(found?.story.map(({ process }) => process)).toEqual([1, 1, 1, 2, 2, 2]);
-    expect(found?.advice.join(" ")).toContain("Hand the key on");
+    expect(found?.advice.join(" ")).toContain("Pass the key on");
   });
 
   it("is found no more once it hands the key on", PATIENCE, async () => {

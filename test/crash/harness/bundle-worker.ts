@@ -1,6 +1,6 @@
-// Before the tests: what they start most often, bundled into one file with all that it loads, since from its hundreds of
-// sources it takes twice as long to start: the worker that the crash tests kill, more than a thousand times, and the command
-// line. The folder with all of it is given to the tests, and is gone after them.
+// Runs before the tests: bundles the programs that they start most often, the worker that the crash tests kill more than a
+// thousand times and the command line, since they take twice as long to start from their hundreds of sources. The tests get
+// the folder with the bundles; it is removed after them.
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -11,11 +11,11 @@ import type { TestProject } from "vitest/node";
 declare module "vitest" {
   interface ProvidedContext {
     /**
-     * The folder with what is bundled: `worker.mjs`, the worker of the crash tests, and `demo/killed-job.mjs` with the
-     * worker that it starts beside it.
+     * The folder with the bundles: `worker.mjs`, the worker of the crash tests, and `demo/killed-job.mjs`, beside the
+     * worker that it starts.
      */
     readonly crashWorker: string;
-    /** The folder that stands for the repository where the command line is started: `src/cli/main.mjs` and PAWL_FILES. */
+    /** The folder that replaces the repository when the command line is started: `src/cli/main.mjs` and PAWL_FILES. */
     readonly bundledPawl: string;
   }
 }
@@ -29,7 +29,7 @@ export default async function bundleWorker(project: TestProject): Promise<() => 
   const remove = () => rmSync(folder, { recursive: true, force: true });
   try {
     await bundle(folder, ["test/crash/harness/worker.ts"]);
-    await bundle(join(folder, "demo"), ["src/demo/killed-job.ts", "src/demo/worker.ts"], LEFT_TO_NODE);
+    await bundle(join(folder, "demo"), ["src/demo/killed-job.ts", "src/demo/worker.ts"], NOT_BUNDLED);
     await bundlePawl(join(folder, "pawl"));
   } catch (error) {
     remove();
@@ -40,10 +40,10 @@ export default async function bundleWorker(project: TestProject): Promise<() => 
   return remove;
 }
 
-/** What the demo may load and what its job without a key does not; pdfkit reads its fonts from beside its own code. */
-const LEFT_TO_NODE = ["pdfkit", "nodemailer", "ai", /^@ai-sdk\//];
+/** Packages that the demo loads only with a key; and pdfkit, which reads its fonts from beside its own code. */
+const NOT_BUNDLED = ["pdfkit", "nodemailer", "ai", /^@ai-sdk\//];
 
-/** The command line, and what the configurations of its tests import. */
+/** The command line, and the modules that the configurations of its tests import. */
 const PAWL_FILES = [
   "src/cli/main",
   "src/index",
@@ -52,10 +52,10 @@ const PAWL_FILES = [
   "src/testing/scripted-model",
 ];
 
-/** All that is shared is in `src/cli`, from where it finds the manifest; a configuration makes its schemas with the same zod. */
+/** Shared chunks are in `src/cli`, from where they find the manifest; zod is not bundled, so that configurations share it. */
 async function bundlePawl(folder: string): Promise<void> {
   const input = Object.fromEntries(PAWL_FILES.map((file) => [file, join(repository, `${file}.ts`)]));
-  await write(folder, input, [...LEFT_TO_NODE, /^zod(\/|$)/], "src/cli/");
+  await write(folder, input, [...NOT_BUNDLED, /^zod(\/|$)/], "src/cli/");
   copyMigrations(join(folder, "src/cli"));
   cpSync(join(repository, "package.json"), join(folder, "package.json"));
 }
@@ -79,9 +79,9 @@ async function write(
     input,
     platform: "node",
     external,
-    logLevel: "silent", // it warns about packages of others
+    logLevel: "silent", // it warns about third-party packages
   });
-  // By their names: what is only called .js is read twice, to find out which kind of module it is.
+  // Named .mjs: Node parses a .js file twice to find out which kind of module it is.
   await built.write({
     dir,
     format: "esm",
@@ -94,7 +94,7 @@ function nameOf(file: string): string {
   return basename(file, ".ts");
 }
 
-/** They are read from beside the code that applies them. */
+/** Migrations are read from beside the code that applies them. */
 function copyMigrations(folder: string): void {
   cpSync(join(repository, "src/store/sqlite/migrations"), join(folder, "migrations"), { recursive: true });
 }

@@ -1,4 +1,4 @@
-// The parent's side: a folder with a database and its witnesses, and the worker processes that are let loose on it.
+// The parent's side: a folder with a database and its witness file, and the worker processes that work in it.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import {
@@ -21,13 +21,13 @@ import { openStore, type Store } from "../../../src/index.ts";
 import { readOutside, readWitness, type WitnessKind, type WitnessLine, type WitnessOf } from "./witness.ts";
 import type { ReportedError, ReportedResult, WorkerOrder, WorkerReport } from "./worker-order.ts";
 
-/** `worker.ts` and all that it loads, in one file. */
+/** `worker.ts`, bundled into one file. */
 const WORKER = join(inject("crashWorker"), "worker.mjs");
 
-/** What was compiled is kept from one worker to the next: it halves what starting one costs. */
+/** The compile cache is shared by all workers: it halves the time to start one. */
 const COMPILE_CACHE = join(inject("crashWorker"), "compiled");
 
-/** A worker that is not done after this long hangs: it is killed, and the test fails. */
+/** A worker that has not ended after this time is killed, and the test fails. */
 const LONGEST_MS = 20_000;
 
 export type WorkerEnd = { readonly kind: "killed" } | WorkerReport;
@@ -38,9 +38,9 @@ export type Worker = {
   kill(signal: NodeJS.Signals): void;
 };
 
-type Order = Omit<WorkerOrder, "folder" | "variant"> & { readonly variant?: WorkerOrder["variant"] };
+type FolderOrder = Omit<WorkerOrder, "folder" | "variant"> & { readonly variant?: WorkerOrder["variant"] };
 
-/** A folder of its own for one test, looked through and removed with all that works in it when the test is over. */
+/** A folder for one test. When the test ends, its workers are killed, its runs are verified, and it is removed. */
 export function crashFolder(): CrashFolder {
   const folder = CrashFolder.make();
   onTestFinished(() => folder.finish());
@@ -62,7 +62,7 @@ export class CrashFolder {
     return folder;
   }
 
-  /** A copy of everything, lock files of the dead included: for trying several things on one dead run. */
+  /** A copy of everything, including lock files of dead processes: to try several things on one dead run. */
   copy(): CrashFolder {
     const folder = new CrashFolder(mkdtempSync(join(tmpdir(), "pawl-crash-")));
     copyFolder(this.path, folder.path);
@@ -71,7 +71,7 @@ export class CrashFolder {
     return folder;
   }
 
-  /** Whatever a test did, in the end each of its runs is stored as it was written. */
+  /** Verifies all runs of the test, unless it tampered with the database. */
   async finish(): Promise<void> {
     try {
       await this.#endWorkers();
@@ -86,7 +86,7 @@ export class CrashFolder {
     rmSync(this.path, { recursive: true, force: true });
   }
 
-  /** Stopped ones too: nobody can put off a SIGKILL. */
+  /** Stopped ones too: SIGKILL always works. */
   async #endWorkers(): Promise<void> {
     for (const worker of this.#workers) worker.kill("SIGKILL");
     while (this.#workers.size > 0) await sleep(5);
@@ -104,7 +104,7 @@ export class CrashFolder {
   }
 
   /** Starts a worker and does not wait for it. */
-  start(order: Order): Worker {
+  start(order: FolderOrder): Worker {
     const child = spawn(
       process.execPath,
       [WORKER, JSON.stringify({ variant: {}, ...order, folder: this.path })],
@@ -115,49 +115,49 @@ export class CrashFolder {
     );
     this.#workers.add(child);
     const end = endOf(child).finally(() => this.#workers.delete(child));
-    end.catch(() => undefined); // Whoever waits for it gets the error; a worker nobody waits for is killed.
+    end.catch(() => undefined); // A caller that awaits it gets the error; other workers are killed.
     return { pid: child.pid ?? -1, end, kill: (signal) => void child.kill(signal) };
   }
 
-  end(order: Order): Promise<WorkerEnd> {
+  end(order: FolderOrder): Promise<WorkerEnd> {
     return this.start(order).end;
   }
 
-  /** Works until it is killed by its own hand at the crash point. */
-  async killed(order: Order): Promise<void> {
+  /** Works until the worker kills itself at the crash point. */
+  async killed(order: FolderOrder): Promise<void> {
     const end = await this.end(order);
     if (end.kind === "killed") return;
     throw new Error(`The worker should have died at ${JSON.stringify(order.crash)}: ${JSON.stringify(end)}`);
   }
 
-  async result(order: Order): Promise<ReportedResult> {
+  async result(order: FolderOrder): Promise<ReportedResult> {
     return asResult(await this.end(order));
   }
 
-  async error(order: Order): Promise<ReportedError> {
+  async error(order: FolderOrder): Promise<ReportedError> {
     return asError(await this.end(order));
   }
 
-  /** Has the worker that waits in a model or tool stop, as by SIGSTOP from outside. */
+  /** Makes the worker that waits in a model or tool stop itself, as by SIGSTOP from outside. */
   async stopWaiting(): Promise<void> {
     const before = this.lines("waiting").length;
     writeFileSync(join(this.path, "stop"), "");
     await this.untilWaiting(before + 1);
   }
 
-  /** Waits until workers have said `times` times that they wait for us. */
+  /** Waits until workers have recorded this many times that they wait for the parent. */
   untilWaiting(times = 1): Promise<void> {
     return this.until(() => this.lines("waiting").length >= times);
   }
 
-  /** Waits until the witnesses say so. */
-  async until(isSo: () => boolean): Promise<void> {
-    for (const deadline = Date.now() + LONGEST_MS; !isSo(); await sleep(2))
+  /** Waits for a condition, usually on the witness file. */
+  async until(condition: () => boolean): Promise<void> {
+    for (const deadline = Date.now() + LONGEST_MS; !condition(); await sleep(2))
       if (Date.now() > deadline)
-        throw new Error(`It does not come to that: ${JSON.stringify(this.witness())}`);
+        throw new Error(`The condition was not met in time: ${JSON.stringify(this.witness())}`);
   }
 
-  /** Lets those go on who wait at the barrier (`go`) or in a model or tool (`release`). */
+  /** Lets the workers continue that wait at the barrier (`go`) or in a model or tool (`release`). */
   allow(what: "go" | "release"): void {
     writeFileSync(join(this.path, what), "");
   }
@@ -170,7 +170,7 @@ export class CrashFolder {
     return this.witness().filter((line): line is WitnessOf<K> => line.kind === kind);
   }
 
-  /** What the outside system took, sorted. */
+  /** The entries of the outside system, sorted. */
   outside(): string[] {
     return readOutside(this.path)
       .map(({ entry }) => entry)
@@ -188,7 +188,7 @@ export class CrashFolder {
       .length;
   }
 
-  /** What only a person with the database file could do. */
+  /** Tampers with the database, as only a person with the file could. */
   sql(text: string): void {
     this.#isTamperedWith = true;
     const database = new DatabaseSync(join(this.path, "pawl.db"));
@@ -209,7 +209,7 @@ export class CrashFolder {
   }
 }
 
-/** A socket cannot be copied, only linked: that of a dead process answers nobody under either name. */
+/** A socket cannot be copied, only linked: that of a dead process does not answer under either name. */
 function copyFolder(from: string, to: string): void {
   cpSync(from, to, { recursive: true, filter: (path) => !lstatSync(path).isSocket() });
   for (const name of readdirSync(from))
@@ -218,7 +218,7 @@ function copyFolder(from: string, to: string): void {
 
 export function asResult(end: WorkerEnd): ReportedResult {
   if (end.kind === "result") return end.result;
-  throw new Error(`The worker should have come to a result: ${JSON.stringify(end)}`);
+  throw new Error(`The worker should have returned a result: ${JSON.stringify(end)}`);
 }
 
 export function asError(end: WorkerEnd): ReportedError {
@@ -240,7 +240,7 @@ function endOf(child: ChildProcess): Promise<WorkerEnd> {
       clearTimeout(timer);
       const last = stdout.trimEnd().split("\n").at(-1) ?? "";
       if (late) reject(new Error(`The worker was not done after ${LONGEST_MS} ms.\n${stderr}`));
-      // The system ends a process whose shared memory another one cuts short, for want of locks that a tool has lost.
+      // SIGBUS: another process truncated the shared memory, because a tool had lost the worker's locks.
       else if (signal === "SIGKILL" || signal === "SIGBUS") resolve({ kind: "killed" });
       else if (code === 0 && last !== "") resolve(JSON.parse(last) as WorkerReport);
       else reject(new Error(`The worker ended with ${signal ?? code} and no report.\n${stdout}${stderr}`));

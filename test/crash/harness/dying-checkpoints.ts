@@ -1,6 +1,6 @@
 import type { CheckpointStore } from "../../../src/index.ts";
 
-/** Where a worker dies that is about to write, or has just written, what it keeps of its work. */
+/** Where a worker dies: right before or right after one of its checkpoint writes. */
 export type CheckpointDeath = {
   readonly operation: "begin" | "persistCheckpoint" | "markCompleted";
   readonly when: "before" | "after";
@@ -8,7 +8,7 @@ export type CheckpointDeath = {
   readonly occurrence?: number;
 };
 
-/** The same checkpoint store, but for the process that dies by SIGKILL before or after one of its writes. */
+/** The same checkpoint store, but the process dies by SIGKILL before or after one of its writes. */
 export function dyingCheckpoints(
   checkpoints: CheckpointStore,
   { operation, when, occurrence = 1 }: CheckpointDeath,
@@ -35,7 +35,7 @@ export function dyingCheckpoints(
   };
 }
 
-/** The signal is delivered asynchronously to other threads; this one must not go a step further. */
+/** The signal is delivered asynchronously to other threads; this thread must not continue. */
 function die(): never {
   process.kill(process.pid, "SIGKILL");
   for (;;);

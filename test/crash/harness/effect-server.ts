@@ -9,9 +9,9 @@ import { text } from "node:stream/consumers";
 import { onTestFinished } from "vitest";
 
 export type ServerOptions = {
-  /** Whether it drops a second effect with the same key, and answers as before. */
+  /** Drops a second effect with the same key, and answers as before. */
   readonly keyed?: boolean;
-  /** Takes what is sent to it, answers nobody, and has the effect only after the first time it was looked up. */
+  /** Accepts requests without an answer, and has the effect only after the first look-up. */
   readonly isSlow?: boolean;
 };
 
@@ -20,7 +20,7 @@ export type ServerEntry =
   | { readonly did: "dropped"; readonly key: string; readonly what: string }
   | { readonly did: "looked up"; readonly key: string; readonly found: boolean };
 
-/** A server of its own for one test. */
+/** A server for one test. */
 export async function effectServer(options: ServerOptions = {}): Promise<EffectServer> {
   const server = await EffectServer.listen(options);
   onTestFinished(() => server.close());
@@ -54,12 +54,12 @@ export class EffectServer {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** What happened, in order. */
+  /** The effects, in order. */
   get effects(): string[] {
     return this.log.flatMap((entry) => (entry.did === "effect" ? [entry.what] : []));
   }
 
-  /** How often somebody sent something, whatever came of it. */
+  /** The number of requests, whatever their outcome. */
   get requests(): number {
     return this.log.filter(({ did }) => did !== "looked up").length;
   }
@@ -68,8 +68,8 @@ export class EffectServer {
     return this.log.flatMap((entry) => (entry.did === "looked up" ? [entry.found] : []));
   }
 
-  /** Bookings that it took and that have had no effect so far. */
-  get underWay(): number {
+  /** Accepted bookings that have had no effect so far. */
+  get pending(): number {
     return this.#late.size;
   }
 

@@ -1,4 +1,4 @@
-// The job of the demo, killed as a test wants it: what it came to, by the counts of the outside.
+// Runs the job of the demo with the kills of a test, and checks its result by the counts of the outside systems.
 
 import { join } from "node:path";
 import { expect, inject } from "vitest";
@@ -14,17 +14,17 @@ import { seededRandom } from "../../../src/testing/crash/seeded-random.ts";
 
 const bundled = inject("crashWorker");
 
-/** It starts the worker that is beside it, so this one starts the bundled one. */
+/** It starts the worker that is beside it: this one starts the bundled worker. */
 const { runKilled } = (await import(join(bundled, "demo/killed-job.mjs"))) as typeof KilledJob;
 
-/** About how long a process works on the whole job: it is killed anywhere in that time, or not at all. */
+/** About as long as a process works on the whole job: it is killed at any time in it, or not at all. */
 const LONGEST_MS = 400;
 
 export type KilledJobResult = { readonly lives: readonly Life[]; readonly ledger: Ledger };
 
 /**
- * Three kills: at a place in some phase, which every process reaches, and then twice at some time, by which a fast one may
- * have come to the end. The same seed gives the same.
+ * Three kills: one at a point of some phase, which every process reaches, and then two at random times, by which a fast
+ * process may have ended. The same seed makes the same kills.
  */
 export function randomKills(seed: number): readonly Kill[] {
   const random = seededRandom(seed);
@@ -33,7 +33,7 @@ export function randomKills(seed: number): readonly Kill[] {
   return [place, time(), time()];
 }
 
-/** Kills the job as planned, lets it come to its end, and asserts that everything was once. */
+/** Kills the job as planned, lets it end, and asserts that everything happened once. */
 export async function killJob(
   folder: string,
   outside: Outside,
@@ -49,7 +49,7 @@ export async function killJob(
   });
   const store = await openStore(`file:${join(folder, "pawl.db")}`);
   try {
-    // What the last phase gives, whichever process it was in.
+    // The output of the last phase, whichever process ran it.
     const output = expect.stringContaining("was written, uploaded, mailed and announced.");
     expect(await store.getRun(RUN_ID)).toMatchObject({ status: "succeeded", output, error: null });
     const ledger = await readLedger(store, RUN_ID);
@@ -60,7 +60,7 @@ export async function killJob(
   }
 }
 
-/** Section 11 of the seed, by the servers' own counts. */
+/** Each effect happened once, by the servers' own counts. */
 function assertOnce(outside: Outside, lives: readonly Life[], ledger: Ledger): void {
   expect(outside.mail.accepted.map(({ to }) => to)).toEqual([["reader@pawl.example"]]);
   expect(outside.notifications.shown.size).toBe(1);

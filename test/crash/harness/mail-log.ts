@@ -1,4 +1,4 @@
-// What a mail server has accepted, in a file that is the server's own; and how both sides read what the other says.
+// The log of a mail server, in a file of its own; and the line reader that both sides of the connection use.
 
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import type { Socket } from "node:net";

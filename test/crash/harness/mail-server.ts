@@ -1,15 +1,18 @@
-// A mail server that speaks as much SMTP as it takes to be given a message, and loses connections where it is told to.
+// A mail server with just enough SMTP to accept a message; it resets connections on request.
 
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 import { linesOf, logMail } from "./mail-log.ts";
 
-/** What becomes of a connection: `after-accepting` it is reset between the message and its 250. */
-export type Fate = "answered" | "reset-after-accepting" | "reset-before-accepting";
+/** How a connection ends: `reset-after-accepting` resets it between the message and its 250. */
+export type ConnectionEnd = "answered" | "reset-after-accepting" | "reset-before-accepting";
 
-/** A server of its own for one test. The first connections come to these ends, all others are answered. */
-export async function mailServer(folder: string, fates: readonly Fate[]): Promise<{ readonly port: number }> {
-  const left = [...fates];
+/** A server for one test. The first connections end like this; all others are answered. */
+export async function mailServer(
+  folder: string,
+  ends: readonly ConnectionEnd[],
+): Promise<{ readonly port: number }> {
+  const left = [...ends];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket.on("close", () => sockets.delete(socket)).on("error", () => undefined));
@@ -25,7 +28,7 @@ function close(server: Server, sockets: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()));
 }
 
-async function converse(socket: Socket, folder: string, fate: Fate): Promise<void> {
+async function converse(socket: Socket, folder: string, end: ConnectionEnd): Promise<void> {
   const say = (reply: string) => socket.write(`${reply}\r\n`);
   let to = "";
   let message: string[] | null = null;
@@ -37,16 +40,16 @@ async function converse(socket: Socket, folder: string, fate: Fate): Promise<voi
     }
     const [verb = ""] = line.toUpperCase().split(/[ :]/);
     if (message !== null) {
-      if (fate !== "reset-before-accepting") logMail(folder, to, message);
+      if (end !== "reset-before-accepting") logMail(folder, to, message);
       message = null;
-      if (fate !== "answered") return void socket.resetAndDestroy();
+      if (end !== "answered") return void socket.resetAndDestroy();
       say("250 accepted");
     } else if (verb === "QUIT") {
       say("221 bye");
       return void socket.end();
     } else if (verb === "DATA") {
       message = [];
-      say("354 go on");
+      say("354 go ahead");
     } else if (["EHLO", "HELO", "MAIL", "RCPT"].includes(verb)) {
       if (verb === "RCPT") to = /<(.*)>/.exec(line)?.[1] ?? "";
       say("250 ok");

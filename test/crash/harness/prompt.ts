@@ -1,4 +1,4 @@
-// What a scripted model reads in its prompt.
+// How a scripted model reads its prompt.
 
 import type { ScriptedTurn } from "../../../src/testing/index.ts";
 
@@ -13,7 +13,7 @@ export function labelOf({ prompt }: Prompt): string {
   return "";
 }
 
-/** The tool results that the model is shown, as texts. */
+/** The tool results in the prompt, as texts. */
 export function resultsIn({ prompt }: Prompt): string[] {
   return prompt.flatMap((message) =>
     message.role !== "tool"

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 
-/** Resolves when the file is there; rejects when the signal says so first. Keeps the process alive meanwhile. */
-export function untilThere(file: string, signal?: AbortSignal, meanwhile = () => {}): Promise<void> {
+/** Resolves when the file exists; rejects when the signal is aborted first. Keeps the process alive meanwhile. */
+export function untilExists(file: string, signal?: AbortSignal, meanwhile = () => {}): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (settle: () => void) => {
       clearInterval(timer);
@@ -10,13 +10,13 @@ export function untilThere(file: string, signal?: AbortSignal, meanwhile = () =>
     const timer = setInterval(() => {
       meanwhile();
       if (existsSync(file)) end(resolve);
-      else if (signal?.aborted === true) end(() => reject(new Error("told to stop while waiting")));
+      else if (signal?.aborted === true) end(() => reject(new Error("aborted while waiting")));
     }, 2);
   });
 }
 
-/** The same without letting anything else of the process have its turn: no timer, no answer, no lease. */
-export function blockUntilThere(file: string): void {
+/** The same, but blocks the event loop: no timer fires, no answer is read, no lease is renewed. */
+export function blockUntilExists(file: string): void {
   const nothing = new Int32Array(new SharedArrayBuffer(4));
   while (!existsSync(file)) Atomics.wait(nothing, 0, 0, 2);
 }

@@ -1,5 +1,5 @@
-// What happened outside, told by those who did it: the model's script and the tools append to files of their own.
-// Nothing here comes from the database that is under test.
+// The log of what happened outside: the model's script and the tools append to files of their own. Nothing here comes from
+// the database under test.
 
 import { randomUUID } from "node:crypto";
 import { appendFileSync, linkSync, readdirSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ export type WitnessLine =
   | { readonly kind: "asked"; readonly label: string; readonly turn: number }
   /** The model found these results in its prompt. */
   | { readonly kind: "saw"; readonly turn: number; readonly results: readonly string[] }
-  /** The model was asked, and found this in its prompt about the plan; `asks` is what it asked for then. */
+  /** The model was asked, and found this about the plan in its prompt; `asks` are the calls that it requested. */
   | {
       readonly kind: "prompted";
       readonly model: string;
@@ -18,7 +18,7 @@ export type WitnessLine =
       readonly remaining: readonly string[];
       readonly asks: readonly string[];
     }
-  /** Whoever started the worker was warned. */
+  /** The worker logged a warning. */
   | { readonly kind: "warned"; readonly message: string }
   /** A tool was entered. */
   | ({ readonly kind: "tried" } & ToolWitness)
@@ -26,9 +26,9 @@ export type WitnessLine =
   | ({ readonly kind: "effect" } & ToolWitness)
   /** A code step or a loop's predicate ran. */
   | { readonly kind: "code"; readonly name: string; readonly detail: string }
-  /** Somebody waits for the parent's next move. */
+  /** The worker waits for the parent. */
   | { readonly kind: "waiting"; readonly place: string }
-  /** A crash point was passed; only where the worker was told to trace. */
+  /** A crash point was passed; only with `trace`. */
   | { readonly kind: "reached"; readonly point: string; readonly step: string; readonly turn: number };
 
 export type ToolWitness = {
@@ -49,13 +49,13 @@ export function witnessFile(folder: string): string {
 }
 
 /** Appended and flushed before it returns, so a kill right after it finds it there. */
-export function bearWitness(folder: string, line: WitnessLine): void {
+export function recordWitness(folder: string, line: WitnessLine): void {
   appendFileSync(witnessFile(folder), `${JSON.stringify(line)}\n`, { flush: true });
 }
 
-/** What stands behind the last line's end is still being written. */
+/** Text after the last line end is still being written. */
 export function readWitness(folder: string): WitnessLine[] {
-  return readIfThere(witnessFile(folder))
+  return readIfPresent(witnessFile(folder))
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line) as WitnessLine);
@@ -66,8 +66,8 @@ function outsideLog(folder: string): string {
 }
 
 /**
- * An outside system that knows keys: it takes an entry under a key once and drops every other one. The entry appears
- * whole or not at all, whenever the process is killed.
+ * An outside system that deduplicates by key: it accepts one entry for each key and drops the others. The entry is
+ * written whole or not at all, whenever the process is killed.
  */
 export function enterOutside(folder: string, key: string, entry: string): "entered" | "dropped" {
   const draft = join(folder, `draft-${randomUUID()}`);
@@ -91,7 +91,7 @@ export function readOutside(folder: string): { readonly key: string; readonly en
   }));
 }
 
-function readIfThere(file: string): string {
+function readIfPresent(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (error) {

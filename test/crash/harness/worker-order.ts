@@ -1,4 +1,4 @@
-// What the parent tells a worker process, and what the worker tells back. Both are one JSON text.
+// The order of a worker process, and its report. Both are one JSON text.
 
 import type { Budget, Json, Pricing, RecoveryClass, Settlement, WaitRecord } from "../../../src/index.ts";
 import type { CrashPoint } from "../../../src/testing/index.ts";
@@ -9,7 +9,7 @@ export type WorkerOrder = {
   /** Holds the database, the witness file and the outside log. */
   readonly folder: string;
   readonly scenario: ScenarioName;
-  /** What differs from the scenario as it is. */
+  /** The differences from the default scenario. */
   readonly variant: Variant;
   readonly act: Act;
   /** Dies here by SIGKILL. */
@@ -19,13 +19,13 @@ export type WorkerOrder = {
   /** Stops here by SIGSTOP, until the parent continues or kills it. */
   readonly stop?: CrashSite;
   /** Waits here until the parent releases or kills it. */
-  readonly wait?: WaitingPlace;
-  /** Both of two racing workers wait for the same file, before or after they open the store. */
+  readonly wait?: WaitSite;
+  /** Waits for a file, before or after it opens the store, so that two workers start at the same time. */
   readonly barrier?: "before-open" | "after-open";
   readonly leaseMs?: number;
   /** Refuses calls that name no run. */
   readonly identity?: "required";
-  /** SIGTERM has it close its store, with this much grace, and end, instead of cancelling the run. */
+  /** On SIGTERM it closes its store, with this many milliseconds of grace, and ends, instead of cancelling the run. */
   readonly closesWithin?: number;
   /** Writes every crash point it passes to the witness file. */
   readonly trace?: boolean;
@@ -38,30 +38,30 @@ export type Act =
       readonly runId?: string;
       readonly key?: string;
       readonly fresh?: boolean;
-    } & Options)
+    } & ActOptions)
   | ({
       readonly do: "resume";
       readonly runId: string;
       readonly from?: "milestone" | "beginning";
       readonly reason?: string;
-    } & Options)
-  | ({ readonly do: "answer"; readonly runId: string; readonly said: Said } & Options)
+    } & ActOptions)
+  | ({ readonly do: "answer"; readonly runId: string; readonly answers: PersonAnswers } & ActOptions)
   /** Works under a lasting identity, the same in every process, with its checkpoints in files or in the store. */
   | {
       readonly do: "execute";
       readonly request: Json;
       readonly checkpoints: "file" | "database";
-      /** What a person says to the open questions before. */
-      readonly said?: Said;
+      /** A person's answers to the open waits, given first. */
+      readonly answers?: PersonAnswers;
     };
 
-/** What a person says to every open question of its kind, before the run goes on. */
-export type Said = {
+/** A person's answer to every open wait of a kind, given before the run is resumed. */
+export type PersonAnswers = {
   readonly approval?: "approve" | { readonly deny: string };
   readonly inDoubt?: Settlement;
 };
 
-type Options = { readonly wait?: boolean; readonly budget?: Budget };
+type ActOptions = { readonly wait?: boolean; readonly budget?: Budget };
 
 export type CrashSite = {
   readonly point: CrashPoint;
@@ -71,19 +71,19 @@ export type CrashSite = {
   readonly occurrence?: number;
 };
 
-export type WaitingPlace = {
+export type WaitSite = {
   readonly at: "model" | "before-effect" | "after-effect";
   readonly turn: number;
   /** One tool, or every one. */
   readonly tool?: string;
   readonly orders?: readonly string[];
-  /** Goes on working when it is told to stop. */
-  readonly deaf?: boolean;
-  /** Nothing else of its process gets its turn meanwhile. */
+  /** Keeps working when its signal is aborted. */
+  readonly ignoresAbort?: boolean;
+  /** Blocks the event loop of its process meanwhile. */
   readonly blocks?: boolean;
 };
 
-/** Everything that a test changes between two processes. */
+/** Everything that a test can change between two processes. */
 export type Variant = {
   readonly modelId?: string;
   readonly provider?: string;
@@ -110,13 +110,13 @@ export type Variant = {
     readonly enforceIdempotency?: boolean;
     readonly degradedReplay?: boolean;
   };
-  /** Tokens that each answer of the model is said to have cost. */
+  /** The reported usage of each model answer. */
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   readonly shape?: readonly (readonly ["code" | "agent" | "loop", string])[];
   readonly reversed?: boolean;
-  /** In this turn its tools read every file beside the database. */
+  /** In this turn its tools read every file in the folder of the database. */
   readonly readsBesideIn?: number;
-  /** Models and tools take up to this long, each time. */
+  /** Models and tools take a random time up to this, at each call. */
   readonly longestPauseMs?: number;
   readonly draftName?: string;
   readonly noteName?: string;
@@ -127,39 +127,39 @@ export type Variant = {
 };
 
 export type BookingVariant = {
-  /** Where the server is that takes bookings. */
+  /** The address of the booking server. */
   readonly server: string;
   readonly recovery: RecoveryClass;
   readonly approval?: boolean;
-  /** What the agent asks for in its first turn, in this order; `book` alone unless said otherwise. */
+  /** The calls of the agent's first turn, in this order; by default `book` alone. */
   readonly calls?: readonly ("book" | "look")[];
-  /** What the code asks for; what the run was started with unless said otherwise. */
+  /** The tables that the code step books; by default the input of the run. */
   readonly tables?: readonly string[];
-  /** Ten minutes unless said otherwise: a process that is known to be dead is not waited for. */
+  /** By default ten minutes: a process that is known to be dead is not waited for. */
   readonly timeoutMs?: number;
   readonly landsWithinMs?: number;
 };
 
 export type PlanVariant = {
-  /** 1 unless said otherwise. */
+  /** By default 1. */
   readonly promptVersion?: number;
-  /** Whether a booking is marked in a turn of its own, in the one that makes it, or together with the next; apart unless said. */
+  /** A booking is marked in a turn of its own, in the one that makes it, or together with the next; by default `apart`. */
   readonly marks?: "apart" | "at once" | "in pairs";
-  /** Whether all steps but the first two are added to the plan in a turn of their own, each by a call. */
+  /** All steps but the first two are added to the plan in a turn of their own, each by a call. */
   readonly adds?: boolean;
-  /** What is booked, one table for each step of the plan. */
+  /** One table for each step of the plan. */
   readonly tables?: readonly string[];
 };
 
 export type MailingVariant = {
   readonly port: number;
   readonly recovery: RecoveryClass;
-  /** Whether the model asks for the same mail again, in other words. */
+  /** The model asks for the same mail again, in other words. */
   readonly insists?: boolean;
 };
 
 export type WorkerReport =
-  /** It was told to end, and has closed its store. */
+  /** It got SIGTERM, and has closed its store. */
   | { readonly kind: "closed" }
   | { readonly kind: "result"; readonly result: ReportedResult }
   | { readonly kind: "error"; readonly error: ReportedError };
@@ -172,7 +172,7 @@ export type ReportedResult = {
   readonly usage: { readonly modelCalls: number; readonly charged: { readonly tokens: number } };
   readonly waits: readonly WaitRecord[];
   readonly resumed: boolean;
-  /** What a worker with a lasting identity has executed. */
+  /** The request that a worker with a lasting identity has executed. */
   readonly request?: Json;
 };
 

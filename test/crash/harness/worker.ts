@@ -1,4 +1,4 @@
-// A process to be killed: works on one run as it is ordered to, and writes what became of it as its last line.
+// A process to be killed: works on one run by its order, and writes the result as its last line.
 
 import { join } from "node:path";
 import {
@@ -18,13 +18,13 @@ import type { CrashProbe } from "../../../src/testing/index.ts";
 import { SCENARIOS } from "../scenarios/scenarios.ts";
 import { stopHere } from "../scenarios/tool-work.ts";
 import { dyingCheckpoints } from "./dying-checkpoints.ts";
-import { untilThere } from "./signal-file.ts";
-import { bearWitness } from "./witness.ts";
+import { untilExists } from "./signal-file.ts";
+import { recordWitness } from "./witness.ts";
 import type {
   CrashSite,
+  PersonAnswers,
   ReportedError,
   ReportedResult,
-  Said,
   WorkerOrder,
   WorkerReport,
 } from "./worker-order.ts";
@@ -32,7 +32,7 @@ import type {
 const order = JSON.parse(process.argv[2] ?? "null") as WorkerOrder;
 let ending: Promise<void> | null = null;
 const report = await work(order);
-// Who was told to end says that it has, whatever became of its run.
+// After SIGTERM the report is "closed", whatever the outcome of the run.
 if (ending !== null) await (ending as Promise<void>);
 process.stdout.write(`${JSON.stringify(report)}\n`);
 
@@ -41,7 +41,7 @@ async function work({ folder, barrier, ...rest }: WorkerOrder): Promise<WorkerRe
   const store = await openStore(`file:${join(folder, "pawl.db")}`);
   try {
     if (barrier === "after-open") await atBarrier(folder);
-    return { kind: "result", result: await perform(store, folder, rest) };
+    return { kind: "result", result: await runOrder(store, folder, rest) };
   } catch (error) {
     return { kind: "error", error: describe(error) };
   } finally {
@@ -51,7 +51,7 @@ async function work({ folder, barrier, ...rest }: WorkerOrder): Promise<WorkerRe
 
 type Orders = Omit<WorkerOrder, "folder" | "barrier">;
 
-async function perform(store: Store, folder: string, orders: Orders): Promise<ReportedResult> {
+async function runOrder(store: Store, folder: string, orders: Orders): Promise<ReportedResult> {
   const { act, variant, wait, scenario } = orders;
   const target = SCENARIOS[scenario]({ folder, variant, wait });
   const options = { store, ...runnerOptions(folder, orders) };
@@ -62,9 +62,9 @@ async function perform(store: Store, folder: string, orders: Orders): Promise<Re
   });
   const { signal } = stop;
   if (act.do === "execute") {
-    for (const { runId } of act.said === undefined ? [] : await store.listRuns())
-      await answerAll(store, runId, act.said ?? {});
-    const warn = (message: string) => bearWitness(folder, { kind: "warned", message });
+    for (const { runId } of act.answers === undefined ? [] : await store.listRuns())
+      await answerAll(store, runId, act.answers ?? {});
+    const warn = (message: string) => recordWitness(folder, { kind: "warned", message });
     const loop = new DurableMainLoop(target, {
       ...options,
       checkpoints: checkpointsOf(store, folder, orders),
@@ -73,12 +73,14 @@ async function perform(store: Store, folder: string, orders: Orders): Promise<Re
     return reported(await loop.execute(act.request, { signal }));
   }
   const runner = new Runner(target, options);
-  if (act.do === "answer") await answerAll(store, act.runId, act.said);
-  const going = { ...act, signal };
-  return reported(await (act.do === "run" ? runner.run(act.input, going) : runner.resume(act.runId, going)));
+  if (act.do === "answer") await answerAll(store, act.runId, act.answers);
+  const runOptions = { ...act, signal };
+  return reported(
+    await (act.do === "run" ? runner.run(act.input, runOptions) : runner.resume(act.runId, runOptions)),
+  );
 }
 
-/** As a server does that is told to end. */
+/** Ends as a server does on SIGTERM. */
 async function end(store: Store, { closesWithin = 0 }: Orders): Promise<void> {
   await store.close({ graceMs: closesWithin });
   const report: WorkerReport = { kind: "closed" };
@@ -98,7 +100,7 @@ function runnerOptions(folder: string, orders: Orders): RunnerOptions {
   };
 }
 
-/** The worker is the same in every process that works in the folder. */
+/** Every process that works in the folder has the same worker identity. */
 function checkpointsOf(store: Store, folder: string, { act, death }: Orders): CheckpointStore {
   const checkpoints =
     act.do === "execute" && act.checkpoints === "file"
@@ -111,8 +113,8 @@ function reported(result: unknown): ReportedResult {
   return JSON.parse(JSON.stringify(result)) as ReportedResult;
 }
 
-/** What a person does who has looked at every open question of the run. */
-async function answerAll(store: Store, runId: string, { approval, inDoubt }: Said): Promise<void> {
+/** Answers every open wait of the run, as a person would. */
+async function answerAll(store: Store, runId: string, { approval, inDoubt }: PersonAnswers): Promise<void> {
   const person = { by: "maria" };
   for (const { waitId, kind, toolCallId, status } of await store.listWaits(runId)) {
     if (status !== "open") continue;
@@ -121,13 +123,13 @@ async function answerAll(store: Store, runId: string, { approval, inDoubt }: Sai
       await store.deny(waitId, approval.deny, person);
     else if (kind === "in_doubt" && inDoubt !== undefined)
       await store.settle(toolCallId ?? "", inDoubt, person);
-    else throw new Error(`Nobody has an answer to ${waitId} (${kind}).`);
+    else throw new Error(`The order has no answer to ${waitId} (${kind}).`);
   }
 }
 
 async function atBarrier(folder: string): Promise<void> {
-  bearWitness(folder, { kind: "waiting", place: "barrier" });
-  await untilThere(join(folder, "go"));
+  recordWitness(folder, { kind: "waiting", place: "barrier" });
+  await untilExists(join(folder, "go"));
 }
 
 function probeOf(
@@ -138,7 +140,7 @@ function probeOf(
   const pause = stop === undefined ? () => undefined : atNth(stop, () => stopHere(folder));
   return (point, site) => {
     if (trace === true)
-      bearWitness(folder, { kind: "reached", point, step: site.stepPath, turn: site.turnIndex });
+      recordWitness(folder, { kind: "reached", point, step: site.stepPath, turn: site.turnIndex });
     pause(point, site);
     die(point, site);
   };

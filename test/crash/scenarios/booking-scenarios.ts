@@ -1,4 +1,4 @@
-// One booking at the server outside, made by an agent in a turn or by the code of a step.
+// One booking at the booking server, made by an agent in a turn or by the code of a step.
 
 import { z } from "zod";
 import {
@@ -11,20 +11,20 @@ import {
 } from "../../../src/index.ts";
 import { scriptedPort } from "../../testing/scripted-port.ts";
 import { labelOf, resultsIn } from "../harness/prompt.ts";
-import { bearWitness } from "../harness/witness.ts";
+import { recordWitness } from "../harness/witness.ts";
 import type { BookingVariant } from "../harness/worker-order.ts";
-import { bearEffect, type Setting, toolWork } from "./tool-work.ts";
+import { recordEffect, type Setting, toolWork } from "./tool-work.ts";
 
-/** A booking, and what the server said of it. */
+/** A booking, and the server's answer. */
 export type Booked = { readonly table: string; readonly answer: string };
 
-/** An agent that books in its first turn, with a look beside it where it is told to, and tells of it in its second. */
+/** An agent that makes the calls of its variant in its first turn, and reports the results in its second. */
 export function bookings(setting: Setting): StepNode {
   const { folder, variant } = setting;
   const { calls = ["book"] } = bookingOf(setting);
   const model = scriptedPort(({ turn, options }) => {
     const table = labelOf(options);
-    bearWitness(folder, { kind: "asked", label: table, turn });
+    recordWitness(folder, { kind: "asked", label: table, turn });
     if (turn === 1) return { toolCalls: calls.map((name) => ({ name, input: { table } })) };
     return { text: `Done: ${resultsIn(options).join("; ")}.` };
   });
@@ -32,7 +32,7 @@ export function bookings(setting: Setting): StepNode {
   return Step.granular("booking", clerk, variant.step);
 }
 
-/** Code that books one table after the other, and tells of those that it could not have. */
+/** Code that books one table after the other, and reports the failures. */
 export function bookingsByCode(setting: Setting): StepNode {
   const book = bookTool(setting);
   return Step.run("booking", async (input: string, context) => {
@@ -49,12 +49,15 @@ function failureOf(error: unknown): string {
 }
 
 export function bookingOf({ variant }: Setting): BookingVariant {
-  if (variant.booking === undefined) throw new Error("Nobody can book without a server.");
+  if (variant.booking === undefined) throw new Error("The variant has no booking server.");
   return variant.booking;
 }
 
-/** `tell` hears of every booking that is known to be made, with what the server said of it. */
-export function bookTool(setting: Setting, tell: (call: ToolCallContext, booked: Booked) => void = () => {}) {
+/** `onBooked` is called for every booking that is known to be made. */
+export function bookTool(
+  setting: Setting,
+  onBooked: (call: ToolCallContext, booked: Booked) => void = () => {},
+) {
   const booking = bookingOf(setting);
   const { server, recovery, approval = false, timeoutMs = 600_000, landsWithinMs = 100 } = booking;
   return tool({
@@ -69,24 +72,24 @@ export function bookTool(setting: Setting, tell: (call: ToolCallContext, booked:
     execute: async ({ table }, call) => {
       const send = () => sendTo(server, call.idempotencyKey, table);
       const answer = await toolWork(setting, "book", table, call, send);
-      tell(call, { table, answer });
+      onBooked(call, { table, answer });
       return answer;
     },
     reconcile: async ({ table }, call) => {
-      const response = await fetch(`${server}/effects/${call.idempotencyKey}`, { headers: NO_MORE });
+      const response = await fetch(`${server}/effects/${call.idempotencyKey}`, { headers: CLOSE_CONNECTION });
       const answer = await response.text();
       if (!response.ok) return { status: "absent" };
-      tell(call, { table, answer });
+      onBooked(call, { table, answer });
       return { status: "done", result: answer };
     },
   });
 }
 
-/** A worker is done when its run is: it keeps no connection for later. */
-const NO_MORE = { connection: "close" };
+/** A kept connection would keep the worker's process alive after its run. */
+const CLOSE_CONNECTION = { connection: "close" };
 
 async function sendTo(server: string, key: string, table: string): Promise<string> {
-  const headers = { ...NO_MORE, "idempotency-key": key };
+  const headers = { ...CLOSE_CONNECTION, "idempotency-key": key };
   const response = await fetch(`${server}/effects`, { method: "POST", headers, body: table });
   return response.text();
 }
@@ -99,7 +102,7 @@ export function lookTool(setting: Setting) {
     recovery: "repeat",
     execute: ({ table }, call) =>
       toolWork(setting, "look", table, call, () => {
-        bearEffect(setting.folder, "look", table, call);
+        recordEffect(setting.folder, "look", table, call);
         return `${table} is free`;
       }),
   });

@@ -1,15 +1,15 @@
-// An agent whose one turn with tools passes every point of a call that does not come to its receipt straight away.
+// An agent whose one turn with tools passes every point of calls that do not get their receipt at the first attempt.
 
 import { z } from "zod";
 import { agent, NotApplied, type Reconciliation, Step, type StepNode, tool } from "../../../src/index.ts";
 import { scriptedPort } from "../../testing/scripted-port.ts";
 import { labelOf, resultsIn } from "../harness/prompt.ts";
-import { bearWitness, readWitness } from "../harness/witness.ts";
-import { bearEffect, type Setting, toolWork } from "./tool-work.ts";
+import { readWitness, recordWitness } from "../harness/witness.ts";
+import { recordEffect, type Setting, toolWork } from "./tool-work.ts";
 
 /**
- * `ring` may not be repeated, and says at its first try that nothing happened. `post` has its effect, loses the answer,
- * and is looked up. `sign` needs a person. To be run with one call at a time.
+ * `ring` may not be repeated, and throws `NotApplied` at its first attempt. `post` has its effect, loses the answer, and is
+ * looked up. `sign` needs approval. Must be run with one call at a time.
  */
 export function chores(setting: Setting): StepNode {
   const { folder } = setting;
@@ -21,7 +21,7 @@ export function chores(setting: Setting): StepNode {
     execute: ({ order }, call) =>
       toolWork(setting, "ring", order, call, () => {
         if (call.attempt === 1) throw new NotApplied("The bell is being repaired.");
-        bearEffect(folder, "ring", order, call);
+        recordEffect(folder, "ring", order, call);
         return "rung";
       }),
   });
@@ -33,7 +33,7 @@ export function chores(setting: Setting): StepNode {
     landsWithinMs: 50,
     execute: ({ order }, call) =>
       toolWork(setting, "post", order, call, (): string => {
-        bearEffect(folder, "post", order, call);
+        recordEffect(folder, "post", order, call);
         throw new Error("The answer got lost.");
       }),
     reconcile: (_, { idempotencyKey }): Reconciliation<string> => {
@@ -50,13 +50,13 @@ export function chores(setting: Setting): StepNode {
     approval: true,
     execute: ({ order }, call) =>
       toolWork(setting, "sign", order, call, () => {
-        bearEffect(folder, "sign", order, call);
+        recordEffect(folder, "sign", order, call);
         return "signed";
       }),
   });
   const model = scriptedPort(({ turn, options }) => {
     const order = labelOf(options);
-    bearWitness(folder, { kind: "asked", label: order, turn });
+    recordWitness(folder, { kind: "asked", label: order, turn });
     if (turn === 1)
       return { toolCalls: ["ring", "post", "sign"].map((name) => ({ name, input: { order } })) };
     return { text: `Done: ${resultsIn(options).join(", ")}.` };

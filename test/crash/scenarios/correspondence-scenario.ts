@@ -1,12 +1,12 @@
-// An agent that asks for some things again: what is wanted once, and what is wanted as often as it is asked for.
+// An agent that repeats some calls: mails, which are wanted once, and test runs, which are wanted each time.
 
 import { z } from "zod";
 import { agent, Step, type StepNode, tool } from "../../../src/index.ts";
 import type { ScriptedResponse } from "../../../src/testing/index.ts";
 import { scriptedPort } from "../../testing/scripted-port.ts";
 import { labelOf, resultsIn } from "../harness/prompt.ts";
-import { bearWitness, enterOutside, readOutside, readWitness } from "../harness/witness.ts";
-import { bearEffect, type Setting, toolWork } from "./tool-work.ts";
+import { enterOutside, readOutside, readWitness, recordWitness } from "../harness/witness.ts";
+import { recordEffect, type Setting, toolWork } from "./tool-work.ts";
 
 const TESTS = { name: "run_tests", input: { suite: "unit" } };
 
@@ -14,7 +14,7 @@ function email(subject: string, body: string) {
   return { name: "send_email", input: { to: "maria@example.com", subject, body } };
 }
 
-/** What the model asks for, turn by turn. In turn 5 it is the mail of turn 2 in other words. */
+/** The model's answers, turn by turn. Turn 5 repeats the mail of turn 2 in other words. */
 export const CORRESPONDENCE: readonly ScriptedResponse[] = [
   { toolCalls: [TESTS] },
   { toolCalls: [email("Results", "All tests pass.")] },
@@ -27,15 +27,15 @@ export function correspondence(setting: Setting): StepNode {
   const { folder, variant } = setting;
   const model = scriptedPort(({ turn, options }) => {
     const results = resultsIn(options);
-    bearWitness(folder, { kind: "asked", label: labelOf(options), turn });
-    bearWitness(folder, { kind: "saw", turn, results });
+    recordWitness(folder, { kind: "asked", label: labelOf(options), turn });
+    recordWitness(folder, { kind: "saw", turn, results });
     return CORRESPONDENCE[turn - 1] ?? { text: `Done after ${results.length} calls.` };
   });
   const tools = { send_email: emailTool(setting), run_tests: testsTool(setting) };
   return Step.granular("correspondence", agent({ name: "secretary", model, tools }), variant.step);
 }
 
-/** The mail server knows keys. What it says about a mail is long, and different for each mail that was sent. */
+/** The mail server deduplicates by key. Its answer is long, and different for each mail that was sent. */
 function emailTool(setting: Setting) {
   const { folder } = setting;
   return tool({
@@ -52,7 +52,7 @@ function emailTool(setting: Setting) {
   });
 }
 
-/** Tells how often tests were run by now, so that no two results are alike. */
+/** Returns how often tests have run so far, so that no two results are alike. */
 function testsTool(setting: Setting) {
   const { folder } = setting;
   return tool({
@@ -62,7 +62,7 @@ function testsTool(setting: Setting) {
     recovery: "repeat",
     execute: ({ suite }, call) =>
       toolWork(setting, "run_tests", suite, call, () => {
-        bearEffect(folder, "run_tests", suite, call);
+        recordEffect(folder, "run_tests", suite, call);
         return `test run ${readWitness(folder).filter(({ kind }) => kind === "effect").length} is green`;
       }),
   });

@@ -1,4 +1,4 @@
-// An agent that sends one mail over SMTP, and where it is told to, asks for it again in other words.
+// An agent that sends one mail over SMTP and, with `insists`, asks for it again in other words.
 
 import { connect } from "node:net";
 import { z } from "zod";
@@ -6,7 +6,7 @@ import { agent, Step, type StepNode, tool } from "../../../src/index.ts";
 import { scriptedPort } from "../../testing/scripted-port.ts";
 import { linesOf, readMails } from "../harness/mail-log.ts";
 import { labelOf, resultsIn } from "../harness/prompt.ts";
-import { bearWitness } from "../harness/witness.ts";
+import { recordWitness } from "../harness/witness.ts";
 import type { MailingVariant } from "../harness/worker-order.ts";
 import { type Setting, toolWork } from "./tool-work.ts";
 
@@ -18,8 +18,8 @@ export function mailing(setting: Setting): StepNode {
   });
   const model = scriptedPort(({ turn, options }) => {
     const results = resultsIn(options);
-    bearWitness(folder, { kind: "asked", label: labelOf(options), turn });
-    bearWitness(folder, { kind: "saw", turn, results });
+    recordWitness(folder, { kind: "asked", label: labelOf(options), turn });
+    recordWitness(folder, { kind: "saw", turn, results });
     if (turn === 1) return mail("All tests pass.");
     if (turn === 2 && insists) return mail("Not one test has failed.");
     return { text: `Done: ${results.join("; ")}.` };
@@ -29,11 +29,11 @@ export function mailing(setting: Setting): StepNode {
 }
 
 function mailingOf({ variant }: Setting): MailingVariant {
-  if (variant.mailing === undefined) throw new Error("Nobody can send mail without a server.");
+  if (variant.mailing === undefined) throw new Error("The variant has no mail server.");
   return variant.mailing;
 }
 
-/** What makes two mails the same is not said here: its name tells that it sends mail. */
+/** It declares no identity: Pawl derives one from its name. */
 function emailTool(setting: Setting) {
   const { port, recovery } = mailingOf(setting);
   return tool({
@@ -58,7 +58,7 @@ function emailTool(setting: Setting) {
 
 type OutgoingMail = { readonly to: string; readonly subject: string; readonly body: string };
 
-/** One message over one connection. Throws unless the server has said that it accepts it. */
+/** Sends one message over one connection. Throws unless the server accepts it. */
 async function submit(port: number, { to, subject, body }: OutgoingMail, messageId: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
   const message = `Message-ID: <${messageId}@example.com>\r\nTo: <${to}>\r\nSubject: ${subject}\r\n\r\n${body}`;
@@ -73,7 +73,7 @@ async function submit(port: number, { to, subject, body }: OutgoingMail, message
   try {
     for (const line of [...lines, "QUIT"]) {
       const { value: reply } = await replies.next();
-      if (!/^[23]/.test(reply ?? "")) throw new Error(`The server said ${reply ?? "nothing"}.`);
+      if (!/^[23]/.test(reply ?? "")) throw new Error(`The server answered ${reply ?? "nothing"}.`);
       socket.write(`${line}\r\n`);
     }
     return "250 accepted";

@@ -1,10 +1,10 @@
-// An agent that places one order with a provider that takes no keys: it gives each order a number of its own.
+// An agent that places one order with a provider that takes no keys, but gives each order its own number.
 
 import { z } from "zod";
 import { agent, Step, type StepNode, tool } from "../../../src/index.ts";
 import { scriptedPort } from "../../testing/scripted-port.ts";
 import { resultsIn } from "../harness/prompt.ts";
-import { bearWitness, enterOutside } from "../harness/witness.ts";
+import { enterOutside, recordWitness } from "../harness/witness.ts";
 import { type Setting, toolWork } from "./tool-work.ts";
 
 export function ordering(setting: Setting): StepNode {
@@ -22,7 +22,7 @@ export function ordering(setting: Setting): StepNode {
         return "placed";
       }),
     reconcile: (_, call) => {
-      bearWitness(folder, { kind: "code", name: "reconcile", detail: String(call.correlationId) });
+      recordWitness(folder, { kind: "code", name: "reconcile", detail: String(call.correlationId) });
       return call.correlationId === null ? { status: "unknown" } : { status: "done", result: "found" };
     },
   });

@@ -1,4 +1,5 @@
-// An agent that plans four bookings, makes one after the other and marks each as done. What it does next is in its prompt.
+// An agent that plans four bookings, makes one after the other and marks each as done. It reads its next step from its
+// prompt.
 
 import { z } from "zod";
 import { renderProgress } from "../../../examples/milestones/task-prompt.ts";
@@ -17,20 +18,20 @@ import {
 } from "../../../src/index.ts";
 import type { ScriptedResponse, ScriptedTurn } from "../../../src/testing/index.ts";
 import { scriptedPort } from "../../testing/scripted-port.ts";
-import { bearWitness } from "../harness/witness.ts";
+import { recordWitness } from "../harness/witness.ts";
 import { type Booked, bookingOf, bookTool, lookTool } from "./booking-scenarios.ts";
 import type { Setting } from "./tool-work.ts";
 
-/** What is booked unless said otherwise, one table for each step of the plan. */
+/** The default tables, one for each step of the plan. */
 export const TABLES = ["window", "terrace", "garden", "cellar"] as const;
 
 type Prompt = ScriptedTurn["options"]["prompt"];
 type Call = NonNullable<ScriptedResponse["toolCalls"]>[number];
 
 /**
- * With bookings marked `apart`: turn 1 plans, 2 makes the first booking, 3 marks it, and so on to 9; 10 tells of it.
- * `at once`: turn 1 plans, 2 to 5 make a booking and mark it, 6 tells of it. `in pairs`: 1 plans, 2 and 3 book, 4 marks
- * both, 5 and 6 book, 7 marks both, 8 tells of it. Where steps are added, turn 2 does that and all others come one later.
+ * With bookings marked `apart`: turn 1 plans, 2 makes the first booking, 3 marks it, and so on to 9; 10 reports. `at once`:
+ * turn 1 plans, 2 to 5 make a booking and mark it, 6 reports. `in pairs`: 1 plans, 2 and 3 book, 4 marks both, 5 and 6
+ * book, 7 marks both, 8 reports. With `adds`, turn 2 adds the steps, and all others come one later.
  */
 export function planned(setting: Setting): StepNode {
   const { folder, variant } = setting;
@@ -40,14 +41,14 @@ export function planned(setting: Setting): StepNode {
       const { done, remaining } = progressIn(prompt);
       const response = nextOf(setting, prompt);
       const asks = (response.toolCalls ?? []).map(nameOf);
-      bearWitness(folder, { kind: "prompted", model: modelId, done, remaining, asks });
+      recordWitness(folder, { kind: "prompted", model: modelId, done, remaining, asks });
       return response;
     },
     { modelId },
   );
   const { calls = ["book"] } = bookingOf(setting);
   const tools = {
-    ...(calls.includes("book") ? { book: bookTool(setting, tellSession) } : {}),
+    ...(calls.includes("book") ? { book: bookTool(setting, recordBooked) } : {}),
     ...(calls.includes("look") ? { look: lookTool(setting) } : {}),
   };
   const instructions = promptOf(setting);
@@ -57,14 +58,14 @@ export function planned(setting: Setting): StepNode {
 
 type TableBooked = { readonly type: "TableBooked"; readonly booked: Booked };
 
-/** What the tool tells of its bookings: each of them once, whoever had it and whoever asked for it again. */
+/** The session events of the bookings: each booking once, whichever process made it and however often it was requested. */
 const bookedSlice = defineSlice({
   name: "booked",
   schema: z.object({ table: z.string(), answer: z.string() }),
   reducers: { TableBooked: append(({ booked }: TableBooked) => booked) },
 });
 
-function tellSession({ session }: ToolCallContext, booked: Booked): void {
+function recordBooked({ session }: ToolCallContext, booked: Booked): void {
   session.dispatch({ type: "TableBooked", booked });
 }
 
@@ -118,7 +119,7 @@ function nameOf({ name, input }: Call): string {
   return `${name} ${table ?? id ?? ""}`.trimEnd();
 }
 
-/** What the prompt says of the plan. */
+/** The state of the plan in the prompt. */
 function progressIn(prompt: Prompt) {
   const text = prompt.map((message) => (message.role === "system" ? message.content : "")).join("\n");
   const titles = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, title]) => title ?? "");
@@ -129,7 +130,7 @@ function progressIn(prompt: Prompt) {
   };
 }
 
-/** How often this conversation has asked for the tool and was not told that it did not run. */
+/** How often this conversation has called the tool without an error. */
 function asked(prompt: Prompt, name: string): number {
   const failed = new Set(
     prompt.flatMap((message) =>

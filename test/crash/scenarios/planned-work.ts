@@ -1,4 +1,4 @@
-// What the tests of planned work have in common: a folder, a server that takes the bookings, and what must be so at the end.
+// Shared by the tests of planned work: a folder, a booking server, and the assertions about the end.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import type { Json, Plan, RecoveryClass, Settlement } from "../../../src/index.t
 import { type CrashFolder, crashFolder } from "../harness/crash-folder.ts";
 import { type EffectServer, effectServer } from "../harness/effect-server.ts";
 import type { WitnessOf } from "../harness/witness.ts";
-import type { Act, PlanVariant, ReportedResult, Said, Variant } from "../harness/worker-order.ts";
+import type { Act, PersonAnswers, PlanVariant, ReportedResult, Variant } from "../harness/worker-order.ts";
 import { TABLES } from "./planned-scenario.ts";
 
 export type Checkpoints = "file" | "database";
@@ -15,22 +15,22 @@ export const CHECKPOINTS = ["file", "database"] as const satisfies Checkpoints[]
 
 export const REQUEST = { objective: "Book four tables." };
 export const SETTLED: Settlement = { as: "succeeded", result: "garden is booking 3" };
-/** What the session is told of where a person has settled the third booking. */
+/** The bookings with session events if a person has settled the third. */
 export const ALL_BUT_THE_THIRD = ["window", "terrace", "cellar"];
 export const BOTH_DONE = { done: TABLES.slice(0, 2), remaining: TABLES.slice(2) };
 export const ALL_BOOKED = `Booked: ${TABLES.join(", ")}.`;
 
-/** A new version of the program: neither its prompt nor its model is what it was. */
+/** A new version of the program, with another prompt and another model. */
 export function deployed(variant: Variant): Variant {
   return { ...variant, modelId: "planner-2", plan: { ...variant.plan, promptVersion: 2 } };
 }
 
-/** What the model asks for while it works on a step, in a turn that books and a turn that marks. */
+/** The calls of the two turns that work on a step: one books, and one marks. */
 export function stepAsks(id: number, table = TABLES[id - 1] ?? ""): string[][] {
   return [[`book ${table}`, `look ${table}`], [`planning_update_step ${id}`]];
 }
 
-/** One call at a time, so that it is known which one a point is about. */
+/** One call at a time, so that a point belongs to a known call. */
 export function plannedVariant(server: EffectServer, recovery: RecoveryClass, plan: PlanVariant): Variant {
   const calls = ["book", "look"] as const;
   return { maxParallelToolCalls: 1, plan, booking: { server: server.url, recovery, calls } };
@@ -58,16 +58,20 @@ export class PlannedWork {
 
   execute(
     checkpoints: Checkpoints,
-    { said, variant, request = REQUEST }: { said?: Said; variant?: Variant; request?: Json } = {},
+    {
+      answers,
+      variant,
+      request = REQUEST,
+    }: { answers?: PersonAnswers; variant?: Variant; request?: Json } = {},
   ): Promise<ReportedResult> {
-    return this.folder.result(this.order(execute(checkpoints, request, said), variant));
+    return this.folder.result(this.order(execute(checkpoints, request, answers), variant));
   }
 
   get prompts(): WitnessOf<"prompted">[] {
     return this.folder.lines("prompted");
   }
 
-  /** The one run that there is. */
+  /** The id of the only run. */
   async runId(): Promise<string> {
     const runs = await this.folder.withStore((store) => store.listRuns());
     expect(runs).toHaveLength(1);
@@ -84,19 +88,22 @@ export class PlannedWork {
   }
 
   /**
-   * By the server's own log: each table once, unless said otherwise. The plan is at its end, in the one run there is, and
-   * the session was told of each booking once: of those that a tool came back from, not of what a person says.
+   * By the server's own log each table was booked once, by default. The plan of the only run is completed, and the session
+   * has one event for each booking whose tool returned; a person's settlement makes none.
    */
   async assertDone(
     result: ReportedResult,
-    { effects = TABLES, told = TABLES }: { effects?: readonly string[]; told?: readonly string[] } = {},
+    {
+      effects = TABLES,
+      recorded = TABLES,
+    }: { effects?: readonly string[]; recorded?: readonly string[] } = {},
   ): Promise<void> {
     expect(result).toMatchObject({ status: "succeeded", output: ALL_BOOKED, waits: [] });
     expect(result.runId).toBe(await this.runId());
     expect(this.server.effects).toEqual(effects);
     const steps = TABLES.map((title, i) => ({ id: i + 1, title, status: "done" }));
     expect(await this.plan(result.runId)).toMatchObject({ status: "completed", steps });
-    expect(await this.slice(result.runId, "booked")).toMatchObject(told.map((table) => ({ table })));
+    expect(await this.slice(result.runId, "booked")).toMatchObject(recorded.map((table) => ({ table })));
   }
 
   async isCompleted(checkpoints: Checkpoints): Promise<boolean> {
@@ -105,13 +112,13 @@ export class PlannedWork {
     return typeof work?.completedAt === "number";
   }
 
-  /** How each worker after the first one went on with the run. */
+  /** How each worker after the first resumed the run. */
   async resumedFrom(runId: string): Promise<(string | null)[]> {
     const attempts = await this.folder.withStore((store) => store.listAttempts(runId));
     return attempts.slice(1).map(({ resumedFrom }) => resumedFrom);
   }
 }
 
-export function execute(checkpoints: Checkpoints, request: Json = REQUEST, said?: Said): Act {
-  return { do: "execute", request, checkpoints, ...(said === undefined ? {} : { said }) };
+export function execute(checkpoints: Checkpoints, request: Json = REQUEST, answers?: PersonAnswers): Act {
+  return { do: "execute", request, checkpoints, ...(answers === undefined ? {} : { answers }) };
 }

@@ -1,4 +1,4 @@
-// The agents and pipelines that the crash tests run. Each is made anew in every process, from its name and a variant.
+// The agents and pipelines that the crash tests run. Every process makes its own, from a name and a variant.
 
 import { z } from "zod";
 import { agent, type Json, Pipeline, Step, type StepNode, type Tool, tool } from "../../../src/index.ts";
@@ -6,14 +6,14 @@ import type { Script, ScriptedResponse, ScriptedTurn } from "../../../src/testin
 import { scriptedModel } from "../../../src/testing/scripted-model.ts";
 import { scriptedPort } from "../../testing/scripted-port.ts";
 import { labelOf, resultsIn } from "../harness/prompt.ts";
-import { bearWitness, enterOutside } from "../harness/witness.ts";
+import { enterOutside, recordWitness } from "../harness/witness.ts";
 import { bookings, bookingsByCode } from "./booking-scenarios.ts";
 import { chores } from "./chores-scenario.ts";
 import { correspondence } from "./correspondence-scenario.ts";
 import { mailing } from "./mailing-scenario.ts";
 import { ordering } from "./ordering-scenario.ts";
 import { planned } from "./planned-scenario.ts";
-import { bearEffect, pause, type Setting, toolWork, waitForParent } from "./tool-work.ts";
+import { pause, recordEffect, type Setting, toolWork, waitForParent } from "./tool-work.ts";
 
 export type ScenarioName = keyof typeof SCENARIOS;
 
@@ -33,10 +33,10 @@ export const SCENARIOS = {
   planned,
 } as const satisfies { readonly [name: string]: (setting: Setting) => StepNode };
 
-/** How many turns the agent of `errands` takes: all but the last one call both tools. */
+/** The number of turns of `errands`: all but the last one call both tools. */
 export const ERRAND_TURNS = 5;
 
-/** One agent that does the same two things in each turn: pays (once only) and looks (as often as it likes). */
+/** One agent that makes the same two calls in each turn: `pay` (keyed) and `look` (repeatable). */
 function errands(setting: Setting): StepNode {
   return errandStep("errands", setting, ERRAND_TURNS);
 }
@@ -44,12 +44,12 @@ function errands(setting: Setting): StepNode {
 export const MARATHON_TURNS = 30;
 export const ALL_TOOLS = ["pay", "look", "ship"] as const;
 
-/** Thirty turns with three calls each, and pauses everywhere: to be killed at any time, over and over. */
+/** Thirty turns with three calls each, and pauses everywhere: for kills at random times. */
 function marathon(setting: Setting): StepNode {
   return errandStep("marathon", setting, MARATHON_TURNS, ALL_TOOLS);
 }
 
-/** Code, an agent, code: what the steps are called and what they are is part of the variant. */
+/** By default code, an agent, code: the kinds and names of the steps are part of the variant. */
 function report(setting: Setting): StepNode {
   const shape = setting.variant.shape ?? [
     ["code", "gather"],
@@ -73,7 +73,7 @@ function report(setting: Setting): StepNode {
 
 function codeStep(name: string, { folder }: Setting): StepNode {
   return Step.run(name, (input: string, { context }) => {
-    bearWitness(folder, { kind: "code", name, detail: input });
+    recordWitness(folder, { kind: "code", name, detail: input });
     context[name] = Number(context[name] ?? 0) + 1;
     return `${input}, ${name}`;
   });
@@ -83,14 +83,14 @@ function codeStep(name: string, { folder }: Setting): StepNode {
 function story(setting: Setting): StepNode {
   const { folder, variant } = setting;
   const note = Step.run(variant.noteName ?? "note", (input: string, { context }) => {
-    bearWitness(folder, { kind: "code", name: "note", detail: input });
+    recordWitness(folder, { kind: "code", name: "note", detail: input });
     context.notes = [...notesOf(context), input];
     return `${notesOf(context).length}`;
   });
   const pass = Pipeline.of("pass", errandStep(variant.draftName ?? "draft", setting, 2, ALL_TOOLS), note);
   const polish = Step.loop("polish", pass, {
     until: (output: string, context) => {
-      bearWitness(folder, { kind: "code", name: "until", detail: output });
+      recordWitness(folder, { kind: "code", name: "until", detail: output });
       return notesOf(context).length === 3;
     },
     maxIterations: 3,
@@ -119,8 +119,8 @@ function receipts(setting: Setting): StepNode {
 }
 
 /**
- * An agent that reads two documents in its first turn, one in its second, and then says how much that was. The one whose
- * model is asked through the AI SDK, as in a program of a user: so workers are killed with that around them too.
+ * An agent that reads two documents in its first turn, one in its second, and then reports their length. Its model is the
+ * only one that is called through the AI SDK, as in a user's program.
  */
 function reading(setting: Setting): StepNode {
   const { folder, variant } = setting;
@@ -129,14 +129,14 @@ function reading(setting: Setting): StepNode {
     inputSchema: z.object({ order: z.string() }),
     recovery: variant.lookRecovery ?? "repeat",
     execute: async ({ order }, call) => {
-      await toolWork(setting, "read", order, call, () => bearEffect(folder, "read", order, call));
+      await toolWork(setting, "read", order, call, () => recordEffect(folder, "read", order, call));
       return documentOf(order);
     },
   });
   const script: Script = ({ turn, options }) => {
     const [label, results] = [labelOf(options), resultsIn(options)];
-    bearWitness(folder, { kind: "asked", label, turn });
-    bearWitness(folder, { kind: "saw", turn, results });
+    recordWitness(folder, { kind: "asked", label, turn });
+    recordWitness(folder, { kind: "saw", turn, results });
     const short = { name: "read", input: { order: "<<short>>" } };
     if (turn === 1) return { toolCalls: [{ name: "read", input: { order: label } }, short] };
     if (turn === 2) return { toolCalls: [short] };
@@ -146,13 +146,13 @@ function reading(setting: Setting): StepNode {
   return Step.granular("reading", reader, variant.step);
 }
 
-/** What `read` gives: a name in angle brackets as it is, a long text for any other, with "json" in it as an object. */
+/** The result of `read`: a name in angle brackets as it is, else a long text; as an object if the name contains "json". */
 export function documentOf(name: string): Json {
   if (name.startsWith("<<")) return name;
   return name.includes("json") ? { name, text: longText(name) } : longText(name);
 }
 
-/** More than 50 000 bytes, not all of them ASCII, and the same whenever it is asked for. */
+/** More than 50 000 bytes, not all of them ASCII, and the same each time. */
 function longText(subject: string): string {
   return `${subject}: ${"größer als erlaubt, ".repeat(2_500)}end`;
 }
@@ -190,7 +190,7 @@ function errandStep(
   });
 }
 
-/** What the model says depends on the conversation alone, and its last answer is made of all results in it. */
+/** The answer depends on the conversation alone, and the last one contains all results. */
 async function errandAnswer(
   setting: Setting,
   turns: number,
@@ -199,12 +199,12 @@ async function errandAnswer(
 ): Promise<ScriptedResponse> {
   const { folder, variant, wait } = setting;
   const label = labelOf(options);
-  bearWitness(folder, { kind: "asked", label, turn });
+  recordWitness(folder, { kind: "asked", label, turn });
   await pause(setting);
   if (wait?.at === "model" && wait.turn === turn) await waitForParent(setting, options.abortSignal);
   const usage = variant.usage === undefined ? {} : { usage: variant.usage };
   if (turn === turns) return { text: `Done with ${label}: ${resultsIn(options).join("; ")}.`, ...usage };
-  // What is shipped is always the same: only turn, step and iteration tell one parcel from the next.
+  // Every parcel has the same arguments: only turn, step and iteration distinguish the calls.
   const orderOf = (name: ToolName) => (name === "ship" ? "parcel" : `${label}/${turn}`);
   return { toolCalls: called.map((name) => ({ name, input: { order: orderOf(name) } })), ...usage };
 }
@@ -238,7 +238,9 @@ function errandTools(setting: Setting): { readonly [name in ToolName]: Tool } {
     inputSchema: z.object({ order }),
     recovery: variant.lookRecovery ?? "repeat",
     execute: async (input, call) => {
-      await toolWork(setting, "look", input.order, call, () => bearEffect(folder, "look", input.order, call));
+      await toolWork(setting, "look", input.order, call, () =>
+        recordEffect(folder, "look", input.order, call),
+      );
       return { looked: input.order };
     },
   });

@@ -1,21 +1,21 @@
-// What the models and tools of all scenarios have in common: they tell what they do, and wait where they are told to.
+// Shared by the models and tools of all scenarios: they record what they do, and wait where the order says.
 
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ToolCallContext } from "../../../src/index.ts";
-import { blockUntilThere, untilThere } from "../harness/signal-file.ts";
-import { bearWitness } from "../harness/witness.ts";
-import type { Variant, WaitingPlace } from "../harness/worker-order.ts";
+import { blockUntilExists, untilExists } from "../harness/signal-file.ts";
+import { recordWitness } from "../harness/witness.ts";
+import type { Variant, WaitSite } from "../harness/worker-order.ts";
 
-/** What a scenario is made from. */
+/** The inputs of a scenario. */
 export type Setting = {
   readonly folder: string;
   readonly variant: Variant;
-  readonly wait: WaitingPlace | undefined;
+  readonly wait: WaitSite | undefined;
 };
 
-/** Tells that it was entered, has its effect, and waits before or after it where it was told to. */
+/** Records that the tool was entered, has its effect, and waits before or after it if the order says so. */
 export async function toolWork<T>(
   setting: Setting,
   name: string,
@@ -24,7 +24,7 @@ export async function toolWork<T>(
   effect: () => T | Promise<T>,
 ): Promise<T> {
   const { folder, wait } = setting;
-  bearWitness(folder, { kind: "tried", ...toolWitness(name, order, call) });
+  recordWitness(folder, { kind: "tried", ...toolWitness(name, order, call) });
   const waits =
     wait !== undefined &&
     wait.turn === call.turnIndex &&
@@ -39,14 +39,14 @@ export async function toolWork<T>(
   return result;
 }
 
-/** As a search, a backup or an upload does. */
+/** Reads all files in the folder, as a search, a backup or an upload does. */
 function readBeside(folder: string): void {
   for (const entry of readdirSync(folder, { withFileTypes: true }))
     if (entry.isFile()) readFileSync(join(folder, entry.name));
 }
 
-export function bearEffect(folder: string, name: string, order: string, call: ToolCallContext): void {
-  bearWitness(folder, { kind: "effect", ...toolWitness(name, order, call) });
+export function recordEffect(folder: string, name: string, order: string, call: ToolCallContext): void {
+  recordWitness(folder, { kind: "effect", ...toolWitness(name, order, call) });
 }
 
 function toolWitness(name: string, order: string, call: ToolCallContext) {
@@ -54,7 +54,7 @@ function toolWitness(name: string, order: string, call: ToolCallContext) {
   return { tool: name, order, key, stepId, turn, turnKey, attempt };
 }
 
-/** For as long as chance will have it, so that a kill from outside finds the worker in every place. */
+/** A random time, so that a kill from outside can hit the worker anywhere. */
 export async function pause({ variant }: Setting): Promise<void> {
   if (variant.longestPauseMs !== undefined) await sleep(Math.random() * variant.longestPauseMs);
 }
@@ -63,15 +63,15 @@ export async function waitForParent(
   { folder, wait }: Setting,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  bearWitness(folder, { kind: "waiting", place: wait?.at ?? "" });
-  if (wait?.blocks === true) return blockUntilThere(join(folder, "release"));
+  recordWitness(folder, { kind: "waiting", place: wait?.at ?? "" });
+  if (wait?.blocks === true) return blockUntilExists(join(folder, "release"));
   const stop = () => stopIfAsked(folder);
-  await untilThere(join(folder, "release"), wait?.deaf === true ? undefined : signal, stop);
+  await untilExists(join(folder, "release"), wait?.ignoresAbort === true ? undefined : signal, stop);
 }
 
 /**
- * By its own hand, where no transaction is open: stopped from outside it could be in the middle of renewing its lease,
- * and then nobody could write to the database any more.
+ * The worker stops itself while no transaction is open: stopped from outside it could be renewing its lease, and then no
+ * other process could write to the database.
  */
 function stopIfAsked(folder: string): void {
   if (!existsSync(join(folder, "stop"))) return;
@@ -79,8 +79,8 @@ function stopIfAsked(folder: string): void {
   stopHere(folder);
 }
 
-/** Stops this process until somebody continues it. */
+/** Stops this process until the parent continues it. */
 export function stopHere(folder: string): void {
-  bearWitness(folder, { kind: "waiting", place: "stopped" });
+  recordWitness(folder, { kind: "waiting", place: "stopped" });
   process.kill(process.pid, "SIGSTOP");
 }

@@ -52,7 +52,7 @@ describe("a process that closes its store when it is told to end", () => {
 
   test("leaves what outlives its grace in doubt, and a person is asked", async () => {
     const folder = crashFolder();
-    const wait = { at: "before-effect", turn: 2, tool: "pay", deaf: true } as const;
+    const wait = { at: "before-effect", turn: 2, tool: "pay", ignoresAbort: true } as const;
     const variant = { payRecovery: "opaque" } as const;
     const first = folder.start({ ...run, wait, variant, closesWithin: 20 });
     await folder.untilWaiting();
