@@ -2,7 +2,7 @@ import dns from "node:dns";
 import { syncBuiltinESMExports } from "node:module";
 import { onTestFinished } from "vitest";
 
-/** Until the test is over, every name resolves to this machine: as the owner of a name can have it. */
+/** Until the test ends, every host name resolves to this machine, as the owner of a domain can arrange. */
 export function everyNameIsHere(): void {
   const { lookup } = dns;
   const stub = (_name: string, _options: unknown, callback: (...answer: unknown[]) => void) =>

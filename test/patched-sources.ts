@@ -1,4 +1,4 @@
-// Copies of the sources with a text replaced: a bug that is planted, or a guard that is taken away. The sources stay as they are.
+// Bundles of the sources with a text replaced: a planted bug, or a removed guard. The sources themselves are not changed.
 
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
@@ -7,16 +7,16 @@ import { type Plugin, rolldown } from "rolldown";
 
 const repository = fileURLToPath(new URL("../", import.meta.url));
 
-/** A text of one source file, and the one that takes its place. */
+/** A text of one source file, and its replacement. */
 export type Patch = {
   /** Below `src/`. */
   readonly file: string;
-  /** It has to be there exactly once. */
+  /** It must be in the file exactly once. */
   readonly right: string;
   readonly wrong: string;
 };
 
-/** A folder for the bundles: inside of `node_modules`, from where the packages are found that they import. */
+/** A folder for the bundles: inside `node_modules`, so that they find the packages that they import. */
 export function makeBundleFolder(): { readonly folder: string; readonly remove: () => void } {
   const cache = join(repository, "node_modules/.cache");
   mkdirSync(cache, { recursive: true });
@@ -37,16 +37,16 @@ export async function bundlePatched(entry: string, file: string, patches: readon
   });
   await built.write({ file, format: "esm", codeSplitting: false });
   await built.close();
-  // They are read from beside the code that applies them.
+  // Migrations are read from beside the code that applies them.
   const migrations = join(dirname(file), "migrations");
   if (!existsSync(migrations))
     cpSync(join(repository, "src/store/sqlite/migrations"), migrations, { recursive: true });
-  // A thread is started by its file, which is looked for above the code that starts it: the one of the sources serves.
+  // A thread is started from a file above the code that starts it: this one imports the file of the sources.
   const worker = pathToFileURL(join(repository, "src/adapters/off-thread-worker.ts"));
   writeFileSync(join(dirname(file), "../off-thread-worker.mjs"), `import ${JSON.stringify(worker.href)};\n`);
 }
 
-/** What is not planted would be found by nobody: every text has to be there, and once. */
+/** A patch that is not applied would go unnoticed: every text must be there, exactly once. */
 function planting(patches: readonly Patch[]): Plugin {
   const missing = patches.find(({ file }) => !existsSync(pathOf(file)));
   if (missing !== undefined) throw new Error(`There is no src/${missing.file} to change.`);
@@ -66,7 +66,7 @@ function planting(patches: readonly Patch[]): Plugin {
   };
 }
 
-/** Throws unless each of these texts is in the sources. */
+/** Throws unless each of these texts is in the sources exactly once. */
 export function assertPlantable(patches: readonly Patch[]): void {
   const files = Map.groupBy(patches, ({ file }) => pathOf(file));
   for (const [path, here] of files) here.reduce(patched, readFileSync(path, "utf8"));

@@ -1,2 +1,2 @@
-/** For a test that is long by nature, on a machine that may be busy. */
+/** For a long test, on a machine that may be busy. */
 export const PATIENCE = { timeout: 120_000 };

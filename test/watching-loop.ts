@@ -1,27 +1,27 @@
-/** The longest that the event loop was held up while something was done, and how much of that the thread was at work. */
+/** The longest time that the event loop was blocked, and how much CPU time the thread used in one interval. */
 export type Watched<T> = {
   readonly result: T;
   readonly longestBlockMs: number;
-  /** Without what other processes took of the processor: the same on a machine that is busy. */
+  /** CPU time of this thread alone: the same on a busy machine. */
   readonly longestCpuMs: number;
 };
 
-const LOOK_EVERY_MS = 5;
+const CHECK_EVERY_MS = 5;
 
 export async function watchingLoop<T>(work: () => T | Promise<T>): Promise<Watched<T>> {
   let last = { wall: performance.now(), cpu: cpuMs() };
   let longestBlockMs = 0;
   let longestCpuMs = 0;
-  const look = () => {
+  const check = () => {
     const now = { wall: performance.now(), cpu: cpuMs() };
-    longestBlockMs = Math.max(longestBlockMs, now.wall - last.wall - LOOK_EVERY_MS);
+    longestBlockMs = Math.max(longestBlockMs, now.wall - last.wall - CHECK_EVERY_MS);
     longestCpuMs = Math.max(longestCpuMs, now.cpu - last.cpu);
     last = now;
   };
-  const timer = setInterval(look, LOOK_EVERY_MS);
+  const timer = setInterval(check, CHECK_EVERY_MS);
   try {
     const result = await work();
-    look();
+    check();
     return { result, longestBlockMs, longestCpuMs };
   } finally {
     clearInterval(timer);

@@ -1,7 +1,7 @@
-/** `npm run test:full` takes all of what multiplies (points, pairs, schedules); `npm test` takes a seeded sample of it. */
+/** `npm run test:full` runs all combinations (points, pairs, schedules); `npm test` runs a seeded sample. */
 export const IS_WHOLE = process.env.PAWL_TESTS === "whole";
 
-/** One in so many, always the same ones; all of them in the full test. */
+/** One in `oneIn`, always the same ones; all of them in the full test. */
 export function sampled<T>(all: readonly T[], oneIn = 2): readonly T[] {
   return IS_WHOLE ? all : all.filter((_, i) => i % oneIn === SEED % oneIn);
 }

@@ -10,7 +10,7 @@ function run(input: string, runId = "reading-1"): Act {
 const RESUME: Act = { do: "resume", runId: "reading-1" };
 const AFTER_THE_FIRST_TURN: CrashSite = { point: "turn:committed", turn: 1 };
 
-/** What the store has to make of a document, worked out here and not by the code under test. */
+/** The expected blob of a document, computed here and not by the code under test. */
 function blobOf(name: string): { readonly id: string; readonly reference: string; readonly missing: string } {
   const bytes = Buffer.from(JSON.stringify(documentOf(name)));
   const id = createHash("sha256").update(bytes).digest("hex");
@@ -22,7 +22,7 @@ function blobOf(name: string): { readonly id: string; readonly reference: string
   };
 }
 
-/** A document as the model is shown it. */
+/** A document as the model sees it. */
 function shown(name: string): string {
   const document = documentOf(name);
   return typeof document === "string" ? document : JSON.stringify(document);
@@ -80,9 +80,9 @@ describe("a large result that is gone", () => {
   afterAll(() => dead.remove());
 
   test.for([
-    { what: "is named, and the model is not asked", variant: {} },
+    { what: "is named in the error, and the model is not asked", variant: {} },
     {
-      what: "is not passed over where its tool may not be repeated",
+      what: "fails the run if its tool may not be repeated",
       variant: { step: { degradedReplay: true }, lookRecovery: "opaque" },
     },
   ] as const)("$what", async ({ variant }) => {
@@ -100,7 +100,7 @@ describe("a large result that is gone", () => {
   });
 
   test.for(["repeat", "keyed"] as const)(
-    "leaves a marker for the model where the step allows it and the tool is %s",
+    "leaves a marker for the model if the step allows it and the tool is %s",
     async (lookRecovery) => {
       const folder = dead.copy();
       const variant: Variant = { step: { degradedReplay: true }, lookRecovery };
@@ -108,20 +108,20 @@ describe("a large result that is gone", () => {
       expect(result.status).toBe("succeeded");
       expect(seenIn(folder, 2)).toEqual([blobOf("novel").missing, "<<short>>"]);
       expect(folder.tries("read", "novel")).toBe(1);
-      // The history is what it was; only the view has the marker.
+      // The history is unchanged; only the view has the marker.
       expect((await storedResults(folder, "reading-1"))[0]).toBe(blobOf("novel").reference);
     },
   );
 });
 
-describe("a tool result that reads like a reference", () => {
+describe("a tool result that looks like a reference", () => {
   const MADE_UP = `<<FL_BLOB_REF:${"0".repeat(64)}:size=123>>`;
 
   test.for([
     { what: "names no blob", text: MADE_UP },
     { what: "names a blob of another run", text: blobOf("novel").reference },
-    { what: "reads like a missing one", text: blobOf("novel").missing },
-  ])("stays text where it $what", async ({ text }) => {
+    { what: "looks like a missing one", text: blobOf("novel").missing },
+  ])("stays text if it $what", async ({ text }) => {
     const folder = crashFolder();
     await folder.result({ scenario: "reading", act: run("novel", "other-1") });
     await folder.killed({ scenario: "reading", act: run(text), crash: AFTER_THE_FIRST_TURN });

@@ -10,7 +10,7 @@ const EVERY_ORDER = ["town/1", "town/2", "town/3", "town/4"];
 async function terminated(folder: CrashFolder, wait: WaitSite, variant: Variant = {}): Promise<Worker> {
   const worker = folder.start({ scenario: "errands", act: RUN, wait, variant, trace: true });
   await folder.untilWaiting();
-  // The other call of the turn has come to its receipt.
+  // The other call of the turn has its receipt.
   if (wait.at !== "model")
     await folder.until(() =>
       folder
@@ -31,12 +31,12 @@ function turnsAsked(folder: CrashFolder): number[] {
   return folder.lines("asked").map(({ turn }) => turn);
 }
 
-describe("a process that is told to stop", () => {
-  test("while the model thinks leaves a cancelled run that goes on when it is resumed", async () => {
+describe("a process that gets SIGTERM", () => {
+  test("while it waits for the model leaves a cancelled run that can be resumed", async () => {
     const folder = crashFolder();
     await assertCancelled(folder, await terminated(folder, { at: "model", turn: 3 }));
     const before = folder.witness();
-    // `run` only tells what became of it.
+    // `run` only returns its status.
     expect(await folder.result({ scenario: "errands", act: RUN })).toMatchObject({ status: "cancelled" });
     expect(folder.witness()).toEqual(before);
 
@@ -45,7 +45,7 @@ describe("a process that is told to stop", () => {
     expect(turnsAsked(folder)).toEqual([1, 2, 3, 3, 4, 5]);
     expect(folder.outside()).toEqual(EVERY_ORDER);
     expect(folder.tries("pay")).toBe(4);
-    // The provider may have worked on it: it is paid for.
+    // The provider may have worked on the request: it is charged.
     const calls = await folder.withStore((store) => store.listModelCalls("errands-1"));
     const lost = calls.filter(({ charge }) => charge?.basis === "baseline");
     expect(lost.map(({ turnIndex }) => turnIndex)).toEqual([3]);
@@ -63,7 +63,7 @@ describe("a process that is told to stop", () => {
     expect(folder.outside()).toEqual(EVERY_ORDER);
   });
 
-  test("while a tool works that does not listen lets it end, and keeps what it did", async () => {
+  test("while a tool works that ignores its signal lets it end, and stores its receipt", async () => {
     const folder = crashFolder();
     const worker = await terminated(folder, {
       at: "before-effect",
@@ -81,7 +81,7 @@ describe("a process that is told to stop", () => {
     expect(folder.effects("look")).toBe(4);
   });
 
-  test("in a tool that may not be repeated leaves a doubt that the next process does not swallow", async () => {
+  test("in a tool that may not be repeated leaves a call in doubt that the next process asks about", async () => {
     const folder = crashFolder();
     const variant: Variant = { payRecovery: "opaque" };
     const worker = await terminated(folder, { at: "after-effect", tool: "pay", turn: 2 }, variant);
@@ -91,12 +91,12 @@ describe("a process that is told to stop", () => {
     expect(result.waits).toMatchObject([{ kind: "in_doubt", toolCallId: "errands-1/errands#2.1" }]);
     expect(folder.tries("pay", "town/2")).toBe(1);
     expect(folder.effects("look", "town/2")).toBe(1);
-    // It was told to stop, and it said so: that is kept, beside the question.
+    // The attempt is recorded as aborted, beside the wait.
     const tries = await folder.withStore((store) => store.listToolCallAttempts("errands-1"));
     expect(tries).toMatchObject([{ toolCallId: "errands-1/errands#2.1", attempt: 1, outcome: "aborted" }]);
   });
 
-  test("is not taken for dead: run without an id starts another one", async () => {
+  test("is not treated as dead: run without an id starts another run", async () => {
     const folder = crashFolder();
     await assertCancelled(folder, await terminated(folder, { at: "model", turn: 2 }));
     const result = await folder.result({ scenario: "errands", act: { do: "run", input: "town" } });

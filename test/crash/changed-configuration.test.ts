@@ -7,7 +7,7 @@ const INPUT = { place: "town", stops: { first: 1, second: 2 } };
 const RUN: Act = { do: "run", input: INPUT, runId: "errands-1" };
 const RESUME: Act = { do: "resume", runId: "errands-1" };
 
-/** Killed with a journaled answer whose tools have not run: whoever goes on wants a tool and then the model. */
+/** Killed with a journaled answer whose tools have not run: the next process calls a tool and then the model. */
 let dead: CrashFolder;
 
 beforeAll(async () => {
@@ -142,7 +142,7 @@ const CHANGES: readonly Changed[] = [
   },
 ];
 
-describe("a process that comes with another configuration", () => {
+describe("a process with another configuration", () => {
   test.for(CHANGES)("is stopped before any call: $changed", async ({ variant, what, was, is }) => {
     const folder = dead.copy();
     const before = folder.witness();
@@ -159,13 +159,13 @@ describe("a process that comes with another configuration", () => {
     expect(folder.witness()).toEqual(before);
     expect(folder.outside()).toEqual(dead.outside());
 
-    // What it was is what it needs: with it the run goes on, and nothing was lost by the attempt.
+    // With the original configuration the run resumes, and the refused attempt has cost nothing.
     const result = await folder.result({ scenario: "errands", act: RESUME });
     expect(result.status).toBe("succeeded");
     assertEverythingOnce(folder);
   });
 
-  test("is told everything that changed, at once", async () => {
+  test("gets all changes in one error", async () => {
     const folder = dead.copy();
     const variant: Variant = { modelId: "other-model", settings: { seed: 8 }, tools: "one more" };
     const error = await folder.error({ scenario: "errands", act: RESUME, variant });
@@ -174,7 +174,7 @@ describe("a process that comes with another configuration", () => {
     expect(error.message).toContain("tools.local:more: (absent) → ");
   });
 
-  test("is stopped at the next turn, too, where no answer waits to be used", async () => {
+  test("is also stopped at the next turn, if there is no journaled answer", async () => {
     const folder = crashFolder();
     await folder.killed({ scenario: "errands", act: RUN, crash: { point: "turn:committed", turn: 2 } });
     const before = folder.witness();
@@ -187,7 +187,7 @@ describe("a process that comes with another configuration", () => {
     expect(folder.witness()).toEqual(before);
   });
 
-  test("is stopped even where every turn was committed and only the end is missing", async () => {
+  test("is stopped even if every turn was committed and only the end is missing", async () => {
     const folder = crashFolder();
     await folder.killed({ scenario: "errands", act: RUN, crash: { point: "turn:committed", turn: 5 } });
     const before = folder.witness();
@@ -199,7 +199,7 @@ describe("a process that comes with another configuration", () => {
     assertEverythingOnce(folder);
   });
 
-  test("is not stopped where the run had not made its first call", async () => {
+  test("is not stopped if the run had not made its first call", async () => {
     const folder = crashFolder();
     await folder.killed({ scenario: "errands", act: RUN, crash: { point: "step:begun" } });
     const result = await folder.result({
@@ -212,8 +212,8 @@ describe("a process that comes with another configuration", () => {
   });
 });
 
-describe("a process that comes with another input", () => {
-  test("under the id of the dead run is refused, and the run is left as it was", async () => {
+describe("a process with another input", () => {
+  test("under the id of the dead run is refused, and the run stays unchanged", async () => {
     const folder = dead.copy();
     const before = folder.witness();
     const act: Act = { do: "run", input: { ...INPUT, place: "village" }, runId: "errands-1" };
@@ -225,7 +225,7 @@ describe("a process that comes with another input", () => {
     expect(run).toMatchObject({ status: "running", epoch: 1 });
   });
 
-  test("with a number where a text was is refused", async () => {
+  test("with a number in place of a text is refused", async () => {
     const folder = dead.copy();
     const act: Act = {
       do: "run",
@@ -236,7 +236,7 @@ describe("a process that comes with another input", () => {
   });
 });
 
-describe("what does not change a run", () => {
+describe("a process with a harmless change", () => {
   test.for([
     {
       what: "the order of the keys in its input",
@@ -258,7 +258,7 @@ describe("what does not change a run", () => {
     { what: "another recovery class", act: RESUME, variant: { lookRecovery: "keyed" } },
     { what: "degradedReplay", act: RESUME, variant: { step: { degradedReplay: true } } },
   ] as readonly { what: string; act: Act; variant: Variant }[])(
-    "goes on with $what",
+    "resumes the run: $what",
     async ({ act, variant }) => {
       const folder = dead.copy();
       const result = await folder.result({ scenario: "errands", act, variant });

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 afterAll(() => dead.remove());
 
-const REFUSED: readonly { changed: string; shape: Shape; says: readonly string[] }[] = [
+const REFUSED: readonly { changed: string; shape: Shape; messages: readonly string[] }[] = [
   {
     changed: "an earlier step is renamed",
     shape: [
@@ -26,7 +26,7 @@ const REFUSED: readonly { changed: string; shape: Shape; says: readonly string[]
       ["agent", "errands"],
       ["code", "render"],
     ],
-    says: ["step 1 was gather (run) and is collect (run)"],
+    messages: ["step 1 was gather (run) and is collect (run)"],
   },
   {
     changed: "an earlier step is of another kind",
@@ -35,7 +35,7 @@ const REFUSED: readonly { changed: string; shape: Shape; says: readonly string[]
       ["agent", "errands"],
       ["code", "render"],
     ],
-    says: ["step 1 was gather (run) and is gather (loop)"],
+    messages: ["step 1 was gather (run) and is gather (loop)"],
   },
   {
     changed: "an earlier step is gone",
@@ -43,7 +43,7 @@ const REFUSED: readonly { changed: string; shape: Shape; says: readonly string[]
       ["agent", "errands"],
       ["code", "render"],
     ],
-    says: ["step 1 was gather (run) and is errands (turn-loop)"],
+    messages: ["step 1 was gather (run) and is errands (turn-loop)"],
   },
   {
     changed: "a step was put before it",
@@ -53,7 +53,7 @@ const REFUSED: readonly { changed: string; shape: Shape; says: readonly string[]
       ["agent", "errands"],
       ["code", "render"],
     ],
-    says: ["step 1 was gather (run) and is first (run)"],
+    messages: ["step 1 was gather (run) and is first (run)"],
   },
   {
     changed: "the step itself is renamed",
@@ -62,7 +62,7 @@ const REFUSED: readonly { changed: string; shape: Shape; says: readonly string[]
       ["agent", "chores"],
       ["code", "render"],
     ],
-    says: ["errands", "chores"],
+    messages: ["errands", "chores"],
   },
   {
     changed: "the step itself is of another kind",
@@ -71,7 +71,7 @@ const REFUSED: readonly { changed: string; shape: Shape; says: readonly string[]
       ["code", "errands"],
       ["code", "render"],
     ],
-    says: ["errands (run)"],
+    messages: ["errands (run)"],
   },
   {
     changed: "the step itself is gone",
@@ -79,17 +79,17 @@ const REFUSED: readonly { changed: string; shape: Shape; says: readonly string[]
       ["code", "gather"],
       ["code", "render"],
     ],
-    says: ["errands", "render (run)"],
+    messages: ["errands", "render (run)"],
   },
 ];
 
-describe("a process that comes with another pipeline is stopped before any call", () => {
-  test.for(REFUSED)("where $changed", async ({ shape, says }) => {
+describe("a process with another pipeline is stopped before any call", () => {
+  test.for(REFUSED)("if $changed", async ({ shape, messages }) => {
     const folder = dead.copy();
     const before = folder.witness();
     const error = await folder.error({ scenario: "report", act: RESUME, variant: { shape } });
     expect(error).toMatchObject({ name: "ResumeError", irrecoverable: true });
-    for (const text of says) expect(error.message).toContain(text);
+    for (const text of messages) expect(error.message).toContain(text);
     expect(error.message).toContain("No call was made");
     expect(folder.witness()).toEqual(before);
 
@@ -97,7 +97,7 @@ describe("a process that comes with another pipeline is stopped before any call"
     assertEverythingOnce(folder, ["gather", "render"]);
   });
 
-  test("where it changed after an earlier process had begun to go on, and died", async () => {
+  test("if it changed after an earlier process had started to resume, and died", async () => {
     const folder = crashFolder();
     const act: Act = { do: "run", input: "town", runId: "story-1" };
     const again: Act = { do: "resume", runId: "story-1" };
@@ -115,7 +115,7 @@ describe("a process that comes with another pipeline is stopped before any call"
     expect(folder.witness()).toEqual(before);
   });
 
-  test("where a step of a loop is renamed that an earlier iteration has run", async () => {
+  test("if a step of a loop is renamed that an earlier iteration has run", async () => {
     const folder = crashFolder();
     const act: Act = { do: "run", input: "town", runId: "story-1" };
     await folder.killed({
@@ -174,8 +174,8 @@ const ALLOWED: readonly { changed: string; shape: Shape; code: readonly string[]
   },
 ];
 
-describe("a process that comes with another pipeline goes on", () => {
-  test.for(ALLOWED)("where a later step $changed", async ({ shape, code }) => {
+describe("a process with another pipeline resumes the run", () => {
+  test.for(ALLOWED)("if a later step $changed", async ({ shape, code }) => {
     const folder = dead.copy();
     const result = await folder.result({ scenario: "report", act: RESUME, variant: { shape } });
     expect(result.status).toBe("succeeded");
@@ -184,7 +184,7 @@ describe("a process that comes with another pipeline goes on", () => {
     for (const name of ran) expect(result.context[name]).toBe(1);
   });
 
-  test("where a step was put before the last, and the process died in the last once more", async () => {
+  test("if a step was inserted before the last, and the process died again in the last", async () => {
     const folder = dead.copy();
     const shape: Shape = [
       ["code", "gather"],
@@ -209,7 +209,7 @@ describe("a process that comes with another pipeline goes on", () => {
     expect(folder.lines("code").map(({ name }) => name)).toEqual(["gather", "check"]);
   });
 
-  test("where a step was put behind the others, and the process died in it once more", async () => {
+  test("if a step was added at the end, and the process died again in it", async () => {
     const folder = dead.copy();
     const shape: Shape = [
       ["code", "gather"],

@@ -11,7 +11,7 @@ function orderOf({ arguments: input }: JsonObject): unknown {
   return (input as JsonObject).order;
 }
 
-/** Four calls at once; two of them, alike, come to their receipts, the other two are still at it. */
+/** Four calls at once: two equal ones have their receipts, the other two are still running. */
 async function killedAfterTwo(at: "before-effect" | "after-effect"): Promise<CrashFolder> {
   const folder = crashFolder();
   await folder.killed({
@@ -29,7 +29,7 @@ describe("a code step killed after two of four calls", () => {
     { at: "before-effect", reversed: false },
     { at: "before-effect", reversed: true },
     { at: "after-effect", reversed: false },
-    // Receipts are found by what was asked for, not by when.
+    // Receipts are found by the arguments, not by the order of the calls.
     { at: "after-effect", reversed: true },
   ] as const)(
     "uses the two receipts and runs the others ($at, reversed: $reversed)",
@@ -51,7 +51,7 @@ describe("a code step killed after two of four calls", () => {
 
       const calls = await folder.withStore((store) => store.listToolCalls("receipts-1"));
       expect(calls.map(({ status }) => status)).toEqual(Array(4).fill("succeeded"));
-      // Which of them has which row is a matter of who was faster; what each of them came to is not.
+      // The order of the rows depends on timing; their outcomes do not.
       expect(calls.map(({ request, occurrence, attempt }) => ({ request, occurrence, attempt }))).toEqual(
         expect.arrayContaining([
           { request: { order: "same" }, occurrence: 1, attempt: 1 },
@@ -77,7 +77,7 @@ describe("a code step killed after two of four calls", () => {
     );
     expect(folder.witness()).toEqual(before);
 
-    // One is said to have happened. The other still waits, and the step does not begin to end without it.
+    // A person settles one as succeeded. The other still waits, and the step cannot finish without it.
     const third = asking.waits.find(({ subject }) => orderOf(subject) === "third")?.toolCallId ?? "";
     await folder.withStore((store) => store.settle(third, { as: "succeeded", result: "paid third by hand" }));
     const still = await folder.result({ scenario: "receipts", act: RESUME, variant });
@@ -107,13 +107,13 @@ test("a code step killed when all of its calls have receipts runs none of them a
   expect(result.output).toContain("paid fourth under");
 });
 
-/** Step code that booked the window, was killed, and asks for the terrace when it is run again. */
-describe("a code step that asks for something else after it was killed", () => {
+/** A code step that booked the window, was killed, and books the terrace when it runs again. */
+describe("a code step that makes another call after it was killed", () => {
   const BOOK: Act = { do: "run", input: "window", runId: "booking-1" };
   const RESUME_BOOKING: Act = { do: "resume", runId: "booking-1" };
   const answer = (answers: PersonAnswers): Act => ({ do: "answer", runId: "booking-1", answers });
 
-  test("waits for a person, and does what that one says", async () => {
+  test("waits for a person, and follows the answer", async () => {
     const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
     const booking = { server: server.url, recovery: "keyed" } as const;
     const scenario = "bookingsByCode";
@@ -143,7 +143,7 @@ describe("a code step that asks for something else after it was killed", () => {
     expect(server.effects).toEqual(["window", "terrace"]);
   });
 
-  test("waits for a person about what it left in doubt as well", async () => {
+  test("also waits for a person about the call that it left in doubt", async () => {
     const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
     const booking = { server: server.url, recovery: "keyed" } as const;
     const scenario = "bookingsByCode";
@@ -151,7 +151,7 @@ describe("a code step that asks for something else after it was killed", () => {
     const variant: Variant = { booking: { ...booking, tables: ["terrace"] } };
     const asking = await folder.result({ scenario, act: RESUME_BOOKING, variant });
     expect(asking.waits.map(({ kind }) => kind)).toEqual(["approval"]);
-    // What was booked before it was killed is nobody's any more. It is not forgotten, and not booked again.
+    // No code claims the earlier booking any more. It is neither forgotten nor repeated.
     const left = await folder.result({ scenario, act: answer({ approval: "approve" }), variant });
     expect(left.waits).toMatchObject([{ kind: "in_doubt", toolCallId: "booking-1/booking#0.1" }]);
     expect(server.effects).toEqual(["window", "terrace"]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { crashFolder } from "./harness/crash-folder.ts";
 
-test("a process killed in a tool leaves the provider's id to the process that looks the call up", async () => {
+test("a process killed in a tool leaves the provider's id for the process that looks the call up", async () => {
   const folder = crashFolder();
   const wait = { tool: "place", at: "after-effect", turn: 1 } as const;
   const act = { do: "run", input: "buy", runId: "ordering-1" } as const;

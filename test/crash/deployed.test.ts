@@ -20,13 +20,13 @@ const MILESTONE: Act = { ...RESUME, from: "milestone", reason: "version 2 was de
 const TURN = 6;
 const THIRD_AND_FOURTH = [...stepAsks(3), ...stepAsks(4), []];
 
-describe("a run that comes back with another prompt and another model", () => {
+describe("a run that is resumed with another prompt and another model", () => {
   test.for<{ readonly point: CrashSite["point"]; readonly recovery: RecoveryClass }>([
     { point: "turn:journaled", recovery: "keyed" },
     { point: "tool:executed", recovery: "reconcile" },
     { point: "tool:receipt-stored", recovery: "opaque" },
     { point: "turn:committed", recovery: "repeat" },
-  ])("is refused by turn and goes on from the milestone, after $point ($recovery)", async (kill) => {
+  ])("is refused by turn and resumes from the milestone, after $point ($recovery)", async (kill) => {
     const work = await PlannedWork.begin(kill.recovery);
     const { folder, server, variant } = work;
     await folder.killed({ ...work.order(RUN), crash: { point: kill.point, turn: TURN } });
@@ -35,10 +35,10 @@ describe("a run that comes back with another prompt and another model", () => {
 
     await work.assertDone(result);
     expect(result.resumed).toBe(true);
-    const goneOn = work.prompts.slice(TURN);
-    expect(goneOn[0]).toMatchObject(BOTH_DONE);
-    expect(goneOn.map(({ asks }) => asks)).toEqual(THIRD_AND_FOURTH);
-    expect(new Set(goneOn.map(({ model }) => model))).toEqual(new Set(["planner-2"]));
+    const resumed = work.prompts.slice(TURN);
+    expect(resumed[0]).toMatchObject(BOTH_DONE);
+    expect(resumed.map(({ asks }) => asks)).toEqual(THIRD_AND_FOURTH);
+    expect(new Set(resumed.map(({ model }) => model))).toEqual(new Set(["planner-2"]));
     expect(server.effects).toHaveLength(4);
     expect(await attemptsOf(work)).toEqual([
       { resumedFrom: null, reason: null, endStatus: null },
@@ -47,7 +47,7 @@ describe("a run that comes back with another prompt and another model", () => {
     ]);
   });
 
-  test("keeps what a person said of its call in doubt", async () => {
+  test("keeps a person's settlement of its call in doubt", async () => {
     const work = await PlannedWork.begin("opaque");
     const { folder, variant } = work;
     await folder.killed({ ...work.order(RUN), crash: { point: "tool:executed", turn: TURN } });
@@ -62,7 +62,7 @@ describe("a run that comes back with another prompt and another model", () => {
   });
 
   test.for(CHECKPOINTS)(
-    "goes on by itself under a lasting identity (checkpoints: %s)",
+    "resumes automatically under a lasting identity (checkpoints: %s)",
     async (checkpoints) => {
       const work = await PlannedWork.begin("keyed");
       const crash: CrashSite = { point: "tool:executed", turn: TURN };
@@ -70,9 +70,9 @@ describe("a run that comes back with another prompt and another model", () => {
       const result = await work.execute(checkpoints, { variant: deployed(work.variant) });
 
       await work.assertDone(result);
-      const goneOn = work.prompts.slice(TURN);
-      expect(goneOn[0]).toMatchObject({ ...BOTH_DONE, model: "planner-2" });
-      expect(goneOn.map(({ asks }) => asks)).toEqual(THIRD_AND_FOURTH);
+      const resumed = work.prompts.slice(TURN);
+      expect(resumed[0]).toMatchObject({ ...BOTH_DONE, model: "planner-2" });
+      expect(resumed.map(({ asks }) => asks)).toEqual(THIRD_AND_FOURTH);
     },
   );
 });
@@ -136,7 +136,7 @@ describe("a new version without the tool whose call is in doubt", () => {
   });
 });
 
-/** Going on with the conversation is refused, before any call: neither the model nor anything outside is asked. */
+/** Continuing the conversation is refused before any call to the model or a tool. */
 async function assertRefused({ folder, server }: PlannedWork, variant: Variant): Promise<void> {
   const before = { witness: folder.witness(), log: [...server.log] };
   const error = await folder.error({ scenario: "planned", act: RESUME, variant });

@@ -9,7 +9,7 @@ import { z } from "zod";
 import { agent, openStore, RunBusyError, Runner, StoreUnavailableError, tool } from "../../src/index.ts";
 import { scriptedModel } from "../../src/testing/index.ts";
 
-/** A small file system of its own; null where this user may not make one. */
+/** A small file system; null if this user may not mount one. */
 function smallDisk(): string | null {
   const folder = mkdtempSync(join(tmpdir(), "pawl-disk-"));
   try {
@@ -39,7 +39,7 @@ function shop(folder: string, charged: string[]) {
     execute: ({ order }, call) => {
       charged.push(`${order} ${call.idempotencyKey}`);
       if (order === 2 && charged.length === 2) fill(folder);
-      // More than the log has room for.
+      // More than fits into the write-ahead log.
       return "x".repeat(15_000);
     },
   });
@@ -49,7 +49,7 @@ function shop(folder: string, charged: string[]) {
   return agent({ name: "shop", model, tools: { charge } });
 }
 
-/** Says `closed` once its store is, and lives on until its input ends: what it cannot write, it cannot give up. */
+/** Prints `closed` once its store is closed, and lives until its input ends. It could not write the release of its run. */
 const CLOSES_ON_A_FULL_DISK = `
   import { statfsSync, writeFileSync } from "node:fs";
   import { agent, openStore, Runner, tool } from "SOURCES/index.ts";
@@ -73,8 +73,8 @@ const CLOSES_ON_A_FULL_DISK = `
   process.stdin.resume();
 `;
 
-describe("a goodbye that a full disk keeps from being written", () => {
-  test("leaves the run with the process until that dies, and to the next one at once then", async (context) => {
+describe("a graceful close that a full disk keeps from being written", () => {
+  test("leaves the run with the process until it dies; then the next one takes it at once", async (context) => {
     const folder = smallDisk();
     if (folder === null) return context.skip("a file system of its own needs root");
     const sources = pathToFileURL(resolve("src")).href;
@@ -84,8 +84,8 @@ describe("a goodbye that a full disk keeps from being written", () => {
     });
     onTestFinished(() => void child.kill("SIGKILL"));
     const gone = once(child, "close");
-    const [said] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
-    expect(said).toBe("closed\n");
+    const [printed] = (await once(child.stdout.setEncoding("utf8"), "data")) as [string];
+    expect(printed).toBe("closed\n");
     rmSync(join(folder, "full"));
 
     const keys: string[] = [];
@@ -111,7 +111,7 @@ describe("a goodbye that a full disk keeps from being written", () => {
 
 describe("a disk that is full for a moment", () => {
   test.for(["with the same open store", "with the store closed and opened again"])(
-    "has the next run(input) continue the run at once, each order under one key, %s",
+    "lets the next run(input) continue the run at once, each order under one key, %s",
     async (how, context) => {
       const folder = smallDisk();
       if (folder === null) return context.skip("a file system of its own needs root");

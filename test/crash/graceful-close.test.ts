@@ -4,7 +4,7 @@ import { asError, type CrashFolder, crashFolder } from "./harness/crash-folder.t
 const INPUT = "town";
 const run = { scenario: "errands", act: { do: "run", input: INPUT } } as const;
 
-/** How the next process may ask for the run that was left. */
+/** How the next process may continue the interrupted run. */
 const WAYS = {
   "run without an id": () => run,
   "run by its id": (runId: string) => ({ ...run, act: { ...run.act, runId } }),
@@ -17,7 +17,7 @@ async function onlyRun(folder: CrashFolder): Promise<string> {
   return first?.runId ?? "";
 }
 
-describe("a process that closes its store when it is told to end", () => {
+describe("a process that closes its store on SIGTERM", () => {
   test.for(Object.entries(WAYS))(
     "has its run continued at once by %s, and nothing happens twice",
     async ([, way]) => {
@@ -26,7 +26,7 @@ describe("a process that closes its store when it is told to end", () => {
       const first = folder.start({ ...run, wait, closesWithin: 10_000 });
       await folder.untilWaiting();
       first.kill("SIGTERM");
-      // What is under way is awaited, and its receipt is stored before the leases are given up.
+      // Calls in progress are awaited, and their receipts are stored before the leases are released.
       folder.allow("release");
       expect(await first.end).toEqual({ kind: "closed" });
       const result = await folder.result(way(await onlyRun(folder)));
@@ -37,7 +37,7 @@ describe("a process that closes its store when it is told to end", () => {
     },
   );
 
-  test("charges nothing for the turn that it had reserved for and not asked for", async () => {
+  test("charges nothing for a turn that was reserved but not requested", async () => {
     const folder = crashFolder();
     const usage = { inputTokens: 20, outputTokens: 5 };
     const wait = { at: "before-effect", turn: 2, tool: "pay" } as const;
@@ -50,7 +50,7 @@ describe("a process that closes its store when it is told to end", () => {
     expect(result.usage).toMatchObject({ charged: { tokens: 125 }, modelCalls: 5 });
   });
 
-  test("leaves what outlives its grace in doubt, and a person is asked", async () => {
+  test("leaves a call that outlives the grace period in doubt, and a person is asked", async () => {
     const folder = crashFolder();
     const wait = { at: "before-effect", turn: 2, tool: "pay", ignoresAbort: true } as const;
     const variant = { payRecovery: "opaque" } as const;
@@ -63,7 +63,7 @@ describe("a process that closes its store when it is told to end", () => {
     expect(folder.tries("pay")).toBe(2);
   });
 
-  test("is not waited for by its run in the same process: that says where it was left", async () => {
+  test("records the interruption as the last event of its run", async () => {
     const folder = crashFolder();
     const wait = { at: "before-effect", turn: 2, tool: "pay" } as const;
     const first = folder.start({ ...run, wait, closesWithin: 10_000 });
@@ -79,7 +79,7 @@ describe("a process that closes its store when it is told to end", () => {
 describe("a process that is killed between two turns", () => {
   const usage = { inputTokens: 20, outputTokens: 5 };
 
-  test("is charged what the provider reported, and has made as many model calls as it made", async () => {
+  test("is charged what the provider reported, and no model call is counted twice", async () => {
     const folder = crashFolder();
     const dies = { point: "model:before-request", turn: 4 } as const;
     for (let kills = 0; kills < 2; kills++) await folder.killed({ ...run, variant: { usage }, crash: dies });
@@ -88,7 +88,7 @@ describe("a process that is killed between two turns", () => {
     expect(result.usage).toMatchObject({ charged: { tokens: 125 }, modelCalls: 5 });
   });
 
-  test("has no doubt about a call that was journaled and never sent, whatever its recovery", async () => {
+  test("leaves a call that was journaled but never sent not in doubt, whatever its recovery", async () => {
     const folder = crashFolder();
     const variant = { payRecovery: "opaque" } as const;
     await folder.killed({ ...run, variant, crash: { point: "turn:journaled", turn: 2 } });
@@ -97,7 +97,7 @@ describe("a process that is killed between two turns", () => {
     expect(folder.outside()).toHaveLength(4);
   });
 
-  test("is charged its reservation for a request that did leave", async () => {
+  test("is charged its reservation for a request that was sent", async () => {
     const folder = crashFolder();
     const wait = { at: "model", turn: 3 } as const;
     const first = folder.start({ ...run, wait, variant: { usage } });
@@ -110,7 +110,7 @@ describe("a process that is killed between two turns", () => {
   });
 });
 
-describe("two customers with equal words, in one server whose runs have keys", () => {
+describe("two customers with equal inputs, in one server whose runs have keys", () => {
   const ask = (key: string) =>
     ({ scenario: "errands", identity: "required", act: { do: "run", input: INPUT, key } }) as const;
 
@@ -128,7 +128,7 @@ describe("two customers with equal words, in one server whose runs have keys", (
     expect(folder.outside()).toHaveLength(8);
   });
 
-  test("are refused where they name no run", async () => {
+  test("are refused if they name no run", async () => {
     const folder = crashFolder();
     const error = asError(await folder.end({ ...run, identity: "required" }));
     expect(error.message).toContain("names no run");

@@ -21,7 +21,7 @@ function placeOf(death: Death): string {
 const point = (phase: (typeof PHASES)[number], nth: number): Kill => ({ kind: "point", phase, nth });
 
 describe("a job that is killed once in every phase does everything once", () => {
-  test("at the points where something has happened and is not stored", PATIENCE, async () => {
+  test("at points where an effect has happened and is not stored", PATIENCE, async () => {
     const { deaths } = await killedJob([
       point("plan", 6),
       point("crawl", 15),
@@ -42,7 +42,7 @@ describe("a job that is killed once in every phase does everything once", () => 
     ]);
   });
 
-  test("inside of every service, when it has done its part and not answered", PATIENCE, async () => {
+  test("inside every service, after its effect and before its answer", PATIENCE, async () => {
     const { deaths, outside, ledger } = await killedJob([
       point("plan", 1),
       { kind: "outside", phase: "crawl", effect: "page" },
@@ -61,7 +61,7 @@ describe("a job that is killed once in every phase does everything once", () => 
       "send in the outside",
       "notify in the outside",
     ]);
-    // Each was met in the way that its tool declares: read again, sent again under its key, looked up.
+    // Each call was recovered as its tool declares: read again, sent again under its key, or looked up.
     expect(outside.site.requests.length).toBeGreaterThan(12);
     expect(outside.uploads.requests.length).toBeGreaterThan(2);
     expect(outside.mail.lookUps).toHaveLength(1);
@@ -93,7 +93,7 @@ test(
 );
 
 test(
-  "a job that is killed when all of its conditions hold goes on with the phase that it was in",
+  "a job that is killed when all of its stop conditions hold resumes in the phase that it was in",
   PATIENCE,
   async () => {
     const { deaths } = await killedJob([point("notify", 7)]);

@@ -6,7 +6,7 @@ const RUN: Act = { do: "run", input: "town", runId: "errands-1" };
 const RESUME: Act = { do: "resume", runId: "errands-1" };
 const EVERY_ORDER = ["town/1", "town/2", "town/3", "town/4"];
 
-/** Starts a worker that stops in the place, and kills it there from outside, by its process id. */
+/** Starts a worker that waits there, and kills it from outside, by its process id. */
 async function killInside(
   folder: CrashFolder,
   wait: WaitSite,
@@ -23,7 +23,7 @@ function asked(folder: CrashFolder, turn: number): number {
   return folder.lines("asked").filter((line) => line.turn === turn).length;
 }
 
-test.for([1, 3, 5])("a process killed while the model thinks about turn %i asks it again", async (turn) => {
+test.for([1, 3, 5])("a process killed while it waits for the model in turn %i asks it again", async (turn) => {
   const folder = crashFolder();
   await killInside(folder, { at: "model", turn });
   const result = await folder.result({ scenario: "errands", act: RESUME });
@@ -51,7 +51,7 @@ test.for([
   "a process killed in the tool $tool, $at, runs that call again and no other",
   async ({ tool, at, ...expected }) => {
     const folder = crashFolder();
-    // The other call of the turn comes to its receipt meanwhile.
+    // The other call of the turn gets its receipt meanwhile.
     const receipted = () =>
       folder.lines("reached").some((line) => line.point === "tool:receipt-stored" && line.turn === 3);
     await killInside(folder, { tool, at, turn: 3 }, { after: receipted });
@@ -70,7 +70,7 @@ test.for([
   },
 );
 
-describe("a process killed in a tool that says nothing about being repeated", () => {
+describe("a process killed in a tool that declares no recovery", () => {
   const variant: Variant = { payRecovery: "opaque" };
 
   test.for(["before-effect", "after-effect"] as const)(
@@ -99,7 +99,7 @@ describe("a process killed in a tool that says nothing about being repeated", ()
         reserved: { tokens: 0, microDollars: 0 },
       });
 
-      // The run says so to whoever asks by its id, and asking again changes nothing; without it nothing else is begun.
+      // A run or resume by its id returns the wait, and changes nothing; a run without an id starts nothing else.
       const before = folder.witness();
       for (const act of [RUN, RESUME])
         expect(await folder.result({ scenario: "errands", act, variant })).toEqual(result);
@@ -112,7 +112,7 @@ describe("a process killed in a tool that says nothing about being repeated", ()
     },
   );
 
-  test("goes on once the tool says that its key makes it safe, and nobody is asked any more", async () => {
+  test("resumes once the tool is declared keyed, and no person is asked any more", async () => {
     const folder = crashFolder();
     await killInside(folder, { tool: "pay", at: "after-effect", turn: 2 }, { variant });
     const asking = await folder.result({ scenario: "errands", act: RESUME, variant });
@@ -148,13 +148,13 @@ describe("a process killed in a tool that says nothing about being repeated", ()
     const result = await folder.result({ scenario: "errands", act: answer, variant });
     expect(result.status).toBe("succeeded");
     expect(folder.outside()).toEqual(EVERY_ORDER);
-    // The look has its receipt: it is not run again beside the call that a person lets run.
+    // The look has its receipt: it does not run again beside the call that a person retries.
     expect(folder.effects("look")).toBe(4);
     expect(folder.tries("pay")).toBe(4);
     expect(asked(folder, 2)).toBe(1);
   });
 
-  test("with its receipt stored, is in no doubt", async () => {
+  test("after its receipt is stored leaves nothing in doubt", async () => {
     const folder = crashFolder();
     await folder.killed({
       scenario: "errands",

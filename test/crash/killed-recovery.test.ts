@@ -23,30 +23,30 @@ const IN_THE_THIRD: CrashSite = { point: "tool:executed", turn: TURN };
 type Kill = CrashSite & {
   readonly recovery: RecoveryClass;
   readonly checkpoints: Checkpoints;
-  /** How many steps are done in the first prompt of the third process. */
+  /** The number of finished steps in the first prompt of the third process. */
   readonly done?: number;
 };
 
-/** In the order in which a process gets there that goes back to a milestone with a call in doubt in the open turn. */
+/** In the order in which a process reaches them that resumes from a milestone with a call in doubt in the open turn. */
 const KILLS: readonly Kill[] = [
-  // The call is brought to its end. What waits behind it is given up with the new line.
+  // The call in doubt is settled. The calls after it are abandoned with the new lineage.
   { point: "tool:started", turn: TURN, recovery: "keyed", checkpoints: "database" },
   { point: "tool:executed", turn: TURN, recovery: "keyed", checkpoints: "file" },
   { point: "tool:before-reconcile", turn: TURN, recovery: "reconcile", checkpoints: "database" },
   { point: "tool:reconciled", turn: TURN, recovery: "reconcile", checkpoints: "file" },
   { point: "tool:receipt-stored", turn: TURN, recovery: "keyed", checkpoints: "file" },
   { point: "tool:receipt-stored", turn: TURN, recovery: "keyed", checkpoints: "database" },
-  // It is settled, and the new line of history is or is not there.
+  // It is settled, before and after the new lineage begins.
   { point: "lineage:before-begin", recovery: "keyed", checkpoints: "file" },
   { point: "lineage:begun", recovery: "reconcile", checkpoints: "database" },
-  // In the first turn of that line: the booking is asked for again, and met.
+  // In the first turn of that lineage: the booking is requested again, and reuses its receipt.
   { point: "turn:journaled", turn: TURN + 1, recovery: "reconcile", checkpoints: "file" },
   { point: "turn:before-commit", turn: TURN + 1, recovery: "keyed", checkpoints: "database" },
   { point: "turn:committed", turn: TURN + 1, recovery: "keyed", checkpoints: "file" },
   { point: "turn:committed", turn: TURN + 1, recovery: "keyed", checkpoints: "database", done: 3 },
 ];
 
-describe("a process killed while it goes back to a milestone", () => {
+describe("a process killed while it resumes from a milestone", () => {
   test.for(sampled(KILLS))(
     "leaves it to the next one, after $point in turn $turn ($recovery, checkpoints: $checkpoints)",
     async ({ recovery, checkpoints, done = 2, ...crash }) => {
@@ -85,7 +85,7 @@ describe("a process killed while it goes back to a milestone", () => {
   );
 
   test.for(CHECKPOINTS)(
-    "as often as it begins one goes on all the same (checkpoints: %s)",
+    "at the start of each lineage still resumes in the end (checkpoints: %s)",
     async (checkpoints) => {
       const work = await killedInTheThird("reconcile", checkpoints);
       const order = work.order(execute(checkpoints));
@@ -107,11 +107,11 @@ describe("a process killed while it goes back to a milestone", () => {
 });
 
 test.for([
-  // The third booking is committed and not marked: only the old line of history has it, and its session.
+  // The third booking is committed and not marked: only the old lineage has it, and its session.
   { point: "lineage:before-begin", asks: [...stepAsks(3).slice(1), ...stepAsks(4), []] },
   { point: "lineage:begun", asks: [...stepAsks(3), ...stepAsks(4), []] },
 ] as const)(
-  "a run that is resumed by turn goes on with the line that is there, after $point",
+  "a run that is resumed by turn continues the current lineage, after $point",
   async (kill) => {
     const work = await PlannedWork.begin("keyed");
     const act = { do: "resume", runId: "planned-1" } as const;
@@ -132,11 +132,11 @@ test.for<{ readonly recovery: RecoveryClass; readonly checkpoints: Checkpoints }
   { recovery: "keyed", checkpoints: "file" },
   { recovery: "reconcile", checkpoints: "database" },
 ])(
-  "a process killed in the third step of every line of history books it once ($recovery, checkpoints: $checkpoints)",
+  "a process killed in the third step of every lineage books it once ($recovery, checkpoints: $checkpoints)",
   async ({ recovery, checkpoints }) => {
     const work = await killedInTheThird(recovery, checkpoints);
     const order = work.order(execute(checkpoints));
-    // Each line begins with the turn after the one that was left open.
+    // Each lineage begins with the turn after the one that was left open.
     const points = ["turn:journaled", "tool:executed", "turn:before-commit"] as const;
     for (const [i, point] of points.entries())
       await work.folder.killed({ ...order, crash: { point, turn: TURN + 1 + i } });

@@ -8,7 +8,7 @@ const RUN: Act = { do: "run", input: "window", runId: "booking-1" };
 const RESUME: Act = { do: "resume", runId: "booking-1" };
 const BOOKED = "window is booking 1";
 
-/** Who asks for the booking: an agent in its first turn, one call at a time, or the code of a step. */
+/** The caller of the booking: an agent in its first turn, one call at a time, or the code of a step. */
 const ASKERS = {
   "an agent": { scenario: "bookings", turn: 1, callId: "booking-1/booking#1" },
   "a code step": { scenario: "bookingsByCode", turn: 0, callId: "booking-1/booking#0" },
@@ -25,7 +25,7 @@ function variantOf(url: string, recovery: RecoveryClass, more: Partial<BookingVa
 async function bookingOf(folder: CrashFolder): Promise<ToolCallRecord> {
   const calls = await folder.withStore((store) => store.listToolCalls("booking-1"));
   const [call, ...others] = calls.filter(({ tool }) => tool === "book");
-  if (call === undefined || others.length > 0) throw new Error("There is one booking.");
+  if (call === undefined || others.length > 0) throw new Error("There should be exactly one booking.");
   return call;
 }
 
@@ -39,20 +39,20 @@ async function triesOf(folder: CrashFolder) {
 
 type Cell = {
   readonly recovery: RecoveryClass;
-  /** What the server has seen in the end: requests, and the effects that came of them. */
+  /** What the server has seen at the end: requests, and their effects. */
   readonly requests: number;
   readonly effects: number;
   readonly attempt: number;
   readonly source?: "reconciled";
-  /** What it was answered that looked it up, as often as it did. */
+  /** The answers to the look-ups, in order. */
   readonly found?: readonly boolean[];
 };
 
-/** Killed before the ledger says `running`: it was never dispatched, and is now, whatever its class. */
+/** Killed before the ledger has it as `running`: it was never dispatched, so it is dispatched now, whatever its class. */
 describe.for(RECOVERIES)("a call (%s) killed before it is running", (recovery) => {
   test("of an agent runs once", async () => {
     const [folder, server] = [crashFolder(), await effectServer({ keyed: recovery === "keyed" })];
-    // The look comes first, so that the booking has to wait for its turn.
+    // The look comes first, so that the booking must wait.
     const variant = variantOf(server.url, recovery, { calls: ["look", "book"] });
     const crash: CrashSite = { point: "tool:before-start", turn: 1 };
     await folder.killed({ scenario: "bookings", act: RUN, variant, crash });
@@ -111,7 +111,7 @@ describe.for(Object.keys(ASKERS) as Asker[])("a call of %s", (asker) => {
   });
 
   test.for<Cell>([
-    // The only class, and the only place, where an effect is had twice: the tool says that this is harmless.
+    // The only class, and the only place, where an effect happens twice: the tool declares that harmless.
     { recovery: "repeat", requests: 2, effects: 2, attempt: 2 },
     { recovery: "keyed", requests: 2, effects: 1, attempt: 2 },
     { recovery: "reconcile", requests: 1, effects: 1, attempt: 1, source: "reconciled", found: [true] },
@@ -155,12 +155,12 @@ describe.for(Object.keys(ASKERS) as Asker[])("a call of %s", (asker) => {
     const receipt = { status: "succeeded", source: source ?? "tool", output: { value: booked } };
     expect(call).toMatchObject({ status: "succeeded", attempt, receipt });
     expect(await triesOf(folder)).toEqual(lost.map((each) => ({ attempt: each, outcome: "lost" })));
-    // The answer that asked for it was journaled: nobody was asked again.
+    // The response was journaled: the model was not asked again.
     if (asker === "an agent") expect(folder.lines("asked").map((line) => line.turn)).toEqual([1, 2]);
   }
 });
 
-test("what is not there when it is looked up may still land, and is adopted when it has", async () => {
+test("a call that a look-up does not find may still land, and is adopted when it has", async () => {
   const [folder, server] = [crashFolder(), await effectServer({ isSlow: true })];
   const variant = variantOf(server.url, "reconcile", { landsWithinMs: 1_500 });
   const worker = folder.start({ scenario: "bookings", act: RUN, variant });
@@ -174,7 +174,7 @@ test("what is not there when it is looked up may still land, and is adopted when
   expect(await bookingOf(folder)).toMatchObject({ attempt: 1, receipt: { source: "reconciled" } });
 });
 
-/** Nobody here knows, and nothing may be done about it: a person looks, and says what to do. */
+/** The outcome is unknown, and the call may not be repeated: a person decides. */
 const SETTLEMENTS = [
   {
     settlement: { as: "succeeded", result: "booked by telephone" },
@@ -217,7 +217,7 @@ describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => 
         { kind: "in_doubt", toolCallId: `${callId}.1`, attempt: 1, status: "open" },
       ]);
       expect(asked.waits[0]?.subject).toMatchObject({ tool: "book", arguments: { table: "window" } });
-      // Asking again changes nothing, and nobody else is asked.
+      // Resuming again changes nothing, and opens no other wait.
       for (const act of [RUN, RESUME])
         expect((await folder.result({ scenario, act, variant })).waits).toEqual(asked.waits);
       expect(await bookingOf(folder)).toMatchObject({ status: "in_doubt", receipt: null });
@@ -248,7 +248,7 @@ describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => 
     const retry: Act = { do: "answer", runId: "booking-1", answers: { inDoubt: { as: "retry" } } };
     await folder.killed({ scenario, act: retry, variant, crash: { point: "tool:executed", turn } });
 
-    // What was said was said about the first try. There has been another since, and it has had its effect.
+    // The answer was about the first attempt. There has been another since, and it has had its effect.
     const asking = await folder.result({ scenario, act: RESUME, variant });
     expect(asking).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt", attempt: 2 }] });
     const settlement = { as: "succeeded", result: BOOKED } as const;

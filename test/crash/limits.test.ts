@@ -15,14 +15,14 @@ function assertToolsOnce(folder: CrashFolder): void {
   expect(folder.effects("look")).toBe(4);
 }
 
-test("a run that reached maxTurns goes on in another process that allows more", async () => {
+test("a run that reached maxTurns resumes in another process with a higher limit", async () => {
   const folder = crashFolder();
   const few: Variant = { step: { maxTurns: 2 } };
   const error = await folder.error({ scenario: "errands", act: RUN, variant: few });
   expect(error).toMatchObject({ name: "MaxTurnsExceededError", details: { maxTurns: 2, step: "errands" } });
   expect(turnsAsked(folder)).toEqual([1, 2]);
 
-  // The same limit again changes nothing and asks nobody.
+  // The same limit again changes nothing, and nothing is called.
   expect((await folder.error({ scenario: "errands", act: RESUME, variant: few })).name).toBe(
     "MaxTurnsExceededError",
   );
@@ -39,7 +39,7 @@ test("a run that reached maxTurns goes on in another process that allows more", 
   expect(result).toMatchObject({ status: "succeeded", resumed: true });
   expect(turnsAsked(folder)).toEqual([1, 2, 3, 4, 5]);
   assertToolsOnce(folder);
-  // Nothing was reserved for a turn that was not to be: all five calls are paid as the provider said.
+  // Nothing was reserved for the turn over the limit: all five calls are charged as the provider reported.
   expect(result.usage).toMatchObject({ modelCalls: 5, charged: { tokens: 75 } });
   expect(await folder.withStore((store) => store.listModelCalls("errands-1"))).toHaveLength(5);
 });
@@ -62,18 +62,18 @@ test("a run that was killed and then reaches maxTurns keeps all of its turns", a
   expect(folder.tries("pay")).toBe(4);
 });
 
-/** Each answer costs 1 000 tokens, so the third takes more than is left and the fourth is not asked for. */
+/** Each answer costs 1 000 tokens, so the third exceeds the budget and the fourth is not requested. */
 const DEAR: Variant = { usage: { inputTokens: 900, outputTokens: 100 } };
 const BUDGET = { tokens: 2_900 };
 
-test("a run that used up its budget goes on in another process that is given more", async () => {
+test("a run that used up its budget resumes in another process with a higher one", async () => {
   const folder = crashFolder();
   const error = await folder.error({ scenario: "errands", act: { ...RUN, budget: BUDGET }, variant: DEAR });
   expect(error).toMatchObject({ name: "QuotaExceededError", details: { unit: "tokens", remaining: 0 } });
   expect(error.message).toContain("resume with a higher budget");
   expect(turnsAsked(folder)).toEqual([1, 2, 3]);
 
-  // Without a word about the budget it stays what it was.
+  // Without a `budget` option it stays what it was.
   expect((await folder.error({ scenario: "errands", act: RESUME, variant: DEAR })).name).toBe(
     "QuotaExceededError",
   );

@@ -35,7 +35,7 @@ describe("a mail that is accepted before the connection is reset", () => {
     { when: "after a kill between the two", crash: { point: "turn:committed", turn: 1 } },
     { when: "after a kill when it is asked for again", crash: { point: "turn:journaled", turn: 2 } },
     { when: "after a kill when a person is to be asked", crash: { point: "run:before-wait" } },
-  ])("is not sent again by itself: the same mail needs a person ($when)", async ({ crash }) => {
+  ])("is not sent again automatically: the same mail needs a person ($when)", async ({ crash }) => {
     const { folder, variant } = await mailFolder("reset-after-accepting", {
       recovery: "opaque",
       insists: true,
@@ -62,14 +62,14 @@ describe("a mail that is accepted before the connection is reset", () => {
     });
     expect(first?.receipt?.output.value).toContain("ECONNRESET");
     expect(second).toMatchObject({ status: "prepared", attempt: 0, receipt: null });
-    // The one that was accepted carries the call's key, by which it can be told from any other.
+    // The accepted mail carries the call's key, which distinguishes it from any other.
     expect(readMails(folder.path)).toEqual([
       { messageId: first?.idempotencyKey, to: "maria@example.com", text: "All tests pass." },
     ]);
     expect(first?.receipt?.correlationId).toBe(first?.idempotencyKey);
   });
 
-  test("is sent again when a person says so, and not when a person does not", async () => {
+  test("is sent again only if a person approves it", async () => {
     const { folder, variant } = await mailFolder("reset-after-accepting", {
       recovery: "opaque",
       insists: true,
@@ -121,7 +121,7 @@ describe("a mail that is accepted before the connection is reset", () => {
     expect(tries.map(({ attempt }) => attempt)).toEqual([1]);
   });
 
-  test("that was found is not sent again when it is asked for in other words", async () => {
+  test("that was found is not sent again when the model requests it in other words", async () => {
     const { folder, variant } = await mailFolder("reset-after-accepting", {
       recovery: "reconcile",
       insists: true,

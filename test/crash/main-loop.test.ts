@@ -15,7 +15,7 @@ async function killed(checkpoints: Checkpoints, kill: Kill): Promise<PlannedWork
   return work;
 }
 
-/** The run that the worker has kept its request for. */
+/** The run of the worker's stored request. */
 async function keptRunId({ folder }: PlannedWork, checkpoints: Checkpoints): Promise<string> {
   const kept =
     checkpoints === "file"
@@ -68,7 +68,7 @@ describe("a worker killed before its first milestone", () => {
   );
 
   test.for(CHECKPOINTS)(
-    "that has kept nothing yet has begun nothing (checkpoints: %s)",
+    "that has stored nothing yet has started nothing (checkpoints: %s)",
     async (checkpoints) => {
       const work = await killed(checkpoints, { death: { operation: "begin", when: "before" } });
       expect(await work.folder.withStore((store) => store.listRuns())).toEqual([]);
@@ -96,7 +96,7 @@ describe("a worker killed between the end of its run and its completed marker", 
       checkpoints: "database",
     },
   ])(
-    "gives the result without another call, and marks it: $where (checkpoints: $checkpoints)",
+    "returns the result without another call, and writes the marker: $where (checkpoints: $checkpoints)",
     async (kill) => {
       const { checkpoints } = kill;
       const work = await killed(checkpoints, kill);
@@ -114,9 +114,9 @@ describe("a worker killed between the end of its run and its completed marker", 
 });
 
 test.for(CHECKPOINTS)(
-  "an equal request after one that was completed is a run of its own (checkpoints: %s)",
+  "an equal request after a completed one is a new run (checkpoints: %s)",
   async (checkpoints) => {
-    // Killed right after the marker: it is completed, whether anybody was told or not.
+    // Killed right after the marker: the request is completed, although the result was not returned.
     const work = await killed(checkpoints, { death: { operation: "markCompleted", when: "after" } });
     const first = await keptRunId(work, checkpoints);
     const second = await work.execute(checkpoints);
@@ -132,7 +132,7 @@ test.for(CHECKPOINTS)(
 );
 
 test.for(CHECKPOINTS)(
-  "another request does not push aside the one that is not completed (checkpoints: %s)",
+  "another request does not replace an incomplete one (checkpoints: %s)",
   async (checkpoints) => {
     const work = await killed(checkpoints, { crash: { point: "tool:executed", turn: 4 } });
     const runId = await keptRunId(work, checkpoints);

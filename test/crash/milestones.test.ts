@@ -13,7 +13,7 @@ import {
   stepAsks,
 } from "./scenarios/planned-work.ts";
 
-/** The turn that makes the third booking: after it comes the one that marks it. */
+/** The turn that makes the third booking; the next one marks it. */
 const TURN = 6;
 const THIRD_AND_FOURTH = [...stepAsks(3), ...stepAsks(4), []];
 
@@ -22,9 +22,9 @@ type Place = {
   readonly crash?: CrashSite;
   /** Killed from outside while it waits here. */
   readonly wait?: WaitSite;
-  /** What the dead process leaves of the third booking: sent or not, and with a receipt or without. */
+  /** The state of the third booking when the process dies: sent or not, and with a receipt or without. */
   readonly leaves: "unsent" | "sent" | "receipt";
-  /** The look beside it has had its effect, and its receipt was to ride in the commit. */
+  /** The look beside it has had its effect, and its receipt would have been stored by the commit. */
   readonly looked?: true;
 };
 
@@ -52,7 +52,7 @@ const PLACES: readonly Place[] = [
   { where: "after the commit", crash: { point: "turn:committed", turn: TURN }, leaves: "receipt" },
 ];
 
-/** What the third booking comes to, by what the first process left of it. */
+/** The expected end of the third booking, by its state when the first process died. */
 type Outcome = { readonly requests: number; readonly effects: number; readonly found?: readonly boolean[] };
 
 const OUTCOMES: { readonly [recovery in RecoveryClass]: { readonly [left in Place["leaves"]]: Outcome } } = {
@@ -66,7 +66,7 @@ const OUTCOMES: { readonly [recovery in RecoveryClass]: { readonly [left in Plac
     sent: { requests: 1, effects: 1, found: [true] },
     receipt: { requests: 1, effects: 1 },
   },
-  // The tool says that having it twice is harmless, and only a call in doubt is repeated.
+  // The tool declares a repetition harmless, and only a call in doubt is repeated.
   repeat: {
     unsent: { requests: 1, effects: 1 },
     sent: { requests: 2, effects: 2 },
@@ -81,7 +81,7 @@ const OUTCOMES: { readonly [recovery in RecoveryClass]: { readonly [left in Plac
 
 const RECOVERIES = ["keyed", "reconcile", "repeat", "opaque"] as const satisfies RecoveryClass[];
 
-/** Each place with each class; the checkpoints are in files and in the store by turns. */
+/** Each place with each class; the checkpoints are alternately in files and in the store. */
 const KILLS = PLACES.flatMap((place, i) =>
   RECOVERIES.map((recovery, j) => {
     const checkpoints: Checkpoints = (i + j) % 2 === 0 ? "file" : "database";
@@ -91,7 +91,7 @@ const KILLS = PLACES.flatMap((place, i) =>
 
 describe("an agent killed inside the third of its four planned steps", () => {
   test.for(sampled(KILLS.filter(({ recovery, leaves }) => recovery !== "opaque" || leaves === "receipt")))(
-    "goes on from the second, $where ($recovery, checkpoints: $checkpoints)",
+    "resumes from the second, $where ($recovery, checkpoints: $checkpoints)",
     async ({ place, recovery, checkpoints }) => {
       const work = await killedInTheThird(place, recovery, checkpoints);
       const result = await work.execute(checkpoints);
@@ -124,12 +124,12 @@ describe("an agent killed inside the third of its four planned steps", () => {
       expect(work.server.log).toEqual(log);
       expect(await work.isCompleted(checkpoints)).toBe(false);
 
-      const isHad = place.leaves === "sent";
-      const answers = { inDoubt: isHad ? SETTLED : ({ as: "retry" } as const) };
+      const hasHappened = place.leaves === "sent";
+      const answers = { inDoubt: hasHappened ? SETTLED : ({ as: "retry" } as const) };
       const result = await work.execute(checkpoints, { answers });
-      await work.assertDone(result, isHad ? { recorded: ALL_BUT_THE_THIRD } : {});
+      await work.assertDone(result, hasHappened ? { recorded: ALL_BUT_THE_THIRD } : {});
       expect(work.server.requests).toBe(4);
-      // The answer is about a call of the open turn, so that turn goes on: it is not asked for again.
+      // The answer settles a call of the open turn, so that turn continues, and the model is not asked for it again.
       const goneOn = work.prompts.slice(TURN);
       expect(goneOn[0]).toMatchObject(BOTH_DONE);
       expect(goneOn.map(({ asks }) => asks)).toEqual(THIRD_AND_FOURTH.slice(1));

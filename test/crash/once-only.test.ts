@@ -24,7 +24,7 @@ test.for([
   { how: "one after the other", variant: ONE_AT_A_TIME },
   { how: "side by side", variant: {} },
 ])(
-  "a mail is sent once however it is worded, and tests run as often as they are asked for ($how)",
+  "a mail is sent once however it is worded, and tests run as often as requested ($how)",
   async ({ variant }) => {
     const folder = crashFolder();
     const result = await folder.result({ scenario, act: RUN, variant });
@@ -33,10 +33,10 @@ test.for([
   },
 );
 
-/** How often the tools were entered, by all processes: once for each mail and test run, and again only for a kill. */
+/** How often all processes entered the tools: once for each mail and test run, and again only for a kill. */
 type Tries = { readonly mails: number; readonly tests: number };
 
-describe("what is asked for again after a kill", () => {
+describe("a call that is requested again after a kill", () => {
   test.for<CrashSite & Tries>([
     { point: "turn:committed", turn: 2, occurrence: 1, mails: 2, tests: 4 },
     { point: "turn:committed", turn: 3, occurrence: 1, mails: 2, tests: 4 },
@@ -52,7 +52,7 @@ describe("what is asked for again after a kill", () => {
     { point: "turn:before-commit", turn: 5, occurrence: 1, mails: 2, tests: 4 },
     { point: "turn:committed", turn: 5, occurrence: 1, mails: 2, tests: 4 },
   ])(
-    "is had once, or again, as it is meant to ($point, time $occurrence in turn $turn)",
+    "happens once, or again, as its tool declares ($point, time $occurrence in turn $turn)",
     async ({ mails, tests, ...crash }) => {
       const folder = crashFolder();
       await folder.killed({ scenario, act: RUN, variant: ONE_AT_A_TIME, crash });
@@ -75,12 +75,12 @@ async function assertOnce(folder: CrashFolder, { mails, tests }: Tries): Promise
       duplicateOf: receipt?.duplicateOf,
     })),
   ).toEqual(CALLS);
-  // Each has a key of its own, the duplicates too.
+  // Each call has its own key, the duplicates too.
   expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(CALLS.length);
   assertSeen(folder);
 }
 
-/** The model gets the first receipt whole, long as it is; and of each test run, a result of its own. */
+/** The model gets the whole first receipt, although it is long; and each test run has its own result. */
 function assertSeen(folder: CrashFolder): void {
   const results = folder.lines("saw").findLast(({ turn }) => turn === 6)?.results ?? [];
   const of = (place: string) => results[CALLS.findIndex(({ toolCallId }) => toolCallId === id(place))];

@@ -7,7 +7,7 @@ const BY_TURN: Act = { do: "resume", runId: "planned-1" };
 const MARK = "planning_update_step";
 const BY_MILESTONE: Act = { ...BY_TURN, from: "milestone" };
 
-/** Both calls are without effects outside, so whatever was done of them is nothing without its receipt. */
+/** Both calls have no effects outside, so without a receipt nothing of them remains. */
 const BETWEEN: readonly Omit<CrashSite, "turn">[] = [
   { point: "tool:receipt-stored" },
   { point: "tool:executed", occurrence: 2 },
@@ -46,16 +46,16 @@ describe("two planning calls in one turn, killed after the first has its receipt
       ["planning_update_step 3", "planning_update_step 4"],
       [],
     ]);
-    // The marks were made again: what the first ones told is gone with their turn.
+    // The marks were made again: the session events of the first ones were lost with their turn.
     const calls = await work.folder.withStore((store) => store.listToolCalls("planned-1"));
     const marks = calls.filter(({ tool, turnIndex }) => tool === MARK && turnIndex > SECOND_PAIR);
     expect(marks.map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
-    // The bookings were asked for again and met by their receipts: the server has not heard of it.
+    // The bookings were requested again and reused their receipts: the server got no request.
     expect(work.server.requests).toBe(4);
     expect(work.folder.effects("look")).toBe(4);
   });
 
-  /** The first of the two has told the session nothing yet: only its receipt has it. */
+  /** The session events of the first are not applied yet: only its receipt has them. */
   async function assertOneMark(work: PlannedWork): Promise<void> {
     const calls = await work.folder.withStore((store) => store.listToolCalls("planned-1"));
     const marks = calls.filter(({ tool, turnIndex }) => tool === MARK && turnIndex === SECOND_PAIR);
@@ -67,10 +67,10 @@ describe("two planning calls in one turn, killed after the first has its receipt
 
 describe("two steps added in one turn, killed after the first has its receipt", () => {
   test.for<{ readonly way: string; readonly act: Act; readonly asks: number }>([
-    // Turn 2 is the one with the additions: it is replayed, or it is asked for again with the plan before it.
+    // Turn 2 has the additions: it is replayed, or requested again with the earlier plan.
     { way: "by turn", act: BY_TURN, asks: 0 },
     { way: "from the beginning", act: BY_MILESTONE, asks: 1 },
-  ])("are there once each, $way", async ({ act, asks }) => {
+  ])("are in the plan once each, $way", async ({ act, asks }) => {
     const work = await PlannedWork.begin("keyed", { adds: true, marks: "at once" });
     await work.folder.killed({ ...work.order(RUN), crash: { point: "tool:receipt-stored", turn: 2 } });
     const asked = work.prompts.length;
@@ -82,11 +82,11 @@ describe("two steps added in one turn, killed after the first has its receipt", 
   });
 });
 
-describe("a step that wants the same as those before and after it", () => {
+describe("a step that books the same as those before and after it", () => {
   const TABLES = ["window", "window", "window", "window"];
 
   test.for<{ readonly point: CrashSite["point"]; readonly checkpoints: Checkpoints }>([
-    // Not asked for yet, had without a receipt, had with one.
+    // Not requested yet, happened without a receipt, happened with one.
     { point: "model:before-request", checkpoints: "file" },
     { point: "tool:executed", checkpoints: "database" },
     { point: "turn:committed", checkpoints: "file" },
@@ -100,11 +100,11 @@ describe("a step that wants the same as those before and after it", () => {
     expect(new Set(work.server.log.map(({ key }) => key)).size).toBe(4);
   });
 
-  test("has its own effect where a receipt of the one before it was met in between", async () => {
+  test("has its own effect even if the receipt of the one before it was reused in between", async () => {
     const work = await PlannedWork.begin("reconcile", { tables: TABLES });
     const order = work.order(execute("file"));
     await work.folder.killed({ ...order, crash: { point: "tool:executed", turn: 6 } });
-    // Turn 7 asks for the third again and meets it, turn 8 marks it: the fourth is another.
+    // Turn 7 requests the third again and reuses its receipt, turn 8 marks it: the fourth is a new call.
     await work.folder.killed({ ...order, crash: { point: "model:before-request", turn: 9 } });
     expect(work.server.effects).toEqual(TABLES.slice(0, 3));
     const result = await work.execute("file");

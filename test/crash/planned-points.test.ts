@@ -3,13 +3,13 @@ import type { CheckpointDeath } from "./harness/dying-checkpoints.ts";
 import type { CrashSite } from "./harness/worker-order.ts";
 import { CHECKPOINTS, type Checkpoints, execute, PlannedWork, REQUEST } from "./scenarios/planned-work.ts";
 
-/** Plans in turn 1, books and marks in turns 2 to 5, tells of it in turn 6. */
+/** Plans in turn 1, books and marks in turns 2 to 5, reports in turn 6. */
 const PLAN = { marks: "at once" } as const;
 const [PLANS, FIRST, THIRD, LAST] = [1, 2, 4, 6];
 
 /**
- * Where it matters which milestones there are by then: around the first one and a later one, with and without its receipts,
- * and at the end. Every other point is the crash explorer's.
+ * Points where it matters which milestones exist: around the first one and a later one, with and without its receipts, and
+ * at the end. The crash explorer covers every other point.
  */
 const SITES: readonly CrashSite[] = [
   { point: "turn:committed", turn: PLANS },
@@ -39,7 +39,7 @@ describe("a worker with a plan that is killed around its milestones", () => {
   });
 
   test.for<CheckpointDeath & { readonly milestones: number }>([
-    // The turn is committed by then. Until the file is there, the milestone before it is the last one.
+    // The turn is already committed. Until the file is written, the milestone before it is the last one.
     { operation: "persistCheckpoint", when: "before", occurrence: 1, milestones: 0 },
     { operation: "persistCheckpoint", when: "after", occurrence: 1, milestones: 1 },
     { operation: "persistCheckpoint", when: "before", occurrence: 4, milestones: 3 },
@@ -51,7 +51,7 @@ describe("a worker with a plan that is killed around its milestones", () => {
   });
 });
 
-/** The next process comes to the end, and finds as many steps done as there are milestones to go back to. */
+/** The next process finishes the run, and starts with as many finished steps as there are milestones. */
 async function assertGoesOn(
   work: PlannedWork,
   checkpoints: Checkpoints,
@@ -68,7 +68,7 @@ async function assertGoesOn(
   expect(work.server.requests).toBe(isSentTwice ? 5 : 4);
 }
 
-/** How many steps each prompt of the next process shows as done; it plans first where there is no milestone. */
+/** The number of finished steps in each prompt of the next process; without a milestone it plans first. */
 function progressFrom(milestones: number | "all done"): number[] {
   if (milestones === "all done") return [];
   const from = Array.from({ length: 5 - milestones }, (_, i) => milestones + i);
@@ -79,7 +79,7 @@ function milestonesAt({ point, turn = 0 }: CrashSite, checkpoints: Checkpoints):
   const isCommitted = point === "turn:committed";
   if (turn === LAST) return isCommitted ? "all done" : 4;
   if (turn === 0) return "all done";
-  // A milestone in the store rides in the commit; the file is written after it.
+  // A milestone in the store is part of the commit; the file is written after it.
   const isKept = isCommitted && checkpoints === "database";
   return turn === PLANS ? 0 : turn - FIRST + (isKept ? 1 : 0);
 }

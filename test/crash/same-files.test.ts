@@ -41,9 +41,9 @@ describe("a worker whose tool has read every file beside the database", () => {
   });
 });
 
-describe("a worker whose database is taken away under it", () => {
+describe("a worker whose database disappears", () => {
   test.for(["deleted", "moved", "replaced", "without its log"])(
-    "stops before the next commit is acknowledged, and says so: %s",
+    "stops before the next commit is acknowledged, with an error: %s",
     async (how) => {
       const folder = crashFolder();
       const file = join(folder.path, "pawl.db");
@@ -65,7 +65,7 @@ describe("a worker whose database is taken away under it", () => {
 });
 
 describe("the log of a database", () => {
-  test("is removed by nobody, and holds nothing once all have closed it", async () => {
+  test("is never removed, and is empty once all processes have closed it", async () => {
     const folder = crashFolder();
     await folder.result(run);
     const files = readdirSync(folder.path).filter((name) => name.startsWith("pawl.db"));

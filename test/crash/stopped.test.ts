@@ -6,10 +6,10 @@ import type { Act, BookingVariant, CrashSite, Variant, WaitSite } from "./harnes
 
 const RUN: Act = { do: "run", input: "window", runId: "booking-1" };
 const RESUME: Act = { do: "resume", runId: "booking-1" };
-/** By a process that has to wait until the lease of the one that fell silent has run out. */
+/** For a process that must wait until the lease of the silent one has expired. */
 const TAKE_OVER: Act = { ...RESUME, wait: true };
 const BOOKED = "Done: window is booking 1.";
-/** Long enough for a worker that is let work on a busy machine, and short to wait for. */
+/** Long enough for a worker on a busy machine, and short to wait for. */
 const LEASE_MS = 500;
 
 const ASKERS = [
@@ -35,7 +35,7 @@ async function stoppedAt(
   return worker;
 }
 
-/** Starts a worker and stops it, by SIGSTOP, inside of its tool. */
+/** Starts a worker and stops it, by SIGSTOP, inside its tool. */
 async function stoppedInside(
   folder: CrashFolder,
   { scenario, turn }: Asker,
@@ -49,7 +49,7 @@ async function stoppedInside(
   return worker;
 }
 
-/** Lets the stopped worker go on. It finds that it has lost the run, whatever it was about to do. */
+/** Continues the stopped worker. It finds that it has lost the run, whatever it was about to do. */
 async function continued(folder: CrashFolder, worker: Worker): Promise<void> {
   folder.allow("release");
   worker.kill("SIGCONT");
@@ -69,7 +69,7 @@ function stored(folder: CrashFolder) {
   }));
 }
 
-describe("a process that is stopped before the gateway's last look at the lease, and continued when the lease is another's,", () => {
+describe("a process that is stopped before the gateway's last check of the lease, and continued after another took the run,", () => {
   const before: CrashSite = { point: "tool:before-execute" };
 
   test.for(ASKERS)("dispatches nothing: a keyed call of $asker has one effect", async (asker) => {
@@ -83,12 +83,12 @@ describe("a process that is stopped before the gateway's last look at the lease,
     await continued(folder, sleeper);
     expect(server.log.map(({ did }) => did)).toEqual(["effect"]);
     expect(folder.tries("book")).toBe(1);
-    // What it would have written is refused, so nothing is.
+    // Its write is refused, so nothing is stored.
     expect(await stored(folder)).toEqual(end);
     expect(end.calls).toMatchObject([{ attempt: 2, receipt: { source: "tool" } }]);
   });
 
-  test.for(ASKERS)("dispatches nothing: an opaque call of $asker stays a person's", async (asker) => {
+  test.for(ASKERS)("dispatches nothing: an opaque call of $asker still waits for a person", async (asker) => {
     const [folder, server] = [crashFolder(), await effectServer()];
     const variant = variantOf(server, "opaque");
     const sleeper = await stoppedAt(folder, asker, variant, before);
@@ -116,7 +116,7 @@ describe("a process that is stopped before the gateway's last look at the lease,
 
     await continued(folder, sleeper);
     expect(server.log.map(({ did }) => did)).toEqual(["effect"]);
-    // What it did before it was stopped is kept beside its try: the look was made.
+    // The look that it made before it was stopped is stored with its attempt.
     const after = await stored(folder);
     expect(after.calls).toEqual(end.calls);
     expect(after.calls.map(({ attempt }) => attempt)).toEqual([2, 1]);
@@ -124,7 +124,7 @@ describe("a process that is stopped before the gateway's last look at the lease,
   });
 });
 
-describe("a process that is stopped inside its tool, and continued when its run is another's,", () => {
+describe("a process that is stopped inside its tool, and continued after another took the run,", () => {
   test.for(
     ASKERS.flatMap((asker) =>
       (["before-effect", "after-effect"] as const).map((at) => ({ ...asker, at, from: asker })),
@@ -141,7 +141,7 @@ describe("a process that is stopped inside its tool, and continued when its run 
     expect(server.log.map(({ did }) => did)).toEqual(["effect", "dropped"]);
     expect(new Set(server.log.map(({ key }) => key)).size).toBe(1);
     const after = await stored(folder);
-    // The receipt stands. What the other came to is kept with its own try.
+    // The receipt stays. The outcome of the other attempt is stored with that attempt.
     expect({ run: after.run?.output, calls: after.calls }).toEqual({ run: BOOKED, calls: end.calls });
     expect(after.calls).toMatchObject([{ attempt: 2, receipt: { source: "tool" } }]);
     expect(after.tries).toMatchObject([
@@ -165,17 +165,17 @@ describe("a process that is stopped inside its tool, and continued when its run 
     expect(run).toMatchObject({ status: "queued", epoch: 2, owner: null });
     expect(calls).toMatchObject([{ status: "succeeded", attempt: 1, receipt: { source: "late" } }]);
     expect(waits.map(({ status }) => status)).toEqual(["withdrawn"]);
-    // It is queued, so even a plain `run` goes on with it.
+    // It is queued, so even a plain `run` resumes it.
     const result = await folder.result({ scenario: asker.scenario, act: RUN, variant });
     expect(result).toMatchObject({ status: "succeeded", output: BOOKED, waits: [] });
     expect(server.log.map(({ did }) => did)).toEqual(["effect"]);
   });
 
   test.for(ASKERS)(
-    "lands while the other looks for it: a call of $asker is found and not sent again",
+    "lands while the other looks it up: a call of $asker is found and not sent again",
     async (asker) => {
       const [folder, server] = [crashFolder(), await effectServer()];
-      // The stopped process may be at it until its time is up: so long it is waited for.
+      // The stopped process may still send until its timeout: the look-up waits for that long.
       const variant = variantOf(server, "reconcile", { timeoutMs: 4_000 });
       const sleeper = await stoppedInside(folder, asker, variant, "before-effect");
       const other = folder.start({ scenario: asker.scenario, act: TAKE_OVER, variant });
@@ -193,7 +193,7 @@ describe("a process that is stopped inside its tool, and continued when its run 
     { settlement: { as: "succeeded", result: "booked by telephone" }, says: "booked by telephone" },
     { settlement: { as: "failed", why: "They are closed." }, says: "settled as failed: They are closed." },
   ])(
-    "is evidence, and no more, where a person has settled as $settlement.as",
+    "is only evidence if a person has settled the call as $settlement.as",
     async ({ settlement, says }) => {
       const [folder, server] = [crashFolder(), await effectServer()];
       const [asker] = ASKERS;
@@ -222,7 +222,7 @@ describe("a process that is stopped inside its tool, and continued when its run 
     },
   );
 
-  test("is what counts where a person said to run it again, and nobody has begun to", async () => {
+  test("counts if a person chose a retry, and no worker has started it", async () => {
     const [folder, server] = [crashFolder(), await effectServer()];
     const [asker] = ASKERS;
     const variant = variantOf(server, "opaque");

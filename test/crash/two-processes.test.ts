@@ -32,7 +32,7 @@ async function assertTurnsWithoutAHole(folder: CrashFolder, epoch: number): Prom
     expect(turns.map(({ turnIndex, committed }) => [turnIndex, committed])).toEqual(
       [1, 2, 3, 4, 5].map((turn) => [turn, true]),
     );
-    // Each claim that was granted counts up: nobody else ever had the run.
+    // Each granted claim raises the epoch: no other process ever owned the run.
     expect(await store.getRun("errands-1")).toMatchObject({ status: "succeeded", epoch });
   });
 }
@@ -44,9 +44,9 @@ describe("two processes that resume the same dead run at the same instant", () =
     barrier: barriers[i % 2] ?? "after-open",
   }));
 
-  test.for(times)("one works and the other is told so (time $time, $barrier)", async ({ barrier }) => {
+  test.for(times)("one works and the other gets RunBusyError (time $time, $barrier)", async ({ barrier }) => {
     const folder = await deadRun();
-    // Whoever gets the run waits in its next turn until the other has had its answer.
+    // The owner waits in its next turn until the other has got its answer.
     const order = { scenario: "errands", act: RESUME, barrier, wait: { at: "model", turn: 3 } } as const;
     const workers = [folder.start(order), folder.start(order)];
     await folder.untilWaiting(2);
@@ -88,7 +88,7 @@ describe("two processes that resume the same dead run at the same instant", () =
     },
   );
 
-  test("one goes on where the other dies, as soon as it is dead", async () => {
+  test("one continues where the other dies, as soon as it is dead", async () => {
     const folder = await deadRun();
     const first = folder.start({ scenario: "errands", act: RESUME, wait: { at: "model", turn: 3 } });
     await folder.untilWaiting();
@@ -125,7 +125,7 @@ test.for([
   await assertTurnsWithoutAHole(folder, 1);
 });
 
-test("two processes that start the same new run at the same instant make one run of it", async () => {
+test("two processes that start the same new run at the same instant create one run", async () => {
   const folder = crashFolder();
   const order: Omit<WorkerOrder, "folder" | "variant"> = {
     scenario: "errands",
@@ -142,7 +142,7 @@ test("two processes that start the same new run at the same instant make one run
   await assertTurnsWithoutAHole(folder, 1);
 });
 
-test("a process that slept past its lease finds the run taken, and does nothing more", async () => {
+test("a process that was stopped past its lease finds the run taken, and does nothing more", async () => {
   const folder = crashFolder();
   const sleeper = folder.start({
     scenario: "errands",
@@ -156,7 +156,7 @@ test("a process that slept past its lease finds the run taken, and does nothing 
     folder.lines("reached").some((line) => line.point === "tool:receipt-stored" && line.turn === 2),
   );
   await folder.stopWaiting();
-  // Its lock is held, so the other one has to wait until the lease has run out.
+  // Its lock is held, so the other one must wait until the lease has expired.
   const result = await folder.result({ scenario: "errands", act: { ...RESUME, wait: true } });
   expect(result.status).toBe("succeeded");
 

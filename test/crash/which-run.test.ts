@@ -4,7 +4,7 @@ import { asResult, crashFolder } from "./harness/crash-folder.ts";
 const INPUT = "town";
 const dies = { point: "turn:journaled", turn: 2 } as const;
 
-test("run without an id goes on with the run of the same input whose process died", async () => {
+test("run without an id resumes the run of the same input whose process died", async () => {
   const folder = crashFolder();
   await folder.killed({ scenario: "errands", act: { do: "run", input: INPUT }, crash: dies });
   const result = await folder.result({ scenario: "errands", act: { do: "run", input: INPUT } });
@@ -16,7 +16,7 @@ test("run without an id goes on with the run of the same input whose process die
   expect(runs.map(({ runId, status }) => [runId, status])).toEqual([[result.runId, "succeeded"]]);
 });
 
-test("run without an id starts anew once that run has ended", async () => {
+test("run without an id starts a new run once that run has ended", async () => {
   const folder = crashFolder();
   const first = await folder.result({ scenario: "errands", act: { do: "run", input: INPUT } });
   const second = await folder.result({ scenario: "errands", act: { do: "run", input: INPUT } });
@@ -26,7 +26,7 @@ test("run without an id starts anew once that run has ended", async () => {
   expect(folder.outside()).toHaveLength(8);
 });
 
-test("run with fresh starts anew and leaves the dead run as it is", async () => {
+test("run with fresh starts a new run and leaves the dead run as it is", async () => {
   const folder = crashFolder();
   await folder.killed({
     scenario: "errands",
@@ -39,7 +39,7 @@ test("run with fresh starts anew and leaves the dead run as it is", async () => 
   expect(folder.lines("asked").map(({ turn }) => turn)).toEqual([1, 2, 1, 2, 3, 4, 5]);
   const dead = await folder.withStore((store) => store.getRun("dead-1"));
   expect(dead).toMatchObject({ status: "running", epoch: 1 });
-  // It can still be gone on with, and nothing of the other run is mistaken for its own.
+  // The dead run can still be resumed, and uses nothing of the other run.
   expect(await folder.result({ scenario: "errands", act: { do: "run", input: INPUT } })).toMatchObject({
     runId: "dead-1",
     resumed: true,
@@ -68,7 +68,7 @@ test("run with a key is one run for each key, also after a kill, whatever else h
   expect((await folder.error(unnamed)).name).toBe("ConfigurationError");
 });
 
-test("run without an id starts anew for another input", async () => {
+test("run without an id starts a new run for another input", async () => {
   const folder = crashFolder();
   await folder.killed({
     scenario: "errands",
@@ -80,7 +80,7 @@ test("run without an id starts anew for another input", async () => {
   expect(result.runId).not.toBe("dead-1");
 });
 
-test("run without an id begins nothing while a living process has the run", async () => {
+test("run without an id starts nothing while a living process owns the run", async () => {
   const folder = crashFolder();
   const first = folder.start({
     scenario: "errands",
@@ -94,7 +94,7 @@ test("run without an id begins nothing while a living process has the run", asyn
   expect(asResult(await first.end)).toMatchObject({ runId: "alive-1", status: "succeeded", resumed: false });
 });
 
-test("run without an id begins nothing where the last run failed after it had effects outside", async () => {
+test("run without an id starts nothing if the last run failed after it had effects outside", async () => {
   const folder = crashFolder();
   const variant = { step: { maxTurns: 2 } };
   const error = await folder.error({ scenario: "errands", act: { do: "run", input: INPUT }, variant });
@@ -110,7 +110,7 @@ test("run without an id begins nothing where the last run failed after it had ef
   expect(fresh).toMatchObject({ status: "succeeded", resumed: false });
 });
 
-test("run without an id begins nothing where two dead runs have the same input, and names both", async () => {
+test("run without an id starts nothing if two dead runs have the same input, and names both", async () => {
   const folder = crashFolder();
   for (const runId of ["dead-1", "dead-2"])
     await folder.killed({ scenario: "errands", act: { do: "run", input: INPUT, runId }, crash: dies });

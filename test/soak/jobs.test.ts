@@ -21,7 +21,7 @@ test(`${RUNS} jobs that are killed at random times and places do everything once
       const { lives } = await killJob(folder, outside, randomKills(seed), ENVIRONMENT);
       kills += lives.length - 1;
     } catch (error) {
-      console.log(`Seed ${seed} is wrong: PAWL_SOAK_SEED=${seed} begins with it.`);
+      console.log(`Seed ${seed} failed: PAWL_SOAK_SEED=${seed} starts with it.`);
       throw error;
     } finally {
       await outside.close();

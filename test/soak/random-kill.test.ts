@@ -8,8 +8,8 @@ import { ALL_TOOLS, MARATHON_TURNS } from "../crash/scenarios/scenarios.ts";
 import { SOAK_MINUTES, SOAK_SEED } from "./soak-options.ts";
 
 /**
- * A process starts in some 200 ms and does a turn in some 30: it is killed before it begins, somewhere in the middle,
- * or not at all. Several at a time have to share the machine, and only one of them works.
+ * A process starts in about 200 ms and takes about 30 for a turn: it is killed before it begins, somewhere in the middle,
+ * or not at all. Several at a time share the machine, and only one of them works.
  */
 const LONGEST_LIFE_MS = 700;
 
@@ -17,10 +17,10 @@ const RUN: Act = { do: "run", input: "far", runId: "marathon-1", wait: true };
 const VARIANT: Variant = { longestPauseMs: 15, step: { maxTurns: MARATHON_TURNS } };
 const TURNS = Array.from({ length: MARATHON_TURNS }, (_, i) => i + 1);
 
-type Fate = { readonly result: ReportedResult; readonly kills: number };
+type LaneResult = { readonly result: ReportedResult; readonly kills: number };
 
-/** Starts workers one after the other and kills each after a random time, until one comes to the end. */
-async function lane(folder: CrashFolder, lanes: number, random: () => number): Promise<Fate> {
+/** Starts workers one after the other and kills each after a random time, until one finishes. */
+async function lane(folder: CrashFolder, lanes: number, random: () => number): Promise<LaneResult> {
   for (let kills = 0; ; ) {
     const worker = folder.start({ scenario: "marathon", act: RUN, variant: VARIANT });
     const timer = sleep(random() * LONGEST_LIFE_MS * lanes).then(() => worker.kill("SIGKILL"));
@@ -33,8 +33,8 @@ async function lane(folder: CrashFolder, lanes: number, random: () => number): P
 
 test.for([
   { lanes: 1, who: "one process at a time" },
-  { lanes: 3, who: "three that want it at the same time" },
-])("thirty turns come to their end however often they are killed ($who)", async ({ lanes }) => {
+  { lanes: 3, who: "three that compete for the run" },
+])("thirty turns finish however often their processes are killed ($who)", async ({ lanes }) => {
   console.log(`PAWL_SOAK_SEED=${SOAK_SEED}`);
   let [runs, kills] = [0, 0];
   for (const end = Date.now() + SOAK_MINUTES * 60_000; Date.now() < end; runs++) {
@@ -42,11 +42,11 @@ test.for([
     try {
       // Each lane has its own numbers, so that they do not depend on which of them is faster.
       const seed = SOAK_SEED + runs * lanes;
-      const fates = await Promise.all(
+      const results = await Promise.all(
         Array.from({ length: lanes }, (_, i) => lane(folder, lanes, seededRandom(seed + i))),
       );
-      const killed = fates.reduce((sum, fate) => sum + fate.kills, 0);
-      for (const { result } of fates) expect(result.status).toBe("succeeded");
+      const killed = results.reduce((sum, lane) => sum + lane.kills, 0);
+      for (const { result } of results) expect(result.status).toBe("succeeded");
       await assertMarathon(folder, killed);
       kills += killed;
     } finally {
@@ -74,7 +74,7 @@ function assertEffects(folder: CrashFolder, kills: number): void {
   expect(folder.lines("asked").length).toBeLessThanOrEqual(TURNS.length + kills);
 }
 
-/** Nobody ever went back: not behind a committed turn, and not to the model once a tool of its answer was run. */
+/** No process went back: not before a committed turn, and not to the model once a tool of its answer had run. */
 function assertOrder(folder: CrashFolder): void {
   let turn = 1;
   let ranTools = false;
@@ -107,7 +107,7 @@ async function assertStored(folder: CrashFolder, kills: number): Promise<void> {
     const unsent = calls.filter(({ charge }) => charge?.basis === "none");
     expect(answered.length + lost.length + unsent.length).toBe(calls.length);
     expect(lost.length + unsent.length).toBeLessThanOrEqual(kills);
-    // Every time the model was asked there is a call that was charged for it.
+    // Every model request has a call that was charged.
     expect(answered.length + lost.length).toBeGreaterThanOrEqual(folder.lines("asked").length);
     const run = await store.getRun("marathon-1");
     const charged = calls.reduce((sum, { charge }) => sum + (charge?.amount.tokens ?? 0), 0);

@@ -1,4 +1,4 @@
-// The points: each is reached, and a failure at any of them, at any time, leaves a run that comes to the same end.
+// The crash points: each is reached, and after a failure at any of them the run ends in the same way.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -39,7 +39,7 @@ function everything(store: Store) {
   return { runner, calls, prompts };
 }
 
-/** Every time that a point is reached in a run, in order. */
+/** Every point that a run reaches, in order. */
 async function sites(): Promise<{ point: CrashPoint; stepPath: string; turnIndex: number }[]> {
   const reached: { point: CrashPoint; stepPath: string; turnIndex: number }[] = [];
   const { runner } = everything(await memoryStore());
@@ -47,7 +47,7 @@ async function sites(): Promise<{ point: CrashPoint; stepPath: string; turnIndex
   return reached;
 }
 
-/** A run with what does not go smoothly: a look-up after a failure, and a person who has to be asked. */
+/** A run with difficulties: a look-up after a failure, and an approval. */
 function troubles(store: Store, rung: string[], sent: string[]) {
   const ring = tool({
     name: "ring",
@@ -100,8 +100,8 @@ async function troubleSites(): Promise<CrashPoint[]> {
   return reached;
 }
 
-/** A run that fails in its second turn, and goes on from its beginning with another model. */
-async function newLineSites(): Promise<CrashPoint[]> {
+/** A run that fails in its first turn, and is resumed from its beginning with another model. */
+async function newLineageSites(): Promise<CrashPoint[]> {
   const reached: CrashPoint[] = [];
   const store = await memoryStore();
   const runner = (script: Parameters<typeof scriptedModel>[0]) =>
@@ -116,17 +116,17 @@ async function newLineSites(): Promise<CrashPoint[]> {
 }
 
 describe("the crash points", () => {
-  it("have names of their own, and runs with everything in them reach each", async () => {
+  it("have unique names, and each is reached", async () => {
     expect(new Set(CRASH_POINTS).size).toBe(CRASH_POINTS.length);
     const reached = new Set([
       ...(await sites()).map(({ point }) => point),
       ...(await troubleSites()),
-      ...(await newLineSites()),
+      ...(await newLineageSites()),
     ]);
     expect([...reached].sort()).toEqual([...CRASH_POINTS].sort());
   });
 
-  it("failing at any of them where not all goes smoothly does nothing twice", PATIENCE, async () => {
+  it("failing at any of them in a run with difficulties repeats nothing", PATIENCE, async () => {
     const all = await troubleSites();
     expect(all.length).toBeGreaterThan(20);
     for (const [failing, point] of all.entries()) {
@@ -139,7 +139,7 @@ describe("the crash points", () => {
       };
       await expect(throughTroubles(store, runner, probe)).rejects.toThrow(`Failed at ${point}.`);
 
-      // A worker that fails on its way out has not released the run.
+      // A worker that fails while it releases the run has not released it.
       let { status, waits } = await runner(() => undefined).resume("r-1", { wait: true });
       while (status === "waiting") {
         for (const { waitId } of waits) await store.approve(waitId, { by: "Bob" });
@@ -150,7 +150,7 @@ describe("the crash points", () => {
     }
   });
 
-  it("surround what a turn does, in the order of its life", async () => {
+  it("surround the actions of a turn, in order", async () => {
     const ofTurn = (await sites()).filter(
       ({ stepPath, turnIndex }) => stepPath === "work" && turnIndex === 1,
     );
@@ -177,7 +177,7 @@ describe("the crash points", () => {
     ]);
   });
 
-  it("are told apart by run, step and turn", async () => {
+  it("are identified by run, step and turn", async () => {
     const all = await sites();
     expect(all.filter(({ point }) => point === "turn:committed").map(({ turnIndex }) => turnIndex)).toEqual([
       1, 2, 3,
@@ -207,13 +207,13 @@ describe("the crash points", () => {
       expect(result).toMatchObject({ status: "succeeded", output: 6, context: { noted: "did c" } });
       const turns = await store.listTurns("r-1");
       expect(turns.map(({ turnIndex }) => turnIndex)).toEqual([1, 2, 3]);
-      // Four effects, told apart by their keys; at most the one that failed was tried again, with the same key.
+      // Four effects with different keys; at most the failed one was tried again, with the same key.
       expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(4);
       expect(calls.length).toBeLessThanOrEqual(5);
       expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(
         Array.from({ length: 4 }, () => "succeeded"),
       );
-      // Every answer is paid for, and no more than one was asked for twice.
+      // Every answer is charged, and at most one was requested twice.
       expect(prompts.length).toBeLessThanOrEqual(4);
       expect(result.usage.charged.tokens).toBe(prompts.length * 15);
     }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fakeClock } from "../../src/testing/index.ts";
 
 describe("a fake clock", () => {
-  it("stands still until it is told to go on, and then both of its times do", async () => {
+  it("stands still until it is advanced, and then both of its times move", async () => {
     const clock = fakeClock(1_000);
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect([clock.now(), clock.monotonic()]).toEqual([1_000, 0]);
@@ -10,7 +10,7 @@ describe("a fake clock", () => {
     expect([clock.now(), clock.monotonic()]).toEqual([1_250, 250]);
   });
 
-  it("moves its wall time alone, forwards and back, and no timer goes off for that", async () => {
+  it("moves its wall time alone, forwards and back, without firing a timer", async () => {
     const clock = fakeClock(1_000);
     let called = 0;
     clock.after(10, () => called++);
@@ -21,7 +21,7 @@ describe("a fake clock", () => {
     expect([clock.now(), clock.monotonic(), called]).toEqual([10, 10, 1]);
   });
 
-  it("calls back in the order of time, each at its own", async () => {
+  it("fires timers in the order of time, each at its own", async () => {
     const clock = fakeClock(0);
     const called: string[] = [];
     const note = (name: string) => () => void called.push(`${name} at ${clock.monotonic()}`);
@@ -33,7 +33,7 @@ describe("a fake clock", () => {
     expect(called).toEqual(["early at 10", "early too at 10", "every at 20", "late at 30", "every at 40"]);
   });
 
-  it("calls back what a callback asked for on the way", async () => {
+  it("fires a timer that a callback set on the way", async () => {
     const clock = fakeClock(0);
     const called: number[] = [];
     clock.after(10, () => clock.after(10, () => called.push(clock.monotonic())));
@@ -41,7 +41,7 @@ describe("a fake clock", () => {
     expect(called).toEqual([20]);
   });
 
-  it("gives what a callback set in motion its turn before time goes on", async () => {
+  it("lets the work of a callback run before time advances further", async () => {
     const clock = fakeClock(0);
     const woken: number[] = [];
     const sleeper = async () => {
@@ -56,7 +56,7 @@ describe("a fake clock", () => {
     expect(woken).toEqual([10, 20, 30]);
   });
 
-  it("calls nobody back who has asked it not to", async () => {
+  it("does not fire a cancelled timer", async () => {
     const clock = fakeClock(0);
     let called = 0;
     clock.after(10, () => called++)();

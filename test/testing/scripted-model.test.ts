@@ -11,7 +11,7 @@ import { requestOf, sendMail } from "../adapters/ai-sdk/model-request.ts";
 const respond = (model: ReturnType<typeof scriptedModel>, answers: number, more: object = {}) =>
   aiSdkModel(model).respond(requestOf({ messages: conversation(answers), ...more }));
 
-/** A conversation that holds so many answers already. */
+/** A conversation with this many answers. */
 function conversation(answers: number): Message[] {
   const given = Array.from({ length: answers }, (_, i): Message[] => [
     { role: "assistant", content: [{ type: "text", text: `answer ${i + 1}` }] },
@@ -21,14 +21,14 @@ function conversation(answers: number): Message[] {
 }
 
 describe("a scripted model", () => {
-  it("gives the answer that the conversation has come to, however often it is asked", async () => {
+  it("gives the answer that comes next in the conversation, however often it is asked", async () => {
     const model = scriptedModel([{ text: "one" }, { text: "two" }, { text: "three" }]);
     const given = [];
     for (const answers of [2, 0, 1, 1]) given.push((await respond(model, answers)).content);
     expect(given).toMatchObject(["three", "one", "two", "two"].map((text) => [{ text }]));
   });
 
-  it("answers from a function of the turn, which sees what was asked", async () => {
+  it("answers from a function of the turn, which sees the request", async () => {
     const seen: unknown[] = [];
     const script: Script = async ({ turn, options }) => {
       seen.push([turn, options.maxOutputTokens]);
@@ -56,7 +56,7 @@ describe("a scripted model", () => {
     });
   });
 
-  it("says what it used: 15 tokens unless told otherwise, or nothing at all", async () => {
+  it("reports its usage: 15 tokens by default, or none at all", async () => {
     const usage = { inputTokens: 7, outputTokens: 2 };
     const model = scriptedModel([{ text: "a" }, { text: "b", usage }, { text: "c", usage: null }]);
     expect((await respond(model, 0)).usage).toMatchObject({ inputTokens: 10, outputTokens: 5 });
@@ -64,7 +64,7 @@ describe("a scripted model", () => {
     expect((await respond(model, 2)).usage).toBeNull();
   });
 
-  it("writes one line a call to its witness, before it answers or fails", async () => {
+  it("writes one line per call to its witness, before it answers or fails", async () => {
     const folder = mkdtempSync(join(tmpdir(), "pawl-witness-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const witness = join(folder, "witness.log");
@@ -75,11 +75,11 @@ describe("a scripted model", () => {
     expect(readFileSync(witness, "utf8")).toBe("model 1\nmodel 1\nmodel 2\n");
   });
 
-  it("says for which turn its script has no answer", async () => {
+  it("names the turn for which its script has no answer", async () => {
     await expect(respond(scriptedModel([{ text: "one" }]), 1)).rejects.toThrow("no answer for turn 2");
   });
 
-  it("has a name of its own or the one it is given, which is part of a run's fingerprint", () => {
+  it("has a default name or the given one, which is part of a run's fingerprint", () => {
     expect(scriptedModel([])).toMatchObject({ provider: "scripted", modelId: "scripted-model" });
     expect(scriptedModel([], { provider: "p", modelId: "m" })).toMatchObject({ provider: "p", modelId: "m" });
   });

@@ -1,5 +1,5 @@
-// The crash tests ask their models without the AI SDK. Here both ways are held against each other: what the model is told,
-// and what the engine is told.
+// The crash tests call their models without the AI SDK. These tests compare both ways: the prompt that the model gets, and
+// the response that the engine gets.
 
 import { describe, expect, it } from "vitest";
 import { aiSdkModel } from "../../src/adapters/ai-sdk/ai-sdk.ts";
@@ -9,19 +9,19 @@ import { type Script, scriptedModel } from "../../src/testing/index.ts";
 import { failureOf, requestOf, sendMail } from "../adapters/ai-sdk/model-request.ts";
 import { scriptedPort } from "./scripted-port.ts";
 
-type Told = { readonly prompts: readonly unknown[]; readonly port: ModelPort };
+type RecordedPort = { readonly prompts: readonly unknown[]; readonly port: ModelPort };
 
-/** The same model asked without the SDK and with it, and what it finds in its prompts. */
-function bothWays(script: Script): readonly [plain: Told, throughSdk: Told] {
-  return [listening(script, scriptedPort), listening(script, (heard) => aiSdkModel(scriptedModel(heard)))];
+/** The same model without the SDK and with it, each with its recorded prompts. */
+function bothWays(script: Script): readonly [plain: RecordedPort, throughSdk: RecordedPort] {
+  return [recording(script, scriptedPort), recording(script, (wrapped) => aiSdkModel(scriptedModel(wrapped)))];
 }
 
-function listening(script: Script, portOf: (script: Script) => ModelPort): Told {
+function recording(script: Script, portOf: (script: Script) => ModelPort): RecordedPort {
   const prompts: unknown[] = [];
   const port = portOf((turn) => {
     prompts.push(turn.options.prompt.map(({ role, content }) => ({ role, content })));
     const answer = typeof script === "function" ? script(turn) : script[turn.turn - 1];
-    if (answer === undefined) throw new Error("It has nothing to say.");
+    if (answer === undefined) throw new Error("The script has no answer.");
     return answer;
   });
   return { prompts, port };
@@ -56,7 +56,7 @@ const CONVERSATION: readonly Message[] = [
 ];
 
 async function respond(
-  { port }: Told,
+  { port }: RecordedPort,
   request: Partial<ModelRequest>,
 ): Promise<{ readonly response: ModelResponse } | { readonly failure: unknown }> {
   try {
@@ -67,7 +67,7 @@ async function respond(
   }
 }
 
-describe("a scripted model that is asked without the AI SDK", () => {
+describe("a scripted model that is called without the AI SDK", () => {
   it.each<[string, Script, Partial<ModelRequest>]>([
     ["a text", [{ text: "Hello." }], {}],
     ["no instructions", [{ text: "Hello." }], { instructions: "" }],
@@ -101,7 +101,7 @@ describe("a scripted model that is asked without the AI SDK", () => {
     ],
     ["a conversation", () => ({ text: "Done." }), { messages: CONVERSATION, tools: [sendMail] }],
     ["an error", [], {}],
-  ])("is told and tells the same as one that is asked through it: %s", async (_what, script, request) => {
+  ])("gets the same prompt and returns the same response as one that is called through it: %s", async (_what, script, request) => {
     const [plain, throughSdk] = bothWays(script);
     expect(await respond(plain, request)).toEqual(await respond(throughSdk, request));
     expect(plain.prompts).toHaveLength(1);
@@ -110,7 +110,7 @@ describe("a scripted model that is asked without the AI SDK", () => {
     expect(plain.port).toMatchObject({ provider, modelId });
   });
 
-  it.each(["before", "while"] as const)("is aborted %s it is asked, in the same words", async (when) => {
+  it.each(["before", "while"] as const)("fails with the same error if it is aborted %s it is called", async (when) => {
     const failures = await Promise.all(
       bothWays(() => new Promise(() => {})).map(async ({ port }) => {
         const abort = new AbortController();

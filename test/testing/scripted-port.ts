@@ -1,5 +1,5 @@
-// A scripted model that is asked without the AI SDK. Loading the package `ai` is a third of what starting a worker of the
-// crash tests costs, and most of them are about what happens around the model, not about how it is asked.
+// A scripted model that is called without the AI SDK. Loading the package `ai` takes a third of the start of a crash test
+// worker, and most of these tests are about what happens around the model, not about how it is called.
 
 import type {
   LanguageModelV4Content,
@@ -19,7 +19,7 @@ import {
 import type { ModelPort, ModelRequest, ModelResponse, ModelTool } from "../../src/engine/ports/model-port.ts";
 import { type Script, scriptedModel } from "../../src/testing/scripted-model.ts";
 
-/** Is told and tells the same as `aiSdkModel(scriptedModel(…))`: the same prompt, the same parts, the same errors. */
+/** Equivalent to `aiSdkModel(scriptedModel(…))`: the same prompt, the same parts, the same errors. */
 export function scriptedPort(script: Script, options?: Parameters<typeof scriptedModel>[1]): ModelPort {
   const model = scriptedModel(script, options);
   const { provider, modelId } = model;
@@ -41,7 +41,7 @@ export function scriptedPort(script: Script, options?: Parameters<typeof scripte
   };
 }
 
-/** A script may be deaf to the signal. */
+/** A script may ignore the signal. */
 function unlessAborted<T>(answer: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   signal.addEventListener("abort", () => reject(signal.reason), { once: true });
@@ -63,7 +63,7 @@ function promptOf({ instructions, messages }: ModelRequest): LanguageModelV4Prom
 
 function promptMessage(message: Message): LanguageModelV4Message {
   switch (message.role) {
-    case "system": // stands for messages that were left out
+    case "system": // in place of messages that were left out
       return message;
     case "user":
       return { role: "user", content: [{ type: "text", text: message.content }] };
@@ -105,7 +105,7 @@ async function responseOf(
 
 type ReadPart = {
   readonly stored: AssistantPart;
-  /** The id of a call that cannot be run, and what to tell the model about it. */
+  /** The id of a call that cannot run, and the error for the model. */
   readonly invalid: readonly [toolCallId: string, why: string] | null;
 };
 
@@ -127,5 +127,5 @@ function noTool(name: string, tools: readonly ModelTool[]) {
 }
 
 function notScripted({ type }: { readonly type: string }): Error {
-  return new Error(`A scripted model neither says nor is told anything of type ${type}.`);
+  return new Error(`A scripted model does not support content of type ${type}.`);
 }

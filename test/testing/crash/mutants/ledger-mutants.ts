@@ -1,4 +1,4 @@
-// What is done about a tool call: when it runs, when it may run again, and what is kept of it.
+// Tool calls: when they run, when they may run again, and what is stored of them.
 
 import type { Mutant } from "./mutant.ts";
 
@@ -25,7 +25,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "one-tool",
   },
   {
-    what: "tools run before the response that asks for them is journaled",
+    what: "tools run before the response that requests them is journaled",
     patches: [
       {
         file: "engine/turn/turn-executor.ts",
@@ -37,7 +37,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "one-tool",
   },
   {
-    what: "a call that only a person could know of is simply run again",
+    what: "an opaque call in doubt runs again without a person",
     patches: [
       {
         file: "core/call/tool-call-decision.ts",
@@ -49,7 +49,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "opaque",
   },
   {
-    what: "a tool that failed and may have happened is tried again",
+    what: "a tool that failed and may have happened is retried",
     patches: [
       {
         file: "core/call/tool-call-decision.ts",
@@ -61,7 +61,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "reconcile",
   },
   {
-    what: "what was looked up and found is run again",
+    what: "a call that a look-up has found runs again",
     patches: [
       {
         file: "core/call/tool-call-decision.ts",
@@ -73,7 +73,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "reconcile",
   },
   {
-    what: "what is not there is run again at once, while the first one may still land",
+    what: "a call that a look-up has not found runs again at once, while the first attempt may still land",
     patches: [
       {
         file: "core/call/tool-call-decision.ts",
@@ -85,7 +85,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "late-landing",
   },
   {
-    what: "every try has a key of its own",
+    what: "every attempt has its own key",
     patches: [
       {
         file: "engine/call/tool-gateway.ts",
@@ -110,7 +110,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "parallel-mixed",
   },
   {
-    what: "a restarted code step does not meet its receipts",
+    what: "a restarted code step does not reuse its receipts",
     patches: [
       {
         file: "engine/steps/code-step-calls.ts",
@@ -129,7 +129,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "loop",
   },
   {
-    what: "an effect that is wanted once in a run is had as often as it is asked for",
+    what: "an effect that is wanted once in a run happens as often as it is requested",
     patches: [
       {
         file: "core/call/tool-call-decision.ts",
@@ -141,7 +141,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "artifacts-and-spec",
   },
   {
-    what: "a receipt that comes late takes the place of the one that is there",
+    what: "a late receipt replaces the stored one",
     patches: [
       {
         file: "store/sqlite/intents/tool-call-intents.ts",
@@ -160,7 +160,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     schedule: "pause after store.commitTurn 1; wake at the end",
   },
   {
-    what: "a tool is run without the approval that it needs",
+    what: "a tool runs without the approval that it needs",
     patches: [
       {
         file: "core/call/tool-call-decision.ts",
@@ -177,7 +177,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "approval",
   },
   {
-    what: "an approval is good for any arguments",
+    what: "an approval is valid for any arguments",
     patches: [
       {
         file: "engine/call/call-decision.ts",
@@ -194,7 +194,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "changed-arguments",
   },
   {
-    what: "a denied call is run all the same",
+    what: "a denied call runs anyway",
     patches: [
       {
         file: "core/call/tool-call-decision.ts",
@@ -211,7 +211,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "approval",
   },
   {
-    what: "an approval that nobody was asked for yet is forgotten in a crash",
+    what: "an approval that was not requested yet is forgotten in a crash",
     patches: [
       {
         file: "engine/call/call-decision.ts",
@@ -223,7 +223,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     scenario: "approval",
   },
   {
-    what: "a new worker does not know which calls have failed and may have happened",
+    what: "a new worker does not know which failed calls may have happened",
     patches: [
       {
         file: "engine/run/uncertain-calls.ts",

@@ -21,18 +21,18 @@ import {
 import { forgeRun } from "../../../store/sqlite/verify/forged-run.ts";
 import type { Bundled } from "./bundle-mutant.ts";
 
-/** Whether what is not known counts as sent. */
+/** True if an effect with an unknown outcome counts as sent. */
 export type MarkCheck = (bundle: Bundled) => Promise<boolean>;
 
 type Setting = {
   readonly folder: string;
   readonly file: string;
-  /** A worker with a turn open that it has, or has not, begun to ask the model for. */
-  readonly worker: (begins: boolean) => Promise<SampleRun>;
+  /** A worker with an open turn; the request of the model was marked as sent, or not. */
+  readonly worker: (request: "marked" | "unmarked") => Promise<SampleRun>;
   readonly open: () => ReturnType<Bundled["SqliteStore"]["open"]>;
 };
 
-/** A leaping clock: a lease length goes by between any two looks. */
+/** With a leaping clock: the length of a lease passes between any two reads. */
 async function within(
   { SqliteStore }: Bundled,
   check: (setting: Setting) => Promise<boolean>,
@@ -46,14 +46,14 @@ async function within(
     opened.push(store);
     return store;
   };
-  const worker = async (begins: boolean) => {
+  const worker: Setting["worker"] = async (request) => {
     const store = await open();
     await store.createRun(newRun("r", { marksEffects: true }));
     const fence = { runId: "r", epoch: 1 };
     const run = new SampleRun(store, fence, await store.beginStep(fence, newStep("draft")));
     store.attend(fence);
     await run.open(1);
-    if (begins)
+    if (request === "marked")
       await store.beginEffect(fence, { stepKey: run.stepKey, turnIndex: 1, callIndex: 0, attempt: 1 });
     return run;
   };
@@ -65,7 +65,7 @@ async function within(
   }
 }
 
-/** How many requests are charged for when the run is taken; null where it is not. */
+/** The number of requests that the next claim charges as lost; null if it is refused. */
 async function chargedBy(open: Setting["open"]): Promise<number | null> {
   const store = await open();
   await store.isHeld("r");
@@ -85,13 +85,13 @@ async function killed({ store }: SampleRun): Promise<void> {
 
 export const aSilentOwner: MarkCheck = (bundle) =>
   within(bundle, async ({ worker, open }) => {
-    await worker(false);
+    await worker("unmarked");
     return (await chargedBy(open)) === 1;
   });
 
-export const goodbye: MarkCheck = (bundle) =>
+export const gracefulClose: MarkCheck = (bundle) =>
   within(bundle, async ({ worker, open }) => {
-    const { store } = await worker(true);
+    const { store } = await worker("marked");
     await store.close({ graceMs: 0 });
     const calls = await (await open()).listModelCalls("r");
     return calls.map(({ charge }) => charge?.basis).join() === "baseline";
@@ -99,7 +99,7 @@ export const goodbye: MarkCheck = (bundle) =>
 
 export const anotherBoot: MarkCheck = (bundle) =>
   within(bundle, async ({ folder, file, worker, open }) => {
-    const run = await worker(false);
+    const run = await worker("unmarked");
     const { owner } = await run.record();
     await killed(run);
     const id = owner?.split("/").at(-1) ?? "";
@@ -113,26 +113,26 @@ export const anotherBoot: MarkCheck = (bundle) =>
 
 export const anotherFile: MarkCheck = (bundle) =>
   within(bundle, async ({ folder, worker, open }) => {
-    const marks = await worker(false).then((run) => killed(run).then(() => marksIn(folder)));
+    const marks = await worker("unmarked").then((run) => killed(run).then(() => marksIn(folder)));
     copyFileSync(marks, `${marks}.copy`);
     rmSync(marks);
     renameSync(`${marks}.copy`, marks);
-    // The old inode may be given out again at once: then one more is taken.
+    // The file system may reuse the old inode at once: this file takes it.
     writeFileSync(join(folder, "other"), "");
     return (await chargedBy(open)) === 1;
   });
 
 export const aShortenedFile: MarkCheck = (bundle) =>
   within(bundle, async ({ folder, worker, open }) => {
-    await killed(await worker(true));
+    await killed(await worker("marked"));
     truncateSync(marksIn(folder), 64);
     return (await chargedBy(open)) === 1;
   });
 
-/** Shortened, and then as long as it was: only its end is not there any more. */
-export const aMendedFile: MarkCheck = (bundle) =>
+/** Truncated, and then extended to its old length: only its content is lost. */
+export const anExtendedFile: MarkCheck = (bundle) =>
   within(bundle, async ({ folder, worker, open }) => {
-    await killed(await worker(true));
+    await killed(await worker("marked"));
     const marks = marksIn(folder);
     const { size } = statSync(marks);
     truncateSync(marks, 64);
@@ -143,7 +143,7 @@ export const aMendedFile: MarkCheck = (bundle) =>
 /** More effects at once than there are marks. */
 export const noRoomForTheMark: MarkCheck = (bundle) =>
   within(bundle, async ({ worker, open }) => {
-    const run = await worker(false);
+    const run = await worker("unmarked");
     const { store, fence } = run;
     const code = await store.beginStep(fence, newStep("code", { kind: "run" }));
     const many = 513;
@@ -157,8 +157,8 @@ export const noRoomForTheMark: MarkCheck = (bundle) =>
     return outcome.kind === "claimed" && outcome.foundInDoubt.length === many;
   });
 
-/** A call that may have happened, whose second try was begun and never sent. */
-export const anEarlierTry: MarkCheck = (bundle) =>
+/** A call that may have happened, whose second attempt was started and never sent. */
+export const anEarlierAttempt: MarkCheck = (bundle) =>
   within(bundle, async ({ file, open }) => {
     const { Runner, defineAgent, tool, SqliteStore } = bundle;
     let charges = 0;
@@ -184,19 +184,19 @@ export const anEarlierTry: MarkCheck = (bundle) =>
         }),
     };
     const card = defineAgent({ name: "card", model, tools: { charge } });
-    const dies = (point: string) => (reached: string) => {
-      if (reached === point) throw new Error("The process crashed.");
+    const dieAt = (point: string) => (reached: string) => {
+      if (reached === point) throw new Error("The process died.");
     };
-    /** As far as a point, and then as after a kill. */
+    /** Works up to a point, and then behaves as after a kill. */
     const until = async (point: string, act: (runner: InstanceType<typeof Runner>) => Promise<unknown>) => {
       const store = await SqliteStore.open(file);
       let isDead = false;
-      const dying = dies(point);
+      const die = dieAt(point);
       const probe = (reached: string) => {
         if (reached === point) isDead = true;
-        dying(reached);
+        die(reached);
       };
-      const deaf = new Proxy(store, {
+      const storeOfDead = new Proxy(store, {
         get(target, name) {
           const value: unknown = Reflect.get(target, name);
           if (typeof value !== "function") return value;
@@ -206,7 +206,7 @@ export const anEarlierTry: MarkCheck = (bundle) =>
               : (Reflect.apply(value, target, args) as unknown);
         },
       });
-      await act(new Runner(card, { store: deaf, probe })).catch(() => undefined);
+      await act(new Runner(card, { store: storeOfDead, probe })).catch(() => undefined);
       await store.vanish();
     };
     await until("tool:executed", (runner) => runner.run("Go", { runId: "r" }));

@@ -1,14 +1,14 @@
-// Who trusts that a mark is missing where it must not. What shows each of them needs more than processes that die: files that
-// are replaced or cut short, another boot, more effects at once than there are marks. So each has a check of its own.
+// Code that trusts a missing sent mark where it must not. To show these bugs takes more than crashes: files that are
+// replaced or truncated, another boot, more effects at once than there are marks. So each has its own check.
 
 import {
-  aMendedFile,
-  anEarlierTry,
+  anExtendedFile,
+  anEarlierAttempt,
   anotherBoot,
   anotherFile,
   aShortenedFile,
   aSilentOwner,
-  goodbye,
+  gracefulClose,
   type MarkCheck,
   noRoomForTheMark,
 } from "./mark-checks.ts";
@@ -21,14 +21,14 @@ const MARKS = "store/sqlite/sent-marks.ts";
 
 export const MARK_MUTANTS: readonly MarkMutant[] = [
   {
-    what: "the marks of an owner are trusted whose lease ran out",
+    what: "the marks of an owner are trusted although only its lease expired",
     patches: [
       { file: LEASES, right: 'if (this.#lock.livenessOf(owner) !== "dead") return ANYTHING;', wrong: "" },
     ],
     check: aSilentOwner,
   },
   {
-    what: "a goodbye says of everything that it was not sent",
+    what: "a graceful close records every effect as not sent",
     patches: [
       {
         file: LEASES,
@@ -36,10 +36,10 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
         wrong: "maySent: () => false,",
       },
     ],
-    check: goodbye,
+    check: gracefulClose,
   },
   {
-    what: "a socket of another boot that refuses counts as a death",
+    what: "a refusing socket of another boot counts as proof of death",
     patches: [
       {
         file: "store/sqlite/owner-lock.ts",
@@ -51,7 +51,7 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
     check: anotherBoot,
   },
   {
-    what: "another file of that name is taken for the owner's",
+    what: "another file of the same name is trusted as the owner's",
     patches: [
       {
         file: MARKS,
@@ -62,7 +62,7 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
     check: anotherFile,
   },
   {
-    what: "a file that was cut short is read as far as it goes",
+    what: "a truncated file is trusted as far as it goes",
     patches: [
       {
         file: MARKS,
@@ -78,12 +78,12 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
     check: aShortenedFile,
   },
   {
-    what: "a file that was cut short, and written to since, is taken for a whole one",
+    what: "a file that was truncated and then extended is trusted",
     patches: [{ file: MARKS, right: " && bytes.lastIndexOf(END) === END_AT", wrong: "" }],
-    check: aMendedFile,
+    check: anExtendedFile,
   },
   {
-    what: "an effect leaves although its mark could not be written",
+    what: "an effect is sent although its mark could not be written",
     patches: [
       {
         file: "store/sqlite/sqlite-store.ts",
@@ -95,7 +95,7 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
     check: noRoomForTheMark,
   },
   {
-    what: "that the last try was not sent clears the doubt about an earlier one",
+    what: "an unsent last attempt clears the doubt about an earlier one",
     patches: [
       {
         file: "engine/call/call-decision.ts",
@@ -103,6 +103,6 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
         wrong: "wasNotApplied: lastTold && !tries.slice(-1).some(mayHaveHappened) && !isSecretLost,",
       },
     ],
-    check: anEarlierTry,
+    check: anEarlierAttempt,
   },
 ];

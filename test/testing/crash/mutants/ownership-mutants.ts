@@ -1,10 +1,10 @@
-// Who may write: epochs, leases, and what a new owner does about the work of the one before.
+// Ownership: epochs, leases, and what a new owner does with the work of the previous one.
 
 import type { Mutant } from "./mutant.ts";
 
 export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
-    what: "the store takes writes from any epoch",
+    what: "the store accepts writes from any epoch",
     patches: [
       {
         file: "store/sqlite/tables/run-row.ts",
@@ -17,7 +17,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     mode: "pause",
   },
   {
-    what: "a lease is renewed for whoever asks",
+    what: "a lease is renewed for any worker",
     patches: [
       {
         file: "store/sqlite/intents/run-intents.ts",
@@ -49,7 +49,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   },
   {
     // A commit is compared by all of them: without one, the others still refuse it.
-    what: "a turn is set without being compared: not the epoch, nor the turn before it, nor its open request",
+    what: "a turn is written without a compare-and-set of the epoch, the turn before it, or its open request",
     patches: [
       {
         file: "store/sqlite/tables/run-row.ts",
@@ -82,7 +82,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     mode: "pause",
   },
   {
-    what: "the log's head is not compared, so what was read before is written over what is there now",
+    what: "the head of the event log is not compared, so a stale write overwrites a newer one",
     patches: [
       {
         file: "store/sqlite/tables/run-row.ts",
@@ -100,7 +100,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     mode: "pause",
   },
   {
-    what: "the lease is not looked at before a tool is run",
+    what: "the lease is not checked before a tool runs",
     patches: [
       {
         file: "engine/run/effect-departure.ts",
@@ -126,7 +126,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     scenario: "keyed",
   },
   {
-    what: "a cancelled run leaves calls running that nobody is at",
+    what: "a cancelled run leaves calls running that no worker executes",
     patches: [
       {
         file: "store/sqlite/intents/run-interruption.ts",
@@ -139,7 +139,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     scenario: "cancelled-and-left",
   },
   {
-    what: "a release leaves calls running that nobody is at",
+    what: "a release leaves calls running that no worker executes",
     patches: [
       {
         file: "store/sqlite/intents/run-intents.ts",

@@ -1,10 +1,10 @@
-// The session: what calls told it, and what it goes back to.
+// The session: the events of calls, and the state that a new lineage starts from.
 
 import type { Mutant } from "./mutant.ts";
 
 export const SESSION_MUTANTS: readonly Mutant[] = [
   {
-    what: "what a receipt tells the session is told twice where it is replayed",
+    what: "the session events of a replayed receipt are applied twice",
     patches: [
       {
         file: "engine/turn/turn-calls.ts",
@@ -21,7 +21,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     schedule: "crash after store.recordReceipt 1",
   },
   {
-    what: "what a receipt tells the session is not told where it is replayed",
+    what: "the session events of a replayed receipt are not applied",
     patches: [
       {
         file: "engine/turn/turn-calls.ts",
@@ -35,7 +35,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     schedule: "crash after store.recordReceipt 1",
   },
   {
-    what: "the store keeps what the session learned in the line of history that is left",
+    what: "the store keeps the session of the abandoned lineage",
     patches: [
       {
         file: "store/sqlite/intents/lineage-intents.ts",
@@ -48,7 +48,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     schedule: "crash after store.beginLineage 1",
   },
   {
-    what: "a worker goes on with the session of the line of history that it has left",
+    what: "a worker continues with the session of the abandoned lineage",
     patches: [
       {
         file: "engine/turn/abandon-turn.ts",

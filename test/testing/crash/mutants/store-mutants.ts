@@ -1,4 +1,4 @@
-// Transactions, blobs, the log, and what is copied.
+// Transactions, blobs, the event log, and forks.
 
 import type { Mutant } from "./mutant.ts";
 
@@ -52,7 +52,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     schedule: "crash after store.recordReceipt 1",
   },
   {
-    what: "an artifact is kept without its bytes",
+    what: "an artifact is stored without its bytes",
     patches: [
       {
         file: "store/sqlite/tables/artifact-rows.ts",
@@ -77,7 +77,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     scenario: "one-tool",
   },
   {
-    what: "a step finishes without an event that tells of it",
+    what: "a step finishes without an event",
     patches: [
       {
         file: "store/sqlite/intents/step-intents.ts",

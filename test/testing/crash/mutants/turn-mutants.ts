@@ -1,10 +1,10 @@
-// Turns, steps and loops: what is committed, and what is found again.
+// Turns, steps and loops: what is committed, and what is read back.
 
 import type { Mutant } from "./mutant.ts";
 
 export const TURN_MUTANTS: readonly Mutant[] = [
   {
-    what: "a response that is journaled is thrown away, and the model asked again",
+    what: "a journaled response is discarded, and the model is asked again",
     patches: [
       {
         file: "engine/steps/agent-executor.ts",
@@ -27,7 +27,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     scenario: "opaque",
   },
   {
-    what: "a response whose calls wait for a person is dropped, and the model asked again",
+    what: "a response whose calls wait for a person is discarded, and the model is asked again",
     patches: [
       {
         file: "engine/steps/agent-executor.ts",
@@ -39,7 +39,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     scenario: "approval-alone",
   },
   {
-    what: "another agent than before goes on with the run",
+    what: "a run continues with another agent",
     patches: [
       {
         file: "core/turn/turn-decision.ts",
@@ -52,7 +52,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     scenario: "changed-agent",
   },
   {
-    what: "the model is asked before anybody looks whether the agent is still the same",
+    what: "the model is asked before the fingerprint of the agent is checked",
     patches: [
       {
         file: "engine/turn/turn-executor.ts",
@@ -65,7 +65,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     scenario: "diverged",
   },
   {
-    what: "a turn is committed while a person still has to decide about one of its calls",
+    what: "a turn is committed while one of its calls waits for a person",
     patches: [
       {
         file: "engine/turn/turn-calls.ts",
@@ -84,7 +84,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     scenario: "approval",
   },
   {
-    what: "a new line of history leaves out a turn",
+    what: "a new lineage leaves out a turn",
     patches: [
       {
         file: "store/sqlite/intents/lineage-intents.ts",
@@ -96,7 +96,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     scenario: "milestone-after-change",
   },
   {
-    what: "a step that has finished is entered again",
+    what: "a finished step is entered again",
     patches: [
       {
         file: "engine/steps/execute-step.ts",
@@ -113,7 +113,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     scenario: "loop",
   },
   {
-    what: "a loop does not keep what it decided",
+    what: "a loop does not store its decisions",
     patches: [
       {
         file: "store/sqlite/intents/step-intents.ts",
@@ -126,7 +126,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     schedule: "crash after store.decideLoop 1",
   },
   {
-    what: "a new line of history has the effects of the one before once more",
+    what: "a new lineage repeats the effects of the previous one",
     patches: [
       {
         file: "engine/turn/turn-call-plan.ts",

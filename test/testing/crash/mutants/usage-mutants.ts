@@ -1,4 +1,4 @@
-// What is reserved, charged and given back.
+// Reservations, charges and refunds.
 
 import type { Mutant } from "./mutant.ts";
 
@@ -19,7 +19,7 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     scenario: "plain-answer",
   },
   {
-    what: "a reservation is given back twice",
+    what: "a reservation is refunded twice",
     patches: [
       {
         file: "core/usage/quota.ts",
@@ -38,7 +38,7 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     scenario: "plain-answer",
   },
   {
-    what: "a claim does not charge for the request that the dead worker had sent",
+    what: "a claim does not charge for the request that the dead worker has sent",
     patches: [
       {
         file: "store/sqlite/intents/run-intents.ts",
@@ -50,7 +50,7 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     scenario: "plain-answer",
   },
   {
-    what: "a request that was lost is charged twice",
+    what: "a lost request is charged twice",
     patches: [
       {
         file: "store/sqlite/intents/left-open.ts",
@@ -90,7 +90,7 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     schedule: "crash after store.releaseRun 1",
   },
   {
-    what: "what the provider says that it used is not what is charged",
+    what: "the charge is not the usage that the provider reported",
     patches: [
       {
         file: "core/usage/usage.ts",
