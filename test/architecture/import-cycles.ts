@@ -1,4 +1,4 @@
-/** Cycles in a graph of files, each as the path that leads back to where it began; at least one for every knot. */
+/** Cycles in a graph of files, each as the path back to its first file; at least one for every group of cyclic files. */
 export function findCycles(graph: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
   const cycles: string[][] = [];
   const finished = new Set<string>();

@@ -69,11 +69,11 @@ describe("importsOf", () => {
     ['import type, { A } from "x";', false],
     ['import { type A } from "x";', false],
     ['import { a } from "x";', false],
-  ])("tells a type from a value in: %s", (source, typeOnly) => {
+  ])("distinguishes a type from a value in: %s", (source, typeOnly) => {
     expect(importsOf(tokenize(source))).toEqual([{ specifier: "x", typeOnly, line: 1 }]);
   });
 
-  test("tells the line, also after a comment and a template over several lines", () => {
+  test("finds the line, also after a comment and a template over several lines", () => {
     const source = '/*\n*/\nconst a = `\n${1}\n`;\nimport "x";\n';
     expect(importsOf(tokenize(source))).toEqual([{ specifier: "x", typeOnly: false, line: 6 }]);
   });
@@ -92,7 +92,7 @@ describe("tokenize", () => {
     ["const a = `never closed"],
     ["const a = `${never closed"],
     ["const a = /never closed\n"],
-  ])("throws where it loses its way: %j", (source) => {
+  ])("throws if it cannot read the source: %j", (source) => {
     expect(() => tokenize(source)).toThrow(/cannot be read from line 1/);
   });
 });

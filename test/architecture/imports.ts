@@ -1,7 +1,7 @@
 import type { Token } from "./source-tokens.ts";
 
 export type Import = {
-  /** What is imported; undefined when it is computed at run time, so that nobody can check it. */
+  /** Undefined if it is computed at run time, so that it cannot be checked. */
   readonly specifier: string | undefined;
   /** `import type` and `export type`: gone at run time. `import { type A }` is not, it leaves `import {}`. */
   readonly typeOnly: boolean;

@@ -2,7 +2,7 @@ import type { Token } from "./source-tokens.ts";
 
 export type Finding = { readonly what: string; readonly line: number };
 
-/** Time, randomness, the environment and the network, as they can be reached without an import. */
+/** Uses of time, randomness, the environment and the network that need no import. */
 export function impureCodeIn(tokens: readonly Token[]): readonly Finding[] {
   const code = withPlainMemberAccess(tokens);
   return code.flatMap((token, index) => {
@@ -31,7 +31,7 @@ const impureMembers = [
 
 const impureGlobals = ["setTimeout", "setInterval", "setImmediate", "fetch", "WebSocket"];
 
-/** The random half of `node:crypto` and of the global `crypto`; the hashing half is welcome. */
+/** The random half of `node:crypto` and of the global `crypto`; the hashing half is allowed. */
 const randomSources = [
   "randomUUID",
   "randomUUIDv7",
@@ -63,7 +63,7 @@ function readsTheClock(code: readonly Token[], index: number): boolean {
   return isNew ? !called || code[index + 2]?.text === ")" : called;
 }
 
-/** Whether this word is the global of that name: not `port.setTimeout`, and not the key in `{ setTimeout: … }`. */
+/** True if this word is the global of that name: not `port.setTimeout`, and not the key in `{ setTimeout: … }`. */
 function isGlobal(code: readonly Token[], index: number, name: string): boolean {
   if (code[index]?.text !== name || code[index]?.kind !== "word") return false;
   if (code[index + 1]?.text === ":") return false;
@@ -72,7 +72,7 @@ function isGlobal(code: readonly Token[], index: number, name: string): boolean 
   );
 }
 
-/** The names taken in `const { a, b } = name`, where `name` stands at `index`. */
+/** The names taken in `const { a, b } = name`, with `name` at `index`. */
 function destructuredNames(
   code: readonly Token[],
   index: number,

@@ -1,8 +1,8 @@
-// The order of rooms: the folders inside of a layer. A room imports from itself and from the rooms before it.
+// The order of rooms: the folders inside a layer. A room imports from itself and from the rooms before it.
 
 /**
- * One place in the order. "." is every file of the folder itself that the order does not name. Rooms in one list
- * are side by side: none of them imports another.
+ * One place in the order. "." is every file of the folder itself that the order does not name. Rooms in one list have the
+ * same rank: none of them imports another.
  */
 type Rank = string | readonly string[];
 
@@ -53,7 +53,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   ],
 };
 
-/** Where a path stands in the order of a folder: its rank, and the room of that rank; undefined where it has none. */
+/** The rank and the room of a path in the order of a folder; undefined if it has none. */
 export function placeIn(
   folder: string,
   path: string,
@@ -67,7 +67,7 @@ export function placeIn(
   return own === -1 ? undefined : { rank: own, room: "." };
 }
 
-/** Why a file may not import another, by the order of every folder that holds both; undefined where it may. */
+/** The reason why a file may not import another, by the order of every folder that holds both; undefined if it may. */
 export function whyNotBetweenRooms(from: string, to: string): string | undefined {
   for (const folder of Object.keys(rooms)) {
     const own = placeIn(folder, from);

@@ -1,5 +1,5 @@
-// The rules of the house, each a function from a file to what is wrong with it. They see the sources as a map
-// from path to text, so that a test can hand them files that were never on disk.
+// The architecture rules, each a function from a file to its problems. They see the sources as a map from path to text, so
+// that a test can pass files that were never on disk.
 
 import { isBuiltin } from "node:module";
 import { posix } from "node:path";
@@ -8,6 +8,7 @@ import { type Import, importsOf } from "./imports.ts";
 import { environmentReadsIn, impureCodeIn } from "./impure-code.ts";
 import { orderText, placeIn, rooms, whyNotBetweenRooms } from "./rooms.ts";
 import { type Token, tokenize } from "./source-tokens.ts";
+import { typesIn } from "./type-declarations.ts";
 
 /** A layer imports from itself and from those before it in this list. */
 export const layers = [
@@ -28,8 +29,8 @@ const neverInLibraryRoot: readonly string[] = ["cli", "testing", "demo"];
 const compositionRoots: readonly string[] = ["cli", "demo"];
 const packagesForCore = ["node:crypto", "canonicalize", "zod"];
 const vagueNames = ["utils", "util", "helpers", "helper", "common", "types", "misc"];
-const mostLines = 400;
-const mostFiles = 30;
+const maxLines = 400;
+export const maxFiles = 30;
 
 export type SourceFile = {
   readonly path: string;
@@ -83,8 +84,8 @@ const rules = {
 
   "no folder holds too many files": (file, all) => {
     const beside = [...all.keys()].filter((path) => posix.dirname(path) === posix.dirname(file.path));
-    return beside.length > mostFiles && beside[0] === file.path
-      ? [{ line: 1, what: `is one of ${beside.length} files in its folder, more than ${mostFiles}` }]
+    return beside.length > maxFiles && beside[0] === file.path
+      ? [{ line: 1, what: `is one of ${beside.length} files in its folder, more than ${maxFiles}` }]
       : [];
   },
 
@@ -113,14 +114,14 @@ const rules = {
       .map(({ line }) => ({ line, what: "must not import node:sqlite" })),
 
   "only src/adapters imports the AI SDK": (file) => {
-    // The demo brings a provider of its own where somebody has a key for it.
+    // The demo loads a provider if the user has a key for it.
     if (["adapters", "demo"].includes(layerOf(file.path) ?? "")) return [];
     const typesAllowed = file.path === libraryRoot || layerOf(file.path) === "testing";
     return packagesOf(file)
       .filter(({ name, typeOnly }) => isAiSdk(name) && !(typesAllowed && typeOnly))
       .map(({ line, name }) => ({
         line,
-        what: `must not import ${name}${typesAllowed ? " but as a type" : ""}`,
+        what: `must not import ${name}${typesAllowed ? " except as a type" : ""}`,
       }));
   },
 
@@ -130,9 +131,13 @@ const rules = {
       .map((cycle) => ({ line: 1, what: `is in a cycle: ${cycle.join(" → ")}` })),
 
   "no file is too long": (file) =>
-    file.lines > mostLines
-      ? [{ line: mostLines, what: `has ${file.lines} lines, more than ${mostLines}` }]
-      : [],
+    file.lines > maxLines ? [{ line: maxLines, what: `has ${file.lines} lines, more than ${maxLines}` }] : [],
+
+  "a type name is declared once": (file, all) =>
+    typesIn(file.tokens).flatMap(({ name, line }) => {
+      const others = (declarationsIn(all).get(name) ?? []).filter((path) => path !== file.path);
+      return others.length === 0 ? [] : [{ line, what: `declares ${name}, as ${others.join(" and ")} does` }];
+    }),
 
   "names are kebab-case": (file) =>
     file.path.split("/").every((part) => /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/.test(part))
@@ -156,7 +161,7 @@ export function checkArchitecture(texts: ReadonlyMap<string, string>): readonly 
   );
 }
 
-/** @throws when a file cannot be read as TypeScript: better than passing it unread. */
+/** @throws if a file cannot be read as TypeScript: better than passing it unread. */
 export function readSources(texts: ReadonlyMap<string, string>): ReadonlyMap<string, SourceFile> {
   return new Map([...texts].map(([path, text]) => [path, readSource(path, text)]));
 }
@@ -195,7 +200,7 @@ function whyItCannotBeFollowed(
   all: ReadonlyMap<string, SourceFile>,
 ): string | undefined {
   if (specifier === undefined) {
-    // The command line loads the user's own configuration; nobody else has a reason to.
+    // The command line loads the user's own configuration; no other layer has a reason to.
     return layerOf(file.path) === "cli" ? undefined : "imports a path that is computed at run time";
   }
   if (/^(pawl(\/|$)|#|\/|file:)/.test(specifier))
@@ -204,7 +209,7 @@ function whyItCannotBeFollowed(
   return target === undefined || all.has(target) ? undefined : `imports ${target}, which is not in src`;
 }
 
-/** The path that a relative import means; undefined for a package. */
+/** The path of a relative import; undefined for a package. */
 function resolveImport(file: SourceFile, specifier: string): string | undefined {
   return /^\.\.?(\/|$)/.test(specifier) ? posix.join(posix.dirname(file.path), specifier) : undefined;
 }
@@ -227,11 +232,28 @@ function isAiSdk(name: string): boolean {
 
 const knownCycles = new WeakMap<ReadonlyMap<string, SourceFile>, ReturnType<typeof findCycles>>();
 
-/** Looked for once, and not again for each file that is asked about. */
+/** Computed once, and not again for each file. */
 function cyclesIn(all: ReadonlyMap<string, SourceFile>): ReturnType<typeof findCycles> {
   const cycles = knownCycles.get(all) ?? findCycles(importGraph(all));
   knownCycles.set(all, cycles);
   return cycles;
+}
+
+const knownDeclarations = new WeakMap<
+  ReadonlyMap<string, SourceFile>,
+  ReadonlyMap<string, readonly string[]>
+>();
+
+/** The files that declare each type name. Computed once, and not again for each file. */
+function declarationsIn(all: ReadonlyMap<string, SourceFile>): ReadonlyMap<string, readonly string[]> {
+  const known = knownDeclarations.get(all);
+  if (known !== undefined) return known;
+  const declarations = new Map<string, string[]>();
+  for (const { path, tokens } of all.values())
+    for (const name of new Set(typesIn(tokens).map((each) => each.name)))
+      declarations.set(name, [...(declarations.get(name) ?? []), path]);
+  knownDeclarations.set(all, declarations);
+  return declarations;
 }
 
 function importGraph(all: ReadonlyMap<string, SourceFile>): ReadonlyMap<string, readonly string[]> {

@@ -1,7 +1,6 @@
-// A small tokenizer for TypeScript: enough to tell code from comments, strings, templates and regular
-// expressions. TypeScript 7 has no compiler API for JavaScript, so the layer check reads the sources with this.
-// Where it loses its way (a string that does not end on its line) it throws: a file it cannot read must
-// fail the check, not pass it unseen.
+// A small tokenizer for TypeScript: enough to distinguish code from comments, strings, templates and regular expressions.
+// TypeScript 7 has no compiler API for JavaScript, so the layer check reads the sources with this. If it cannot read a
+// source (a string that does not end on its line) it throws: a file it cannot read must fail the check, not pass it unseen.
 
 export type Token = {
   /** `string` also stands for a template without substitutions; its text is the content, without the quotes. */
@@ -27,7 +26,7 @@ export function tokenize(source: string): readonly Token[] {
   return tokens;
 }
 
-/** Reads code up to the end of the file, or up to the `}` that closes a template's `${`; returns where it stopped. */
+/** Reads code up to the end of the file, or up to the `}` that closes a template's `${`; returns the end position. */
 function scan(source: string, start: number, tokens: Token[], within: "file" | "template"): number {
   let at = start;
   let depth = 0;
@@ -43,13 +42,13 @@ function scan(source: string, start: number, tokens: Token[], within: "file" | "
       at += blank.length;
     } else if (character === '"' || character === "'") {
       const text = match(stringPattern, source, at);
-      if (text === undefined) throw lost(source, at);
+      if (text === undefined) throw unreadable(source, at);
       take("string", text.slice(1, -1), text.length);
     } else if (character === "`") {
       at = scanTemplate(source, at, tokens);
     } else if (character === "/" && regexMayStartAfter(tokens.at(-1))) {
       const text = match(regexPattern, source, at);
-      if (text === undefined) throw lost(source, at);
+      if (text === undefined) throw unreadable(source, at);
       take("regex", text);
     } else {
       if (within === "template" && character === "}" && depth === 0) return at;
@@ -62,11 +61,11 @@ function scan(source: string, start: number, tokens: Token[], within: "file" | "
       else take("punctuation", character);
     }
   }
-  if (within === "template") throw lost(source, start);
+  if (within === "template") throw unreadable(source, start);
   return at;
 }
 
-/** Reads a template literal, and the code inside its substitutions as code; returns where it ends. */
+/** Reads a template literal, and the code inside its substitutions as code; returns the end position. */
 function scanTemplate(source: string, start: number, tokens: Token[]): number {
   const line = lineAt(source, start);
   let at = start + 1;
@@ -93,7 +92,7 @@ function scanTemplate(source: string, start: number, tokens: Token[]): number {
       at += 1;
     }
   }
-  throw lost(source, start);
+  throw unreadable(source, start);
 }
 
 /** After a value a `/` divides; anywhere else it begins a regular expression. */
@@ -108,7 +107,7 @@ function match(pattern: RegExp, source: string, at: number): string | undefined 
   return pattern.exec(source)?.[0];
 }
 
-/** The place that was asked for last. Most are asked for in order, so counting goes on from there. */
+/** The last position. Most positions are looked up in order, so counting continues from here. */
 let counted = { source: "", at: 0, line: 1 };
 
 function lineAt(source: string, at: number): number {
@@ -125,6 +124,6 @@ function lineAt(source: string, at: number): number {
   return line;
 }
 
-function lost(source: string, at: number): Error {
+function unreadable(source: string, at: number): Error {
   return new Error(`cannot be read from line ${lineAt(source, at)} on: ${source.slice(at, at + 40)}`);
 }

@@ -23,24 +23,27 @@ function asked(folder: CrashFolder, turn: number): number {
   return folder.lines("asked").filter((line) => line.turn === turn).length;
 }
 
-test.for([1, 3, 5])("a process killed while it waits for the model in turn %i asks it again", async (turn) => {
-  const folder = crashFolder();
-  await killInside(folder, { at: "model", turn });
-  const result = await folder.result({ scenario: "errands", act: RESUME });
+test.for([1, 3, 5])(
+  "a process killed while it waits for the model in turn %i asks it again",
+  async (turn) => {
+    const folder = crashFolder();
+    await killInside(folder, { at: "model", turn });
+    const result = await folder.result({ scenario: "errands", act: RESUME });
 
-  expect(result).toMatchObject({ status: "succeeded", resumed: true });
-  const expected = [1, 2, 3, 4, 5].map((each) => (each === turn ? 2 : 1));
-  expect([1, 2, 3, 4, 5].map((each) => asked(folder, each))).toEqual(expected);
-  expect(folder.outside()).toEqual(EVERY_ORDER);
-  expect(folder.tries("pay")).toBe(4);
-  expect(folder.effects("look")).toBe(4);
-  const calls = await folder.withStore((store) => store.listModelCalls("errands-1"));
-  const unanswered = calls.filter((call) => call.charge?.basis === "baseline");
-  expect(unanswered).toHaveLength(1);
-  const reserved = unanswered[0]?.reserved ?? { tokens: 0 };
-  expect(unanswered[0]).toMatchObject({ turnIndex: turn, attempt: 1, charge: { amount: reserved } });
-  expect(result.usage.charged.tokens).toBe(5 * 15 + reserved.tokens);
-});
+    expect(result).toMatchObject({ status: "succeeded", resumed: true });
+    const expected = [1, 2, 3, 4, 5].map((each) => (each === turn ? 2 : 1));
+    expect([1, 2, 3, 4, 5].map((each) => asked(folder, each))).toEqual(expected);
+    expect(folder.outside()).toEqual(EVERY_ORDER);
+    expect(folder.tries("pay")).toBe(4);
+    expect(folder.effects("look")).toBe(4);
+    const calls = await folder.withStore((store) => store.listModelCalls("errands-1"));
+    const unanswered = calls.filter((call) => call.charge?.basis === "baseline");
+    expect(unanswered).toHaveLength(1);
+    const reserved = unanswered[0]?.reserved ?? { tokens: 0 };
+    expect(unanswered[0]).toMatchObject({ turnIndex: turn, attempt: 1, charge: { amount: reserved } });
+    expect(result.usage.charged.tokens).toBe(5 * 15 + reserved.tokens);
+  },
+);
 
 test.for([
   { tool: "pay", at: "before-effect", paid: 2, looked: 1 },

@@ -110,23 +110,20 @@ test.for([
   // The third booking is committed and not marked: only the old lineage has it, and its session.
   { point: "lineage:before-begin", asks: [...stepAsks(3).slice(1), ...stepAsks(4), []] },
   { point: "lineage:begun", asks: [...stepAsks(3), ...stepAsks(4), []] },
-] as const)(
-  "a run that is resumed by turn continues the current lineage, after $point",
-  async (kill) => {
-    const work = await PlannedWork.begin("keyed");
-    const act = { do: "resume", runId: "planned-1" } as const;
-    const run = work.order({ do: "run", input: REQUEST, runId: "planned-1" });
-    await work.folder.killed({ ...run, crash: { point: "turn:committed", turn: 6 } });
-    const back = work.order({ ...act, from: "milestone" });
-    await work.folder.killed({ ...back, crash: { point: kill.point } });
-    const asked = work.prompts.length;
-    const result = await work.folder.result(work.order(act));
+] as const)("a run that is resumed by turn continues the current lineage, after $point", async (kill) => {
+  const work = await PlannedWork.begin("keyed");
+  const act = { do: "resume", runId: "planned-1" } as const;
+  const run = work.order({ do: "run", input: REQUEST, runId: "planned-1" });
+  await work.folder.killed({ ...run, crash: { point: "turn:committed", turn: 6 } });
+  const back = work.order({ ...act, from: "milestone" });
+  await work.folder.killed({ ...back, crash: { point: kill.point } });
+  const asked = work.prompts.length;
+  const result = await work.folder.result(work.order(act));
 
-    await work.assertDone(result);
-    expect(work.prompts[asked]).toMatchObject(BOTH_DONE);
-    expect(work.prompts.slice(asked).map(({ asks }) => asks)).toEqual(kill.asks);
-  },
-);
+  await work.assertDone(result);
+  expect(work.prompts[asked]).toMatchObject(BOTH_DONE);
+  expect(work.prompts.slice(asked).map(({ asks }) => asks)).toEqual(kill.asks);
+});
 
 test.for<{ readonly recovery: RecoveryClass; readonly checkpoints: Checkpoints }>([
   { recovery: "keyed", checkpoints: "file" },

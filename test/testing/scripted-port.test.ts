@@ -13,7 +13,10 @@ type RecordedPort = { readonly prompts: readonly unknown[]; readonly port: Model
 
 /** The same model without the SDK and with it, each with its recorded prompts. */
 function bothWays(script: Script): readonly [plain: RecordedPort, throughSdk: RecordedPort] {
-  return [recording(script, scriptedPort), recording(script, (wrapped) => aiSdkModel(scriptedModel(wrapped)))];
+  return [
+    recording(script, scriptedPort),
+    recording(script, (wrapped) => aiSdkModel(scriptedModel(wrapped))),
+  ];
 }
 
 function recording(script: Script, portOf: (script: Script) => ModelPort): RecordedPort {
@@ -101,28 +104,34 @@ describe("a scripted model that is called without the AI SDK", () => {
     ],
     ["a conversation", () => ({ text: "Done." }), { messages: CONVERSATION, tools: [sendMail] }],
     ["an error", [], {}],
-  ])("gets the same prompt and returns the same response as one that is called through it: %s", async (_what, script, request) => {
-    const [plain, throughSdk] = bothWays(script);
-    expect(await respond(plain, request)).toEqual(await respond(throughSdk, request));
-    expect(plain.prompts).toHaveLength(1);
-    expect(plain.prompts).toEqual(throughSdk.prompts);
-    const { provider, modelId } = throughSdk.port;
-    expect(plain.port).toMatchObject({ provider, modelId });
-  });
+  ])(
+    "gets the same prompt and returns the same response as one that is called through it: %s",
+    async (_what, script, request) => {
+      const [plain, throughSdk] = bothWays(script);
+      expect(await respond(plain, request)).toEqual(await respond(throughSdk, request));
+      expect(plain.prompts).toHaveLength(1);
+      expect(plain.prompts).toEqual(throughSdk.prompts);
+      const { provider, modelId } = throughSdk.port;
+      expect(plain.port).toMatchObject({ provider, modelId });
+    },
+  );
 
-  it.each(["before", "while"] as const)("fails with the same error if it is aborted %s it is called", async (when) => {
-    const failures = await Promise.all(
-      bothWays(() => new Promise(() => {})).map(async ({ port }) => {
-        const abort = new AbortController();
-        if (when === "before") abort.abort(new Error("Enough."));
-        const failure = failureOf(port, requestOf({ signal: abort.signal }));
-        setImmediate(() => abort.abort(new Error("Enough.")));
-        const { message, details } = await failure;
-        return { message, details };
-      }),
-    );
-    expect(failures).toHaveLength(2);
-    expect(failures[0]).toEqual(failures[1]);
-    expect(failures[0]).toMatchObject({ details: { kind: when === "before" ? "not_sent" : "no_answer" } });
-  });
+  it.each(["before", "while"] as const)(
+    "fails with the same error if it is aborted %s it is called",
+    async (when) => {
+      const failures = await Promise.all(
+        bothWays(() => new Promise(() => {})).map(async ({ port }) => {
+          const abort = new AbortController();
+          if (when === "before") abort.abort(new Error("Enough."));
+          const failure = failureOf(port, requestOf({ signal: abort.signal }));
+          setImmediate(() => abort.abort(new Error("Enough.")));
+          const { message, details } = await failure;
+          return { message, details };
+        }),
+      );
+      expect(failures).toHaveLength(2);
+      expect(failures[0]).toEqual(failures[1]);
+      expect(failures[0]).toMatchObject({ details: { kind: when === "before" ? "not_sent" : "no_answer" } });
+    },
+  );
 });

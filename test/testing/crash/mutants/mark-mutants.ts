@@ -2,8 +2,8 @@
 // replaced or truncated, another boot, more effects at once than there are marks. So each has its own check.
 
 import {
-  anExtendedFile,
   anEarlierAttempt,
+  anExtendedFile,
   anotherBoot,
   anotherFile,
   aShortenedFile,
