@@ -72,7 +72,7 @@ describe("a job that is killed once in every phase does everything once", () => 
 });
 
 test(
-  "a mail in doubt is sent once, however often the process that looks for it is killed",
+  "a mail in doubt is sent once, however often the process that looks it up is killed",
   PATIENCE,
   async () => {
     const { deaths, outside } = await killedJob([

@@ -77,7 +77,7 @@ describe("a process killed in a tool that declares no recovery", () => {
   const variant: Variant = { payRecovery: "opaque" };
 
   test.for(["before-effect", "after-effect"] as const)(
-    "leaves the run to a person, %s, and the tool is not run again",
+    "leaves the run to a person, %s, and the tool does not run again",
     async (at) => {
       const folder = crashFolder();
       await killInside(folder, { tool: "pay", at, turn: 2 }, { variant });

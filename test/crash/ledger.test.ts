@@ -107,7 +107,7 @@ describe.for(Object.keys(ASKERS) as Asker[])("a call of %s", (asker) => {
     await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:noted", turn } });
     expect(await bookingOf(folder)).toMatchObject({ status: "running", attempt: 1, receipt: null });
     expect(server.log).toEqual([]);
-    await assertGoesOn(folder, server, variant, cell, [1]);
+    await assertResumes(folder, server, variant, cell, [1]);
   });
 
   test.for<Cell>([
@@ -121,7 +121,7 @@ describe.for(Object.keys(ASKERS) as Asker[])("a call of %s", (asker) => {
     await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:executed", turn } });
     expect(await bookingOf(folder)).toMatchObject({ status: "running", attempt: 1, receipt: null });
     expect(server.effects).toEqual(["window"]);
-    await assertGoesOn(folder, server, variant, cell, [1]);
+    await assertResumes(folder, server, variant, cell, [1]);
   });
 
   test.for<Cell>(RECOVERIES.map((recovery) => ({ recovery, requests: 1, effects: 1, attempt: 1 })))(
@@ -133,12 +133,12 @@ describe.for(Object.keys(ASKERS) as Asker[])("a call of %s", (asker) => {
       await folder.killed({ scenario, act: RUN, variant, crash: { point, turn } });
       const stored = await bookingOf(folder);
       expect(stored).toMatchObject({ status: "succeeded", attempt: 1, receipt: { source: "tool" } });
-      await assertGoesOn(folder, server, variant, cell, []);
+      await assertResumes(folder, server, variant, cell, []);
       expect(await bookingOf(folder)).toEqual(stored);
     },
   );
 
-  async function assertGoesOn(
+  async function assertResumes(
     folder: CrashFolder,
     server: Awaited<ReturnType<typeof effectServer>>,
     variant: Variant,
@@ -180,21 +180,21 @@ const SETTLEMENTS = [
     settlement: { as: "succeeded", result: "booked by telephone" },
     more: 0,
     attempt: 1,
-    says: "booked by telephone",
+    message: "booked by telephone",
     receipt: { status: "succeeded", source: "person", errorCode: null },
   },
   {
     settlement: { as: "retry", why: "The list at the door is empty." },
     more: 1,
     attempt: 2,
-    says: "window is booking",
+    message: "window is booking",
     receipt: { status: "succeeded", source: "tool", errorCode: null },
   },
   {
     settlement: { as: "failed", why: "They are closed on Mondays." },
     more: 0,
     attempt: 1,
-    says: "It was settled as failed: They are closed on Mondays.",
+    message: "It was settled as failed: They are closed on Mondays.",
     receipt: { status: "failed", source: "person", errorCode: "settled_failed" },
   },
 ] as const;
@@ -206,7 +206,7 @@ describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => 
     { where: "before its effect", point: "tool:noted", effects: 0 },
     { where: "after its effect", point: "tool:executed", effects: 1 },
   ] as const)(
-    "that was running, killed $where, is put before a person, who settles it",
+    "that was running, killed $where, waits for a person, who settles it",
     async ({ point, effects }) => {
       const [folder, server] = [crashFolder(), await effectServer()];
       const variant = variantOf(server.url, "opaque");
@@ -223,13 +223,13 @@ describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => 
       expect(await bookingOf(folder)).toMatchObject({ status: "in_doubt", receipt: null });
       expect(server.requests).toBe(effects);
 
-      for (const { settlement, more, attempt, says, receipt } of SETTLEMENTS) {
+      for (const { settlement, more, attempt, message, receipt } of SETTLEMENTS) {
         const copy = folder.copy();
         const before = server.requests;
         const act: Act = { do: "answer", runId: "booking-1", answers: { inDoubt: settlement } };
         const result = await copy.result({ scenario, act, variant });
         expect(result).toMatchObject({ status: "succeeded", waits: [] });
-        expect(result.output).toContain(says);
+        expect(result.output).toContain(message);
         expect(server.requests - before).toBe(more);
         expect(await bookingOf(copy)).toMatchObject({ attempt, receipt });
         expect(await triesOf(copy)).toEqual([{ attempt: 1, outcome: "lost" }]);
@@ -240,7 +240,7 @@ describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => 
     },
   );
 
-  test("that a person lets run again, killed again, is put before a person again", async () => {
+  test("that a person lets run again, killed again, waits for a person again", async () => {
     const [folder, server] = [crashFolder(), await effectServer()];
     const variant = variantOf(server.url, "opaque");
     await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:noted", turn } });

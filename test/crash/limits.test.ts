@@ -63,18 +63,22 @@ test("a run that was killed and then reaches maxTurns keeps all of its turns", a
 });
 
 /** Each answer costs 1 000 tokens, so the third exceeds the budget and the fourth is not requested. */
-const DEAR: Variant = { usage: { inputTokens: 900, outputTokens: 100 } };
+const EXPENSIVE: Variant = { usage: { inputTokens: 900, outputTokens: 100 } };
 const BUDGET = { tokens: 2_900 };
 
 test("a run that used up its budget resumes in another process with a higher one", async () => {
   const folder = crashFolder();
-  const error = await folder.error({ scenario: "errands", act: { ...RUN, budget: BUDGET }, variant: DEAR });
+  const error = await folder.error({
+    scenario: "errands",
+    act: { ...RUN, budget: BUDGET },
+    variant: EXPENSIVE,
+  });
   expect(error).toMatchObject({ name: "QuotaExceededError", details: { unit: "tokens", remaining: 0 } });
   expect(error.message).toContain("resume with a higher budget");
   expect(turnsAsked(folder)).toEqual([1, 2, 3]);
 
   // Without a `budget` option it stays what it was.
-  expect((await folder.error({ scenario: "errands", act: RESUME, variant: DEAR })).name).toBe(
+  expect((await folder.error({ scenario: "errands", act: RESUME, variant: EXPENSIVE })).name).toBe(
     "QuotaExceededError",
   );
   expect(turnsAsked(folder)).toEqual([1, 2, 3]);
@@ -82,7 +86,7 @@ test("a run that used up its budget resumes in another process with a higher one
   const result = await folder.result({
     scenario: "errands",
     act: { ...RESUME, budget: { tokens: 10_000 } },
-    variant: DEAR,
+    variant: EXPENSIVE,
   });
   expect(result.status).toBe("succeeded");
   expect(turnsAsked(folder)).toEqual([1, 2, 3, 4, 5]);
@@ -90,15 +94,15 @@ test("a run that used up its budget resumes in another process with a higher one
   expect(result.usage).toMatchObject({ modelCalls: 5, charged: { tokens: 5_000 } });
 });
 
-test("a budget holds across a kill, and what was in flight then is charged to it", async () => {
+test("a budget holds across a kill, and the request in flight is charged to it", async () => {
   const folder = crashFolder();
   await folder.killed({
     scenario: "errands",
     act: { ...RUN, budget: BUDGET },
-    variant: DEAR,
+    variant: EXPENSIVE,
     crash: { point: "model:answered", turn: 2 },
   });
-  const error = await folder.error({ scenario: "errands", act: RESUME, variant: DEAR });
+  const error = await folder.error({ scenario: "errands", act: RESUME, variant: EXPENSIVE });
   expect(error.name).toBe("QuotaExceededError");
   const { calls, run } = await folder.withStore(async (store) => ({
     calls: await store.listModelCalls("errands-1"),

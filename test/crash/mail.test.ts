@@ -9,11 +9,11 @@ const RESUME: Act = { do: "resume", runId: "mailing-1" };
 const scenario = "mailing";
 
 async function mailFolder(
-  fate: ConnectionEnd,
+  end: ConnectionEnd,
   mailing: Omit<MailingVariant, "port">,
 ): Promise<{ readonly folder: CrashFolder; readonly variant: Variant }> {
   const folder = crashFolder();
-  const { port } = await mailServer(folder.path, [fate]);
+  const { port } = await mailServer(folder.path, [end]);
   return { folder, variant: { mailing: { ...mailing, port } } };
 }
 
@@ -33,8 +33,8 @@ describe("a mail that is accepted before the connection is reset", () => {
   test.for<{ when: string; crash: CrashSite | null }>([
     { when: "in the same process", crash: null },
     { when: "after a kill between the two", crash: { point: "turn:committed", turn: 1 } },
-    { when: "after a kill when it is asked for again", crash: { point: "turn:journaled", turn: 2 } },
-    { when: "after a kill when a person is to be asked", crash: { point: "run:before-wait" } },
+    { when: "after a kill when it is requested again", crash: { point: "turn:journaled", turn: 2 } },
+    { when: "after a kill when a person must be asked", crash: { point: "run:before-wait" } },
   ])("is not sent again automatically: the same mail needs a person ($when)", async ({ crash }) => {
     const { folder, variant } = await mailFolder("reset-after-accepting", {
       recovery: "opaque",
@@ -96,7 +96,7 @@ describe("a mail that is accepted before the connection is reset", () => {
     { when: "after a kill when it is in doubt", crash: { point: "tool:try-ended" } },
     { when: "after a kill when it was found", crash: { point: "tool:reconciled" } },
     {
-      when: "after a kill when its turn was to be committed",
+      when: "after a kill right before the commit of its turn",
       crash: { point: "turn:before-commit", turn: 1 },
     },
   ])("is found in the server's log by its id and adopted ($when)", async ({ crash }) => {
@@ -133,7 +133,7 @@ describe("a mail that is accepted before the connection is reset", () => {
   });
 });
 
-test("a mail that is not accepted before the connection is reset is looked for and then sent", async () => {
+test("a mail that is not accepted before the connection is reset is looked up and then sent", async () => {
   const { folder, variant } = await mailFolder("reset-before-accepting", { recovery: "reconcile" });
   const result = await folder.result({ scenario, act: RUN, variant });
   expect(result).toMatchObject({ status: "succeeded", output: "Done: 250 accepted." });

@@ -16,7 +16,7 @@ async function killed(checkpoints: Checkpoints, kill: Kill): Promise<PlannedWork
 }
 
 /** The run of the worker's stored request. */
-async function keptRunId({ folder }: PlannedWork, checkpoints: Checkpoints): Promise<string> {
+async function storedRunId({ folder }: PlannedWork, checkpoints: Checkpoints): Promise<string> {
   const kept =
     checkpoints === "file"
       ? JSON.parse(readFileSync(join(folder.path, "workers/worker-001/request.json"), "utf8"))
@@ -26,9 +26,9 @@ async function keptRunId({ folder }: PlannedWork, checkpoints: Checkpoints): Pro
 
 describe("a worker killed before its first milestone", () => {
   test.for<Kill & { readonly where: string; readonly checkpoints: Checkpoints; readonly booked: number }>([
-    { where: "request kept", death: { operation: "begin", when: "after" }, checkpoints: "file", booked: 0 },
+    { where: "request stored", death: { operation: "begin", when: "after" }, checkpoints: "file", booked: 0 },
     {
-      where: "request kept",
+      where: "request stored",
       death: { operation: "begin", when: "after" },
       checkpoints: "database",
       booked: 0,
@@ -53,7 +53,7 @@ describe("a worker killed before its first milestone", () => {
     async (kill) => {
       const { checkpoints, booked } = kill;
       const work = await killed(checkpoints, kill);
-      const runId = await keptRunId(work, checkpoints);
+      const runId = await storedRunId(work, checkpoints);
       const asked = work.prompts.length;
       expect(work.server.effects).toEqual(TABLES.slice(0, booked));
       const result = await work.execute(checkpoints);
@@ -118,7 +118,7 @@ test.for(CHECKPOINTS)(
   async (checkpoints) => {
     // Killed right after the marker: the request is completed, although the result was not returned.
     const work = await killed(checkpoints, { death: { operation: "markCompleted", when: "after" } });
-    const first = await keptRunId(work, checkpoints);
+    const first = await storedRunId(work, checkpoints);
     const second = await work.execute(checkpoints);
     expect(second).toMatchObject({ status: "succeeded", resumed: false });
     expect(second.runId).not.toBe(first);
@@ -135,7 +135,7 @@ test.for(CHECKPOINTS)(
   "another request does not replace an incomplete one (checkpoints: %s)",
   async (checkpoints) => {
     const work = await killed(checkpoints, { crash: { point: "tool:executed", turn: 4 } });
-    const runId = await keptRunId(work, checkpoints);
+    const runId = await storedRunId(work, checkpoints);
     const request = { objective: "Book them once more." };
     const kept = await work.execute(checkpoints, { request });
     expect(kept).toMatchObject({ runId, request: REQUEST });

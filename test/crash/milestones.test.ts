@@ -101,9 +101,9 @@ describe("an agent killed inside the third of its four planned steps", () => {
       await work.assertDone(result, { effects: ["window", "terrace", ...third, "cellar"] });
       expect(work.server.requests).toBe(3 + requests);
       expect([...new Set(work.server.lookUps)]).toEqual(found);
-      const goneOn = work.prompts.slice(TURN);
-      expect(goneOn[0]).toMatchObject(BOTH_DONE);
-      expect(goneOn.map(({ asks }) => asks)).toEqual(THIRD_AND_FOURTH);
+      const afterResume = work.prompts.slice(TURN);
+      expect(afterResume[0]).toMatchObject(BOTH_DONE);
+      expect(afterResume.map(({ asks }) => asks)).toEqual(THIRD_AND_FOURTH);
       expect(work.folder.effects("look", "garden")).toBe(place.looked === true ? 2 : 1);
       expect(work.folder.effects("look")).toBe(place.looked === true ? 5 : 4);
       expect(await work.resumedFrom(result.runId)).toEqual(["milestone"]);
@@ -130,9 +130,9 @@ describe("an agent killed inside the third of its four planned steps", () => {
       await work.assertDone(result, hasHappened ? { recorded: ALL_BUT_THE_THIRD } : {});
       expect(work.server.requests).toBe(4);
       // The answer settles a call of the open turn, so that turn continues, and the model is not asked for it again.
-      const goneOn = work.prompts.slice(TURN);
-      expect(goneOn[0]).toMatchObject(BOTH_DONE);
-      expect(goneOn.map(({ asks }) => asks)).toEqual(THIRD_AND_FOURTH.slice(1));
+      const afterResume = work.prompts.slice(TURN);
+      expect(afterResume[0]).toMatchObject(BOTH_DONE);
+      expect(afterResume.map(({ asks }) => asks)).toEqual(THIRD_AND_FOURTH.slice(1));
       expect(await work.isCompleted(checkpoints)).toBe(true);
     },
   );

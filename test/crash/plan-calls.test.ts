@@ -38,9 +38,9 @@ describe("two planning calls in one turn, killed after the first has its receipt
     const result = await work.folder.result(work.order(BY_MILESTONE));
 
     await work.assertDone(result);
-    const goneOn = work.prompts.slice(asked);
-    expect(goneOn[0]).toMatchObject({ done: ["window", "terrace"], remaining: ["garden", "cellar"] });
-    expect(goneOn.map(({ asks }) => asks)).toEqual([
+    const afterResume = work.prompts.slice(asked);
+    expect(afterResume[0]).toMatchObject({ done: ["window", "terrace"], remaining: ["garden", "cellar"] });
+    expect(afterResume.map(({ asks }) => asks)).toEqual([
       ["book garden", "look garden"],
       ["book cellar", "look cellar"],
       ["planning_update_step 3", "planning_update_step 4"],

@@ -35,7 +35,7 @@ describe("a worker with a plan that is killed around its milestones", () => {
     await work.folder.killed({ ...work.order(execute(checkpoints)), crash });
     // The booking was sent and has no receipt: it is sent again with its key, and the server drops it.
     const isSentTwice = crash.turn === THIRD && crash.point === "tool:executed";
-    await assertGoesOn(work, checkpoints, milestonesAt(crash, checkpoints), isSentTwice);
+    await assertResumes(work, checkpoints, milestonesAt(crash, checkpoints), isSentTwice);
   });
 
   test.for<CheckpointDeath & { readonly milestones: number }>([
@@ -47,12 +47,12 @@ describe("a worker with a plan that is killed around its milestones", () => {
   ])("does each thing once, $when it writes its milestone $occurrence", async ({ milestones, ...death }) => {
     const work = await PlannedWork.begin("keyed", PLAN);
     await work.folder.killed({ ...work.order(execute("file")), death });
-    await assertGoesOn(work, "file", milestones);
+    await assertResumes(work, "file", milestones);
   });
 });
 
 /** The next process finishes the run, and starts with as many finished steps as there are milestones. */
-async function assertGoesOn(
+async function assertResumes(
   work: PlannedWork,
   checkpoints: Checkpoints,
   milestones: number | "all done",
@@ -63,8 +63,8 @@ async function assertGoesOn(
   await work.assertDone(result);
   expect(result.request).toEqual(REQUEST);
   expect(await work.isCompleted(checkpoints)).toBe(true);
-  const goneOn = work.prompts.slice(asked);
-  expect(goneOn.map(({ done }) => done.length)).toEqual(progressFrom(milestones));
+  const afterResume = work.prompts.slice(asked);
+  expect(afterResume.map(({ done }) => done.length)).toEqual(progressFrom(milestones));
   expect(work.server.requests).toBe(isSentTwice ? 5 : 4);
 }
 

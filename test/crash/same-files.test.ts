@@ -24,7 +24,7 @@ describe("a worker whose tool has read every file beside the database", () => {
       const turns = await folder.withStore((store) => store.listTurns(left?.runId ?? ""));
       expect(turns.map(({ turnIndex }) => turnIndex)).toEqual([1, 2, 3, 4]);
       const result = await folder.result({ ...run, variant });
-      expect(result, "only what was under way is asked about").toMatchObject({ status: "waiting" });
+      expect(result, "only the running call is asked about").toMatchObject({ status: "waiting" });
       expect([folder.tries("pay"), folder.outside().length]).toEqual([4, 4]);
     },
   );

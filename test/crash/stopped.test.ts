@@ -189,35 +189,38 @@ describe("a process that is stopped inside its tool, and continued after another
     },
   );
 
-  test.for<{ settlement: Settlement; says: string }>([
-    { settlement: { as: "succeeded", result: "booked by telephone" }, says: "booked by telephone" },
-    { settlement: { as: "failed", why: "They are closed." }, says: "settled as failed: They are closed." },
-  ])("is only evidence if a person has settled the call as $settlement.as", async ({ settlement, says }) => {
-    const [folder, server] = [crashFolder(), await effectServer()];
-    const [asker] = ASKERS;
-    const variant = variantOf(server, "opaque");
-    const sleeper = await stoppedInside(folder, asker, variant, "after-effect");
-    await folder.result({ scenario: asker.scenario, act: TAKE_OVER, variant });
-    await folder.withStore((store) => store.settle(asker.callId, settlement, { by: "maria" }));
-    const settled = await stored(folder);
-    expect(settled.run).toMatchObject({ status: "queued" });
+  test.for<{ settlement: Settlement; message: string }>([
+    { settlement: { as: "succeeded", result: "booked by telephone" }, message: "booked by telephone" },
+    { settlement: { as: "failed", why: "They are closed." }, message: "settled as failed: They are closed." },
+  ])(
+    "is only evidence if a person has settled the call as $settlement.as",
+    async ({ settlement, message }) => {
+      const [folder, server] = [crashFolder(), await effectServer()];
+      const [asker] = ASKERS;
+      const variant = variantOf(server, "opaque");
+      const sleeper = await stoppedInside(folder, asker, variant, "after-effect");
+      await folder.result({ scenario: asker.scenario, act: TAKE_OVER, variant });
+      await folder.withStore((store) => store.settle(asker.callId, settlement, { by: "maria" }));
+      const settled = await stored(folder);
+      expect(settled.run).toMatchObject({ status: "queued" });
 
-    await continued(folder, sleeper);
-    const { run, calls, tries, waits } = await stored(folder);
-    expect({ run: run?.status, calls, waits }).toEqual({
-      run: "queued",
-      calls: settled.calls,
-      waits: settled.waits,
-    });
-    expect(calls).toMatchObject([{ receipt: { source: "person" } }]);
-    expect(tries).toMatchObject([
-      { attempt: 1, late: { status: "succeeded", output: { value: "window is booking 1" } } },
-    ]);
-    const result = await folder.result({ scenario: asker.scenario, act: RESUME, variant });
-    expect(result.status).toBe("succeeded");
-    expect(result.output).toContain(says);
-    expect(server.effects).toEqual(["window"]);
-  });
+      await continued(folder, sleeper);
+      const { run, calls, tries, waits } = await stored(folder);
+      expect({ run: run?.status, calls, waits }).toEqual({
+        run: "queued",
+        calls: settled.calls,
+        waits: settled.waits,
+      });
+      expect(calls).toMatchObject([{ receipt: { source: "person" } }]);
+      expect(tries).toMatchObject([
+        { attempt: 1, late: { status: "succeeded", output: { value: "window is booking 1" } } },
+      ]);
+      const result = await folder.result({ scenario: asker.scenario, act: RESUME, variant });
+      expect(result.status).toBe("succeeded");
+      expect(result.output).toContain(message);
+      expect(server.effects).toEqual(["window"]);
+    },
+  );
 
   test("counts if a person chose a retry, and no worker has started it", async () => {
     const [folder, server] = [crashFolder(), await effectServer()];

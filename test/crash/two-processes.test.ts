@@ -26,7 +26,7 @@ function assertEverythingOnce(folder: CrashFolder): void {
   expect(folder.outside()).toEqual(EVERY_ORDER);
 }
 
-async function assertTurnsWithoutAHole(folder: CrashFolder, epoch: number): Promise<void> {
+async function assertTurnsWithoutGap(folder: CrashFolder, epoch: number): Promise<void> {
   await folder.withStore(async (store) => {
     const turns = await store.listTurns("errands-1");
     expect(turns.map(({ turnIndex, committed }) => [turnIndex, committed])).toEqual(
@@ -65,7 +65,7 @@ describe("two processes that resume the same dead run at the same instant", () =
     const ends = await Promise.all(workers.map((worker) => worker.end));
     expect(ends.map((end) => end.kind).sort()).toEqual(["error", "result"]);
     assertEverythingOnce(folder);
-    await assertTurnsWithoutAHole(folder, 2);
+    await assertTurnsWithoutGap(folder, 2);
   });
 
   test.for(times.slice(0, 4))(
@@ -78,13 +78,13 @@ describe("two processes that resume the same dead run at the same instant", () =
       await folder.untilWaiting(2);
       folder.allow("go");
       await folder.untilWaiting(3);
-      await sleep(150); // Longer than the pause between two looks at the run.
+      await sleep(150); // Longer than the polling interval.
       folder.allow("release");
       const [one, other] = await Promise.all(workers.map(async (worker) => asResult(await worker.end)));
       expect(one).toMatchObject({ status: "succeeded", resumed: true });
       expect(other).toEqual(one);
       assertEverythingOnce(folder);
-      await assertTurnsWithoutAHole(folder, 2);
+      await assertTurnsWithoutGap(folder, 2);
     },
   );
 
@@ -99,7 +99,7 @@ describe("two processes that resume the same dead run at the same instant", () =
     expect(folder.lines("asked").map(({ turn }) => turn)).toEqual([1, 2, 3, 3, 4, 5]);
     expect(folder.outside()).toEqual(EVERY_ORDER);
     expect(folder.tries("pay")).toBe(4);
-    await assertTurnsWithoutAHole(folder, 3);
+    await assertTurnsWithoutGap(folder, 3);
   });
 });
 
@@ -122,7 +122,7 @@ test.for([
   folder.allow("release");
   expect(asResult(await first.end).status).toBe("succeeded");
   assertEverythingOnce(folder);
-  await assertTurnsWithoutAHole(folder, 1);
+  await assertTurnsWithoutGap(folder, 1);
 });
 
 test("two processes that start the same new run at the same instant create one run", async () => {
@@ -139,7 +139,7 @@ test("two processes that start the same new run at the same instant create one r
   expect(results.filter(({ resumed }) => !resumed)).toHaveLength(1);
   expect(new Set(results.map(({ output }) => output)).size).toBe(1);
   assertEverythingOnce(folder);
-  await assertTurnsWithoutAHole(folder, 1);
+  await assertTurnsWithoutGap(folder, 1);
 });
 
 test("a process that was stopped past its lease finds the run taken, and does nothing more", async () => {
@@ -172,7 +172,7 @@ test("a process that was stopped past its lease finds the run taken, and does no
   expect(folder.tries("pay")).toBe(4);
   expect(folder.effects("look")).toBe(5);
   expect(folder.lines("asked").map(({ turn }) => turn)).toEqual([1, 2, 3, 4, 5]);
-  await assertTurnsWithoutAHole(folder, 2);
+  await assertTurnsWithoutGap(folder, 2);
 });
 
 function done(folder: CrashFolder): unknown[] {
