@@ -61,10 +61,10 @@ export type { ArtifactAccess } from "./engine/definition/artifact-access.ts";
 export { askHuman } from "./engine/definition/ask-human.ts";
 export type { CodeStepContext } from "./engine/definition/code-step-context.ts";
 export { defineConfig, type PawlConfig } from "./engine/definition/config.ts";
+export type { EarlierSteps } from "./engine/definition/earlier-steps.ts";
 export type { JobCeiling } from "./engine/definition/job-ceiling.ts";
 export type { Constraints, Policy } from "./engine/definition/run-rules.ts";
 export { type GranularOptions, Pipeline, Step, type StepNode } from "./engine/definition/step.ts";
-export type { EarlierSteps } from "./engine/definition/step-outputs.ts";
 export {
   artifactKept,
   type StopCondition,
@@ -99,7 +99,7 @@ export type {
   TracedRun,
 } from "./engine/ports/telemetry-port.ts";
 export { Deadline } from "./engine/run/deadline.ts";
-export type { ModelCallPlace, Outside } from "./engine/run/effects-port.ts";
+export type { EffectsPort, ModelAttemptId } from "./engine/run/effects-port.ts";
 export type { SavedCheckpoint } from "./engine/run/milestone-request.ts";
 export type { SliceMismatch } from "./engine/run/session-keeper.ts";
 export {

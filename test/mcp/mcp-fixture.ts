@@ -115,7 +115,7 @@ export function call(
   // A server's tool uses only this part of its context.
   const about = given as unknown as Parameters<Tool["execute"]>[1];
   return Promise.resolve(tool.execute(input as never, about)).catch((error: unknown) => {
-    if (error instanceof Error) secrets.hideInError(error);
+    if (error instanceof Error) secrets.redactError(error);
     throw error;
   });
 }

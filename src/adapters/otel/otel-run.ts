@@ -1,7 +1,7 @@
 import type { Context, Link, Span, Tracer } from "@opentelemetry/api";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import {
-  NOT_TRACED,
+  NO_SPAN,
   type OpenSpan,
   type RunTelemetry,
   type SpanFacts,
@@ -81,7 +81,7 @@ export class OtelRun implements RunTelemetry {
     const isStep = start.kind === "agent" || start.kind === "step";
     if (isStep) this.#steps.set(start.stepId, context);
     try {
-      const open = { headers: headersOf(context, ids), tell: (facts: SpanFacts) => recorder.record(facts) };
+      const open = { headers: headersOf(context, ids), record: (facts: SpanFacts) => recorder.record(facts) };
       return await contexts.with(context, () => measured(start, call, work, open));
     } catch (error) {
       conclude(span, error);
@@ -141,17 +141,17 @@ async function measured<T>(
   start: SpanStart,
   call: MeasuredCall | null,
   work: (span: OpenSpan) => Promise<T>,
-  span: OpenSpan = NOT_TRACED,
+  span: OpenSpan = NO_SPAN,
 ): Promise<T> {
   if (call === null) return work(span);
   let reported: SpanFacts = {};
   let thrown: SpanError | null = null;
   const listen = (facts: SpanFacts) => {
     reported = { ...reported, ...facts };
-    span.tell(facts);
+    span.record(facts);
   };
   try {
-    return await work({ headers: span.headers, tell: listen });
+    return await work({ headers: span.headers, record: listen });
   } catch (error) {
     thrown = thrownError(error);
     throw error;

@@ -5,7 +5,7 @@ import type { Agent } from "../../engine/definition/agent.ts";
 import { approvalNeed, approvalRules } from "../../engine/definition/approval-rule.ts";
 import type { PawlConfig } from "../../engine/definition/config.ts";
 import type { Policy } from "../../engine/definition/run-rules.ts";
-import { bothConstraints } from "../../engine/definition/run-spec-checks.ts";
+import { combineConstraints } from "../../engine/definition/run-spec-checks.ts";
 import type { StepNode } from "../../engine/definition/step.ts";
 import { loadConfig } from "../config/config-file.ts";
 import type { CliContext } from "../context/cli-context.ts";
@@ -13,7 +13,7 @@ import type { Command } from "../context/command.ts";
 import { cleanLine, paragraph } from "../context/terminal-text.ts";
 import { TRUST_OPTION } from "../job/job-trust.ts";
 import { findTarget } from "../job/run-target.ts";
-import { allToolsOf, betterLine, type KnownTool } from "../job/tool-advice.ts";
+import { allToolsOf, type KnownTool, suggestedRecovery } from "../job/tool-advice.ts";
 import { counted } from "../screen/format.ts";
 import { formatFacts, formatTable } from "../screen/table.ts";
 
@@ -73,7 +73,7 @@ export const policyAudit: Command = {
       one === null || target === null
         ? await configuredTools(context, config)
         : await toolsOfAll(context, [[one, target.pipeline]], policy);
-    const forbidden = bothConstraints(constraints, target?.spec ?? null).forbiddenActions ?? [];
+    const forbidden = combineConstraints(constraints, target?.spec ?? null).forbiddenActions ?? [];
     const tools = found.map((tool) => ({ ...tool, ...bindingOf(tool, forbidden, policy) }));
     const unmatched = forbidden.filter(
       (each) => !tools.some(({ forbiddenBy }) => forbiddenBy.includes(each)),
@@ -89,7 +89,7 @@ export const policyAudit: Command = {
           ...each.classification,
           forbiddenBy: each.forbiddenBy,
           approval: each.approval,
-          advice: betterLine(each),
+          advice: suggestedRecovery(each),
         })),
         unmatched,
       },
@@ -140,7 +140,7 @@ function unmatchedText(context: CliContext, unmatched: readonly string[]): strin
 
 /** Each advice once, with the tools that it is for. */
 function adviceText(context: CliContext, tools: readonly ConfiguredTool[]): string {
-  const byAdvice = Map.groupBy(tools, betterLine);
+  const byAdvice = Map.groupBy(tools, suggestedRecovery);
   const lines = [...byAdvice].flatMap(([advice, group]) => {
     if (advice === null) return [];
     const names = [...new Set(group.map(({ name }) => cleanLine(name)))];

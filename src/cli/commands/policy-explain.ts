@@ -3,7 +3,7 @@ import { classifyTool } from "../../core/call/tool-classification.ts";
 import { loadConfig } from "../config/config-file.ts";
 import type { Command } from "../context/command.ts";
 import { cleanLine } from "../context/terminal-text.ts";
-import { betterLine } from "../job/tool-advice.ts";
+import { suggestedRecovery } from "../job/tool-advice.ts";
 import { formatFacts } from "../screen/table.ts";
 import { configuredTools } from "./policy-audit.ts";
 
@@ -26,7 +26,7 @@ export const policyExplain: Command = {
     const { effect, recovery, rule, reason } =
       configured?.classification ??
       classifyTool({ name, declaredEffect: null, declaredRecovery: null, server }, config.policy ?? {});
-    const advice = configured === undefined ? null : betterLine(configured);
+    const advice = configured === undefined ? null : suggestedRecovery(configured);
     const where = configured === undefined ? null : `${configured.pipeline}, step ${configured.step}`;
     return {
       exitCode: 0,

@@ -94,7 +94,7 @@ function place(stepPath: string, turnIndex: number): string {
 export function recordedSetup(recorded: RecordedRun, pipeline: Agent | StepNode): Setup {
   // They change the session and nothing else, and are not to be stood in for.
   const ofSession = new Set(
-    toolsOf(pipeline, {}).flatMap(({ name, tool }) => (tool.isOfSession ? [name] : [])),
+    toolsOf(pipeline, {}).flatMap(({ name, tool }) => (tool.isSessionTool ? [name] : [])),
   );
   const standIn = toolStandIn(recorded);
   return {

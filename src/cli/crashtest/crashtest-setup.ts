@@ -61,7 +61,7 @@ function isModel(value: unknown): value is NonNullable<Scenario["model"]> {
 /** Those that change nothing for anybody else may run as they are. */
 function harmlessTools(pipeline: Agent | StepNode, policy: ToolPolicy): ReadonlySet<string> {
   const harmless = toolsOf(pipeline, policy).filter(
-    ({ tool, classification }) => tool.isOfSession || classification.effect === "read_only",
+    ({ tool, classification }) => tool.isSessionTool || classification.effect === "read_only",
   );
   return new Set(harmless.map(({ name }) => name));
 }

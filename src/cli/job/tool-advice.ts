@@ -14,7 +14,12 @@ import { RunSecrets } from "../../engine/definition/run-secrets.ts";
 import type { StepNode } from "../../engine/definition/step.ts";
 import { RunToolSources } from "../../engine/run/run-tool-sources.ts";
 
-export { betterLine, type KnownTool, sourceNamesOf, toolsOf } from "../../engine/definition/known-tools.ts";
+export {
+  type KnownTool,
+  sourceNamesOf,
+  suggestedRecovery,
+  toolsOf,
+} from "../../engine/definition/known-tools.ts";
 
 /** The tools of a pipeline, those of the servers that its agents use as well: each is opened, asked, and closed. Why one cannot be is told. */
 export async function allToolsOf(

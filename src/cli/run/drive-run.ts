@@ -6,7 +6,7 @@ import { Runner } from "../../engine/runner/runner.ts";
 import type { CommandEnd } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { Interruption } from "../context/interruption.ts";
-import { betterLine, sourceNamesOf, toolsOf } from "../job/tool-advice.ts";
+import { sourceNamesOf, suggestedRecovery, toolsOf } from "../job/tool-advice.ts";
 import { askPerson, canAsk } from "../screen/ask-person.ts";
 import { paint } from "../screen/format.ts";
 import { logWish } from "../screen/log-options.ts";
@@ -133,7 +133,7 @@ class RunDriver {
     const { context, input, pipeline, loaded } = this.#work;
     if (!context.stderr.isTerminal) return;
     for (const known of toolsOf(pipeline, loaded.config.policy ?? {})) {
-      const better = betterLine(known);
+      const better = suggestedRecovery(known);
       if (better === null) continue;
       this.#screen.say("warning", `${known.name}: a crash inside of it needs a person. Better: ${better}`);
     }

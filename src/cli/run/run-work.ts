@@ -3,7 +3,7 @@ import { pricesFor } from "../../adapters/genai-prices.ts";
 import type { Agent } from "../../engine/definition/agent.ts";
 import { rootOf } from "../../engine/definition/pipeline-root.ts";
 import type { Constraints } from "../../engine/definition/run-rules.ts";
-import { narrower } from "../../engine/definition/run-spec-checks.ts";
+import { intersectDomains } from "../../engine/definition/run-spec-checks.ts";
 import { modelsOf, type StepNode } from "../../engine/definition/step.ts";
 import type { RunnerOptions } from "../../engine/runner/runner-options.ts";
 import type { RunRecord, Store, StoreReader } from "../../store/store.ts";
@@ -46,7 +46,10 @@ export function constraintsFor({ config }: LoadedConfig, isJob: boolean): Constr
   const { constraints, jobs } = config;
   if (!isJob || jobs?.domains === undefined) return constraints;
   if (jobs.domains.length === 0) return { ...constraints, allowedDomains: [NO_HOST] };
-  return { ...constraints, allowedDomains: narrower(constraints?.allowedDomains ?? [], jobs.domains) };
+  return {
+    ...constraints,
+    allowedDomains: intersectDomains(constraints?.allowedDomains ?? [], jobs.domains),
+  };
 }
 
 /** The runner that the configuration asks for. */

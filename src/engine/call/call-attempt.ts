@@ -1,5 +1,5 @@
 import { ABORT_GRACE_MS, type ActiveRun } from "../run/active-run.ts";
-import { withinNetwork } from "../run/network-fence.ts";
+import { enforceNetwork } from "../run/network-enforcement.ts";
 
 export type BoundedEnd =
   | { readonly kind: "returned"; readonly value: unknown }
@@ -34,7 +34,7 @@ export class BoundedAttempt {
         resolve(how);
       };
       // In a function of its own, so that a tool that throws at once is a rejection like any other.
-      const running = (async () => await withinNetwork(this.#run.policy.rules, work))();
+      const running = (async () => await enforceNetwork(this.#run.policy.rules, work))();
       this.#giveUp = () => end({ kind: "given_up", late: running });
       running.then(
         (value) => end({ kind: "returned", value }),

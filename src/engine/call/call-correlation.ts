@@ -28,7 +28,7 @@ export class Correlation {
       policy: { secrets },
     } = this.#run;
     const { stepKey, turnIndex, callIndex, ownSecrets } = this.#call;
-    const correlationId = secrets.and(ownSecrets).hideText(String(id).toWellFormed());
+    const correlationId = secrets.withTexts(ownSecrets).hideText(String(id).toWellFormed());
     this.#id = correlationId;
     const place = { stepKey, turnIndex, callIndex, attempt: this.#attempt };
     const kept = store.correlateToolCall(fence, { ...place, correlationId });

@@ -90,7 +90,7 @@ export function decideCall(run: ActiveRun, subject: UndecidedCall): CallPlan {
   const { isSecretLost } = request;
   const facts = factsOf(run, call, subject, waits, isSecretLost);
   if (isSecretLost && facts.isToRetry)
-    return settled(failed("secret_lost", secretLost(tool.name, "It cannot run again."), true));
+    return settled(failed("secret_lost", secretLost(tool.name, "It cannot run again."), { uncertain: true }));
   const decision = decideToolCall(facts);
   switch (decision.kind) {
     case "execute":
@@ -124,8 +124,8 @@ function judgeRefused(
   const { errorCode } = refusal;
   const error = run.policy.secrets.hideText(refusal.error);
   if (known === null || known.status === "prepared") return settled(cancelled(errorCode, error));
-  if ((tool ?? known).recovery === "repeat") return settled(failed(errorCode, error, false));
-  if (isToRetry(known, waitsOf(past, known))) return settled(failed(errorCode, error, true));
+  if ((tool ?? known).recovery === "repeat") return settled(failed(errorCode, error, { uncertain: false }));
+  if (isToRetry(known, waitsOf(past, known))) return settled(failed(errorCode, error, { uncertain: true }));
   // It was dispatched by an earlier version of the agent, which had such a tool.
   if (tool === null) return { kind: "person", wait: askAboutRow(place.stepKey, known) };
   const call: PreparedCall = {

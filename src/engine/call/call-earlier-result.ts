@@ -74,7 +74,7 @@ async function lackingEvents(
   const events = told?.sessionEvents ?? [];
   const origin = first ?? toolCallId;
   if (events.length === 0 || (await run.store.isApplied(run.runId, origin))) return [];
-  await run.keeper.recall(origin);
+  await run.keeper.prepareReplay(origin);
   return events;
 }
 

@@ -199,7 +199,7 @@ export async function makePayload(rules: RunRules, request: CallRequest, key: st
   if (problem !== null) return refused("invalid_input", problem);
   const parsed = await parse(tool, withKey(tool, secretInput, key));
   if (!parsed.ok) return refused("invalid_input", `The arguments of ${name} are not valid: ${parsed.error}`);
-  const badKey = keyProblem(tool, parsed.value, key, enforceKeys);
+  const badKey = keyProblem(tool, parsed.value, { key, enforceKeys });
   if (badKey !== null) return { kind: "misconfigured", error: new ConfigurationError(badKey) };
   const badUrl = urlProblem(rules, tool, parsed.value);
   if (badUrl !== null) return refused("network_refused", badUrl);

@@ -37,7 +37,7 @@ export async function lookUp(
     if (steersTheRun(run, end.error)) throw end.error;
     return {
       status: "unknown",
-      problem: run.policy.secrets.and(call.ownSecrets).hideText(errorText(end.error)),
+      problem: run.policy.secrets.withTexts(call.ownSecrets).hideText(errorText(end.error)),
     };
   }
   if (!isReconciliation(end.value))

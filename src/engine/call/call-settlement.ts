@@ -97,7 +97,7 @@ class CallWork {
     }).catch((error: unknown) => this.#steered(error));
     switch (end.kind) {
       case "returned":
-        if (end.outcome.status === "succeeded") this.#run.calls.failures.hasWorked(tool.name);
+        if (end.outcome.status === "succeeded") this.#run.calls.failures.recordSuccess(tool.name);
         return { kind: "settled", outcome: end.outcome, attempt };
       case "failed":
         return this.#afterFailure(end.failure);
@@ -132,7 +132,7 @@ class CallWork {
     const run = this.#run;
     this.#lastFailure = failure;
     const error = `${failure.errorCode}: ${failure.message}`;
-    const same = failure.outcome !== "aborted" && run.calls.failures.isSameAgain(tool.name, error);
+    const same = failure.outcome !== "aborted" && run.calls.failures.recordFailure(tool.name, error);
     const { mayHaveHappened } = this.#attempts.progress;
     const { outcome } = failure;
     const { recovery } = tool;
@@ -146,7 +146,10 @@ class CallWork {
     const decision = decide(retriesLeft, same && isAsking);
     if (same) this.#reach("maxSameErrorRepeats", run.calls.failures.limit);
     const isExhausted =
-      decision.kind === "fail" && !failure.isFinal && decide(1, false).kind === "retry" && !tool.isOfSession;
+      decision.kind === "fail" &&
+      !failure.isFinal &&
+      decide(1, false).kind === "retry" &&
+      !tool.isSessionTool;
     const exhausted = isExhausted ? this.#retriesExhausted(failure) : null;
     if (exhausted !== null) {
       await this.#attempts.end(failure, "in_doubt");
@@ -197,13 +200,13 @@ class CallWork {
 
   get #retriesLeft(): number {
     // What is wrong with the plan stays so until the model has heard of it.
-    if (this.#call.tool.isOfSession) return 0;
+    if (this.#call.tool.isSessionTool) return 0;
     const { attempt, unsent } = this.#attempts.progress;
     return this.#run.calls.maxRetries - (attempt - 1 - unsent);
   }
 
   #fail({ errorCode, message, correlationId }: FailedAttempt, uncertain: boolean): CallEnd {
-    const outcome = failed(errorCode, message, uncertain, { source: "tool", correlationId });
+    const outcome = failed(errorCode, message, { uncertain, source: "tool", correlationId });
     return { kind: "settled", outcome, attempt: this.#attempts.progress.attempt };
   }
 

@@ -23,8 +23,8 @@ import type { ToolCallContext } from "../definition/tool.ts";
 import { errorText, type Presentation, succeeded, type ToolOutcome } from "../definition/tool-outcome.ts";
 import type { OpenSpan, SpanFacts, SpanStart } from "../ports/telemetry-port.ts";
 import { type ActiveRun, reach } from "../run/active-run.ts";
-import { whyRunTooLate } from "../run/deadline.ts";
-import { assertMayLeave, noteEffect, reachNoted } from "../run/effect-departure.ts";
+import { runDeadlineError } from "../run/deadline.ts";
+import { assertMaySend, reachAfterSentMark, writeSentMark } from "../run/sent-mark.ts";
 import { BoundedAttempt } from "./call-attempt.ts";
 import type { Correlation } from "./call-correlation.ts";
 
@@ -109,16 +109,16 @@ export async function dispatchTool(
   if (refusal !== null) return { kind: "refused", error: new ConfigurationError(refusal) };
   reach(run, "tool:before-execute", stepPath, turnIndex);
   if (run.stop.signal.aborted) return { kind: "stopped", reason: run.stop.signal.reason as Error };
-  const late = whyRunTooLate(run);
+  const late = runDeadlineError(run);
   if (late !== null) return { kind: "stopped", reason: late };
   if (run.stop.closing.aborted) return { kind: "stopped", reason: run.stop.closing.reason as Error };
   const { stepKey, callIndex } = call;
-  const effect = await noteEffect(run, { stepKey, turnIndex, callIndex, attempt });
+  const effect = await writeSentMark(run, { stepKey, turnIndex, callIndex, attempt });
   if (effect instanceof Error) return { kind: "stopped", reason: effect };
-  reachNoted(run, "tool:noted", call, effect);
+  reachAfterSentMark(run, "tool:noted", call, effect);
   const end = await run.observe.telemetry.within(spanOf(run, call, attempt), async (span) => {
     const tried = await execute(run, call, { ...dispatch, effect }, span.headers);
-    span.tell(toldOf(tried));
+    span.record(toldOf(tried));
     return tried;
   });
   reach(run, "tool:executed", stepPath, turnIndex);
@@ -170,7 +170,7 @@ function whyItMayNotGoOut(run: ActiveRun, call: PreparedCall): string | null {
   const { tool, input, request, idempotencyKey, enforceKeys, approval, approvedArguments } = call;
   const forbidden = matchesAction(run.policy.rules.forbiddenActions, tool);
   if (forbidden !== null) return `Tool ${tool.name} is forbidden (${forbidden}): nothing was sent.`;
-  const key = keyProblem(tool, input, idempotencyKey, enforceKeys);
+  const key = keyProblem(tool, input, { key: idempotencyKey, enforceKeys });
   if (key !== null) return key;
   const present = approval === null ? null : argumentsHash(run, tool, input, request, approval);
   if (present === approvedArguments) return null;
@@ -238,7 +238,7 @@ async function execute(
   const about = { attempt: dispatch.attempt, signal, correlation, session, traceHeaders };
   const context = callContext(run, call, about);
   const end = await attempt.settle(() => {
-    assertMayLeave(run, effect);
+    assertMaySend(run, effect);
     return run.effects.execute(tool, freshInput(input), context);
   });
   if (end.kind !== "given_up") effect.end();
@@ -266,7 +266,7 @@ export async function outcomeOf(
   session: DraftSession,
 ): Promise<ToolOutcome> {
   session.end();
-  const secrets = run.policy.secrets.and(call.ownSecrets);
+  const secrets = run.policy.secrets.withTexts(call.ownSecrets);
   const outcome = await succeeded(secrets, call.tool, value, id, presentationOf(run, call));
   if (session.events.length === 0 || outcome.status !== "succeeded") return outcome;
   return { ...outcome, sessionEvents: secrets.hide(session.events) };
@@ -289,7 +289,7 @@ function thrown(
   if (isHostile(error))
     return failedTry("failed", "tool_error", "It threw something that cannot be read.", correlation, true);
   if (steersTheRun(run, error)) throw error;
-  const secrets = run.policy.secrets.and(ownSecrets);
+  const secrets = run.policy.secrets.withTexts(ownSecrets);
   const message = secrets.hideText(errorText(error));
   if (NotApplied.isInstance(error))
     return failedTry("not_applied", "not_applied", message, correlation, true);
@@ -389,8 +389,8 @@ export function callContext(
     network: run.policy.rules.network,
     traceHeaders,
     ...run.artifacts.accessOf(call.stepKey),
-    hide: (text, torn) => run.policy.secrets.and(call.ownSecrets).hideText(text, torn),
-    hideLong: async (text, torn) => run.policy.secrets.and(call.ownSecrets).hideLongText(text, torn),
+    hide: (text, torn) => run.policy.secrets.withTexts(call.ownSecrets).hideText(text, torn),
+    hideLong: async (text, torn) => run.policy.secrets.withTexts(call.ownSecrets).hideLongText(text, torn),
     correlate: (id) => correlation.keep(id),
     get correlationId() {
       return correlation.id;

@@ -3,7 +3,7 @@ import type { Secret } from "../../core/secret/secret.ts";
 import type { SessionView } from "../../session/session-view.ts";
 import type { GranularState } from "../../store/store.ts";
 import type { ArtifactAccess } from "./artifact-access.ts";
-import type { EarlierSteps } from "./step-outputs.ts";
+import type { EarlierSteps } from "./earlier-steps.ts";
 import type { Tool } from "./tool.ts";
 import type { ToolSource } from "./tool-source.ts";
 

@@ -45,16 +45,18 @@ function withChildren(step: StepNode): readonly StepNode[] {
 }
 
 /** What to write into a tool so that a crash in the middle of it needs nobody; null where none does. */
-export function betterLine({
+export function suggestedRecovery({
   tool,
   classification,
 }: Pick<KnownTool, "tool" | "classification">): string | null {
   if (classification.recovery !== "opaque") return null;
   if (tool.reconcile !== null) return 'recovery: "reconcile", for it has a reconcile function';
   if (tool.requiresIdempotencyKey) return 'recovery: "keyed", for it takes the key of its call';
-  return classification.known ? RECOVERY_WAYS : `effect: "read_only" if it only reads; else ${RECOVERY_WAYS}`;
+  return classification.known
+    ? RECOVERY_OPTIONS
+    : `effect: "read_only" if it only reads; else ${RECOVERY_OPTIONS}`;
 }
 
 /** What a tool can say of itself, of which nothing is known but that a crash in it would need a person. */
-export const RECOVERY_WAYS =
+export const RECOVERY_OPTIONS =
   'recovery: "keyed" (hand on call.idempotencyKey), "reconcile" (look it up) or "repeat" (twice is harmless)';

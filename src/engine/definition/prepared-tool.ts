@@ -64,18 +64,17 @@ export function withKey(tool: PreparedTool, input: unknown, key: string): unknow
 export function keyProblem(
   tool: PreparedTool,
   payload: unknown,
-  key: string,
-  enforceKeys: boolean,
+  { key, enforceKeys }: { readonly key: string; readonly enforceKeys: boolean },
 ): string | null {
-  if (!mustCarryKey(tool, enforceKeys)) return null;
+  const isRequired = tool.requiresIdempotencyKey || (enforceKeys && isUnsafeToRepeat(tool));
+  if (!isRequired) return null;
   const carried = carriedKey(tool, payload);
   if (carried === key) return null;
   return `Tool ${tool.name} has to carry the call's idempotency key, and its payload ${carried === undefined ? "has none" : "has another"}: nothing was sent; let its input schema keep an "idempotencyKey" string as it is.`;
 }
 
-function mustCarryKey(tool: PreparedTool, enforceKeys: boolean): boolean {
-  if (tool.requiresIdempotencyKey) return true;
-  return enforceKeys && tool.effect !== "read_only" && tool.recovery !== "repeat";
+function isUnsafeToRepeat({ effect, recovery }: PreparedTool): boolean {
+  return effect !== "read_only" && recovery !== "repeat";
 }
 
 function carriedKey(tool: PreparedTool, payload: unknown): unknown {

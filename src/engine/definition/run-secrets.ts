@@ -13,8 +13,8 @@ import {
 import { hideSecrets, type Secret } from "../../core/secret/secret.ts";
 import { markOfSecret, type SecretDigest } from "../../core/secret/secret-mark.ts";
 import { SecretSearch } from "../../core/secret/secret-search.ts";
-import { givingWay } from "../ports/giving-way.ts";
-import { hideInError } from "./hide-in-error.ts";
+import { performGradualWork } from "../ports/perform-gradual-work.ts";
+import { redactError } from "./redact-error.ts";
 
 /**
  * What a worker hides in a run. Two sorts, and a model, a tool or a page must never make one the other: values under the
@@ -46,7 +46,7 @@ export class RunSecrets {
   }
 
   /** These as well, for what comes of one call. */
-  and(texts: readonly string[]): RunSecrets {
+  withTexts(texts: readonly string[]): RunSecrets {
     return texts.length === 0 ? this : new RunSecrets(this.#names, this.#digest, [...this.#texts, ...texts]);
   }
 
@@ -61,11 +61,11 @@ export class RunSecrets {
 
   /** The same of what may be megabytes, which would stop the process: at once where it is not. */
   hideLarge<T extends Json>(value: T): T | Promise<T> {
-    return givingWay(redacting(value, this.#hiding) as GradualWork<T>);
+    return performGradualWork(redacting(value, this.#hiding) as GradualWork<T>);
   }
 
   hideLongText(text: string, torn?: Torn): string | Promise<string> {
-    return givingWay(redactingText(text, this.#hiding, torn));
+    return performGradualWork(redactingText(text, this.#hiding, torn));
   }
 
   /** The same without regard to names: for what describes values, and holds none. */
@@ -84,9 +84,9 @@ export class RunSecrets {
   }
 
   /** In an error that leaves the run, in what caused it, and in whatever else stands in them. */
-  hideInError(error: Error): void {
+  redactError(error: Error): void {
     if (this.#names.size === 0 && this.#texts.size === 0) return;
-    hideInError(error, (value) => this.#hideAny(value));
+    redactError(error, (value) => this.#hideAny(value));
   }
 
   /** Values of libraries that are no JSON become a text where they hold a secret. */

@@ -9,18 +9,18 @@ import { modelsOf, type PipelineStep } from "./step.ts";
 import { chooseConditions, type StopConditions } from "./stop-conditions.ts";
 
 /** The constraints of the runner and of the run, together: what either forbids is forbidden. */
-export function bothConstraints(own: Constraints = {}, spec: RunSpec | null): Constraints {
+export function combineConstraints(own: Constraints = {}, spec: RunSpec | null): Constraints {
   if (spec === null) return own;
   const { allowedDomains, forbiddenActions, noDuplicateExternalActions } = spec.constraints;
   return {
     forbiddenActions: [...(own.forbiddenActions ?? []), ...forbiddenActions],
-    allowedDomains: narrower(own.allowedDomains ?? [], allowedDomains),
+    allowedDomains: intersectDomains(own.allowedDomains ?? [], allowedDomains),
     noDuplicateExternalActions: own.noDuplicateExternalActions === true || noDuplicateExternalActions,
   };
 }
 
-/** An empty list allows every public host, so the other one is the narrower. */
-export function narrower(ours: readonly string[], theirs: readonly string[]): readonly string[] {
+/** An empty list allows every public host, so the other one is the intersectDomains. */
+export function intersectDomains(ours: readonly string[], theirs: readonly string[]): readonly string[] {
   if (ours.length === 0) return theirs;
   if (theirs.length === 0) return ours;
   const both = [

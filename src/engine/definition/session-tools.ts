@@ -20,7 +20,7 @@ function toolOf(definition: SessionTool): Tool {
     recovery: "repeat",
     dedupe: "call",
     exclusive: true,
-    isOfSession: true,
+    isSessionTool: true,
     execute: (input, call) => definition.run(input, call.session),
   });
 }

@@ -27,17 +27,15 @@ const NOTHING_MORE = { source: "pawl", correlationId: null, duplicateOf: null, s
 export function failed(
   errorCode: string,
   message: string,
-  uncertain: boolean,
-  more: Partial<ToolOutcome> = {},
+  details: Pick<ToolOutcome, "uncertain"> & Partial<ToolOutcome>,
 ): ToolOutcome {
   const output = { type: "error-text", value: message } as const;
-  return { ...NOTHING_MORE, status: "failed", output, errorCode, uncertain, ...more };
+  return { ...NOTHING_MORE, status: "failed", output, errorCode, ...details };
 }
 
-/** A call that the provider ran, with what it says came of it. */
-export function provided(output: ToolOutput, hasFailed: boolean): ToolOutcome {
-  const status = hasFailed ? "failed" : "succeeded";
-  const errorCode = hasFailed ? "tool_error" : null;
+/** A call that the provider ran, with the result that the provider reports. */
+export function providerOutcome(status: "succeeded" | "failed", output: ToolOutput): ToolOutcome {
+  const errorCode = status === "failed" ? "tool_error" : null;
   return { ...NOTHING_MORE, source: "tool", status, output, errorCode, uncertain: false };
 }
 
@@ -48,7 +46,7 @@ export function unknownOutcome({ name, recovery }: PreparedTool, problem: string
       ? `${name} was interrupted, and nobody knows whether it happened`
       : `Nobody knows whether ${name} happened: ${problem.replace(/\.$/, "")}`;
   const message = `${what}. Look for its effect before you ask for it again.`;
-  return failed("unknown_outcome", message, recovery !== "repeat");
+  return failed("unknown_outcome", message, { uncertain: recovery !== "repeat" });
 }
 
 /** A call that never was dispatched, and will not be. */
@@ -184,8 +182,7 @@ function unusable(
   return failed(
     errorCode,
     `${name} ran, but its result ${why}. It has had its effect: do not call it again for that.`,
-    recovery !== "repeat",
-    { source: "tool", correlationId },
+    { uncertain: recovery !== "repeat", source: "tool", correlationId },
   );
 }
 

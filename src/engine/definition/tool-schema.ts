@@ -3,12 +3,12 @@ import type { JsonObject } from "../../core/json.ts";
 import { zodJsonSchema } from "../../core/zod-json-schema.ts";
 
 /** How a tool's input is described to a model and read back from it. */
-export interface ToolInput {
+export interface ToolInputSchema {
   jsonSchema(): JsonObject | Promise<JsonObject>;
   parse(input: unknown): Promise<{ ok: true; value: unknown } | { ok: false; error: string }>;
 }
 
-export function zodInput(schema: z.ZodType): ToolInput {
+export function zodInput(schema: z.ZodType): ToolInputSchema {
   let jsonSchema: JsonObject | null = null;
   return {
     // Made once: a tool serves many runs.

@@ -9,7 +9,7 @@ import { isSecret, type Secret } from "../../core/secret/secret.ts";
 import { zodJsonSchema } from "../../core/zod-json-schema.ts";
 import type { SessionView } from "../../session/session-view.ts";
 import type { ArtifactAccess } from "./artifact-access.ts";
-import { type ToolInput, zodInput } from "./tool-schema.ts";
+import { type ToolInputSchema, zodInput } from "./tool-schema.ts";
 
 /** What a tool is told about the call it serves. */
 export interface ToolCallContext extends ArtifactAccess {
@@ -125,7 +125,7 @@ export type Tool<A = never, O = unknown> = {
   /** What that server itself calls it; null where it comes from none. */
   readonly ownName: string | null;
   readonly description: string;
-  readonly input: ToolInput;
+  readonly input: ToolInputSchema;
   readonly output: z.ZodType | null;
   /** Null: its name, and the policy, tell. */
   readonly effect: SideEffectClass | null;
@@ -139,7 +139,7 @@ export type Tool<A = never, O = unknown> = {
   readonly approval: boolean | ((input: never) => ApprovalVerdict | Promise<ApprovalVerdict>);
   readonly exclusive: boolean;
   /** It reads and changes the session, and nothing else. */
-  readonly isOfSession: boolean;
+  readonly isSessionTool: boolean;
   readonly timeoutMs: number;
   readonly landsWithinMs: number;
   readonly keyValidForMs: number;
@@ -171,7 +171,7 @@ const DEFAULTS = {
   dedupe: null,
   approval: false,
   exclusive: false,
-  isOfSession: false,
+  isSessionTool: false,
   timeoutMs: 10 * MINUTE_MS,
   landsWithinMs: MINUTE_MS,
   keyValidForMs: 24 * 60 * MINUTE_MS,

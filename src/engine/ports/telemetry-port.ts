@@ -77,8 +77,8 @@ export type SpanStart =
 export interface OpenSpan {
   /** The W3C headers of the span: `traceparent`, and `baggage` with the ids. Empty where nothing is traced. */
   readonly headers: { readonly [name: string]: string };
-  /** What is known by now. */
-  tell(facts: SpanFacts): void;
+  /** Adds facts to the span as they become known. */
+  record(facts: SpanFacts): void;
 }
 
 export type SpanFacts = {
@@ -94,13 +94,13 @@ export type SpanFacts = {
 };
 
 /** A span of nobody. */
-export const NOT_TRACED: OpenSpan = { headers: {}, tell: () => undefined };
+export const NO_SPAN: OpenSpan = { headers: {}, record: () => undefined };
 
 /** Nothing is traced. */
 export const NO_RUN_TELEMETRY: RunTelemetry = {
   traceParent: null,
   during: (work) => work(),
-  within: (_start, work) => work(NOT_TRACED),
+  within: (_start, work) => work(NO_SPAN),
   onEvent: () => undefined,
   end: () => undefined,
 };

@@ -10,8 +10,7 @@ import type { Clock, Random } from "../ports/clock.ts";
 import type { CrashPoint, CrashProbe } from "../ports/crash-points.ts";
 import type { RunEventListener } from "../ports/run-events.ts";
 import type { RunTelemetry } from "../ports/telemetry-port.ts";
-import type { Outside } from "./effects-port.ts";
-import type { EstimateWatch } from "./estimate-watch.ts";
+import type { EffectsPort } from "./effects-port.ts";
 import type { FailureStreaks } from "./failure-streaks.ts";
 import type { LatestGranularState } from "./latest-granular-state.ts";
 import type { ClockReading, Lease } from "./lease-keeper.ts";
@@ -20,6 +19,7 @@ import type { RunArtifacts } from "./run-artifacts.ts";
 import type { RunBudget } from "./run-budget.ts";
 import type { RunToolSources } from "./run-tool-sources.ts";
 import type { SessionKeeper } from "./session-keeper.ts";
+import type { TokenEstimateWarnings } from "./token-estimate-warnings.ts";
 import type { UncertainCalls } from "./uncertain-calls.ts";
 
 /**
@@ -45,7 +45,7 @@ export type ActiveRun = {
   readonly artifacts: RunArtifacts;
   /** The tool sources that the run has open. */
   readonly sources: RunToolSources;
-  readonly effects: Outside;
+  readonly effects: EffectsPort;
 };
 
 /** The named parts of a run. */
@@ -98,7 +98,7 @@ export type ModelParts = {
   readonly maxAttempts: number;
   readonly pricing: Pricing;
   readonly estimateTokens: TokenEstimator;
-  readonly estimates: EstimateWatch;
+  readonly estimateWarnings: TokenEstimateWarnings;
   /** Charges that the store could not take yet. They are written before the run is released: else they would be free. */
   readonly unsettledCharges: ModelCallSettlement[];
 };

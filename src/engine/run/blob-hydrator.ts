@@ -3,17 +3,16 @@ import { BlobMissingError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { ledgerCallsOf, type ToolOutput } from "../../core/message.ts";
 import type { TurnRecord } from "../../store/store.ts";
-import type { ActiveRun } from "./active-run.ts";
+import type { RunWith } from "./active-run.ts";
 
 /** Puts large results back in the place of their references. Only what is recorded as a reference is one. */
-export class Hydrator {
-  readonly #run: ActiveRun;
-  readonly #degraded: boolean;
+export class BlobHydrator {
+  readonly #run: RunWith<"store" | "runId" | "observe">;
   readonly #mayBeMissing: (toolName: string) => boolean;
 
-  constructor(run: ActiveRun, degraded: boolean, mayBeMissing: (toolName: string) => boolean) {
+  /** A missing result of a tool for which `mayBeMissing` returns true is replaced by a marker; others throw. */
+  constructor(run: RunWith<"store" | "runId" | "observe">, mayBeMissing: (toolName: string) => boolean) {
     this.#run = run;
-    this.#degraded = degraded;
     this.#mayBeMissing = mayBeMissing;
   }
 
@@ -38,7 +37,7 @@ export class Hydrator {
     try {
       return { type: output.type, value: await readBlobValue(this.#run, blob, toolName) } as ToolOutput;
     } catch (error) {
-      if (!(error instanceof BlobMissingError && this.#degraded && this.#mayBeMissing(toolName))) throw error;
+      if (!(error instanceof BlobMissingError && this.#mayBeMissing(toolName))) throw error;
       const message = `Blob ${blob.blobId} (a result of ${toolName}) is gone: the model sees a marker in its place.`;
       this.#run.observe.emit({ type: "warning", runId: this.#run.runId, message });
       return { type: "text", value: renderMissingBlob(blob) };
@@ -48,7 +47,7 @@ export class Hydrator {
 
 /** A large result by its reference; `BlobMissingError` where it is gone. */
 export async function readBlobValue(
-  run: ActiveRun,
+  run: RunWith<"store" | "runId">,
   { blobId, size }: BlobReference,
   toolName: string,
 ): Promise<Json> {

@@ -4,7 +4,7 @@ import type { NewCheckpoint } from "../../store/store.ts";
 import type { ActiveRun } from "./active-run.ts";
 
 /** The step instance that a checkpoint is taken in. */
-export type CheckpointPlace = {
+export type CheckpointStep = {
   readonly path: string;
   readonly phase: string;
   readonly stepIndex: number;
@@ -13,7 +13,7 @@ export type CheckpointPlace = {
 /** What is said of the place that a checkpoint was taken at: where the run stands, and what it has. */
 export async function cursorOf(
   run: ActiveRun,
-  { path, phase, stepIndex }: CheckpointPlace,
+  { path, phase, stepIndex }: CheckpointStep,
   turn: number,
   lastToolCall: string | null,
 ): Promise<JsonObject> {
@@ -25,7 +25,7 @@ export async function cursorOf(
 /** Before something outside of a job is changed; null where nothing is, or the step belongs to no phase. */
 export async function beforeSideEffect(
   run: ActiveRun,
-  place: CheckpointPlace,
+  place: CheckpointStep,
   turn: number,
   effects: readonly SideEffectClass[],
 ): Promise<NewCheckpoint | null> {

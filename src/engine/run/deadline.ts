@@ -35,7 +35,7 @@ export class Deadline {
 }
 
 /** The error to throw after a run's deadline; null before it. A call in progress finishes, and nothing else begins. */
-export function whyTooLate(
+export function deadlineError(
   runId: string,
   { clock, deadline }: Pick<RunTime, "clock" | "deadline">,
   /** Where a RunSpec set the time, the deadline is this budget. */
@@ -59,16 +59,16 @@ export function whyTooLate(
   );
 }
 
-export function whyRunTooLate({
+export function runDeadlineError({
   runId,
   time,
   contract,
-}: RunWith<"runId" | "time" | "contract">): ReturnType<typeof whyTooLate> {
-  return whyTooLate(runId, time, contract.budget.limits);
+}: RunWith<"runId" | "time" | "contract">): ReturnType<typeof deadlineError> {
+  return deadlineError(runId, time, contract.budget.limits);
 }
 
 export function assertInTime(run: RunWith<"runId" | "time" | "contract">): void {
-  const late = whyRunTooLate(run);
+  const late = runDeadlineError(run);
   if (late !== null) throw late;
 }
 

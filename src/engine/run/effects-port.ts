@@ -4,7 +4,7 @@ import type { ToolCallContext } from "../definition/tool.ts";
 import type { ModelPort, ModelRequest, ModelResponse } from "../ports/model-port.ts";
 
 /** Which request it is, of those that the run makes. */
-export type ModelCallPlace = {
+export type ModelAttemptId = {
   readonly runId: string;
   readonly stepPath: string;
   readonly turnIndex: number;
@@ -16,15 +16,15 @@ export type ModelCallPlace = {
  * The doors to the outside, beside the store and the clock: nothing else asks a model, runs a tool or writes a file of a
  * run. Whoever stands in them sees everything that a run does, and when: the crash explorer does.
  */
-export interface Outside {
-  ask(model: ModelPort, request: ModelRequest, place: ModelCallPlace): Promise<ModelResponse>;
+export interface EffectsPort {
+  ask(model: ModelPort, request: ModelRequest, place: ModelAttemptId): Promise<ModelResponse>;
   execute(tool: PreparedTool, input: unknown, call: ToolCallContext): unknown;
   reconcile(tool: PreparedTool, input: unknown, call: ToolCallContext): unknown;
   /** Whole or not at all. */
   writeFile(path: string, content: FileContent): Promise<void>;
 }
 
-export const DIRECT: Outside = {
+export const DIRECT_EFFECTS: EffectsPort = {
   ask: (model, request) => model.respond(request),
   execute: (tool, input, call) => tool.execute(input as never, call),
   reconcile: (tool, input, call) => tool.reconcile?.(input as never, call),

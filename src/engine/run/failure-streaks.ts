@@ -2,7 +2,7 @@ import type { Json } from "../../core/json.ts";
 import type { ToolCallAttempt, ToolCallRecord } from "../../store/store.ts";
 
 /** How one try of a tool ended; null: well. */
-export type Failure = { readonly tool: string; readonly error: string | null };
+export type EndedAttempt = { readonly tool: string; readonly error: string | null };
 
 /** Counts how often a tool has failed in the same way, one time after the other: tries and calls alike. */
 export class FailureStreaks {
@@ -15,16 +15,16 @@ export class FailureStreaks {
   }
 
   /** Counts on from what workers before this one have seen. */
-  static after(failures: readonly Failure[], limit: number | null): FailureStreaks {
+  static after(attempts: readonly EndedAttempt[], limit: number | null): FailureStreaks {
     const streaks = new FailureStreaks(limit);
-    for (const { tool, error } of failures)
-      if (error === null) streaks.hasWorked(tool);
-      else streaks.isSameAgain(tool, error);
+    for (const { tool, error } of attempts)
+      if (error === null) streaks.recordSuccess(tool);
+      else streaks.recordFailure(tool, error);
     return streaks;
   }
 
   /** Whether this error has come as often as a person should hear of. The streak then begins anew. */
-  isSameAgain(tool: string, error: string): boolean {
+  recordFailure(tool: string, error: string): boolean {
     if (this.limit === null) return false;
     const streak = this.#streaks.get(tool);
     const times = streak?.error === error ? streak.times + 1 : 1;
@@ -34,7 +34,7 @@ export class FailureStreaks {
     return true;
   }
 
-  hasWorked(tool: string): void {
+  recordSuccess(tool: string): void {
     this.#streaks.delete(tool);
   }
 }
@@ -45,10 +45,10 @@ function textOf(value: Json): string {
 }
 
 /** How the tries of a run ended, in the order in which they did, as far as their tools said so. */
-export function failuresIn(
+export function endedAttempts(
   calls: readonly ToolCallRecord[],
   tries: readonly ToolCallAttempt[],
-): readonly Failure[] {
+): readonly EndedAttempt[] {
   const toolOf = new Map(calls.map(({ toolCallId, tool }) => [toolCallId, tool]));
   const ended = tries
     .filter(({ outcome }) => outcome !== "lost" && outcome !== "aborted")
@@ -57,7 +57,7 @@ export function failuresIn(
       tool: toolOf.get(toolCallId) ?? "",
       error: `${errorCode}: ${errorDetail}`,
     }));
-  const settled = calls.flatMap(({ tool, receipt }): readonly (Failure & { readonly at: number })[] => {
+  const settled = calls.flatMap(({ tool, receipt }): readonly (EndedAttempt & { readonly at: number })[] => {
     if (receipt === null || receipt.source !== "tool") return [];
     const { status, errorCode, output, at } = receipt;
     if (status === "succeeded") return [{ at, tool, error: null }];

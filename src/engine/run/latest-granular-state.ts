@@ -5,7 +5,7 @@ import { frozenJson } from "../../session/frozen-json.ts";
 import type { GranularState, Store } from "../../store/store.ts";
 
 /** The run's context, and the state of the last agent before now. */
-export type SeenContext = JsonObject & { readonly granularState?: GranularState };
+export type ContextWithGranularState = JsonObject & { readonly granularState?: GranularState };
 
 /** The kind of the steps that have such a state. */
 const AGENT = "turn-loop";
@@ -54,7 +54,7 @@ export class LatestGranularState {
    * A context as code is to see it. The state is in no copy of it and is never stored with it: the history is in the store
    * already, and a copy with every step that follows would grow without end.
    */
-  async seenIn(context: JsonObject): Promise<SeenContext> {
+  async withGranularState(context: JsonObject): Promise<ContextWithGranularState> {
     const state = await this.read();
     if (state === null) return context;
     return Object.defineProperty({ ...context }, "granularState", {

@@ -9,23 +9,23 @@ export type SavedCheckpoint = { readonly snapshot: JsonObject; readonly cursor: 
  */
 export class MilestoneRequest {
   #from: MilestoneFrom | null;
-  #wasAsked: boolean;
+  #wasRequested: boolean;
 
   /** Null: steps go on where they were left. */
   constructor(from: MilestoneFrom | null) {
     this.#from = from;
-    this.#wasAsked = from !== null;
+    this.#wasRequested = from !== null;
   }
 
   /** Whether somebody has let agents be others than they were, for as long as this worker has the run. */
-  get wasAsked(): boolean {
-    return this.#wasAsked;
+  get wasRequested(): boolean {
+    return this.#wasRequested;
   }
 
   /** Where nobody has asked for anything else. */
-  orElse(from: MilestoneFrom): void {
+  setDefault(from: MilestoneFrom): void {
     this.#from ??= from;
-    this.#wasAsked = true;
+    this.#wasRequested = true;
   }
 
   get isOpen(): boolean {

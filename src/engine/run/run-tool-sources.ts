@@ -50,7 +50,7 @@ export class RunToolSources implements OpenSources {
     try {
       return await source.open(name, this.#opening);
     } catch (error) {
-      if (error instanceof Error) this.#secrets.hideInError(error);
+      if (error instanceof Error) this.#secrets.redactError(error);
       throw error;
     }
   }

@@ -14,17 +14,17 @@ import type { CheckpointType, SessionCommit, SliceChange, Store, StoredSlice } f
 export type SliceMismatch = "stop" | "fresh" | ((slices: StoredSlices) => StoredSlices);
 
 /** What one call tells the session. `origin` is the call that it comes from: the first one, where others repeat it. */
-export type Told = { readonly origin: string; readonly events: readonly SessionEvent[] };
+export type CallEvents = { readonly origin: string; readonly events: readonly SessionEvent[] };
 
 /** What the session comes to with what it was told: computed aside, and true only once it is committed. */
-export type PlannedSession = {
+export type PendingSession = {
   readonly state: SessionState;
   readonly applied: readonly string[];
   readonly isMilestone: boolean;
 };
 
 /** A state to go back to, and all that has to be written for it. */
-export type RolledBackSession = {
+export type SessionRollback = {
   readonly state: SessionState;
   readonly slices: readonly SliceChange[];
   /** The snapshot does not fit, and the caller chose to begin anew. */
@@ -76,7 +76,7 @@ export class SessionKeeper {
    * Takes the session up as the store has it. False where it does not fit the slices, and the caller chose to begin anew
    * or (`isLenient`) is about to go back to a checkpoint anyway: then what fits is taken up.
    */
-  async load(isLenient: boolean): Promise<boolean> {
+  async load({ isRollingBack }: { readonly isRollingBack: boolean }): Promise<boolean> {
     const { slices } = this.session;
     const stored = await this.#store.readSession(this.session.id);
     if (slices.names.length > 0) this.#checkpointed = null;
@@ -88,7 +88,8 @@ export class SessionKeeper {
       this.#takeUp(state);
       return true;
     } catch (error) {
-      if (!SnapshotRestoreError.isInstance(error) || (this.#mismatch !== "fresh" && !isLenient)) throw error;
+      if (!SnapshotRestoreError.isInstance(error) || (this.#mismatch !== "fresh" && !isRollingBack))
+        throw error;
       if (this.#mismatch !== "fresh") this.#misfit = error;
       this.#markStale(stored);
       this.#takeUp(fitting(this.session, stored));
@@ -134,12 +135,12 @@ export class SessionKeeper {
   }
 
   /** Most turns tell the session nothing. */
-  unchanged(): PlannedSession {
+  unchanged(): PendingSession {
     return { state: this.session.state, applied: [], isMilestone: false };
   }
 
   /** The state after all of it, in this order; each call's events once. Throws what a reducer throws. */
-  plan(told: readonly Told[]): PlannedSession {
+  pendingAfter(told: readonly CallEvents[]): PendingSession {
     let { state } = this.session;
     let isMilestone = false;
     const applied = new Set<string>();
@@ -181,14 +182,14 @@ export class SessionKeeper {
   }
 
   /** An earlier call is about to tell the session again what it told once: looks what the session still has of it. */
-  async recall(origin: string): Promise<void> {
+  async prepareReplay(origin: string): Promise<void> {
     this.#recalled.add(origin);
     if (await this.#store.isForgotten(this.session.id, origin)) this.#logged.add(origin);
   }
 
   /** What a commit writes of it: undefined where it changes nothing. */
-  commitOf(
-    planned: PlannedSession,
+  sessionCommit(
+    planned: PendingSession,
     checkpoint: { readonly type: CheckpointType; readonly cursor: JsonObject } | null,
   ): SessionCommit | undefined {
     if (this.#misfit !== null) throw this.#misfit;
@@ -212,9 +213,9 @@ export class SessionKeeper {
   }
 
   /** Follows a commit. */
-  adopt({ state }: PlannedSession, isCheckpoint: boolean): void {
+  markCommitted({ state }: PendingSession, { hasCheckpoint }: { readonly hasCheckpoint: boolean }): void {
     if (this.#stale.size > 0) this.#stale = new Map();
-    if (isCheckpoint) this.#checkpointed = state;
+    if (hasCheckpoint) this.#checkpointed = state;
     this.#stored = state;
     if (state !== this.session.state) this.session.adopt(state);
   }
@@ -232,7 +233,7 @@ export class SessionKeeper {
   }
 
   /** What going back to a snapshot takes; null: to the beginning. Every slice is written whole, whatever the store has. */
-  rolledBack(snapshot: JsonObject | null): RolledBackSession {
+  planRollback(snapshot: JsonObject | null): SessionRollback {
     const restored = snapshot === null ? null : this.#restored(snapshot);
     const state = restored ?? this.session.restored(this.session.snapshot(EMPTY_STATE));
     const names = new Set([...state.keys(), ...this.#stored.keys(), ...this.#stale.keys()]);
@@ -262,7 +263,7 @@ export class SessionKeeper {
   }
 
   /** Follows the beginning of a new line of history. */
-  rollBack({ state }: RolledBackSession): void {
+  markRolledBack({ state }: SessionRollback): void {
     this.#stale = new Map();
     this.#checkpointed = state;
     this.#misfit = null;

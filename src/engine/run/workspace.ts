@@ -12,7 +12,7 @@ import {
   openFile,
   replaceFile,
 } from "../../store/guarded-folder.ts";
-import { assertMarkIsFree } from "./run-mark.ts";
+import { isOwnedBy } from "./workspace-owner.ts";
 
 /** How files are written, and which ones are not to be touched. */
 export type WorkspaceDoors = {
@@ -69,7 +69,7 @@ export class Workspace {
   /** Says whose folder it is, where nothing says so yet; throws where it is another run's. */
   async mark(runId: string): Promise<void> {
     await this.#within(RUN_MARK, async (path) => {
-      if (!(await assertMarkIsFree(path, this.folder, runId))) await this.#doors.replace(path, `${runId}\n`);
+      if (!(await isOwnedBy(path, this.folder, runId))) await this.#doors.replace(path, `${runId}\n`);
     });
   }
 

@@ -25,7 +25,7 @@ import { type GranularStep, isAgentStep, type StepNode } from "../definition/ste
 import type { Clock } from "../ports/clock.ts";
 import type { RunResult } from "../ports/run-result.ts";
 import { systemClock } from "../ports/system-clock.ts";
-import { Deadline, whyTooLate } from "../run/deadline.ts";
+import { Deadline, deadlineError } from "../run/deadline.ts";
 import type { SavedCheckpoint } from "../run/milestone-request.ts";
 import { ofRun } from "./leased-run.ts";
 import { Runner } from "./runner.ts";
@@ -223,7 +223,7 @@ export class DurableMainLoop<O = unknown> {
     };
     if (run?.status === "succeeded") return runner.run(request, { runId });
     const deadline = run === null ? work.deadline : run.deadline;
-    const late = whyTooLate(runId, { deadline, clock: this.#clock });
+    const late = deadlineError(runId, { deadline, clock: this.#clock });
     if (late !== null) throw ofRun(runId, late);
     if (run === null) {
       await this.#assertNothingDone(work);

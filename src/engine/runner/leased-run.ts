@@ -263,7 +263,7 @@ function endOf(
   if (error instanceof PersonNeededError)
     return { run: { status: "waiting", error: null, waits: error.details.waits }, thrown: null };
   const thrown = PawlError.isInstance(error) ? error : stepFailed(error, step);
-  secrets.hideInError(thrown);
+  secrets.redactError(thrown);
   const storedError = stored(thrown, secrets);
   if (error instanceof PausedError)
     return { run: { status: "waiting", error: storedError, waits: [] }, thrown };

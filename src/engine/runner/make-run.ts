@@ -6,7 +6,7 @@ import type { Claim, RunRecord, Store } from "../../store/store.ts";
 import { phasesOf } from "../definition/phases.ts";
 import { makeRules, type RunRules } from "../definition/run-rules.ts";
 import { RunSecrets } from "../definition/run-secrets.ts";
-import { bothConstraints, conditionsOf } from "../definition/run-spec-checks.ts";
+import { combineConstraints, conditionsOf } from "../definition/run-spec-checks.ts";
 import { NO_PROBE } from "../ports/crash-points.ts";
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 import type { RunTelemetry } from "../ports/telemetry-port.ts";
@@ -19,10 +19,9 @@ import type {
   RunPolicy,
   RunStop,
 } from "../run/active-run.ts";
-import { harmless } from "../run/begin-telemetry.ts";
-import { DIRECT } from "../run/effects-port.ts";
-import { EstimateWatch } from "../run/estimate-watch.ts";
-import { FailureStreaks, failuresIn } from "../run/failure-streaks.ts";
+import { DIRECT_EFFECTS } from "../run/effects-port.ts";
+import { endedAttempts, FailureStreaks } from "../run/failure-streaks.ts";
+import { guardTelemetry } from "../run/guarded-telemetry.ts";
 import { LatestGranularState } from "../run/latest-granular-state.ts";
 import type { ClockReading } from "../run/lease-keeper.ts";
 import { type MilestoneFrom, MilestoneRequest, type SavedCheckpoint } from "../run/milestone-request.ts";
@@ -31,6 +30,7 @@ import { RunBudget } from "../run/run-budget.ts";
 import { folderOf } from "../run/run-folder.ts";
 import { RunToolSources } from "../run/run-tool-sources.ts";
 import { SessionKeeper } from "../run/session-keeper.ts";
+import { TokenEstimateWarnings } from "../run/token-estimate-warnings.ts";
 import { UncertainCalls } from "../run/uncertain-calls.ts";
 import type { ResumeOptions, RunnerSetup } from "./runner-options.ts";
 
@@ -65,7 +65,7 @@ export async function makeRun(
   const warn = (message: string) => observe.emit({ type: "warning", runId, message });
   const { slices, tags, trigger, mismatch } = sessionOptions;
   const session = new Session({ id: runId, createdAt: run.createdAt, slices, tags });
-  const effects = options.outside ?? DIRECT;
+  const effects = options.outside ?? DIRECT_EFFECTS;
   const folder = folderOf(runId, run.spec, options.workspaceRoot ?? ".", run.forkedFrom);
   return {
     runId,
@@ -115,7 +115,7 @@ async function contractOf(
 
 function policyOf({ options, rules: ownRules }: RunnerSetup, store: Store, { spec }: RunRecord): RunPolicy {
   const rules =
-    spec === null ? ownRules : makeRules(options.policy, bothConstraints(options.constraints, spec));
+    spec === null ? ownRules : makeRules(options.policy, combineConstraints(options.constraints, spec));
   const secrets = new RunSecrets(rules.secretKeys, digestOf(store, rules));
   secrets.learnSecrets(rules.secrets);
   return { rules, secrets };
@@ -133,7 +133,7 @@ function modelParts({ options }: RunnerSetup): ModelParts {
     pricing: options.pricing ?? UNPRICED,
     estimateTokens:
       options.estimateTokens === undefined ? estimateTokens : withBuiltInFallback(options.estimateTokens),
-    estimates: new EstimateWatch(),
+    estimateWarnings: new TokenEstimateWarnings(),
     unsettledCharges: [],
   };
 }
@@ -147,7 +147,7 @@ async function callParts(
   const maxSameErrors = budgets?.maxSameErrorRepeats ?? options.maxSameErrorRepeats ?? null;
   const failures =
     resumed && maxSameErrors !== null
-      ? failuresIn(await store.listToolCalls(runId), await store.listToolCallAttempts(runId))
+      ? endedAttempts(await store.listToolCalls(runId), await store.listToolCallAttempts(runId))
       : [];
   return {
     firstRunId: forkedFrom?.firstRunId ?? runId,
@@ -164,7 +164,7 @@ function observersOf(
   { listener, telemetry: given }: ClaimedWork,
   secrets: RunSecrets,
 ): RunObservers {
-  const telemetry = harmless(given, secrets);
+  const telemetry = guardTelemetry(given, secrets);
   return {
     emit: guarded((event) => emitToBoth(telemetry, listener, event), secrets),
     telemetry,

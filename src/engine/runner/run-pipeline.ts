@@ -11,7 +11,7 @@ import { assertSameShape, shapeOf } from "../definition/pipeline-shape.ts";
 import type { PipelineStep, StepNode } from "../definition/step.ts";
 import type { ActiveRun, RunWith } from "../run/active-run.ts";
 import { assertMayBegin } from "../run/deadline.ts";
-import { assertFinished } from "../run/final-checks.ts";
+import { assertRequirementsMet } from "../run/run-requirements.ts";
 import { executeStep } from "../steps/execute-step.ts";
 import type { StepRegistry } from "../steps/step-registry.ts";
 import { assertRulesBind } from "./binding-rules.ts";
@@ -45,7 +45,7 @@ export async function goThrough(
   const context = { value: {} as JsonObject };
   const output = await executeStep(registry, root, { run, path: ROOT_PATH, input, context });
   if (run.contract.budget.reached !== null) throw run.contract.budget.reached;
-  await assertFinished(run, output);
+  await assertRequirementsMet(run, output);
   return { output, context: context.value };
 }
 
@@ -70,8 +70,8 @@ async function openSession(
   { keeper, resume: { milestone } }: RunWith<"keeper" | "resume">,
   onSession: RunCourse["onSession"],
 ): Promise<void> {
-  const fits = await keeper.load(milestone.isOpen);
-  if (!fits) milestone.orElse({ kind: "beginning" });
+  const fits = await keeper.load({ isRollingBack: milestone.isOpen });
+  if (!fits) milestone.setDefault({ kind: "beginning" });
   onSession(keeper.session);
 }
 

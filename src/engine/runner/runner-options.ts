@@ -21,7 +21,7 @@ import type { CrashProbe } from "../ports/crash-points.ts";
 import type { RunEventListener } from "../ports/run-events.ts";
 import type { Telemetry } from "../ports/telemetry-port.ts";
 import type { Deadline } from "../run/deadline.ts";
-import type { Outside } from "../run/effects-port.ts";
+import type { EffectsPort } from "../run/effects-port.ts";
 import type { MilestoneFrom, SavedCheckpoint } from "../run/milestone-request.ts";
 import type { SliceMismatch } from "../run/session-keeper.ts";
 import type { StepExecutor } from "../steps/step-executor.ts";
@@ -82,7 +82,7 @@ export type RunnerOptions = {
   readonly random?: Random;
   readonly probe?: CrashProbe;
   /** The doors to models, tools and files; those of the machine unless a test stands in them. */
-  readonly outside?: Outside;
+  readonly outside?: EffectsPort;
 };
 
 export type Budget = { readonly tokens?: number; readonly microDollars?: number };

@@ -18,7 +18,7 @@ import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 import type { RunResult } from "../ports/run-result.ts";
 import { systemClock } from "../ports/system-clock.ts";
 import { NO_RUN_TELEMETRY } from "../ports/telemetry-port.ts";
-import { beginTelemetry } from "../run/begin-telemetry.ts";
+import { beginTelemetry } from "../run/guarded-telemetry.ts";
 import { readClock } from "../run/lease-keeper.ts";
 import type { MilestoneFrom } from "../run/milestone-request.ts";
 import { BUILT_IN_EXECUTORS } from "../steps/built-in-executors.ts";
@@ -161,7 +161,7 @@ export class Runner<O = unknown> {
     }
     const { claim, claimedAt, found } = begun;
     const { resumed } = found;
-    const telemetry = await beginTelemetry(this.#setup.options.telemetry, store, claim.run, resumed);
+    const telemetry = await beginTelemetry(this.#setup.options.telemetry, store, claim.run, { resumed });
     const work = { claim, claimedAt, resumed, options, listener, from, telemetry };
     const result = await new LeasedRun(this.#setup, store, work).execute<O>(found);
     const isLetGo = options.release?.aborted === true;

@@ -14,10 +14,10 @@ import type {
 } from "../../store/store.ts";
 import { shapeOf } from "../definition/pipeline-shape.ts";
 import { makeRules } from "../definition/run-rules.ts";
-import { assertRunnable, assertSameSpec, bothConstraints } from "../definition/run-spec-checks.ts";
+import { assertRunnable, assertSameSpec, combineConstraints } from "../definition/run-spec-checks.ts";
 import { type ClockReading, readClock } from "../run/lease-keeper.ts";
 import { folderOf } from "../run/run-folder.ts";
-import { assertFolderIsFree } from "../run/run-mark.ts";
+import { assertWorkspaceIsFree } from "../run/workspace-owner.ts";
 import type { FoundAtClaim } from "./leased-run.ts";
 import { assertSameRun, busy, runNotFound } from "./run-checks.ts";
 import {
@@ -97,7 +97,7 @@ export async function startNamedRun(
   const inputHash = canonicalHash(input);
   const starter = starterOf(rules, options.startedBy ?? setup.options.startedBy);
   if (spec !== null)
-    await assertFolderIsFree(folderOf(runId, spec, setup.options.workspaceRoot ?? ".").path, runId);
+    await assertWorkspaceIsFree(folderOf(runId, spec, setup.options.workspaceRoot ?? ".").path, runId);
   const claimedAt = readClock(setup.clock);
   const created = await store.createRun({
     runId,
@@ -174,5 +174,5 @@ export function continued(
 export function assertSetupRuns({ root, options }: RunnerSetup, spec: RunSpec): void {
   const { pricing = UNPRICED, stopConditions, policy, constraints } = options;
   assertRunnable(spec, root, pricing, stopConditions);
-  makeRules(policy, bothConstraints(constraints, spec));
+  makeRules(policy, combineConstraints(constraints, spec));
 }

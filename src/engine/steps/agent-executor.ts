@@ -6,8 +6,8 @@ import { fingerprintOf } from "../../core/turn/turn-fingerprint.ts";
 import { priceOfModel } from "../../core/usage/usage.ts";
 import { fingerprintDocument, prepareAgent } from "../definition/agent.ts";
 import { answerOf } from "../definition/agent-output.ts";
+import { earlierSteps } from "../definition/earlier-steps.ts";
 import { assertKeysEnforced, type GranularStep, type TurnLoopStep } from "../definition/step.ts";
-import { earlierSteps } from "../definition/step-outputs.ts";
 import { beginFromMilestone } from "../turn/abandon-turn.ts";
 import { Conversation } from "../turn/conversation.ts";
 import { assertSameAsEarlierIteration } from "../turn/divergence.ts";
@@ -74,7 +74,7 @@ async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Pro
   if (!milestone.isOpen) {
     const scope = await asWanted(await open(), open);
     const isPinned = scope.conversation.storedFingerprint !== null;
-    if (!isPinned && !milestone.wasAsked && frame.run.resume.acceptDivergence === null)
+    if (!isPinned && !milestone.wasRequested && frame.run.resume.acceptDivergence === null)
       await assertSameAsEarlierIteration(frame.run, frame.path, scope.document);
     return scope;
   }

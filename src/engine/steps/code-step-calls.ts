@@ -127,7 +127,7 @@ export class CodeStepCalls {
   async #giveUp({ callIndex, attempt }: ToolCallRecord): Promise<void> {
     const { stepKey, path: stepPath } = this.#step;
     const message = "It was to run again, and its step does not ask for it any more.";
-    const outcome = failed("not_asked_for", message, true);
+    const outcome = failed("not_asked_for", message, { uncertain: true });
     const receipt = makeReceipt(this.#run, { callIndex, blobThresholdBytes: BLOB_THRESHOLD_BYTES }, outcome);
     await storeReceipt(this.#run, { stepKey, stepPath, turnIndex: 0, attempt, receipt });
   }
@@ -354,7 +354,7 @@ export class CodeStepCalls {
     const { status, output, blob } = receipt;
     const id = toolCallId(this.#run.runId, this.#step.path, 0, callIndex);
     if (receipt.duplicateOf !== null && receipt.sessionEvents.length > 0)
-      await this.#run.keeper.recall(receipt.duplicateOf);
+      await this.#run.keeper.prepareReplay(receipt.duplicateOf);
     this.#run.keeper.lastToolCall = id;
     this.#session.take(receipt.duplicateOf ?? id, receipt.sessionEvents);
     if (status === "succeeded" || status === "deduplicated")

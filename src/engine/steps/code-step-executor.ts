@@ -2,8 +2,8 @@ import { ConfigurationError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { stepId } from "../../core/step-path.ts";
 import type { CodeStepContext } from "../definition/code-step-context.ts";
+import { earlierSteps } from "../definition/earlier-steps.ts";
 import type { CodeStep } from "../definition/step.ts";
-import { earlierSteps } from "../definition/step-outputs.ts";
 import type { ToolSource } from "../definition/tool-source.ts";
 import { ABORT_GRACE_MS } from "../run/active-run.ts";
 import { CodeStepCalls } from "./code-step-calls.ts";
@@ -27,7 +27,7 @@ async function executeCode(step: CodeStep, frame: Frame): Promise<Json> {
   const context: CodeStepContext = {
     runId: frame.run.runId,
     stepPath: frame.path,
-    context: await frame.run.latest.seenIn(frame.context.value),
+    context: await frame.run.latest.withGranularState(frame.context.value),
     signal: frame.run.stop.signal,
     session,
     ...frame.run.artifacts.accessOf(frame.instance.stepKey),

@@ -7,7 +7,7 @@ import type { StepNode } from "../definition/step.ts";
 import { type ActiveRun, reach } from "../run/active-run.ts";
 import { cursorOf } from "../run/checkpoint-cursor.ts";
 import { assertMayBegin } from "../run/deadline.ts";
-import type { PlannedSession } from "../run/session-keeper.ts";
+import type { PendingSession } from "../run/session-keeper.ts";
 import { tellCheckpoint } from "../turn/turn-session.ts";
 import type { ContextHolder, Place } from "./step-executor.ts";
 import type { StepRegistry } from "./step-registry.ts";
@@ -95,7 +95,7 @@ async function finish(
   await run.keeper.whileHeld(async () => {
     const planned = session.plan();
     const boundary = await boundaryOf(run, instance, planned, type);
-    const committed = run.keeper.commitOf(planned, boundary);
+    const committed = run.keeper.sessionCommit(planned, boundary);
     reach(run, "step:before-finish", path, 0);
     const { checkpoint } = await run.store.finishStep(run.fence, {
       stepKey,
@@ -104,7 +104,7 @@ async function finish(
       ...(committed === undefined ? {} : { session: committed }),
     });
     reach(run, "step:finished", path, 0);
-    run.keeper.adopt(planned, boundary !== null);
+    run.keeper.markCommitted(planned, { hasCheckpoint: boundary !== null });
     if (boundary !== null && checkpoint !== null)
       await tellCheckpoint(run, path, 0, planned, { number: checkpoint, cursor: boundary.cursor });
   });
@@ -121,7 +121,7 @@ type BoundaryType = "step_boundary" | "phase_boundary";
 async function boundaryOf(
   run: ActiveRun,
   instance: StepRecord,
-  { state }: PlannedSession,
+  { state }: PendingSession,
   type: BoundaryType,
 ): Promise<{ readonly type: BoundaryType; readonly cursor: JsonObject } | null> {
   const { keeper, store, runId } = run;

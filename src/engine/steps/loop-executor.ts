@@ -4,7 +4,7 @@ import { iterationPath } from "../../core/step-path.ts";
 import type { LoopDecision } from "../../store/store.ts";
 import type { LoopStep } from "../definition/step.ts";
 import { reach } from "../run/active-run.ts";
-import { isDone } from "../run/final-checks.ts";
+import { canFinishEarly } from "../run/run-requirements.ts";
 import { changedContext } from "./execute-step.ts";
 import type { Frame, StepExecutor } from "./step-executor.ts";
 
@@ -44,10 +44,13 @@ async function iterate(
     phase: frame.phase ?? "",
     endsPhase: false,
   });
-  const said: unknown = await loop.until(output, await run.latest.seenIn(structuredClone(context.value)));
+  const said: unknown = await loop.until(
+    output,
+    await run.latest.withGranularState(structuredClone(context.value)),
+  );
   if (typeof said !== "boolean")
     throw new TypeError(`\`until\` of loop ${path} returned ${typeof said}: return true or false.`);
-  const done = said || (await isDone(run, output));
+  const done = said || (await canFinishEarly(run, output));
   const decision = {
     stepKey: frame.instance.stepKey,
     iteration,

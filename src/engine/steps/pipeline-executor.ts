@@ -1,7 +1,7 @@
 import { childPath } from "../../core/step-path.ts";
 import { firstPhase, instancesOf, lastPhase } from "../definition/phases.ts";
 import type { PipelineStep } from "../definition/step.ts";
-import { isDone } from "../run/final-checks.ts";
+import { canFinishEarly } from "../run/run-requirements.ts";
 import type { StepExecutor } from "./step-executor.ts";
 
 /**
@@ -19,7 +19,7 @@ export const pipelineExecutor: StepExecutor<PipelineStep> = {
       input = await enter(step, { run, path, input, context, phase, endsPhase: isLast });
       if (next === undefined) break;
       const rest = pipeline.children.slice(i + 1).flatMap((each) => instancesOf(each, path, phase));
-      if (!(await isDone(run, input, rest[0]))) continue;
+      if (!(await canFinishEarly(run, input, rest[0]))) continue;
       for (const skipped of rest) await run.store.skipStep(run.fence, skipped);
       break;
     }

@@ -4,7 +4,7 @@ import type { SessionView, SliceQuery } from "../../session/session-view.ts";
 import type { Slice } from "../../session/slice.ts";
 import { ownEvent, type SessionState } from "../../session/slice-set.ts";
 import type { RunSecrets } from "../definition/run-secrets.ts";
-import type { PlannedSession, SessionKeeper } from "../run/session-keeper.ts";
+import type { PendingSession, SessionKeeper } from "../run/session-keeper.ts";
 
 /**
  * The session as a step sees and changes it, the calls of its tools included, in the order that its code meets them. It takes
@@ -78,7 +78,7 @@ export class StepSession implements SessionView {
     this.#hasEnded = true;
   }
 
-  plan(): PlannedSession {
+  plan(): PendingSession {
     return { state: this.state, applied: [...this.#origins], isMilestone: false };
   }
 }

@@ -20,7 +20,7 @@ export async function beginFromMilestone(scope: TurnScope, from: MilestoneFrom):
   if (journaled !== null) await settleDispatched(scope, journaled);
   const receipts = journaled === null ? [] : receiptsOfWaiting(scope, journaled);
   const base = await baseOf(run, step, from);
-  const rolledBack = run.keeper.rolledBack(base?.snapshot ?? null);
+  const rolledBack = run.keeper.planRollback(base?.snapshot ?? null);
   const checkpoint = rolledBack.isFresh ? null : (base?.checkpoint ?? null);
   const fingerprint = { hash: scope.fingerprint, document: scope.document };
   const { slices } = rolledBack;
@@ -33,7 +33,7 @@ export async function beginFromMilestone(scope: TurnScope, from: MilestoneFrom):
     fingerprint,
   });
   reach(run, "lineage:begun", step, turn);
-  run.keeper.rollBack(rolledBack);
+  run.keeper.markRolledBack(rolledBack);
   const { runId } = run;
   run.keeper.session.bus.publish("SessionRolledBack", { runId, step, checkpoint });
   run.observe.emit({ type: "lineage.begun", runId, step, turn, checkpoint });

@@ -17,7 +17,7 @@ import { CallOccurrences } from "../call/call-occurrences.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
 import type { GranularOptions } from "../definition/step.ts";
 import type { ActiveRun } from "../run/active-run.ts";
-import { Hydrator } from "../run/blob-hydrator.ts";
+import { BlobHydrator } from "../run/blob-hydrator.ts";
 import { recordedContent, TurnView } from "./turn-view.ts";
 
 /** A model call that is reserved for in the store and not yet settled. */
@@ -104,7 +104,8 @@ export class Conversation {
     const heads = new Heads(input, estimate, prompt.isFixed ? (text ?? "") : "");
     const read = stored.tail.map((turn) => ({ turn, tokens: turns.tokens(recordedContent(turn)) }));
     const first = isLeft ? read.length : firstKept(heads.smallest, read, historyMaxTokens);
-    const hydrator = new Hydrator(run, options.degradedReplay, (name) => {
+    const hydrator = new BlobHydrator(run, (name) => {
+      if (!options.degradedReplay) return false;
       const recovery = tools.get(name)?.recovery;
       return recovery === "repeat" || recovery === "keyed";
     });

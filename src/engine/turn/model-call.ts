@@ -14,8 +14,8 @@ import { readResponse } from "../ports/model-response.ts";
 import { NO_RUN_TELEMETRY, type SpanFacts } from "../ports/telemetry-port.ts";
 import { ABORT_GRACE_MS, type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
 import { assertMayBegin } from "../run/deadline.ts";
-import { assertMayLeave, reachNoted } from "../run/effect-departure.ts";
-import type { ModelCallPlace } from "../run/effects-port.ts";
+import type { ModelAttemptId } from "../run/effects-port.ts";
+import { assertMaySend, reachAfterSentMark } from "../run/sent-mark.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
@@ -41,9 +41,9 @@ export async function askModel(
     const call = await open();
     reach(run, "model:before-request", path, turnIndex);
     const effect = await run.store.beginEffect(run.fence, { stepKey: scope.stepKey, callIndex: 0, ...call });
-    reachNoted(run, "model:noted", { stepPath: path, turnIndex }, effect);
+    reachAfterSentMark(run, "model:noted", { stepPath: path, turnIndex }, effect);
     // Cancelled while the call was being reserved for: nothing is sent, and the release gives the reservation back.
-    assertMayLeave(run, effect);
+    assertMaySend(run, effect);
     const outcome = await traced(scope, call, request, effect);
     if (outcome.kind === "answered") {
       const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });
@@ -124,7 +124,7 @@ function traced(
   } as const;
   return run.observe.telemetry.within(span, async (open) => {
     const outcome = await attempt(scope, request, place, effect);
-    open.tell(outcome.kind === "failed" ? toldOfFailure(outcome.error) : toldOf(outcome.response));
+    open.record(outcome.kind === "failed" ? toldOfFailure(outcome.error) : toldOf(outcome.response));
     return outcome;
   });
 }
@@ -147,7 +147,7 @@ function toldOf({ usage, finishReason, responseId, content }: ModelResponse): Sp
 async function attempt(
   { run, prepared }: TurnScope,
   request: Omit<ModelRequest, "signal">,
-  place: ModelCallPlace,
+  place: ModelAttemptId,
   effect: EffectInProgress,
 ): Promise<AttemptOutcome> {
   const stop = new AbortController();
@@ -241,7 +241,12 @@ function tellCharge(scope: TurnScope, call: OpenModelCall, charge: Charge): void
 /** Compares what the provider counted with what was estimated of the same request. */
 function watchEstimate({ run, path: step, conversation, prepared }: TurnScope, counted: number): void {
   const estimated = conversation.viewTokens() + prepared.schemaTokens;
-  const message = run.model.estimates.warning({ step, model: prepared.agent.model, estimated, counted });
+  const message = run.model.estimateWarnings.warning({
+    step,
+    model: prepared.agent.model,
+    estimated,
+    counted,
+  });
   if (message !== null) run.observe.emit({ type: "warning", runId: run.runId, message });
 }
 

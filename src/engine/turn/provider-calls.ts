@@ -9,7 +9,7 @@ import { NO_PAST, type UndecidedCall } from "../call/call-decision.ts";
 import { NO_EARLIER_CALL } from "../call/call-earlier-result.ts";
 import { makeReceipt } from "../call/call-receipt.ts";
 import { PROVIDER_NAMESPACE } from "../definition/provider-tool.ts";
-import { failed, provided, type ToolOutcome } from "../definition/tool-outcome.ts";
+import { failed, providerOutcome, type ToolOutcome } from "../definition/tool-outcome.ts";
 import type { TurnCall } from "./turn-call-item.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
@@ -177,14 +177,15 @@ function outcomeOf({ options }: TurnScope, { part, output }: ProviderCall): Tool
     return failed(
       "no_result",
       `The provider ran ${part.toolName} and has not said in the same response what came of it.`,
-      true,
+      { uncertain: true },
     );
   const shown = shownOutput(output);
   const isSmall = Buffer.byteLength(JSON.stringify(shown.value)) <= options.blobThresholdBytes;
   const kept: ToolOutput = isSmall
     ? shown
     : { type: "text", value: "The result is large: it stands in the response of this turn." };
-  return provided(kept, output.type === "error-text" || output.type === "error-json");
+  const hasFailed = output.type === "error-text" || output.type === "error-json";
+  return providerOutcome(hasFailed ? "failed" : "succeeded", kept);
 }
 
 /** What the provider said, in the words that a receipt has. */

@@ -149,7 +149,7 @@ async function caseOf(
   const idempotencyKey = known?.idempotencyKey ?? identity.keyOf(occurrence).toString("hex");
   const isSettled = known !== null && known.receipt !== null;
   const origin = known?.receipt?.duplicateOf ?? null;
-  if (origin !== null && known?.receipt?.sessionEvents.length !== 0) await run.keeper.recall(origin);
+  if (origin !== null && known?.receipt?.sessionEvents.length !== 0) await run.keeper.prepareReplay(origin);
   // A call that was dispatched is past the question of its identity.
   const isNew = known === null || known.status === "prepared";
   const payload =
@@ -157,7 +157,7 @@ async function caseOf(
       ? ({ kind: "refused", errorCode: "invalid_input", error: identity.problem } as const)
       : await makePayload(run.policy.rules, request, idempotencyKey);
   const { tool } = request;
-  const isMeeting = isNew && !scope.conversation.abandoned.isNone && tool?.isOfSession !== true;
+  const isMeeting = isNew && !scope.conversation.abandoned.isNone && tool?.isSessionTool !== true;
   let earlier = isMeeting ? await earlierInLeftTurns(scope, identity) : NO_EARLIER_CALL;
   const isHarmless = tool?.recovery === "repeat" && identity.dedupe === "call";
   if (!isSettled && !isHarmless && earlier.kind === "none")

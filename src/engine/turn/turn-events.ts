@@ -1,11 +1,11 @@
 import type { SessionEvent } from "../../core/session-event.ts";
 import type { SessionState } from "../../session/slice-set.ts";
-import type { PlannedSession, SessionKeeper, Told } from "../run/session-keeper.ts";
+import type { CallEvents, PendingSession, SessionKeeper } from "../run/session-keeper.ts";
 
 /** What the calls of a turn have told the session so far. It takes effect in call order, whatever order they end in. */
 export class ToldSession {
   readonly #keeper: SessionKeeper;
-  readonly #told = new Map<number, Told>();
+  readonly #told = new Map<number, CallEvents>();
 
   constructor(keeper: SessionKeeper) {
     this.#keeper = keeper;
@@ -18,16 +18,16 @@ export class ToldSession {
   /** What a call finds: the session, and what those before it have told so far. */
   stateBefore(order: number): SessionState {
     const before = this.#inOrder(order);
-    return before.length === 0 ? this.#keeper.session.state : this.#keeper.plan(before).state;
+    return before.length === 0 ? this.#keeper.session.state : this.#keeper.pendingAfter(before).state;
   }
 
-  plan(): PlannedSession {
+  plan(): PendingSession {
     return this.#told.size === 0
       ? this.#keeper.unchanged()
-      : this.#keeper.plan(this.#inOrder(Number.POSITIVE_INFINITY));
+      : this.#keeper.pendingAfter(this.#inOrder(Number.POSITIVE_INFINITY));
   }
 
-  #inOrder(end: number): Told[] {
+  #inOrder(end: number): CallEvents[] {
     return [...this.#told]
       .filter(([order]) => order < end)
       .sort(([a], [b]) => a - b)

@@ -13,7 +13,7 @@ import { offeredTools } from "../definition/provider-tool.ts";
 import type { ModelResponse } from "../ports/model-port.ts";
 import { reach } from "../run/active-run.ts";
 import { beforeSideEffect } from "../run/checkpoint-cursor.ts";
-import type { PlannedSession } from "../run/session-keeper.ts";
+import type { PendingSession } from "../run/session-keeper.ts";
 import type { OpenModelCall } from "./conversation.ts";
 import { diverged } from "./divergence.ts";
 import { judgeAnswer } from "./final-answer.ts";
@@ -174,7 +174,7 @@ async function commitTurn(
   const { isComplete, planned, nextPrompt } = verdict;
   const next = nextPrompt === null ? null : nextOpening(scope, turnIndex + 1, group, nextPrompt);
   const milestone = await milestoneOf(scope, turnIndex, turn.calls, planned);
-  const session = run.keeper.commitOf(planned, milestone);
+  const session = run.keeper.sessionCommit(planned, milestone);
   reach(run, "turn:before-commit", path, turnIndex);
   const commit = {
     stepKey,
@@ -215,7 +215,7 @@ async function commitTurn(
 type Verdict = {
   readonly isComplete: boolean;
   readonly followUp: string | null;
-  readonly planned: PlannedSession;
+  readonly planned: PendingSession;
   /** What the agent will be told in the next turn; null where there is none. */
   readonly nextPrompt: string | null;
 };

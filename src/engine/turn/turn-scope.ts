@@ -2,7 +2,7 @@ import type { FingerprintDocument } from "../../core/turn/turn-fingerprint.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
 import type { GranularOptions } from "../definition/step.ts";
 import type { ActiveRun } from "../run/active-run.ts";
-import type { CheckpointPlace } from "../run/checkpoint-cursor.ts";
+import type { CheckpointStep } from "../run/checkpoint-cursor.ts";
 import type { Conversation } from "./conversation.ts";
 
 /** What the turns of one granular step share. */
@@ -12,7 +12,7 @@ export type TurnScope = {
   readonly name: string;
   readonly stepKey: number;
   /** What a checkpoint says of where it was taken. */
-  readonly instance: CheckpointPlace;
+  readonly instance: CheckpointStep;
   readonly prepared: PreparedAgent;
   readonly options: GranularOptions;
   /** Everything that must not change between turns, and its hash: made anew by every worker that opens the step. */

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { type StepPath, toolCallId } from "../../core/step-path.ts";
 import type { ActiveRun } from "../run/active-run.ts";
 import { cursorOf } from "../run/checkpoint-cursor.ts";
-import type { PlannedSession } from "../run/session-keeper.ts";
+import type { PendingSession } from "../run/session-keeper.ts";
 import type { TurnCalls } from "./turn-call-plan.ts";
 import type { TurnCallResult } from "./turn-calls.ts";
 import type { TurnScope } from "./turn-scope.ts";
@@ -12,7 +12,7 @@ export async function milestoneOf(
   { run, path, instance }: TurnScope,
   turnIndex: number,
   calls: TurnCalls,
-  { isMilestone }: PlannedSession,
+  { isMilestone }: PendingSession,
 ): Promise<{ readonly type: "milestone"; readonly cursor: JsonObject } | null> {
   if (!isMilestone) return null;
   const last = calls.items.at(-1);
@@ -25,14 +25,14 @@ export async function adoptTurn(
   scope: TurnScope,
   turn: number,
   isComplete: boolean,
-  planned: PlannedSession,
+  planned: PendingSession,
   results: readonly TurnCallResult[],
   checkpoint: { readonly number: number; readonly cursor: JsonObject } | null,
 ): Promise<void> {
   const { run, path: step } = scope;
   const { runId, keeper } = run;
   const { session } = keeper;
-  keeper.adopt(planned, checkpoint !== null);
+  keeper.markCommitted(planned, { hasCheckpoint: checkpoint !== null });
   for (const { part, toolCallId: id, output, status, events } of results)
     session.bus.publish("ToolInvoked", {
       runId,
@@ -51,7 +51,7 @@ export async function tellCheckpoint(
   run: ActiveRun,
   step: StepPath,
   turn: number,
-  { state }: PlannedSession,
+  { state }: PendingSession,
   { number, cursor }: { readonly number: number; readonly cursor: JsonObject },
 ): Promise<void> {
   const { runId } = run;

@@ -1,5 +1,10 @@
 import type { ToolPolicy } from "../../core/call/tool-classification.ts";
-import { betterLine, RECOVERY_WAYS, stepsOf, toolsOf } from "../../engine/definition/known-tools.ts";
+import {
+  RECOVERY_OPTIONS,
+  stepsOf,
+  suggestedRecovery,
+  toolsOf,
+} from "../../engine/definition/known-tools.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Violation } from "./exploration-result.ts";
 import type { Scenario } from "./scenario.ts";
@@ -97,7 +102,7 @@ function isCall(line: WitnessLine): line is SeenLine {
 export function recoveryAdvice({ pipeline, runner }: Scenario, tool: string): string {
   const policy: ToolPolicy = runner?.policy ?? {};
   const known = toolsOf(pipeline, policy).find(({ name }) => name === tool);
-  if (known === undefined) return RECOVERY_WAYS;
+  if (known === undefined) return RECOVERY_OPTIONS;
   switch (known.classification.recovery) {
     case "reconcile":
       return "let its reconcile find a call by its key: it could not tell";
@@ -105,6 +110,6 @@ export function recoveryAdvice({ pipeline, runner }: Scenario, tool: string): st
       return "set keyValidForMs to how long its keys are valid: they had expired";
     case "repeat":
     case "opaque":
-      return betterLine(known) ?? RECOVERY_WAYS;
+      return suggestedRecovery(known) ?? RECOVERY_OPTIONS;
   }
 }

@@ -1,5 +1,5 @@
 import { ModelCallError } from "../../core/errors.ts";
-import type { ModelCallPlace } from "../../engine/run/effects-port.ts";
+import type { ModelAttemptId } from "../../engine/run/effects-port.ts";
 import { type ProcessTools, RUN_ID, type Scenario, workUntilDone } from "./scenario.ts";
 
 /** A failure of a provider, before or after it has answered. */
@@ -16,7 +16,7 @@ export type ModelFault =
   | "silent";
 
 /** Picks the fault of a request; null for none. */
-export type ModelFaults = (life: number, place: ModelCallPlace) => ModelFault | null;
+export type ModelFaults = (life: number, place: ModelAttemptId) => ModelFault | null;
 
 /** The error that an adapter throws for it. A silent provider is noticed by the caller's own timeout. */
 export function faultError(fault: Exclude<ModelFault, "silent">): ModelCallError {

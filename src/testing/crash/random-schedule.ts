@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ModelCallPlace } from "../../engine/run/effects-port.ts";
+import type { ModelAttemptId } from "../../engine/run/effects-port.ts";
 import { processRecord, type RunAccount, readAccounts, type ScheduleOutcome } from "./evidence.ts";
 import type { ModelFault } from "./model-fault.ts";
 import { isSamePoint, type Point, pointText } from "./point.ts";
@@ -234,7 +234,7 @@ class RandomSchedule {
   }
 
   /** At most one fault for each turn that a process asks for, since it gives up after a few attempts. */
-  #faultOf(life: number, { runId, stepPath, turnIndex }: ModelCallPlace): ModelFault | null {
+  #faultOf(life: number, { runId, stepPath, turnIndex }: ModelAttemptId): ModelFault | null {
     if (this.#isQuiescent || this.#random() >= this.#rates.fault) return null;
     const turn = JSON.stringify([life, runId, stepPath, turnIndex]);
     if (this.#failed.has(turn)) return null;

@@ -6,7 +6,7 @@ import type { Agent } from "../../engine/definition/agent.ts";
 import type { StepNode } from "../../engine/definition/step.ts";
 import type { Reconciliation, ToolCallContext } from "../../engine/definition/tool.ts";
 import type { ModelPort, ModelRequest, ModelResponse } from "../../engine/ports/model-port.ts";
-import type { ModelCallPlace } from "../../engine/run/effects-port.ts";
+import type { ModelAttemptId } from "../../engine/run/effects-port.ts";
 import type { Runner } from "../../engine/runner/runner.ts";
 import type { RunnerOptions, RunOptions } from "../../engine/runner/runner-options.ts";
 import type { Store, WaitRecord } from "../../store/store.ts";
@@ -42,7 +42,7 @@ export type ToolStandIn =
 /** Called in place of a model, with the place in the run. Its answer must depend on that and the conversation alone. */
 export type ModelStandIn = (
   request: ModelRequest,
-  place: ModelCallPlace,
+  place: ModelAttemptId,
   outside: StandInContext,
 ) => ModelResponse | Promise<ModelResponse>;
 

@@ -7,7 +7,7 @@ import { usageOf } from "../../core/usage/usage.ts";
 import type { PreparedTool } from "../../engine/definition/prepared-tool.ts";
 import type { ToolCallContext } from "../../engine/definition/tool.ts";
 import type { ModelPort, ModelRequest, ModelResponse } from "../../engine/ports/model-port.ts";
-import { DIRECT, type ModelCallPlace, type Outside } from "../../engine/run/effects-port.ts";
+import { DIRECT_EFFECTS, type EffectsPort, type ModelAttemptId } from "../../engine/run/effects-port.ts";
 import { wholeText } from "../../export/text-pieces.ts";
 import type { FileContent } from "../../store/guarded-folder.ts";
 import type { Store } from "../../store/store.ts";
@@ -27,7 +27,7 @@ export type SharedOutside = {
 };
 
 /** The outside of one process: a point before and after each call, stand-ins that serve it, and a witness that records it. */
-export class SimulatedOutside implements Outside {
+export class SimulatedOutside implements EffectsPort {
   readonly #world: SharedOutside;
   readonly #life: SimulatedProcess;
 
@@ -36,7 +36,7 @@ export class SimulatedOutside implements Outside {
     this.#life = life;
   }
 
-  ask(model: ModelPort, request: ModelRequest, place: ModelCallPlace): Promise<ModelResponse> {
+  ask(model: ModelPort, request: ModelRequest, place: ModelAttemptId): Promise<ModelResponse> {
     return this.#life.call("model", async () => {
       const seen = { life: this.#life.number, ...place };
       this.#world.witness.record({ kind: "asked", ...seen });
@@ -49,7 +49,7 @@ export class SimulatedOutside implements Outside {
     });
   }
 
-  async #answer(model: ModelPort, request: ModelRequest, place: ModelCallPlace): Promise<ModelResponse> {
+  async #answer(model: ModelPort, request: ModelRequest, place: ModelAttemptId): Promise<ModelResponse> {
     const life = this.#life.number;
     const context = this.#standInContext(() => undefined);
     const fault = this.#world.faults(life, place);
@@ -64,7 +64,7 @@ export class SimulatedOutside implements Outside {
   }
 
   /** The provider knows whether it refused, or answered with a response that cannot be used. */
-  #recordFailure(seen: ModelCallPlace & { readonly life: number }, details: ModelCallError["details"]): void {
+  #recordFailure(seen: ModelAttemptId & { readonly life: number }, details: ModelCallError["details"]): void {
     const { kind, usage } = details;
     if (usage !== undefined) this.#world.witness.record({ kind: "answered", ...seen, usage });
     else if (kind === "rejected" || kind === "rate_limited" || kind === "not_sent")
@@ -106,7 +106,7 @@ export class SimulatedOutside implements Outside {
   async writeFile(path: string, given: FileContent): Promise<void> {
     const isWhole = typeof given === "string" || given instanceof Uint8Array;
     const content = isWhole ? given : await wholeText(given);
-    return this.#life.call(`file.${basename(path)}`, () => DIRECT.writeFile(path, content));
+    return this.#life.call(`file.${basename(path)}`, () => DIRECT_EFFECTS.writeFile(path, content));
   }
 
   #executor(tool: PreparedTool): ExecuteStandIn {

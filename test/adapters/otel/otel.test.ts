@@ -542,7 +542,7 @@ it("accepts what a custom port may return", async () => {
   };
   const facts = { usage: { inputTokens: Number.NaN }, responseId: "resp-1", output: "no parts" };
   const answer = await run.within(chat as never, async (span) => {
-    span.tell(facts as never);
+    span.record(facts as never);
     return "answer";
   });
   run.end(null);

@@ -250,12 +250,12 @@ describe("the same error repeated", () => {
   it("has one streak per tool, which restarts after the limit is reached", () => {
     const streaks = new FailureStreaks(2);
     const seen = [
-      streaks.isSameAgain("a", "x"),
-      streaks.isSameAgain("b", "x"),
-      streaks.isSameAgain("a", "x"),
-      streaks.isSameAgain("a", "x"),
-      streaks.isSameAgain("b", "y"),
-      streaks.isSameAgain("b", "y"),
+      streaks.recordFailure("a", "x"),
+      streaks.recordFailure("b", "x"),
+      streaks.recordFailure("a", "x"),
+      streaks.recordFailure("a", "x"),
+      streaks.recordFailure("b", "y"),
+      streaks.recordFailure("b", "y"),
     ];
     expect(seen).toEqual([false, false, true, false, false, true]);
   });

@@ -27,7 +27,7 @@ function recording(traceParent: (n: number) => string | null = () => null) {
           recorded.spans.push([start, facts]);
           return work({
             headers: { traceparent: `span ${recorded.spans.length}` },
-            tell: (fact) => facts.push(fact),
+            record: (fact) => facts.push(fact),
           });
         },
         onEvent: (event) => recorded.events.push(event),
@@ -164,7 +164,7 @@ describe("telemetry", () => {
       {
         begin: () => ({
           ...fine,
-          within: async (_, work) => (await work({ headers: {}, tell: boom }), boom()),
+          within: async (_, work) => (await work({ headers: {}, record: boom }), boom()),
         }),
       },
     ],
@@ -174,7 +174,8 @@ describe("telemetry", () => {
         begin: () => ({
           ...fine,
           within: async (_, work) => (
-            await work({ headers: {}, tell: () => undefined }), work({ headers: {}, tell: () => undefined })
+            await work({ headers: {}, record: () => undefined }),
+            work({ headers: {}, record: () => undefined })
           ),
         }),
       },

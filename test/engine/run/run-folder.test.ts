@@ -8,7 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
 import { parseRunSpec, type RunSpec } from "../../../src/core/job/run-spec.ts";
 import { folderOf } from "../../../src/engine/run/run-folder.ts";
-import { assertFolderIsFree } from "../../../src/engine/run/run-mark.ts";
+import { assertWorkspaceIsFree } from "../../../src/engine/run/workspace-owner.ts";
 import { failureAs } from "../run-fixture.ts";
 
 function specWith(workspaceDir: string): RunSpec {
@@ -43,7 +43,7 @@ describe("the mark of a run's folder", () => {
     const folder = mkdtempSync(join(tmpdir(), "pawl-mark-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     put(join(folder, ".pawl-run"));
-    const error = await failureAs(ConfigurationError, assertFolderIsFree(folder, "r-1"));
+    const error = await failureAs(ConfigurationError, assertWorkspaceIsFree(folder, "r-1"));
     expect(error.message).toContain("is no note that Pawl has made");
   });
 });

@@ -20,7 +20,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { DIRECT, type Outside } from "../../../src/engine/run/effects-port.ts";
+import { DIRECT_EFFECTS, type EffectsPort } from "../../../src/engine/run/effects-port.ts";
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
 
@@ -69,14 +69,14 @@ async function calls(
     model,
     tools: { read_file: tools.readFile, write_file: tools.writeFile },
   });
-  const outside: Outside = {
-    ...DIRECT,
+  const outside: EffectsPort = {
+    ...DIRECT_EFFECTS,
     execute: (tool, input, call) => {
       const isStoreFile = (path: string) => {
         meanwhile.read?.();
         return call.isStoreFile(path);
       };
-      return DIRECT.execute(tool, input, { ...call, isStoreFile });
+      return DIRECT_EFFECTS.execute(tool, input, { ...call, isStoreFile });
     },
     writeFile: async (path, content) => {
       if (basename(path) === "new.txt") meanwhile.written?.();

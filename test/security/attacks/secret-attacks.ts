@@ -121,9 +121,9 @@ async function toldBy(target: Target, tool: object): Promise<boolean> {
 const LEARNS_FROM_ALL: readonly [Patch, ...Patch[]] = [
   {
     file: "engine/definition/run-secrets.ts",
-    right: "return givingWay(redacting(value, this.#hiding) as GradualWork<T>);",
+    right: "return performGradualWork(redacting(value, this.#hiding) as GradualWork<T>);",
     wrong:
-      "this.learn(namedSecrets(value, this.#names)); return givingWay(redacting(value, this.#hiding) as GradualWork<T>);",
+      "this.learn(namedSecrets(value, this.#names)); return performGradualWork(redacting(value, this.#hiding) as GradualWork<T>);",
   },
   {
     file: "engine/definition/run-secrets.ts",
@@ -314,7 +314,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     threat: "an error that leaves the run has a credential in what a library put beside its message",
     weakened: [
       {
-        file: "engine/definition/hide-in-error.ts",
+        file: "engine/definition/redact-error.ts",
         right: "for (const key of Reflect.ownKeys(each)) {",
         wrong: 'for (const key of ["message", "stack", "cause"]) {',
       },

@@ -379,7 +379,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     threat: "a tool's result is megabytes of escapes",
     weakened: [
       {
-        file: "engine/ports/giving-way.ts",
+        file: "engine/ports/perform-gradual-work.ts",
         right: "await setImmediate();",
         wrong: "void setImmediate;",
       },

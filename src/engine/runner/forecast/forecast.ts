@@ -116,7 +116,7 @@ function isAnsweredBy({ kind, subject }: WaitRecord, { budgets = {} }: ResumeOpt
 /** As the run would end with it. */
 async function refusalOf(run: ActiveRun, root: PipelineStep, error: unknown): Promise<ForecastRefusal> {
   const thrown = PawlError.isInstance(error) ? error : stepFailed(error, root.name);
-  run.policy.secrets.hideInError(thrown);
+  run.policy.secrets.redactError(thrown);
   const { code, message, details } = thrown;
   return { code, message, details, isQuestion: (await questionAbout(run, thrown)) !== null };
 }

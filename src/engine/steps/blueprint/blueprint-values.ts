@@ -7,7 +7,7 @@ import {
   valueAt,
 } from "../../../core/job/blueprint-template.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
-import type { EarlierSteps } from "../../definition/step-outputs.ts";
+import type { EarlierSteps } from "../../definition/earlier-steps.ts";
 
 /** A template with what it refers to in it. */
 export async function fillText(text: string, given: Json, earlier: EarlierSteps): Promise<Json> {

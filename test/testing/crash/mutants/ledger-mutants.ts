@@ -11,7 +11,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
         right: "    const end = await dispatchTool(this.#run, this.#call, {",
         wrong: `    const { stepKey, turnIndex } = this.#call;
     const receipt = makeReceipt(this.#run, this.#call, {
-      ...failed("none", "", false),
+      ...failed("none", "", { uncertain: false }),
       status: "succeeded",
       source: "tool",
       errorCode: null,

@@ -103,7 +103,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "the lease is not checked before a tool runs",
     patches: [
       {
-        file: "engine/run/effect-departure.ts",
+        file: "engine/run/sent-mark.ts",
         right: "    run.stop.lease.assertHeld();\n    run.stop.signal.throwIfAborted();\n",
         wrong: "",
       },

@@ -52,7 +52,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/turn/abandon-turn.ts",
-        right: "  run.keeper.rollBack(rolledBack);\n",
+        right: "  run.keeper.markRolledBack(rolledBack);\n",
         wrong: "",
       },
     ],

@@ -5,7 +5,7 @@ const MOST_ERRORS = 100;
  * Hides in all that an error says: its message, its stack, and whatever fields those who made it, or what caused it, have put
  * there. Errors of libraries carry requests and answers.
  */
-export function hideInError(error: Error, hide: (value: unknown) => unknown): void {
+export function redactError(error: Error, hide: (value: unknown) => unknown): void {
   const waiting: Error[] = [error];
   const seen = new Set<Error>(waiting);
   const further = (value: unknown): boolean => {
@@ -20,7 +20,8 @@ export function hideInError(error: Error, hide: (value: unknown) => unknown): vo
       const value: unknown = field === undefined || key === "stack" ? Reflect.get(each, key) : field.value;
       if (further(value) || (key === "errors" && isListOfErrors(value) && value.every(further))) continue;
       const hidden = hide(value);
-      if (hidden !== value) put(each, key, hidden, field?.enumerable === true);
+      if (hidden !== value)
+        replaceField(each, key, { value: hidden, enumerable: field?.enumerable === true });
     }
 }
 
@@ -29,6 +30,10 @@ function isListOfErrors(value: unknown): value is readonly Error[] {
 }
 
 /** Defined, for what the platform throws has fields that cannot be assigned to. One that is frozen loses all it can. */
-function put(error: Error, key: string | symbol, value: unknown, enumerable: boolean): void {
-  Reflect.defineProperty(error, key, { value, enumerable, writable: true, configurable: true });
+function replaceField(
+  error: Error,
+  key: string | symbol,
+  field: { readonly value: unknown; readonly enumerable: boolean },
+): void {
+  Reflect.defineProperty(error, key, { ...field, writable: true, configurable: true });
 }

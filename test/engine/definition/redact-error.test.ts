@@ -8,7 +8,7 @@ const secrets = new RunSecrets(new Set(["password"]), () => "0".repeat(12), [SEC
 
 /** Everything that a person would see of the error. */
 function seen(error: Error): string {
-  secrets.hideInError(error);
+  secrets.redactError(error);
   return inspect(error, { depth: 10, showHidden: true });
 }
 
@@ -46,7 +46,7 @@ describe("an error that leaves the run has no secrets", () => {
     const when = new Date();
     const cause = Object.assign(new Error("Refused."), { status: 503, when, ask: () => 1, more: { a: 1 } });
     const error = new Error("It failed.", { cause });
-    secrets.hideInError(error);
+    secrets.redactError(error);
     expect(error.cause).toBe(cause);
     expect(cause).toMatchObject({ message: "Refused.", status: 503, more: { a: 1 } });
     expect(cause.when).toBe(when);

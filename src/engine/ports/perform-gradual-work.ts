@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import type { GradualWork } from "../../core/gradual-work.ts";
 
 /** Does the work, and lets the process do other things at every pause. Work without a pause is done synchronously. */
-export function givingWay<T>(work: GradualWork<T>): T | Promise<T> {
+export function performGradualWork<T>(work: GradualWork<T>): T | Promise<T> {
   const first = work.next();
   return first.done === true ? first.value : theRest(work);
 }

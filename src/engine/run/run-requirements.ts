@@ -13,7 +13,7 @@ import { readBlobValue } from "./blob-hydrator.ts";
  * Whether the run has come to all that its spec asks for; a run that asks for nothing goes on to its last step. It had not
  * where the next step was begun: what holds now may be that step's doing, and it is finished like any other.
  */
-export async function isDone(run: ActiveRun, output: Json, next?: NewStep): Promise<boolean> {
+export async function canFinishEarly(run: ActiveRun, output: Json, next?: NewStep): Promise<boolean> {
   if (Object.keys(run.contract.conditions).length === 0) return false;
   const begun = next === undefined ? null : await run.store.findStep(run.runId, next.path);
   if (begun !== null && begun.status !== "skipped") return false;
@@ -23,7 +23,7 @@ export async function isDone(run: ActiveRun, output: Json, next?: NewStep): Prom
 }
 
 /** The steps are through: the run is what its spec asks for, or it has failed. */
-export async function assertFinished(run: ActiveRun, output: Json): Promise<void> {
+export async function assertRequirementsMet(run: ActiveRun, output: Json): Promise<void> {
   if (run.contract.spec === null) return;
   // First: a file that a step wrote by itself is an artifact from then on, for the other checks too.
   const missing = await missingOutputs(run, run.contract.spec.artifacts.expectedOutputs);

@@ -7,12 +7,12 @@ import { codeOf, openFile } from "../../store/guarded-folder.ts";
 const MOST_BYTES = 1_000;
 
 /** Before there is a run: files that another one has left there would pass as its own. */
-export async function assertFolderIsFree(folder: string, runId: string): Promise<void> {
-  await assertMarkIsFree(join(folder, RUN_MARK), folder, runId);
+export async function assertWorkspaceIsFree(folder: string, runId: string): Promise<void> {
+  await isOwnedBy(join(folder, RUN_MARK), folder, runId);
 }
 
 /** Whether the mark says that the folder is this run's already; throws where it is another one's. */
-export async function assertMarkIsFree(mark: string, folder: string, runId: string): Promise<boolean> {
+export async function isOwnedBy(mark: string, folder: string, runId: string): Promise<boolean> {
   const owner = await ownerIn(mark, folder);
   if (owner === null || owner === runId) return owner !== null;
   throw new ConfigurationError(

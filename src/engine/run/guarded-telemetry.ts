@@ -2,7 +2,7 @@ import type { RunRecord, Store } from "../../store/store.ts";
 import type { RunSecrets } from "../definition/run-secrets.ts";
 import {
   NO_RUN_TELEMETRY,
-  NOT_TRACED,
+  NO_SPAN,
   type OpenSpan,
   type RunTelemetry,
   type SpanStart,
@@ -14,7 +14,7 @@ export async function beginTelemetry(
   telemetry: Telemetry | undefined,
   store: Store,
   { runId, pipeline }: RunRecord,
-  resumed: boolean,
+  { resumed }: { readonly resumed: boolean },
 ): Promise<RunTelemetry> {
   if (telemetry === undefined) return NO_RUN_TELEMETRY;
   try {
@@ -30,12 +30,12 @@ export async function beginTelemetry(
  * Whatever it throws, the work is done, once, and what comes of it is handed on. What the run knows to be secret, it is not
  * told; what goes into a tool is stored, and so is without secrets already.
  */
-export function harmless(telemetry: RunTelemetry, secrets: RunSecrets): RunTelemetry {
+export function guardTelemetry(telemetry: RunTelemetry, secrets: RunSecrets): RunTelemetry {
   const traceParent = traceParentOf(telemetry);
   if (traceParent === undefined || telemetry === NO_RUN_TELEMETRY) return NO_RUN_TELEMETRY;
   return {
     traceParent,
-    during: (work) => onceWithin(secrets, (once) => telemetry.during(() => once(NOT_TRACED)), work),
+    during: (work) => onceWithin(secrets, (once) => telemetry.during(() => once(NO_SPAN)), work),
     within: (start, work) =>
       onceWithin(secrets, (once) => telemetry.within(withoutSecrets(secrets, start), once), work),
     onEvent: (event) => quietly(() => telemetry.onEvent(event)),
@@ -69,7 +69,7 @@ async function onceWithin<T>(
   };
   // What the work itself throws comes out of `done` below.
   await quietlyAsync(() => enter(once));
-  return done ?? work(NOT_TRACED);
+  return done ?? work(NO_SPAN);
 }
 
 /** Hidden when they are read, since few want them and a long history takes a while. */
@@ -90,7 +90,7 @@ function withoutSecrets(secrets: RunSecrets, start: SpanStart): SpanStart {
 function harmlessSpan(secrets: RunSecrets, span: OpenSpan): OpenSpan {
   return {
     headers: span.headers,
-    tell: (facts) => quietly(() => span.tell(secrets.hide(facts))),
+    record: (facts) => quietly(() => span.record(secrets.hide(facts))),
   };
 }
 

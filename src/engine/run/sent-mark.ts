@@ -2,7 +2,10 @@ import type { EffectAttempt, EffectInProgress } from "../../store/store.ts";
 import { type ActiveRun, reach } from "./active-run.ts";
 
 /** Notes that an effect is about to leave. What keeps that from being noted keeps it here, with nothing sent. */
-export async function noteEffect(run: ActiveRun, effect: EffectAttempt): Promise<EffectInProgress | Error> {
+export async function writeSentMark(
+  run: ActiveRun,
+  effect: EffectAttempt,
+): Promise<EffectInProgress | Error> {
   try {
     return await run.store.beginEffect(run.fence, effect);
   } catch (error) {
@@ -11,7 +14,7 @@ export async function noteEffect(run: ActiveRun, effect: EffectAttempt): Promise
 }
 
 /** Where a process may die with its note written and nothing sent. */
-export function reachNoted(
+export function reachAfterSentMark(
   run: ActiveRun,
   point: "model:noted" | "tool:noted",
   { stepPath, turnIndex }: { readonly stepPath: string; readonly turnIndex: number },
@@ -26,7 +29,7 @@ export function reachNoted(
 }
 
 /** The last thing before the tool or the model: a process that is stopped before this sends nothing when it wakes. */
-export function assertMayLeave(run: ActiveRun, effect: EffectInProgress): void {
+export function assertMaySend(run: ActiveRun, effect: EffectInProgress): void {
   try {
     run.stop.lease.assertHeld();
     run.stop.signal.throwIfAborted();

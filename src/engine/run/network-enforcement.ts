@@ -15,9 +15,9 @@ type DispatchOptions = { readonly origin?: string | URL; readonly path?: string 
 const PLACES = ["undici.globalDispatcher.1", "undici.globalDispatcher.2"].map((name) => Symbol.for(name));
 
 /** A call of a tool that is bound, and what was refused to it. */
-type Fence = { readonly network: NetworkPolicy; readonly refused: Set<unknown> };
+type EnforcedCall = { readonly network: NetworkPolicy; readonly refused: Set<unknown> };
 
-const fences = new AsyncLocalStorage<Fence>();
+const enforcedCalls = new AsyncLocalStorage<EnforcedCall>();
 const guards = new WeakSet<object>();
 
 /**
@@ -25,15 +25,15 @@ const guards = new WeakSet<object>();
  * and name any. A request that is refused fails in the tool as any `fetch` that cannot connect; where the tool lets that
  * through, its call has failed, and is not tried again.
  */
-export function withinNetwork({ network, enforcesNetwork }: RunRules, work: () => unknown): unknown {
+export function enforceNetwork({ network, enforcesNetwork }: RunRules, work: () => unknown): unknown {
   if (!enforcesNetwork || network.allowedDomains.length === 0) return work();
   guardDispatchers();
-  const fence: Fence = { network, refused: new Set() };
-  return fences.run(fence, async () => {
+  const call: EnforcedCall = { network, refused: new Set() };
+  return enforcedCalls.run(call, async () => {
     try {
       return await work();
     } catch (error) {
-      const refused = refusalIn(error, fence);
+      const refused = refusalIn(error, call);
       throw refused === null ? error : new FinalFailure(refused.message, {}, { cause: error });
     }
   });
@@ -89,20 +89,20 @@ function guarded(dispatcher: Dispatcher): Dispatcher {
 }
 
 function assertAllowed({ origin, path = "/" }: DispatchOptions): void {
-  const fence = fences.getStore();
-  if (fence === undefined) return;
+  const call = enforcedCalls.getStore();
+  if (call === undefined) return;
   const url = origin === undefined ? null : URL.parse(path, String(origin));
-  const verdict = checkUrl(fence.network, url ?? "");
+  const verdict = checkUrl(call.network, url ?? "");
   if (verdict.ok) return;
   const error = refusal(url, verdict.why);
-  fence.refused.add(error);
+  call.refused.add(error);
   throw error;
 }
 
 const MOST_CAUSES = 20;
 
 /** Among what caused the error: `fetch` says no more than that it failed. */
-function refusalIn(error: unknown, { refused }: Fence): NetworkRefusedError | null {
+function refusalIn(error: unknown, { refused }: EnforcedCall): NetworkRefusedError | null {
   try {
     let cause = error;
     for (let i = 0; i < MOST_CAUSES && cause instanceof Error; i++, cause = cause.cause)

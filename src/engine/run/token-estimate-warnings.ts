@@ -11,7 +11,7 @@ export type CountedRequest = {
 };
 
 /** Notices an estimate that is far from what the provider counts: once for each step and model of a run. */
-export class EstimateWatch {
+export class TokenEstimateWarnings {
   readonly #warned = new Set<string>();
 
   /** What to warn of; null where there is nothing to compare, the figures are near, or it was said before. */
