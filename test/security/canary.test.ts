@@ -1,5 +1,5 @@
-// A secret that is planted in every way an operator can give one, said back in every usual spelling by all that it is given to,
-// is nowhere afterwards: not in the files of the store, not in logs, events, traces, exports or the list of processes.
+// Secrets are planted in every way an operator can give one, and every tool and server leaks them in every usual encoding.
+// Afterwards they are nowhere: not in the files of the store, nor in logs, events, traces, exports or the process list.
 
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -20,12 +20,12 @@ const bundles = makeBundleFolder();
 afterAll(bundles.remove);
 const SERVER = fileURLToPath(new URL("./canary/server.ts", import.meta.url));
 
-/** Says the credential that it was sent, and the path, in its body, its headers and its refusals. */
+/** A service that leaks the credential that it got, and the path, in its body, headers and error responses. */
 async function service(): Promise<string> {
   const server = createServer((request, response) => {
     const credential = request.headers.authorization?.replace("Bearer ", "") ?? "";
     const hook = request.url?.replace("/hooks/", "") ?? "";
-    const said = spelled(credential === "" ? hook : credential);
+    const leak = spelled(credential === "" ? hook : credential);
     const etag = credential === "" ? hook : credential;
     const isFine = request.url === "/echo";
     response.writeHead(isFine ? 200 : 422, {
@@ -33,7 +33,7 @@ async function service(): Promise<string> {
       etag: `"${etag}"`,
       "x-request-id": etag,
     });
-    response.end(`${isFine ? "z".repeat(29_990) : ""}${said}`);
+    response.end(`${isFine ? "z".repeat(29_990) : ""}${leak}`);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
@@ -46,34 +46,35 @@ function temporaryFolder(): string {
   return folder;
 }
 
-/** One process, with what it wrote in a file beside the others. */
-function life(
+/** Runs one process, and writes its output to a file in the folder. */
+function runWorker(
   program: string,
   args: readonly string[],
   folder: string,
 ): Promise<NodeJS.Signals | number | null> {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [program, ...args], { stdio: ["ignore", "pipe", "pipe"] });
-    const said: Buffer[] = [];
-    child.stdout.on("data", (chunk: Buffer) => said.push(chunk));
-    child.stderr.on("data", (chunk: Buffer) => said.push(chunk));
+    const output: Buffer[] = [];
+    child.stdout.on("data", (chunk: Buffer) => output.push(chunk));
+    child.stderr.on("data", (chunk: Buffer) => output.push(chunk));
     child.once("close", (code, signal) => {
-      writeFileSync(join(folder, `output-${child.pid}.txt`), Buffer.concat(said));
+      writeFileSync(join(folder, `output-${child.pid}.txt`), Buffer.concat(output));
       resolve(signal ?? code);
     });
   });
 }
 
-/** Kills and resumes a run until it is over, exports it, and says which canaries are in which file. */
+/** Kills and resumes a run until its end, exports it, and returns which canaries are in which file. */
 async function leaksOf(patches: readonly Patch[], kills: readonly string[]) {
   const folder = temporaryFolder();
   const program = join(bundles.folder, `worker-${patches.length}`, "worker.mjs");
   await bundlePatched("test/security/canary/worker.ts", program, patches);
   const url = await service();
-  for (const kill of kills) expect(await life(program, [folder, url, SERVER, kill], folder)).toBe("SIGKILL");
-  // What a process that was killed leaves is looked at before another one cleans up after it.
+  for (const kill of kills)
+    expect(await runWorker(program, [folder, url, SERVER, kill], folder)).toBe("SIGKILL");
+  // The files of a killed process are searched before the next one cleans up.
   const left = leaksIn(folder);
-  expect(await life(program, [folder, url, SERVER], folder)).toBe(0);
+  expect(await runWorker(program, [folder, url, SERVER], folder)).toBe(0);
   const store = await openStore(`file:${join(folder, "canary.db")}`);
   const calls = await store.listToolCalls("canary");
   await exportRun(store, "canary", join(folder, "export"), () => undefined);
@@ -92,13 +93,13 @@ function leaksIn(folder: string): readonly string[] {
 }
 
 it(
-  "A planted secret is in no file of a run that was killed and resumed, in no spelling",
+  "A planted secret is in no file of a run that was killed and resumed, in no encoding",
   PATIENCE,
   async () => {
     const kills = ["tool:executed@2", "turn:journaled@4", "step:finished@1"];
     const { folder, calls, leaks } = await leaksOf([], kills);
     expect(leaks).toEqual([]);
-    // A search that saw nothing would prove nothing.
+    // A search that found no files would prove nothing.
     const files = readdirSync(folder, { recursive: true }).map(String);
     for (const file of ["canary.db", "log.txt", "events.txt", "spans.txt", "processes.txt"])
       expect(files).toContain(file);
@@ -108,7 +109,7 @@ it(
   },
 );
 
-it("The search for it finds what a weaker hiding leaves", PATIENCE, async () => {
+it("The search finds the leaks of a weakened redaction", PATIENCE, async () => {
   const patch = {
     file: "core/secret/secret-search.ts",
     right: "if (this.isEmpty || text.length < MIN_SEARCHED_LENGTH) return found;",
@@ -119,7 +120,7 @@ it("The search for it finds what a weaker hiding leaves", PATIENCE, async () => 
     expect(leaks.filter((leak) => leak.startsWith(file))).not.toEqual([]);
 });
 
-it("A variable of a job file is in nothing that the command line leaves or says", PATIENCE, async () => {
+it("A variable of a job file is in no file and no output of the command line", PATIENCE, async () => {
   const folder = temporaryFolder();
   const url = await service();
   writeFileSync(
@@ -140,13 +141,16 @@ pipeline:
   });
   const target = new Target(join(bundles.folder, "cli"));
   const place = { cwd: folder, env: { CANARY: CANARIES.http } };
-  const said = [
+  const ended = [
     await target.cli(["run", "job.yaml", "--trust", "--run-id", "r-1", "--log-level", "trace"], place),
     await target.cli(["show", "r-1", "--json"], place),
     await target.cli(["export", "r-1", "--to", "out"], place),
   ];
-  expect(said.map(({ code }) => code)).toEqual([1, 0, 0]);
-  writeFileSync(join(folder, "said.txt"), said.flatMap(({ stdout, stderr }) => [stdout, stderr]).join("\n"));
-  expect(readFileSync(join(folder, "said.txt"), "utf8")).toMatch(/\[secret:[0-9a-f]{12}\]/);
+  expect(ended.map(({ code }) => code)).toEqual([1, 0, 0]);
+  writeFileSync(
+    join(folder, "output.txt"),
+    ended.flatMap(({ stdout, stderr }) => [stdout, stderr]).join("\n"),
+  );
+  expect(readFileSync(join(folder, "output.txt"), "utf8")).toMatch(/\[secret:[0-9a-f]{12}\]/);
   expect(leaksIn(folder)).toEqual([]);
 });

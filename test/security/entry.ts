@@ -1,4 +1,4 @@
-// What an attack has of Pawl: what a user imports, from one copy of the sources.
+// The parts of Pawl that an attack uses: what a user imports, from one copy of the sources.
 
 export * as mcp from "../../src/adapters/mcp/mcp.ts";
 export * as tools from "../../src/adapters/tools/index.ts";

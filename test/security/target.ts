@@ -6,19 +6,19 @@ import { bundlePatched, type Patch } from "../patched-sources.ts";
 import type * as entry from "./entry.ts";
 
 const repository = fileURLToPath(new URL("../../", import.meta.url));
-/** No command of an attack takes so long. */
+/** Longer than any command of an attack takes. */
 const LONGEST_MS = 60_000;
 
 export type CommandEnd = { readonly code: number; readonly stdout: string; readonly stderr: string };
-export type CommandPlace = {
+export type CommandOptions = {
   readonly cwd: string;
-  /** All of its environment beside PATH. */
+  /** Its whole environment besides PATH. */
   readonly env?: { readonly [name: string]: string };
-  /** What is typed at it; nothing unless said. */
+  /** Its input; empty by default. */
   readonly stdin?: string;
 };
 
-/** What is attacked: a copy of the sources, as a library and as a command line, each bundled when it is first asked for. */
+/** The target of an attack: a copy of the sources, as a library and as a command line, each bundled on first use. */
 export class Target {
   readonly #folder: string;
   readonly #patches: readonly Patch[];
@@ -36,8 +36,8 @@ export class Target {
     return this.#library;
   }
 
-  /** `pawl` with these arguments, as a process of its own. */
-  async cli(args: readonly string[], { cwd, env = {}, stdin = "" }: CommandPlace): Promise<CommandEnd> {
+  /** Runs `pawl` with these arguments in a separate process. */
+  async cli(args: readonly string[], { cwd, env = {}, stdin = "" }: CommandOptions): Promise<CommandEnd> {
     const program = await this.program();
     return new Promise((resolve) => {
       const child = execFile(
@@ -51,7 +51,7 @@ export class Target {
     });
   }
 
-  /** The file that Node is started with for the command line. */
+  /** The script of the command line. */
   program(): Promise<string> {
     this.#program ??= this.#bundleProgram();
     return this.#program;

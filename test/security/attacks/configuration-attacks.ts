@@ -16,8 +16,8 @@ import { onTestFinished } from "vitest";
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
 
-/** A folder that is nobody's project, with a home in it. */
-function place(): { readonly root: string; readonly home: string; readonly work: string } {
+/** A folder outside of any project, with a home folder in it. */
+function makeFolders(): { readonly root: string; readonly home: string; readonly work: string } {
   const root = mkdtempSync(join(tmpdir(), "pawl-attack-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const [home, work] = [join(root, "home"), join(root, "shared/work")];
@@ -25,7 +25,7 @@ function place(): { readonly root: string; readonly home: string; readonly work:
   return { root, home, work };
 }
 
-/** Says in a file that it was run. */
+/** A configuration that leaves a mark when it is run. */
 function plant(folder: string, mark: string): string {
   const file = join(folder, "pawl.config.mjs");
   writeFileSync(
@@ -37,7 +37,7 @@ function plant(folder: string, mark: string): string {
 
 const isRoot = process.geteuid?.() === 0;
 
-/** Only root may give a file away; where the test is somebody else, that others may write it stands for the same. */
+/** Only root may change the owner; without root, a world-writable file is used instead. */
 function giveAway(path: string): void {
   if (isRoot) return chownSync(path, 12_345, 12_345);
   console.log(`not root: ${path} is made writable for others in place of another owner`);
@@ -60,19 +60,19 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const { root, home, work } = place();
+      const { root, home, work } = makeFolders();
       const mark = join(root, "pwned");
       giveAway(plant(join(root, "shared"), mark));
       return isRun(target, work, home, ["run", "report"], mark);
     },
   },
   {
-    threat: "another user puts a configuration into a folder that everybody may write",
+    threat: "another user puts a configuration into a world-writable folder",
     weakened: [
       { file: "cli/config/config-owner.ts", right: "if (!isSafe)\n", wrong: "if (!isSafe && path === '')\n" },
     ],
     succeeds: async (target) => {
-      const { root, home, work } = place();
+      const { root, home, work } = makeFolders();
       const mark = join(root, "pwned");
       plant(join(root, "shared"), mark);
       chmodSync(join(root, "shared"), 0o1777);
@@ -80,7 +80,7 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "another user points a link, on the way to a configuration, at one of their own",
+    threat: "another user redirects a link on the path of a configuration to their own",
     weakened: [
       {
         file: "cli/config/config-owner.ts",
@@ -94,9 +94,9 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const { root, home, work } = place();
+      const { root, home, work } = makeFolders();
       const mark = join(root, "pwned");
-      // The file itself is nobody else's: the link decides which of all such it is.
+      // The file itself belongs to the user: the link decides which of the user's files it is.
       const safe = join(root, "elsewhere");
       mkdirSync(safe);
       plant(safe, mark);
@@ -124,7 +124,7 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const { root, home, work } = place();
+      const { root, home, work } = makeFolders();
       const mark = join(root, "pwned");
       mkdirSync(join(root, "shared/.git"));
       writeFileSync(join(work, "pawl.config.mjs"), "export default {};\n");
@@ -144,7 +144,7 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a configuration above the repository, the package or home is run",
+    threat: "a configuration above the repository, the package or the home folder is run",
     weakened: [
       {
         file: "cli/config/config-search.ts",
@@ -159,7 +159,7 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
     ],
     succeeds: async (target) => {
       for (const end of [".git", "package.json", "home"]) {
-        const { root, home, work } = place();
+        const { root, home, work } = makeFolders();
         const mark = join(root, "pwned");
         plant(root, mark);
         if (end === ".git") mkdirSync(join(root, "shared/.git"));
@@ -180,7 +180,7 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const { root, home, work } = place();
+      const { root, home, work } = makeFolders();
       const mark = join(root, "pwned");
       plant(work, mark);
       return isRun(target, work, home, ["ls"], mark);
@@ -196,8 +196,8 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const { home, work } = place();
-      // Whoever owns the folder decides what is in it, so harm is done when it is used at all.
+      const { home, work } = makeFolders();
+      // The owner of the folder decides what is in it, so harm is done when it is used at all.
       const planted = join(home, ".cache/pawl/compiled");
       mkdirSync(planted, { recursive: true, mode: 0o700 });
       if (isRoot) chownSync(planted, 12_345, 12_345);

@@ -9,13 +9,13 @@ import type { Patch } from "../../patched-sources.ts";
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
 
-/** A worker looks at what is open of a run before it takes it. */
+/** Without the check of a run's open part before a claim. */
 const UNVERIFIED_CLAIM: Patch = {
   file: "store/sqlite/intents/run-intents.ts",
   right: "  assertOpenPart(database, row);\n",
   wrong: "",
 };
-/** A person's answer counts for what was asked. */
+/** Without the check that an answer is for the question that was asked. */
 const UNVERIFIED_ANSWER: Patch = {
   file: "store/sqlite/intents/wait-lookup.ts",
   right:
@@ -28,7 +28,7 @@ const UNCOMPARED_SCHEMA: Patch = {
   wrong: "if (Number.isNaN(own.size) && made !== undefined && isSame(part, made) && isHarmless(part, own))",
 };
 
-/** What is of a run as a whole is part of what is looked at. */
+/** Without the check of the rows of the run as a whole. */
 const UNVERIFIED_RUN: readonly [Patch, ...Patch[]] = [
   {
     file: "store/sqlite/verify/verify-open-part.ts",
@@ -49,7 +49,7 @@ const UNVERIFIED_RUN: readonly [Patch, ...Patch[]] = [
 
 const APPROVED = `status = 'answered', answered_at = 1, answered_by = 'Ann', answer = '{"approved":true}'`;
 
-/** A run that waits for a person to approve a payment, and whoever can write its file. */
+/** A run that waits for the approval of a payment, and an attacker who can write its file. */
 class Payments {
   readonly paid: string[] = [];
   readonly prompts: string[] = [];
@@ -74,7 +74,7 @@ class Payments {
     return this;
   }
 
-  /** As whoever has the file and an editor can. */
+  /** As an attacker with an editor can. */
   rewriteSchema(table: string, change: (sql: string) => string): void {
     const database = new DatabaseSync(this.#file);
     (database as { enableDefensive?: (active: boolean) => void }).enableDefensive?.(false);
@@ -94,7 +94,7 @@ class Payments {
     return this;
   }
 
-  /** Somebody goes on with the run; what refuses to does no harm. */
+  /** The run is resumed; a refusal does no harm. */
   async resume(instructions?: string): Promise<string | null> {
     return this.#with((runner) => runner.resume("r-1"), instructions).then(
       ({ status }) => status,
@@ -102,7 +102,7 @@ class Payments {
     );
   }
 
-  /** A person says no, the step that would pay fails once, and somebody goes on with the run after a change. */
+  /** A person refuses the payment, the paying step fails once, and the run is resumed after a change. */
   async refused(...changes: readonly string[]): Promise<this> {
     const { pawl } = await this.#target.library();
     let isDown = true;
@@ -206,7 +206,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "another tool is written into the ledger, and runs without a person",
+    threat: "another tool is written into the ledger, and runs without approval",
     weakened: [UNVERIFIED_CLAIM],
     succeeds: async (target) => {
       const payments = await new Payments(target).begin();
@@ -221,7 +221,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a receipt is slipped in, and the model is told that the call succeeded",
+    threat: "a forged receipt makes the model believe that a call succeeded",
     weakened: [UNVERIFIED_CLAIM],
     succeeds: async (target) => {
       const payments = await new Payments(target).begin();
@@ -245,7 +245,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "what a finished step came to is changed, and those after it are begun again",
+    threat: "the output of a finished step is changed, and the steps after it run again",
     weakened: UNVERIFIED_RUN,
     succeeds: async (target) => {
       const payments = new Payments(target);
@@ -257,7 +257,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "the contract of a run is changed, and what it forbids is done",
+    threat: "the contract of a run is changed, and a forbidden action is done",
     weakened: UNVERIFIED_RUN,
     succeeds: async (target) => {
       const payments = new Payments(target);
@@ -269,7 +269,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "the first event is changed, and whoever started the run approves it",
+    threat: "the first event is changed, and the person who started the run approves it",
     weakened: [
       {
         file: "store/sqlite/verify/verify-open.ts",
@@ -308,7 +308,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a person is shown other arguments than those that they approve",
+    threat: "a person sees other arguments than those that they approve",
     weakened: [UNVERIFIED_ANSWER, UNVERIFIED_CLAIM],
     succeeds: async (target) => {
       const payments = await new Payments(target).begin();
@@ -323,7 +323,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "an open question is removed, and nobody can tell",
+    threat: "an open question is removed without a trace",
     weakened: [
       {
         file: "store/sqlite/verify/verify.ts",
@@ -338,7 +338,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "what a run has used is lowered, and its limit is raised",
+    threat: "the recorded usage of a run is lowered, and its limit is raised",
     weakened: [UNVERIFIED_CLAIM],
     succeeds: async (target) => {
       const payments = await new Payments(target).begin();
@@ -351,7 +351,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "the pin of a step is removed, and the run goes on with another agent",
+    threat: "the pin of a step is removed, and the run resumes with another agent",
     weakened: [UNVERIFIED_CLAIM],
     succeeds: async (target) => {
       const payments = await new Payments(target).begin();

@@ -24,9 +24,9 @@ import { DIRECT_EFFECTS, type EffectsPort } from "../../../src/engine/run/effect
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
 
-const SECRET = "a key of somebody else";
+const SECRET = "another user's key";
 
-type Place = {
+type Folders = {
   readonly project: string;
   /** The folder of the run. */
   readonly workspace: string;
@@ -34,7 +34,7 @@ type Place = {
   readonly outside: string;
 };
 
-function place(): Place {
+function makeFolders(): Folders {
   const root = mkdtempSync(join(tmpdir(), "pawl-attack-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const [project, outside] = [join(root, "project"), join(root, "outside")];
@@ -48,13 +48,13 @@ type Call = {
   readonly input: { readonly [name: string]: string };
 };
 
-/** What somebody does to the workspace in the moment between a look and the deed. */
+/** What another program does to the workspace between the check and the use. */
 type Meanwhile = { readonly written?: () => void; readonly read?: () => void };
 
-/** A run whose model makes these calls, one in a turn; gives what the tools told the model. */
+/** Runs a model that makes these calls, one per turn, and returns the tools' results. */
 async function calls(
   target: Target,
-  { project }: Place,
+  { project }: Folders,
   wanted: readonly Call[],
   meanwhile: Meanwhile = {},
 ): Promise<string> {
@@ -87,13 +87,13 @@ async function calls(
   await new pawl.Runner(agent, { store, workspaceRoot: project, ...disturbed })
     .run("Go", { runId: "r-1" })
     .catch(() => undefined);
-  const told = (await store.listToolCalls("r-1")).map(({ receipt }) => JSON.stringify(receipt)).join("\n");
+  const results = (await store.listToolCalls("r-1")).map(({ receipt }) => JSON.stringify(receipt)).join("\n");
   await store.close();
-  return told;
+  return results;
 }
 
-/** Puts a link to the outside in the place of a folder of the workspace. */
-function exchange({ workspace, outside }: Place): void {
+/** Replaces a folder of the workspace by a link to the outside. */
+function exchange({ workspace, outside }: Folders): void {
   const pages = join(workspace, "pages");
   if (!lstatSync(pages).isDirectory()) return;
   renameSync(pages, join(workspace, "old"));
@@ -102,7 +102,7 @@ function exchange({ workspace, outside }: Place): void {
 
 export const FILE_ATTACKS: readonly Attack[] = [
   {
-    threat: "a program beside the run exchanges a folder for a link while a file is written",
+    threat: "another program replaces a folder by a link while a file is written",
     weakened: [
       {
         file: "store/guarded-folder.ts",
@@ -111,14 +111,14 @@ export const FILE_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const here = place();
+      const here = makeFolders();
       const write = { name: "write_file", input: { path: "pages/new.txt", text: "planted" } } as const;
       await calls(target, here, [write], { written: () => exchange(here) });
       return existsSync(join(here.outside, "new.txt"));
     },
   },
   {
-    threat: "a program beside the run exchanges a folder for a link while a file is read",
+    threat: "another program replaces a folder by a link while a file is read",
     weakened: [
       {
         file: "adapters/tools/workspace-files.ts",
@@ -127,7 +127,7 @@ export const FILE_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const here = place();
+      const here = makeFolders();
       mkdirSync(join(here.workspace, "pages"), { recursive: true });
       writeFileSync(join(here.workspace, "pages/key.txt"), "mine");
       const read = { name: "read_file", input: { path: "pages/key.txt" } } as const;
@@ -135,7 +135,7 @@ export const FILE_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a link is put in the place of a run's folder before the run begins",
+    threat: "a run's folder is replaced by a link before the run begins",
     weakened: [
       {
         file: "engine/run/run-folder.ts",
@@ -144,18 +144,18 @@ export const FILE_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const here = place();
+      const here = makeFolders();
       mkdirSync(join(here.project, "pawl-runs"));
       symlinkSync(here.outside, here.workspace);
-      const told = await calls(target, here, [
+      const results = await calls(target, here, [
         { name: "write_file", input: { path: "new.txt", text: "planted" } },
         { name: "read_file", input: { path: "key.txt" } },
       ]);
-      return told.includes(SECRET) || readdirSync(here.outside).length > 1;
+      return results.includes(SECRET) || readdirSync(here.outside).length > 1;
     },
   },
   {
-    threat: "a link takes the place of the folder of runs while a run uses it",
+    threat: "the folder of all runs is replaced by a link while a run uses it",
     weakened: [
       {
         file: "engine/run/run-folder.ts",
@@ -169,11 +169,11 @@ export const FILE_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const here = place();
+      const here = makeFolders();
       mkdirSync(join(here.outside, "r-1"));
       writeFileSync(join(here.outside, "r-1/key.txt"), SECRET);
       let reads = 0;
-      const told = await calls(
+      const results = await calls(
         target,
         here,
         [
@@ -191,11 +191,11 @@ export const FILE_ATTACKS: readonly Attack[] = [
           },
         },
       );
-      return told.includes(SECRET) || existsSync(join(here.outside, "r-1/second.txt"));
+      return results.includes(SECRET) || existsSync(join(here.outside, "r-1/second.txt"));
     },
   },
   {
-    threat: "another folder takes the place of a run's while the run uses it",
+    threat: "a run's folder is replaced by another folder while the run uses it",
     weakened: [
       {
         file: "engine/run/workspace.ts",
@@ -204,12 +204,12 @@ export const FILE_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const here = place();
+      const here = makeFolders();
       const other = join(here.outside, "other");
       mkdirSync(other);
       writeFileSync(join(other, "key.txt"), SECRET);
       let isDone = false;
-      const told = await calls(
+      const results = await calls(
         target,
         here,
         [
@@ -226,11 +226,11 @@ export const FILE_ATTACKS: readonly Attack[] = [
           },
         },
       );
-      return told.includes(SECRET);
+      return results.includes(SECRET);
     },
   },
   {
-    threat: "a pipe in the place of a run's mark keeps it from ever beginning",
+    threat: "a pipe in place of a run's mark keeps the run from ever starting",
     weakened: [
       {
         file: "store/guarded-folder.ts",
@@ -239,13 +239,13 @@ export const FILE_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const here = place();
+      const here = makeFolders();
       mkdirSync(here.workspace, { recursive: true });
       const pipe = join(here.workspace, ".pawl-run");
       execFileSync("mkfifo", [pipe]);
       const write = { name: "write_file", input: { path: "first.txt", text: "mine" } } as const;
       const ended = await Promise.race([calls(target, here, [write]), sleep(3_000, null)]);
-      // A reader that waits is let go, so that the test ends.
+      // A blocked reader is released, so that the test ends.
       if (ended === null) closeSync(openSync(pipe, constants.O_RDWR | constants.O_NONBLOCK));
       return ended === null;
     },
@@ -256,35 +256,35 @@ export const FILE_ATTACKS: readonly Attack[] = [
       { file: "adapters/tools/workspace-files.ts", right: "if (stats.nlink > 1)", wrong: "if (false)" },
     ],
     succeeds: async (target) => {
-      const here = place();
+      const here = makeFolders();
       mkdirSync(here.workspace, { recursive: true });
       linkSync(join(here.outside, "key.txt"), join(here.workspace, "notes.txt"));
-      const told = await calls(target, here, [{ name: "read_file", input: { path: "notes.txt" } }]);
-      return told.includes(SECRET);
+      const results = await calls(target, here, [{ name: "read_file", input: { path: "notes.txt" } }]);
+      return results.includes(SECRET);
     },
   },
   {
-    threat: "a file of a run is named as a device of Windows",
+    threat: "a file of a run has the name of a Windows device",
     weakened: [{ file: "core/artifact-name.ts", right: "DEVICE.test(", wrong: "/^$/.test(" }],
     succeeds: async (target) => {
-      const here = place();
+      const here = makeFolders();
       const write = { name: "write_file", input: { path: "notes/aux.txt", text: "lost" } } as const;
       await calls(target, here, [write]);
       return existsSync(join(here.workspace, "notes/aux.txt"));
     },
   },
   {
-    threat: "a model writes what Git runs into its workspace",
+    threat: "a model writes files that Git executes into its workspace",
     weakened: [{ file: "core/artifact-name.ts", right: "GIT_FOLDER.test(", wrong: "/^$/.test(" }],
     succeeds: async (target) => {
-      const here = place();
+      const here = makeFolders();
       const write = { name: "write_file", input: { path: ".git/hooks/pre-commit", text: "rm" } } as const;
       await calls(target, here, [write]);
       return existsSync(join(here.workspace, ".git/hooks/pre-commit"));
     },
   },
   {
-    threat: "a file's name is shown backwards to whoever looks at it",
+    threat: "a file's name is displayed backwards",
     weakened: [
       {
         file: "core/artifact-name.ts",
@@ -293,7 +293,7 @@ export const FILE_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const here = place();
+      const here = makeFolders();
       const write = { name: "write_file", input: { path: "invoice\u202efdp.sh", text: "rm" } } as const;
       await calls(target, here, [write]);
       return (
@@ -316,7 +316,7 @@ export const FILE_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const here = place();
+      const here = makeFolders();
       const write = { name: "write_file", input: { path: "notes/plan.txt", text: "private" } } as const;
       await calls(target, here, [write]);
       const made = ["pawl-runs", "pawl-runs/r-1", "pawl-runs/r-1/notes", "pawl-runs/r-1/notes/plan.txt"];

@@ -17,7 +17,7 @@ import { onTestFinished } from "vitest";
 import type { Attack } from "../attack.ts";
 import type { CommandEnd, Target } from "../target.ts";
 
-/** A project of a user who runs a job that somebody else wrote. */
+/** The project of a user who runs a job by another author. */
 class Project {
   readonly root = mkdtempSync(join(tmpdir(), "pawl-attack-"));
   readonly folder = join(this.root, "project");
@@ -38,7 +38,7 @@ class Project {
     writeFileSync(join(this.folder, name), text);
   }
 
-  /** The attacker's name server: the name that they own is this machine. */
+  /** The attacker's name server: it resolves their domain to this machine. */
   pointNameHere(): void {
     this.write("names.mjs", NAMES);
     this.#env.NODE_OPTIONS = `--import=${pathToFileURL(join(this.folder, "names.mjs")).href}`;
@@ -46,7 +46,7 @@ class Project {
 
   async run(target: Target, job: object, ...flags: readonly string[]): Promise<CommandEnd> {
     this.write("job.json", JSON.stringify({ objective: "Do harm", ...job }));
-    // Our sources are compiled once for all attacks.
+    // Our sources are bundled once for all attacks.
     const compiled = join(dirname(await target.program()), "compiled");
     const env = { ...this.#env, NODE_COMPILE_CACHE: compiled };
     return target.cli(["run", "job.json", ...flags], { cwd: this.folder, env });
@@ -77,7 +77,7 @@ dns.lookup = (_name, options, callback) => {
 syncBuiltinESMExports();
 `;
 
-/** It ends Pawl as well, which would try for seconds to speak with it. */
+/** It also kills Pawl, which would try for seconds to connect to it. */
 const HARM = `import { writeFileSync } from "node:fs";
 writeFileSync(new URL(import.meta.url.replace(/mine.*/, "pwned")), "");
 process.kill(process.ppid, "SIGKILL");
@@ -111,7 +111,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a job file has a listed program load its own code",
+    threat: "a job file makes a listed program load the job's code",
     weakened: [
       {
         file: "cli/job/job-wants.ts",
@@ -134,7 +134,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a job file has a listed program started among its own files, which it loads",
+    threat: "a job file starts a listed program in the job's folder, and it loads code from there",
     weakened: [
       {
         file: "cli/job/job-programs.ts",
@@ -158,7 +158,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a job file spells a listed file so that another one is run",
+    threat: "a job file spells a listed file so that another file is run",
     weakened: [
       {
         file: "cli/job/job-programs.ts",
@@ -185,7 +185,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a job file sends a variable of the environment to its own server",
+    threat: "a job file sends an environment variable to its author's server",
     weakened: [
       {
         file: "cli/job/job-limits.ts",
@@ -219,7 +219,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a job file calls a name of its author's private, and reaches the internal network by it",
+    threat: "a job file marks its author's domain as private, and reaches the internal network through it",
     weakened: [
       {
         file: "cli/job/job-limits.ts",
@@ -237,7 +237,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a job file sends mail to the internal network, by a name of its author's and on any port",
+    threat: "a job file sends mail to the internal network, through its author's domain and on any port",
     weakened: [
       {
         file: "adapters/tools/smtp-delivery.ts",
@@ -264,7 +264,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a job file has a package of its own loaded as a provider",
+    threat: "a job file makes Pawl load the job's own package as a provider",
     weakened: [
       {
         file: "cli/job/blueprint-parts.ts",
@@ -283,7 +283,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a job file has its files written outside of the project",
+    threat: "a job file writes its files outside of the project",
     weakened: [
       {
         file: "cli/job/job-limits.ts",
@@ -308,7 +308,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a job file has its files written elsewhere by .. behind a link",
+    threat: "a job file writes its files elsewhere with .. after a link",
     weakened: [
       {
         file: "cli/job/job-limits.ts",
@@ -342,7 +342,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a job file that nobody has looked at runs in a script",
+    threat: "an unreviewed job file runs in a script",
     weakened: [
       {
         file: "cli/job/job-trust.ts",
@@ -357,7 +357,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "agreement to one job file is used for another",
+    threat: "consent to one job file is used for another",
     weakened: [
       {
         file: "cli/job/job-trust.ts",
@@ -368,7 +368,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     succeeds: async (target) => {
       const project = new Project();
       const agreed = { objective: "Do good", ...writing("good") };
-      // What agreeing on a terminal leaves, as either of the two names it.
+      // The stored consent of a terminal session, under either of the two keys.
       const notes = join(project.root, "home/.local/state/pawl/trusted-jobs");
       mkdirSync(notes, { recursive: true, mode: 0o700 });
       const places = [join(realpathSync(project.folder), "job.json"), realpathSync(project.folder)];

@@ -14,7 +14,7 @@ type Site = {
   readonly headers: IncomingHttpHeaders[];
 };
 
-/** A service on this machine that nobody meant to be reached by an agent. */
+/** A service on this machine that no agent should reach. */
 async function internalService(location?: string, status = 302): Promise<Site> {
   const requests: string[] = [];
   const headers: IncomingHttpHeaders[] = [];
@@ -31,7 +31,7 @@ async function internalService(location?: string, status = 302): Promise<Site> {
 
 const signal = new AbortController().signal;
 
-/** Fetches as a tool of a run with this policy does, whatever comes of it. */
+/** Fetches as a tool of a run with this policy, and ignores the outcome. */
 async function fetching(
   target: Target,
   url: string,
@@ -49,20 +49,20 @@ async function fetching(
 
 const only = (...allowedDomains: string[]) => ({ allowedDomains, allowPrivateAddresses: false });
 
-/** Opens a server at an address as a run does, whatever comes of it. */
+/** Opens an HTTP server as a run does, and ignores the outcome. */
 async function opening(target: Target, url: string): Promise<void> {
   const { mcp } = await target.library();
   try {
     const open = await mcp.mcpTools({ url }).open("web", { ...OPENING, signal, network: only() });
     await open.close();
   } catch {
-    // It is what was sent that counts.
+    // Only what was sent counts.
   }
 }
 
 const FAR_TOO_MUCH = 40 * 1024 * 1024;
 
-/** Whether so much is read of what answers to a list of tools. */
+/** True if far too much of the answer to a list of tools is read. */
 async function takesFarTooMuch(target: Target, list: (response: ServerResponse) => void): Promise<boolean> {
   let sent = 0;
   const { promise: enough, resolve } = Promise.withResolvers<void>();
@@ -103,7 +103,7 @@ const SPELLINGS = [
 
 export const NETWORK_ATTACKS: readonly Attack[] = [
   {
-    threat: "a model has a page of the internal network fetched",
+    threat: "a model fetches a page of the internal network",
     weakened: [
       {
         file: "core/network-policy.ts",
@@ -134,7 +134,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "another service of an allowed host is reached by its port",
+    threat: "another service of an allowed host is reached on its port",
     weakened: [
       {
         file: "core/network-policy.ts",
@@ -150,7 +150,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
   },
   {
     threat:
-      "the keys of a cloud machine are read, by some spelling of their address, where private addresses are allowed",
+      "the credentials of a cloud machine are read through some spelling of the metadata address, with private addresses allowed",
     weakened: [
       {
         file: "core/network-policy.ts",
@@ -161,7 +161,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     succeeds: async (target) => {
       const { pawl, testing } = await target.library();
       const visited: string[] = [];
-      // It connects nowhere: that it is called is enough.
+      // It does not connect: being called is enough.
       const visit = pawl.tool({
         description: "Visits a page.",
         inputSchema: z.object({ url: z.string() }),
@@ -195,7 +195,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "an MCP server at an address sends a message without an end",
+    threat: "an MCP server over HTTP sends an endless message",
     weakened: [
       {
         file: "adapters/mcp/mcp-http.ts",
@@ -207,7 +207,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
       takesFarTooMuch(target, (response) => sendForEver(response, '{"jsonrpc":"2.0","id":1,')),
   },
   {
-    threat: "an MCP server at an address sends an error without an end, and calls it a stream",
+    threat: "an MCP server over HTTP sends an endless error, labelled as a stream",
     weakened: [
       {
         file: "adapters/mcp/mcp-http.ts",
@@ -217,13 +217,13 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     ],
     succeeds: (target) =>
       takesFarTooMuch(target, (response) => {
-        // One that is not tried again.
+        // A status that is not retried.
         response.writeHead(403, { "content-type": "text/event-stream" });
         sendForEver(response, "", `data: ${"x".repeat(1_000)}\n\n`);
       }),
   },
   {
-    threat: "a redirect to another origin takes a credential along",
+    threat: "a redirect to another origin sends a credential there",
     weakened: [
       {
         file: "adapters/net/guarded-fetch.ts",
@@ -239,7 +239,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a redirect to another origin takes the body of a request along",
+    threat: "a redirect to another origin sends the body of a request there",
     weakened: [
       {
         file: "adapters/net/guarded-fetch.ts",

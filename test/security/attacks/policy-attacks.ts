@@ -9,7 +9,7 @@ type Library = typeof entry;
 type RunnerOptions = NonNullable<ConstructorParameters<Library["pawl"]["Runner"]>[1]>;
 type Tools = Parameters<Library["pawl"]["agent"]>[0]["tools"];
 
-/** An agent that asks for one call, and then says that it is done. */
+/** An agent that makes one call, and then answers. */
 function caller({ pawl, testing }: Library, tools: NonNullable<Tools>, name: string, input: object = {}) {
   const model = testing.scriptedModel([{ toolCalls: [{ name, input }] }, { text: "Done." }]);
   return pawl.agent({ name: "clerk", model, tools });
@@ -27,7 +27,7 @@ async function runOnce(target: Target, tools: Tools, name: string, options: Runn
   }
 }
 
-/** Whether a tool of a server is called although the run's rules say otherwise. */
+/** True if a server's tool is called although the run's rules forbid it. */
 async function callsServer(
   target: Target,
   { tool, model, ...options }: RunnerOptions & { readonly tool: string; readonly model: string },
@@ -38,7 +38,7 @@ async function callsServer(
   return calls().length > 0;
 }
 
-/** Whether a tool of the agent's own is called although this forbids it. */
+/** True if the agent's own tool is called although this pattern forbids it. */
 async function callsForbidden(target: Target, pattern: string): Promise<boolean> {
   const { pawl } = await target.library();
   let calls = 0;
@@ -53,7 +53,7 @@ async function callsForbidden(target: Target, pattern: string): Promise<boolean>
 
 const LONG = `delete_${"very_".repeat(12)}important_file`;
 
-/** Whether a refund is made after these people have approved it: ann started the run. */
+/** True if a refund is made after these people approved it: ann started the run. */
 async function refunds(
   target: Target,
   rule: { readonly people?: number; readonly notStarter?: boolean },
@@ -84,7 +84,7 @@ const ANN: Authenticated = { name: "ann", by: "os", id: "1000" };
 
 const HIDDEN = "ann\u200b\u3164\u00ad\u{e0041}\u202e\u009b";
 
-/** What `pawl waits` writes to a person about a payment whose payee holds what is not seen. */
+/** The output of `pawl waits` for a payment whose payee contains invisible characters. */
 async function shownToApprover(target: Target, ...flags: readonly string[]): Promise<string> {
   const cwd = temporaryFolder();
   const store = await entry.pawl.openStore(`file:${cwd}/pawl.db`);
@@ -105,7 +105,7 @@ const UNSEEN = /[\u200b\u3164\u00ad\u{e0041}\u202e\u009b]/u;
 
 export const POLICY_ATTACKS: readonly Attack[] = [
   {
-    threat: "a model calls a tool of an MCP server that is forbidden by the server's own name for it",
+    threat: "a model calls an MCP tool that is forbidden under the server's own name for it",
     weakened: [
       {
         file: "core/call/action-pattern.ts",
@@ -121,7 +121,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
       }),
   },
   {
-    threat: "a model calls a tool that is forbidden as server/tool, under the short name that it has there",
+    threat: "a model calls a tool that is forbidden as server/tool by its short name",
     weakened: [
       {
         file: "core/call/action-pattern.ts",
@@ -153,7 +153,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     succeeds: (target) => callsForbidden(target, "Delete-*"),
   },
   {
-    threat: "a forbidden tool is called because the rule holds a character that nobody sees",
+    threat: "a forbidden tool is called because the rule contains an invisible character",
     weakened: [
       {
         file: "core/visible-text.ts",
@@ -164,7 +164,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     succeeds: (target) => callsForbidden(target, "dele\u200bte_*"),
   },
   {
-    threat: "a rule that is misspelled forbids nothing, and the run goes on",
+    threat: "a misspelled rule forbids nothing, and the run continues",
     weakened: [
       {
         file: "engine/runner/run-pipeline.ts",
@@ -192,7 +192,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
       }),
   },
   {
-    threat: "an MCP server claims what an operator allows another one, by a tool called files/read",
+    threat: "an MCP server gets another server's permissions with a tool called files/read",
     weakened: [
       {
         file: "core/call/tool-classification.ts",
@@ -209,7 +209,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "one person approves twice, under two names, what takes two people",
+    threat: "one person approves twice, under two names, an action that needs two people",
     weakened: [
       {
         file: "core/person.ts",
@@ -221,7 +221,7 @@ export const POLICY_ATTACKS: readonly Attack[] = [
       refunds(target, { people: 2 }, [{ authenticated: ANN }, { by: "bob", authenticated: ANN }]),
   },
   {
-    threat: "whoever started a run approves what takes another person",
+    threat: "the person who started a run approves an action that needs another person",
     weakened: [
       {
         file: "core/person.ts",
@@ -232,7 +232,8 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     succeeds: (target) => refunds(target, { notStarter: true }, [{ by: "bob", authenticated: ANN }]),
   },
   {
-    threat: "one person approves once as they are known, and once under a name that nothing vouches for",
+    threat:
+      "one person approves once as an authenticated user, and once under a name that nothing vouches for",
     weakened: [
       {
         file: "core/person.ts",
@@ -243,14 +244,14 @@ export const POLICY_ATTACKS: readonly Attack[] = [
     succeeds: (target) => refunds(target, { people: 2 }, [{ authenticated: ANN }, { by: "bob" }]),
   },
   {
-    threat: "arguments hold characters that whoever approves them does not see",
+    threat: "arguments contain characters that the approver does not see",
     weakened: [
       { file: "cli/context/terminal-text.ts", right: "return visibleText(", wrong: "return String(" },
     ],
     succeeds: async (target) => UNSEEN.test(await shownToApprover(target)),
   },
   {
-    threat: "a document of --json steers the terminal that it is shown on",
+    threat: "the output of --json controls the terminal that displays it",
     weakened: [
       {
         file: "cli/program.ts",

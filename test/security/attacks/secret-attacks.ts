@@ -14,7 +14,7 @@ const CREDENTIAL = "k7-Zq4%w&9TtR2vLx8BnC5mD1s";
 type Call = { readonly name: string; readonly input: object };
 type Library = Awaited<ReturnType<Target["library"]>>;
 
-/** A tool that takes anything and gives this. */
+/** A tool that accepts anything and returns this. */
 function echo({ pawl }: Library, name: string, result: unknown = "done", approval = false) {
   return pawl.tool({
     name,
@@ -28,7 +28,7 @@ function echo({ pawl }: Library, name: string, result: unknown = "done", approva
   });
 }
 
-/** A run whose model asks for these calls, one a turn, and what is left of it. */
+/** Runs a model that makes these calls, one per turn, and returns what the run stored. */
 async function runOf(
   library: Library,
   tools: { readonly [name: string]: ReturnType<typeof echo> },
@@ -55,7 +55,7 @@ async function runOf(
   };
 }
 
-/** A service that answers with what it makes of the credential that it was sent. */
+/** A service that answers with a text made from the credential that it got. */
 async function service(
   answer: (credential: string) => string,
   status = 200,
@@ -70,7 +70,7 @@ async function service(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What the model is told of the answer to a request with the credential. */
+/** What the model sees of the answer to a request with the credential. */
 async function askedWith(
   library: Library,
   answer: (credential: string) => string,
@@ -83,7 +83,7 @@ async function askedWith(
   return prompts[1] ?? "";
 }
 
-/** What the model is told of a page. */
+/** What the model sees of a page. */
 async function pageOf(library: Library, page: string, type: string, from: number): Promise<string> {
   const url = await service(() => page, 200, type);
   const policy = {
@@ -97,16 +97,16 @@ async function pageOf(library: Library, page: string, type: string, from: number
 }
 
 const object = { type: "object" };
-/** As the name of a tool may have it. */
+/** A credential that may be part of a tool's name. */
 const PLAIN_CREDENTIAL = "k7-Zq4w9TtR2vLx8BnC5mD1s";
 
-/** Whether a model is told the key of a server that lists this. */
-async function toldBy(target: Target, tool: object): Promise<boolean> {
+/** True if the model sees the key of a server that lists this tool. */
+async function leaksKey(target: Target, tool: object): Promise<boolean> {
   const { pawl, mcp, testing } = await target.library();
   const { url } = await handMadeServer((_, result) => result({ tools: [tool] }));
-  const told: string[] = [];
+  const offered: string[] = [];
   const model = testing.scriptedModel(({ options }) => {
-    told.push(JSON.stringify(options.tools));
+    offered.push(JSON.stringify(options.tools));
     return { text: "Done." };
   });
   const store = await pawl.openStore(":memory:");
@@ -114,10 +114,10 @@ async function toldBy(target: Target, tool: object): Promise<boolean> {
   const headers = { "x-key": CREDENTIAL, "x-other-key": PLAIN_CREDENTIAL };
   const worker = pawl.agent({ name: "worker", model, tools: { web: mcp.mcpTools({ url, headers }) } });
   await new pawl.Runner(worker, { store }).run("Go").catch(() => undefined);
-  return told.some((text) => text.includes(CREDENTIAL) || text.includes(PLAIN_CREDENTIAL));
+  return offered.some((text) => text.includes(CREDENTIAL) || text.includes(PLAIN_CREDENTIAL));
 }
 
-/** The guard against strangers who name secrets. */
+/** Without the guard against foreign texts that name secrets. */
 const LEARNS_FROM_ALL: readonly [Patch, ...Patch[]] = [
   {
     file: "engine/definition/run-secrets.ts",
@@ -143,7 +143,7 @@ const SPELLINGS: readonly ((text: string) => string)[] = [
 
 export const SECRET_ATTACKS: readonly Attack[] = [
   {
-    threat: "a model names the recipient of a mail a password, and the ledger does not say who got it",
+    threat: "a model labels the recipient of a mail as a password, and the ledger does not show who got it",
     weakened: LEARNS_FROM_ALL,
     succeeds: async (target) => {
       const library = await target.library();
@@ -156,7 +156,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a page names a word a password, and later results are shown without it",
+    threat: "a page labels a word as a password, and later results are shown without it",
     weakened: LEARNS_FROM_ALL,
     succeeds: async (target) => {
       const library = await target.library();
@@ -173,7 +173,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a service pads its answer so that the cut goes through a credential, and its start is told",
+    threat: "a service pads its answer so that the cut goes through a credential, and its beginning leaks",
     weakened: [
       {
         file: "adapters/tools/http-request.ts",
@@ -183,12 +183,12 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     ],
     succeeds: async (target) => {
       const padding = "z".repeat(30_000 - CREDENTIAL.length + 1);
-      const told = await askedWith(await target.library(), (credential) => `${padding}${credential}`);
-      return told.includes(CREDENTIAL.slice(0, 8));
+      const shown = await askedWith(await target.library(), (credential) => `${padding}${credential}`);
+      return shown.includes(CREDENTIAL.slice(0, 8));
     },
   },
   {
-    threat: "a service spells a credential in hex, entities, escapes or capitals, and it is stored so",
+    threat: "a service encodes a credential in hex, entities, escapes or capitals, and it is stored that way",
     weakened: [
       {
         file: "core/secret/secret-search.ts",
@@ -198,13 +198,13 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     ],
     succeeds: async (target) => {
       const all = (credential: string) => SPELLINGS.map((spell) => spell(credential)).join("\n");
-      const told = await askedWith(await target.library(), all);
+      const shown = await askedWith(await target.library(), all);
       const asJson = (text: string) => JSON.stringify(text).slice(1, -1);
-      return told !== "" && SPELLINGS.some((spell) => told.includes(asJson(spell(CREDENTIAL))));
+      return shown !== "" && SPELLINGS.some((spell) => shown.includes(asJson(spell(CREDENTIAL))));
     },
   },
   {
-    threat: "hidden accounts cannot be told apart, so nobody can say who was paid twice",
+    threat: "hidden accounts cannot be distinguished, so a double payment goes unnoticed",
     weakened: [
       {
         file: "core/secret/secret-mark.ts",
@@ -221,7 +221,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a model hides what it asks for under a secret name from the person who approves it",
+    threat: "a model hides an argument from the approver under a secret name",
     weakened: [
       {
         file: "engine/call/call-questions.ts",
@@ -237,7 +237,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "whoever has a copy of the database finds a hidden PIN by trying all of them",
+    threat: "an attacker with a copy of the database finds a hidden PIN by trying all of them",
     weakened: [
       {
         file: "core/secret/secret-mark.ts",
@@ -259,7 +259,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a model finds a hidden value by hiding guesses until a digest is the same",
+    threat: "a model finds a hidden value by comparing digests of its guesses",
     weakened: [
       {
         file: "core/secret/secret-mark.ts",
@@ -276,7 +276,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "an MCP server puts the key that it was given into the description of a tool",
+    threat: "an MCP server puts its key into the description of a tool",
     weakened: [
       {
         file: "adapters/mcp/mcp.ts",
@@ -285,10 +285,10 @@ export const SECRET_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) =>
-      toldBy(target, { name: "act", description: `Uses ${CREDENTIAL}.`, inputSchema: object }),
+      leaksKey(target, { name: "act", description: `Uses ${CREDENTIAL}.`, inputSchema: object }),
   },
   {
-    threat: "an MCP server puts the key that it was given into the schema of a tool",
+    threat: "an MCP server puts its key into the schema of a tool",
     weakened: [
       {
         file: "adapters/mcp/mcp.ts",
@@ -297,10 +297,13 @@ export const SECRET_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) =>
-      toldBy(target, { name: "act", inputSchema: { ...object, properties: { a: { enum: [CREDENTIAL] } } } }),
+      leaksKey(target, {
+        name: "act",
+        inputSchema: { ...object, properties: { a: { enum: [CREDENTIAL] } } },
+      }),
   },
   {
-    threat: "an MCP server puts the key that it was given into the name of a tool",
+    threat: "an MCP server puts its key into the name of a tool",
     weakened: [
       {
         file: "adapters/mcp/mcp.ts",
@@ -308,10 +311,10 @@ export const SECRET_ATTACKS: readonly Attack[] = [
         wrong: "if (hide(serverName) !== null) return;",
       },
     ],
-    succeeds: async (target) => toldBy(target, { name: `act_${PLAIN_CREDENTIAL}`, inputSchema: object }),
+    succeeds: async (target) => leaksKey(target, { name: `act_${PLAIN_CREDENTIAL}`, inputSchema: object }),
   },
   {
-    threat: "an error that leaves the run has a credential in what a library put beside its message",
+    threat: "an error that leaves the run has a credential in a field that a library added",
     weakened: [
       {
         file: "engine/definition/redact-error.ts",
@@ -345,12 +348,12 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     ],
     succeeds: async (target) => {
       const title = `${"z".repeat(300 - 10)}${CREDENTIAL}`;
-      const told = await pageOf(await target.library(), `<title>${title}</title>`, "text/html", 0);
-      return told.includes(CREDENTIAL.slice(0, 8));
+      const shown = await pageOf(await target.library(), `<title>${title}</title>`, "text/html", 0);
+      return shown.includes(CREDENTIAL.slice(0, 8));
     },
   },
   {
-    threat: "a model reads a page from the middle of a mark on, and so has a part of a digest",
+    threat: "a model reads a page from the middle of a mark on, and gets a part of a digest",
     weakened: [
       {
         file: "adapters/net/response-text.ts",
@@ -359,12 +362,12 @@ export const SECRET_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const told = await pageOf(await target.library(), 'ab {"password":"1234"}', "text/plain", 24);
-      return /[0-9a-f]{3,12},4-characters/.test(told);
+      const shown = await pageOf(await target.library(), 'ab {"password":"1234"}', "text/plain", 24);
+      return /[0-9a-f]{3,12},4-characters/.test(shown);
     },
   },
   {
-    threat: "a service repeats a short secret that a tool was given",
+    threat: "a service repeats a short secret of a tool",
     weakened: [
       {
         file: "adapters/net/hiding-secrets.ts",
@@ -373,12 +376,12 @@ export const SECRET_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      const told = await askedWith(await target.library(), (pin) => `you sent ${pin}`, "482913");
-      return told.includes("482913");
+      const shown = await askedWith(await target.library(), (pin) => `you sent ${pin}`, "482913");
+      return shown.includes("482913");
     },
   },
   {
-    threat: "a tool gives a credential back as a number",
+    threat: "a tool returns a credential as a number",
     weakened: [
       {
         file: "core/secret/secret-search.ts",
@@ -395,7 +398,7 @@ export const SECRET_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a model writes a mark itself, and what a person approves never runs",
+    threat: "a model writes a mark itself, and an approved call never runs",
     weakened: [
       {
         file: "engine/turn/turn-executor.ts",

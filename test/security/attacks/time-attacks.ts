@@ -8,11 +8,11 @@ import { watchingLoop } from "../../watching-loop.ts";
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
 
-/** Three times of what is meant to be the most. */
+/** Three times the intended maximum. */
 const TOO_LONG_MS = 300;
 
-/** How long the process could do nothing else, in time of its own: others may be busy on this machine. */
-async function stopped(work: () => Promise<unknown>): Promise<boolean> {
+/** True if the process was blocked for too long, in CPU time: other processes may be busy on this machine. */
+async function isBlocked(work: () => Promise<unknown>): Promise<boolean> {
   const { longestCpuMs } = await watchingLoop(() => work().catch(() => undefined));
   return longestCpuMs > TOO_LONG_MS;
 }
@@ -26,8 +26,8 @@ async function openServer(target: Target, tools: readonly unknown[]) {
   return mcp.mcpTools({ url }).open("web", { ...OPENING, signal, network });
 }
 
-/** How many tools of a server a run would tell its model of. */
-async function toolsTaken(target: Target, tools: readonly unknown[]): Promise<number> {
+/** The number of a server's tools that a run would offer to its model. */
+async function offeredTools(target: Target, tools: readonly unknown[]): Promise<number> {
   try {
     const open = await openServer(target, tools);
     await open.close();
@@ -37,8 +37,8 @@ async function toolsTaken(target: Target, tools: readonly unknown[]): Promise<nu
   }
 }
 
-/** Whether a run stops the process over what a tool has given. */
-async function hasStoppedWith(target: Target, result: unknown): Promise<boolean> {
+/** True if the result of a tool blocks the process. */
+async function blocksWith(target: Target, result: unknown): Promise<boolean> {
   const { pawl, testing } = await target.library();
   const look = pawl.tool({
     description: "Looks.",
@@ -53,29 +53,29 @@ async function hasStoppedWith(target: Target, result: unknown): Promise<boolean>
   const worker = pawl.agent({ name: "worker", model, tools: { look } });
   const secrets = ["k7-Zq4w9TtR2vLx8", "another-secret-8BnC5mD1s"].map((text) => pawl.secret(text));
   const runner = new pawl.Runner(worker, { store, policy: { secrets } });
-  const hasStopped = await stopped(() => runner.run("Go"));
+  const hasStopped = await isBlocked(() => runner.run("Go"));
   await store.close({ graceMs: 0 });
   return hasStopped;
 }
 
 const object = { type: "object" };
 
-/** Whether the process is stopped by what a server does with the only call of its tool. */
-async function stoppedByCall(target: Target, behaviour: string): Promise<boolean> {
+/** True if the process is blocked by a server's behaviour in the only call of its tool. */
+async function isBlockedByCall(target: Target, behaviour: string): Promise<boolean> {
   const { mcp } = await target.library();
   const open = await mcp.mcpTools(behavingServer(behaviour)).open("web", OPENING);
   const call = { signal, network, traceHeaders: {}, hide: (text: string) => text };
-  const hasStopped = await stopped(async () => open.tools.web__act?.execute({} as never, call as never));
+  const hasStopped = await isBlocked(async () => open.tools.web__act?.execute({} as never, call as never));
   await open.close();
   return hasStopped;
 }
 
-/** Keys that no two of them are the same take the longest to read. */
+/** Distinct keys take the longest to read. */
 const MANY_KEYS = "Array.from({ length: 400000 }, (_, i) => JSON.stringify(i.toString(36)) + ':1').join()";
 
 export const TIME_ATTACKS: readonly Attack[] = [
   {
-    threat: "a pattern in an MCP server's schema stops the process",
+    threat: "a pattern in an MCP server's schema blocks the process",
     weakened: [
       {
         file: "adapters/net/foreign-schema.ts",
@@ -86,8 +86,8 @@ export const TIME_ATTACKS: readonly Attack[] = [
     succeeds: async (target) => {
       const inputSchema = { type: "object", properties: { v: { type: "string", pattern: "^(a+)+$" } } };
       const open = await openServer(target, [{ name: "act", inputSchema }]);
-      // Each letter doubles it: 28 were half a minute.
-      const hasStopped = await stopped(async () =>
+      // Each letter doubles the time: 28 took half a minute.
+      const hasStopped = await isBlocked(async () =>
         open.tools.web__act?.input.parse({ v: `${"a".repeat(25)}!` }),
       );
       await open.close();
@@ -95,7 +95,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "slow patterns of one MCP server hold up the checks of all others",
+    threat: "slow patterns of one MCP server delay the checks of all others",
     weakened: [
       {
         file: "adapters/net/off-thread.ts",
@@ -122,7 +122,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "an MCP server lists more tools than a model can be told of",
+    threat: "an MCP server lists more tools than a model can handle",
     weakened: [
       {
         file: "adapters/mcp/mcp-link.ts",
@@ -132,11 +132,11 @@ export const TIME_ATTACKS: readonly Attack[] = [
     ],
     succeeds: async (target) => {
       const many = Array.from({ length: 1_000 }, (_, i) => ({ name: `t${i}`, inputSchema: object }));
-      return (await toolsTaken(target, many)) > 200;
+      return (await offeredTools(target, many)) > 200;
     },
   },
   {
-    threat: "an MCP server describes a tool by a schema without measure",
+    threat: "an MCP server describes a tool with a huge schema",
     weakened: [
       {
         file: "adapters/mcp/mcp.ts",
@@ -146,11 +146,11 @@ export const TIME_ATTACKS: readonly Attack[] = [
     ],
     succeeds: async (target) => {
       const inputSchema = { ...object, description: "x".repeat(500_000) };
-      return (await toolsTaken(target, [{ name: "act", inputSchema }])) > 0;
+      return (await offeredTools(target, [{ name: "act", inputSchema }])) > 0;
     },
   },
   {
-    threat: "an MCP server lists tools that are made of small parts, and the process reads them for seconds",
+    threat: "an MCP server lists tools of very many small values, which take seconds to read",
     weakened: [
       {
         file: "adapters/mcp/mcp-message-limit.ts",
@@ -161,11 +161,11 @@ export const TIME_ATTACKS: readonly Attack[] = [
     succeeds: async (target) => {
       const properties = Object.fromEntries(Array.from({ length: 90_000 }, (_, i) => [i.toString(36), {}]));
       const tool = { name: "act", inputSchema: object, outputSchema: { ...object, properties } };
-      return (await toolsTaken(target, [tool])) > 0;
+      return (await offeredTools(target, [tool])) > 0;
     },
   },
   {
-    threat: "an MCP server's result of a million small values stops the process",
+    threat: "an MCP server's result of a million small values blocks the process",
     weakened: [
       {
         file: "adapters/mcp/mcp-message-limit.ts",
@@ -174,13 +174,13 @@ export const TIME_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: (target) =>
-      stoppedByCall(
+      isBlockedByCall(
         target,
         `on.call = ({ raw }) => raw('{"content":[],"structuredContent":{' + ${MANY_KEYS} + "}}");`,
       ),
   },
   {
-    threat: "an MCP server's news that nobody asked for stops the process",
+    threat: "an MCP server's unrequested notifications block the process",
     weakened: [
       {
         file: "adapters/mcp/mcp-message-limit.ts",
@@ -189,7 +189,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: (target) =>
-      stoppedByCall(
+      isBlockedByCall(
         target,
         `on.call = ({ result }) => {
           write('{"jsonrpc":"2.0","method":"notifications/x","params":{' + ${MANY_KEYS} + "}}");
@@ -198,7 +198,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
       ),
   },
   {
-    threat: "an MCP server asks and asks, does not read the answers, and they fill the memory",
+    threat: "an MCP server sends requests without reading the answers, which fill the memory",
     weakened: [
       {
         file: "adapters/mcp/mcp-stdio.ts",
@@ -223,7 +223,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
       );
       const open = await source.open("web", OPENING);
       const call = { signal, network, traceHeaders: {}, hide: (text: string) => text };
-      // It answers when 20 MB of questions were taken, and nothing before.
+      // It answers once 20 MB of its requests were read, and not before.
       const isAnswered = await Promise.resolve(open.tools.web__act?.execute({} as never, call as never)).then(
         () => true,
         () => false,
@@ -233,7 +233,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a text that a model has made into a PDF stops the process",
+    threat: "a text that a model renders as a PDF blocks the process",
     weakened: [
       {
         file: "adapters/tools/render-pdf.ts",
@@ -246,11 +246,11 @@ export const TIME_ATTACKS: readonly Attack[] = [
       const call = { signal, artifact: async () => ({ name: "a.pdf", size: 1, hash: "" }) };
       const input = { path: "a.pdf", markdown: "a".repeat(25_000) };
       const { execute } = tools.renderPdf;
-      return stopped(async () => execute(input as never, call as never));
+      return isBlocked(async () => execute(input as never, call as never));
     },
   },
   {
-    threat: "a model names one picture by many spellings, and the memory fills with it",
+    threat: "a model names one image by many spellings, which fills the memory",
     weakened: [
       {
         file: "adapters/tools/render-pdf.ts",
@@ -311,7 +311,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
     },
   },
   {
-    threat: "a model names thousands of arguments as if each had been hidden",
+    threat: "a model names thousands of arguments like hidden ones",
     weakened: [
       {
         file: "core/secret/secret-mark.ts",
@@ -334,13 +334,13 @@ export const TIME_ATTACKS: readonly Attack[] = [
       );
       const store = await pawl.openStore(":memory:");
       const worker = pawl.agent({ name: "worker", model, tools: { note } });
-      const hasStopped = await stopped(() => new pawl.Runner(worker, { store }).run("Go"));
+      const hasStopped = await isBlocked(() => new pawl.Runner(worker, { store }).run("Go"));
       await store.close({ graceMs: 0 });
       return hasStopped;
     },
   },
   {
-    threat: "a service answers with a text over which patterns take long",
+    threat: "a service answers with a text that is slow to search with patterns",
     weakened: [
       {
         file: "adapters/net/readable-text.ts",
@@ -356,7 +356,7 @@ export const TIME_ATTACKS: readonly Attack[] = [
       const { execute } = tools.notify({ url });
       const allowed = { allowedDomains: [], allowPrivateAddresses: true };
       const call = { signal, network: allowed, traceHeaders: {}, hide: (text: string) => text };
-      const hasStopped = await stopped(async () => execute({ text: "Hello" } as never, call as never));
+      const hasStopped = await isBlocked(async () => execute({ text: "Hello" } as never, call as never));
       server.close();
       return hasStopped;
     },
@@ -372,11 +372,11 @@ export const TIME_ATTACKS: readonly Attack[] = [
     ],
     succeeds: async (target) => {
       const names = Array.from({ length: 300_000 }, (_, i) => [`k${i}`, i]);
-      return hasStoppedWith(target, Object.fromEntries(names));
+      return blocksWith(target, Object.fromEntries(names));
     },
   },
   {
-    threat: "a tool's result is megabytes of escapes",
+    threat: "a tool's result is megabytes of escape sequences",
     weakened: [
       {
         file: "engine/ports/perform-gradual-work.ts",
@@ -384,6 +384,6 @@ export const TIME_ATTACKS: readonly Attack[] = [
         wrong: "void setImmediate;",
       },
     ],
-    succeeds: async (target) => hasStoppedWith(target, "İA%2525\\n".repeat(800_000)),
+    succeeds: async (target) => blocksWith(target, "İA%2525\\n".repeat(800_000)),
   },
 ];

@@ -1,9 +1,9 @@
-// An MCP server that says what it was given, in every spelling and wherever it can.
+// An MCP server that leaks its secret, in every encoding and wherever it can.
 
 import { createInterface } from "node:readline";
 import { spelled } from "./spellings.ts";
 
-const said = spelled(process.env.CANARY_TOKEN ?? "");
+const leak = spelled(process.env.CANARY_TOKEN ?? "");
 const NAMES = ["tell", "err", "refuse", "end"];
 type Request = {
   readonly id?: number;
@@ -13,8 +13,8 @@ type Request = {
 
 const send = (message: object) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 
-process.stderr.write(`starting with ${said}\n`);
-process.stdout.write(`no message: ${said}\n`);
+process.stderr.write(`starting with ${leak}\n`);
+process.stdout.write(`no message: ${leak}\n`);
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params } = JSON.parse(line) as Request;
   if (id === undefined) return;
@@ -29,12 +29,12 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     }));
     send({ id, result: { tools } });
   } else if (params?.name === "end") {
-    process.stderr.write(`Error: ${said}\n`);
+    process.stderr.write(`Error: ${leak}\n`);
     process.exit(3);
   } else if (params?.name === "refuse") {
-    send({ id, error: { code: -32_000, message: `refused: ${said}` } });
+    send({ id, error: { code: -32_000, message: `refused: ${leak}` } });
   } else {
-    const content = [{ type: "text", text: said }];
+    const content = [{ type: "text", text: leak }];
     send({ id, result: { content, isError: params?.name === "err" } });
   }
 });

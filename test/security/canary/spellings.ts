@@ -1,11 +1,11 @@
-// How a credential is usually spelled: written here once more, so that what is looked for is not what the sources know.
+// The usual encodings of a credential: written independently of the sources, so that the search does not share their gaps.
 
 const each = (text: string, spell: (code: number) => string) =>
   Array.from(text, (letter) => spell(letter.codePointAt(0) ?? 0)).join("");
 const hex = (code: number, digits: number) => code.toString(16).padStart(digits, "0");
 const base64 = (bytes: Buffer) => bytes.toString("base64");
 
-/** By name, what a text is written as. */
+/** The encodings, by name. */
 export const SPELLINGS: { readonly [name: string]: (text: string) => string } = {
   plain: (text) => text,
   upper: (text) => text.toUpperCase(),
@@ -37,14 +37,14 @@ export const SPELLINGS: { readonly [name: string]: (text: string) => string } = 
   base64Utf16: (text) => base64(Buffer.from(text, "utf16le")),
 };
 
-/** All of them, in a text. */
+/** A text in all encodings. */
 export function spelled(text: string): string {
   return Object.entries(SPELLINGS)
     .map(([name, spell]) => `${name} ${spell(text)}`)
     .join(" | ");
 }
 
-/** What secrets there are, by how the operator gives them: each has letters, digits and signs that encodings change. */
+/** The planted secrets, by how the operator gives them: each has letters, digits and signs that encodings change. */
 export const CANARIES = {
   code: "cN-code/7Q+w%9&Zt\"4'xLbV",
   named: "cN-named/3K+r%8&Yp\"2'mHgD",
@@ -56,13 +56,13 @@ export const CANARIES = {
   server: "cN-server/6M+z%2&Ve\"7'jQiR",
 } as const;
 
-/** Which canaries are in some bytes, and how they are spelled there. */
+/** The canaries in some bytes, with their encodings. */
 export function foundIn(bytes: Buffer, canaries: readonly string[]): readonly string[] {
   return canaries.flatMap((canary) =>
     Object.entries(SPELLINGS)
       .filter(([, spell]) => {
         const written = spell(canary);
-        // Most of it is as bad as all.
+        // Most of a secret is as bad as all of it.
         const most = written.slice(Math.ceil(written.length / 8), Math.floor((written.length * 7) / 8));
         return bytes.includes(most) || bytes.includes(Buffer.from(most, "utf16le"));
       })

@@ -1,5 +1,5 @@
-// A process that works on a run whose secrets are given in every way there is, with tools and a server that say them back, and
-// that kills itself where it is told to. What it logs, traces and is told goes into files beside its store.
+// A process that works on a run whose secrets are given in every possible way, with tools and a server that leak them, and that
+// kills itself at a given point. Its logs, traces and events go into files beside its store.
 
 import { appendFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,9 +14,9 @@ import { scriptedModel } from "../../../src/testing/index.ts";
 import { CANARIES, spelled } from "./spellings.ts";
 
 const [folder = "", service = "", server = "", killAt = ""] = process.argv.slice(2);
-const tell = (file: string, text: string) => appendFileSync(join(folder, file), `${text}\n`);
+const record = (file: string, text: string) => appendFileSync(join(folder, file), `${text}\n`);
 
-/** What anybody on the machine may read of this process and those that it started. */
+/** The command lines of this process and its children, which any user of the machine may read. */
 function processList(): string {
   const own = readdirSync("/proc").filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;
@@ -34,7 +34,7 @@ function read(file: string): string {
   }
 }
 
-/** It says all that it was given and all that it knows: in results, errors and ids. */
+/** It leaks all its arguments and secrets: in results, errors and ids. */
 const parrot = tool({
   name: "parrot",
   description: "Says it again.",
@@ -44,12 +44,12 @@ const parrot = tool({
   dedupe: "call",
   secrets: [secret(CANARIES.tool)],
   execute: async ({ how, ...given }, call) => {
-    tell("processes.txt", processList());
+    record("processes.txt", processList());
     const known = Object.entries(given).filter(([name]) => name !== "password" || call.turnIndex === 0);
-    const said = [...known.map(([, value]) => String(value)), CANARIES.tool].map(spelled).join("\n");
-    await call.correlate(`id ${said}`);
-    if (how === "throw") throw new Error(`It failed: ${said}`, { cause: new Error(said) });
-    return { said, password: given.password ?? null, [said]: true };
+    const leak = [...known.map(([, value]) => String(value)), CANARIES.tool].map(spelled).join("\n");
+    await call.correlate(`id ${leak}`);
+    if (how === "throw") throw new Error(`It failed: ${leak}`, { cause: new Error(leak) });
+    return { leak, password: given.password ?? null, [leak]: true };
   },
 });
 
@@ -89,10 +89,10 @@ const pipeline = Pipeline.of(
   "canary",
   Step.run("code", async (_input: Json, ctx) => {
     const given = { key: secret(CANARIES.code), password: CANARIES.named };
-    const said = await ctx.call(parrot, { how: "return", ...given });
+    const result = await ctx.call(parrot, { how: "return", ...given });
     const failure = await ctx.call(parrot, { how: "throw", ...given }).catch(String);
     ctx.context.kept = spelled(CANARIES.code);
-    return [said, failure, spelled(CANARIES.code)] as Json;
+    return [result, failure, spelled(CANARIES.code)] as Json;
   }),
   Step.granular("work", worker),
   Step.run("last", () =>
@@ -108,7 +108,7 @@ new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).
 const [point = "", number = "1"] = killAt.split("@");
 let reached = 0;
 const log = (level: string) => (fields: object, message: string) =>
-  tell("log.txt", JSON.stringify({ level, message, ...fields }));
+  record("log.txt", JSON.stringify({ level, message, ...fields }));
 const logger = { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") };
 const logged = logEvents({ ...logger, isLevelEnabled: () => true });
 const store = await openStore(`file:${join(folder, "canary.db")}`);
@@ -119,7 +119,7 @@ const runner = new Runner(pipeline, {
   policy: { secretKeys: ["password"], secrets: [secret(CANARIES.policy)], allowPrivateAddresses: true },
   telemetry: otel({ content: true }),
   onEvent: (event) => {
-    tell("events.txt", JSON.stringify(event));
+    record("events.txt", JSON.stringify(event));
     logged(event);
   },
   probe: (at) => {
@@ -135,6 +135,6 @@ try {
 } finally {
   const spans = exporter.getFinishedSpans();
   const shown = spans.map(({ name, attributes, status, events }) => ({ name, attributes, status, events }));
-  tell("spans.txt", JSON.stringify(shown));
+  record("spans.txt", JSON.stringify(shown));
   await store.close();
 }

@@ -1,10 +1,10 @@
 import { seededRandom } from "../../../src/testing/crash/seeded-random.ts";
 import type { Parser } from "./parsers.ts";
 
-/** What every object has, and has to have still: whoever adds to it has changed every object of the process. */
+/** The properties that every object has: an addition means prototype pollution. */
 const OWN = Reflect.ownKeys(Object.prototype).join(" ");
 
-/** What is wrong, after so many inputs from a seed. */
+/** The problems found with so many inputs from a seed. */
 export async function fuzzed({ feed }: Parser, count: number, seed: number): Promise<readonly string[]> {
   const problems = await feed(seededRandom(seed), count);
   const polluted = Reflect.ownKeys(Object.prototype).map(String).join(" ") !== OWN;
@@ -12,6 +12,6 @@ export async function fuzzed({ feed }: Parser, count: number, seed: number): Pro
   return [
     ...shown,
     ...(problems.length > shown.length ? [`and ${problems.length - shown.length} more`] : []),
-    ...(polluted ? ["every object has something new"] : []),
+    ...(polluted ? ["Object.prototype was polluted"] : []),
   ];
 }

@@ -1,10 +1,10 @@
-// Inputs that no honest side would send: valid ones, spoilt in one or several places, from a seed.
+// Malformed inputs: valid ones, corrupted in one or several places, from a seed.
 
 import { pick } from "../../../src/testing/crash/seeded-random.ts";
 
 export type Random = () => number;
 
-/** Where parsers break: names that every object has, ways out of a folder, texts that mean something to somebody. */
+/** Values that break parsers: names that every object has, paths out of a folder, texts with a special meaning. */
 const ATOMS: readonly unknown[] = [
   null,
   true,
@@ -86,7 +86,7 @@ const FRAGMENTS = [
   "%TAG ! x\n",
 ];
 
-/** Any value at all, not too deep. */
+/** Any value, not nested too deep. */
 export function anyValue(random: Random, levels = 3): unknown {
   const kind = random();
   if (levels === 0 || kind < 0.6) return pick(random, ATOMS);
@@ -95,14 +95,14 @@ export function anyValue(random: Random, levels = 3): unknown {
   return object(Array.from({ length }, () => [pick(random, KEYS), anyValue(random, levels - 1)] as const));
 }
 
-/** One that is nested as deep as one likes. */
+/** A value that is nested so many levels deep. */
 export function deep(levels: number): unknown {
   let value: unknown = 0;
   for (let i = 0; i < levels; i++) value = i % 2 === 0 ? [value] : { a: value };
   return value;
 }
 
-/** As JSON.parse makes it: `__proto__` is a name like any other. */
+/** As JSON.parse makes it: `__proto__` is an ordinary key. */
 function object(entries: readonly (readonly [string, unknown])[]): unknown {
   const made = {};
   for (const [key, value] of entries)
@@ -110,22 +110,22 @@ function object(entries: readonly (readonly [string, unknown])[]): unknown {
   return made;
 }
 
-/** The same, but for one to three places. */
-export function spoilt(random: Random, value: unknown): unknown {
+/** The same value, corrupted in one to three places. */
+export function corrupted(random: Random, value: unknown): unknown {
   let changed = value;
   const times = 1 + Math.floor(random() * 3);
-  for (let i = 0; i < times; i++) changed = spoiltOnce(random, changed);
+  for (let i = 0; i < times; i++) changed = corruptedOnce(random, changed);
   return changed;
 }
 
-function spoiltOnce(random: Random, value: unknown): unknown {
+function corruptedOnce(random: Random, value: unknown): unknown {
   if (random() < 0.02) return deep(Math.floor(random() * 2_000));
   if (typeof value !== "object" || value === null || random() < 0.15) return anyValue(random);
   if (Array.isArray(value)) {
     const items: unknown[] = [...value];
     const at = Math.floor(random() * (items.length + 1));
     if (random() < 0.2) items.splice(at, 0, anyValue(random));
-    else if (items.length > 0) items[at % items.length] = spoiltOnce(random, items[at % items.length]);
+    else if (items.length > 0) items[at % items.length] = corruptedOnce(random, items[at % items.length]);
     return items;
   }
   const entries: [string, unknown][] = Object.entries(value);
@@ -135,12 +135,12 @@ function spoiltOnce(random: Random, value: unknown): unknown {
   if (entry === undefined || kind < 0.2) entries.push([pick(random, KEYS), anyValue(random)]);
   else if (kind < 0.3) entries.splice(at, 1);
   else if (kind < 0.4) entry[0] = pick(random, KEYS);
-  else entry[1] = spoiltOnce(random, entry[1]);
+  else entry[1] = corruptedOnce(random, entry[1]);
   return object(entries);
 }
 
-/** A text with pieces put in, left out, repeated or exchanged. */
-export function spoiltText(random: Random, text: string): string {
+/** A text with pieces inserted, removed, repeated or replaced. */
+export function corruptedText(random: Random, text: string): string {
   let changed = text;
   const times = 1 + Math.floor(random() * 4);
   for (let i = 0; i < times; i++) {

@@ -1,4 +1,4 @@
-// Everything that reads what strangers write, each with how it is fed.
+// Every parser of untrusted input, with how to feed it.
 
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -26,15 +26,15 @@ import { isBelow } from "../../../src/store/guarded-folder.ts";
 import { pick } from "../../../src/testing/crash/seeded-random.ts";
 import { scriptedModel } from "../../../src/testing/index.ts";
 import { recordingContext } from "../../cli/recording-context.ts";
-import { anyValue, type Random, spoilt, spoiltText } from "./hostile.ts";
+import { anyValue, corrupted, corruptedText, type Random } from "./hostile.ts";
 
-/** Feeds so many inputs; throws, or gives what is wrong, where one of them does harm. */
+/** Feeds so many inputs; throws, or returns the problems, if one of them does harm. */
 export type Parser = {
   readonly name: string;
   readonly feed: (random: Random, count: number) => Promise<readonly string[]>;
 };
 
-/** Short, so that what is spoilt is most often something that counts. */
+/** Short, so that most corruptions hit something that matters. */
 const BLUEPRINT = `objective: Tell the members
 pipeline:
   name: digest
@@ -53,10 +53,10 @@ budgets: { max_tool_calls: 10, max_tokens: 20000 }
 artifacts: { expected_outputs: [letter.md] }
 `;
 
-/** No input takes longer, or somebody could hold up a whole server with it. */
+/** No input may take longer, or it could block a whole server. */
 const LONGEST_MS = 1_000;
 
-/** One after the other; an error that is none of Pawl's own is a crash. */
+/** Feeds one input after the other; an error that is not a PawlError is a crash. */
 function each<T>(
   make: (random: Random) => T,
   parse: (input: T) => string | null | undefined,
@@ -66,18 +66,18 @@ function each<T>(
     for (let i = 0; i < count; i++) {
       const input = make(random);
       const started = performance.now();
-      const problem = told(() => parse(input));
+      const problem = problemOf(() => parse(input));
       const took = performance.now() - started;
       if (problem !== null) problems.push(`${problem}: ${shown(input)}`);
       if (took > LONGEST_MS) problems.push(`took ${Math.round(took)} ms: ${shown(input)}`);
-      // As whoever reads them does: other work has its turn.
+      // As in the product, other work gets its turn.
       if (i % 1_000 === 999) await new Promise((done) => setImmediate(done));
     }
     return problems;
   };
 }
 
-function told(parse: () => string | null | undefined): string | null {
+function problemOf(parse: () => string | null | undefined): string | null {
   try {
     return parse() ?? null;
   } catch (error) {
@@ -108,8 +108,8 @@ const IDS = [
   "a/b/c.txt",
 ];
 
-/** None of them leads anywhere but below the folder that it was made for. */
-function badPlace(id: string): string | null {
+/** Checks that a name leads nowhere but below its folder. */
+function escapeProblem(id: string): string | null {
   const root = resolve("/project");
   parseToolCallId(id);
   parseToolName(id);
@@ -146,12 +146,12 @@ async function commandLines(random: Random, count: number): Promise<readonly str
       const words = [...pick(random, COMMANDS)];
       const at = Math.floor(random() * (words.length + 1));
       if (random() < 0.3) words.splice(at, 0, String(anyValue(random, 1)));
-      else words[at % words.length] = spoiltText(random, words[at % words.length] ?? "");
+      else words[at % words.length] = corruptedText(random, words[at % words.length] ?? "");
       const { context, stdout, stderr } = recordingContext({ cwd });
       const code = await runCommandLine([...words, "--store", "file:./none/pawl.db"], context).catch(String);
-      const said = stdout() + stderr();
-      if (![0, 1, 2, 3].includes(Number(code)) || said.includes("This was not expected"))
-        problems.push(`${code} ${said.slice(0, 300)}: ${shown(words)}`);
+      const output = stdout() + stderr();
+      if (![0, 1, 2, 3].includes(Number(code)) || output.includes("This was not expected"))
+        problems.push(`${code} ${output.slice(0, 300)}: ${shown(words)}`);
     }
     if (readdirSync(tmpdir()).length > before + 50) problems.push("files were left outside of its folder");
   } finally {
@@ -193,30 +193,30 @@ const SCHEMA = {
   additionalProperties: false,
 };
 
-/** Lines of a real process, as a server writes them, and what they say in the hands of those who use it. */
+/** Feeds lines of a real process, as a server writes them, and uses the messages. */
 async function mcpMessages(random: Random, count: number): Promise<readonly string[]> {
   const folder = mkdtempSync(join(tmpdir(), "pawl-fuzz-"));
   const lines = Array.from({ length: count }, () => {
-    const text = JSON.stringify(spoilt(random, pick(random, MESSAGES))) ?? "";
-    return random() < 0.3 ? spoiltText(random, text).replaceAll(/[\r\n]/g, " ") : text;
+    const text = JSON.stringify(corrupted(random, pick(random, MESSAGES))) ?? "";
+    return random() < 0.3 ? corruptedText(random, text).replaceAll(/[\r\n]/g, " ") : text;
   });
   writeFileSync(join(folder, "lines"), `${lines.join("\n")}\n`);
   const mcp = await loadMcp();
   const problems: string[] = [];
-  let heard = 0;
+  let seen = 0;
   const transport = new StdioTransport(
     mcp,
-    // It stays until it is let go: the lines are read no faster than a server's are.
+    // It runs until it is closed: the lines are read no faster than a server's are.
     { command: "sh", args: ["-c", 'cat "$0"; exec >&-; cat >/dev/null', join(folder, "lines")] },
-    { limit: new MessageLimit(), hide: (text) => text, onIgnored: () => heard++ },
+    { limit: new MessageLimit(), hide: (text) => text, onIgnored: () => seen++ },
   );
   const ended = new Promise<void>((done) => {
     transport.onclose = done;
   });
-  transport.onerror = () => heard++;
+  transport.onerror = () => seen++;
   transport.onmessage = (message) => {
-    heard++;
-    const problem = told(() => {
+    seen++;
+    const problem = problemOf(() => {
       const { result } = message as { result?: unknown };
       if (!mcp.isCallToolResult(result)) return;
       shownResult({ result: resultOf(result) } as never);
@@ -228,9 +228,9 @@ async function mcpMessages(random: Random, count: number): Promise<readonly stri
   await ended;
   await transport.close();
   rmSync(folder, { recursive: true });
-  if (heard < count * 0.9) problems.push(`only ${heard} of ${count} lines were heard of`);
+  if (seen < count * 0.9) problems.push(`only ${seen} of ${count} lines were seen`);
   const listed = each(
-    (chance) => spoilt(chance, SCHEMA),
+    (chance) => corrupted(chance, SCHEMA),
     (schema) => {
       modelNames("files", [String(anyValue(random, 0)), "read"]);
       const { schema: read } = mcpToolInput(schema, "files") as unknown as { schema?: z.ZodType };
@@ -241,7 +241,7 @@ async function mcpMessages(random: Random, count: number): Promise<readonly stri
   return problems;
 }
 
-/** Results of a tool in real runs, a hundred in each turn. */
+/** Feeds results of a tool in real runs, a hundred per turn. */
 function results(make: (random: Random) => unknown, isKept: boolean): Parser["feed"] {
   return async (random, count) => {
     const folder = mkdtempSync(join(tmpdir(), "pawl-fuzz-"));
@@ -290,13 +290,13 @@ async function oneRun(
   const problems: string[] = [];
   const { status } = await new Runner(step, { store, workspaceRoot: folder }).run("Go", { runId: "r-1" });
   if (status !== "succeeded") problems.push(`the run is ${status}`);
-  if (given.size < count) problems.push(`${given.size} of ${count} results were given`);
+  if (given.size < count) problems.push(`${given.size} of ${count} results were returned`);
   if (isKept)
     for (const { receipt, toolCallId } of await store.listToolCalls("r-1")) {
       const kept = receipt?.blob ? await store.readBlob("r-1", receipt.blob.blobId) : null;
       const text = kept === null ? receipt?.output.value : JSON.parse(Buffer.from(kept).toString("utf8"));
       if (text !== given.get(toolCallId))
-        problems.push(`another text is kept than was given: ${shown(given.get(toolCallId))}`);
+        problems.push(`the stored text differs from the returned one: ${shown(given.get(toolCallId))}`);
     }
   await exportRun(store, "r-1", join(folder, "export"));
   await store.close();
@@ -312,7 +312,7 @@ async function files(random: Random, count: number): Promise<readonly string[]> 
   const problems: string[] = [];
   try {
     for (let i = 0; i < count; i++) {
-      const name = spoiltText(random, random() < 0.5 ? pick(random, IDS) : String(anyValue(random, 0)));
+      const name = corruptedText(random, random() < 0.5 ? pick(random, IDS) : String(anyValue(random, 0)));
       const failure = await workspace.write(name, "x").then(
         () => null,
         (error: unknown) =>
@@ -339,31 +339,31 @@ export const PARSERS: readonly Parser[] = [
   {
     name: "a RunSpec",
     feed: each(
-      (random) => spoilt(random, SPEC),
+      (random) => corrupted(random, SPEC),
       (value) => void parseRunSpec(value),
     ),
   },
   {
     name: "a job file",
     feed: each(
-      (random) => spoiltText(random, random() < 0.5 ? JOB : JSON.stringify(SPEC)),
+      (random) => corruptedText(random, random() < 0.5 ? JOB : JSON.stringify(SPEC)),
       (text) => void parseJob(text, text.startsWith("{") ? "json" : "yaml", "job"),
     ),
   },
   {
     name: "a blueprint",
     feed: each(
-      (random) => spoiltText(random, BLUEPRINT),
+      (random) => corruptedText(random, BLUEPRINT),
       (text) => void parseJob(text, "yaml", "job.yaml"),
     ),
   },
   { name: "the command line", feed: commandLines },
-  { name: "an id", feed: each((random) => spoiltText(random, pick(random, IDS)), badPlace) },
+  { name: "an id", feed: each((random) => corruptedText(random, pick(random, IDS)), escapeProblem) },
   { name: "the name of a file", feed: files },
   { name: "a message of an MCP server", feed: mcpMessages },
   {
     name: "a blob marker in a result",
-    feed: results((random) => spoiltText(random, MARKER).toWellFormed(), true),
+    feed: results((random) => corruptedText(random, MARKER).toWellFormed(), true),
   },
   { name: "the result of a tool", feed: results((random) => anyValue(random, 4), false) },
 ];
