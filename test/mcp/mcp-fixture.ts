@@ -141,7 +141,7 @@ export function isAlive(pid: number): boolean {
 /** Waits until a condition holds, and fails if it never does. */
 export async function until(isSo: () => boolean, what: string): Promise<void> {
   for (const deadline = Date.now() + 15_000; !isSo(); await sleep(5))
-    if (Date.now() > deadline) throw new Error(`It does not come to that: ${what}.`);
+    if (Date.now() > deadline) throw new Error(`This never happened: ${what}.`);
 }
 
 /** The lines of a record file. */

@@ -294,8 +294,8 @@ describe("toolApproval", () => {
       { pay: ({ text: to }) => (to === "ann" ? "user-approval" : "approved") },
       waits,
     ],
-    ["one that finds out", { pay: async () => Promise.resolve("approved" as const) }, done],
-    ["one that says nothing", { pay: () => undefined }, done],
+    ["an asynchronous function", { pay: async () => Promise.resolve("approved" as const) }, done],
+    ["a function that returns undefined", { pay: () => undefined }, done],
     [
       "a function for all",
       ({ toolCall }) => (toolCall.toolName === "pay" ? "denied" : "approved"),

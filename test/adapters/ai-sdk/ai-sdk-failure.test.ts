@@ -94,7 +94,7 @@ describe("an answer of the provider", () => {
       { kind: "no_answer", retryable: false },
     ],
   ])("%s", async (_name, behaviour, details) => {
-    server.next(behaviour, answer("a retry that nobody asked for"));
+    server.next(behaviour, answer("an unwanted retry"));
 
     const failure = await failureOf(model());
 

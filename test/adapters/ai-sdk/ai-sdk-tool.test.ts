@@ -231,11 +231,11 @@ describe("needsApproval", () => {
   it.each([
     ["true", true, "waiting"],
     ["false", false, "succeeded"],
-    ["a function that wants it", () => true, "waiting"],
-    ["one that finds out", async () => Promise.resolve(false), "succeeded"],
-    ["one that looks at the input", ({ text: given }: { text: string }) => given === "a", "waiting"],
+    ["a function that requires it", () => true, "waiting"],
+    ["an asynchronous function", async () => Promise.resolve(false), "succeeded"],
+    ["a function of the input", ({ text: given }: { text: string }) => given === "a", "waiting"],
     [
-      "one that reads the context",
+      "a function of the context",
       ({ text: given }: { text: string }, { context }: { context: { limit: string } }) =>
         given === context.limit,
       "succeeded",

@@ -61,7 +61,7 @@ it("A server's process does not outlive us if we exit without closing it, even i
 });
 
 it("A server's process gets the basic environment, its own variables, and nothing else", async () => {
-  const { server } = rawServer({ act: { does: "tells its environment" } });
+  const { server } = rawServer({ act: { does: "returns its environment" } });
   vi.stubEnv("PAWL_OF_OURS", "hidden");
   onTestFinished(() => void vi.unstubAllEnvs());
   const open = await opened(mcpTools({ ...server, env: { PAWL_GIVEN: "x" } }));

@@ -102,7 +102,7 @@ describe("a server that leaks its secrets in its answers", () => {
     opened(mcpTools({ ...rawServer(tools).server, env: { RAW_SECRET: SECRET } }));
 
   it("leaks them neither in results nor in what the model sees of them", async () => {
-    const open = await given({ act: { does: "tells its secret" } });
+    const open = await given({ act: { does: "returns its secret" } });
     const result = await call(open, "raw__act");
     expect(open.secrets.hide(result as Json)).toEqual({ secret: HIDDEN });
     const shown = open.tools.raw__act?.present?.({ result } as never);
@@ -113,7 +113,7 @@ describe("a server that leaks its secrets in its answers", () => {
 
   it("leaks them in no error or warning, not even in part where they are cut", async () => {
     const open = await given({
-      errs: { does: "errs with its secret" },
+      errs: { does: "fails with its secret" },
       refuses: { does: "refuses with its secret" },
       writes: { does: "writes its secret" },
       ends: { does: "ends with its secret" },

@@ -143,7 +143,7 @@ describe("a call", () => {
   });
 
   it("works despite invalid output, with one warning", async () => {
-    const { source } = actingServer("writes rubbish");
+    const { source } = actingServer("writes invalid lines");
     const open = await opened(source);
     expect(await call(open, "raw__act")).toBe("in spite of that");
     expect(await call(open, "raw__act")).toBe("in spite of that");

@@ -120,12 +120,12 @@ describe("a secret is in no span and in no metric, with content or without,", ()
     execute: ({ password }) => ({ password }),
   });
   /** From here on the run knows the secret. */
-  const met = Step.run("meet", (_input, ctx) => ctx.call(signIn, { key: secret(SECRET) }));
+  const withSecret = Step.run("sign-in", (_input, ctx) => ctx.call(signIn, { key: secret(SECRET) }));
   const speaking = (script: Parameters<typeof scriptedAgent>[0], instructions = "You speak.") =>
     Step.granular("speak", scriptedAgent(script, { instructions, tools: { log_in: logIn } }).agent);
 
   const places: readonly [string, StepNode, RunnerOptions?][] = [
-    ["given to a tool and in its result", met],
+    ["in the arguments of a tool and in its result", withSecret],
     [
       "in what a tool throws",
       Step.run("try", async (_input, ctx) => {
@@ -137,7 +137,7 @@ describe("a secret is in no span and in no metric, with content or without,", ()
       "in what a step throws",
       Pipeline.of(
         "p",
-        met,
+        withSecret,
         Step.run("throw", () => Promise.reject(new Error(SECRET))),
       ),
     ],
@@ -148,14 +148,14 @@ describe("a secret is in no span and in no metric, with content or without,", ()
     ],
     [
       "in the instructions of a model",
-      Pipeline.of("p", met, speaking([{ text: "Done." }], `Never say ${SECRET}.`)),
+      Pipeline.of("p", withSecret, speaking([{ text: "Done." }], `Never say ${SECRET}.`)),
     ],
-    ["in what a model says", Pipeline.of("p", met, speaking([{ text: `It is ${SECRET}.` }]))],
+    ["in the answer of a model", Pipeline.of("p", withSecret, speaking([{ text: `It is ${SECRET}.` }]))],
     [
       "in the error of a model",
       Pipeline.of(
         "p",
-        met,
+        withSecret,
         speaking(() => {
           throw new Error(`401 for ${SECRET}`);
         }),

@@ -73,7 +73,7 @@ describe("read_file", () => {
   });
 
   it.each([
-    ["a picture", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1])],
+    ["an image", new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0, 1])],
     ["text in another encoding", new Uint8Array([0x47, 0x72, 0xfc, 0xdf, 0x65])],
   ])("refuses %s", async (_what, content) => {
     const { result, call } = await callTool(readFile, { path: "file" }, { files: { file: content } });
@@ -122,7 +122,7 @@ describe("a path that would leave the workspace", () => {
     ["a path of another system", "..\\secret.txt"],
     ["a NUL", "notes/plan.md\0.png"],
     ["a very long name", "x".repeat(5_000)],
-    ["the note of Pawl", ".pawl-run"],
+    ["Pawl's own mark", ".pawl-run"],
   ])("is refused by each tool: %s", async (_what, path) => {
     const { results, calls } = await callTools(FILES, [
       [

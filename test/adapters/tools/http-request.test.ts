@@ -191,7 +191,7 @@ describe("a request that fails", () => {
 
   it.each([
     ["500", answer(500, "oops")],
-    ["503 that says nothing more", answer(503)],
+    ["a plain 503", answer(503)],
     ["a connection that breaks", (response: ServerResponse) => void response.destroy()],
   ])("with %s may have happened: an opaque one is not retried", async (_what, fail) => {
     const service = await openService(fail);
@@ -202,7 +202,7 @@ describe("a request that fails", () => {
 
   it.each([
     ["500", answer(500)],
-    ["409, while the first is under way", answer(409)],
+    ["409, while the first is in progress", answer(409)],
     ["a connection that breaks", (response: ServerResponse) => void response.destroy()],
   ])("with %s is retried with the same key if the service supports keys", async (_what, fail) => {
     const service = await openService((response, _request, n) =>

@@ -270,9 +270,9 @@ describe("render_pdf", () => {
   });
 
   it.each([
-    ["a JPEG that is none", "![x](x.jpg)", { "x.jpg": Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2]) }],
-    ["a picture outside", "![x](../x.png)", {}],
-    ["a picture that is not there", "![x](x.png)", {}],
+    ["an invalid JPEG", "![x](x.jpg)", { "x.jpg": Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 2]) }],
+    ["an image outside", "![x](../x.png)", {}],
+    ["a missing image", "![x](x.png)", {}],
   ])("refuses %s with a clear error, once", async (_what, markdown, files) => {
     const { result, call } = await render({ markdown }, { files });
     expect(result).toMatch(/^\S.*\.$/);

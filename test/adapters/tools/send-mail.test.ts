@@ -181,7 +181,7 @@ describe("a mail that fails", () => {
     ["asked to wait at the sender", { refuse: { from: 451 }, times: 1 }],
     ["asked to wait at the recipient", { refuse: { to: 450 }, times: 1 }],
     ["asked to wait after the mail", { refuse: { data: 452 }, times: 1 }],
-  ] as const)("%s is tried again, and arrives once", async (_what, trouble) => {
+  ] as const)("%s is retried, and arrives once", async (_what, trouble) => {
     const server = await openMailServer(trouble);
     const { call } = await callTool(mailTool(server), MAIL);
     expect([call.status, call.attempt]).toEqual(["succeeded", 2]);
@@ -193,7 +193,7 @@ describe("a mail that fails", () => {
     ["at the greeting", { refuse: { connect: 554 } }],
     ["at the recipient", { refuse: { to: 550 } }],
     ["after the mail", { refuse: { data: 554 } }],
-  ] as const)("refused for good %s is not tried again", async (_what, trouble) => {
+  ] as const)("refused permanently %s is not retried", async (_what, trouble) => {
     const server = await openMailServer(trouble);
     const { call, result } = await callTool(mailTool(server), MAIL);
     expect([call.status, call.attempt, server.visits()]).toEqual(["failed", 1, 1]);

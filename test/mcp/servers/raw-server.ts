@@ -19,16 +19,16 @@ export type RawOrder = {
 export type RawTool = {
   readonly does:
     | "echoes"
-    | "tells its environment"
-    | "tells its secret"
-    | "errs with its secret"
+    | "returns its environment"
+    | "returns its secret"
+    | "fails with its secret"
     | "refuses with its secret"
     | "writes its secret"
     | "ends with its secret"
     | "ends"
     | "ends the first time"
     | "hangs"
-    | "writes rubbish"
+    | "writes invalid lines"
     | "sends too much"
     | "closes its output"
     | "refuses"
@@ -93,7 +93,7 @@ function act(id: number, { does }: RawTool, args: unknown): void {
   switch (does) {
     case "echoes":
       return text(id, JSON.stringify(args));
-    case "tells its environment":
+    case "returns its environment":
       return text(
         id,
         Object.keys(process.env)
@@ -101,12 +101,12 @@ function act(id: number, { does }: RawTool, args: unknown): void {
           .sort()
           .join(),
       );
-    case "tells its secret": {
+    case "returns its secret": {
       const image = { type: "image", data: "aGk=", mimeType: "image/png" };
       const leak = { type: "text", text: `It is ${SECRET}` };
       return result(id, { content: [leak, image], structuredContent: { secret: SECRET } });
     }
-    case "errs with its secret":
+    case "fails with its secret":
       return result(id, { isError: true, content: [{ type: "text", text: `${SECRET} is wrong.` }] });
     case "refuses with its secret":
       return error(id, -32_000, `${SECRET} is wrong.`);
@@ -121,7 +121,7 @@ function act(id: number, { does }: RawTool, args: unknown): void {
       return isFirst("call") ? end("Error: out of luck", 4) : text(id, "at last");
     case "hangs":
       return;
-    case "writes rubbish":
+    case "writes invalid lines":
       process.stdout.write("Listening…\n{ broken\n\n[1]\n");
       return text(id, "in spite of that");
     case "sends too much":

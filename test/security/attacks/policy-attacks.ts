@@ -97,7 +97,7 @@ async function shownToApprover(target: Target, ...flags: readonly string[]): Pro
   await new entry.pawl.Runner(caller(entry, { pay }, "pay", { to: HIDDEN }), { store }).run("Go.");
   await store.close({ graceMs: 0 });
   const { stdout } = await target.cli(["waits", "--store", "file:./pawl.db", ...flags], { cwd });
-  if (!stdout.includes("ann")) throw new Error(`Nobody is asked anything: ${stdout}`);
+  if (!stdout.includes("ann")) throw new Error(`There is no question: ${stdout}`);
   return stdout;
 }
 
