@@ -244,9 +244,7 @@ function assertFewTools(tools: readonly ListedTool[]): void {
   if (tools.length > MOST_TOOLS)
     throw new NoLinkError(
       `lists ${tools.length} tools, and the maximum is ${MOST_TOOLS}: have it offer fewer`,
-      {
-        isFinal: true,
-      },
+      { isFinal: true },
     );
   const long = tools.find(({ name }) => name.length > LONGEST_NAME);
   if (long !== undefined)
@@ -293,5 +291,5 @@ function noLink(link: McpLink, error: unknown, server: McpServer, handshakeMs: n
     return temporary(`did not answer within ${handshakeMs} ms${link.stderrNote}`);
   const code = codes.find((each): each is string => typeof each === "string" && /^E[A-Z]+$/.test(each));
   if (code !== undefined) return temporary(`cannot be reached (${code})`);
-  return temporary(`failed to connect (${messageOf(error).replace(/\.$/, "")})`);
+  return temporary(`could not be used (${messageOf(error).replace(/\.$/, "")})`);
 }

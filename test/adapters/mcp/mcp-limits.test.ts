@@ -185,7 +185,7 @@ it("A changed list is requested only after the previous one has arrived", async 
 it("A server that refuses to list its tools gets no second handshake", async () => {
   const server = behavingServer('on.list = ({ error }) => error("No tools today");');
   const error = await failureOf(opened(mcpTools(server)));
-  expect(error.message).toMatch(/^The MCP server raw .* failed to connect \(No tools today\)\.$/);
+  expect(error.message).toMatch(/^The MCP server raw .* could not be used \(No tools today\)\.$/);
 });
 
 it("A server that sends requests without reading the answers is closed", async () => {
