@@ -8,7 +8,7 @@ import { causesOf, messageOf } from "../net/error-causes.ts";
 import { loadAiSdk } from "./ai-sdk-package.ts";
 
 /** The part of a tool that describes its input. */
-export type ToolInputSchema = Pick<ModelTool, "inputSchema" | "validate">;
+export type ModelToolInput = Pick<ModelTool, "inputSchema" | "validate">;
 
 /**
  * The input schema of an AI SDK tool of any kind: zod, another Standard Schema, `jsonSchema()`, or a function that
@@ -19,7 +19,7 @@ export type ToolInputSchema = Pick<ModelTool, "inputSchema" | "validate">;
  */
 export async function aiSdkToolSchema(tool: {
   readonly inputSchema: FlexibleSchema<unknown>;
-}): Promise<ToolInputSchema> {
+}): Promise<ModelToolInput> {
   const { asSchema } = await loadAiSdk();
   const schema = asSchema(tool.inputSchema);
   const inputSchema = plainJson(await schema.jsonSchema);

@@ -12,7 +12,7 @@ import { contentOf, invalidCallsOf, isEmptyAnswer, reportedUsage } from "./ai-sd
 import type { AiSdkSettings, LoopSettings } from "./ai-sdk-settings.ts";
 import { takesSystemMessages, withoutSystemMessages } from "./ai-sdk-system-messages.ts";
 import { isProviderExecuted } from "./ai-sdk-tool.ts";
-import type { ToolInputSchema } from "./ai-sdk-tool-schema.ts";
+import type { ModelToolInput } from "./ai-sdk-tool-schema.ts";
 
 export { aiSdkToolSchema } from "./ai-sdk-tool-schema.ts";
 
@@ -161,14 +161,14 @@ function toolSet(
 }
 
 /** Sent as its provider defines it. Arguments of a provider-executed tool are not validated. */
-function providerToolOf(ai: AiSdkPackage, tool: ToolInputSchema, ofProvider: AiSdkTool): AiSdkTool {
+function providerToolOf(ai: AiSdkPackage, tool: ModelToolInput, ofProvider: AiSdkTool): AiSdkTool {
   const { execute: _, ...rest } = ofProvider;
   return isProviderExecuted(ofProvider)
     ? { ...rest, inputSchema: ai.jsonSchema({}) }
     : { ...rest, inputSchema: schemaOf(ai, tool) };
 }
 
-function schemaOf(ai: AiSdkPackage, tool: ToolInputSchema) {
+function schemaOf(ai: AiSdkPackage, tool: ModelToolInput) {
   return ai.jsonSchema(tool.inputSchema, {
     validate: async (value) => {
       const validated = await tool.validate(value);
