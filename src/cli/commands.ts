@@ -21,7 +21,7 @@ import { verify } from "./commands/verify.ts";
 import { waits } from "./commands/waits.ts";
 import type { Command } from "./context/command.ts";
 
-/** Every command, in the order of the help. */
+/** Every command, in help order. */
 export const commands: readonly Command[] = [
   run,
   resume,
@@ -46,7 +46,7 @@ export const commands: readonly Command[] = [
   demo,
 ];
 
-/** Commands of two words, by the first. */
+/** Groups of two-word commands, by their first word. */
 export const groups: { readonly [name: string]: { readonly summary: string; readonly example: string } } = {
-  policy: { summary: "Say why a tool has its class", example: "pawl policy explain send_email" },
+  policy: { summary: "Explain how tools are classified", example: "pawl policy explain send_email" },
 };

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-// Nothing is imported before the version is known to do: what is imported statically is loaded first, and an old Node
-// would fail in the middle of it with a stack that says nothing.
+// No static imports here: they load before the version check, and an old Node would fail in the middle of them with a stack
+// that explains nothing.
 
 const OLDEST = [22, 18] as const;
 
-/** What a module of the user's leaves open (a pool, a timer) may finish, but does not keep the command from ending. */
+/** Open handles of user modules (a pool, a timer) get this long to finish; they do not keep the command from exiting. */
 const GRACE_MS = 1_000;
 
 function isTooOld(version: string): boolean {
@@ -13,24 +13,24 @@ function isTooOld(version: string): boolean {
 }
 
 /**
- * The exit code is set rather than exited with, so that no output is cut off. A closed stdout (`pawl tail q-1 | head -1`)
- * changes no code: the reader has had what it wanted, and what the command did, it did.
+ * Sets `process.exitCode` instead of exiting, so that no output is cut off. A closed stdout (`pawl tail q-1 | head -1`) does not
+ * change the code: the reader has enough, and the command's work is done.
  */
 async function main(): Promise<void> {
   await keepCompiled();
   const { processContext } = await import("./context/cli-context.ts");
-  const { reportFloating, runCommandLine } = await import("./program.ts");
+  const { reportUncaught, runCommandLine } = await import("./program.ts");
   const [words, context] = [process.argv.slice(2), processContext()];
-  // A promise that somebody's code forgot: nothing is known about it, and going on would be a guess. The run is resumable.
-  process.once("uncaughtException", (error) => process.exit(reportFloating(words, context, error)));
+  // An unhandled rejection in user code: its effects are unknown, so continuing would be a guess. The run can be resumed.
+  process.once("uncaughtException", (error) => process.exit(reportUncaught(words, context, error)));
   process.exitCode = await runCommandLine(words, context);
   for (const stream of [process.stdout, process.stderr]) await flushed(stream);
   setTimeout(() => process.exit(), GRACE_MS).unref();
 }
 
 /**
- * Compiled once and kept, the sources load in less than half of the time. What is kept is run, so it lies in a folder that only
- * this user writes; Node's own place is in the shared folder for temporary files, where the first to come owns it.
+ * A compile cache more than halves the load time. Cached code is executed, so it lives in a folder that only this user can write;
+ * Node's default is in the shared temporary folder, where the first user to create it owns it.
  */
 async function keepCompiled(): Promise<void> {
   const { enableCompileCache } = await import("node:module");

@@ -7,18 +7,18 @@ import { type Command, type CommandArgument, CommandInput, type CommandOption } 
 import { WrongUseError } from "./context/wrong-use-error.ts";
 import { reportError } from "./run/report-error.ts";
 
-/** Understood by every command, before or after its name. */
+/** Options of every command, accepted before or after its name. */
 const GLOBAL_OPTIONS: readonly CommandOption[] = [
   { flags: "--json", summary: "print one JSON document" },
-  { flags: "--store <url>", summary: "the store (file:./.pawl/pawl.db unless said)" },
-  { flags: "--config <file>", summary: "the configuration (pawl.config.ts)" },
-  { flags: "--verbose", summary: "show the stack of an error" },
-  { flags: "--no-color", summary: "no colours" },
+  { flags: "--store <url>", summary: "the store (default: file:./.pawl/pawl.db)" },
+  { flags: "--config <file>", summary: "the configuration file (default: pawl.config.ts)" },
+  { flags: "--verbose", summary: "show stack traces of errors" },
+  { flags: "--no-color", summary: "disable colours" },
 ];
 
 type Chosen = { readonly command: Command; readonly input: CommandInput };
 
-/** Runs one command line and resolves to its exit code; what went wrong has been said by then. */
+/** Runs one command line and resolves to its exit code. Errors have been reported by then. */
 export async function runCommandLine(argv: readonly string[], context: CliContext): Promise<number> {
   const flags = flagsOf(argv);
   const useColour = context.useColour && !flags.includes("--no-color");
@@ -38,16 +38,16 @@ export async function runCommandLine(argv: readonly string[], context: CliContex
   }
 }
 
-/** Where documents go, whoever writes them: a terminal may be what reads them. */
+/** Escapes control characters in every JSON document: the reader may be a terminal. */
 function jsonOutput(stdout: TextOutput): TextOutput {
   const write = (text: string) => stdout.write(visibleJson(text));
   return Object.assign(Object.create(stdout) as TextOutput, { write });
 }
 
-/** Something failed that no command was waiting for: it is said like any other error, and the process is to end. */
-export function reportFloating(argv: readonly string[], context: CliContext, error: unknown): number {
+/** Reports an error that no command awaited, like any other error; the process must exit afterwards. */
+export function reportUncaught(argv: readonly string[], context: CliContext, error: unknown): number {
   const message = error instanceof Error ? error.message : String(error);
-  const cause = new Error(`Code that nobody waited for has failed: ${message}`, { cause: error });
+  const cause = new Error(`An error was thrown outside of the command: ${message}`, { cause: error });
   const reporting = reportingOf(flagsOf(argv));
   const stdout = reporting.json ? jsonOutput(context.stdout) : context.stdout;
   return reportError({ ...context, stdout }, cause, reporting);
@@ -65,7 +65,7 @@ export function writeDocument(context: CliContext, document: unknown): void {
   context.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
 }
 
-/** What the words ask for; null where they asked for help or the version, which has been shown. */
+/** The chosen command and its input; null if help or the version was printed instead. */
 function choose(argv: readonly string[], context: CliContext): Chosen | null {
   const choice: { made: Chosen | null } = { made: null };
   const program = buildProgram(context, (chosen) => {
@@ -90,12 +90,12 @@ function buildProgram(context: CliContext, chosen: (choice: Chosen) => void): Pa
     .exitOverride()
     .configureHelp({
       showGlobalOptions: true,
-      // All of them have options, so saying so says nothing.
+      // Every command has options, so "[options]" is left out.
       subcommandTerm: (each) => [each.name(), ...each.registeredArguments.map(argumentTerm)].join(" "),
     })
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
-      // What comes here is help for whoever named no command; errors are told by `reportError`.
+      // Only the help for a missing command is written here; errors go through `reportError`.
       writeErr: (text) => context.stdout.write(text),
       outputError: () => undefined,
       getOutHelpWidth: () => context.stdout.columns,
@@ -160,7 +160,7 @@ function inputOf(command: Command, parser: Parser): CommandInput {
   return new CommandInput(new Map(words), new Map(Object.entries(options)));
 }
 
-/** Commander's own words, as one sentence that ends with where to look. */
+/** Commander's message as one sentence that ends with the help command. */
 function wrongUse(error: CommanderError, argv: readonly string[]): WrongUseError {
   const [first = "", suggestion] = error.message.replace(/^error: /, "").split("\n");
   const what = first.replace(/\.$/, "");
@@ -169,7 +169,7 @@ function wrongUse(error: CommanderError, argv: readonly string[]): WrongUseError
   return new WrongUseError(`${what}${meant}: see \`${help}\`.`, { reason: error.code });
 }
 
-/** The words of the command, or of the group, that is meant, as far as there is one. */
+/** The words of the intended command or group; empty if there is none. */
 function commandWords(argv: readonly string[]): readonly string[] {
   const words = argv.filter((word) => !word.startsWith("-"));
   const names = [...commands.map(({ name }) => name), ...Object.keys(groups)];

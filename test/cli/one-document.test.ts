@@ -90,13 +90,13 @@ describe("code of the configuration that fails where nobody waits for it", () =>
     expect(failed.exitCode).toBe(1);
     expect(JSON.parse(failed.stdout)).toMatchObject({
       error: {
-        message: expect.stringContaining("Code that nobody waited for has failed: The press is gone."),
+        message: expect.stringContaining("An error was thrown outside of the command: The press is gone."),
       },
     });
     const again = await folder.pawl("resume", "f-1");
     expect([again.exitCode, again.stderr]).toEqual([
       1,
-      expect.stringMatching(/^error: Code that nobody waited for has failed: The press is gone\./m),
+      expect.stringMatching(/^error: An error was thrown outside of the command: The press is gone\./m),
     ]);
     expect(again.stderr).not.toMatch(/^ +at /m);
 

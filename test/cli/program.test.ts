@@ -117,7 +117,7 @@ describe("an error", () => {
     const { exitCode, stderr } = await pawl(["ls"], context);
     expect(exitCode).toBe(1);
     expect(stderr).toBe(
-      "error: the cable is loose. This was not expected: run the command again with --verbose to see where it comes from.\n",
+      "error: the cable is loose. This error was not expected: run the command again with --verbose to see where it comes from.\n",
     );
   });
 
@@ -163,11 +163,11 @@ describe("where the store is", () => {
 
 describe("colours", () => {
   it("are for terminals, and for nobody who has said no", () => {
-    expect(wantsColour(true, {})).toBe(true);
-    expect(wantsColour(true, { NO_COLOR: "" })).toBe(true);
-    expect(wantsColour(true, { NO_COLOR: "1" })).toBe(false);
-    expect(wantsColour(true, { TERM: "dumb" })).toBe(false);
-    expect(wantsColour(false, {})).toBe(false);
+    expect(wantsColour({ isTerminal: true }, {})).toBe(true);
+    expect(wantsColour({ isTerminal: true }, { NO_COLOR: "" })).toBe(true);
+    expect(wantsColour({ isTerminal: true }, { NO_COLOR: "1" })).toBe(false);
+    expect(wantsColour({ isTerminal: true }, { TERM: "dumb" })).toBe(false);
+    expect(wantsColour({ isTerminal: false }, {})).toBe(false);
   });
 
   it("are used where they are wanted, and not with --no-color", async () => {

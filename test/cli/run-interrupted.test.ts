@@ -20,7 +20,7 @@ describe("a run that is killed", () => {
   it.each([
     ["run with its id", ["run", "worker", "--run-id", "r-1"], "› run r-1 goes on"],
     ["run with the same input", ["run", "worker", "--input", "Go"], "› run r-1 goes on"],
-    ["run --resume", ["run", "worker", "--resume"], "going on with run r-1, which was interrupted"],
+    ["run --resume", ["run", "worker", "--resume"], "resuming run r-1, which was interrupted"],
     ["resume", ["resume", "r-1"], "› run r-1 goes on"],
   ])("goes on with %s, without asking the model again", async (_way, args, said) => {
     const { folder, command } = await underWay();
@@ -31,7 +31,7 @@ describe("a run that is killed", () => {
     const { exitCode, stdout, stderr } = await pawl(args, { cwd: folder.path });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "All is done.\n" });
     expect(stderr).toContain(said);
-    expect(stderr).toContain("  · turn 1 was answered before: not asked again\n");
+    expect(stderr).toContain("  · turn 1 already has a response: the model is not asked again\n");
     expect(folder.log).toEqual(WHOLE_LOG.toSpliced(1, 0, "one begins"));
   });
 });
@@ -42,7 +42,7 @@ describe("a run that is interrupted once", () => {
     async (signal) => {
       const { folder, command } = await underWay();
       command.signal(signal);
-      await command.said("! finishing turn 1 of worker; Ctrl-C again stops at once\n");
+      await command.said("! finishing turn 1 of worker; Ctrl-C again stops immediately\n");
       expect(folder.log).toEqual(["model 1", "one begins"]);
       folder.remove("hold-one");
 
@@ -78,11 +78,11 @@ describe("a run that is interrupted twice", () => {
   it("stops at once, says that this is safe, and goes on where it was", async () => {
     const { folder, command } = await underWay();
     command.signal("SIGINT");
-    await command.said("Ctrl-C again stops at once");
+    await command.said("Ctrl-C again stops immediately");
     const { exitCode, stdout, stderr } = await command.endedBy("SIGINT");
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
     expect(stderr.split("\n").slice(-3)).toEqual([
-      "! stopped at once, which is safe: nothing is silently lost, and nothing is silently done twice",
+      "! stopped immediately, which is safe: nothing is silently lost or silently done twice",
       "› go on with: pawl resume r-1",
       "",
     ]);
@@ -107,16 +107,16 @@ describe("a run that another process works on", () => {
       /^error: Run r-1 is being worked on by \S+, whose lease runs until \S+: wait for it with --wait, or stop that process\.\n$/,
     );
     expect((await pawl(["run", "worker", "--resume"], { cwd: folder.path })).stderr).toBe(
-      "error: No run of pipeline worker was interrupted, failed or waits: leave out --resume to start one; `pawl ls` lists the runs.\n",
+      "error: No run of pipeline worker was interrupted, failed or is waiting: leave out --resume to start one; `pawl ls` lists the runs.\n",
     );
 
     const impatient = folder.start("resume", "r-1", "--wait");
-    await impatient.said("waiting for another process that works on the run");
+    await impatient.said("waiting for another process that holds the run");
     impatient.signal("SIGINT");
     expect(await impatient.ended()).toMatchObject({ exitCode: 130, stdout: "" });
 
     const waiting = folder.start("resume", "r-1", "--wait");
-    await waiting.said("waiting for another process that works on the run");
+    await waiting.said("waiting for another process that holds the run");
     folder.remove("hold-one");
     expect(await command.ended()).toMatchObject({ exitCode: 0 });
     expect(await waiting.ended()).toMatchObject({ exitCode: 0, stdout: "All is done.\n" });

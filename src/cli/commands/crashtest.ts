@@ -3,28 +3,28 @@ import { TRUST_OPTION } from "../job/job-trust.ts";
 
 export const crashtest: Command = {
   name: "crashtest",
-  summary: "Kill a pipeline at every point where its process could die, and see what would happen twice",
+  summary: "Kill a pipeline at every point where its process could die, and check what is lost or done twice",
   arguments: [{ name: "pipeline", summary: "a pipeline of pawl.config.ts, or a job file" }],
   options: [
-    { flags: "--input <text>", summary: "what the run is given; @file reads a file" },
+    { flags: "--input <text>", summary: "the input of the run; @file reads a file" },
     {
       flags: "--run <id>",
-      summary: "go by this run that succeeded, and not by crashtests in pawl.config.ts",
+      summary: "replay this succeeded run instead of using crashtests of pawl.config.ts",
     },
     {
       flags: "--mode <modes>",
-      summary: "of crash, twice, pause, random, with commas (crash,pause unless said)",
+      summary: "a comma-separated list of crash, twice, pause, random (default: crash,pause)",
     },
-    { flags: "--pairs <n>", summary: "with twice: how many pairs of crashes, or all (100 unless said)" },
-    { flags: "--courses <n>", summary: "with random: how many courses (50 unless said)" },
-    { flags: "--seed <n>", summary: "what chance is made from (1 unless said)" },
-    { flags: "--schedule <text>", summary: "only this one, as a report names it" },
+    { flags: "--pairs <n>", summary: "with twice: the number of crash pairs, or all (default: 100)" },
+    { flags: "--courses <n>", summary: "with random: the number of random schedules (default: 50)" },
+    { flags: "--seed <n>", summary: "the random seed (default: 1)" },
+    { flags: "--schedule <text>", summary: "replay one schedule, as printed in a report" },
     TRUST_OPTION,
   ],
   example: "pawl crashtest report",
   execute: async (context, input) => {
-    // Loaded when it is needed: every command would take longer to start otherwise.
-    const { crashtestPipeline } = await import("../crashtest/crashtest-work.ts");
+    // Imported on demand to keep the start of other commands fast.
+    const { crashtestPipeline } = await import("../crashtest/crashtest-pipeline.ts");
     return crashtestPipeline(context, input);
   },
 };

@@ -7,11 +7,11 @@ import type { Command, ExitCode } from "../context/command.ts";
 
 export const demo: Command = {
   name: "demo",
-  summary: "See a research agent be killed, go on, and send its mail once",
+  summary: "Watch a research agent being killed, resume, and send its mail once",
   arguments: [],
   options: [
-    { flags: "--seed <n>", summary: "the same number, the same story" },
-    { flags: "--keep <dir>", summary: "leave its database and files in this folder" },
+    { flags: "--seed <n>", summary: "the same seed replays the same story" },
+    { flags: "--keep <dir>", summary: "keep its database and files in this folder" },
   ],
   example: "pawl demo --seed 7",
   execute: async (context, input) => {
@@ -22,27 +22,27 @@ export const demo: Command = {
       ...(keep === null ? [] : ["--keep", keep]),
       ...(input.json ? ["--json"] : []),
     ];
-    // It prints by itself, and its document with --json.
+    // The demo prints its own output, and its own document with --json.
     return { exitCode: await runDemo(context, words), text: "", document: undefined };
   },
 };
 
-/** A process of its own: it kills its own workers, and is no part of the command line. */
+/** Runs the demo in its own process: it kills its workers, and is not part of the command line. */
 function runDemo(context: CliContext, words: readonly string[]): Promise<ExitCode> {
   const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
   const main = fileURLToPath(new URL(`../../demo/main.${extension}`, import.meta.url));
   if (!existsSync(main))
-    throw new ConfigurationError(`The demo is missing from this installation (${main}): install Pawl again.`);
+    throw new ConfigurationError(`The demo is missing from this installation (${main}): reinstall Pawl.`);
   const env = context.useColour ? context.env : { ...context.env, NO_COLOR: "1" };
   const child = spawn(process.execPath, [main, ...words], { stdio: "inherit", cwd: context.cwd, env });
-  // Ctrl-C reaches the child too, which cleans up; this process has to outlive it.
-  const forget = context.onInterrupt((signal) => {
+  // Ctrl-C reaches the child too, which cleans up; this process must outlive it.
+  const stopListening = context.onInterrupt((signal) => {
     if (signal === "SIGTERM") child.kill(signal);
   });
   return new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (code, signal) => {
-      forget();
+      stopListening();
       resolve(signal === null ? exitCodeOf(code) : 130);
     });
   });

@@ -14,17 +14,17 @@ import {
   rightsHealth,
   runHealth,
 } from "../run/health-checks.ts";
-import { placeHealth } from "../run/store-place.ts";
+import { locationHealth } from "../run/store-location.ts";
 import { paint, paintStatus } from "../screen/format.ts";
 
-/** The newest runs tell where runs work. */
-const MOST_PLACES = 100;
+/** How many of the newest runs are checked for the folder they work in. */
+const MAX_RUN_FOLDERS = 100;
 
 export const doctor: Command = {
   name: "doctor",
-  summary: "Look whether everything is in order, and say what to do where it is not",
+  summary: "Check the installation and the store, and suggest fixes",
   arguments: [],
-  options: [{ flags: "--load-config", summary: "run the configuration as well, and look at what is in it" }],
+  options: [{ flags: "--load-config", summary: "also execute the configuration and check its content" }],
   example: "pawl doctor",
   execute: async (context, input) => {
     const checks = [
@@ -40,7 +40,7 @@ export const doctor: Command = {
   },
 };
 
-/** The store, and what is in it, as far as it can be reached. */
+/** The checks of the store and its content, as far as it can be opened. */
 async function storeHealth(context: CliContext, input: CommandInput): Promise<readonly Health[]> {
   let url: string;
   try {
@@ -50,12 +50,12 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
   }
   const file = fileOfStore(url);
   if (file !== null && !existsSync(file))
-    return [missingStore(file), await diskHealth(file), await placeHealth(context, input, file, [])];
+    return [missingStore(file), await diskHealth(file), await locationHealth(context, input, file, [])];
   const disk = file === null ? [] : [await diskHealth(file)];
   try {
     const store = await openStore(url);
     try {
-      // Opening it checks both, and refuses where one does not hold.
+      // Opening the store checks both, and fails if one does not hold.
       const durable = ok("durability", "journal_mode WAL and synchronous FULL hold");
       const runs = await runHealth(store, input, context.clock.now());
       const place =
@@ -63,7 +63,7 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
           ? []
           : [
               await rightsHealth(file),
-              await placeHealth(context, input, file, await store.listRuns({ limit: MOST_PLACES })),
+              await locationHealth(context, input, file, await store.listRuns({ limit: MAX_RUN_FOLDERS })),
             ];
       return [ok("store", url), ...disk, ...place, ...(file === null ? [] : [durable]), ...runs];
     } finally {
@@ -77,7 +77,7 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
 function missingStore(file: string): Health {
   try {
     assertNotMoved(file);
-    return ok("store", `none at ${file} yet: the first run makes it`);
+    return ok("store", `none at ${file} yet: the first run creates it`);
   } catch (error) {
     return failed("store", error);
   }

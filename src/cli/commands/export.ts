@@ -11,8 +11,8 @@ import { formatTable } from "../screen/table.ts";
 export const exportCommand: Command = {
   name: "export",
   summary: "Write a run's transcript, trace, log, receipts and artifacts into a folder",
-  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
-  options: [{ flags: "--to <dir>", summary: "the folder, made where it is not there; needed" }],
+  arguments: [{ name: "run", summary: "the run's id, or a prefix of it" }],
+  options: [{ flags: "--to <dir>", summary: "the folder, created if missing; required" }],
   example: "pawl export q-1 --to ./q-1",
   execute: (context, input) =>
     withExistingStore(
@@ -20,7 +20,7 @@ export const exportCommand: Command = {
       input,
       async (store) => {
         const to = input.text("to");
-        if (to === null) throw new WrongUseError("Say where to write the files: add --to <dir>.");
+        if (to === null) throw new WrongUseError("The target folder is missing: add --to <dir>.");
         const { runId } = await findRun(store, input.argument("run"));
         const folder = resolve(context.cwd, to);
         const files: ExportProgress[] = [];
@@ -39,7 +39,7 @@ export const exportCommand: Command = {
           missing.length === 0
             ? ""
             : paragraph(
-                `${counted(missing.length, "artifact")} cannot be written, since \`pawl gc\` has deleted what was in it: ${missing.join(", ")}.`,
+                `${counted(missing.length, "artifact")} cannot be exported, since \`pawl gc\` has deleted the content: ${missing.join(", ")}.`,
                 context.stdout.columns,
               );
         return {

@@ -11,9 +11,15 @@ export const gc: Command = {
   summary: "Delete large results and artifacts of runs that ended long ago",
   arguments: [],
   options: [
-    { flags: "--dry-run", summary: "say what would go, and delete nothing" },
-    { flags: "--older-than <days>", summary: `ended more days ago than this (${DEFAULT_DAYS} unless said)` },
-    { flags: "--max-bytes <n>", summary: "and the oldest of the rest, until no more than this is left" },
+    { flags: "--dry-run", summary: "report what would be deleted, without deleting it" },
+    {
+      flags: "--older-than <days>",
+      summary: `only of runs that ended more than this many days ago (default: ${DEFAULT_DAYS})`,
+    },
+    {
+      flags: "--max-bytes <n>",
+      summary: "also delete the oldest of the rest until at most this much is left",
+    },
   ],
   example: "pawl gc --dry-run --older-than 7",
   execute: (context, input) =>
@@ -28,8 +34,8 @@ export const gc: Command = {
         document: { dryRun, olderThanDays: days, blobs, bytes },
         text: paragraph(
           dryRun
-            ? `${what} would go. Nothing was deleted: leave out --dry-run to do it.`
-            : `Deleted ${what} of runs that have ended; their history and receipts stay.`,
+            ? `${what} would be deleted. Nothing was deleted: leave out --dry-run to do it.`
+            : `Deleted ${what} of ended runs; their history and receipts are kept.`,
           context.stdout.columns,
         ),
       };

@@ -13,12 +13,12 @@ const DEFAULT_LIMIT = 20;
 
 export const ls: Command = {
   name: "ls",
-  summary: "List runs, the newest first",
+  summary: "List runs, newest first",
   arguments: [],
   options: [
-    { flags: "--status <status>", summary: "only runs in this status", choices: STATUSES },
+    { flags: "--status <status>", summary: "only runs with this status", choices: STATUSES },
     { flags: "--pipeline <name>", summary: "only runs of this pipeline" },
-    { flags: "--limit <n>", summary: `at most so many (${DEFAULT_LIMIT} unless said)` },
+    { flags: "--limit <n>", summary: `the maximum number of runs (default: ${DEFAULT_LIMIT})` },
   ],
   example: "pawl ls --status waiting",
   execute: async (context, input) => {
@@ -80,7 +80,7 @@ function columns({ clock }: CliContext): readonly Column<RunRecord>[] {
 function nothing(input: CommandInput): string {
   return input.text("status") === null && input.text("pipeline") === null
     ? "There are no runs yet: `pawl run <pipeline>` starts one."
-    : "No run fits: leave out --status or --pipeline to see more.";
+    : "No run matches: leave out --status or --pipeline to see more.";
 }
 
 function more({ stdout }: CliContext, runs: readonly RunRecord[], limit: number): string {

@@ -17,13 +17,13 @@ import { allToolsOf, type KnownTool, suggestedRecovery } from "../job/tool-advic
 import { counted } from "../screen/format.ts";
 import { formatFacts, formatTable } from "../screen/table.ts";
 
-export type ConfiguredTool = KnownTool & { readonly pipeline: string };
+export type PipelineTool = KnownTool & { readonly pipeline: string };
 
-/** Every tool of every configured pipeline, those of their servers too. */
+/** Every tool of every configured pipeline, including those of MCP servers. */
 export function configuredTools(
   context: CliContext,
   { pipelines = {}, policy = {} }: PawlConfig,
-): Promise<readonly ConfiguredTool[]> {
+): Promise<readonly PipelineTool[]> {
   return toolsOfAll(context, Object.entries(pipelines), policy);
 }
 
@@ -31,22 +31,22 @@ async function toolsOfAll(
   { stderr }: CliContext,
   pipelines: readonly (readonly [name: string, target: Agent | StepNode])[],
   policy: ToolPolicy,
-): Promise<readonly ConfiguredTool[]> {
+): Promise<readonly PipelineTool[]> {
   const warn = (message: string) => stderr.write(`${cleanLine(message)}\n`);
-  const found: ConfiguredTool[] = [];
+  const found: PipelineTool[] = [];
   for (const [pipeline, target] of pipelines)
     for (const tool of await allToolsOf(target, policy, warn)) found.push({ ...tool, pipeline });
   return found;
 }
 
-/** What is done about a tool, whatever is assumed of it. */
-type Binding = {
-  /** Those of the forbidden actions that name it. */
+/** The rules that apply to a tool, whatever its classification. */
+type ToolRules = {
+  /** The forbidden actions that match it. */
   readonly forbiddenBy: readonly string[];
   readonly approval: ApprovalNeed | null;
 };
 
-function bindingOf(tool: ConfiguredTool, forbidden: readonly string[], policy: Policy): Binding {
+function rulesFor(tool: PipelineTool, forbidden: readonly string[], policy: Policy): ToolRules {
   const named = { ...tool.tool, name: tool.name, effect: tool.classification.effect };
   const own = tool.tool.approval === true ? ONE_PERSON : null;
   return {
@@ -55,11 +55,11 @@ function bindingOf(tool: ConfiguredTool, forbidden: readonly string[], policy: P
   };
 }
 
-type AuditedTool = ConfiguredTool & Binding;
+type AuditedTool = PipelineTool & ToolRules;
 
 export const policyAudit: Command = {
   name: "policy audit",
-  summary: "List the tools of every configured pipeline, or of one, each with its class and why",
+  summary: "List the tools of all configured pipelines, or of one, with their classification",
   arguments: [{ name: "pipeline", summary: "a pipeline of pawl.config.ts, or a job file", isOptional: true }],
   options: [TRUST_OPTION],
   example: "pawl policy audit",
@@ -74,7 +74,7 @@ export const policyAudit: Command = {
         ? await configuredTools(context, config)
         : await toolsOfAll(context, [[one, target.pipeline]], policy);
     const forbidden = combineConstraints(constraints, target?.spec ?? null).forbiddenActions ?? [];
-    const tools = found.map((tool) => ({ ...tool, ...bindingOf(tool, forbidden, policy) }));
+    const tools = found.map((tool) => ({ ...tool, ...rulesFor(tool, forbidden, policy) }));
     const unmatched = forbidden.filter(
       (each) => !tools.some(({ forbiddenBy }) => forbiddenBy.includes(each)),
     );
@@ -122,7 +122,7 @@ function auditText(context: CliContext, tools: readonly AuditedTool[], unmatched
     tools,
   );
   return `${table}${adviceText(context, tools)}${unmatchedText(context, unmatched)}${paragraph(
-    "What the code of a step calls by itself is not listed: it is known only when it is called.",
+    "Tools called from the code of a step are not listed: they are known only when they are called.",
     context.stdout.columns,
   )}`;
 }
@@ -138,15 +138,15 @@ function unmatchedText(context: CliContext, unmatched: readonly string[]): strin
   return `${paragraph(`None of these tools is forbidden by ${which}.`, context.stdout.columns)}\n`;
 }
 
-/** Each advice once, with the tools that it is for. */
-function adviceText(context: CliContext, tools: readonly ConfiguredTool[]): string {
+/** Each piece of advice once, with the tools it applies to. */
+function adviceText(context: CliContext, tools: readonly PipelineTool[]): string {
   const byAdvice = Map.groupBy(tools, suggestedRecovery);
   const lines = [...byAdvice].flatMap(([advice, group]) => {
     if (advice === null) return [];
     const names = [...new Set(group.map(({ name }) => cleanLine(name)))];
     return [
       `\n${paragraph(
-        `A crash in the middle of ${counted(names.length, "tool")} would be a question to a person. Say in the definition what may be done instead:`,
+        `A crash during a call of ${counted(names.length, "tool")} would need a person to decide. Declare in the definition what to do instead:`,
         context.stdout.columns,
       )}${formatFacts(context, [
         ["tools", names.join(", ")],

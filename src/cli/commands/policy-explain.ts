@@ -9,9 +9,9 @@ import { configuredTools } from "./policy-audit.ts";
 
 export const policyExplain: Command = {
   name: "policy explain",
-  summary: "Say why a tool has its class, and what a crash in it would mean",
-  arguments: [{ name: "tool", summary: "its name: one that is configured, or any other" }],
-  options: [{ flags: "--namespace <server>", summary: "the MCP server that it comes from" }],
+  summary: "Explain a tool's classification, and what a crash during a call would mean",
+  arguments: [{ name: "tool", summary: "the tool's name, configured or not" }],
+  options: [{ flags: "--namespace <server>", summary: "the MCP server of the tool" }],
   example: "pawl policy explain GMAIL_SEND_EMAIL",
   execute: async (context, input) => {
     const name = input.argument("tool");
@@ -34,7 +34,7 @@ export const policyExplain: Command = {
       text: `${cleanLine(name)}\n${formatFacts(context, [
         ["effect", `${effect}: ${cleanLine(reason)}`],
         ["recovery", `${recovery}: ${RECOVERY[recovery]}`],
-        ["found in", where === null ? "no configured pipeline: judged by its name" : cleanLine(where)],
+        ["found in", where === null ? "no configured pipeline: classified by its name" : cleanLine(where)],
         advice === null ? null : ["better", advice],
       ])}`,
     };
@@ -42,8 +42,8 @@ export const policyExplain: Command = {
 };
 
 const RECOVERY = {
-  repeat: "after a crash it is run again",
-  keyed: "after a crash it is run again with the same key",
+  repeat: "after a crash it runs again",
+  keyed: "after a crash it runs again with the same idempotency key",
   reconcile: "after a crash its service is asked whether it happened",
-  opaque: "after a crash in the middle of it, a person is asked whether it happened",
+  opaque: "after a crash during a call, a person is asked whether it happened",
 } as const;

@@ -10,11 +10,11 @@ import { formatTable } from "../screen/table.ts";
 
 export const receipts: Command = {
   name: "receipts",
-  summary: "List the tool calls of a run, each with what became of it",
-  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
+  summary: "List the tool calls of a run and their outcomes",
+  arguments: [{ name: "run", summary: "the run's id, or a prefix of it" }],
   options: [
     { flags: "--tool <name>", summary: "only calls of this tool" },
-    { flags: "--in-doubt", summary: "only calls that nobody knows the outcome of" },
+    { flags: "--in-doubt", summary: "only calls whose outcome is unknown" },
   ],
   example: "pawl receipts q-1 --in-doubt",
   execute: (context, input) =>
@@ -33,7 +33,7 @@ export const receipts: Command = {
           .filter(({ status }) => status === "in_doubt")
           .map(({ toolCallId }) => doubtStep(input, toolCallId));
         const table = formatTable(context, callColumns(), calls);
-        const nothing = `Run ${runId} has no such call among its ${counted(all.length, "tool call")}.`;
+        const nothing = `None of the ${counted(all.length, "tool call")} of run ${runId} matches.`;
         return {
           exitCode: 0,
           document: { runId, calls: calls.map(callDocument), next },

@@ -7,9 +7,9 @@ import type { Command, CommandInput } from "../context/command.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { pipelineOfRun } from "../job/run-target.ts";
 import { withExistingStore } from "../run/command-store.ts";
-import { driveRun } from "../run/drive-run.ts";
 import { findRun } from "../run/find-run.ts";
-import { endOfForecast } from "../run/forecast-text.ts";
+import { forecastResult } from "../run/forecast-text.ts";
+import { driveRun } from "../run/run-driver.ts";
 import { isJobRun, runnerOptions } from "../run/run-work.ts";
 import { LOG_OPTIONS } from "../screen/log-options.ts";
 
@@ -17,20 +17,23 @@ const BEGINNINGS = ["turn", "milestone", "beginning"] as const;
 
 export const resume: Command = {
   name: "resume",
-  summary: "Go on with a run",
-  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
+  summary: "Resume a run",
+  arguments: [{ name: "run", summary: "the run's id, or a prefix of it" }],
   options: [
     {
       flags: "--from <where>",
-      summary: "the next turn (unless said), the last milestone, or the beginning of the step",
+      summary: "from the next turn (default), the last milestone, or the beginning of the step",
       choices: BEGINNINGS,
     },
-    { flags: "--dry-run", summary: "say what would be done, and what it may cost, and do nothing" },
+    { flags: "--dry-run", summary: "report what would be done and what it may cost, without doing it" },
     { flags: "--budget <name=limit>", summary: "a new limit: maxToolCalls=300", isRepeatable: true },
-    { flags: "--redo-turn", summary: "drop the answer that the open turn has, and ask the model again" },
-    { flags: "--accept-divergence <why>", summary: "go on although prompt, model or tools have changed" },
-    { flags: "--reason <why>", summary: "why, for the record" },
-    { flags: "--wait", summary: "wait while another process works on the run" },
+    { flags: "--redo-turn", summary: "discard the model response of the open turn, and ask the model again" },
+    {
+      flags: "--accept-divergence <why>",
+      summary: "resume although the prompt, model or tools have changed",
+    },
+    { flags: "--reason <why>", summary: "a reason, for the record" },
+    { flags: "--wait", summary: "wait while another process holds the run" },
     ...LOG_OPTIONS,
   ],
   example: "pawl resume q-1 --budget maxToolCalls=300",
@@ -44,11 +47,11 @@ export const resume: Command = {
         const run = await findRun(store, input.argument("run"));
         const { runId } = run;
         const isJob = await isJobRun(store, run);
-        const pipeline = await pipelineOfRun(context, loaded, run, isJob);
+        const pipeline = await pipelineOfRun(context, loaded, run, { isJob });
         const work = { context, input, store, loaded, pipeline, isJob };
         if (input.flag("dryRun")) {
           const runner = new Runner(pipeline, runnerOptions(work));
-          return endOfForecast(context, input, await runner.forecast(runId, asked));
+          return forecastResult(context, input, await runner.forecast(runId, asked));
         }
         return driveRun(work, (runner, options) => runner.resume(runId, { ...asked, ...options }));
       },
@@ -83,7 +86,7 @@ function budgetOf(text: string): readonly [BudgetName, number] {
 
 function unknownBudget(text: string, written: string): WrongUseError {
   if (written === "")
-    return new WrongUseError(`--budget ${text} names no budget: write --budget maxToolCalls=300.`);
+    return new WrongUseError(`--budget ${text} does not name a budget: write --budget maxToolCalls=300.`);
   const nearest = nearestName(written, BUDGET_NAMES);
   const meant = nearest === null ? `use ${BUDGET_NAMES.join(", ")}.` : `did you mean ${nearest}?`;
   return new WrongUseError(`There is no budget ${JSON.stringify(written)}: ${meant}`);

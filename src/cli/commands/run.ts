@@ -6,31 +6,31 @@ import { resultOf } from "../../engine/runner/leased-run.ts";
 import { openStore } from "../../store/open-store.ts";
 import type { RunRecord, Store } from "../../store/store.ts";
 import { loadConfig, resolveStore } from "../config/config-file.ts";
-import type { Command, CommandEnd, CommandInput } from "../context/command.ts";
+import type { Command, CommandInput, CommandResult } from "../context/command.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { assertWithinCeiling } from "../job/job-limits.ts";
 import { TRUST_OPTION } from "../job/job-trust.ts";
 import { readInput } from "../job/run-input.ts";
 import { findTarget, needsInput, type RunTarget, specOf } from "../job/run-target.ts";
-import { driveRun } from "../run/drive-run.ts";
+import { driveRun } from "../run/run-driver.ts";
 import { isJobRun, type RunWork } from "../run/run-work.ts";
 import { formatAgo } from "../screen/format.ts";
 import { LOG_OPTIONS } from "../screen/log-options.ts";
 
 export const run: Command = {
   name: "run",
-  summary: "Start a run, or go on with it",
+  summary: "Start a run, or resume one",
   arguments: [{ name: "pipeline", summary: "a pipeline of pawl.config.ts, or a job file" }],
   options: [
     {
       flags: "--input <text>",
-      summary: "what it is given; @file reads a file, as JSON where it is named so",
+      summary: "the input; @file reads a file, parsed as JSON if it ends in .json",
     },
-    { flags: "--run-id <id>", summary: "the id of the run; where there is one, go on with it" },
-    { flags: "--key <key>", summary: "your own name for what the run is for, in place of an id" },
-    { flags: "--resume", summary: "go on with the newest run that was interrupted, failed or waits" },
-    { flags: "--fresh", summary: "a new run, even where one with the same input was interrupted" },
-    { flags: "--wait", summary: "wait while another process works on the run" },
+    { flags: "--run-id <id>", summary: "the id of the run; an existing run is resumed" },
+    { flags: "--key <key>", summary: "your own key for the run, instead of an id" },
+    { flags: "--resume", summary: "resume the newest run that was interrupted, failed or is waiting" },
+    { flags: "--fresh", summary: "start a new run, even if one with the same input was interrupted" },
+    { flags: "--wait", summary: "wait while another process holds the run" },
     TRUST_OPTION,
     ...LOG_OPTIONS,
   ],
@@ -43,9 +43,9 @@ export const run: Command = {
     try {
       const isJob = target.spec !== null;
       const work = { context, input, store, loaded, pipeline: target.pipeline, isJob };
-      return await (input.flag("resume") ? goOn(work, target) : start(work, target));
+      return await (input.flag("resume") ? resumeExisting(work, target) : start(work, target));
     } finally {
-      // What is still under way when the run has ended was given up on.
+      // Work that is still in progress after the end of the run was abandoned.
       await store.close({ graceMs: 0 });
     }
   },
@@ -59,13 +59,13 @@ function assertTogether(input: CommandInput): void {
   ];
   const [first, second] = named;
   if (input.text("key") !== null && second !== undefined)
-    throw new WrongUseError(`${first} and ${second} both say which run it is: leave one of them out.`);
+    throw new WrongUseError(`${first} and ${second} both name the run: leave one of them out.`);
   if (!input.flag("fresh") || first === undefined) return;
   throw new WrongUseError(`--fresh starts a new run, and ${first} names one: leave one of them out.`);
 }
 
-/** A new run, or the one of that id; without an id, one of the same pipeline and input whose process died. */
-async function start(asked: RunWork, target: RunTarget): Promise<CommandEnd> {
+/** Starts a run, or resumes the one with that id; without an id, an interrupted run of the same pipeline and input. */
+async function start(asked: RunWork, target: RunTarget): Promise<CommandResult> {
   const { input, store } = asked;
   const runId = input.text("runId");
   const existing = runId === null ? null : await store.getRun(runId);
@@ -84,7 +84,7 @@ async function start(asked: RunWork, target: RunTarget): Promise<CommandEnd> {
         ...(spec === null ? {} : { spec }),
       });
     } catch (error) {
-      // Whoever sits here can answer what it asks.
+      // A user at the terminal can answer its questions.
       const waiting = await waitingRun(store, error);
       if (waiting === null) throw error;
       return resultOf(store, waiting, true);
@@ -92,20 +92,20 @@ async function start(asked: RunWork, target: RunTarget): Promise<CommandEnd> {
   });
 }
 
-/** A run that a job file began stays bound by what job files may have, also where its pipeline is named now and not its file. */
+/** A run that was started by a job file keeps the limits of job files, even if its pipeline is named now instead of the file. */
 async function withJobOf(work: RunWork, run: RunRecord): Promise<RunWork> {
   if (work.isJob || run.spec === null || !(await isJobRun(work.store, run))) return work;
   await assertWithinCeiling(work.context, work.loaded, run.spec, run.runId);
   return { ...work, isJob: true };
 }
 
-/** The run that a call without an id came upon, where that waits for a person. */
+/** The run that was found without an id, if it is waiting for a person. */
 async function waitingRun(store: Store, error: unknown): Promise<RunRecord | null> {
   if (!RunNotBegunError.isInstance(error) || error.details.why !== "waiting") return null;
   return store.getRun(error.details.runIds[0] ?? "");
 }
 
-/** What a run was given, it keeps; a new one is given what the command line says, or else the job. */
+/** An existing run keeps its input; a new one gets it from the command line, or else from the job. */
 async function givenInput(
   { context, input, store }: RunWork,
   { spec, pipeline }: RunTarget,
@@ -117,20 +117,20 @@ async function givenInput(
   if (spec !== null) return spec.input ?? spec.objective;
   if (!needsInput(pipeline)) return null;
   throw new WrongUseError(
-    `${pipeline.name} begins with an agent, which needs something to work on: give it with --input TEXT or @file.`,
+    `${pipeline.name} begins with an agent, which needs an input: add --input TEXT or --input @file.`,
   );
 }
 
-async function goOn(asked: RunWork, target: RunTarget): Promise<CommandEnd> {
+async function resumeExisting(asked: RunWork, target: RunTarget): Promise<CommandResult> {
   const { context, input, store } = asked;
   const named = input.text("runId");
   const found = named === null ? await newestUnfinished(asked, target) : await store.getRun(named);
-  if (found === null) throw nothingToGoOnWith(target, named);
+  if (found === null) throw nothingToResume(target, named);
   const work = await withJobOf(asked, found);
   if (target.spec !== null) assertSameSpec(found, target.spec);
   if (!input.json)
     context.stderr.write(
-      `going on with run ${found.runId}, which ${REASONS[found.status]} ${formatAgo(found.updatedAt, context.clock.now())}\n`,
+      `resuming run ${found.runId}, which ${REASONS[found.status]} ${formatAgo(found.updatedAt, context.clock.now())}\n`,
     );
   return driveRun(work, (runner, options) =>
     runner.resume(found.runId, { ...options, wait: input.flag("wait") }),
@@ -138,15 +138,15 @@ async function goOn(asked: RunWork, target: RunTarget): Promise<CommandEnd> {
 }
 
 const REASONS: { readonly [S in RunRecord["status"]]: string } = {
-  queued: "was left",
+  queued: "was released",
   running: "was interrupted",
-  waiting: "began to wait",
+  waiting: "started waiting",
   failed: "failed",
   succeeded: "succeeded",
   cancelled: "was cancelled",
 };
 
-/** Of this pipeline and this job; and of this input, where one was given. What a living process has is its own. */
+/** The newest unfinished run of this pipeline, job and (if given) input that no living process holds. */
 async function newestUnfinished(
   { context, input, store }: RunWork,
   target: RunTarget,
@@ -163,14 +163,14 @@ async function newestUnfinished(
   return null;
 }
 
-function nothingToGoOnWith({ pipeline, spec }: RunTarget, named: string | null): RunNotFoundError {
+function nothingToResume({ pipeline, spec }: RunTarget, named: string | null): RunNotFoundError {
   if (named !== null)
     return new RunNotFoundError(`There is no run ${named} in this store: \`pawl ls\` lists the runs.`, {
       runId: named,
     });
   const what = spec !== null ? "this job" : `pipeline ${pipeline.name}`;
   return new RunNotFoundError(
-    `No run of ${what} was interrupted, failed or waits: leave out --resume to start one; \`pawl ls\` lists the runs.`,
+    `No run of ${what} was interrupted, failed or is waiting: leave out --resume to start one; \`pawl ls\` lists the runs.`,
     { runId: "" },
   );
 }

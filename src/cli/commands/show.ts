@@ -9,7 +9,7 @@ import { reportText } from "../screen/run-report-text.ts";
 export const show: Command = {
   name: "show",
   summary: "Show one run: what it did, what it used, and what to do next",
-  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
+  arguments: [{ name: "run", summary: "the run's id, or a prefix of it" }],
   options: [],
   example: "pawl show q-1",
   execute: (context, input) =>

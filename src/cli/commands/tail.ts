@@ -2,7 +2,7 @@ import { LogReader, WHOLE_LOG } from "../../export/log-reader.ts";
 import { jsonPieces, type TextPieces } from "../../export/text-pieces.ts";
 import type { EventRecord, StoreReader } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
-import type { Command, CommandEnd, CommandInput } from "../context/command.ts";
+import type { Command, CommandInput, CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { cut, pad } from "../context/terminal-text.ts";
 import { writePieces } from "../context/write-pieces.ts";
@@ -19,9 +19,11 @@ const TYPE_COLUMNS = 16;
 
 export const tail: Command = {
   name: "tail",
-  summary: "Print the events of a run; --follow goes on until it ends",
-  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
-  options: [{ flags: "-f, --follow", summary: "go on as they come; with --json, one document a line" }],
+  summary: "Print the events of a run; --follow continues until it ends",
+  arguments: [{ name: "run", summary: "the run's id, or a prefix of it" }],
+  options: [
+    { flags: "-f, --follow", summary: "print new events as they arrive; with --json, one document per line" },
+  ],
   example: "pawl tail q-1 --follow",
   execute: (context, input) =>
     withExistingStore(
@@ -49,20 +51,20 @@ async function* eventDocuments(store: StoreReader, runId: string): AsyncGenerato
   for await (const event of new LogReader(store, runId).events()) yield eventDocument(event);
 }
 
-/** Until the run has ended, the reader has left, or somebody presses Ctrl-C. */
+/** Prints events until the run ends, the reader closes the stream, or the user presses Ctrl-C. */
 async function follow(
   context: CliContext,
   input: CommandInput,
   store: StoreReader,
   runId: string,
-): Promise<CommandEnd> {
+): Promise<CommandResult> {
   const stop = new AbortController();
-  const forget = context.onInterrupt(() => stop.abort());
+  const stopListening = context.onInterrupt(() => stop.abort());
   try {
     let seen = 0;
-    let isTold = false;
+    let isReported = false;
     for (;;) {
-      // Read before the events: what is written in between is seen in the next round.
+      // Read before the events: an event written in between is printed in the next round.
       const run = await store.getRun(runId);
       const log = new LogReader(store, runId, { firstSeq: seen + 1, lastSeq: WHOLE_LOG.lastSeq });
       for await (const event of log.events()) {
@@ -77,28 +79,30 @@ async function follow(
       if (context.stdout.isClosed) return { exitCode: 0, text: "", document: undefined };
       if (run === null || hasEnded(run)) return ended(context, input, runId, run?.status ?? "gone");
       if (stop.signal.aborted) return { exitCode: 130, text: "", document: undefined };
-      if (run.status === "waiting" && !isTold) sayWaiting(context, input, runId);
-      isTold = run.status === "waiting";
+      if (run.status === "waiting" && !isReported) reportWaiting(context, input, runId);
+      isReported = run.status === "waiting";
       await context.clock.sleep(POLL_MS, stop.signal).catch(() => undefined);
     }
   } finally {
-    forget();
+    stopListening();
   }
 }
 
-function ended(context: CliContext, input: CommandInput, runId: string, status: string): CommandEnd {
+function ended(context: CliContext, input: CommandInput, runId: string, status: string): CommandResult {
   const what = `Run ${runId} ${status === "cancelled" ? "was cancelled" : `has ${status}`}`;
   const next = [{ what, commands: [commandHint(input, "show", runId)] }];
   return { exitCode: 0, text: formatNextSteps(context, next), document: undefined };
 }
 
-/** On stderr: it is no event. */
-function sayWaiting(context: CliContext, input: CommandInput, runId: string): void {
-  const next = [{ what: `Run ${runId} waits for a person`, commands: [commandHint(input, "waits", runId)] }];
+/** Written to stderr, since it is not an event. */
+function reportWaiting(context: CliContext, input: CommandInput, runId: string): void {
+  const next = [
+    { what: `Run ${runId} is waiting for a person`, commands: [commandHint(input, "waits", runId)] },
+  ];
   if (!input.json) context.stderr.write(formatNextSteps(context, next));
 }
 
-/** Cut to the terminal; whole for a pipe, where somebody may look for what is at its end. */
+/** Cut to the width of a terminal; in full for a pipe, which may be searched. */
 async function eventLine(
   context: CliContext,
   store: StoreReader,

@@ -7,8 +7,8 @@ import { formatTable } from "../screen/table.ts";
 
 export const verify: Command = {
   name: "verify",
-  summary: "Check that nothing stored of a run was changed, removed or re-ordered",
-  arguments: [{ name: "run", summary: "its id, or the beginning of it" }],
+  summary: "Check that no stored row of a run was changed, removed or reordered",
+  arguments: [{ name: "run", summary: "the run's id, or a prefix of it" }],
   options: [],
   example: "pawl verify q-1",
   execute: (context, input) =>
@@ -24,14 +24,14 @@ export const verify: Command = {
           context,
           [
             { title: "row", value: ({ row }) => row, rank: 0, atLeast: 16 },
-            { title: "what is wrong", value: ({ what }) => what, rank: 0, atLeast: 16 },
+            { title: "problem", value: ({ what }) => what, rank: 0, atLeast: 16 },
           ],
           problems,
         );
         const isIntact = problems.length === 0;
         const text = isIntact
-          ? `Run ${runId} is as it was written: ${seen}.`
-          : `Run ${runId} is not as it was written: ${counted(problems.length, "problem")} in ${seen}. Restore the database from a backup before you resume this run.`;
+          ? `Run ${runId} is intact: ${seen}.`
+          : `Run ${runId} is not intact: ${counted(problems.length, "problem")} in ${seen}. Restore the database from a backup before you resume this run.`;
         return {
           exitCode: isIntact ? 0 : 1,
           document: verification,

@@ -14,8 +14,8 @@ import { choicesOf, hiddenBecause, waitHints } from "../screen/wait-hints.ts";
 
 export const waits: Command = {
   name: "waits",
-  summary: "List what people are asked, and how to answer",
-  arguments: [{ name: "run", summary: "only of this run", isOptional: true }],
+  summary: "List the open questions to people, and how to answer them",
+  arguments: [{ name: "run", summary: "only waits of this run", isOptional: true }],
   options: [],
   example: "pawl waits",
   execute: (context, input) =>
@@ -34,7 +34,7 @@ export const waits: Command = {
           },
           text:
             open.length === 0
-              ? "Nothing waits for a person.\n"
+              ? "Nothing is waiting for a person.\n"
               : open.map((wait) => waitText(context, input, wait)).join("\n"),
         };
       },
@@ -42,12 +42,12 @@ export const waits: Command = {
     ),
 };
 
-/** What is not as it was asked can only be looked into. */
+/** A wait whose row was changed cannot be answered, only verified. */
 function hintsFor(input: CommandInput, wait: WaitRecord): readonly string[] {
   return wait.distrusted === undefined ? waitHints(input, wait) : [commandHint(input, "verify", wait.runId)];
 }
 
-/** A wait with all that a person needs to decide, and the command lines for it. */
+/** A wait with everything needed to decide, and the commands that answer it. */
 export function waitText(context: CliContext, input: CommandInput, wait: WaitRecord): string {
   const { waitId, kind, createdAt, question, subject, toolCallId, distrusted } = wait;
   const paints = paint(context);
@@ -58,15 +58,13 @@ export function waitText(context: CliContext, input: CommandInput, wait: WaitRec
   const choices = choicesOf(subject);
   const reasons = hiddenBecause(subject);
   const hidden = reasons.length === 0 ? null : (["hidden", cleanText(reasons.join("\n"))] as const);
-  // What a question was asked with is the question.
+  // The arguments of a question are the question itself.
   const about =
     kind === "question"
       ? [choices.length === 0 ? null : fact("choices", choices.join(", "))]
-      : [fact("tool", tool), fact("arguments", given), fact("asked for as", subject.requested), hidden];
+      : [fact("tool", tool), fact("arguments", given), fact("requested as", subject.requested), hidden];
   const facts = formatFacts(context, [
-    distrusted === undefined
-      ? null
-      : ["not as it was written", cleanText(`${distrusted}; no answer is taken`)],
+    distrusted === undefined ? null : ["not intact", cleanText(`${distrusted}; no answer is accepted`)],
     ["question", cleanText(question)],
     ...about,
     needsMore(wait) ? ["people", cleanText(stillNeeded(wait))] : null,

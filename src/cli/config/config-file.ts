@@ -3,23 +3,23 @@ import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "../../core/errors.ts";
 import { defineConfig, type PawlConfig } from "../../engine/definition/config.ts";
 import { DEFAULT_STORE } from "../../store/open-store.ts";
-import type { Surroundings } from "../context/cli-context.ts";
+import type { CliEnvironment } from "../context/cli-context.ts";
 import { type ConfigProblem, importProblem, importQuietly } from "./config-import.ts";
 import { type FoundConfig, findConfig } from "./config-search.ts";
 
-/** The configuration that holds; `path` is null where there is no file and nothing is configured. */
+/** The effective configuration; `path` is null if there is no file. */
 export type LoadedConfig = { readonly path: string | null; readonly config: PawlConfig };
 
 /**
- * Loads the file that was named, or the nearest one of this project. Node strips the types, so nothing has to be built. Whatever
- * is wrong with the file is one sentence that says where.
+ * Loads the named file, or the nearest one of this project. Node strips the types, so no build is needed. An error is one sentence
+ * that says what is wrong in the file, and where.
  */
-export async function loadConfig(surroundings: Surroundings, file?: string): Promise<LoadedConfig> {
-  const found = await findConfig(surroundings, file);
+export async function loadConfig(cli: CliEnvironment, file?: string): Promise<LoadedConfig> {
+  const found = await findConfig(cli, file);
   if (found === null) return { path: null, config: {} };
   assertOwn(found);
   const { path } = found;
-  const show = (each: string) => shownPath(surroundings.cwd, each);
+  const show = (each: string) => shownPath(cli.cwd, each);
   const shown = show(path);
   const config = defaultExport(await importConfig(path, show), shown);
   try {
@@ -29,15 +29,15 @@ export async function loadConfig(surroundings: Surroundings, file?: string): Pro
   }
 }
 
-/** The code of another user is not run. */
+/** Refuses a file that another user could have written: it would be executed. */
 function assertOwn({ path, refusal }: FoundConfig): void {
   if (refusal === null) return;
   throw new ConfigurationError(`${path} was not run: ${refusal}.`);
 }
 
-/** Which store a command uses: the flag's, the environment's (`PAWL_STORE`), the configuration's, or the default one. */
+/** The store URL: from the flag, `PAWL_STORE`, the configuration, or the default. */
 export function resolveStore(
-  { cwd, env }: Surroundings,
+  { cwd, env }: CliEnvironment,
   { path, config }: LoadedConfig,
   flag?: string,
 ): string {
@@ -46,12 +46,12 @@ export function resolveStore(
   return storeFrom(projectFolder({ cwd }, { path, config }), config.store ?? DEFAULT_STORE);
 }
 
-/** The folder that runs belong to: that of the configuration, or else the one that the command stands in. */
-export function projectFolder({ cwd }: Pick<Surroundings, "cwd">, { path }: LoadedConfig): string {
+/** The project folder of runs: the folder of the configuration, or the working directory. */
+export function projectFolder({ cwd }: Pick<CliEnvironment, "cwd">, { path }: LoadedConfig): string {
   return path === null ? cwd : dirname(path);
 }
 
-/** A relative file is meant from the place where it was written down. */
+/** A relative file is resolved against the folder in which it was written. */
 function storeFrom(folder: string, url: string): string {
   const file = /^file:(?!\/\/)(.+)$/.exec(url)?.[1];
   return file === undefined || isAbsolute(file) ? url : `file:${resolve(folder, file)}`;
@@ -80,7 +80,7 @@ function wrong({ place, what }: ConfigProblem, cause?: unknown): ConfigurationEr
   return new ConfigurationError(`${place}: ${what}`, {}, cause === undefined ? {} : { cause });
 }
 
-/** As short as it can be for whoever stands in `cwd`. */
+/** The path relative to `cwd`, if that is shorter. */
 function shownPath(cwd: string, path: string): string {
   const short = relative(cwd, path);
   return short.length < path.length ? short : path;

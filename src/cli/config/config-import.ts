@@ -4,12 +4,12 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PawlError } from "../../core/errors.ts";
 
-/** What is wrong with a configuration file, and where: `pawl.config.ts:12`. */
+/** An error in a configuration file and its location: `pawl.config.ts:12`. */
 export type ConfigProblem = { readonly place: string; readonly what: string };
 
 type Module = { readonly [name: string]: unknown };
 
-/** Imports a module without what Node has to say about how it was read: whoever starts a run cannot act on it. */
+/** Imports a module without Node's warnings about how it was loaded, which the user cannot act on. */
 export async function importQuietly(url: string): Promise<Module> {
   return quietly(async () => (await import(url)) as Module);
 }
@@ -17,7 +17,7 @@ export async function importQuietly(url: string): Promise<Module> {
 async function quietly<T>(work: () => Promise<T>): Promise<T> {
   const emitWarning = process.emitWarning.bind(process) as (...args: unknown[]) => void;
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
-    if (!isAboutReading(rest)) emitWarning(warning, ...rest);
+    if (!isLoadWarning(rest)) emitWarning(warning, ...rest);
   };
   try {
     return await work();
@@ -26,14 +26,14 @@ async function quietly<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** That a package does not say what its modules are, or that stripping types is new in this Node. */
-function isAboutReading([first]: readonly unknown[]): boolean {
+/** A package.json without "type", or type stripping being experimental in this Node. */
+function isLoadWarning([first]: readonly unknown[]): boolean {
   if (typeof first === "object" && first !== null)
     return "code" in first && first.code === "MODULE_TYPELESS_PACKAGE_JSON";
   return first === "ExperimentalWarning";
 }
 
-/** Says in one sentence why the file at `path` could not be imported; `show` names a file as people know it. */
+/** Explains in one sentence why the file at `path` could not be imported; `show` formats a path for display. */
 export async function importProblem(
   error: unknown,
   path: string,
@@ -46,7 +46,7 @@ export async function importProblem(
   return { place: shownPlace(path, place, show), what: what ?? thrownProblem(error) };
 }
 
-function shownPlace(path: string, place: Place | null, show: (path: string) => string): string {
+function shownPlace(path: string, place: SourceLine | null, show: (path: string) => string): string {
   if (place === null) return show(path);
   const shown = `${show(place.path)}:${place.line}`;
   return place.path === path ? shown : `${show(path)} (${shown})`;
@@ -56,20 +56,20 @@ function thrownProblem(error: Error): string {
   return PawlError.isInstance(error) ? error.message : `it throws ${error.name}: ${error.message}`;
 }
 
-type Place = { readonly path: string; readonly line: number };
+type SourceLine = { readonly path: string; readonly line: number };
 
-/** What Node says when it cannot read a module, in words that say what to do; null where the module itself threw. */
+/** Node's loader error as a sentence with a remedy; null if the module itself threw. */
 function readingProblem(error: Error & { readonly code?: unknown }, path: string): string | null {
   const { message } = error;
   switch (error.code) {
     case "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX":
-      return `${message.replace(/ is not supported.*$/s, "")} is not supported: Node strips the types and builds nothing, so write it in plain JavaScript (an object for an enum, fields for parameter properties), or build the file to pawl.config.js first.`;
+      return `${message.replace(/ is not supported.*$/s, "")} is not supported: Node only strips types, so write it in plain JavaScript (an object for an enum, fields for parameter properties), or build the file to pawl.config.js first.`;
     case "ERR_INVALID_TYPESCRIPT_SYNTAX":
       return `it cannot be read as TypeScript: ${message}.`;
     case "ERR_MODULE_NOT_FOUND":
       return notFound(message);
     case "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING":
-      return "Node strips no types of files under node_modules: keep the configuration outside, or build it to JavaScript.";
+      return "Node does not strip types under node_modules: move the configuration outside, or build it to JavaScript.";
     case "ERR_UNKNOWN_FILE_EXTENSION":
     case "ERR_IMPORT_ATTRIBUTE_MISSING":
       return `a configuration is a TypeScript or JavaScript module, and ${JSON.stringify(extname(path))} is neither: call it pawl.config.ts.`;
@@ -81,27 +81,27 @@ function readingProblem(error: Error & { readonly code?: unknown }, path: string
 function syntaxProblem(message: string): string {
   if (/import statement outside a module|Unexpected token 'export'/.test(message))
     return 'its package.json says "type": "commonjs", and the file is an ES module: rename it to pawl.config.mts (or .mjs).';
-  const said = message.replace(/\.$/, "");
+  const reason = message.replace(/\.$/, "");
   return /does not provide an export named/.test(message)
-    ? `${said}.`
-    : `it cannot be read as JavaScript: ${said}.`;
+    ? `${reason}.`
+    : `it cannot be read as JavaScript: ${reason}.`;
 }
 
 function notFound(message: string): string {
   const name = /^Cannot find package '([^']+)'/.exec(message)?.[1];
   if (name !== undefined) return `it needs the package ${name}, which is not installed: npm install ${name}.`;
   const file = /^Cannot find module '([^']+)'/.exec(message)?.[1];
-  return `it imports ${file ?? "a file"}, which is not there: import files by their full names, a TypeScript one with .ts.`;
+  return `it imports ${file ?? "a file"}, which does not exist: import files with their extension, such as .ts.`;
 }
 
-/** Node writes the place of what it cannot read above the error. */
-function headOf(error: Error): Place | null {
+/** The location that Node prints above a syntax error. */
+function headOf(error: Error): SourceLine | null {
   const match = /^((?:file:\/\/)?\/[^\n]*|[A-Za-z]:[^\n]*):(\d+)\n/.exec(error.stack ?? "");
   return match?.[1] === undefined ? null : { path: pathOf(match[1]), line: Number(match[2]) };
 }
 
-/** Of plain JavaScript Node does not say where it cannot be read, but its TypeScript parser does. */
-async function syntaxPlace(error: Error, path: string): Promise<Place | null> {
+/** Node does not locate syntax errors in plain JavaScript, but its TypeScript parser does. */
+async function syntaxPlace(error: Error, path: string): Promise<SourceLine | null> {
   if (!(error instanceof SyntaxError)) return null;
   try {
     const text = await readFile(path, "utf8");
@@ -114,8 +114,8 @@ async function syntaxPlace(error: Error, path: string): Promise<Place | null> {
 
 const OWN_FOLDER = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The innermost line of the user's own code. */
-function frameOf(error: Error): Place | null {
+/** The innermost stack frame in the user's own code. */
+function frameOf(error: Error): SourceLine | null {
   for (const [, file = "", line] of (error.stack ?? "").matchAll(
     /\(?((?:file:\/\/)?\/[^\n()]+?):(\d+):\d+\)?$/gm,
   )) {

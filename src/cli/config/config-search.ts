@@ -1,32 +1,31 @@
 import { lstat, readFile, realpath, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { ConfigurationError } from "../../core/errors.ts";
-import type { Surroundings } from "../context/cli-context.ts";
+import type { CliEnvironment } from "../context/cli-context.ts";
 import { ownerProblem } from "./config-owner.ts";
 import { currentUser, isForeign } from "./file-owner.ts";
 import { homeFolder } from "./private-folder.ts";
 
-/** A configuration that is there, not read yet; `refusal` says why it is not to be run. */
+/** An existing configuration, not read yet; `refusal` is the reason why it must not be run. */
 export type FoundConfig = { readonly path: string; readonly refusal: string | null };
 
 const FILE_NAMES = ["pawl.config.ts", "pawl.config.mts", "pawl.config.js", "pawl.config.mjs"] as const;
 
-/** The file that was named, or the nearest `pawl.config.*` in the working directory or above it, as far as the project reaches. */
-export async function findConfig(surroundings: Surroundings, file?: string): Promise<FoundConfig | null> {
-  const path =
-    file === undefined ? await nearestConfig(surroundings) : await namedConfig(surroundings.cwd, file);
+/** The named file, or the nearest `pawl.config.*` in the working directory or above it, up to the top of the project. */
+export async function findConfig(cli: CliEnvironment, file?: string): Promise<FoundConfig | null> {
+  const path = file === undefined ? await nearestConfig(cli) : await namedConfig(cli.cwd, file);
   if (path === null) return null;
   return { path, refusal: await ownerProblem(path, file === undefined ? "found" : "named") };
 }
 
-/** Where the project of a folder ends; null where nothing says so. */
-export async function projectTop({ cwd, env }: Surroundings): Promise<string | null> {
+/** The top folder of the project that a folder belongs to; null if there is no sign of one. */
+export async function projectTop({ cwd, env }: CliEnvironment): Promise<string | null> {
   return topOf(await upwards(cwd, homeFolder(env)));
 }
 
 /**
- * At the repository, else at the first package, or at the workspace that this is part of. And nowhere above home: what lies there is
- * no project of this user. What another user has put into a folder above says nothing.
+ * The repository; else the nearest package, or the workspace that contains it. Never above the home folder, where nothing is a project
+ * of this user. Files that another user owns are ignored.
  */
 async function topOf(folders: readonly string[]): Promise<string | null> {
   for (const folder of folders) if ((await ownKindOf(join(folder, ".git"))) !== "absent") return folder;
@@ -39,7 +38,7 @@ async function topOf(folders: readonly string[]): Promise<string | null> {
   return first;
 }
 
-async function nearestConfig({ cwd, env }: Surroundings): Promise<string | null> {
+async function nearestConfig({ cwd, env }: CliEnvironment): Promise<string | null> {
   const folders = await upwards(cwd, homeFolder(env));
   const top = await topOf(folders);
   for (const folder of folders) {
@@ -52,7 +51,7 @@ async function nearestConfig({ cwd, env }: Surroundings): Promise<string | null>
   return null;
 }
 
-/** A folder and all above it, to its root or to home where that is on the way. */
+/** A folder and its ancestors, up to the root or the home folder. */
 async function upwards(folder: string, home: string | null): Promise<readonly string[]> {
   const ends = home === null ? [] : [home, await realpath(home).catch(() => home)];
   const folders = [folder];
@@ -78,13 +77,13 @@ async function namedConfig(cwd: string, file: string): Promise<string> {
   throw new ConfigurationError(
     kind === "absent"
       ? `There is no configuration file at ${file}: check --config.`
-      : `${file} is no file: give --config the file itself, such as ${join(file, FILE_NAMES[0])}.`,
+      : `${file} is not a file: give --config the file itself, such as ${join(file, FILE_NAMES[0])}.`,
   );
 }
 
 type Kind = "file" | "absent" | "other";
 
-/** The same, and absent where it is another user's. */
+/** Like `kindOf`, but another user's file counts as absent. */
 async function ownKindOf(path: string): Promise<Kind> {
   const user = currentUser();
   const stats = await lstat(path).catch(() => null);

@@ -4,50 +4,50 @@ import type { Environment } from "../../core/job/blueprint-environment.ts";
 import { tokensOf } from "./config-tokens.ts";
 
 /**
- * The `store` that a configuration names, read from its text: commands that only use the store do not run the file, whose code
- * is of no use to them and may be broken. It may be a text, a variable (`process.env.STORE`), or one with a text for where it is
- * not set. Null where all of what is exported is seen, and names none.
+ * The `store` of a configuration, read from its text: commands that only use the store do not execute the file, whose code
+ * they do not need and which may be broken. It may be a string, a variable (`process.env.STORE`), or a variable with a string as
+ * fallback. Null if the exported object is fully visible and has no `store`.
  *
- * @throws ConfigurationError where the address is computed otherwise, which only running the file would tell.
+ * @throws ConfigurationError if the address is computed in another way: only executing the file would show it.
  */
 export async function writtenStore(path: string, env: Environment): Promise<string | null> {
   const store = storeIn(await readFile(path, "utf8"), env);
   if (store !== COMPUTED) return store;
   throw new ConfigurationError(
-    `The store of ${path} cannot be told without running it, which this command does not do: name the store with --store or PAWL_STORE, or write it out there (store: "file:./pawl.db").`,
+    `The store of ${path} is not known without executing the file, which this command does not do: name the store with --store or PAWL_STORE, or write it there as a string (store: "file:./pawl.db").`,
   );
 }
 
 const COMPUTED = Symbol("computed");
-type Found = string | typeof COMPUTED | null;
+type StoreSetting = string | typeof COMPUTED | null;
 
-/** The value of `store` in the object that is exported. Where not all of that can be seen, nobody knows whether it has one. */
-function storeIn(source: string, env: Environment): Found {
+/** The value of `store` in the exported object; COMPUTED unless the whole object is visible. */
+function storeIn(source: string, env: Environment): StoreSetting {
   const tokens = tokensOf(source);
   if (tokens === null) return COMPUTED;
-  // What exports nothing cannot be run, and names none.
+  // A file without an export is not a configuration, and has no store.
   if (!tokens.some((token) => /^(?:default|module|exports)$/.test(token))) return null;
   const value = exportedValue(tokens);
   if (value === null || tokens[value.at] !== "{") return COMPUTED;
-  let found: Found = null;
+  let found: StoreSetting = null;
   let at = value.at + 1;
   while (tokens[at] !== "}") {
     const end = endOfProperty(tokens, at);
     const property = end === null ? [] : tokens.slice(at, end);
     if (end === null || !isPlain(property)) return COMPUTED;
-    // Of two the last one counts.
+    // The last of two wins.
     if (/^(["']?)store\1$/.test(property[0] ?? "")) found = valueOf(property.slice(1).join(""), tokens, env);
     at = tokens[end] === "," ? end + 1 : end;
   }
   return isEnd(tokens, at + 1, value) ? found : COMPUTED;
 }
 
-/** Where a value begins, inside of `defineConfig(` or not. */
+/** The token index of a value, and whether it is wrapped in `defineConfig(`. */
 type Value = { readonly at: number; readonly isWrapped: boolean };
 
 /**
- * What `export default` is followed by, or what the variable is given that it names, where nothing else names that and so could change
- * it. Null where it is anything else.
+ * The value after `export default`, or the initializer of the variable it names, provided that the variable is used nowhere else and so
+ * cannot be changed. Null in all other cases.
  */
 function exportedValue(tokens: readonly string[]): Value | null {
   const [exported, second] = indexesOf(tokens, "default").filter((at) => tokens[at - 1] === "export");
@@ -67,7 +67,7 @@ function valueAt(tokens: readonly string[], at: number): Value {
   return { at: isWrapped ? at + 2 : at, isWrapped };
 }
 
-/** Nothing is made of the value but what a type says of it: the next statement follows. */
+/** True if nothing but a type annotation follows the value before the next statement. */
 function isEnd(tokens: readonly string[], at: number, { isWrapped }: Value): boolean {
   if (!isWrapped) return /^(?:[\p{L}_$].*|[;}]|)$/su.test(tokens[at] ?? "");
   const closing = tokens[at] === "," ? at + 1 : at;
@@ -78,7 +78,7 @@ function indexesOf(tokens: readonly string[], wanted: string): readonly number[]
   return tokens.flatMap((token, at) => (token === wanted ? [at] : []));
 }
 
-/** Where its comma is, or the end of the object; null where that does not end. */
+/** The index of the property's comma or of the end of the object; null if there is no end. */
 function endOfProperty(tokens: readonly string[], start: number): number | null {
   let depth = 0;
   for (let at = start; at < tokens.length; at++) {
@@ -90,20 +90,20 @@ function endOfProperty(tokens: readonly string[], start: number): number | null 
   return null;
 }
 
-/** A name or text that is what it looks like, and a value: no spread, no computed key, no getter, nothing inherited. */
+/** A literal key with a value: no spread, no computed key, no getter, nothing inherited. */
 function isPlain([key = "", next]: readonly string[]): boolean {
   if (!/^(?:[\p{L}\p{N}_$]+|"[^"\\]*"|'[^'\\]*')$/u.test(key) || key.includes("__proto__")) return false;
   return next === undefined || next === ":" || next === "(" || key === "async";
 }
 
-/** A text without escapes, a variable, or both. */
+/** A string without escapes, a variable, or a variable with a string as fallback. */
 const VALUE = /^:(?:process\.env\.(?<name>\w+)(?<or>\?\?|\|\|)?)?(?:(["'`])(?<text>[^\\$"'`]*)\3)?$/;
 
-/** What gives variables a value of its own while the file is run. */
+/** Code that sets environment variables while the file runs. */
 const SETS_VARIABLES =
   /dotenv|loadEnvFile|process\.env(?:\.\w+|\[[^\]]*\])?(?:\?\?|\|\|)?=(?!=)|assign\(process\.env/;
 
-function valueOf(value: string, tokens: readonly string[], env: Environment): Found {
+function valueOf(value: string, tokens: readonly string[], env: Environment): StoreSetting {
   const { name, or, text } = VALUE.exec(value)?.groups ?? {};
   if (name === undefined) return text ?? COMPUTED;
   if ((or === undefined) !== (text === undefined) || SETS_VARIABLES.test(tokens.join(""))) return COMPUTED;

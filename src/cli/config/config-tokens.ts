@@ -1,6 +1,6 @@
-/** Behind these a slash divides; behind `)` and `}` nobody can tell without a parser; behind all else a pattern begins. */
+/** After these a slash divides; after `)` and `}` only a parser could tell; after everything else a regular expression begins. */
 const ENDS_VALUE = /^(?:[\p{L}\p{N}_$"'`\]].*)$/su;
-const ENDS_PERHAPS = /^[)}]$/;
+const AMBIGUOUS_END = /^[)}]$/;
 const BEFORE_VALUE =
   /^(?:return|typeof|instanceof|in|of|new|delete|void|throw|case|do|else|await|yield|default|extends)$/;
 
@@ -11,8 +11,8 @@ const WORD = /[\p{L}\p{N}_$]+/uy;
 const TEMPLATE_PART = /(?:\\[\s\S]|\$(?!\{)|[^`\\$])*/uy;
 
 /**
- * The words of a program: texts, patterns, names and numbers, and everything else character by character; no comments. Null where a text
- * or pattern does not end, or where only a parser could tell what a slash means.
+ * The tokens of a program: strings, regular expressions, names and numbers, and all else character by character; no comments. Null if a
+ * string or regular expression is unterminated, or if only a parser could tell what a slash means.
  */
 export function tokensOf(source: string): readonly string[] | null {
   const tokens: string[] = [];
@@ -32,14 +32,14 @@ function tokenAt(source: string, at: number, previous: string | null): string | 
   if (character === '"' || character === "'") return match(source, TEXT, at);
   if (character === "`") return templateAt(source, at);
   if (character === "/") {
-    if (previous !== null && ENDS_PERHAPS.test(previous)) return null;
+    if (previous !== null && AMBIGUOUS_END.test(previous)) return null;
     const divides = previous !== null && ENDS_VALUE.test(previous) && !BEFORE_VALUE.test(previous);
     return divides ? character : match(source, PATTERN, at);
   }
   return match(source, WORD, at) ?? character;
 }
 
-/** A template with the programs in it, which may have templates of their own. */
+/** A template literal with its expressions, which may contain template literals. */
 function templateAt(source: string, start: number): string | null {
   let at = start + 1;
   for (;;) {

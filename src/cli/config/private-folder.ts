@@ -3,17 +3,17 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
 import type { Environment } from "../../core/job/blueprint-environment.ts";
 import { codeOf } from "../../store/guarded-folder.ts";
-import { currentUser, keepsWhatIsInIt, otherWriters } from "./file-owner.ts";
+import { currentUser, isProtected, otherWriters } from "./file-owner.ts";
 
-/** Where a user keeps what programs note for themselves: the variables of the XDG base directories, and what they default to. */
+/** The XDG base directories of a user: their variables and defaults. */
 const BASES = {
   cache: { variable: "XDG_CACHE_HOME", below: ".cache" },
   state: { variable: "XDG_STATE_HOME", below: ".local/state" },
 } as const;
 
 /**
- * A folder of Pawl's below the user's cache or state folder, made where it is missing; null where it is not the user's alone to
- * write. What is in it is believed, so a folder that another user could have put there is not used.
+ * Pawl's folder in the user's cache or state directory, created if missing; null if other users can write it. Its content is
+ * trusted, so a folder that another user could have created is not used.
  */
 export function privateFolder(kind: keyof typeof BASES, name: string, env: Environment): string | null {
   const { variable, below } = BASES[kind];
@@ -23,25 +23,25 @@ export function privateFolder(kind: keyof typeof BASES, name: string, env: Envir
   const own = join(isAbsolute(given) ? given : join(home ?? "", below), "pawl");
   const folder = join(own, name);
   try {
-    return isMade(dirname(own)) && [own, folder].every(isMadeOwn) ? folder : null;
+    return ensureSafe(dirname(own)) && [own, folder].every(ensureOwn) ? folder : null;
   } catch {
     return null;
   }
 }
 
-/** The home of who runs the command; null where there is none. */
+/** The home folder of the current user; null if there is none. */
 export function homeFolder(env: Environment): string | null {
   try {
     const home = env.HOME ?? homedir();
     return isAbsolute(home) ? home : null;
   } catch {
-    // A user id without a name has no home.
+    // A user id without an account has no home folder.
     return null;
   }
 }
 
-/** Nothing is made where another user decides what becomes of it: root, with the home of somebody, leaves nothing of its own there. */
-function isMade(base: string): boolean {
+/** Creates nothing in a folder that another user controls: root running with a user's HOME leaves no files there. */
+function ensureSafe(base: string): boolean {
   let above = base;
   while (!existsSync(above)) above = dirname(above);
   if (!isSafe(above)) return false;
@@ -51,11 +51,11 @@ function isMade(base: string): boolean {
 
 function isSafe(folder: string): boolean {
   const user = currentUser();
-  return user === null || keepsWhatIsInIt(statSync(folder), user);
+  return user === null || isProtected(statSync(folder), user);
 }
 
-/** Made where it is missing. No link, and nobody else may write there. */
-function isMadeOwn(folder: string): boolean {
+/** Creates the folder if missing. False for a symlink, or if another user can write it. */
+function ensureOwn(folder: string): boolean {
   try {
     mkdirSync(folder, { mode: 0o700 });
   } catch (error) {

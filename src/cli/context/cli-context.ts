@@ -4,16 +4,16 @@ import type { Environment } from "../../core/job/blueprint-environment.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
 import { systemClock } from "../../engine/ports/system-clock.ts";
 
-/** Where text goes. What is written after the reader has left is dropped: a run must not die of `| head -1`. */
+/** A text stream. Writes after the reader has closed it are dropped: a run must not die of `| head -1`. */
 export type TextOutput = {
   write(text: string): void;
-  /** Resolves when the reader has taken enough of what was written, or has left. */
+  /** Resolves when the buffer has drained or the reader has closed the stream. */
   drained(): Promise<void>;
   readonly isTerminal: boolean;
   readonly columns: number;
-  /** The reader has left: nobody will see what is written. */
+  /** The reader has closed the stream; further writes are dropped. */
   readonly isClosed: boolean;
-  /** For prompts, which draw by themselves. */
+  /** For prompts, which write to the stream directly. */
   readonly stream: Writable;
 };
 
@@ -21,35 +21,35 @@ export type TextInput = { readonly isTerminal: boolean; readonly stream: Readabl
 
 export type InterruptSignal = "SIGINT" | "SIGTERM";
 
-/** Everything that a command may touch, so that tests run commands in their own process. */
+/** All I/O of a command, injectable so that tests run commands in their own process. */
 export type CliContext = {
   readonly stdout: TextOutput;
   readonly stderr: TextOutput;
   readonly stdin: TextInput;
   readonly env: Environment;
-  /** What relative paths are relative to. */
+  /** The base of relative paths. */
   readonly cwd: string;
   readonly clock: Clock;
-  /** Whoever sits there; null where the system does not know. */
+  /** The operating system's user name; null if it has none. */
   readonly userName: string | null;
-  /** The number that the operating system knows them by; null where it has none. */
+  /** The operating system's user id; null if it has none. */
   readonly userId: string | null;
   /** Calls back on Ctrl-C and SIGTERM until the returned function is called; without a listener they end the process. */
   onInterrupt(listener: (signal: InterruptSignal) => void): () => void;
   readonly useColour: boolean;
-  /** What anybody else writes to stdout goes to stderr from now on: a program reads one document there. */
+  /** Sends all other writes to stdout to stderr from now on, so that stdout holds one JSON document. */
   keepStdoutForDocuments(): void;
-  /** Ends the process without waiting for anything: for a second Ctrl-C only. */
+  /** Exits the process immediately; only for a second Ctrl-C. */
   quit(exitCode: number): never;
 };
 
-/** Where the command line stands: what it needs to find its configuration and what that names. */
-export type Surroundings = Pick<CliContext, "cwd" | "env">;
+/** The part of the context that is needed to find the configuration and the files it names. */
+export type CliEnvironment = Pick<CliContext, "cwd" | "env">;
 
 /** Wide enough for a table, narrow enough for a log. */
 const COLUMNS_WITHOUT_TERMINAL = 100;
 
-/** What the process was started with. */
+/** The context of this process. */
 export function processContext(): CliContext {
   const stdout = processOutput(process.stdout);
   return {
@@ -62,7 +62,7 @@ export function processContext(): CliContext {
     userName: currentUser(),
     userId: process.getuid === undefined ? null : String(process.getuid()),
     onInterrupt,
-    useColour: wantsColour(stdout.isTerminal, process.env),
+    useColour: wantsColour(stdout, process.env),
     keepStdoutForDocuments: () => {
       process.stdout.write = process.stderr.write.bind(process.stderr);
     },
@@ -70,14 +70,14 @@ export function processContext(): CliContext {
   };
 }
 
-/** Colours are for terminals, and for nobody who has said no: https://no-color.org. */
-export function wantsColour(isTerminal: boolean, env: CliContext["env"]): boolean {
+/** True on a terminal unless the user has turned colours off: https://no-color.org. */
+export function wantsColour({ isTerminal }: Pick<TextOutput, "isTerminal">, env: CliContext["env"]): boolean {
   return isTerminal && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb";
 }
 
 function processOutput(stream: NodeJS.WriteStream): TextOutput {
   let isClosed = false;
-  // Without a listener the process would die of a reader that has seen enough.
+  // Without a listener, a closed pipe would crash the process.
   stream.on("error", () => {
     isClosed = true;
   });

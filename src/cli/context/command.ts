@@ -5,15 +5,14 @@ import { WrongUseError } from "./wrong-use-error.ts";
 export type ExitCode = 0 | 1 | 2 | 3 | 130;
 
 /**
- * One command of `pawl`. What it prints is in what it returns, once for people and once for programs, so that `--json`
- * is one document on stdout whatever the command does. Progress goes to the context while it works, and never to stdout
- * with `--json`.
+ * One command of `pawl`. It returns its output twice, as text and as a JSON document, so that `--json` always prints exactly one
+ * document on stdout. Progress is written to the context while the command works, and never to stdout with `--json`.
  *
  * @example
  * export const hello: Command = {
  *   name: "hello",
- *   summary: "Greet somebody",
- *   arguments: [{ name: "who", summary: "whom to greet" }],
+ *   summary: "Greet a user",
+ *   arguments: [{ name: "who", summary: "the name to greet" }],
  *   options: [{ flags: "--loud", summary: "in capitals" }],
  *   example: "pawl hello world --loud",
  *   execute: async (_context, input) => {
@@ -23,15 +22,15 @@ export type ExitCode = 0 | 1 | 2 | 3 | 130;
  * };
  */
 export type Command = {
-  /** Two words where it belongs to a group: `policy explain`. */
+  /** Two words for a command of a group: `policy explain`. */
   readonly name: string;
   /** One line, for the list of commands. */
   readonly summary: string;
   readonly arguments: readonly CommandArgument[];
   readonly options: readonly CommandOption[];
-  /** A command line that works, shown in its help. */
+  /** A working command line, shown in the help. */
   readonly example: string;
-  execute(context: CliContext, input: CommandInput): Promise<CommandEnd>;
+  execute(context: CliContext, input: CommandInput): Promise<CommandResult>;
 };
 
 export type CommandArgument = {
@@ -41,23 +40,23 @@ export type CommandArgument = {
 };
 
 export type CommandOption = {
-  /** As its help shows it: `--status <status>`, `--dry-run`. */
+  /** As shown in the help: `--status <status>`, `--dry-run`. */
   readonly flags: string;
   readonly summary: string;
   readonly choices?: readonly string[];
-  /** It may be given more than once: `input.list(name)` reads it. */
+  /** May be given more than once; read it with `input.list(name)`. */
   readonly isRepeatable?: true;
 };
 
-export type CommandEnd = {
+export type CommandResult = {
   readonly exitCode: ExitCode;
-  /** For people, with its line ends; "" where the command has written as it went. */
+  /** Text for people, with line ends; "" if the command has already written its output. */
   readonly text: string;
-  /** What `--json` prints; undefined where the command has written its documents as it went. */
+  /** The document that `--json` prints; undefined if the command has already written its documents. */
   readonly document: unknown;
 };
 
-/** What was given to a command. Options are read by their long name in camel case: `dryRun`. */
+/** The parsed arguments and options of a command. Options are read by their long name in camel case: `dryRun`. */
 export class CommandInput {
   readonly #arguments: ReadonlyMap<string, string>;
   readonly #options: ReadonlyMap<string, unknown>;
@@ -67,7 +66,7 @@ export class CommandInput {
     this.#options = options;
   }
 
-  /** One document on stdout, and nothing else there. */
+  /** `--json`: stdout holds one document and nothing else. */
   get json(): boolean {
     return this.flag("json");
   }
@@ -76,7 +75,7 @@ export class CommandInput {
     return this.flag("verbose");
   }
 
-  /** An argument that the command requires. */
+  /** A required argument. */
   argument(name: string): string {
     const value = this.#arguments.get(name);
     if (value === undefined) throw new Error(`The command has no argument ${name}.`);

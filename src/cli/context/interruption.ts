@@ -1,21 +1,21 @@
 import type { CliContext } from "./cli-context.ts";
 
-/** What is said and done when a person, or the system, wants the command to end. */
+/** Reactions to Ctrl-C and SIGTERM. */
 export type InterruptReaction = {
-  /** The first time: the run is asked to let go. */
+  /** First signal: the run is asked to stop at the next safe point. */
   readonly onFirst: () => void;
-  /** The second time: whatever is shown is put away; the process ends after it. */
+  /** Second signal: clean up the screen; the process exits right after. */
   readonly onSecond: () => void;
 };
 
 const INTERRUPTED = 130;
 
-/** One Ctrl-C comes twice where the command was started by npm: from the terminal, and passed on. */
+/** Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const SAME_PRESS_MS = 250;
 
 /**
- * Listens for Ctrl-C and SIGTERM while a run works. The first one asks it to finish what is under way; the second one ends
- * the process at once, which is safe: what is not committed is found again by whoever goes on with the run.
+ * Listens for Ctrl-C and SIGTERM during a run. The first signal lets work in progress finish; the second exits the process
+ * immediately, which is safe: uncommitted work is recovered when the run is resumed.
  */
 export class Interruption {
   readonly #release = new AbortController();
@@ -45,7 +45,7 @@ export class Interruption {
     return this.#release.signal.aborted;
   }
 
-  /** From here on the signals do what they did before. */
+  /** Stops listening; the signals have their default effect again. */
   stop(): void {
     this.#stop();
   }

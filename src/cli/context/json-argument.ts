@@ -1,13 +1,13 @@
 import type { Json } from "../../core/json.ts";
 import { WrongUseError } from "./wrong-use-error.ts";
 
-/** A value that was given as JSON on the command line. */
+/** Parses a JSON value from the command line. */
 export function parseJsonArgument(flag: string, text: string): Json {
   try {
     return JSON.parse(text) as Json;
   } catch {
     throw new WrongUseError(
-      `What ${flag} was given is not JSON: write objects as '{"id":7}' and texts as '"sent"', in single quotes.`,
+      `The value of ${flag} is not valid JSON: write objects as '{"id":7}' and strings as '"sent"', in single quotes.`,
     );
   }
 }

@@ -2,14 +2,14 @@ import { visibleText } from "../../core/visible-text.ts";
 
 const SEGMENTS = new Intl.Segmenter("en", { granularity: "grapheme" });
 
-/** Takes two columns: East Asian wide characters, and what is drawn as a picture. */
+/** Graphemes two columns wide: East Asian wide characters and emoji. */
 const WIDE =
   /^(?:\p{Emoji_Presentation}|\p{Extended_Pictographic}\ufe0f|[\u1100-\u115f\u2e80-\u303e\u3041-\u4dbf\u4e00-\ua4c6\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6b\uff01-\uff60\uffe0-\uffe6\u{16fe0}-\u{18aff}\u{1b000}-\u{1b2fb}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}])/u;
 
-/** Takes no column of its own. */
+/** Graphemes of no width. */
 const INVISIBLE = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
-/** One line of text that a terminal shows and does not obey: what would not be seen is a picture or an escape of itself. */
+/** One line of text that is safe to print: control and invisible characters are replaced by visible symbols or escapes. */
 export function cleanLine(text: string): string {
   return visibleText(
     text
@@ -19,7 +19,7 @@ export function cleanLine(text: string): string {
   );
 }
 
-/** The same for several lines. */
+/** Like `cleanLine`, for several lines. */
 export function cleanText(text: string): string {
   return text
     .split(/\r\n?|\n/)
@@ -33,7 +33,7 @@ function pictureOf(character: string): string {
   return code === 0x7f ? "␡" : character;
 }
 
-/** How many columns a cleaned line takes. */
+/** The width of a cleaned line, in columns. */
 export function widthOf(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let columns = 0;
@@ -47,7 +47,7 @@ function columnsOf(segment: string): number {
   return WIDE.test(segment) ? 2 : 1;
 }
 
-/** As much of a cleaned line as fits, ending with … where something was left out. */
+/** Cuts a cleaned line to a width; a cut line ends with …. */
 export function cut(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   let kept = "";
@@ -60,23 +60,23 @@ export function cut(text: string, columns: number): string {
   return columns < 1 ? "" : `${kept}…`;
 }
 
-/** Fills a cleaned line up with blanks, on the right or, for figures, on the left. */
+/** Pads a cleaned line with blanks, on the right or, for numbers, on the left. */
 export function pad(text: string, columns: number, align: "left" | "right" = "left"): string {
   const blanks = " ".repeat(Math.max(0, columns - widthOf(text)));
   return align === "left" ? text + blanks : blanks + text;
 }
 
-/** Breaks a cleaned text at blanks so that no line is wider; a word that is too long is broken where it has to be. */
+/** Wraps a cleaned text at blanks; only a word longer than a line is broken. */
 export function wrap(text: string, columns: number): readonly string[] {
   return text.split("\n").flatMap((line) => wrapLine(line, Math.max(1, columns)));
 }
 
-/** Sentences of any origin for a terminal of this width. */
+/** Cleans and wraps text of any origin. */
 export function paragraph(text: string, columns: number): string {
   return `${wrap(cleanText(text), columns).join("\n")}\n`;
 }
 
-/** Each part is measured once: a long text takes time by its length alone. */
+/** Measures each part only once, so that the time stays linear in the length of the text. */
 function wrapLine(line: string, columns: number): readonly string[] {
   const lines: string[] = [];
   let current: Piece = { text: "", width: 0 };
@@ -90,7 +90,7 @@ function wrapLine(line: string, columns: number): readonly string[] {
   return [...lines, current.text];
 }
 
-/** A word, or a part of one, and the columns that it takes. */
+/** A word or part of a word, and its width in columns. */
 type Piece = { readonly text: string; readonly width: number };
 
 function pieces(word: string, columns: number): readonly Piece[] {
@@ -111,7 +111,7 @@ function pieces(word: string, columns: number): readonly Piece[] {
   return [...found, { text, width }];
 }
 
-/** Of characters that take a column each. */
+/** Splits a word of one-column characters. */
 function plainPieces(word: string, columns: number): readonly Piece[] {
   return Array.from({ length: Math.max(1, Math.ceil(word.length / columns)) }, (_, index) => {
     const text = word.slice(index * columns, (index + 1) * columns);

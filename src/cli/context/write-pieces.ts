@@ -1,12 +1,12 @@
 import { inChunks } from "../../export/text-pieces.ts";
 import type { CliContext } from "./cli-context.ts";
-import type { CommandEnd } from "./command.ts";
+import type { CommandResult } from "./command.ts";
 
-/** Writes a long text or document as it is made, no faster than it is read, and until the reader has left. */
+/** Streams a long text or document with backpressure; stops when the reader closes the stream. */
 export async function writePieces(
   { stdout }: Pick<CliContext, "stdout">,
   pieces: AsyncIterable<string>,
-): Promise<CommandEnd> {
+): Promise<CommandResult> {
   for await (const piece of inChunks(pieces)) {
     if (stdout.isClosed) break;
     stdout.write(piece);

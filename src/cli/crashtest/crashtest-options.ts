@@ -3,8 +3,8 @@ import { parseSchedule, type Schedule } from "../../testing/crash/schedule.ts";
 import type { CommandInput } from "../context/command.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 
-/** What is to be tried. */
-export type Trials = {
+/** Which schedules to run. */
+export type CrashtestOptions = {
   readonly modes?: readonly ExplorerMode[];
   readonly pairs?: number | "all";
   readonly courses?: number;
@@ -12,7 +12,7 @@ export type Trials = {
   readonly schedule?: Schedule;
 };
 
-export function readTrials(input: CommandInput): Trials {
+export function readCrashtestOptions(input: CommandInput): CrashtestOptions {
   const modes = readModes(input.text("mode"));
   const pairs = input.text("pairs") === "all" ? "all" : input.wholeNumber("pairs", 1);
   const courses = input.wholeNumber("courses", 1);
@@ -21,7 +21,7 @@ export function readTrials(input: CommandInput): Trials {
   if (text !== null) {
     const other = ["mode", "pairs", "courses", "seed"].find((name) => input.text(name) !== null);
     if (other !== undefined)
-      throw new WrongUseError(`--schedule says all that is done: leave out --${other}.`);
+      throw new WrongUseError(`--schedule replays one schedule: leave out --${other}.`);
     return { schedule: parseSchedule(text) };
   }
   if (pairs !== null) assertMode(modes, "twice", "--pairs");
@@ -40,7 +40,7 @@ function readModes(text: string | null): readonly ExplorerMode[] | null {
     const mode = EXPLORER_MODES.find((each) => each === word.trim());
     if (mode !== undefined) return mode;
     throw new WrongUseError(
-      `--mode has ${JSON.stringify(word)}: it takes ${EXPLORER_MODES.join(", ")}, with commas.`,
+      `--mode has ${JSON.stringify(word)}: it takes a comma-separated list of ${EXPLORER_MODES.join(", ")}.`,
     );
   });
 }

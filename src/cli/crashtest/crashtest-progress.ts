@@ -1,22 +1,23 @@
 import type { ExplorerProgress } from "../../testing/crash/crash-explorer.ts";
 import type { CliContext } from "../context/cli-context.ts";
+import type { CommandInput } from "../context/command.ts";
 import { cut } from "../context/terminal-text.ts";
 import { counted } from "../screen/format.ts";
 
 const CLEAR_LINE = "\u001b[K";
 
-/** One line on a terminal that counts while a test is under way; nothing elsewhere. */
+/** A progress line on a terminal; nothing elsewhere. */
 export class CrashtestProgress {
   readonly #output: CliContext["stderr"];
   readonly #isShown: boolean;
   #isDrawn = false;
 
-  constructor({ stderr }: CliContext, json: boolean) {
+  constructor({ stderr }: CliContext, { json }: Pick<CommandInput, "json">) {
     this.#output = stderr;
     this.#isShown = stderr.isTerminal && !json;
   }
 
-  tell({ mode, schedules, left, violations }: ExplorerProgress): void {
+  show({ mode, schedules, left, violations }: ExplorerProgress): void {
     const broken = violations === 0 ? "" : ` · ${counted(violations, "promise")} broken`;
     this.#draw(
       `${MODES[mode]} · ${counted(schedules, "schedule")} done, ${left} left${broken} · Ctrl-C stops`,

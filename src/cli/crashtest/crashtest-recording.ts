@@ -18,20 +18,20 @@ import type {
 } from "../../store/store.ts";
 import type { ModelStandIn, PersonStandIn, ToolStandIn } from "../../testing/crash/scenario.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
-import { anyTool, type Setup } from "./crashtest-setup.ts";
+import { anyTool, type CrashtestSetup } from "./crashtest-setup.ts";
 
-/** A call of a run that has ended, and all that came of it. */
+/** A tool call of an ended run, with its outcome. */
 type RecordedCall = {
   readonly call: ToolCallRecord;
   readonly receipt: Receipt;
-  /** What the tool returned, or what was said of its failure. */
+  /** The result, or the error message. */
   readonly value: Json;
   readonly artifacts: readonly { readonly name: string; readonly bytes: Uint8Array }[];
-  /** What a person was asked by it; the answer is its result. */
+  /** The question it asked a person, whose answer is its result. */
   readonly question: string | null;
 };
 
-/** A run that succeeded, with all that is needed to let it happen again. */
+/** A succeeded run, with everything needed to replay it. */
 export type RecordedRun = {
   readonly run: RunRecord;
   readonly input: Json;
@@ -55,14 +55,14 @@ export async function readRecordedRun(store: StoreReader, run: RunRecord): Promi
     for (const { name, stepPath, at } of made) {
       const isOfCall = stepPath === call.stepPath && (call.startedAt ?? Infinity) <= at && at <= receipt.at;
       if (!isOfCall) continue;
-      artifacts.push({ name, bytes: (await store.readArtifact(runId, name)) ?? gone(runId) });
+      artifacts.push({ name, bytes: (await store.readArtifact(runId, name)) ?? deleted(runId) });
     }
     const asked = waits.find(({ kind, toolCallId }) => kind === "question" && toolCallId === call.toolCallId);
     const value = await valueOf(store, runId, receipt);
     calls.push({ call, receipt, value, artifacts, question: asked?.question ?? null });
   }
   const usages = modelCalls.flatMap(({ stepPath, turnIndex, charge }) =>
-    charge?.basis === "provider" ? [[place(stepPath, turnIndex), charge.usage] as const] : [],
+    charge?.basis === "provider" ? [[turnId(stepPath, turnIndex), charge.usage] as const] : [],
   );
   return {
     run,
@@ -76,30 +76,30 @@ export async function readRecordedRun(store: StoreReader, run: RunRecord): Promi
 
 async function valueOf(store: StoreReader, runId: string, { output, blob }: Receipt): Promise<Json> {
   if (blob === null) return output.value;
-  const bytes = (await store.readBlob(runId, blob.blobId)) ?? gone(runId);
+  const bytes = (await store.readBlob(runId, blob.blobId)) ?? deleted(runId);
   return JSON.parse(Buffer.from(bytes).toString("utf8")) as Json;
 }
 
-function gone(runId: string): never {
+function deleted(runId: string): never {
   throw new WrongUseError(
-    `A large result of run ${runId} is gone (\`pawl gc\` deletes them), so it cannot happen again: name another run with --run.`,
+    `A large result of run ${runId} was deleted by \`pawl gc\`, so it cannot be replayed: name another run with --run.`,
   );
 }
 
-function place(stepPath: string, turnIndex: number): string {
+function turnId(stepPath: string, turnIndex: number): string {
   return `${stepPath}#${turnIndex}`;
 }
 
-/** The model, the tools and the people of a run, saying again what they said then. Nothing real is called. */
-export function recordedSetup(recorded: RecordedRun, pipeline: Agent | StepNode): Setup {
-  // They change the session and nothing else, and are not to be stood in for.
-  const ofSession = new Set(
+/** Stand-ins for the model, tools and people of a run that repeat their recorded answers. Nothing real is called. */
+export function recordedSetup(recorded: RecordedRun, pipeline: Agent | StepNode): CrashtestSetup {
+  // Session tools only change the session, and need no stand-in.
+  const sessionTools = new Set(
     toolsOf(pipeline, {}).flatMap(({ name, tool }) => (tool.isSessionTool ? [name] : [])),
   );
   const standIn = toolStandIn(recorded);
   return {
     model: modelStandIn(recorded),
-    tools: anyTool((name) => (ofSession.has(name) ? undefined : standIn)),
+    tools: anyTool((name) => (sessionTools.has(name) ? undefined : standIn)),
     person: personStandIn(recorded),
   };
 }
@@ -109,15 +109,15 @@ function modelStandIn({ run, turns, usages }: RecordedRun): ModelStandIn {
     const turn = turns.find((each) => each.stepPath === stepPath && each.turnIndex === turnIndex);
     if (turn === undefined)
       throw new Error(
-        `Run ${run.runId} had no turn ${turnIndex} of ${stepPath}, so nobody knows what to say.`,
+        `Run ${run.runId} has no turn ${turnIndex} of ${stepPath}, so there is no response to replay.`,
       );
     const { content, finishReason, responseId, invalidCalls = {} } = turn.response;
-    const usage = usages.get(place(stepPath, turnIndex)) ?? null;
+    const usage = usages.get(turnId(stepPath, turnIndex)) ?? null;
     return { content, finishReason, responseId, invalidCalls, usage };
   };
 }
 
-/** What a tool says of itself is believed: one with a key hands it on, and one that looks up finds what is there. */
+/** A tool's declarations are trusted: a keyed tool passes its key on, and a reconciling one finds what is there. */
 function toolStandIn(recorded: RecordedRun): ToolStandIn {
   return {
     execute: async (_input, call, outside) => {
@@ -126,7 +126,7 @@ function toolStandIn(recorded: RecordedRun): ToolStandIn {
       const known = row === null ? undefined : findCall(recorded, row);
       if (known === undefined)
         throw new Error(
-          `Run ${recorded.run.runId} had no such call of ${row?.tool ?? "a tool"} (${call.toolCallId}), so nobody knows what came of it.`,
+          `Run ${recorded.run.runId} has no such call of ${row?.tool ?? "a tool"} (${call.toolCallId}), so there is no result to replay.`,
         );
       const { receipt, value, artifacts, question } = known;
       if (question !== null) throw new NeedsHuman(QUESTION, question);
@@ -147,7 +147,7 @@ function textOf(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** An agent's call by its place. The code of a step may call in another order, so there it is by what was asked for. */
+/** Finds an agent's call by its position. Step code may call in another order, so its calls are matched by their arguments. */
 function findCall({ calls }: RecordedRun, row: ToolCallRecord): RecordedCall | undefined {
   return calls.find(({ call }) => {
     if (call.stepPath !== row.stepPath || call.turnIndex !== row.turnIndex || call.tool !== row.tool)
@@ -164,7 +164,7 @@ function isSameRequest(a: ToolCallRecord, b: ToolCallRecord): boolean {
 function personStandIn({ waits }: RecordedRun): PersonStandIn {
   const answerOf = (wait: WaitRecord) =>
     waits.find(({ kind, toolCallId, answer }) => {
-      return kind === wait.kind && answer !== null && isSamePlace(toolCallId, wait.toolCallId);
+      return kind === wait.kind && answer !== null && isSameCall(toolCallId, wait.toolCallId);
     })?.answer ?? null;
   return {
     approval: (wait) => {
@@ -179,8 +179,8 @@ function personStandIn({ waits }: RecordedRun): PersonStandIn {
   };
 }
 
-/** The same call of two runs. */
-function isSamePlace(a: string | null, b: string | null): boolean {
+/** True if the ids name the same call in two runs. */
+function isSameCall(a: string | null, b: string | null): boolean {
   const [one, other] = [a, b].map((id) => (id === null ? null : parseToolCallId(id)));
   if (!one || !other) return a === b;
   return one.path === other.path && one.turnIndex === other.turnIndex && one.callIndex === other.callIndex;

@@ -8,15 +8,18 @@ import type { CrashExplorerOptions } from "../../testing/crash/crash-explorer.ts
 import type { OwnInvariant } from "../../testing/crash/invariant.ts";
 import type { ExecuteStandIn, PersonStandIn, Scenario, ToolStandIn } from "../../testing/crash/scenario.ts";
 
-/** What stands in for the outside. */
-export type Setup = Pick<CrashExplorerOptions, "model" | "tools" | "person" | "invariants" | "mayFail">;
+/** The stand-ins for everything outside of the pipeline. */
+export type CrashtestSetup = Pick<
+  CrashExplorerOptions,
+  "model" | "tools" | "person" | "invariants" | "mayFail"
+>;
 
-/** May be used as it is. Without this word nothing that changes something is, for it would be in every schedule. */
+/** Marks a tool or model that may be used itself. Without the mark nothing with effects is used, since every schedule would call it. */
 const REAL = "real";
 
 /**
- * What the configuration gives for a pipeline, checked: a stand-in for everything that would reach the world. `refuse` is
- * told where a tool is called that has none.
+ * The validated stand-ins that the configuration has for a pipeline. `refuse` is called if a tool without a stand-in
+ * is called.
  */
 export function configuredSetup(
   name: string,
@@ -24,32 +27,32 @@ export function configuredSetup(
   pipeline: Agent | StepNode,
   policy: ToolPolicy,
   refuse: (why: string) => void,
-): Setup {
-  const place = `crashtests.${name}`;
-  const model = readModel(place, given.model, pipeline);
+): CrashtestSetup {
+  const path = `crashtests.${name}`;
+  const model = readModel(path, given.model, pipeline);
   return {
     ...(model === null ? {} : { model }),
-    tools: readTools(place, given.tools ?? {}, harmlessTools(pipeline, policy), refuse),
-    ...(given.person === undefined ? {} : { person: readPerson(place, given.person) }),
-    ...(given.invariants === undefined ? {} : { invariants: readInvariants(place, given.invariants) }),
-    ...(given.mayFail === undefined ? {} : { mayFail: readMayFail(place, given.mayFail) }),
+    tools: readTools(path, given.tools ?? {}, harmlessTools(pipeline, policy), refuse),
+    ...(given.person === undefined ? {} : { person: readPerson(path, given.person) }),
+    ...(given.invariants === undefined ? {} : { invariants: readInvariants(path, given.invariants) }),
+    ...(given.mayFail === undefined ? {} : { mayFail: readMayFail(path, given.mayFail) }),
   };
 }
 
 function readModel(
-  place: string,
+  path: string,
   model: unknown,
   pipeline: Agent | StepNode,
-): NonNullable<Setup["model"]> | null {
+): NonNullable<CrashtestSetup["model"]> | null {
   if (model === REAL) return null;
   if (isModel(model)) return model;
   if (model !== undefined)
     throw new ConfigurationError(
-      `${place}.model is no model: give scriptedModel([…]) of "pawl/testing", or "real" where the agents' own may be asked in every schedule.`,
+      `${path}.model is not a model: give scriptedModel([…]) of "pawl/testing", or "real" if the agents' own models may be asked in every schedule.`,
     );
   if (agentSteps(pipeline).length === 0) return null;
   throw new ConfigurationError(
-    `${place} has no model, and the agents' own would be asked in every schedule: give scriptedModel([…]) of "pawl/testing", or "real" where that is harmless.`,
+    `${path} has no model, and the agents' own would be asked in every schedule: give scriptedModel([…]) of "pawl/testing", or "real" if that is harmless.`,
   );
 }
 
@@ -58,7 +61,7 @@ function isModel(value: unknown): value is NonNullable<Scenario["model"]> {
   return typeof value === "object" && value !== null && ("respond" in value || "doGenerate" in value);
 }
 
-/** Those that change nothing for anybody else may run as they are. */
+/** Tools without external effects, which may run themselves. */
 function harmlessTools(pipeline: Agent | StepNode, policy: ToolPolicy): ReadonlySet<string> {
   const harmless = toolsOf(pipeline, policy).filter(
     ({ tool, classification }) => tool.isSessionTool || classification.effect === "read_only",
@@ -66,15 +69,15 @@ function harmlessTools(pipeline: Agent | StepNode, policy: ToolPolicy): Readonly
   return new Set(harmless.map(({ name }) => name));
 }
 
-/** A tool that nobody stands in for is not run: which one a step's code calls is known only when it does. */
+/** A tool without a stand-in is refused when it is called: which tools step code calls is not known before. */
 function readTools(
-  place: string,
+  path: string,
   given: { readonly [name: string]: unknown },
   harmless: ReadonlySet<string>,
   refuse: (why: string) => void,
-): NonNullable<Setup["tools"]> {
+): NonNullable<CrashtestSetup["tools"]> {
   const standIns = new Map(
-    Object.entries(given).map(([name, value]) => [name, readTool(`${place}.tools.${name}`, value)]),
+    Object.entries(given).map(([name, value]) => [name, readTool(`${path}.tools.${name}`, value)]),
   );
   const named = [...standIns].flatMap(([name, standIn]) =>
     standIn === REAL ? [] : [[name, standIn] as const],
@@ -82,20 +85,20 @@ function readTools(
   return anyTool((name) => {
     const standIn = standIns.get(name);
     if (standIn !== undefined) return standIn === REAL ? undefined : standIn;
-    return harmless.has(name) ? undefined : noStandIn(place, name, refuse);
+    return harmless.has(name) ? undefined : noStandIn(path, name, refuse);
   }, Object.fromEntries(named));
 }
 
-function readTool(place: string, value: unknown): ToolStandIn | typeof REAL {
+function readTool(path: string, value: unknown): ToolStandIn | typeof REAL {
   if (value === REAL || isExecute(value)) return value;
   if (isToolStandIn(value)) {
     if (value.execute !== undefined) return value;
     throw new ConfigurationError(
-      `${place} has a reconcile and no execute, so the tool itself would run in every schedule: add an execute, or give "real" in its place, which takes both from the tool.`,
+      `${path} has a reconcile but no execute, so the tool itself would run in every schedule: add an execute, or give "real" instead, which uses both of the tool.`,
     );
   }
   throw new ConfigurationError(
-    `${place} stands in for nothing: give a function, \`(input, call) => …\`, or { execute, reconcile }; "real" lets the tool itself run.`,
+    `${path} is not a stand-in: give a function, \`(input, call) => …\`, or { execute, reconcile }; "real" lets the tool itself run.`,
   );
 }
 
@@ -114,33 +117,33 @@ function isToolStandIn(value: unknown): value is Exclude<ToolStandIn, ExecuteSta
   );
 }
 
-function noStandIn(place: string, name: string, refuse: (why: string) => void): ExecuteStandIn {
+function noStandIn(path: string, name: string, refuse: (why: string) => void): ExecuteStandIn {
   return () => {
-    const why = `${place}.tools has no ${name}, and the tool itself would run in every schedule: give a stand-in, \`${name}: (input, call) => …\`, or "real" where its other side is one already.`;
+    const why = `${path}.tools has no ${name}, and the tool itself would run in every schedule: give a stand-in, \`${name}: (input, call) => …\`, or "real" if the service behind it is already a stand-in.`;
     refuse(why);
     throw new Error(why);
   };
 }
 
-function readPerson(place: string, given: { readonly [question: string]: unknown }): PersonStandIn {
+function readPerson(path: string, given: { readonly [question: string]: unknown }): PersonStandIn {
   const names = ["approval", "inDoubt", "question"];
   const wrong = Object.entries(given).find(
     ([name, answer]) => !names.includes(name) || typeof answer !== "function",
   );
   if (wrong === undefined) return given;
   throw new ConfigurationError(
-    `${place}.person.${wrong[0]} answers nothing: it takes functions by the names ${names.join(", ")}.`,
+    `${path}.person.${wrong[0]} is not used: person takes functions named ${names.join(", ")}.`,
   );
 }
 
 function readInvariants(
-  place: string,
+  path: string,
   given: { readonly [name: string]: unknown },
-): NonNullable<Setup["invariants"]> {
+): NonNullable<CrashtestSetup["invariants"]> {
   const entries = Object.entries(given).map(([name, value]) => {
     if (value === false || isInvariant(value)) return [name, value] as const;
     throw new ConfigurationError(
-      `${place}.invariants.${name} is no promise: give a function of the evidence that returns what is wrong, or false to leave out one of Pawl's.`,
+      `${path}.invariants.${name} is not an invariant: give a function of the evidence that returns what is wrong, or false to disable one of Pawl's.`,
     );
   });
   return Object.fromEntries(entries);
@@ -150,25 +153,25 @@ function isInvariant(value: unknown): value is OwnInvariant {
   return typeof value === "function";
 }
 
-function readMayFail(place: string, given: unknown): true {
+function readMayFail(path: string, given: unknown): true {
   if (given === true) return given;
   throw new ConfigurationError(
-    `${place}.mayFail is ${JSON.stringify(given)}: it takes true, or is left out where the run is to succeed.`,
+    `${path}.mayFail is ${JSON.stringify(given)}: set it to true, or leave it out if the run must succeed.`,
   );
 }
 
 /**
- * Stand-ins that are found when they are asked for: the tools that the code of a step calls are not known before. Those
- * that were `named` can be listed, so that a misspelt name is noticed.
+ * Stand-ins that are looked up on demand: the tools that step code calls are not known before. The `named` ones
+ * can be listed, so that a misspelt name is noticed.
  */
 export function anyTool(
   find: (name: string) => ToolStandIn | undefined,
-  named: NonNullable<Setup["tools"]> = {},
-): NonNullable<Setup["tools"]> {
+  named: NonNullable<CrashtestSetup["tools"]> = {},
+): NonNullable<CrashtestSetup["tools"]> {
   const found = (name: string | symbol) => (typeof name === "string" ? find(name) : undefined);
   return new Proxy(named, {
     get: (_, name) => found(name),
-    // What is found is its own, and is looked for among that.
+    // The explorer checks for own properties, so a stand-in that was found must look like one.
     getOwnPropertyDescriptor: (known, name) => {
       const value = found(name);
       const isFound = value !== undefined && !Object.hasOwn(known, name);

@@ -17,33 +17,33 @@ import { needsInput, type RunTarget, specOf } from "../job/run-target.ts";
 import { fileOfStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
 import { type RecordedRun, readRecordedRun, recordedSetup } from "./crashtest-recording.ts";
-import { configuredSetup, type Setup } from "./crashtest-setup.ts";
+import { type CrashtestSetup, configuredSetup } from "./crashtest-setup.ts";
 
-/** What a test goes by: the configuration's stand-ins, or a run as it went. */
-export type Ground = {
-  readonly setup: Setup;
+/** What a test is based on: the configured stand-ins, or a recorded run. */
+export type CrashtestTarget = {
+  readonly setup: CrashtestSetup;
   readonly input: Json;
   readonly spec: RunSpecInput | null;
-  /** The run that is let happen again; null where the configuration says what stands in. */
+  /** The run that is replayed; null with configured stand-ins. */
   readonly recorded: RecordedRun | null;
 };
 
-export type GroundWork = {
+export type CrashtestRequest = {
   readonly context: CliContext;
   readonly input: CommandInput;
   readonly loaded: LoadedConfig;
   readonly target: RunTarget;
-  /** Told why the test cannot go on, where that shows only while it runs. */
+  /** Called with the reason if the test turns out to be impossible while it runs. */
   readonly refuse: (why: string) => void;
 };
 
-export async function groundOf(work: GroundWork): Promise<Ground> {
+export async function findCrashtestTarget(work: CrashtestRequest): Promise<CrashtestTarget> {
   const configured = work.input.text("run") === null ? configuredFor(work) : null;
-  return configured === null ? recordedGround(work) : configuredGround(work, ...configured);
+  return configured === null ? recordedTarget(work) : configuredTarget(work, ...configured);
 }
 
-/** By the pipeline's key in the configuration, or by its own name. */
-function configuredFor({ input, loaded, target }: GroundWork): [string, ConfiguredCrashtest] | null {
+/** Looks up the crashtest by the pipeline's key in the configuration, or by its own name. */
+function configuredFor({ input, loaded, target }: CrashtestRequest): [string, ConfiguredCrashtest] | null {
   const { crashtests = {}, pipelines = {} } = loaded.config;
   const keys = Object.keys(pipelines).filter((key) => pipelines[key] === target.pipeline);
   for (const name of [input.argument("pipeline"), target.pipeline.name, ...keys]) {
@@ -53,11 +53,11 @@ function configuredFor({ input, loaded, target }: GroundWork): [string, Configur
   return null;
 }
 
-async function configuredGround(
-  { context, input, loaded, target, refuse }: GroundWork,
+async function configuredTarget(
+  { context, input, loaded, target, refuse }: CrashtestRequest,
   name: string,
   given: ConfiguredCrashtest,
-): Promise<Ground> {
+): Promise<CrashtestTarget> {
   const { pipeline, spec } = target;
   const setup = configuredSetup(name, given, pipeline, loaded.config.policy ?? {}, refuse);
   const text = input.text("input");
@@ -65,29 +65,29 @@ async function configuredGround(
     text === null ? (given.input ?? spec?.input ?? spec?.objective) : await readInput(context.cwd, text);
   if (wanted === undefined && needsInput(pipeline))
     throw new ConfigurationError(
-      `${pipeline.name} begins with an agent, which needs something to work on: give crashtests.${name}.input, or --input TEXT.`,
+      `${pipeline.name} begins with an agent, which needs an input: set crashtests.${name}.input, or add --input TEXT.`,
     );
   const runInput = wanted ?? null;
-  const contract = spec === null ? specOf(loaded.config, target, runInput) : inOwnFolder(spec);
+  const contract = spec === null ? specOf(loaded.config, target, runInput) : withoutWorkspace(spec);
   return { setup, input: runInput, spec: contract, recorded: null };
 }
 
-async function recordedGround(work: GroundWork): Promise<Ground> {
+async function recordedTarget(work: CrashtestRequest): Promise<CrashtestTarget> {
   const { context, input, loaded, target } = work;
   const url = resolveStore(context, loaded, input.text("store") ?? undefined);
   const file = fileOfStore(url);
-  // A database that is not there is not made: it would be empty.
+  // A missing database is not created: it would be empty.
   if (file !== null && !existsSync(file)) throw noDatabase(work, file);
   const store = await openStore(url, { readOnly: true });
   try {
-    const run = await runToGoBy(work, store);
+    const run = await runToReplay(work, store);
     const recorded = await readRecordedRun(store, run);
-    // What people allowed meanwhile is allowed from the beginning: nobody is asked about it.
+    // Budgets that people raised during the run are raised from the start, so that no question is asked.
     const spec = run.spec === null ? null : { ...run.spec, budgets: run.budgets ?? run.spec.budgets };
     return {
       setup: recordedSetup(recorded, target.pipeline),
       input: recorded.input,
-      spec: spec === null ? null : inOwnFolder(spec),
+      spec: spec === null ? null : withoutWorkspace(spec),
       recorded,
     };
   } finally {
@@ -95,18 +95,18 @@ async function recordedGround(work: GroundWork): Promise<Ground> {
   }
 }
 
-/** A job may name a folder of the project. */
-function inOwnFolder(spec: RunSpec): RunSpec {
+/** Without the workspace of the job, which may be a folder of the project. */
+function withoutWorkspace(spec: RunSpec): RunSpec {
   return { ...spec, artifacts: { ...spec.artifacts, workspaceDir: null } };
 }
 
-async function runToGoBy(work: GroundWork, store: StoreReader): Promise<RunRecord> {
+async function runToReplay(work: CrashtestRequest, store: StoreReader): Promise<RunRecord> {
   const { context, input, target } = work;
   const named = input.text("run");
   const text = input.text("input");
   if (named === null) {
     const hash = text === null ? null : canonicalHash(await readInput(context.cwd, text));
-    return (await newestRun(store, target, hash)) ?? fail(nothingToGoBy(work));
+    return (await newestRun(store, target, hash)) ?? fail(noCrashtestTarget(work));
   }
   if (text !== null) throw new WrongUseError(`Run ${named} has its own input: leave out --input, or --run.`);
   const run = await findRun(store, named);
@@ -114,7 +114,7 @@ async function runToGoBy(work: GroundWork, store: StoreReader): Promise<RunRecor
     run.pipeline === target.pipeline.name ? await problemOf(store, run) : `is of ${run.pipeline}`;
   if (problem === null) return run;
   throw new WrongUseError(
-    `Run ${run.runId} ${problem}: a test goes by a run of ${target.pipeline.name} that succeeded, from its beginning to its end.`,
+    `Run ${run.runId} ${problem}: a test replays a run of ${target.pipeline.name} that succeeded, from its beginning to its end.`,
   );
 }
 
@@ -122,7 +122,7 @@ function fail(error: Error): never {
   throw error;
 }
 
-/** The newest one that can happen again, of this job and of this input where there is one. */
+/** The newest run that can be replayed, of this job and input if given. */
 async function newestRun(
   store: StoreReader,
   { pipeline, spec }: RunTarget,
@@ -136,28 +136,28 @@ async function newestRun(
   return null;
 }
 
-/** Why a run cannot happen again as it went; null where it can. */
+/** Why a run cannot be replayed; null if it can. */
 async function problemOf(
   store: StoreReader,
   { runId, status, forkedFrom }: RunRecord,
 ): Promise<string | null> {
   if (status !== "succeeded") return `is ${status}`;
   if (forkedFrom !== null) return "is a fork";
-  return (await store.listLineages(runId)).length > 0 ? "went on from a milestone" : null;
+  return (await store.listLineages(runId)).length > 0 ? "was resumed from a milestone" : null;
 }
 
-function noDatabase(work: GroundWork, file: string): Error {
+function noDatabase(work: CrashtestRequest, file: string): Error {
   const named = work.input.text("run");
-  if (named === null) return nothingToGoBy(work);
+  if (named === null) return noCrashtestTarget(work);
   return new WrongUseError(
-    `There is no run ${named}, for there is no database at ${file} yet: name another store with --store, or leave out --run.`,
+    `There is no run ${named}: there is no database at ${file} yet. Name another store with --store, or leave out --run.`,
   );
 }
 
-function nothingToGoBy({ input, target }: GroundWork): ConfigurationError {
+function noCrashtestTarget({ input, target }: CrashtestRequest): ConfigurationError {
   const { name } = target.pipeline;
   const run = commandHint(input, "run", input.argument("pipeline"));
   return new ConfigurationError(
-    `There is nothing to go by: no run of ${name} has succeeded in this store, and pawl.config.ts has no crashtests.${name}. Run it once (\`${run}\`), or say there what stands in for its model and tools, \`crashtests: { ${name}: { input, model, tools } }\`.`,
+    `There is nothing to test ${name} with: no run of it has succeeded in this store, and pawl.config.ts has no crashtests.${name}. Run it once (\`${run}\`), or configure stand-ins for its model and tools, \`crashtests: { ${name}: { input, model, tools } }\`.`,
   );
 }

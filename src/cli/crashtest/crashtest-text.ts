@@ -7,7 +7,7 @@ import { commandHint, formatHints } from "../context/command-hint.ts";
 import { cleanLine, paragraph, wrap } from "../context/terminal-text.ts";
 import { type Paint, paint } from "../screen/format.ts";
 
-/** The report for a terminal of this width, with the commands that show each of its schedules again. */
+/** The report, wrapped for the terminal, with the commands that replay its schedules. */
 export function crashtestText(
   context: CliContext,
   input: CommandInput,
@@ -20,14 +20,14 @@ export function crashtestText(
     .flatMap((line) => shown(line, columns, paints))
     .map((line) => `${line}\n`)
     .join("");
-  const told = notes.map((note) => `\n${paragraph(note, columns)}`).join("");
-  return `${body}${replayText(context, input, report)}${told}`;
+  const noteText = notes.map((note) => `\n${paragraph(note, columns)}`).join("");
+  return `${body}${replayText(context, input, report)}${noteText}`;
 }
 
 function shown({ indent, text, tone }: ReportLine, columns: number, paints: Paint): readonly string[] {
   const blanks = " ".repeat(indent);
   const clean = cleanLine(text);
-  // What is to be copied is not broken.
+  // Code is not wrapped: it is there to be copied.
   const rows = tone === "code" ? [clean] : wrap(clean, columns - indent);
   return rows.map((row) => `${blanks}${COLOURS[tone](paints, row)}`.trimEnd());
 }
@@ -50,5 +50,5 @@ function replayText(context: CliContext, input: CommandInput, { violations }: Cr
     commandHint(input, "crashtest", input.argument("pipeline"), ...given, "--schedule", text),
   );
   if (hints.length === 0 || input.text("schedule") !== null) return "";
-  return `\nTo see a schedule again:\n${formatHints(context, hints)}`;
+  return `\nTo replay a schedule:\n${formatHints(context, hints)}`;
 }

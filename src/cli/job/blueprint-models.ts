@@ -6,15 +6,15 @@ import { ownProperty } from "../../core/own-property.ts";
 import type { ConfiguredModel } from "../../engine/definition/config.ts";
 import type { ModelPort } from "../../engine/ports/model-port.ts";
 import { importQuietly } from "../config/config-import.ts";
-import { findPackage, type PackagePlace } from "./provider-package.ts";
+import { findPackage, type PackageSearch } from "./provider-package.ts";
 
-/** What the AI SDK's providers make. */
+/** A model of an AI SDK provider. */
 type LanguageModel = Parameters<typeof aiSdkModel>[0];
 
 type Models = { readonly [name: string]: ConfiguredModel };
 
-/** What a provider's package calls the function that makes its models, where that is not the provider's name. */
-const MAKERS: { readonly [provider: string]: string } = {
+/** The export of a provider's package that creates models, if it is not the provider's name. */
+const FACTORY_NAMES: { readonly [provider: string]: string } = {
   "amazon-bedrock": "bedrock",
   "google-vertex": "vertex",
 };
@@ -25,14 +25,14 @@ const PROVIDERS =
   );
 
 /**
- * The models that a job names, by those names: of the configuration, or else of the provider's package, which is looked for
- * beside the configuration (null where there is none) and beside Pawl. A package is code, so none is taken from where a job file
- * happens to lie. All that cannot be had are told at once.
+ * The models that a job names: from the configuration, or else from the provider's package, which is searched beside the
+ * configuration (null if there is none) and beside Pawl. A package is code, so none is loaded from the folder of a job file.
+ * All missing models are reported at once.
  */
 export async function findModels(
   names: readonly string[],
   configured: Models,
-  packages: PackagePlace | null,
+  packages: PackageSearch | null,
 ): Promise<ReadonlyMap<string, ModelPort>> {
   const found = await Promise.allSettled(
     [...new Set(names)].map(async (name) => [name, await findModel(name, configured, packages)] as const),
@@ -42,7 +42,7 @@ export async function findModels(
   return new Map(found.flatMap((each) => (each.status === "fulfilled" ? [each.value] : [])));
 }
 
-/** What nobody expected is not made a sentence of. */
+/** Rethrows unexpected errors instead of turning them into a message. */
 function messageOf(problem: unknown): string {
   if (ConfigurationError.isInstance(problem)) return problem.message;
   throw problem instanceof Error ? problem : new Error(String(problem));
@@ -51,13 +51,13 @@ function messageOf(problem: unknown): string {
 async function findModel(
   name: string,
   configured: Models,
-  packages: PackagePlace | null,
+  packages: PackageSearch | null,
 ): Promise<ModelPort> {
   const own = ownProperty(configured, name);
   if (own !== undefined) return "respond" in own ? own : aiSdkModel(own as LanguageModel);
   const [, provider, modelId] = /^([a-z][a-z0-9-]*)\/(.+)$/.exec(name) ?? [];
   if (provider === undefined || modelId === undefined) throw noSuchModel(name, Object.keys(configured));
-  const make = await makerOf(name, provider, packages);
+  const make = await factoryOf(name, provider, packages);
   return aiSdkModel(make(modelId));
 }
 
@@ -65,31 +65,31 @@ function noSuchModel(name: string, names: readonly string[]): ConfigurationError
   const near = nearestName(name, names);
   const meant =
     near === null
-      ? "write provider/model, such as openai/gpt-5.2, or give it in `models` of pawl.config.ts."
+      ? "write provider/model, such as openai/gpt-5.2, or add it to `models` in pawl.config.ts."
       : `did you mean ${near}?`;
   return new ConfigurationError(`There is no model ${JSON.stringify(name)}: ${meant}`);
 }
 
-async function makerOf(
+async function factoryOf(
   name: string,
   provider: string,
-  packages: PackagePlace | null,
+  packages: PackageSearch | null,
 ): Promise<(modelId: string) => LanguageModel> {
   const packageName = `@ai-sdk/${provider}`;
   const found = findPackage(packageName, packages);
   if (found.path === null) throw notInstalled(name, provider, packageName, found.refusals);
   const exported = await importQuietly(pathToFileURL(found.path).href);
-  const maker = ownProperty(MAKERS, provider) ?? provider;
-  const made = freshProvider(exported, [maker, provider]) ?? exported[maker];
+  const factory = ownProperty(FACTORY_NAMES, provider) ?? provider;
+  const made = freshProvider(exported, [factory, provider]) ?? exported[factory];
   if (typeof made === "function") return made as (modelId: string) => LanguageModel;
   throw new ConfigurationError(
-    `The package ${packageName} does not make models by name: give ${name} in \`models\` of pawl.config.ts.`,
+    `The package ${packageName} does not create models by name: add ${name} to \`models\` in pawl.config.ts.`,
   );
 }
 
 /**
- * One made now (`createOpenAI()` and its like): the ready-made one of a package keeps what it has once read of the
- * environment, its address for one, for as long as the process lives.
+ * A provider created now, with `createOpenAI()` or the like: the ready-made one of a package keeps the environment it once
+ * read, such as its address, for the life of the process.
  */
 function freshProvider(exported: { readonly [name: string]: unknown }, names: readonly string[]): unknown {
   const starts = names.map((name) => `create${name.replaceAll("-", "")}`);
@@ -112,7 +112,7 @@ function notInstalled(
   const near = PROVIDERS.includes(provider) ? null : nearestName(provider, PROVIDERS);
   return new ConfigurationError(
     near === null
-      ? `Model ${name} needs the package ${packageName}, which is neither beside pawl.config.ts nor beside Pawl: run \`npm install ai@7 ${packageName}\` there.`
+      ? `Model ${name} needs the package ${packageName}, which is installed neither beside pawl.config.ts nor beside Pawl: run \`npm install ai@7 ${packageName}\` there.`
       : `There is no provider ${JSON.stringify(provider)} for model ${name}: did you mean ${near}/${name.slice(provider.length + 1)}?`,
   );
 }

@@ -12,24 +12,24 @@ import type { ToolSource } from "../../engine/definition/tool-source.ts";
 import { buildPipeline } from "../../engine/steps/blueprint/blueprint-pipeline.ts";
 import { type LoadedConfig, projectFolder } from "../config/config-file.ts";
 import { projectTop } from "../config/config-search.ts";
-import type { Surroundings } from "../context/cli-context.ts";
+import type { CliEnvironment } from "../context/cli-context.ts";
 import { findModels } from "./blueprint-models.ts";
 import { hidingSource } from "./blueprint-secrets.ts";
-import { findTool } from "./blueprint-tools.ts";
-import { type ProgramVerdict, type ServerProgram, startedProgram } from "./job-programs.ts";
-import type { PackagePlace } from "./provider-package.ts";
+import { findTool } from "./job-file-tools.ts";
+import { allowedProgram, type ProgramCheck, type ServerProgram } from "./job-programs.ts";
+import type { PackageSearch } from "./provider-package.ts";
 
 /**
- * The blueprint as it is kept: a folder in a job file is meant from that file, and a run that goes on may not have it. So it is
- * written from the folder that the run belongs to; an absolute one stays as it is.
+ * The blueprint as it is stored. Folders in a job file are relative to that file, which may be gone when the run resumes, so they are
+ * rewritten relative to the project folder; absolute ones stay as they are.
  */
 export function keepFolders(
-  surroundings: Surroundings,
+  cli: CliEnvironment,
   loaded: LoadedConfig,
   jobFile: string,
   blueprint: Blueprint,
 ): Blueprint {
-  const project = projectFolder(surroundings, loaded);
+  const project = projectFolder(cli, loaded);
   const keep = (server: BlueprintServer): BlueprintServer => {
     if ("url" in server || server.cwd === null || isAbsolute(server.cwd)) return server;
     const folder = relative(project, resolve(dirname(jobFile), server.cwd));
@@ -39,14 +39,14 @@ export function keepFolders(
   return { ...blueprint, mcpServers: Object.fromEntries(mcpServers) as Blueprint["mcpServers"] };
 }
 
-/** The pipeline of a blueprint with the models, tools and servers that it names. Nothing of it is started yet. */
+/** The pipeline of a blueprint with its models, tools and servers. Nothing is started yet. */
 export async function pipelineOf(
-  surroundings: Surroundings,
+  cli: CliEnvironment,
   loaded: LoadedConfig,
   blueprint: Blueprint,
 ): Promise<PipelineStep> {
-  const { env } = surroundings;
-  const project = projectFolder(surroundings, loaded);
+  const { env } = cli;
+  const project = projectFolder(cli, loaded);
   const { tools = {}, models: configured = {}, jobs = {} } = loaded.config;
   assertEnvironment(blueprint, env);
   const names = Object.values(blueprint.agents).map(({ model }) => model);
@@ -56,7 +56,7 @@ export async function pipelineOf(
   for (const [name, server] of Object.entries(blueprint.mcpServers))
     sources.set(
       name,
-      await sourceOf(name, server, env, (program) => startedProgram(jobs, project, program, env)),
+      await sourceOf(name, server, env, (program) => allowedProgram(jobs, project, program, env)),
     );
   return buildPipeline(blueprint, {
     model: (name) => {
@@ -74,13 +74,13 @@ export async function pipelineOf(
   });
 }
 
-async function packagesOf({ path }: LoadedConfig, env: Environment): Promise<PackagePlace | null> {
+async function packagesOf({ path }: LoadedConfig, env: Environment): Promise<PackageSearch | null> {
   if (path === null) return null;
   const folder = dirname(path);
   return { config: path, top: (await projectTop({ cwd: folder, env })) ?? folder };
 }
 
-/** All at once, and by name only. */
+/** Reports all missing variables at once, by name only. */
 function assertEnvironment({ name, mcpServers, tools }: Blueprint, env: Environment): void {
   const parts = [
     ...Object.entries(mcpServers).map(([key, part]) => [`mcp_servers.${key}`, part] as const),
@@ -91,11 +91,11 @@ function assertEnvironment({ name, mcpServers, tools }: Blueprint, env: Environm
   );
   if (missing.length === 0) return;
   throw new ConfigurationError(
-    `${missing.length === 1 ? "A variable of the environment that" : "Variables of the environment that"} pipeline ${name} needs ${missing.length === 1 ? "is" : "are"} not set: ${missing.join(", ")}. Nothing was started; set ${missing.length === 1 ? "it" : "them"} and try again.`,
+    `${missing.length === 1 ? "An environment variable that" : "Environment variables that"} pipeline ${name} needs ${missing.length === 1 ? "is" : "are"} not set: ${missing.join(", ")}. Nothing was started; set ${missing.length === 1 ? "it" : "them"} and try again.`,
   );
 }
 
-/** The settings of tools, with a secret for each text that has a variable in it: its tool keeps it to itself. */
+/** The tool settings, with a secret in place of each string that contains a variable: its tool keeps it to itself. */
 function withSecrets(tools: Blueprint["tools"], env: Environment): { readonly [name: string]: object } {
   const hidden = (value: Json): unknown => {
     if (typeof value === "string") {
@@ -113,15 +113,15 @@ async function sourceOf(
   name: string,
   server: BlueprintServer,
   env: Environment,
-  start: (program: ServerProgram) => Promise<ProgramVerdict>,
+  start: (program: ServerProgram) => Promise<ProgramCheck>,
 ): Promise<ToolSource> {
   const { used } = fillEnvironment(server, env);
   const opened = "url" in server ? fillEnvironment(server, env).value : started(name, await start(server));
   return hidingSource(mcpTools({ name, ...opened }), secretTexts(used));
 }
 
-/** The ceiling was looked at before; but nothing is started that it does not list, whoever comes here. */
-function started(name: string, verdict: ProgramVerdict): McpServer {
-  if (verdict.ok) return verdict.program;
-  throw new ConfigurationError(`MCP server ${name} starts a program, ${verdict.why}.`);
+/** The ceiling was already checked; this is the last check before a program is started. */
+function started(name: string, check: ProgramCheck): McpServer {
+  if (check.ok) return check.program;
+  throw new ConfigurationError(`MCP server ${name} starts a program, ${check.why}.`);
 }

@@ -1,8 +1,8 @@
 import { makeToolSource, type ToolSource } from "../../engine/definition/tool-source.ts";
 
 /**
- * The same source, except that a run which opens it hides these texts: a server may well send back what it was given, and what
- * a tool says is stored and told to the model.
+ * The same source, with these strings redacted by every run that opens it: a server may send back what it was given, and tool
+ * results are stored and sent to the model.
  */
 export function hidingSource(source: ToolSource, secrets: readonly string[]): ToolSource {
   if (secrets.length === 0) return source;

@@ -6,22 +6,22 @@ import { PawlError } from "../../core/errors.ts";
 import { type KnownTools, parseRunSpec, type RunSpec } from "../../core/job/run-spec.ts";
 import { pathText, type SpecPath } from "../../core/job/run-spec-field.ts";
 import { readJson } from "./job-file-json.ts";
-import { type JobText, offsetOf, type Place, type TextMistake } from "./job-file-text.ts";
+import { type JobText, offsetOf, type TextMistake, type ValuePosition } from "./job-file-text.ts";
 import { readYaml } from "./job-file-yaml.ts";
 
-/** A file that says what a run is to do. */
+/** A job file: the RunSpec of a run. */
 export type JobFile = { readonly path: string; readonly spec: RunSpec };
 
-/** One that was read from a disk, with the hash of its text. */
+/** A job file read from disk, with the hash of its text. */
 export type ReadJobFile = JobFile & { readonly digest: string };
 
 export type JobFormat = "yaml" | "json";
 
-/** One mistake in a job file; line and column count from 1, and are null where the file as a whole is meant. */
+/** One mistake in a job file; line and column count from 1, and are null for the file as a whole. */
 export type JobProblem = {
   readonly line: number | null;
   readonly column: number | null;
-  /** The field, `budgets.max_steps`, as it is written there; empty where the text itself is wrong. */
+  /** The field as written, `budgets.max_steps`; empty for a syntax error. */
   readonly path: string;
   readonly message: string;
 };
@@ -40,15 +40,14 @@ const FORMATS: ReadonlyMap<string, JobFormat> = new Map([
 const MOST_BYTES = 1024 * 1024;
 
 /**
- * Reads a job file, YAML or JSON by its name. The tools that its blueprint names are checked where `tools` says which ones
- * there are.
+ * Reads a job file, YAML or JSON by its extension. With `tools`, the tools that its blueprint names are checked.
  *
  * @throws JobFileError that lists every mistake, `job.yaml:12:5  budgets.max_steps: …`.
  */
 export async function readJobFile(path: string, tools: KnownTools | null = null): Promise<ReadJobFile> {
   const format = FORMATS.get(extname(path).toLowerCase());
   if (format === undefined) {
-    throw wholeFile(path, `${path} is no job file: give one whose name ends in .yaml, .yml or .json.`);
+    throw wholeFile(path, `${path} is not a job file: give one whose name ends in .yaml, .yml or .json.`);
   }
   const bytes = await readBytes(path);
   let text: string;
@@ -61,7 +60,7 @@ export async function readJobFile(path: string, tools: KnownTools | null = null)
   return { ...parseJob(text, format, path, tools), digest };
 }
 
-/** Reads the text of a job file; `fileName` is what its mistakes are told with. */
+/** Parses the text of a job file; `fileName` is used in error messages. */
 export function parseJob(
   text: string,
   format: JobFormat,
@@ -69,7 +68,7 @@ export function parseJob(
   tools: KnownTools | null = null,
 ): JobFile {
   if (text.startsWith("\ufeff")) {
-    throw wholeFile(fileName, `${fileName} begins with a byte order mark: save it as UTF-8 without one.`);
+    throw wholeFile(fileName, `${fileName} starts with a byte order mark: save it as UTF-8 without one.`);
   }
   const read = format === "json" ? readJson : readYaml;
   const job = isBlank(text, format) ? null : read(text);
@@ -87,27 +86,27 @@ function isBlank(text: string, format: JobFormat): boolean {
   );
 }
 
-/** Mistakes of the text and of what it says, together; a text that cannot be read says nothing. */
+/** The mistakes of syntax and of meaning together; an unreadable text has only the former. */
 function specOf(
   job: JobText,
   tools: KnownTools | null,
 ): { readonly spec: RunSpec | null; readonly mistakes: readonly TextMistake[] } {
   if (!job.readable) return { spec: null, mistakes: job.mistakes };
   const parsed = parseRunSpec(job.value, tools);
-  const told = new Set(job.mistakes.map(({ path }) => pathText(path)));
+  const reported = new Set(job.mistakes.map(({ path }) => pathText(path)));
   const wrong = (parsed.ok ? [] : parsed.problems)
-    .filter(({ path }) => !told.has(pathText(path)))
-    .map(({ path, message }) => at(job.places, path, path.length === 0 ? `The job ${message}` : message));
-  for (const { path } of wrong) told.add(pathText(path));
-  // Nothing behind `max_steps:` is most likely a limit that was forgotten, not one that was lifted.
+    .filter(({ path }) => !reported.has(pathText(path)))
+    .map(({ path, message }) => at(job.positions, path, path.length === 0 ? `The job ${message}` : message));
+  for (const { path } of wrong) reported.add(pathText(path));
+  // An empty `max_steps:` is most likely a forgotten limit, not a lifted one.
   const forgotten = job.empty
-    .filter((path) => path[0] !== "input" && !told.has(pathText(path)))
-    .map((path) => at(job.places, path, "has no value: write one, or leave the field out."));
+    .filter((path) => path[0] !== "input" && !reported.has(pathText(path)))
+    .map((path) => at(job.positions, path, "has no value: write one, or leave the field out."));
   return { spec: parsed.ok ? parsed.spec : null, mistakes: [...job.mistakes, ...wrong, ...forgotten] };
 }
 
-function at(places: Place, path: SpecPath, message: string): TextMistake {
-  return { path, offset: offsetOf(places, path), message };
+function at(positions: ValuePosition, path: SpecPath, message: string): TextMistake {
+  return { path, offset: offsetOf(positions, path), message };
 }
 
 async function readBytes(path: string): Promise<Uint8Array> {
@@ -120,7 +119,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
       );
     }
     if (!found.isFile())
-      throw wholeFile(path, `${path} is no ordinary file: give one that is kept on a disk.`);
+      throw wholeFile(path, `${path} is not a regular file: give one that is stored on a disk.`);
     if (found.size > MOST_BYTES) {
       throw wholeFile(path, `${path} is over 1 MB, too large for a job file: keep large input elsewhere.`);
     }
@@ -142,12 +141,12 @@ function wholeFile(file: string, message: string): JobFileError {
   return new JobFileError(message, { file, problems: [problem] });
 }
 
-/** One slip in the text makes a reader stumble several times: what is told is the first time in a line. */
+/** One syntax error causes several reports: only the first one per line is kept. */
 function isFirstOfItsKind(problem: JobProblem, index: number, all: readonly JobProblem[]): boolean {
   return problem.path !== "" || all[index - 1]?.path !== "" || all[index - 1]?.line !== problem.line;
 }
 
-const MOST_TOLD = 50;
+const MOST_LISTED = 50;
 
 function withMistakes(file: string, text: string, mistakes: readonly TextMistake[]): JobFileError {
   const lines = new LineCounter();
@@ -160,14 +159,14 @@ function withMistakes(file: string, text: string, mistakes: readonly TextMistake
       return { line, column: col, path: pathText(path), message };
     })
     .filter(isFirstOfItsKind);
-  const told = problems
-    .slice(0, MOST_TOLD)
+  const listed = problems
+    .slice(0, MOST_LISTED)
     .map(
       ({ line, column, path, message }) =>
         `${file}:${line}:${column}  ${path === "" ? "" : `${path}: `}${message}`,
     );
-  const untold = problems.length - told.length;
+  const hidden = problems.length - listed.length;
   const title = `${file} has ${problems.length === 1 ? "a mistake" : `${problems.length} mistakes`}:`;
-  const rest = untold === 0 ? [] : [`… and ${untold} more.`];
-  return new JobFileError([title, ...told, ...rest].join("\n"), { file, problems });
+  const rest = hidden === 0 ? [] : [`… and ${hidden} more.`];
+  return new JobFileError([title, ...listed, ...rest].join("\n"), { file, problems });
 }

@@ -9,65 +9,63 @@ import { checkUrl, isWithinDomains, opensPrivate } from "../../core/network-poli
 import type { JobCeiling } from "../../engine/definition/job-ceiling.ts";
 import { isBelow } from "../../store/guarded-folder.ts";
 import { type LoadedConfig, projectFolder } from "../config/config-file.ts";
-import { realPlace } from "../config/real-place.ts";
-import type { Surroundings } from "../context/cli-context.ts";
-import { startedProgram } from "./job-programs.ts";
-import { type JobAddress, type JobProgram, type JobWants, wantsOf } from "./job-wants.ts";
+import { realPath } from "../config/real-path.ts";
+import type { CliEnvironment } from "../context/cli-context.ts";
+import { type JobAccess, type JobAddress, type JobProgram, jobAccess } from "./job-access.ts";
+import { allowedProgram } from "./job-programs.ts";
 
-/** Where a job is run, and what it may have there. */
-type Place = {
+/** Where a job runs, and what it may access there. */
+type JobContext = {
   readonly ceiling: JobCeiling;
-  /** The folder that its run belongs to. */
+  /** The project folder of its run. */
   readonly project: string;
   readonly env: Environment;
   readonly loaded: LoadedConfig;
   readonly runId: string | null;
-  /** Every tool may reach them, so a job may as well. */
+  /** Private addresses are allowed for every tool, and so for a job. */
   readonly allowPrivate: boolean;
 };
 
 /**
- * Refuses a job that asks for more than `jobs` of the configuration lets job files have. All that is too much is told at once, and
- * nothing of the job was started. What a run has kept of a job is looked at again whenever a command works on it. Gives what it asks for.
+ * Refuses a job that asks for more access than `jobs` of the configuration allows. Everything that exceeds it is reported at once, and
+ * nothing is started. The stored job of a run is checked again by every command that works on the run. Returns the requested access.
  */
 export async function assertWithinCeiling(
-  surroundings: Surroundings,
+  cli: CliEnvironment,
   loaded: LoadedConfig,
   spec: RunSpec,
   runId: string | null = null,
-): Promise<JobWants> {
-  const project = projectFolder(surroundings, loaded);
+): Promise<JobAccess> {
+  const project = projectFolder(cli, loaded);
   const { jobs = {}, policy } = loaded.config;
   const allowPrivate = policy?.allowPrivateAddresses === true;
-  const { env } = surroundings;
-  const place: Place = { ceiling: jobs, project, env, loaded, runId, allowPrivate };
-  const wants = wantsOf(spec, env);
+  const { env } = cli;
+  const job: JobContext = { ceiling: jobs, project, env, loaded, runId, allowPrivate };
+  const access = jobAccess(spec, env);
   const problems = [
-    ...(await Promise.all(wants.programs.map((program) => programProblems(place, program)))).flat(),
-    ...variableProblems(place, wants),
-    ...wants.addresses.flatMap((address) => addressProblems(place, address)),
-    ...domainProblems(place, wants),
-    ...modelProblems(place, wants),
-    ...(wants.workspace === null ? [] : await workspaceProblems(place, wants.workspace)),
+    ...(await Promise.all(access.programs.map((program) => programProblems(job, program)))).flat(),
+    ...variableProblems(job, access),
+    ...access.addresses.flatMap((address) => addressProblems(job, address)),
+    ...domainProblems(job, access),
+    ...modelProblems(job, access),
+    ...(access.workspace === null ? [] : await workspaceProblems(job, access.workspace)),
   ];
-  if (problems.length === 0) return wants;
+  if (problems.length === 0) return access;
   throw new ConfigurationError(
-    `The job asks for what job files may not have here: ${problems.join("; ")}. Whoever runs it decides: allow it under \`jobs\` in ${loaded.path === null ? "a pawl.config.ts of this project" : "pawl.config.ts"}, or change the job.`,
+    `The job asks for more than job files may access here: ${problems.join("; ")}. To allow it, extend \`jobs\` in ${loaded.path === null ? "a pawl.config.ts of this project" : "pawl.config.ts"}; or change the job.`,
   );
 }
 
 async function programProblems(
-  { ceiling, project, env }: Place,
+  { ceiling, project, env }: JobContext,
   program: JobProgram,
 ): Promise<readonly string[]> {
   const { where, command, args } = program;
-  const verdict = await startedProgram(ceiling, project, program, env);
-  return verdict.ok
-    ? []
-    : [`${where} starts ${JSON.stringify([command, ...args].join(" "))}, ${verdict.why}`];
+  const check = await allowedProgram(ceiling, project, program, env);
+  return check.ok ? [] : [`${where} starts ${JSON.stringify([command, ...args].join(" "))}, ${check.why}`];
 }
 
-function variableProblems({ ceiling }: Place, { variables }: JobWants): readonly string[] {
+function variableProblems({ ceiling }: JobContext, { variables }: JobAccess): readonly string[] {
   const isListed = (name: string) => (ceiling.environment ?? []).some((entry) => fitsPattern(entry, name));
   const problems = variables
     .filter(({ name }) => !isListed(name))
@@ -76,7 +74,7 @@ function variableProblems({ ceiling }: Place, { variables }: JobWants): readonly
 }
 
 function addressProblems(
-  { ceiling, allowPrivate }: Place,
+  { ceiling, allowPrivate }: JobContext,
   { where, shown, url, isServer, isPrivate }: JobAddress,
 ): readonly string[] {
   if (url === null) return [];
@@ -84,7 +82,7 @@ function addressProblems(
     return ceiling.servers.some((entry) => isAtAddress(url, entry))
       ? []
       : [`${where} connects to ${shown}, which jobs.servers does not list`];
-  if (!mayReach(ceiling.domains, url, allowPrivate))
+  if (!mayReach({ ceiling, allowPrivate }, url))
     return [`${where} connects to ${shown}, which ${notListed(ceiling.domains)}`];
   if (!isPrivate || allowPrivate || isListed(ceiling.domains ?? [], url, "!private")) return [];
   const other = isServer ? ", nor jobs.servers its address" : "";
@@ -93,7 +91,7 @@ function addressProblems(
 
 function notListed(domains: readonly string[] | undefined): string {
   return domains === undefined
-    ? "is no public host, and jobs.domains does not list it"
+    ? "is not a public host, and jobs.domains does not list it"
     : "jobs.domains does not list";
 }
 
@@ -104,21 +102,24 @@ function isAtAddress(url: string, entry: string): boolean {
   return given.pathname === listed.pathname || given.pathname.startsWith(folder);
 }
 
-/** Without a list every public host, on any port. */
-function mayReach(domains: readonly string[] | undefined, url: string, allowPrivate: boolean): boolean {
+/** Without a list: every public host, on any port. */
+function mayReach(
+  { ceiling, allowPrivate }: Pick<JobContext, "ceiling" | "allowPrivate">,
+  url: string,
+): boolean {
   const host = URL.parse(url.trim())?.hostname ?? "";
   if (host === "") return false;
-  if (domains === undefined) return allowPrivate || isPublicHost(host);
-  return isListed(domains, url, "");
+  if (ceiling.domains === undefined) return allowPrivate || isPublicHost(host);
+  return isListed(ceiling.domains, url, "");
 }
 
-/** An entry without a port is for those of the web; where mail is sent, for those of mail. */
+/** An entry without a port covers the web ports; for mail, the mail ports. */
 function isListed(domains: readonly string[], url: string, mark: "" | "!private"): boolean {
   const { protocol = "", hostname = "", port = "" } = URL.parse(url.trim()) ?? {};
   const { usual, others } = PORTS[protocol] ?? { usual: "443", others: [] };
-  const places = [`${hostname}:${port === "" ? usual : port}`];
-  if (others.includes(port)) places.push(hostname);
-  return places.some((place) => isWithinDomains(`${place}${mark}`, domains));
+  const hosts = [`${hostname}:${port === "" ? usual : port}`];
+  if (others.includes(port)) hosts.push(hostname);
+  return hosts.some((host) => isWithinDomains(`${host}${mark}`, domains));
 }
 
 const MAIL_PORTS = ["", "25", "465", "587", "2525"];
@@ -134,7 +135,7 @@ function isPublicHost(host: string): boolean {
   return checkUrl({ allowedDomains: [], allowPrivateAddresses: false }, `https://${host}`).ok;
 }
 
-function domainProblems({ ceiling, allowPrivate }: Place, { domains }: JobWants): readonly string[] {
+function domainProblems({ ceiling, allowPrivate }: JobContext, { domains }: JobAccess): readonly string[] {
   const { domains: listed } = ceiling;
   const isAllowed = (entry: string) => {
     if (listed === undefined) return allowPrivate || !opensPrivate(entry);
@@ -145,8 +146,8 @@ function domainProblems({ ceiling, allowPrivate }: Place, { domains }: JobWants)
     .map((entry) => `constraints.allowed_domains has ${JSON.stringify(entry)}, which ${notListed(listed)}`);
 }
 
-/** Those that the configuration offers by name are there to be used. */
-function modelProblems({ ceiling, loaded }: Place, { models }: JobWants): readonly string[] {
+/** Models that the configuration defines by name are always allowed. */
+function modelProblems({ ceiling, loaded }: JobContext, { models }: JobAccess): readonly string[] {
   const { models: listed } = ceiling;
   if (listed === undefined) return [];
   const offered = Object.keys(loaded.config.models ?? {});
@@ -156,32 +157,32 @@ function modelProblems({ ceiling, loaded }: Place, { models }: JobWants): readon
 }
 
 /**
- * Where tools write. Unless the operator has said where, that is a folder of the run's own inside of the project: in one that has
- * files already, or among packages or in a hidden folder, what a model writes would be run or obeyed by somebody.
+ * Checks the folder that tools write to. Unless the operator configured one, it must be a new folder inside the project: among existing
+ * files, packages or in a hidden folder, what a model writes could be executed or read as configuration.
  */
-async function workspaceProblems(place: Place, workspace: string): Promise<readonly string[]> {
-  const { ceiling, project, loaded, runId } = place;
+async function workspaceProblems(job: JobContext, workspace: string): Promise<readonly string[]> {
+  const { ceiling, project, loaded, runId } = job;
   const runs = resolve(project, loaded.config.workspaceRoot ?? ".");
   const folder = resolve(runs, placeOfRun(workspace, runId ?? "the-run"));
   const roots =
     ceiling.workspaceRoot === undefined ? [project, runs] : [resolve(project, ceiling.workspaceRoot)];
-  const real = await realPlace(folder);
-  const said = `artifacts.workspace_dir is ${JSON.stringify(workspace)}`;
-  // Behind a link, `..` is another folder than it looks.
-  if (workspace.split(/[/\\]/).includes("..")) return [`${said}, and may have no ".." in it`];
+  const real = await realPath(folder);
+  const setting = `artifacts.workspace_dir is ${JSON.stringify(workspace)}`;
+  // After a symlink, `..` is another folder than it looks.
+  if (workspace.split(/[/\\]/).includes("..")) return [`${setting}, which must not contain ".."`];
   for (const root of roots) {
-    const top = await realPlace(root);
+    const top = await realPath(root);
     if (real === null || top === null || !isBelow(top, real)) continue;
     if (ceiling.workspaceRoot !== undefined) return [];
     const names = relative(top, real).split(sep);
     if (names.some((name) => name.startsWith(".") || name.toLowerCase() === "node_modules"))
-      return [`${said}, which is a hidden folder or one of packages`];
+      return [`${setting}, which is in a hidden folder or in node_modules`];
     return (await isFree(real))
       ? []
-      : [`${said}, where files are that no run has made (jobs.workspaceRoot allows such a folder)`];
+      : [`${setting}, which has files that no run created (jobs.workspaceRoot can allow such a folder)`];
   }
   return [
-    `${said}, which is outside of ${[...new Set(roots)].join(" and ")} (jobs.workspaceRoot says where it may be)`,
+    `${setting}, which is outside of ${[...new Set(roots)].join(" and ")} (jobs.workspaceRoot sets where it may be)`,
   ];
 }
 

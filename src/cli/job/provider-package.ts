@@ -4,23 +4,23 @@ import { dirname, join } from "node:path";
 import { isBelow } from "../../store/guarded-folder.ts";
 import { currentUser, EVERY_USER, isForeign, isSticky, otherWriters } from "../config/file-owner.ts";
 
-/** Where the operator's packages are: from the folder of the configuration up to the top of its project. */
-export type PackagePlace = {
-  /** The configuration; whoever wrote it is trusted, for it is run. */
+/** Where to search the operator's packages: from the folder of the configuration up to the top of its project. */
+export type PackageSearch = {
+  /** The configuration; its author is trusted, since it is executed. */
   readonly config: string;
   readonly top: string;
 };
 
 export type FoundPackage =
   | { readonly path: string }
-  /** Why those that are there were not taken; none where none is there. */
+  /** Why the packages that were found are not used; empty if none was found. */
   | { readonly path: null; readonly refusals: readonly string[] };
 
 /**
- * Where a package is: beside the configuration or above it, no further than its project reaches; and else beside Pawl or above it. It
- * is code, so one that another user could have put there is passed over.
+ * Finds a package beside the configuration or above it, up to the top of its project; else beside Pawl or above it. A package is
+ * code, so one that another user could have put there is skipped.
  */
-export function findPackage(name: string, packages: PackagePlace | null): FoundPackage {
+export function findPackage(name: string, packages: PackageSearch | null): FoundPackage {
   const folders = [
     ...(packages === null ? [] : foldersUp(dirname(packages.config), packages.top)),
     ...foldersUp(import.meta.dirname, null),
@@ -44,19 +44,19 @@ function foldersUp(folder: string, top: string | null): readonly string[] {
   return folders;
 }
 
-/** The file that is imported, where the package is in this folder itself: Node would look further up as well. */
+/** The entry file of the package in this folder only: Node would also search further up. */
 function entryIn(folder: string, name: string): string | null {
-  const place = join(folder, "node_modules", name);
-  if (!existsSync(place)) return null;
+  const packageFolder = join(folder, "node_modules", name);
+  if (!existsSync(packageFolder)) return null;
   try {
     const path = createRequire(join(folder, "job.yaml")).resolve(name);
-    return isBelow(realpathSync(place), path) ? path : null;
+    return isBelow(realpathSync(packageFolder), path) ? path : null;
   } catch {
     return null;
   }
 }
 
-/** Who else could have put it there: looked at in its folders and in all above them, as it was found and as it really is. */
+/** Why another user could have put it there: checks its folders and all above them, as found and with symlinks resolved. */
 function packageProblem(
   folder: string,
   name: string,
@@ -65,16 +65,16 @@ function packageProblem(
 ): string | null {
   const user = currentUser();
   if (user === null) return null;
-  const place = join(folder, "node_modules", name);
-  const ways = [...foldersUp(path, null), ...foldersUp(dirname(place), null)].map(
+  const packageFolder = join(folder, "node_modules", name);
+  const ways = [...foldersUp(path, null), ...foldersUp(dirname(packageFolder), null)].map(
     (each) => [each, statSync(each)] as const,
   );
-  for (const [each, stats] of [[place, lstatSync(place)] as const, ...ways]) {
+  for (const [each, stats] of [[packageFolder, lstatSync(packageFolder)] as const, ...ways]) {
     if (isForeign(stats, user) && !trusted.includes(stats.uid))
       return `${each} belongs to another user (${stats.uid})`;
-    // A link has no rights of its own. In a sticky folder nobody replaces what is another's.
+    // A symlink has no permissions of its own. In a sticky folder users cannot replace each other's files.
     const who = stats.isSymbolicLink() || isSticky(stats) ? null : otherWriters(stats, user);
-    // Above the packages, a group is that of a system (staff in /usr/local) or of a team.
+    // Above the packages, a group is usually that of the system (staff in /usr/local) or of a team.
     if (who !== null && (who === EVERY_USER || !isBelow(each, folder)))
       return `${each} can be written by ${who}`;
   }

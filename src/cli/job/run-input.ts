@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import type { Json } from "../../core/json.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 
-/** What `--input` gives: the text itself, or with `@` the content of a file, read as JSON where it is called so. */
+/** The value of `--input`: the text itself, or with `@` the content of a file, parsed as JSON if it ends in .json. */
 export async function readInput(cwd: string, given: string): Promise<Json> {
   if (!given.startsWith("@")) return given;
   const file = given.slice(1);
@@ -12,7 +12,9 @@ export async function readInput(cwd: string, given: string): Promise<Json> {
   try {
     return JSON.parse(text) as Json;
   } catch (error) {
-    throw new WrongUseError(`--input ${given} is no JSON: ${error instanceof Error ? error.message : ""}.`);
+    throw new WrongUseError(
+      `--input ${given} is not valid JSON: ${error instanceof Error ? error.message : ""}.`,
+    );
   }
 }
 

@@ -10,24 +10,24 @@ import { rootOf } from "../../engine/definition/pipeline-root.ts";
 import { isAgentStep, type StepNode } from "../../engine/definition/step.ts";
 import type { RunRecord } from "../../store/store.ts";
 import { type LoadedConfig, projectFolder } from "../config/config-file.ts";
-import type { CliContext, Surroundings } from "../context/cli-context.ts";
+import type { CliContext, CliEnvironment } from "../context/cli-context.ts";
 import type { CommandInput } from "../context/command.ts";
 import { readJobFile } from "./job-file.ts";
 import { assertWithinCeiling } from "./job-limits.ts";
 import { assertTrusted } from "./job-trust.ts";
 
-/** What is to be run: a pipeline of the configuration, with the contract of a job file where one was given. */
+/** What to run: a pipeline of the configuration, with the RunSpec of a job file if one was given. */
 export type RunTarget = {
   readonly pipeline: Agent | StepNode;
-  /** Null where no job file was given. */
+  /** Null without a job file. */
   readonly spec: RunSpec | null;
 };
 
 const JOB_EXTENSIONS = [".yaml", ".yml", ".json"];
 
 /**
- * A name from the configuration; or a job file, told by its ending or its slash. A job file gets no more than the configuration lets
- * job files have, and one that was not seen before is agreed to first.
+ * A pipeline of the configuration by name, or a job file, recognized by its extension or a slash. A job file gets no more access than the
+ * configuration allows, and a new one must be confirmed first.
  */
 export async function findTarget(
   context: CliContext,
@@ -37,23 +37,23 @@ export async function findTarget(
   const word = input.argument("pipeline");
   const isFile = JOB_EXTENSIONS.includes(extname(word).toLowerCase()) || /[/\\]/.test(word);
   if (!isFile) return { pipeline: pipelineNamed(loaded, word), spec: null };
-  // Loaded when they are needed: every command would take longer to start otherwise.
-  const { knownTools } = await import("./blueprint-tools.ts");
-  const tools = await knownTools(loaded.config, context.env);
+  // Imported on demand to keep the start of other commands fast.
+  const { jobFileTools } = await import("./job-file-tools.ts");
+  const tools = await jobFileTools(loaded.config, context.env);
   const { spec: written, path, digest } = await readJobFile(resolve(context.cwd, word), tools);
   const spec = {
     ...written,
     pipeline: await keptPipeline(context, loaded, path, written.pipeline),
     budgets: withDefaults(written.budgets, loaded.config.budgets ?? {}),
   };
-  const wants = await assertWithinCeiling(context, loaded, spec, input.text("runId"));
-  await assertTrusted(context, input, { path, digest, project: projectFolder(context, loaded), wants });
+  const access = await assertWithinCeiling(context, loaded, spec, input.text("runId"));
+  await assertTrusted(context, input, { path, digest, project: projectFolder(context, loaded), access });
   if (typeof spec.pipeline === "object" && spec.pipeline !== null) {
     const { pipelineOf } = await import("./blueprint-parts.ts");
     return { pipeline: await pipelineOf(context, loaded, spec.pipeline), spec };
   }
   const pipeline = spec.pipeline === null ? onlyPipeline(loaded, word) : pipelineNamed(loaded, spec.pipeline);
-  // A run is found again by the name of its pipeline, whatever the configuration calls it.
+  // Runs are found by the pipeline's own name, not by its key in the configuration.
   return { pipeline, spec: { ...spec, pipeline: pipeline.name } };
 }
 
@@ -69,23 +69,23 @@ async function keptPipeline(
 }
 
 /**
- * The pipeline that a run is of: the one that is written down in its contract, or else one of the configuration. What a job asked
- * for when the run began is held against what job files may have now.
+ * The pipeline of a run: the one in its RunSpec, or else one of the configuration. The access that its job asked for at the start is
+ * checked against what job files may access now.
  */
 export async function pipelineOfRun(
-  surroundings: Surroundings,
+  cli: CliEnvironment,
   loaded: LoadedConfig,
   { spec, pipeline: name, runId }: RunRecord,
-  isJob: boolean,
+  { isJob }: { readonly isJob: boolean },
 ): Promise<Agent | StepNode> {
   const written = spec?.pipeline ?? null;
-  if (isJob && spec !== null) await assertWithinCeiling(surroundings, loaded, spec, runId);
+  if (isJob && spec !== null) await assertWithinCeiling(cli, loaded, spec, runId);
   if (typeof written !== "object" || written === null) return pipelineNamed(loaded, name);
   const { pipelineOf } = await import("./blueprint-parts.ts");
-  return pipelineOf(surroundings, loaded, written);
+  return pipelineOf(cli, loaded, written);
 }
 
-/** By its key in the configuration, or by the name that it has itself, which is what a run keeps. */
+/** A pipeline by its key in the configuration, or by its own name, which runs store. */
 export function pipelineNamed({ path, config }: LoadedConfig, name: string): Agent | StepNode {
   const pipelines = config.pipelines ?? {};
   const byKey = Object.hasOwn(pipelines, name) ? pipelines[name] : undefined;
@@ -93,13 +93,13 @@ export function pipelineNamed({ path, config }: LoadedConfig, name: string): Age
   if (found !== undefined) return found;
   const names = Object.keys(pipelines);
   const nearest = nearestName(name, names);
-  const meant = nearest === null ? whatThereIs(path, names) : `: did you mean ${nearest}?`;
+  const meant = nearest === null ? availablePipelines(path, names) : `: did you mean ${nearest}?`;
   throw new ConfigurationError(`There is no pipeline ${JSON.stringify(name)}${meant}`);
 }
 
-function whatThereIs(path: string | null, names: readonly string[]): string {
+function availablePipelines(path: string | null, names: readonly string[]): string {
   if (path === null)
-    return ", for there is no pawl.config.ts here or above: write one, name it with --config, or go to its folder.";
+    return ": there is no pawl.config.ts here or above; write one, name it with --config, or change to its folder.";
   return names.length === 0
     ? `: ${path} has no pipelines; add it there.`
     : ` in ${path}: it has ${names.join(", ")}.`;
@@ -111,12 +111,12 @@ function onlyPipeline({ path, config }: LoadedConfig, job: string): Agent | Step
   const names = Object.keys(config.pipelines ?? {});
   throw new ConfigurationError(
     path === null || names.length === 0
-      ? `${job} needs a pipeline${whatThereIs(path, names)}`
+      ? `${job} needs a pipeline${availablePipelines(path, names)}`
       : `${job} does not say which pipeline it is for: add \`pipeline:\` with one of ${names.join(", ")}.`,
   );
 }
 
-/** The run's own budgets stand; the configuration's hold where it has none. */
+/** The run's own budgets, completed by those of the configuration. */
 export function withDefaults(own: Budgets, defaults: Partial<Budgets>): Budgets {
   const given = Object.fromEntries(
     Object.entries(own).filter(([, value]) => value !== null && value !== false),
@@ -124,14 +124,14 @@ export function withDefaults(own: Budgets, defaults: Partial<Budgets>): Budgets 
   return { ...own, ...defaults, ...given };
 }
 
-/** Whether the first thing that the pipeline does is to ask a model about what it was given. */
+/** True if the pipeline starts with an agent that is given the run's input. */
 export function needsInput(target: Agent | StepNode): boolean {
   let step: StepNode = rootOf(target);
   for (let first = step.children?.[0]; first !== undefined; first = step.children?.[0]) step = first;
   return isAgentStep(step) && step.options.input === undefined;
 }
 
-/** A run without a job has a contract all the same where the configuration limits what runs may use. */
+/** A run without a job also gets a RunSpec if the configuration sets budgets. */
 export function specOf(
   { budgets }: Pick<PawlConfig, "budgets">,
   { spec, pipeline }: RunTarget,

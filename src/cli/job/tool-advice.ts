@@ -21,7 +21,7 @@ export {
   toolsOf,
 } from "../../engine/definition/known-tools.ts";
 
-/** The tools of a pipeline, those of the servers that its agents use as well: each is opened, asked, and closed. Why one cannot be is told. */
+/** The tools of a pipeline, including those of MCP servers: each server is opened, queried and closed. Failures are reported to `warn`. */
 export async function allToolsOf(
   target: Agent | StepNode,
   policy: ToolPolicy,

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import { openStore, sqliteFile } from "../../store/open-store.ts";
+import { type OpenStoreOptions, openStore, sqliteFile } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { assertNotMoved } from "../../store/store-home.ts";
 import { type LoadedConfig, resolveStore } from "../config/config-file.ts";
@@ -13,8 +13,8 @@ import { cleanLine } from "../context/terminal-text.ts";
 const SILENCE_MS = 1_500;
 
 /**
- * With the store that the command line means, closed after it. One that is not there is not made: a misspelt address
- * would leave an empty database behind, and the answer would be "no runs". Those who only read change no file.
+ * Calls `work` with the store of the command line, and closes it. A missing store is not created: a misspelt address
+ * would leave an empty database behind, and the answer would be "no runs". Read-only commands change no file.
  */
 export async function withExistingStore<T>(
   context: CliContext,
@@ -24,30 +24,30 @@ export async function withExistingStore<T>(
 ): Promise<T> {
   const flag = input.text("store") ?? undefined;
   const url = loaded === null ? await storeAddress(context, input) : resolveStore(context, loaded, flag);
-  assertThere(url);
-  const store = await openPatiently(context, url, readOnly);
+  assertExists(url);
+  const store = await openPatiently(context, url, { readOnly });
   try {
     return await work(store);
   } finally {
-    // What is still under way when the work is done was given up on.
+    // Work that is still in progress at this point was abandoned.
     await store.close({ graceMs: 0 });
   }
 }
 
 export type StoreUse = {
   readonly readOnly?: boolean;
-  /** The configuration, where the command has run it. Without it the store is found, and nothing is run. */
+  /** The configuration, if the command has executed it. Without it the store's address is read from the file's text. */
   readonly loaded?: LoadedConfig | null;
 };
 
-/** The address from the flag, the environment, the text of the configuration, or else the default one. No code is run for it. */
+/** The store's address from the flag, the environment, the text of the configuration, or the default. No code is executed. */
 export async function storeAddress(context: CliContext, input: CommandInput): Promise<string> {
   const flag = input.text("store") ?? undefined;
   const isNamed = flag !== undefined || (context.env.PAWL_STORE ?? "") !== "";
   const found = isNamed ? null : await findConfig(context, input.text("config") ?? undefined);
   if (found === null) return resolveStore(context, NO_CONFIG, flag);
   if (found.refusal !== null) {
-    // It is passed over, for whoever put it there would keep everybody from reading their runs.
+    // It is skipped: otherwise another user's file would keep this user from reading their runs.
     context.stderr.write(`${cleanLine(`${found.path} is not used: ${found.refusal}.`)}\n`);
     return resolveStore(context, NO_CONFIG);
   }
@@ -57,13 +57,13 @@ export async function storeAddress(context: CliContext, input: CommandInput): Pr
 
 const NO_CONFIG: LoadedConfig = { path: null, config: {} };
 
-/** The file of a store; null where its address names none. */
+/** The file of a store; null if its address names none. */
 export function fileOfStore(url: string): string | null {
   const file = sqliteFile(url);
   return file === ":memory:" ? null : file;
 }
 
-function assertThere(url: string): void {
+function assertExists(url: string): void {
   const file = fileOfStore(url);
   if (file === null || existsSync(file)) return;
   assertNotMoved(file);
@@ -73,13 +73,13 @@ function assertThere(url: string): void {
   );
 }
 
-/** Another process may have it locked for a moment; whoever waits longer than that is told what for. */
-async function openPatiently(context: CliContext, url: string, readOnly: boolean): Promise<Store> {
+/** Opens the store; if another process has it locked for more than a moment, says so on stderr. */
+async function openPatiently(context: CliContext, url: string, options: OpenStoreOptions): Promise<Store> {
   const cancel = context.clock.after(SILENCE_MS, () =>
     context.stderr.write(`Waiting for ${cleanLine(url)}, which another process has locked.\n`),
   );
   try {
-    return await openStore(url, { readOnly });
+    return await openStore(url, options);
   } finally {
     cancel();
   }

@@ -3,11 +3,11 @@ import type { RunRecord, StoreReader } from "../../store/store.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 
-/** Fewer characters fit too many runs. */
+/** Shorter prefixes match too many runs. */
 const SHORTEST_PREFIX = 4;
 const MOST_CANDIDATES = 10;
 
-/** The run of this id, or the only one whose id begins so. */
+/** The run with this id, or the only run whose id starts with it. */
 export async function findRun(store: StoreReader, text: string): Promise<RunRecord> {
   const exact = await store.getRun(text);
   if (exact !== null) return exact;
@@ -21,7 +21,7 @@ export async function findRun(store: StoreReader, text: string): Promise<RunReco
   return only;
 }
 
-/** The whole id of a wait or a tool call whose run is given by the beginning of its id. */
+/** The full id of a wait or tool call given with a prefix of its run's id. */
 export async function completeId(store: StoreReader, text: string): Promise<string> {
   const [, run, rest] = /^([^~/]+)([~/].+)$/.exec(text) ?? [];
   if (run === undefined || rest === undefined) return text;
@@ -31,7 +31,7 @@ export async function completeId(store: StoreReader, text: string): Promise<stri
 function notFound(text: string): RunNotFoundError {
   const shown = cleanLine(text);
   const short =
-    text.length < SHORTEST_PREFIX ? ` (the beginning of an id needs ${SHORTEST_PREFIX} characters)` : "";
+    text.length < SHORTEST_PREFIX ? ` (a prefix needs at least ${SHORTEST_PREFIX} characters)` : "";
   return new RunNotFoundError(
     `There is no run ${shown} in this store${short}: \`pawl ls\` lists the runs, and --store names another store.`,
     { runId: text },
@@ -42,7 +42,7 @@ function ambiguous(text: string, candidates: readonly RunRecord[]): WrongUseErro
   const ids = candidates.map(({ runId }) => runId);
   const more = ids.length > MOST_CANDIDATES ? `, and ${ids.length - MOST_CANDIDATES} more` : "";
   return new WrongUseError(
-    `${ids.length} runs begin with ${cleanLine(text)}: give more of the id, such as ${ids.slice(0, MOST_CANDIDATES).join(", ")}${more}.`,
+    `${ids.length} runs start with ${cleanLine(text)}: give more of the id, such as ${ids.slice(0, MOST_CANDIDATES).join(", ")}${more}.`,
     { candidates: ids },
   );
 }

@@ -5,7 +5,7 @@ import { cleanLine } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { completeId, findRun } from "./find-run.ts";
 
-/** The wait of this id; or, by the id of its run, the only open one of that run. */
+/** The wait with this id, or the only open wait of the run with this id. */
 export async function findWait(store: StoreReader, text: string): Promise<WaitRecord> {
   const waitId = await completeId(store, text);
   const parsed = parseWaitId(waitId);
@@ -14,7 +14,7 @@ export async function findWait(store: StoreReader, text: string): Promise<WaitRe
     const wait = waits.find((each) => each.waitId === waitId);
     if (wait !== undefined) return wait;
     throw new WaitNotFoundError(
-      `There is no wait ${cleanLine(waitId)} in this store: \`pawl waits\` lists what is asked.`,
+      `There is no wait ${cleanLine(waitId)} in this store: \`pawl waits\` lists the open ones.`,
       { waitId },
     );
   }
@@ -25,12 +25,12 @@ async function onlyWaitOf(store: StoreReader, runId: string): Promise<WaitRecord
   const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
   const [only, second] = open;
   if (only === undefined)
-    throw new WaitNotFoundError(`Run ${runId} waits for nobody: \`pawl show ${runId}\` says how it stands.`, {
+    throw new WaitNotFoundError(`Run ${runId} has no open wait: \`pawl show ${runId}\` shows its status.`, {
       waitId: runId,
     });
   if (second === undefined) return only;
   const ids = open.map(({ waitId }) => waitId).join(", ");
-  throw new WrongUseError(`Run ${runId} asks more than one question: say which of ${ids}.`, {
+  throw new WrongUseError(`Run ${runId} has more than one open wait: name one of ${ids}.`, {
     candidates: open.map(({ waitId }) => waitId),
   });
 }

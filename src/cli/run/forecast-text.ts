@@ -7,7 +7,7 @@ import type {
   ResumeForecast,
 } from "../../engine/runner/forecast/forecast.ts";
 import type { CliContext } from "../context/cli-context.ts";
-import type { CommandEnd, CommandInput } from "../context/command.ts";
+import type { CommandInput, CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { cleanLine, paragraph } from "../context/terminal-text.ts";
 import { waitDocument } from "../screen/documents.ts";
@@ -15,14 +15,14 @@ import { counted, formatMoney, formatValue } from "../screen/format.ts";
 import { formatNextSteps, type NextStep } from "../screen/next-steps.ts";
 import { formatFacts } from "../screen/table.ts";
 import { waitHints } from "../screen/wait-hints.ts";
-import { waysOn } from "./run-end.ts";
+import { resumeCommands } from "./run-outcome.ts";
 
-/** What `resume --dry-run` says. Code 1 where the run cannot go on, 3 where it would come to a person. */
-export function endOfForecast(
+/** The result of `resume --dry-run`. Exit code 1 if the run cannot resume, 3 if it would have to ask a person. */
+export function forecastResult(
   context: CliContext,
   input: CommandInput,
   forecast: ResumeForecast,
-): CommandEnd {
+): CommandResult {
   const { refusal, waits, calls } = forecast;
   const needsPerson = refusal?.isQuestion === true || calls.some(({ action }) => action === "ask");
   const document = {
@@ -42,39 +42,39 @@ function forecastText(context: CliContext, input: CommandInput, forecast: Resume
   if (status === "succeeded")
     return paragraph(`Run ${runId} has succeeded: there is nothing left to do.`, columns);
   const questions = waits.map((wait) => ({
-    what: `Answer ${wait.waitId}, in one of these ways`,
+    what: `Answer ${wait.waitId}, with one of these`,
     commands: waitHints(input, wait),
   }));
   if (refusal !== null)
     return [
-      paragraph(`Run ${runId} ${refusal.isQuestion ? "would ask a person" : "would not go on"}:`, columns),
+      paragraph(`Run ${runId} ${refusal.isQuestion ? "would ask a person" : "would not resume"}:`, columns),
       paragraph(refusalText(refusal), columns),
-      formatNextSteps(context, [...questions, ...waysPast(input, runId, refusal)]),
+      formatNextSteps(context, [...questions, ...resumeSteps(input, runId, refusal)]),
     ].join("");
-  const goOn = {
-    what: questions.length === 0 ? "Go on with it" : "Then go on with it",
+  const resume = {
+    what: questions.length === 0 ? "Resume it" : "Then resume it",
     commands: [resumeHint(input, runId)],
   };
   return [
-    paragraph(`Nothing was done. Run ${runId} would go on like this:`, columns),
+    paragraph(`Nothing was done. Run ${runId} would resume like this:`, columns),
     formatFacts(context, factsOf(forecast)),
-    formatNextSteps(context, [...questions, goOn]),
+    formatNextSteps(context, [...questions, resume]),
   ].join("");
 }
 
-function waysPast(
+function resumeSteps(
   input: CommandInput,
   runId: string,
   { isQuestion, ...error }: ForecastRefusal,
 ): readonly NextStep[] {
   if (isQuestion || error.code === "run_busy") return [];
-  return [{ what: "Go on with it", commands: waysOn({ input }, reviveError(error), runId) }];
+  return [{ what: "Resume it", commands: resumeCommands({ input }, reviveError(error), runId) }];
 }
 
-/** In the words of the command line, where the library's are others. */
+/** The refusal with the remedies of the command line. */
 function refusalText({ code, message, details }: ForecastRefusal): string {
   if (code !== "run_busy") return message;
-  return `Another process works on it (${formatValue(details.owner ?? null)}). Wait for that with --wait, or stop it.`;
+  return `Another process holds it (${formatValue(details.owner ?? null)}). Wait for that with --wait, or stop it.`;
 }
 
 function factsOf({
@@ -88,16 +88,16 @@ function factsOf({
   const model = turn === null ? null : (["the model", turnText(turn)] as const);
   const ofCalls = calls.map((call) => ["a call", cleanLine(callText(call))] as const);
   return [
-    skipped.length === 0 ? null : ["done before", skipped.map(cleanLine).join(", ")],
-    ["goes on with", next === null ? "its end: every step is done" : cleanLine(nextText(next))],
-    // What was asked for by an answer that is left behind comes to its end before the model is asked again.
+    skipped.length === 0 ? null : ["already done", skipped.map(cleanLine).join(", ")],
+    ["resumes with", next === null ? "its end: every step is done" : cleanLine(nextText(next))],
+    // The calls of a discarded response are settled before the model is asked again.
     ...(turn?.response === "asked" ? [...ofCalls, model] : [model, ...ofCalls]),
-    ...waits.map((wait) => ["waits for", cleanLine(`${wait.waitId}: ${wait.question}`)] as const),
+    ...waits.map((wait) => ["waiting for", cleanLine(`${wait.waitId}: ${wait.question}`)] as const),
     later.length === 0 ? null : ["after that", later.map(cleanLine).join(", ")],
   ];
 }
 
-/** The same in earnest: with all that was said about how. */
+/** The same command without --dry-run. */
 function resumeHint(input: CommandInput, runId: string): string {
   const from = input.text("from");
   const why = input.text("acceptDivergence");
@@ -114,15 +114,15 @@ function resumeHint(input: CommandInput, runId: string): string {
 
 function nextText({ step, phase, isBegun }: NonNullable<ResumeForecast["next"]>): string {
   const where = phase === "" || phase === step ? step : `${step} (${phase})`;
-  return isBegun ? `${where}, which was begun` : where;
+  return isBegun ? `${where}, already started` : where;
 }
 
 function turnText({ index, response, mayCost }: ForecastTurn): string {
   switch (response) {
     case "none":
-      return "has given its last answer, and is not asked";
+      return "has given its last response, and is not asked";
     case "replayed":
-      return `has answered turn ${index}, and is not asked again`;
+      return `has already answered turn ${index}, and is not asked again`;
     case "asked":
       return mayCost === null
         ? `is asked for turn ${index}`
@@ -142,11 +142,11 @@ const ACTIONS: { readonly [A in CallAction]: string } = {
   run_again: "was interrupted, and runs again, which is safe",
   look_up: "may have happened, and is looked up",
   ask: "needs a person",
-  deduplicated: "is not run: the same was had before",
-  refused: "is not run, and whoever asked is told",
+  deduplicated: "is not run: the same call has already succeeded",
+  refused: "is not run; the caller gets the reason",
   later: "waits for the call before it",
-  dropped: "is dropped with the answer that asked for it",
-  anew: "has failed, and is asked for anew",
+  dropped: "is dropped with the response that requested it",
+  anew: "has failed, and is requested again",
 };
 
 function callText({ tool, toolCallId, action }: ForecastCall): string {

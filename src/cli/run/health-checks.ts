@@ -10,16 +10,16 @@ import { commandHint } from "../context/command-hint.ts";
 import { counted, formatBytes } from "../screen/format.ts";
 import { isInterrupted } from "../screen/run-status.ts";
 
-/** One thing that `pawl doctor` has looked at. */
+/** The result of one check of `pawl doctor`. */
 export type Health = {
   readonly name: string;
   readonly status: "ok" | "warn" | "fail";
   readonly what: string;
-  /** What to do about it; null where nothing has to be done. */
+  /** What to do about it; null if nothing has to be done. */
   readonly remedy: string | null;
 };
 
-/** So many of the newest runs are looked at: enough to notice a bad disk, and over in a second. */
+/** The number of newest runs to verify: enough to notice a bad disk, and done within a second. */
 const MOST_VERIFIED = 20;
 const LITTLE_SPACE_BYTES = 100_000_000;
 
@@ -31,21 +31,21 @@ export function problem(name: string, status: "warn" | "fail", what: string, rem
   return { name, status, what, remedy };
 }
 
-/** What went wrong says by itself what to do. */
+/** A failed check; the error message contains the remedy. */
 export function failed(name: string, error: unknown): Health {
   return problem(name, "fail", error instanceof Error ? error.message : String(error), null);
 }
 
-/** Which configuration there is, and whether it may be run; it is run only where that is asked for. */
+/** Which configuration is found and whether it may be executed; it is executed only with --load-config. */
 export async function configHealth(context: CliContext, input: CommandInput): Promise<Health> {
   const file = input.text("config") ?? undefined;
   try {
     const found = await findConfig(context, file);
     if (found === null)
       return ok("config", "no pawl.config.ts in this project; commands that start runs need one");
-    if (found.refusal !== null) return problem("config", "fail", `${found.path} is not run`, found.refusal);
+    if (found.refusal !== null) return problem("config", "fail", `${found.path} is not used`, found.refusal);
     if (!input.flag("loadConfig"))
-      return ok("config", `${found.path}, which was not run: --load-config does that`);
+      return ok("config", `${found.path}, not executed: add --load-config to do that`);
     const { config } = await loadConfig(context, file);
     return ok("config", `${found.path}, ${counted(Object.keys(config.pipelines ?? {}).length, "pipeline")}`);
   } catch (error) {
@@ -53,13 +53,13 @@ export async function configHealth(context: CliContext, input: CommandInput): Pr
   }
 }
 
-/** The folder has to take new files: SQLite keeps some beside the database. */
+/** The folder must be writable: SQLite creates files beside the database. */
 export async function diskHealth(file: string): Promise<Health> {
-  const folder = firstThere(dirname(file));
+  const folder = existingFolder(dirname(file));
   try {
     await access(folder, constants.W_OK);
   } catch {
-    const remedy = "make it writable, or name another place with --store";
+    const remedy = "make it writable, or name another location with --store";
     return problem("disk", "fail", `${folder} cannot be written to`, remedy);
   }
   const { bavail, bsize } = await statfs(folder);
@@ -69,21 +69,22 @@ export async function diskHealth(file: string): Promise<Health> {
     : ok("disk", `${folder} can be written to and has ${formatBytes(free)} left`);
 }
 
-/** Whoever reads the database reads what people and tools have written in it; whoever writes it decides for them. */
+/** The database holds what people and tools wrote: readers see all of it, and writers can forge decisions. */
 export async function rightsHealth(file: string): Promise<Health> {
   const { mode } = await stat(file);
   const others = mode & 0o066;
-  if (others === 0 || process.platform === "win32") return ok("rights", `${file} is for its owner alone`);
+  if (others === 0 || process.platform === "win32")
+    return ok("rights", `${file} is accessible to its owner only`);
   const what = `${file} can be ${(others & 0o022) === 0 ? "read" : "read or changed"} by other users of this machine`;
   return problem("rights", "warn", what, `unless you share it on purpose: chmod 600 ${file}*`);
 }
 
-/** The folder, or where it would be made: the default store's is made by the first run. */
-function firstThere(folder: string): string {
+/** The folder, or its parent if the first run will create the default `.pawl` folder. */
+function existingFolder(folder: string): string {
   return basename(folder) !== ".pawl" || existsSync(folder) ? folder : dirname(folder);
 }
 
-/** What the store says about its runs. */
+/** The checks of the runs in the store. */
 export async function runHealth(
   store: StoreReader,
   input: CommandInput,
@@ -101,36 +102,33 @@ export async function runHealth(
 
 async function databaseHealth(store: StoreReader): Promise<Health> {
   const problems = await store.checkIntegrity();
-  if (problems.length === 0) return ok("database", "its integrity check passes");
+  if (problems.length === 0) return ok("database", "the integrity check passes");
   const remedy = "stop all processes that use it, keep a copy, and restore a backup";
   return problem("database", "fail", problems.join(" "), remedy);
 }
 
 async function integrity(store: StoreReader, runs: readonly RunRecord[]): Promise<Health> {
-  const looked = runs.slice(0, MOST_VERIFIED);
-  for (const { runId } of looked) {
+  const checked = runs.slice(0, MOST_VERIFIED);
+  for (const { runId } of checked) {
     const { problems } = await store.verify(runId);
     if (problems.length === 0) continue;
     const remedy = `see \`pawl verify ${runId}\`, and restore the database from a backup`;
-    return problem("integrity", "fail", `run ${runId} is not as it was written`, remedy);
+    return problem("integrity", "fail", `run ${runId} is not intact`, remedy);
   }
-  return ok(
-    "integrity",
-    `the newest ${counted(looked.length, "run")} of ${runs.length} as they were written`,
-  );
+  return ok("integrity", `the newest ${counted(checked.length, "run")} of ${runs.length} are intact`);
 }
 
 function leases(input: CommandInput, runs: readonly RunRecord[], now: number): Health {
   const dead = runs.filter((run) => isInterrupted(run, now));
   const [first] = dead;
-  if (first === undefined) return ok("leases", "no run was left by a worker that died");
-  const what = `${counted(dead.length, "run")} left by a worker that died`;
-  return problem("leases", "warn", what, `go on with ${commandHint(input, "resume", first.runId)}`);
+  if (first === undefined) return ok("leases", "no run was interrupted by a dead worker");
+  const what = `${counted(dead.length, "run")} interrupted by a dead worker`;
+  return problem("leases", "warn", what, `resume with ${commandHint(input, "resume", first.runId)}`);
 }
 
 async function waits(store: StoreReader, input: CommandInput): Promise<Health> {
   const open = await store.listOpenWaits();
-  if (open.length === 0) return ok("waits", "nothing waits for a person");
+  if (open.length === 0) return ok("waits", "nothing is waiting for a person");
   const what = `${counted(open.length, "question")} open`;
   return problem("waits", "warn", what, `see ${commandHint(input, "waits")}`);
 }
@@ -144,7 +142,7 @@ async function doubts(store: StoreReader, input: CommandInput, runs: readonly Ru
     found += doubtful.length;
     if (doubtful.length > 0) where ??= runId;
   }
-  if (where === null) return ok("in doubt", "every call that ended is known to have, or not");
-  const what = `nobody knows whether ${counted(found, "call")} happened`;
+  if (where === null) return ok("in doubt", "no tool call is in doubt");
+  const what = `the outcome of ${counted(found, "call")} is unknown`;
   return problem("in doubt", "warn", what, `see ${commandHint(input, "receipts", where, "--in-doubt")}`);
 }

@@ -8,7 +8,7 @@ import { paint } from "../screen/format.ts";
 
 type Reporting = { readonly json: boolean; readonly verbose: boolean };
 
-/** Says what went wrong, in one sentence or as one JSON document, and gives the exit code for it. */
+/** Prints an error as one sentence or one JSON document, and returns its exit code. */
 export function reportError(context: CliContext, error: unknown, { json, verbose }: Reporting): ExitCode {
   const { code, message, details } = describeError(error);
   if (json) {
@@ -20,7 +20,7 @@ export function reportError(context: CliContext, error: unknown, { json, verbose
   return exitCodeOf(error);
 }
 
-/** One line for a log; on a terminal, broken where a reader would break it. */
+/** One line for a log; wrapped on a terminal. */
 function errorText(context: CliContext, message: string): string {
   const { columns, isTerminal } = context.stderr;
   const text = `error: ${message}`;
@@ -28,7 +28,7 @@ function errorText(context: CliContext, message: string): string {
   return lines.replace(/^error:/, (word) => paint(context).red(word));
 }
 
-/** A run that failed over its configuration has failed; without a run, nothing was begun. */
+/** A configuration error is wrong use (2) if no run was started, and a failure (1) if one was. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof WrongUseError || error instanceof JobFileError) return 2;
   return ConfigurationError.isInstance(error) && error.runId === undefined ? 2 : 1;
@@ -44,12 +44,12 @@ function describeError(error: unknown): {
   const message = error instanceof Error ? error.message : String(error);
   return {
     code: "unexpected",
-    message: `${message.replace(/[.\s]+$/, "")}. This was not expected: run the command again with --verbose to see where it comes from.`,
+    message: `${message.replace(/[.\s]+$/, "")}. This error was not expected: run the command again with --verbose to see where it comes from.`,
     details: {},
   };
 }
 
-/** With its causes: the reason is most often there. */
+/** The stack with those of its causes, which usually hold the reason. */
 function stackOf(error: Error): string {
   const own = error.stack ?? String(error);
   return error.cause instanceof Error ? `${own}\ncaused by ${stackOf(error.cause)}` : own;

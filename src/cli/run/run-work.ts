@@ -13,23 +13,23 @@ import type { CommandInput } from "../context/command.ts";
 import { userOf } from "../screen/acting-person.ts";
 import type { Tone } from "../screen/progress-lines.ts";
 
-/** One command that works on one run: what it was given, and with what. */
+/** A command that works on a run, with everything it needs. */
 export type RunWork = {
   readonly context: CliContext;
   readonly input: CommandInput;
   readonly store: Store;
   readonly loaded: LoadedConfig;
   readonly pipeline: Agent | StepNode;
-  /** A job file asked for it, which may have no more than the configuration lets job files have. */
+  /** The run belongs to a job file, which gets no more access than `jobs` of the configuration allows. */
   readonly isJob: boolean;
-  /** Where a log was asked for: takes what would be told to a person beside it. */
+  /** Set if a log was requested: receives what would otherwise be printed for people. */
   readonly log?: (tone: Tone, text: string) => void;
 };
 
-/** What the runs of job files say that they were started by. */
+/** The entrypoint of runs that job files started. */
 const JOB_FILE = "job file";
 
-/** Whether a job file asked for a run: its contract has a whole pipeline, or it, or the run that it is a fork of, was started by one. */
+/** True if a job file started the run: its spec holds a whole pipeline, or it (or the run it was forked from) has that entrypoint. */
 export async function isJobRun(
   store: StoreReader,
   { spec, entrypoint, forkedFrom }: RunRecord,
@@ -38,11 +38,14 @@ export async function isJobRun(
   return forkedFrom !== null && (await store.getRun(forkedFrom.firstRunId))?.entrypoint === JOB_FILE;
 }
 
-/** An empty list would allow every public host; this name has none, and never will (RFC 6761). */
+/** An empty list would allow every public host; this host never exists (RFC 6761). */
 const NO_HOST = "no-host.invalid";
 
-/** The configuration's; a run of a job file reaches no host either that job files may not. */
-export function constraintsFor({ config }: LoadedConfig, isJob: boolean): Constraints | undefined {
+/** The constraints of the configuration; a run of a job file is also limited to the hosts that job files may reach. */
+export function constraintsFor(
+  { config }: LoadedConfig,
+  { isJob }: Pick<RunWork, "isJob">,
+): Constraints | undefined {
   const { constraints, jobs } = config;
   if (!isJob || jobs?.domains === undefined) return constraints;
   if (jobs.domains.length === 0) return { ...constraints, allowedDomains: [NO_HOST] };
@@ -52,11 +55,11 @@ export function constraintsFor({ config }: LoadedConfig, isJob: boolean): Constr
   };
 }
 
-/** The runner that the configuration asks for. */
+/** The runner options from the configuration. */
 export function runnerOptions({ context, store, loaded, pipeline, isJob }: RunWork): RunnerOptions {
   const { policy, pipelines = {}, stopConditions, telemetry, workspaceRoot = "." } = loaded.config;
-  const constraints = constraintsFor(loaded, isJob);
-  // What a model costs is known for the usual ones; one that is not known has no price, and none is made up.
+  const constraints = constraintsFor(loaded, { isJob });
+  // Prices are known for common models; an unknown model has no price, and none is guessed.
   const { pricing = pricesFor(modelsOf(rootOf(pipeline))).pricing } = loaded.config;
   const folder = projectFolder(context, loaded);
   return {

@@ -9,148 +9,151 @@ import { needsMore, stillNeeded, userOf } from "./acting-person.ts";
 import { paint } from "./format.ts";
 import { choicesOf, hiddenBecause } from "./wait-hints.ts";
 
-/** Puts questions to whoever sits at the terminal, and what they say into the store. */
-export type Desk = {
+/** What is needed to ask the user at the terminal, and to store the answers. */
+export type PromptContext = {
   readonly context: CliContext;
   readonly store: Store;
-  /** Takes the question away, unanswered. */
+  /** Withdraws the question, unanswered. */
   readonly signal: AbortSignal;
 };
 
-/** Whether somebody sits there who can be asked. */
+/** True if there is a user at the terminal. */
 export function canAsk({ stdin, stderr }: CliContext): boolean {
   return stdin.isTerminal && stderr.isTerminal;
 }
 
-/** Asks for each wait in turn. True where all of them have their answer, so that the run can go on. */
-export async function askPerson(desk: Desk, waits: readonly WaitRecord[]): Promise<boolean> {
+/** Asks for each wait in turn. True if all of them are answered, so that the run can resume. */
+export async function askPerson(prompt: PromptContext, waits: readonly WaitRecord[]): Promise<boolean> {
   let allAnswered = true;
   for (const wait of waits) {
-    show(desk.context, wait);
-    if (!(await answered(desk, wait))) allAnswered = false;
-    if (desk.signal.aborted) return false;
+    show(prompt.context, wait);
+    if (!(await askAbout(prompt, wait))) allAnswered = false;
+    if (prompt.signal.aborted) return false;
   }
   return allAnswered;
 }
 
-async function answered(desk: Desk, wait: WaitRecord): Promise<boolean> {
+async function askAbout(prompt: PromptContext, wait: WaitRecord): Promise<boolean> {
   try {
-    return await QUESTIONS[wait.kind](desk, wait);
+    return await PROMPTS[wait.kind](prompt, wait);
   } catch (error) {
     if (!AlreadySettledError.isInstance(error)) throw error;
-    desk.context.stderr.write(`${cleanText(error.message)}\n`);
+    prompt.context.stderr.write(`${cleanText(error.message)}\n`);
     return true;
   }
 }
 
-type Question = (desk: Desk, wait: WaitRecord) => Promise<boolean>;
+type WaitPrompt = (prompt: PromptContext, wait: WaitRecord) => Promise<boolean>;
 
-const QUESTIONS: { readonly [K in WaitRecord["kind"]]: Question } = {
-  approval: async (desk, { waitId, runId }) => {
-    const said = await choose(desk, "May it run?", { approve: "Yes, with just these arguments", deny: "No" });
-    if (said === "approve") return approved(desk, waitId, runId);
-    if (said !== "deny") return false;
-    const why = await ask(desk, "Why not? Whoever asked for it is told.", needed);
-    return why !== null && done(desk.store.deny(waitId, why, person(desk)));
+const PROMPTS: { readonly [K in WaitRecord["kind"]]: WaitPrompt } = {
+  approval: async (prompt, { waitId, runId }) => {
+    const choice = await choose(prompt, "May it run?", {
+      approve: "Yes, with exactly these arguments",
+      deny: "No",
+    });
+    if (choice === "approve") return approved(prompt, waitId, runId);
+    if (choice !== "deny") return false;
+    const why = await ask(prompt, "Why not? The model sees the reason.", needed);
+    return why !== null && done(prompt.store.deny(waitId, why, person(prompt)));
   },
 
-  in_doubt: (desk, wait) => settleIt(desk, wait, "What became of it?", SETTLEMENTS),
+  in_doubt: (prompt, wait) => settleIt(prompt, wait, "Did it happen?", SETTLEMENTS),
 
-  escalation: async (desk, wait) => {
-    const ways = { ...SETTLEMENTS, answer: "Tell whoever asked for it" };
-    return settleIt(desk, wait, "What is to be done?", ways);
+  escalation: async (prompt, wait) => {
+    const ways = { ...SETTLEMENTS, answer: "Answer the tool call yourself" };
+    return settleIt(prompt, wait, "What should be done?", ways);
   },
 
-  question: async (desk, { waitId, subject }) => {
-    const value = await askFor(desk, choicesOf(subject));
-    return value !== null && done(desk.store.answer(waitId, value, person(desk)));
+  question: async (prompt, { waitId, subject }) => {
+    const value = await askFor(prompt, choicesOf(subject));
+    return value !== null && done(prompt.store.answer(waitId, value, person(prompt)));
   },
 
-  budget: async (desk, { waitId, subject }) => {
-    const said = await choose(desk, "May it use more?", {
+  budget: async (prompt, { waitId, subject }) => {
+    const choice = await choose(prompt, "May it use more?", {
       more: "Yes, set a new limit",
       less: "No, give up",
     });
-    if (said === "less") {
-      const why = await ask(desk, "Why? It is kept with the run.", needed);
-      return why !== null && done(desk.store.deny(waitId, why, person(desk)));
+    if (choice === "less") {
+      const why = await ask(prompt, "Why? The reason is stored with the run.", needed);
+      return why !== null && done(prompt.store.deny(waitId, why, person(prompt)));
     }
-    if (said !== "more") return false;
-    const limit = await ask(desk, `The new ${nameOf(subject.budget)}:`, (given) =>
+    if (choice !== "more") return false;
+    const limit = await ask(prompt, `The new ${nameOf(subject.budget)}:`, (given) =>
       limitProblem(given, subject.used),
     );
-    return limit !== null && done(desk.store.answer(waitId, Number(limit), person(desk)));
+    return limit !== null && done(prompt.store.answer(waitId, Number(limit), person(prompt)));
   },
 };
 
-/** False where others have to approve it too, or this person may not. */
-async function approved(desk: Desk, waitId: string, runId: string): Promise<boolean> {
-  const { context, store } = desk;
-  const say = (text: string) => context.stderr.write(`${cleanText(text)}\n`);
+/** False if more people must approve it, or if this user may not. */
+async function approved(prompt: PromptContext, waitId: string, runId: string): Promise<boolean> {
+  const { context, store } = prompt;
+  const print = (text: string) => context.stderr.write(`${cleanText(text)}\n`);
   try {
-    await store.approve(waitId, person(desk));
+    await store.approve(waitId, person(prompt));
   } catch (error) {
     if (!AlreadySettledError.isInstance(error) && !ConfigurationError.isInstance(error)) throw error;
-    say(error.message);
+    print(error.message);
   }
   const left = (await store.listWaits(runId)).find((wait) => wait.waitId === waitId);
-  if (left?.status === "open") say(stillNeeded(left));
+  if (left?.status === "open") print(stillNeeded(left));
   return left?.status !== "open";
 }
 
 const SETTLEMENTS = {
   succeeded: "It happened",
   retry: "It did not happen: run it again",
-  failed: "It did not happen, and is not to",
+  failed: "It did not happen, and must not",
 } as const;
 
 async function settleIt(
-  desk: Desk,
+  prompt: PromptContext,
   { toolCallId, waitId }: WaitRecord,
   message: string,
   ways: { readonly [way: string]: string },
 ): Promise<boolean> {
-  const said = await choose(desk, message, ways);
-  if (said === "answer") {
-    const value = await ask(desk, "What are they told?", needed);
-    return value !== null && done(desk.store.answer(waitId, value, person(desk)));
+  const choice = await choose(prompt, message, ways);
+  if (choice === "answer") {
+    const value = await ask(prompt, "The answer:", needed);
+    return value !== null && done(prompt.store.answer(waitId, value, person(prompt)));
   }
-  const settlement = await settlementOf(desk, said);
+  const settlement = await settlementOf(prompt, choice);
   if (settlement === null || toolCallId === null) return false;
-  return done(desk.store.settle(toolCallId, settlement, person(desk)));
+  return done(prompt.store.settle(toolCallId, settlement, person(prompt)));
 }
 
-async function settlementOf(desk: Desk, said: string | null): Promise<Settlement | null> {
-  if (said === "retry") return { as: "retry" };
-  if (said === "succeeded") {
-    const result = await ask(desk, "What did it give? JSON, or a text.", needed);
+async function settlementOf(prompt: PromptContext, choice: string | null): Promise<Settlement | null> {
+  if (choice === "retry") return { as: "retry" };
+  if (choice === "succeeded") {
+    const result = await ask(prompt, "What did it return? JSON or text.", needed);
     return result === null ? null : { as: "succeeded", result: jsonOrText(result) };
   }
-  const why = said === "failed" ? await ask(desk, "Why? Whoever asked for it is told.", needed) : null;
+  const why = choice === "failed" ? await ask(prompt, "Why? The model sees the reason.", needed) : null;
   return why === null ? null : { as: "failed", why };
 }
 
-async function askFor(desk: Desk, choices: readonly string[]): Promise<string | null> {
-  if (choices.length === 0) return ask(desk, "Your answer:", needed);
-  const said = await choose(
-    desk,
+async function askFor(prompt: PromptContext, choices: readonly string[]): Promise<string | null> {
+  if (choices.length === 0) return ask(prompt, "Your answer:", needed);
+  const choice = await choose(
+    prompt,
     "Your answer:",
     Object.fromEntries(choices.map((each, i) => [`${i}`, each])),
   );
-  return said === null ? null : (choices[Number(said)] ?? null);
+  return choice === null ? null : (choices[Number(choice)] ?? null);
 }
 
 const LEAVE = "leave";
 
-/** Null where the person would rather decide later. */
+/** Null if the user postpones the decision. */
 async function choose(
-  { context, signal }: Desk,
+  { context, signal }: PromptContext,
   message: string,
   ways: { readonly [way: string]: string },
 ): Promise<string | null> {
-  const said = await select({
+  const choice = await select({
     message,
-    // What was typed while the run worked must not decide anything.
+    // Keys typed while the run was working must not decide anything.
     initialValue: LEAVE,
     options: [
       ...Object.entries(ways).map(([value, label]) => ({ value, label: cleanText(label) })),
@@ -158,27 +161,27 @@ async function choose(
     ],
     ...prompting(context, signal),
   });
-  return isCancel(said) || said === LEAVE ? null : said;
+  return isCancel(choice) || choice === LEAVE ? null : choice;
 }
 
 async function ask(
-  { context, signal }: Desk,
+  { context, signal }: PromptContext,
   message: string,
   problem: (given: string) => string | undefined,
 ): Promise<string | null> {
-  const said = await text({
+  const choice = await text({
     message,
     validate: (given) => problem(given ?? ""),
     ...prompting(context, signal),
   });
-  return isCancel(said) ? null : said;
+  return isCancel(choice) ? null : choice;
 }
 
 function prompting({ stdin, stderr }: CliContext, signal: AbortSignal) {
   return { input: stdin.stream, output: stderr.stream, signal, showInstructions: false, withGuide: false };
 }
 
-/** What there is to decide about, with the arguments just as they would go out. */
+/** Prints the subject of a wait, with the arguments exactly as they would be sent. */
 function show(context: CliContext, wait: WaitRecord): void {
   const { kind, question, subject, toolCallId } = wait;
   const { bold, dim } = paint(context);
@@ -191,7 +194,7 @@ function show(context: CliContext, wait: WaitRecord): void {
     ...(isAboutCall ? shownArguments(subject.arguments ?? null, columns) : []),
     ...(subject.requested === undefined
       ? []
-      : [dim("asked for as"), ...shownArguments(subject.requested, columns)]),
+      : [dim("requested as"), ...shownArguments(subject.requested, columns)]),
     ...(needsMore(wait) ? wrap(cleanText(stillNeeded(wait)), columns) : []),
     ...(isAboutCall ? hiddenBecause(subject).flatMap((why) => wrap(cleanText(why), columns)) : []),
     "",
@@ -199,7 +202,7 @@ function show(context: CliContext, wait: WaitRecord): void {
   context.stderr.write(`${lines.join("\n")}\n`);
 }
 
-/** All of them, however many lines it takes: who approves them has to see them. */
+/** All arguments in full: the approver must see them. */
 function shownArguments(value: Json, columns: number): readonly string[] {
   return JSON.stringify(value, null, 2)
     .split("\n")
@@ -214,14 +217,14 @@ function nameOf(budget: Json | undefined): string {
 }
 
 function needed(given: string): string | undefined {
-  return given.trim() === "" ? "Say something, or press Escape to decide later." : undefined;
+  return given.trim() === "" ? "Enter a text, or press Escape to decide later." : undefined;
 }
 
 function limitProblem(given: string, used: Json | undefined): string | undefined {
   const limit = Number(given);
   const least = typeof used === "number" ? used : 0;
   if (given.trim() !== "" && Number.isFinite(limit) && limit > 0 && limit >= least) return undefined;
-  return least > 0 ? `Give a number of at least ${least}, which it needs now.` : "Give a number above 0.";
+  return least > 0 ? `Enter a number of at least ${least}, which is needed now.` : "Enter a number above 0.";
 }
 
 function jsonOrText(given: string): Json {
@@ -232,7 +235,7 @@ function jsonOrText(given: string): Json {
   }
 }
 
-function person({ context }: Desk): Person {
+function person({ context }: PromptContext): Person {
   return userOf(context);
 }
 

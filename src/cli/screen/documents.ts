@@ -12,7 +12,7 @@ import type {
 import { isoTime } from "./format.ts";
 import { isInterrupted } from "./run-status.ts";
 
-// The records as `--json` prints them: times as ISO 8601, hashes as text, and nothing that is only the store's.
+// The records as `--json` prints them: times in ISO 8601, hashes as text, without the store's internal fields.
 
 export function runDocument(run: RunRecord, now: number): object {
   const { inputHash, context: _, epoch: _epoch, ...rest } = run;

@@ -5,26 +5,26 @@ import type { EventRecord, StoreReader } from "../../store/store.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 import { counted, formatValue, formatWholeNumber } from "./format.ts";
 
-/** A worker that is alive says so every few seconds; nobody reads a log for that. */
+/** Lease renewals happen every few seconds and are not worth a line. */
 export function isHeartbeat({ type }: EventRecord): boolean {
   return type === "lease.renewed";
 }
 
-/** What an event of a run's log says, in a few words. The names of tools are looked up: the event has numbers. */
+/** An event of a run's log in a few words. Tool names are looked up, since the event holds call numbers only. */
 export async function eventText(store: StoreReader, runId: string, event: EventRecord): Promise<string> {
   const facts = factsOf(event);
   const tools = await toolsOf(store, runId, facts);
   return cleanLine([place(facts), ...shownFacts(facts), tools].filter((part) => part !== "").join("  "));
 }
 
-/** `research turn 2`, where it is about a turn. */
+/** `research turn 2` for an event of a turn. */
 function place({ step, turn }: JsonObject): string {
   if (typeof step !== "string") return typeof turn === "number" ? `turn ${turn}` : "";
   return typeof turn === "number" && turn > 0 ? `${step} turn ${turn}` : step;
 }
 
-/** What is told by `place` or the tools, or is there for `pawl verify` alone. */
-const UNSAID: readonly string[] = [
+/** Facts that `place` or the tools already show, or that only `pawl verify` needs. */
+const HIDDEN_FACTS: readonly string[] = [
   "step",
   "turn",
   "call",
@@ -41,7 +41,7 @@ const DIGEST = /^[\w-]{43}$/;
 
 function shownFacts(facts: JsonObject): readonly string[] {
   return Object.entries(facts).flatMap(([key, value]) => {
-    if (UNSAID.includes(key) || isEmpty(value)) return [];
+    if (HIDDEN_FACTS.includes(key) || isEmpty(value)) return [];
     if (isJsonObject(value) && typeof value.tokens === "number")
       return [`${key} ${formatWholeNumber(value.tokens)} tokens`];
     return typeof value === "string" && DIGEST.test(value) ? [] : [`${key}=${formatValue(value)}`];
@@ -52,7 +52,7 @@ function isEmpty(value: Json): boolean {
   return value === null || (Array.isArray(value) && value.length === 0);
 }
 
-/** `search, send_email`: the tools of the calls that the event tells of. */
+/** `search, send_email`: the tools of the event's calls. */
 async function toolsOf(store: StoreReader, runId: string, facts: JsonObject): Promise<string> {
   const { step, turn } = facts;
   const indexes = callsIn(facts);

@@ -7,7 +7,7 @@ import { cleanLine } from "../context/terminal-text.ts";
 
 export type Paint = ReturnType<typeof pico.createColors>;
 
-/** Colours, or none: the same calls either way. */
+/** Colour functions; without colours they return their text unchanged. */
 export function paint({ useColour }: Pick<CliContext, "useColour">): Paint {
   return pico.createColors(useColour);
 }
@@ -17,7 +17,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** How long, in the two units that matter: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 05 min`, `3 d 4 h`. */
+/** A duration in its two largest units: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 05 min`, `3 d 4 h`. */
 export function formatDuration(ms: number): string {
   const whole = Math.max(0, ms);
   if (whole < 10 * SECOND_MS) return `${(Math.floor(whole / 100) / 10).toFixed(1)} s`;
@@ -31,7 +31,7 @@ function rest(ms: number, unit: number, smaller: number): string {
   return String(Math.floor((ms % unit) / smaller)).padStart(2, "0");
 }
 
-/** How long so far, of a width that changes seldom: `0:07`, `12:30`, `1:02:05`. */
+/** Elapsed time in a stable width: `0:07`, `12:30`, `1:02:05`. */
 export function formatClock(ms: number): string {
   const seconds = Math.floor(Math.max(0, ms) / SECOND_MS);
   const hours = Math.floor(seconds / 3_600);
@@ -40,7 +40,7 @@ export function formatClock(ms: number): string {
   return [head, ...tail.map(twoDigits)].join(":");
 }
 
-/** How long ago, in one unit: `just now`, `3 min ago`, `2 d ago`. */
+/** The age of a time in one unit: `just now`, `3 min ago`, `2 d ago`. */
 export function formatAgo(at: number, now: number): string {
   const ms = now - at;
   if (ms < 5 * SECOND_MS) return "just now";
@@ -50,14 +50,14 @@ export function formatAgo(at: number, now: number): string {
   return `${Math.floor(ms / DAY_MS)} d ago`;
 }
 
-/** Local time, as people sort it: `2026-01-31 09:05:00`. */
+/** Local date and time: `2026-01-31 09:05:00`. */
 export function formatTime(at: number): string {
   const date = new Date(at);
   const day = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
   return `${day.map(twoDigits).join("-")} ${formatTimeOfDay(at)}`;
 }
 
-/** The time of the day alone. */
+/** Local time of day: `09:05:00`. */
 export function formatTimeOfDay(at: number): string {
   const date = new Date(at);
   return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(":");
@@ -69,7 +69,7 @@ function twoDigits(value: number): string {
 
 const MICRO = 1_000_000;
 
-/** Micro-dollars as dollars: cents from a dollar up, more figures below, and never 0 for what is not. */
+/** Micro-dollars as dollars: cents from one dollar up, more digits below, and $0 only for zero. */
 export function formatMoney(microDollars: number): string {
   if (microDollars === 0) return "$0";
   if (microDollars < 100) return "<$0.0001";
@@ -85,12 +85,12 @@ export function formatBytes(bytes: number): string {
   return `${(bytes / size).toFixed(1)} ${unit}`;
 }
 
-/** A value on one line: texts as they are, everything else as JSON. */
+/** A value on one line: strings as they are, everything else as JSON. */
 export function formatValue(value: Json): string {
   return cleanLine(typeof value === "string" ? value : JSON.stringify(value));
 }
 
-/** For programs: milliseconds since 1970 as ISO 8601. */
+/** Milliseconds since 1970 as ISO 8601. */
 export function isoTime(at: number): string;
 export function isoTime(at: number | null): string | null;
 export function isoTime(at: number | null): string | null {
@@ -114,7 +114,7 @@ const STATUS_COLOURS: { readonly [status: string]: Colour } = {
   interrupted: "yellow",
 };
 
-/** A status in its colour; one that needs nobody's attention is dim. */
+/** A status in its colour; dim if it needs no attention. */
 export function paintStatus(paints: Paint, status: string, text = status): string {
   return paints[ownProperty(STATUS_COLOURS, status) ?? "dim"](text);
 }

@@ -8,31 +8,31 @@ const FORMATS = ["pretty", "json"] as const;
 export type LogLevel = (typeof LEVELS)[number];
 export type LogFormat = (typeof FORMATS)[number];
 
-/** What a command that works on a run can be asked to log. */
+/** The log options of the commands that work on a run. */
 export const LOG_OPTIONS: readonly CommandOption[] = [
   {
     flags: "--log-level <level>",
-    summary: "log one line an event to stderr, in place of the progress",
+    summary: "log one line per event to stderr instead of the progress display",
     choices: LEVELS,
   },
   {
     flags: "--log-format <format>",
-    summary: "how: pretty on a terminal, else json, unless said",
+    summary: "the log format (default: pretty on a terminal, else json)",
     choices: FORMATS,
   },
 ];
 
-export type LogWish = { readonly level: LogLevel; readonly format: LogFormat };
+export type LogSettings = { readonly level: LogLevel; readonly format: LogFormat };
 
-/** What is to be logged: by the flags, else by PAWL_LOG_LEVEL and PAWL_LOG_FORMAT; null where nobody asked for a log. */
-export function logWish({ env, stderr }: CliContext, input: CommandInput): LogWish | null {
+/** The log settings from the flags, else from PAWL_LOG_LEVEL and PAWL_LOG_FORMAT; null if no log was requested. */
+export function logSettings({ env, stderr }: CliContext, input: CommandInput): LogSettings | null {
   const level = oneOf(LEVELS, "PAWL_LOG_LEVEL", input.text("logLevel") ?? env.PAWL_LOG_LEVEL);
   const format = oneOf(FORMATS, "PAWL_LOG_FORMAT", input.text("logFormat") ?? env.PAWL_LOG_FORMAT);
   if (level === null && format === null) return null;
   return { level: level ?? "info", format: format ?? (stderr.isTerminal ? "pretty" : "json") };
 }
 
-/** Flags are checked before they come here; the environment is not. */
+/** Flags are already validated; environment variables are not. */
 function oneOf<T extends string>(choices: readonly T[], name: string, value: string | undefined): T | null {
   if (value === undefined || value === "") return null;
   const known = choices.find((choice) => choice === value);

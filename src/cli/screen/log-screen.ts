@@ -4,7 +4,7 @@ import { visibleJson } from "../../core/visible-text.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { CliContext } from "../context/cli-context.ts";
-import type { LogWish } from "./log-options.ts";
+import type { LogSettings } from "./log-options.ts";
 import { type Progress, progressAfter, progressAt, withChargedBefore } from "./progress.ts";
 import type { Tone } from "./progress-lines.ts";
 import type { RunScreen } from "./progress-screen.ts";
@@ -13,7 +13,7 @@ const LEVELS = { bad: "error", warning: "warn", good: "info", quiet: "info", pla
 
 type Logger = Awaited<ReturnType<typeof makeLogger>>;
 
-/** A run as a log: one line an event, on stderr. */
+/** Shows a run as a log: one line per event, on stderr. */
 export class LogScreen implements RunScreen {
   readonly #logger: Logger;
   readonly #clock: Clock;
@@ -28,20 +28,20 @@ export class LogScreen implements RunScreen {
     this.#progress = progressAt(clock.monotonic());
   }
 
-  static async open(context: CliContext, wish: LogWish): Promise<LogScreen> {
-    return new LogScreen(await makeLogger(context, wish), context.clock);
+  static async open(context: CliContext, settings: LogSettings): Promise<LogScreen> {
+    return new LogScreen(await makeLogger(context, settings), context.clock);
   }
 
-  readonly tell = (event: RunEvent): void => {
+  readonly showEvent = (event: RunEvent): void => {
     this.#progress = progressAfter(this.#progress, event, this.#clock.monotonic(), () => null);
     this.#log(event);
   };
 
-  say(tone: Tone, text: string): void {
+  print(tone: Tone, text: string): void {
     this.#logger[LEVELS[tone]](text);
   }
 
-  countFrom(charged: Amount): void {
+  addEarlierCharges(charged: Amount): void {
     this.#progress = withChargedBefore(this.#progress, charged);
   }
 
@@ -51,11 +51,11 @@ export class LogScreen implements RunScreen {
 
   start(): void {}
   stop(): void {}
-  goOn(): void {}
+  resume(): void {}
 }
 
-/** Loaded here, since most commands log nothing. Written at once: what a killed process has logged is there. */
-async function makeLogger({ stderr, useColour }: CliContext, { level, format }: LogWish) {
+/** Pino is imported on demand, since most commands do not log. Lines are written synchronously, so that they survive a kill. */
+async function makeLogger({ stderr, useColour }: CliContext, { level, format }: LogSettings) {
   const { pino } = await import("pino");
   const destination = { write: (line: string) => stderr.write(visibleJson(line)) };
   const options = {

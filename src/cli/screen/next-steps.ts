@@ -7,13 +7,13 @@ import { counted } from "./format.ts";
 import { isInterrupted } from "./run-status.ts";
 import { settleHints, waitHints } from "./wait-hints.ts";
 
-/** Something that can be done, and the command lines for it: one of them will do. */
+/** A possible next step and its commands, any one of which will do. */
 export type NextStep = { readonly what: string; readonly commands: readonly string[] };
 
-/** More questions than this are left to `pawl waits`. */
+/** More open waits than this are only referred to `pawl waits`. */
 const MOST_ASKED = 3;
 
-/** What takes a run further, in the order in which it is to be done. */
+/** The next steps of a run, in the order in which to take them. */
 export function nextSteps(
   input: CommandInput,
   run: RunRecord,
@@ -25,14 +25,17 @@ export function nextSteps(
   const { runId } = run;
   if (run.status === "running" && !isInterrupted(run, now))
     return [
-      { what: "It is being worked on: watch it", commands: [commandHint(input, "tail", runId, "--follow")] },
-      { what: "End it", commands: [commandHint(input, "cancel", runId)] },
+      {
+        what: "A worker is running it: follow it",
+        commands: [commandHint(input, "tail", runId, "--follow")],
+      },
+      { what: "Cancel it", commands: [commandHint(input, "cancel", runId)] },
     ];
   const questions = [...openQuestions(input, runId, waits), ...doubts(input, waits, calls)];
   const resume = commandHint(input, "resume", runId);
   return [
     ...questions,
-    { what: questions.length === 0 ? "Go on with it" : "Then go on with it", commands: [resume] },
+    { what: questions.length === 0 ? "Resume it" : "Then resume it", commands: [resume] },
   ];
 }
 
@@ -43,7 +46,7 @@ function openQuestions(
 ): readonly NextStep[] {
   const open = waits.filter(({ status }) => status === "open");
   const steps = open.slice(0, MOST_ASKED).map((wait) => ({
-    what: `Answer ${wait.waitId} (${wait.kind}), in one of these ways`,
+    what: `Answer ${wait.waitId} (${wait.kind}), with one of these`,
     commands: waitHints(input, wait),
   }));
   const more = open.length - steps.length;
@@ -54,7 +57,7 @@ function openQuestions(
   ];
 }
 
-/** Calls whose outcome nobody knows, and that nobody is asked about yet. */
+/** Calls in doubt that no open wait asks about yet. */
 function doubts(
   input: CommandInput,
   waits: readonly WaitRecord[],
@@ -68,7 +71,7 @@ function doubts(
 
 export function doubtStep(input: CommandInput, toolCallId: string): NextStep {
   return {
-    what: `Find out whether ${toolCallId} happened, and say so`,
+    what: `Find out whether ${toolCallId} happened, and settle it`,
     commands: settleHints(input, toolCallId),
   };
 }

@@ -1,48 +1,48 @@
 import { cleanLine, cut, pad, widthOf } from "../context/terminal-text.ts";
 import { formatClock, formatMoney, formatWholeNumber } from "./format.ts";
-import type { Progress, ToolUnderWay } from "./progress.ts";
+import type { ActiveTool, Progress } from "./progress.ts";
 import { shownInput } from "./progress-lines.ts";
 
 const MOST_TOOLS = 3;
 
-/** The lines that are redrawn while a run works: where it is, what is under way and for how long, what it has used. */
+/** The lines that are redrawn during a run: its position, the work in progress with its time, and the usage. */
 export function progressBlock(
   progress: Progress,
   now: number,
   columns: number,
   hint: string,
 ): readonly string[] {
-  // The last column stays free: a terminal that writes there may begin a new line.
+  // The last column stays free: writing there may wrap the line.
   const room = columns - 1;
   return [
-    spread(cleanLine(whereItIs(progress)), formatClock(now - progress.since), room),
-    ...underWay(progress, now).map(([what, time]) => spread(`  ${what}`, time, room)),
+    spread(cleanLine(stepHeading(progress)), formatClock(now - progress.since), room),
+    ...activities(progress, now).map(([what, time]) => spread(`  ${what}`, time, room)),
     withHint(`  ${figures(progress)}`, hint, room),
   ];
 }
 
-/** `crawl · research · turn 3`: the phase, and the innermost step, whose path names the ones around it. */
-function whereItIs({ steps }: Progress): string {
+/** `crawl · research · turn 3`: the phase and the innermost step, whose path includes its parents. */
+function stepHeading({ steps }: Progress): string {
   const step = steps.at(-1);
-  if (step === undefined) return "on to the next step";
+  if (step === undefined) return "starting the next step";
   const phase = step.phase === null || step.phase === step.path ? [] : [step.phase];
   return [...phase, step.path, ...(step.turn === null ? [] : [`turn ${step.turn}`])].join(" · ");
 }
 
-/** In words: `turn 3 of research`. */
-export function placeOf({ steps }: Progress): string {
+/** The position in words: `turn 3 of research`. */
+export function stepText({ steps }: Progress): string {
   const step = steps.at(-1);
-  if (step === undefined) return "what is under way";
+  if (step === undefined) return "the work in progress";
   return cleanLine(step.turn === null ? step.path : `turn ${step.turn} of ${step.path}`);
 }
 
-/** The same with what is waited for: `turn 3 of research: send_email (0:12)`. */
-export function whatIsUnderWay(progress: Progress, now: number): string {
-  const what = underWay(progress, now).map(([text, time]) => (time === "" ? text : `${text} (${time})`));
-  return what.length === 0 ? placeOf(progress) : `${placeOf(progress)}: ${what.join(", ")}`;
+/** The position and the work in progress: `turn 3 of research: send_email (0:12)`. */
+export function activityText(progress: Progress, now: number): string {
+  const what = activities(progress, now).map(([text, time]) => (time === "" ? text : `${text} (${time})`));
+  return what.length === 0 ? stepText(progress) : `${stepText(progress)}: ${what.join(", ")}`;
 }
 
-function underWay({ model, tools }: Progress, now: number): readonly (readonly [string, string])[] {
+function activities({ model, tools }: Progress, now: number): readonly (readonly [string, string])[] {
   const shown = tools
     .slice(0, MOST_TOOLS)
     .map((tool) => [toolText(tool), formatClock(now - tool.since)] as const);
@@ -54,13 +54,13 @@ function underWay({ model, tools }: Progress, now: number): readonly (readonly [
 
 const STATES = {
   running: "",
-  retrying: " (waits to be tried again)",
-  landing: " (a lost try may still land)",
+  retrying: " (waiting to retry)",
+  landing: " (a lost attempt may still take effect)",
 } as const;
 
-function toolText({ tool, input, attempt, state }: ToolUnderWay): string {
-  const tries = attempt > 1 ? ` (try ${attempt})` : "";
-  return cleanLine(`${tool}${tries}${STATES[state]} ${shownInput(input)}`.trimEnd());
+function toolText({ tool, input, attempt, state }: ActiveTool): string {
+  const attempts = attempt > 1 ? ` (attempt ${attempt})` : "";
+  return cleanLine(`${tool}${attempts}${STATES[state]} ${shownInput(input)}`.trimEnd());
 }
 
 function figures({ charged }: Progress): string {
@@ -68,13 +68,13 @@ function figures({ charged }: Progress): string {
   return charged.microDollars === 0 ? tokens : `${tokens} · ${formatMoney(charged.microDollars)}`;
 }
 
-/** Text on the left, cut where it has to be; a time on the right. */
+/** Text on the left, cut if necessary; a time on the right. */
 function spread(left: string, right: string, columns: number): string {
   const space = columns - widthOf(right) - 2;
   return right === "" || space < 1 ? cut(left, columns) : `${pad(cut(left, space), space)}  ${right}`;
 }
 
-/** A hint is told where there is room for it. */
+/** The hint is shown only if there is room for it. */
 function withHint(left: string, hint: string, columns: number): string {
   return widthOf(left) + 2 + widthOf(hint) > columns ? cut(left, columns) : spread(left, hint, columns);
 }

@@ -7,22 +7,22 @@ import type { Progress } from "./progress.ts";
 /** How a line is marked and painted. */
 export type Tone = "good" | "bad" | "warning" | "quiet" | "plain";
 
-/** One line that stays: cleaned, and not yet cut. */
+/** A permanent line: cleaned, not cut yet. */
 export type ProgressLine = {
   readonly tone: Tone;
-  /** What happens inside a step stands under it. */
+  /** Indented below its step. */
   readonly isInside: boolean;
   readonly text: string;
-  /** Figures that are told even where the text is cut. */
+  /** Figures that are kept even if the text is cut. */
   readonly figures: string;
 };
 
-/** Where lines go. On a terminal the live block tells what has begun; elsewhere a line has to. */
+/** The kind of output. On a terminal the live block shows what has started; a log needs a line for it. */
 export type LineAudience = "terminal" | "log";
 
 /**
- * What is told of an event for good: what ended, and what is out of the ordinary. `before` is the progress without the
- * event, which knows since when the thing that ended was under way.
+ * The permanent lines of an event: what ended, and what is unusual. `before` is the progress without the event, which has the
+ * start time of what ended.
  */
 export function progressLines(
   before: Progress,
@@ -32,16 +32,16 @@ export function progressLines(
 ): readonly ProgressLine[] {
   switch (event.type) {
     case "run.started":
-      return [outside("plain", `run ${event.runId} ${event.resumed ? "goes on" : "begins"}`)];
+      return [outside("plain", `run ${event.runId} ${event.resumed ? "resumes" : "starts"}`)];
     case "step.started":
-      return audience === "log" ? [outside("plain", `${event.step} begins`)] : [];
+      return audience === "log" ? [outside("plain", `${event.step} starts`)] : [];
     case "step.finished":
       return [outside("good", event.step, stepFigures(before, event.step, now))];
     case "step.skipped":
-      return [outside("quiet", `${event.step} was done before`)];
+      return [outside("quiet", `${event.step} is already done`)];
     case "turn.started":
       return event.replayed
-        ? [inside("quiet", `turn ${event.turn} was answered before: not asked again`)]
+        ? [inside("quiet", `turn ${event.turn} already has a response: the model is not asked again`)]
         : [];
     case "turn.committed":
       return event.text.trim() === "" || event.isComplete
@@ -53,7 +53,7 @@ export function progressLines(
       return [
         inside(
           "warning",
-          `turn ${event.turn} had no answer that says what it cost: ${counted(event.charged.tokens, "token")} stay charged`,
+          `turn ${event.turn} got no response with its usage: ${counted(event.charged.tokens, "token")} stay charged`,
         ),
       ];
     case "tool.finished":
@@ -63,19 +63,21 @@ export function progressLines(
     case "tool.reconciled":
       return [inside("quiet", `${event.tool} was looked up: ${RECONCILED[event.status]}`)];
     case "tool.waiting":
-      return [inside("quiet", `${event.tool}: a lost try may still land, so the next one waits for it`)];
+      return [inside("quiet", `${event.tool}: a lost attempt may still take effect, so the next one waits`)];
     case "tool.in_doubt":
-      return [inside("warning", `nobody knows whether ${event.toolCallId} happened`)];
+      return [inside("warning", `${event.toolCallId} is in doubt: it may or may not have happened`)];
     case "lease.lost":
-      return [outside("warning", "another process has the run: this one stops")];
+      return [outside("warning", "another process holds the run: this one stops")];
     case "tool.deduplicated":
-      return [inside("quiet", `${event.tool} is not run again: it has the receipt of ${event.duplicateOf}`)];
+      return [
+        inside("quiet", `${event.tool} is not run again: it reuses the receipt of ${event.duplicateOf}`),
+      ];
     case "lineage.begun":
       return [
-        inside("quiet", `${event.step} goes on ${beginning(event.checkpoint)} with turn ${event.turn}`),
+        inside("quiet", `${event.step} resumes ${beginning(event.checkpoint)} with turn ${event.turn}`),
       ];
     case "checkpoint.saved":
-      return event.turn === 0 ? [] : [inside("quiet", `milestone ${event.checkpoint} is kept`)];
+      return event.turn === 0 ? [] : [inside("quiet", `milestone ${event.checkpoint} saved`)];
     case "warning":
       return [outside("warning", event.message)];
     case "usage.settled":
@@ -88,7 +90,7 @@ export function progressLines(
 const RECONCILED = {
   done: "it had happened",
   absent: "it had not happened",
-  unknown: "nobody knows whether it happened",
+  unknown: "its outcome is unknown",
 } as const;
 
 function toolLine(
@@ -106,7 +108,7 @@ function toolLine(
 
 const LONGEST_INPUT = 120;
 
-/** Arguments as they are; long ones in part, for the receipt has them whole. */
+/** Arguments as JSON; long ones are cut, since the receipt has them in full. */
 export function shownInput(input: Json): string {
   const text = input === null ? "" : JSON.stringify(input);
   return text.length > LONGEST_INPUT ? `${text.slice(0, LONGEST_INPUT)}…` : text;
@@ -124,14 +126,14 @@ function beginning(checkpoint: number | null): string {
 }
 
 function again(retryInMs: number | null): string {
-  return retryInMs === null ? "" : `; tried again in ${formatDuration(retryInMs)}`;
+  return retryInMs === null ? "" : `; retrying in ${formatDuration(retryInMs)}`;
 }
 
 function sentence(message: string): string {
   return message.trim().replace(/\.$/, "");
 }
 
-/** A line that is not about something inside a step. */
+/** A line that is not indented below a step. */
 export function outside(tone: Tone, text: string, figures = ""): ProgressLine {
   return { tone, isInside: false, text: cleanLine(text), figures };
 }

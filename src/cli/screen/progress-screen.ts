@@ -4,7 +4,7 @@ import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { TextOutput } from "../context/cli-context.ts";
 import { cut, widthOf, wrap } from "../context/terminal-text.ts";
 import { type Progress, progressAfter, progressAt, withChargedBefore } from "./progress.ts";
-import { progressBlock, whatIsUnderWay } from "./progress-block.ts";
+import { activityText, progressBlock } from "./progress-block.ts";
 import { outside, type ProgressLine, progressLines, type Tone } from "./progress-lines.ts";
 
 type Painter = { readonly [T in Tone | "block"]: (text: string) => string };
@@ -13,7 +13,7 @@ const MARKS: { readonly [T in Tone]: string } = { good: "✓", bad: "✗", warni
 
 const REDRAW_MS = 200;
 
-/** How long nothing may be told, where nothing is redrawn, before a line says that time passes. */
+/** Without a live block, a line is printed after this much silence. */
 const SILENCE_MS = 30_000;
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
@@ -23,15 +23,15 @@ const SHOW_CURSOR = "\u001b[?25h";
 const CLEAR_LINE = "\u001b[K";
 const CLEAR_BELOW = "\u001b[J";
 
-/** What shows a run while it works. */
+/** A display of a run in progress. */
 export type RunScreen = Pick<
   ProgressScreen,
-  "start" | "stop" | "goOn" | "tell" | "say" | "countFrom" | "hint" | "progress"
+  "start" | "stop" | "resume" | "showEvent" | "print" | "addEarlierCharges" | "hint" | "progress"
 >;
 
 /**
- * Shows a run while it works. On a terminal, a block of a few lines is redrawn in place and what ends scrolls above it;
- * elsewhere every line that matters is written once.
+ * Shows a run in progress. On a terminal, a block of a few lines is redrawn in place and finished work scrolls above it;
+ * elsewhere every important line is written once.
  */
 export class ProgressScreen {
   readonly #output: TextOutput;
@@ -41,8 +41,8 @@ export class ProgressScreen {
   #progress: Progress;
   #hint = "";
   #drawn: readonly string[] = [];
-  #goesOn = false;
-  #toldAt: number;
+  #isResumed = false;
+  #lastLineAt: number;
   #stopTimer: (() => void) | null = null;
 
   constructor(
@@ -55,8 +55,8 @@ export class ProgressScreen {
     this.#output = output;
     this.#clock = clock;
     this.#paint = paint;
-    this.#toldAt = clock.monotonic();
-    this.#progress = progressAt(this.#toldAt);
+    this.#lastLineAt = clock.monotonic();
+    this.#progress = progressAt(this.#lastLineAt);
   }
 
   start(): void {
@@ -67,7 +67,7 @@ export class ProgressScreen {
     );
   }
 
-  /** Takes the block away and gives the cursor back; may be called more than once. */
+  /** Removes the block and shows the cursor again; may be called more than once. */
   stop(): void {
     if (this.#stopTimer === null) return;
     this.#stopTimer();
@@ -77,7 +77,7 @@ export class ProgressScreen {
     this.#drawn = [];
   }
 
-  readonly tell = (event: RunEvent): void => {
+  readonly showEvent = (event: RunEvent): void => {
     const now = this.#clock.monotonic();
     const audience = this.#output.isTerminal ? "terminal" : "log";
     const lines = this.#isKnown(event) ? [] : progressLines(this.#progress, event, now, audience);
@@ -85,23 +85,23 @@ export class ProgressScreen {
     this.#show(lines);
   };
 
-  /** A line of the command's own. */
-  say(tone: Tone, text: string): void {
+  /** Prints a line that is not about an event. */
+  print(tone: Tone, text: string): void {
     this.#show([outside(tone, text)]);
   }
 
   #show(lines: readonly ProgressLine[]): void {
-    if (lines.length > 0) this.#toldAt = this.#clock.monotonic();
+    if (lines.length > 0) this.#lastLineAt = this.#clock.monotonic();
     if (this.#output.isTerminal && this.#stopTimer !== null) this.#draw(lines);
     else this.#output.write(this.#rendered(lines));
   }
 
-  /** What the run had used before this command went on with it. */
-  countFrom(charged: Amount): void {
+  /** Adds what the run had used before this command resumed it. */
+  addEarlierCharges(charged: Amount): void {
     this.#progress = withChargedBefore(this.#progress, charged);
   }
 
-  /** What a person can do, said where there is room. */
+  /** What the user can do, shown if there is room. */
   set hint(hint: string) {
     this.#hint = hint;
   }
@@ -114,14 +114,14 @@ export class ProgressScreen {
     return this.#progress;
   }
 
-  /** The same command goes on with the same run: what it has told of it, it does not tell again. */
-  goOn(): void {
-    this.#goesOn = true;
+  /** Starts again after an answer, for the same run: events that were already shown are not repeated. */
+  resume(): void {
+    this.#isResumed = true;
     this.start();
   }
 
   #isKnown(event: RunEvent): boolean {
-    if (!this.#goesOn) return false;
+    if (!this.#isResumed) return false;
     return (
       event.type === "run.started" ||
       event.type === "step.skipped" ||
@@ -131,11 +131,11 @@ export class ProgressScreen {
 
   #breakSilence(): void {
     const now = this.#clock.monotonic();
-    if (now - this.#toldAt < SILENCE_MS) return;
-    this.say("quiet", `still at ${whatIsUnderWay(this.#progress, now)}`);
+    if (now - this.#lastLineAt < SILENCE_MS) return;
+    this.print("quiet", `still at ${activityText(this.#progress, now)}`);
   }
 
-  /** One write for all of it, each line cleared as it is written: nothing is blank in between. */
+  /** Draws everything in one write, clearing each line as it is written, to avoid flicker. */
   #draw(lines: readonly ProgressLine[]): void {
     const now = this.#clock.monotonic();
     const { columns } = this.#output;
@@ -143,12 +143,12 @@ export class ProgressScreen {
     const frame = FRAMES[Math.floor(now / REDRAW_MS) % FRAMES.length] ?? "";
     const [first = "", ...rest] = progressBlock(this.#progress, now, columns - 2, this.#hint);
     this.#drawn = [`${frame} ${first}`, ...rest.map((line) => `  ${line}`)];
-    const told = this.#rendered(lines).replaceAll("\n", `${CLEAR_LINE}\n`);
+    const printed = this.#rendered(lines).replaceAll("\n", `${CLEAR_LINE}\n`);
     const block = this.#drawn.map((line) => `${this.#paint.block(line)}${CLEAR_LINE}\n`).join("");
-    this.#output.write(`${top}${told}${block}${CLEAR_BELOW}`);
+    this.#output.write(`${top}${printed}${block}${CLEAR_BELOW}`);
   }
 
-  /** To the first line of the block. A terminal that was made narrower has broken its lines. */
+  /** Moves to the first line of the block. A terminal that was made narrower has wrapped its lines. */
   #backToTop(): string {
     const columns = Math.max(1, this.#output.columns);
     const rows = this.#drawn.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0);
@@ -162,7 +162,7 @@ export class ProgressScreen {
       .join("");
   }
 
-  /** On a terminal one line each, but for what a person has to read; a log is searched, so nothing is cut there. */
+  /** On a terminal one line each, except for warnings, which are wrapped; a log is searched, so nothing is cut there. */
   #renderedLine({ tone, isInside, text, figures }: ProgressLine): readonly string[] {
     const indent = isInside ? "  " : "";
     const paint = this.#paint[tone];
@@ -177,7 +177,7 @@ export class ProgressScreen {
   }
 }
 
-/** Cut in the text rather than in the figures, unless nothing would be left of it. */
+/** Cuts the text rather than the figures, unless nothing would be left of it. */
 function shortened(text: string, end: string, columns: number): string {
   const room = columns - widthOf(end);
   return room < widthOf(end) ? cut(text, columns) : `${cut(text, room)}${end}`;

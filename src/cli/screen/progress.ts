@@ -2,34 +2,34 @@ import type { Json } from "../../core/json.ts";
 import { type Amount, addAmount, NOTHING } from "../../core/usage/usage.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 
-/** What a run is doing at this moment, as its events tell; every `since` is a reading of the monotonic clock. */
+/** What a run is doing now, derived from its events; every `since` is a reading of the monotonic clock. */
 export type Progress = {
   readonly since: number;
-  /** The steps that it is in, outermost first. */
-  readonly steps: readonly StepUnderWay[];
+  /** The current steps, outermost first. */
+  readonly steps: readonly ActiveStep[];
   readonly model: ModelWait | null;
-  readonly tools: readonly ToolUnderWay[];
-  /** All of the run, what it had used before included. */
+  readonly tools: readonly ActiveTool[];
+  /** The usage of the whole run, including earlier attempts. */
   readonly charged: Amount;
 };
 
-export type StepUnderWay = {
+export type ActiveStep = {
   readonly path: string;
   readonly phase: string | null;
   readonly since: number;
   readonly turn: number | null;
 };
 
-/** The model was asked, or will be again after it failed. */
+/** The model was asked, or will be asked again after a failure. */
 export type ModelWait = { readonly since: number; readonly failed: boolean };
 
-export type ToolUnderWay = {
+export type ActiveTool = {
   readonly toolCallId: string;
   readonly tool: string;
   readonly input: Json;
   readonly attempt: number;
   readonly since: number;
-  /** `landing`: a lost try may still take effect, so the next one waits. */
+  /** `landing`: a lost attempt may still take effect, so the next one waits. */
   readonly state: "running" | "retrying" | "landing";
 };
 
@@ -41,7 +41,7 @@ export function withChargedBefore(progress: Progress, before: Amount): Progress 
   return { ...progress, charged: addAmount(progress.charged, before) };
 }
 
-/** What is going on after an event. `phaseOf` tells which phase a step is in. */
+/** The progress after an event. `phaseOf` returns the phase of a step. */
 export function progressAfter(
   progress: Progress,
   event: RunEvent,
@@ -89,11 +89,11 @@ export function progressAfter(
   }
 }
 
-function entered(progress: Progress, step: StepUnderWay): Progress {
+function entered(progress: Progress, step: ActiveStep): Progress {
   return { ...progress, steps: [...progress.steps, step], model: null };
 }
 
-/** What was inside of it is over as well, told or not. */
+/** Removes a step and everything inside it, even if no event ended those. */
 function left(progress: Progress, path: string): Progress {
   const at = progress.steps.findIndex((step) => step.path === path);
   return at === -1 ? progress : { ...progress, steps: progress.steps.slice(0, at), model: null, tools: [] };
@@ -106,8 +106,8 @@ function inTurn(progress: Progress, path: string, turn: number): Progress {
   };
 }
 
-/** A call that is tried again is the same call: it keeps what it was begun with. */
-function withTool(progress: Progress, tool: ToolUnderWay): Progress {
+/** A retried call is the same call: it keeps its input and start time. */
+function withTool(progress: Progress, tool: ActiveTool): Progress {
   const known = progress.tools.find(({ toolCallId }) => toolCallId === tool.toolCallId);
   const { toolCallId, tool: name, attempt, state } = tool;
   const since = known?.since ?? tool.since;

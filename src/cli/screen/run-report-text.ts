@@ -58,7 +58,7 @@ function headText(
     ["updated", `${formatTime(run.updatedAt)} (${formatAgo(run.updatedAt, now)})`],
     currentStep === null || isOver ? null : ["step", cleanLine(currentStep)],
     run.owner === null ? null : ["worker", cleanLine(run.owner)],
-    run.cancelRequestedAt === null ? null : ["cancel", `wanted ${formatAgo(run.cancelRequestedAt, now)}`],
+    run.cancelRequestedAt === null ? null : ["cancel", `requested ${formatAgo(run.cancelRequestedAt, now)}`],
     forkedFrom === null
       ? null
       : [
@@ -79,7 +79,7 @@ function usageText({ charged, inputTokens, outputTokens, modelCalls }: RunReport
   return `${money}${tokens} (${formatWholeNumber(inputTokens)} in, ${formatWholeNumber(outputTokens)} out) in ${counted(modelCalls, "model call")}`;
 }
 
-/** What the run may use and has used, for the budgets that it has. */
+/** Used and allowed amounts of the run's budgets. */
 function budgetFacts(run: RunReport["run"], work: RunReport["work"], now: number): readonly Fact[] {
   const { limit, charged, budgets, deadline } = run;
   const of = (used: string, most: string) => `${used} of ${most}`;
@@ -100,7 +100,7 @@ function budgetFacts(run: RunReport["run"], work: RunReport["work"], now: number
 }
 
 function deadlineText(deadline: number, now: number): string {
-  const left = deadline > now ? `${formatDuration(deadline - now)} left` : "which is over";
+  const left = deadline > now ? `${formatDuration(deadline - now)} left` : "already over";
   return `until ${formatTime(deadline)} (${left})`;
 }
 
@@ -143,7 +143,7 @@ function callsText(context: CliContext, { calls, run }: RunReport): string {
   );
 }
 
-/** The ledger's columns, for all who list calls. */
+/** The columns of tool calls, for every command that lists them. */
 export function callColumns(): readonly Column<ToolCallRecord>[] {
   return [
     { title: "call", value: shortCallId, rank: 0 },
@@ -157,7 +157,7 @@ export function callColumns(): readonly Column<ToolCallRecord>[] {
   ];
 }
 
-/** Without its run, which the reader knows: `research#2.1`. */
+/** A call id without its run: `research#2.1`. */
 export function shortCallId({ toolCallId }: { readonly toolCallId: string }): string {
   return toolCallId.slice(toolCallId.indexOf("/") + 1);
 }
@@ -169,7 +169,7 @@ function resultText({ receipt }: ToolCallRecord): string {
   return `${doubt}${plainValue(receipt.output.value)}`;
 }
 
-/** For a narrow column: an object without its braces and quotes. What has to be exact is in `--json`. */
+/** An object without braces and quotes, for a narrow column. `--json` has the exact value. */
 function plainValue(value: Json): string {
   if (!isJsonObject(value)) return formatValue(value);
   return Object.entries(value)
@@ -185,7 +185,7 @@ function waitsText(context: CliContext, waits: ListEnd<WaitRecord>): string {
   );
 }
 
-/** For all who list waits. */
+/** The columns of waits. */
 export function waitColumns({ clock }: Pick<CliContext, "clock">): readonly Column<WaitRecord>[] {
   const now = clock.now();
   return [
@@ -235,7 +235,7 @@ function checkpointsText(context: CliContext, checkpoints: ListEnd<CheckpointRec
             align: "right",
           },
           { title: "taken", value: ({ at }) => formatAgo(at, now), rank: 3 },
-          { title: "", value: ({ isSuperseded }) => (isSuperseded ? "left behind" : ""), rank: 4 },
+          { title: "", value: ({ isSuperseded }) => (isSuperseded ? "superseded" : ""), rank: 4 },
         ],
         shown,
         "  ",
@@ -244,7 +244,7 @@ function checkpointsText(context: CliContext, checkpoints: ListEnd<CheckpointRec
   );
 }
 
-/** One attempt that went through says nothing that the head does not. */
+/** A single attempt adds nothing to the head of the report. */
 function attemptsText(context: CliContext, attempts: readonly AttemptRecord[]): string {
   if (attempts.length < 2) return "";
   return shortened(
@@ -267,13 +267,13 @@ function attemptsText(context: CliContext, attempts: readonly AttemptRecord[]): 
   );
 }
 
-/** One that another followed, and that never said how it ended, was killed or lost the run. */
+/** An attempt without an end status that was followed by another was killed or lost the run. */
 function endOf({ endStatus, epoch }: AttemptRecord, attempts: readonly AttemptRecord[]): string {
   if (endStatus !== null) return endStatus;
   return epoch === attempts.at(-1)?.epoch ? "" : "cut off";
 }
 
-/** The last of a long list, and how many came before. */
+/** The last rows of a long list, and how many came before. */
 function shortened<R>(
   { count, last }: ListEnd<R>,
   show: (shown: readonly R[]) => string,

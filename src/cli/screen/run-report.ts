@@ -27,13 +27,13 @@ import {
 } from "./documents.ts";
 import type { NextStep } from "./next-steps.ts";
 
-/** More of a list than this is left to the command that lists it. */
+/** Longer lists are cut to their end; another command lists them in full. */
 const MOST_LISTED = 20;
 
-/** The last of a list, and how long it is: what is shown of a long one. */
+/** The last records of a list and its full length. */
 export type ListEnd<T> = { readonly count: number; readonly last: readonly T[] };
 
-/** What a run is and did, as far as `pawl show` prints it, and how much of its budgets it has used. */
+/** Everything that `pawl show` prints of a run. */
 export type RunReport = {
   readonly run: RunRecord;
   readonly input: Json;
@@ -41,11 +41,11 @@ export type RunReport = {
   readonly work: { readonly steps: number; readonly toolCalls: number };
   readonly steps: ListEnd<StepRecord>;
   readonly committedTurns: number;
-  /** Of the steps that are shown. */
+  /** Only for the steps shown. */
   readonly turnsByStep: ReadonlyMap<StepPath, number>;
   readonly callsByStep: ReadonlyMap<StepPath, number>;
   readonly calls: ListEnd<ToolCallRecord>;
-  /** Those that nobody knows the outcome of. */
+  /** Calls in doubt. */
   readonly doubts: readonly ToolCallRecord[];
   readonly waits: ListEnd<WaitRecord>;
   readonly openWaits: readonly WaitRecord[];
@@ -54,7 +54,7 @@ export type RunReport = {
   readonly attempts: readonly AttemptRecord[];
 };
 
-/** Read in parts: what is held does not grow with the run. */
+/** Reads the run page by page, so that memory does not grow with the run. */
 export async function readRunReport(store: StoreReader, runId: string): Promise<RunReport> {
   const run = await requireRun(store, runId);
   const lists = listsOf(store, runId);
@@ -94,7 +94,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
   };
 }
 
-/** All that is stored of the run, list by list. */
+/** The whole stored run as a JSON document, written list by list. */
 export function reportDocument(
   store: StoreReader,
   { run, input, usage, work, artifacts, attempts }: RunReport,
@@ -157,7 +157,7 @@ async function endOf<T>(
   return { count, last };
 }
 
-/** Of a list that is short enough to be there as a whole. */
+/** The end of a list that is already in memory. */
 export function listEnd<T>(list: readonly T[]): ListEnd<T> {
   return { count: list.length, last: list.slice(-MOST_LISTED) };
 }

@@ -5,20 +5,20 @@ import { type Paint, paint } from "./format.ts";
 export type Column<R> = {
   readonly title: string;
   readonly value: (row: R) => string;
-  /** Who is left out first where there is no room: the highest number; 0 always stays. */
+  /** Columns with the highest rank are left out first if there is no room; rank 0 always stays. */
   readonly rank: number;
-  /** The fewest columns that it can be cut to; one without is never cut, as ids must not be: they are there to be copied. */
+  /** The minimum width it may be cut to. Without it a column is never cut, as ids must not be: they are copied. */
   readonly atLeast?: number;
   readonly align?: "right";
-  /** Colours a cell that has been cut and padded. */
+  /** Colours a cell after it was cut and padded. */
   readonly paint?: (paints: Paint, text: string, row: R) => string;
 };
 
 const GAP = "  ";
 
 /**
- * Rows as a table that fits the terminal: columns are cut, then left out, the least important first. Where not even
- * those that must stay fit beside each other, each row becomes a few lines.
+ * Rows as a table that fits the terminal: columns are cut, then left out, the least important first. If not even the required
+ * columns fit side by side, each row becomes a few lines.
  */
 export function formatTable<R>(
   { stdout, useColour }: Pick<CliContext, "stdout" | "useColour">,
@@ -42,7 +42,7 @@ export function formatTable<R>(
     room,
   );
   const paints = paint({ useColour });
-  if (shown === null) return stacked(columns, rows, cells, stdout.columns, indent, paints);
+  if (shown === null) return stacked({ columns, rows, cells, width: stdout.columns, indent, paints });
   const last = shown.at(-1);
   const line = (texts: readonly string[], style: (text: string, each: Fitted<R>) => string) =>
     indent +
@@ -67,7 +67,7 @@ export function formatTable<R>(
 type Measured<R> = { readonly column: Column<R>; readonly index: number; readonly natural: number };
 type Fitted<R> = Measured<R> & { readonly width: number };
 
-/** Null where the columns that must stay do not fit. */
+/** Null if the required columns do not fit. */
 function fitting<R>(columns: readonly Measured<R>[], room: number): readonly Fitted<R>[] | null {
   const least = columns.map(leastWidth);
   const needed = sum(least) + GAP.length * (columns.length - 1);
@@ -83,7 +83,7 @@ function fitting<R>(columns: readonly Measured<R>[], room: number): readonly Fit
   return spread(columns, least, room - needed);
 }
 
-/** Gives what room is left to the most important columns first. */
+/** Distributes the spare width, to the most important columns first. */
 function spread<R>(
   columns: readonly Measured<R>[],
   least: readonly number[],
@@ -104,15 +104,18 @@ function leastWidth<R>({ column, natural }: Measured<R>): number {
   return column.atLeast === undefined ? natural : Math.min(natural, column.atLeast);
 }
 
-/** A row as lines: the first column by itself, and what else there is below it. */
-function stacked<R>(
-  columns: readonly Column<R>[],
-  rows: readonly R[],
-  cells: readonly (readonly string[])[],
-  width: number,
-  indent: string,
-  paints: Paint,
-): string {
+type Stack<R> = {
+  readonly columns: readonly Column<R>[];
+  readonly rows: readonly R[];
+  /** The cleaned text of each cell, by row and column. */
+  readonly cells: readonly (readonly string[])[];
+  readonly width: number;
+  readonly indent: string;
+  readonly paints: Paint;
+};
+
+/** Each row as lines: the first column alone, and the others below it. */
+function stacked<R>({ columns, rows, cells, width, indent, paints }: Stack<R>): string {
   const titles = Math.max(...columns.slice(1).map(({ title }) => widthOf(title)));
   return rows
     .map((row, at) => {
@@ -137,7 +140,7 @@ function stacked<R>(
 
 export type Fact = readonly [label: string, value: string, paint?: (text: string) => string];
 
-/** Labels and what they say, the labels in a column of their own; what is too long goes on in the next line. */
+/** Labels and values in two columns; long values are wrapped. */
 export function formatFacts(
   { stdout, useColour }: Pick<CliContext, "stdout" | "useColour">,
   facts: readonly (Fact | null)[],

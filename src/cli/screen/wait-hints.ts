@@ -3,7 +3,7 @@ import type { WaitRecord } from "../../store/store.ts";
 import type { CommandInput } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 
-/** The command lines that a wait can be answered with, the most likely one first. */
+/** The commands that answer a wait, the most likely one first. */
 export function waitHints(input: CommandInput, wait: WaitRecord): readonly string[] {
   const hint = (...words: readonly string[]) => commandHint(input, ...words);
   const { waitId, toolCallId } = wait;
@@ -21,7 +21,7 @@ export function waitHints(input: CommandInput, wait: WaitRecord): readonly strin
   }
 }
 
-/** What can be said about a call in doubt. */
+/** The commands that settle a call in doubt. */
 export function settleHints(input: CommandInput, callId: string): readonly string[] {
   const hint = (...words: readonly string[]) => commandHint(input, "settle", callId, ...words);
   return [hint("--succeeded", "{…}"), hint("--retry"), hint("--failed", "…")];
@@ -32,18 +32,18 @@ function answersOf({ subject }: WaitRecord): readonly string[] {
   return choices.length === 0 ? ["…"] : choices;
 }
 
-/** What a question gives to choose from, where it gives anything. */
+/** The choices of a question, if it has any. */
 export function choicesOf({ arguments: asked }: JsonObject): readonly string[] {
   const choices = isJsonObject(asked) ? asked.choices : null;
   return Array.isArray(choices) ? choices.filter((choice) => typeof choice === "string") : [];
 }
 
-/** Why a person is not shown something, and what is known of it all the same. */
+/** The reasons why parts of the subject are hidden, and what is known about them anyway. */
 export function hiddenBecause({ hidden }: JsonObject): readonly string[] {
   return Array.isArray(hidden) ? hidden.filter((why) => typeof why === "string") : [];
 }
 
-/** Twice as much: a number that works, for the person to change. */
+/** Twice the limit: a number that works, for the user to change. */
 function higherThan({ subject }: WaitRecord): string {
   return typeof subject.limit === "number" ? String(subject.limit * 2) : "…";
 }

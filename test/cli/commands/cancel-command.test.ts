@@ -37,7 +37,7 @@ describe("cancel ends at once", () => {
   it("a run that was let go of", async () => {
     const { folder, command } = await underWay();
     command.signal("SIGINT");
-    await command.said("Ctrl-C again stops at once");
+    await command.said("Ctrl-C again stops immediately");
     folder.remove("hold-one");
     expect(await command.ended()).toMatchObject({ exitCode: 130 });
     expect(await statusOf(folder, "r-1")).toBe("queued");
@@ -45,7 +45,7 @@ describe("cancel ends at once", () => {
     expect(await here(folder, "cancel", "r-1")).toEqual({
       exitCode: 0,
       stdout:
-        "Run r-1 is cancelled. No tool call was under way.\nIt can be taken up again:\n  pawl resume r-1\n",
+        "Run r-1 is cancelled. No tool call was in progress.\nIt can be resumed:\n  pawl resume r-1\n",
       stderr: "",
     });
     expect(await statusOf(folder, "r-1")).toBe("cancelled");
@@ -73,14 +73,14 @@ describe("cancel ends at once", () => {
     expect(exitCode).toBe(0);
     const [first, ...rest] = stdout.split(/\n(?=Find)/);
     expect(first?.replaceAll("\n", " ")).toMatch(
-      /^Run r-1 is cancelled\. Its worker died in 1 tool call, and nobody here knows whether .* happened\.$/,
+      /^Run r-1 is cancelled\. Its worker died during 1 tool call, and nobody here knows whether .* happened\.$/,
     );
     expect(rest.join().split("\n")).toEqual([
-      "Find out whether r-1/worker#1.1 happened, and say so:",
+      "Find out whether r-1/worker#1.1 happened, and settle it:",
       "  pawl settle r-1/worker#1.1 --succeeded '{…}'",
       "  pawl settle r-1/worker#1.1 --retry",
       "  pawl settle r-1/worker#1.1 --failed '…'",
-      "It can be taken up again:",
+      "It can be resumed:",
       "  pawl resume r-1",
       "",
     ]);
@@ -99,7 +99,7 @@ describe("cancel of a run that a process works on", () => {
     const { exitCode, stdout } = await folder.pawl("cancel", "r-1");
     expect(exitCode).toBe(0);
     expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
-      /^Run r-1 is being worked on by \S+, which was told to end it\. It lets what is under way finish: r-1\/worker#1\.1\. See it end: pawl tail r-1 --follow $/,
+      /^Run r-1 is being worked on by \S+, which was asked to cancel it\. Calls in progress finish first: r-1\/worker#1\.1\. Follow it: pawl tail r-1 --follow $/,
     );
 
     await folder.logged("one is told to stop");

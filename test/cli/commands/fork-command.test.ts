@@ -79,7 +79,7 @@ describe("fork", () => {
     expect(lines.slice(0, 4)).toEqual([
       "Run q-2 is a fork of q-1 at turn 3: it has the receipts up to there, and is not",
       "started.",
-      "After that turn q-1 has had 3 effects outside, which the fork may have again:",
+      "After that turn q-1 has had 3 effects , which the fork may repeat:",
       expect.stringMatching(/^call\s+tool/i),
     ]);
     expect(lines.slice(4, 7).map((line) => line.split(/\s+/).slice(0, 2))).toEqual([
@@ -145,17 +145,17 @@ describe("fork", () => {
   it("says so where the first run has done nothing outside afterwards", async () => {
     const { folder, command } = await heldAtBen();
     command.signal("SIGINT");
-    await command.said("Ctrl-C again stops at once");
+    await command.said("Ctrl-C again stops immediately");
     folder.remove("hold-ben");
     await command.ended();
     const { stdout } = await pawl(["fork", "q-1", "--at-turn", "2", "--run-id", "q-2"], { cwd: folder.path });
-    expect(stdout).toContain("After that turn q-1 has changed nothing outside.\n");
+    expect(stdout).toContain("After that turn q-1 had no external effects.\n");
   });
 });
 
 describe("fork is refused", () => {
   it.each([
-    [["fork", "q-1"], 2, "Say where to fork it: add --at-turn <n>."],
+    [["fork", "q-1"], 2, "The turn to fork at is missing: add --at-turn <n>."],
     [["fork", "q-1", "--at-turn", "0"], 2, '--at-turn is "0": give a whole number of at least 1.'],
     [["fork", "q-1", "--at-turn", "two"], 2, '--at-turn is "two": give a whole number of at least 1.'],
     [
@@ -199,7 +199,7 @@ describe("fork is refused", () => {
     });
     const { stdout } = await pawl(["fork", "q-1", "--at-turn", "1"], { cwd: folder.path });
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-      "After that turn q-1 has had, or may have had, 1 effect outside, which the fork may have again:",
+      "After that turn q-1 has had, or may have had, 1 effect , which the fork may repeat:",
     );
   });
 });

@@ -23,7 +23,7 @@ describe("receipts", () => {
     const { stdout } = await pawl(["receipts", "t-1", "--in-doubt"], folder);
     expect(stdout).toContain("  pawl settle t-1/research#2.1 --retry\n");
     expect((await pawl(["receipts", "t-1", "--tool", "x"], folder)).stdout).toBe(
-      "Run t-1 has no such call among its 2 tool calls.\n",
+      "Run t-1 of run 2 tool calls.\n",
     );
   });
 });
@@ -53,7 +53,7 @@ describe("waits", () => {
   it("says that nothing waits", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
-    expect((await pawl(["waits"], folder)).stdout).toBe("Nothing waits for a person.\n");
+    expect((await pawl(["waits"], folder)).stdout).toBe("Nothing is waiting for a person.\n");
   });
 });
 
@@ -64,7 +64,7 @@ describe("verify", () => {
     const intact = await pawl(["verify", "q-1"], folder);
     expect([intact.exitCode, intact.stdout]).toEqual([
       0,
-      expect.stringMatching(/^Run q-1 is as it was written: \d+ events, 1 receipt and 0 blobs\.\n$/),
+      expect.stringMatching(/^Run q-1 is intact: \d+ events, 1 receipt and 0 blobs\.\n$/),
     ]);
     forge(folder.file, "UPDATE events SET data = '{}' WHERE seq = 3");
     const changed = await pawl(["verify", "q-1"], folder);
@@ -98,7 +98,7 @@ describe("gc", () => {
     expect(await gc("--dry-run")).toMatchObject({ dryRun: true, olderThanDays: 30, blobs: 0 });
     expect(await gc("--dry-run", "--max-bytes", "0")).toMatchObject({ blobs: 1, bytes: 2_000 });
     expect((await pawl(["gc", "--max-bytes", "0"], { ...folder, columns: 120 })).stdout).toBe(
-      "Deleted 1 blob (2.0 kB) of runs that have ended; their history and receipts stay.\n",
+      "Deleted 1 blob (2.0 kB) of ended runs; their history and receipts are kept.\n",
     );
     expect(await gc("--dry-run", "--max-bytes", "0")).toMatchObject({ blobs: 0 });
   });
@@ -146,6 +146,6 @@ describe("export", () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     const { exitCode, stderr } = await pawl(["export", "q-1"], folder);
-    expect([exitCode, stderr]).toEqual([2, "error: Say where to write the files: add --to <dir>.\n"]);
+    expect([exitCode, stderr]).toEqual([2, "error: The target folder is missing: add --to <dir>.\n"]);
   });
 });

@@ -81,7 +81,7 @@ describe("show", () => {
       / {2}research#1\.1 +search +succeeded +read_only +repeat +1 .*pawls/,
       / {2}research#2\.1 +send_email +prepared +external +opaque +0 /,
       / {2}q-1~1 +approval +open .*May send_email run with these arguments\?/,
-      /Answer q-1~1 \(approval\), in one of these ways:\n {2}pawl approve q-1~1\n {2}pawl deny q-1~1 --why '…'\nThen go on with it:\n {2}pawl resume q-1\n$/,
+      /Answer q-1~1 \(approval\), with one of these:\n {2}pawl approve q-1~1\n {2}pawl deny q-1~1 --why '…'\nThen resume it:\n {2}pawl resume q-1\n$/,
     ])
       expect(stdout).toMatch(line);
   });
@@ -167,7 +167,7 @@ describe("show", () => {
     await failSample(folder, "bad-1");
     const { stdout } = await pawl(["show", "bad-1"], folder);
     expect(stdout).toMatch(/ {2}error +step_failed: Step boom failed: It is broken\.\n/);
-    expect(stdout).toContain("Go on with it:\n  pawl resume bad-1\n");
+    expect(stdout).toContain("Resume it:\n  pawl resume bad-1\n");
   });
 
   it("tells of a run whose worker died that it is interrupted", async () => {
@@ -180,7 +180,7 @@ describe("show", () => {
     expect((await pawl(["ls"], folder)).stdout).toMatch(/q-1 +interrupted/);
     const doctor = await pawl(["doctor"], folder);
     expect(doctor.stdout).toMatch(
-      /^warn +leases +1 run left by a worker that died\n +→ go on with pawl resume q-1$/m,
+      /^warn +leases +1 run interrupted by a dead worker\n +→ go on with pawl resume q-1$/m,
     );
   });
 
@@ -206,7 +206,7 @@ describe("show", () => {
     const short = await pawl(["show", "be"], folder);
     expect([short.exitCode, short.stderr]).toEqual([
       1,
-      "error: There is no run be in this store (the beginning of an id needs 4 characters): `pawl ls` lists the runs, and --store names another store.\n",
+      "error: There is no run be in this store (a prefix needs at least 4 characters): `pawl ls` lists the runs, and --store names another store.\n",
     ]);
   });
 });

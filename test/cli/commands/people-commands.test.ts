@@ -56,7 +56,7 @@ describe("approve", () => {
     const { exitCode, stdout } = await pawl(["approve", "q-1~1", "--by", "ann"], folder);
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^Approved q-1~1: send_email with \{"body":/);
-    expect(stdout).toMatch(/Go on with it:\n {2}pawl resume q-1\n$/);
+    expect(stdout).toMatch(/Resume it:\n {2}pawl resume q-1\n$/);
     expect(await storedWait(folder, "q-1")).toMatchObject({
       status: "answered",
       answeredBy: "ann",
@@ -130,11 +130,11 @@ describe("approve", () => {
     ]);
     expect(await said("approve", "q-1~7")).toEqual([
       1,
-      "error: There is no wait q-1~7 in this store: `pawl waits` lists what is asked.\n",
+      "error: There is no wait q-1~7 in this store: `pawl waits` lists the open ones.\n",
     ]);
     expect(await said("approve", "q-1")).toEqual([
       1,
-      "error: Run q-1 waits for nobody: `pawl show q-1` says how it stands.\n",
+      "error: Run q-1 has no open wait: `pawl show q-1` shows its status.\n",
     ]);
   });
 
@@ -147,10 +147,10 @@ describe("approve", () => {
     const which = await pawl(["approve", "q-1"], folder);
     expect([which.exitCode, which.stderr]).toEqual([
       2,
-      "error: Run q-1 asks more than one question: say which of q-1~1, q-1~2.\n",
+      "error: Run q-1 has more than one open wait: name one of q-1~1, q-1~2.\n",
     ]);
     const { stdout } = await pawl(["approve", "q-1~1"], folder);
-    expect(stdout).toContain("Answer q-1~2 (approval), in one of these ways:\n  pawl approve q-1~2\n");
+    expect(stdout).toContain("Answer q-1~2 (approval), with one of these:\n  pawl approve q-1~2\n");
   });
 });
 
@@ -161,7 +161,7 @@ describe("deny", () => {
     const { exitCode, stdout } = await pawl(["deny", "q-1~1", "--why", "Not this one."], folder);
     expect([exitCode, stdout]).toEqual([
       0,
-      "Denied q-1~1: the call will not run.\nGo on with it:\n  pawl resume q-1\n",
+      "Denied q-1~1: the call will not run.\nResume it:\n  pawl resume q-1\n",
     ]);
     expect(await storedWait(folder, "q-1")).toMatchObject({
       answer: { approved: false, why: "Not this one." },
@@ -174,7 +174,7 @@ describe("deny", () => {
     const { exitCode, stderr } = await pawl(["deny", "q-1~1"], folder);
     expect([exitCode, stderr]).toEqual([
       2,
-      "error: A refusal needs a reason, which the model is told: add --why 'because …'.\n",
+      "error: A denial needs a reason, which the model sees: add --why 'because …'.\n",
     ]);
     expect(await storedWait(folder, "q-1")).toMatchObject({ status: "open" });
   });
@@ -334,13 +334,13 @@ describe("settle", () => {
     [
       ["q-1/research#1.1"],
       2,
-      "Say what became of it with one of --succeeded <json>, --retry and --failed <why>.",
+      "Give the outcome with one of --succeeded <json>, --retry and --failed <why>.",
     ],
     [["q-1/research#1.1", "--retry", "--failed", "x"], 2, "Say what became of it with one of"],
     [["q-1/research#1.1", "--succeeded", "yes"], 2, "What --succeeded was given is not JSON"],
     [["q-1/research#1.1", "--retry"], 1, "is succeeded and not in doubt"],
     [["q-1/research#9.9", "--retry"], 1, "q-1/research#9.9"],
-    [["q-1", "--retry"], 1, "q-1 is no tool call: `pawl receipts <run> --in-doubt` lists those"],
+    [["q-1", "--retry"], 1, "q-1 is not a tool call: `pawl receipts <run> --in-doubt` lists those"],
   ])("%j is refused with code %i", async (argv, code, message) => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
@@ -357,7 +357,7 @@ describe("cancel", () => {
     const { exitCode, stdout } = await pawl(["cancel", "q-1"], folder);
     expect([exitCode, stdout]).toEqual([
       0,
-      "Run q-1 is cancelled. No tool call was under way.\nIt can be taken up again:\n  pawl resume q-1\n",
+      "Run q-1 is cancelled. No tool call was in progress.\nIt can be resumed:\n  pawl resume q-1\n",
     ]);
     const again = await pawlJson(["cancel", "q-1"], folder);
     expect(again).toMatchObject({ exitCode: 0, document: { kind: "over", run: { status: "cancelled" } } });
@@ -369,7 +369,7 @@ describe("cancel", () => {
     const { exitCode, stdout } = await pawl(["cancel", "q-1"], folder);
     expect([exitCode, stdout]).toEqual([
       1,
-      "Run q-1 has succeeded already, and stays so.\nLook at it:\n  pawl show q-1\n",
+      "Run q-1 has succeeded already, and stays so.\nShow it:\n  pawl show q-1\n",
     ]);
   });
 

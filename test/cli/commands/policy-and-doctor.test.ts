@@ -187,7 +187,7 @@ describe("doctor", () => {
     writeFileSync(join(folder.cwd, "pawl.config.ts"), 'throw new Error("It was run.");');
     const { exitCode, stdout } = await pawl(["doctor"], { ...folder, columns: 400 });
     expect(exitCode).toBe(0);
-    expect(stdout).toContain("pawl.config.ts, which was not run: --load-config does that");
+    expect(stdout).toContain("pawl.config.ts, not executed: add --load-config to do that");
     const loaded = await pawl(["doctor", "--load-config"], { ...folder, columns: 400 });
     expect(loaded.exitCode).toBe(1);
     expect(loaded.stdout).toMatch(/^fail +config .*It was run/m);

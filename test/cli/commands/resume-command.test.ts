@@ -36,12 +36,12 @@ describe("resume --dry-run", () => {
     expect(await dryRun(folder, 80, "r-1")).toEqual({
       exitCode: 0,
       lines: [
-        "Nothing was done. Run r-1 would go on like this:",
-        "  goes on with  worker, which was begun",
-        "  the model     has answered turn 2, and is not asked again",
+        "Nothing was done. Run r-1 would resume like this:",
+        "  goes on with  worker, already started",
+        "  the model     has already answered turn 2, and is not asked again",
         "  a call        act (r-1/worker#2.1) was interrupted, and runs again, which is",
         "                safe",
-        "Go on with it:",
+        "Resume it:",
         "  pawl resume r-1",
       ],
     });
@@ -50,13 +50,13 @@ describe("resume --dry-run", () => {
       lines: [
         "Nothing was done. Run r-1 would go on",
         "like this:",
-        "  goes on with  worker, which was begun",
-        "  the model     has answered turn 2, and",
+        "  goes on with  worker, already started",
+        "  the model     has already answered turn 2, and",
         "                is not asked again",
         "  a call        act (r-1/worker#2.1) was",
         "                interrupted, and runs",
         "                again, which is safe",
-        "Go on with it:",
+        "Resume it:",
         "  pawl resume r-1 --accept-divergence \\",
         "    'It is the same'",
       ],
@@ -71,7 +71,7 @@ describe("resume --dry-run", () => {
       "  a call        act (r-1/worker#2.1) was interrupted, and runs again, which is",
       "                safe",
       expect.stringMatching(/^ {2}the model {5}is asked for turn 3, for at most [\d,]+ tokens$/),
-      "Go on with it:",
+      "Resume it:",
       "  pawl resume r-1 --from beginning",
     ]);
     const { document } = await pawlJson(["resume", "r-1", "--dry-run", "--from", "beginning"], {
@@ -90,7 +90,7 @@ describe("resume --dry-run", () => {
       "  a call        mail (w-1/send#1.1) is dropped with the answer that asked for it",
       expect.stringContaining("is asked for turn 1"),
       "  after that    check",
-      "Go on with it:",
+      "Resume it:",
       "  pawl resume w-1 --redo-turn",
     ]);
   });
@@ -103,18 +103,18 @@ describe("resume --dry-run", () => {
       lines: [
         "Nothing was done. Run w-1 would go on",
         "like this:",
-        "  goes on with  send, which was begun",
-        "  the model     has answered turn 1, and",
+        "  goes on with  send, already started",
+        "  the model     has already answered turn 1, and",
         "                is not asked again",
         "  a call        mail (w-1/send#1.1)",
         "                needs a person",
         "  waits for     w-1~1: May mail run with",
         "                these arguments?",
         "  after that    check",
-        "Answer w-1~1, in one of these ways:",
+        "Answer w-1~1, with one of these:",
         "  pawl approve w-1~1",
         "  pawl deny w-1~1 --why '…'",
-        "Then go on with it:",
+        "Then resume it:",
         "  pawl resume w-1",
       ],
     });
@@ -140,7 +140,7 @@ describe("resume --dry-run", () => {
     const busy = await dryRun(folder, 80, "r-1");
     expect([busy.exitCode, busy.lines[0]]).toEqual([1, "Run r-1 would not go on:"]);
     expect(busy.lines.slice(1).join(" ")).toMatch(
-      /^Another process works on it \(\S+\)\. Wait for that with --wait, or stop it\.$/,
+      /^Another process holds it \(\S+\)\. Wait for that with --wait, or stop it\.$/,
     );
     command.signal("SIGKILL");
     await command.ended();
@@ -153,12 +153,12 @@ describe("resume --dry-run", () => {
     await pawl(["run", "asks.json", "--run-id", "a-1"], { cwd: folder.path });
     const stopped = await dryRun(folder, 80, "s-1");
     expect([stopped.exitCode, stopped.lines[0]]).toEqual([1, "Run s-1 would not go on:"]);
-    expect(stopped.lines.slice(-2)).toEqual(["Go on with it:", "  pawl resume s-1 --budget maxToolCalls=2"]);
+    expect(stopped.lines.slice(-2)).toEqual(["Resume it:", "  pawl resume s-1 --budget maxToolCalls=2"]);
     expect((await dryRun(folder, 80, "s-1", "--budget", "maxToolCalls=2")).exitCode).toBe(0);
     const asked = await dryRun(folder, 80, "a-1");
     expect([asked.exitCode, asked.lines[0]]).toEqual([3, "Run a-1 would ask a person:"]);
     expect(asked.lines.slice(-3)).toEqual([
-      "Answer a-1~1, in one of these ways:",
+      "Answer a-1~1, with one of these:",
       "  pawl answer a-1~1 2",
       "  pawl deny a-1~1 --why '…'",
     ]);

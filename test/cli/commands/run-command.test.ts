@@ -151,7 +151,7 @@ describe("wrong use", () => {
   it.each([
     [
       ["run", "worker"],
-      "worker begins with an agent, which needs something to work on: give it with --input TEXT or @file.",
+      "worker begins with an agent, which needs an input: add --input TEXT or --input @file.",
     ],
     [["run", "workr"], 'There is no pipeline "workr": did you mean worker?'],
     [["run", "printing"], 'There is no pipeline "printing" in CONFIG: it has worker, asks, fails, echo.'],
@@ -187,7 +187,7 @@ describe("wrong use", () => {
     const folder = new CliFolder(WORKING_CONFIG);
     folder.remove("pawl.config.ts");
     expect((await pawl(["run", "worker"], { cwd: folder.path })).stderr).toBe(
-      'error: There is no pipeline "worker", for there is no pawl.config.ts here or above: write one, name it with --config, or go to its folder.\n',
+      'error: There is no pipeline "worker": there is no pawl.config.ts here or above; write one, name it with --config, or change to its folder.\n',
     );
   });
 });

@@ -52,12 +52,12 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "an enum",
     { "pawl.config.ts": "enum Colour { Red }\nexport default {};\n" },
-    "pawl.config.ts:1: TypeScript enum is not supported: Node strips the types and builds nothing, so write it in plain JavaScript (an object for an enum, fields for parameter properties), or build the file to pawl.config.js first.",
+    "pawl.config.ts:1: TypeScript enum is not supported: Node only strips types, so write it in plain JavaScript (an object for an enum, fields for parameter properties), or build the file to pawl.config.js first.",
   ],
   [
     "a parameter property",
     { "pawl.config.ts": "export default {};\nclass A { constructor(private x: number) {} }\n" },
-    "pawl.config.ts:2: TypeScript parameter property is not supported: Node strips the types and builds nothing, so write it in plain JavaScript (an object for an enum, fields for parameter properties), or build the file to pawl.config.js first.",
+    "pawl.config.ts:2: TypeScript parameter property is not supported: Node only strips types, so write it in plain JavaScript (an object for an enum, fields for parameter properties), or build the file to pawl.config.js first.",
   ],
   [
     "broken TypeScript",
@@ -91,7 +91,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a file that is not there",
     { "pawl.config.ts": 'import "./tools.js";\nexport default {};\n' },
-    "pawl.config.ts: it imports <root>/a-file-that-is-not-there/tools.js, which is not there: import files by their full names, a TypeScript one with .ts.",
+    "pawl.config.ts: it imports <root>/a-file-that-is-not-there/tools.js, which does not exist: import files with their extension, such as .ts.",
   ],
   [
     "a name that is not exported",
@@ -306,7 +306,7 @@ describe("the file that is named", () => {
     const files = ["nowhere.ts", "folder", "other.json", "other.yaml"];
     expect(load(files.map((file) => ({ cwd, file }))).map(({ message }) => message)).toEqual([
       "There is no configuration file at nowhere.ts: check --config.",
-      "folder is no file: give --config the file itself, such as folder/pawl.config.ts.",
+      "folder is not a file: give --config the file itself, such as folder/pawl.config.ts.",
       neither("other.json", ".json"),
       neither("other.yaml", ".yaml"),
     ]);

@@ -31,7 +31,7 @@ describe("a test without stand-ins", () => {
       });
       expect(stdout).toContain("every promise kept");
       expect(stdout).toContain(
-        "Went by run f-1: the model and the tools answered what they answered then. No tool was run",
+        "Replayed run f-1: the model and the tools answered what they answered then. No tool was run",
       );
       expect(stdout).toContain("is found only with crashtests.forgetful in pawl.config.ts");
       expect(exitCode).toBe(0);
@@ -80,7 +80,7 @@ describe("a test without stand-ins", () => {
         "tool.send_email": 2,
         "file.one.txt": 2,
       });
-      expect(document.notes.at(-1)).toBe("The code of steps was run for real, in every schedule: file.");
+      expect(document.notes.at(-1)).toBe("Step code really ran, in every schedule: file.");
       expect(exitCode).toBe(0);
       expect(folder.log).toHaveLength(length);
     },
@@ -91,15 +91,15 @@ describe("a test without stand-ins", () => {
     await runOnce(folder, "moody", "m-1");
     folder.write("changed");
     const { exitCode, stderr } = await pawl(["crashtest", "moody"], { cwd: folder.path });
-    expect(stderr).toContain("error: Run m-1 does not go again as it went: ");
-    expect(stderr).toContain("Run m-1 had no such call of note");
+    expect(stderr).toContain("error: Run m-1 cannot be replayed as recorded: ");
+    expect(stderr).toContain("Run m-1 has no such call of note");
     expect(exitCode).toBe(2);
   });
 });
 
 describe("a test with nothing to go by", () => {
   const sentence =
-    "error: There is nothing to go by: no run of careful has succeeded in this store, and pawl.config.ts has no crashtests.careful. Run it once (`pawl run careful`), or say there what stands in for its model and tools, `crashtests: { careful: { input, model, tools } }`.\n";
+    "error: There is nothing to test careful has succeeded in this store, and pawl.config.ts has no crashtests.careful. Run it once (`pawl run careful`), or configure stand-ins for its model and tools, `crashtests: { careful: { input, model, tools } }`.\n";
 
   it("says what to do, and makes no database", async () => {
     const folder = workFolder();
@@ -113,14 +113,14 @@ describe("a test with nothing to go by", () => {
     await runOnce(folder, "forgetful", "f-1");
     expect((await pawl(["crashtest", "careful"], { cwd: folder.path })).stderr).toBe(sentence);
     const other = await pawl(["crashtest", "forgetful", "--input", "Bob"], { cwd: folder.path });
-    expect(other.stderr).toContain("There is nothing to go by: no run of forgetful has succeeded");
+    expect(other.stderr).toContain("There is nothing to test forgetful has succeeded");
   });
 
   it("is told that there is no database where a run was named, whatever the configuration has", async () => {
     const folder = new CliFolder(configWith("{ careful: { input, model: script } }"));
     const { exitCode, stderr } = await pawl(["crashtest", "careful", "--run", "nope"], { cwd: folder.path });
     expect(stderr).toMatch(
-      /^error: There is no run nope, for there is no database at \S+pawl\.db yet: name another store with --store, or leave out --run\.\n$/,
+      /^error: There is no run nope: there is no database at \S+pawl\.db yet: name another store with --store, or leave out --run\.\n$/,
     );
     expect(exitCode).toBe(2);
   });
@@ -132,7 +132,7 @@ describe("a test with nothing to go by", () => {
     const told = async (pipeline: string, ...args: readonly string[]) =>
       (await pawl(["crashtest", pipeline, ...args], { cwd: folder.path })).stderr;
     expect(await told("careful", "--run", "f-1")).toContain(
-      "Run f-1 is of forgetful: a test goes by a run of careful",
+      "Run f-1 is of forgetful: a test replays a run of careful",
     );
     expect(await told("office", "--run", "o-1")).toContain("Run o-1 is waiting: a test goes by a run");
     expect(await told("forgetful", "--run", "nine")).toContain("There is no run nine in this store");

@@ -89,7 +89,7 @@ describe("nothing that reaches the world", () => {
 
   it("is run without a word: a tool has a stand-in, or is said to be harmless", PATIENCE, async () => {
     expect(await refused(`{ careful: { input, ${answers} } }`, "careful")).toBe(
-      'error: crashtests.careful.tools has no send_email, and the tool itself would run in every schedule: give a stand-in, `send_email: (input, call) => …`, or "real" where its other side is one already.\n',
+      'error: crashtests.careful.tools has no send_email, and the tool itself would run in every schedule: give a stand-in, `send_email: (input, call) => …`, or "real" if the service behind it is already a stand-in.\n',
     );
   });
 
@@ -129,7 +129,7 @@ describe("nothing that reaches the world", () => {
     ["{ careful: { modle: 1 } }", 'crashtests.careful has "modle": it takes input, model, tools'],
     [
       `{ careful: { input, ${answers}, tools: { send_email: { reconcile: () => ({ status: "absent" }) } } } }`,
-      'tools.send_email has a reconcile and no execute, so the tool itself would run in every schedule: add an execute, or give "real" in its place',
+      'tools.send_email has a reconcile but no execute, so the tool itself would run in every schedule: add an execute, or give "real" in its place',
     ],
     [`{ careful: { input, ${answers}, mayFail: "yes" } }`, 'careful.mayFail is "yes": it takes true'],
   ])("is done with %s", async (crashtests, sentence) => {
@@ -145,7 +145,7 @@ describe("the flags", () => {
     [["--pairs", "some", "--mode", "twice"], '--pairs is "some": give a whole number'],
     [["--schedule", "crash tomorrow"], '"tomorrow" is not a point'],
     [["--schedule", "never"], '"never" is not a schedule'],
-    [["--schedule", "undisturbed", "--seed", "1"], "--schedule says all that is done: leave out --seed."],
+    [["--schedule", "undisturbed", "--seed", "1"], "--schedule replays one schedule: leave out --seed."],
   ])("%j are refused with what to do", async (flags, sentence) => {
     const folder = new CliFolder(configWith(ALL_REAL));
     const { exitCode, stderr } = await pawl(["crashtest", "careful", ...flags], { cwd: folder.path });
@@ -195,7 +195,7 @@ it("the code of steps is named before any of it runs", PATIENCE, async () => {
   };
   const args = ["crashtest", "moody", "--schedule", "crash before tool.note 1"];
   expect(await runCommandLine(args, { ...context, stderr })).toBe(0);
-  expect(seen).toEqual(["The code of steps runs for real, in every schedule: look.\n"]);
+  expect(seen).toEqual(["Step code really runs, in every schedule: look.\n"]);
   expect(folder.log.length).toBeGreaterThan(0);
 });
 

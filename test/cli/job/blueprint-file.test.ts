@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { knownTools } from "../../../src/cli/job/blueprint-tools.ts";
 import { JobFileError, parseJob } from "../../../src/cli/job/job-file.ts";
+import { jobFileTools } from "../../../src/cli/job/job-file-tools.ts";
 import type { Blueprint } from "../../../src/core/job/blueprint.ts";
 import { parseRunSpec } from "../../../src/core/job/run-spec.ts";
 import { tool } from "../../../src/engine/definition/tool.ts";
@@ -9,7 +9,7 @@ import { mistakenBlueprints } from "./blueprint-mistakes.ts";
 
 const myTool = tool({ description: "Mine.", inputSchema: z.object({}), execute: () => null });
 const tools = {
-  ...(await knownTools({ tools: { my_tool: myTool } }, { SET: "smtp://mail.example.com" })),
+  ...(await jobFileTools({ tools: { my_tool: myTool } }, { SET: "smtp://mail.example.com" })),
   names: ["my_tool", "read_file", "fetch_page", "http_request", "ask_human", "send_mail"],
 };
 

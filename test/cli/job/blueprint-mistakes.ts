@@ -497,8 +497,8 @@ export const mistakenBlueprints: readonly (readonly [
     [
       "5:18  pipeline.tools.send_mail.url: cannot be used: Invalid input: expected string, received number.",
       "5:26  pipeline.tools.send_mail.from: cannot be used: give an address: reports@example.com or Reports <reports@example.com>.",
-      "5:36  pipeline.tools.send_mail.hots: is no setting of this tool: did you mean host?",
-      "6:18  pipeline.tools.read_file.root: is no setting of this tool: it has none.",
+      "5:36  pipeline.tools.send_mail.hots: is not a setting of this tool: did you mean host?",
+      "6:18  pipeline.tools.read_file.root: is not a setting of this tool: it has none.",
     ],
   ],
   [
@@ -511,7 +511,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, tool: my_tool }]",
     ],
     [
-      "4:12  pipeline.tools.my_tool: is a tool of pawl.config.ts, which has its settings there: leave it out.",
+      "4:12  pipeline.tools.my_tool: is a tool of pawl.config.ts, where its settings are: leave it out.",
     ],
   ],
   [

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { assertWithinCeiling } from "../../../src/cli/job/job-limits.ts";
-import { startedProgram } from "../../../src/cli/job/job-programs.ts";
+import { allowedProgram } from "../../../src/cli/job/job-programs.ts";
 import { parseRunSpec } from "../../../src/core/job/run-spec.ts";
 import type { PawlConfig } from "../../../src/engine/definition/config.ts";
 import type { JobCeiling } from "../../../src/engine/definition/job-ceiling.ts";
@@ -97,7 +97,7 @@ describe("a program of a job file", () => {
     symlinkSync(join(project, "jobs"), join(project, "link"));
     const program = { command: "bin/tool", args: ["${A}", "$${B}"], env: { C: "${A}" }, cwd: "link" };
     const ceiling = { commands: [{ command: "bin/tool", cwd: "jobs" }] };
-    expect(await startedProgram(ceiling, project, program, { A: "a", B: "b" })).toEqual({
+    expect(await allowedProgram(ceiling, project, program, { A: "a", B: "b" })).toEqual({
       ok: true,
       program: {
         command: join(project, "jobs/bin/tool"),
@@ -112,7 +112,7 @@ describe("a program of a job file", () => {
     const project = projectWith();
     const said = await tooMuch(server({ command: "x", cwd: "jobs" }), { commands: ["x"] }, { project });
     expect(said).toContain(
-      `starts "x", which jobs.commands has start in ${project} and not in jobs (leave cwd out of the job, or give the entry a cwd)`,
+      `starts "x", which jobs.commands allows only in ${project} and not in jobs (leave cwd out of the job, or set cwd in the entry)`,
     );
   });
 });
@@ -264,7 +264,7 @@ describe("the workspace of a job file", () => {
 
   it("has no .. in it, for behind a link that is another folder than it looks", async () => {
     const said = await tooMuch(workspace("../out"), { workspaceRoot: ".." });
-    expect(said).toContain('artifacts.workspace_dir is "../out", and may have no ".." in it.');
+    expect(said).toContain('artifacts.workspace_dir is "../out", which must not contain ".." in it.');
   });
 
   it("lies where the operator says, and where that is not said the one folder is named once", async () => {

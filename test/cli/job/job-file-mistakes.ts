@@ -10,7 +10,7 @@ export const mistakenYaml: readonly Mistaken[] = [
   [
     "a byte order mark",
     ["\ufeffobjective: Do it", ""],
-    ["job.yaml begins with a byte order mark: save it as UTF-8 without one."],
+    ["job.yaml starts with a byte order mark: save it as UTF-8 without one."],
   ],
   [
     "a list instead of fields",
@@ -153,8 +153,8 @@ export const mistakenYaml: readonly Mistaken[] = [
     "no numbers and no end of numbers",
     ["objective: Do it", "budgets:", "  max_cost_usd: .inf", "  max_wallclock_minutes: .nan", ""],
     [
-      "3:3  budgets.max_cost_usd: is Infinity, which JSON does not know: write a number.",
-      "4:3  budgets.max_wallclock_minutes: is NaN, which JSON does not know: write a number.",
+      "3:3  budgets.max_cost_usd: is Infinity, which JSON does not support: write a number.",
+      "4:3  budgets.max_wallclock_minutes: is NaN, which JSON does not support: write a number.",
     ],
   ],
   [
@@ -350,8 +350,8 @@ export const mistakenYaml: readonly Mistaken[] = [
     "values in the input that JSON does not know",
     ["objective: Do it", "input:", "  x: .nan", "  y: [1, -.inf]", ""],
     [
-      "3:3  input.x: is NaN, which JSON does not know: write a number.",
-      "4:10  input.y[1]: is -Infinity, which JSON does not know: write a number.",
+      "3:3  input.x: is NaN, which JSON does not support: write a number.",
+      "4:10  input.y[1]: is -Infinity, which JSON does not support: write a number.",
     ],
   ],
   [
@@ -367,17 +367,17 @@ export const mistakenYaml: readonly Mistaken[] = [
   [
     "two documents",
     ["objective: Do it", "---", "objective: Another", ""],
-    ["2:1  A second document begins here: a job file holds one, so leave out what follows."],
+    ["2:1  A second document starts here: a job file holds one, so remove what follows."],
   ],
   [
     "an alias of nothing",
     ["objective: Do it", "input:", "  a: *nobody", ""],
-    ["3:3  input.a: refers to *nobody, and no &nobody stands complete before it: write out what is meant."],
+    ["3:3  input.a: refers to *nobody, but no complete &nobody comes before it: write the value out."],
   ],
   [
     "an alias of what it is in",
     ["objective: Do it", "input: &all [1, *all]", ""],
-    ["2:17  input[1]: refers to *all, and no &all stands complete before it: write out what is meant."],
+    ["2:17  input[1]: refers to *all, but no complete &all comes before it: write the value out."],
   ],
   [
     "aliases that grow tenfold and tenfold again",
@@ -390,76 +390,76 @@ export const mistakenYaml: readonly Mistaken[] = [
       "  d: [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]",
       "",
     ],
-    ["1:1  The aliases of this file stand for too much: write out what is meant."],
+    ["1:1  The aliases of this file expand to too much: write the values out."],
   ],
   [
     "a tag of its own",
     ["objective: Do it", "input: !secret x", ""],
-    ["2:8  A tag stands here that a job does not know: leave it out, and use quotes to make a text."],
+    ["2:8  This tag is not supported: remove it, and use quotes to make a string."],
   ],
   [
     "a date with its tag",
     ["objective: Do it", "input:", "  due: !!timestamp 2026-01-01", ""],
-    ["3:8  A tag stands here that a job does not know: leave it out, and use quotes to make a text."],
+    ["3:8  This tag is not supported: remove it, and use quotes to make a string."],
   ],
   [
     "bytes with their tag",
     ["objective: Do it", "input: !!binary aGk=", ""],
-    ["2:8  A tag stands here that a job does not know: leave it out, and use quotes to make a text."],
+    ["2:8  This tag is not supported: remove it, and use quotes to make a string."],
   ],
   [
     "a merge of another object",
     ["objective: Do it", "input:", "  <<: {a: 1}", ""],
-    ['3:3  input["<<"]: merges another object, which is not supported: write out what is meant.'],
+    ['3:3  input["<<"]: merges another object, which is not supported: write the fields out.'],
   ],
   [
     "a list for a name",
     ["objective: Do it", "input:", "  [a, b]: 1", ""],
-    ["3:3  The name of a field has to be a text."],
+    ["3:3  The name of a field must be a string."],
   ],
   [
     "a colon in an unquoted text",
     ["objective: Fetch: all pages", ""],
-    ["1:12  A value with a colon in it has to be in quotes, and an object begins on a line of its own."],
+    ["1:12  A value that contains a colon must be in quotes, and an object starts on its own line."],
   ],
   [
     "a quote that is never closed",
     ["objective: Do it", 'pipeline: "report', ""],
-    ["3:1  A text that begins with a quote has no closing one up to here."],
+    ["3:1  A string that starts with a quote is not closed before this point."],
   ],
   [
     "a bracket that is never closed",
     ["objective: Do it", "budgets: {max_steps: 5", ""],
     [
-      "3:1  The indentation is wrong here, or a bracket above is not closed: fields of one object begin in the same column.",
+      "3:1  The indentation is wrong here, or a bracket above is not closed: fields of one object start in the same column.",
     ],
   ],
   [
     "a field with the wrong indentation",
     ["objective: Do it", "budgets:", "    max_steps: 5", "  max_tokens: 5", ""],
     [
-      "4:1  The indentation is wrong here, or a bracket above is not closed: fields of one object begin in the same column.",
+      "4:1  The indentation is wrong here, or a bracket above is not closed: fields of one object start in the same column.",
     ],
   ],
   [
     "a text that begins like nothing does",
     ["objective: Do it", "pipeline: @report", ""],
-    ["2:11  A value cannot begin with this character: put it in quotes."],
+    ["2:11  A value cannot start with this character: put it in quotes."],
   ],
   [
     "an escape that is none",
     ["objective: Do it", 'pipeline: "a\\qb"', ""],
-    ["2:13  This escape is unknown between double quotes: write \\\\ for a backslash."],
+    ["2:13  This escape is not valid in double quotes: write \\\\ for a backslash."],
   ],
   [
     "a control character",
     ["objective: Do it", "pipeline: a\u0007b", ""],
-    ["2:12  A control character stands here: leave it out."],
+    ["2:12  There is a control character here: remove it."],
   ],
   [
     "a directive",
     ["%FOO bar", "---", "objective: Do it", ""],
-    ["1:1  A line that begins with % says nothing to a job: leave it out."],
+    ["1:1  A line that starts with % has no meaning in a job: remove it."],
   ],
   [
     "mistakes of every kind at once, by line",
@@ -479,7 +479,7 @@ export const mistakenYaml: readonly Mistaken[] = [
       "3:3  budgets.max_steps: must be a whole number from 1 to 1000000, or null for no limit, not -1.",
       '4:1  objective: must be a text of 1 to 100000 characters that says what is to be done, not the text "".',
       "6:1  pipeline: is written twice: leave one of them out.",
-      "7:1  input: is NaN, which JSON does not know: write a number.",
+      "7:1  input: is NaN, which JSON does not support: write a number.",
       "8:1  escalation: must be an object, not null: its fields are askHumanOnAmbiguousRecipient, askHumanOnAuthFailure, askHumanOnRepeatedFailures, askHumanOnBudgetReached.",
     ],
   ],
@@ -492,55 +492,55 @@ export const mistakenJson: readonly Mistaken[] = [
   [
     "no end",
     ["{", '  "objective": "x"'],
-    ["2:19  A comma or a closing } must stand here, not the end of the file."],
+    ["2:19  a comma or a closing } , but found the end of the file."],
   ],
   [
     "a comma too much",
     ["{", '  "objective": "x",', "}", ""],
-    ["3:1  A name in double quotes must stand here, not `}`: leave out the comma before it."],
+    ["3:1  a name in double quotes , but found `}`: leave out the comma before it."],
   ],
   [
     "a comma too few",
     ["{", '  "objective": "x"', '  "pipeline": "y"', "}", ""],
-    ['3:3  A comma or a closing } must stand here, not `"`.'],
+    ['3:3  a comma or a closing } , but found `"`.'],
   ],
   [
     "single quotes",
     ["{'objective': 'x'}", ""],
-    ["1:2  A name in double quotes must stand here, not `'`: JSON has double quotes only."],
+    ["1:2  a name in double quotes , but found `'`: JSON allows only double quotes."],
   ],
   [
     "names without quotes",
     ['{ objective: "x" }', ""],
-    ["1:3  A name in double quotes must stand here, not `o`."],
+    ["1:3  a name in double quotes , but found `o`."],
   ],
   [
     "a comment",
     ["{", "  // what", '  "objective": "x"', "}", ""],
-    ["2:3  A name in double quotes must stand here, not `/`: JSON has no comments."],
+    ["2:3  a name in double quotes , but found `/`: JSON has no comments."],
   ],
-  ["YAML in it", ["objective: Do it", ""], ["1:1  A value must stand here, not `o`."]],
+  ["YAML in it", ["objective: Do it", ""], ["1:1  A value , but found `o`."]],
   [
     "something behind the end",
     ['{"objective": "x"}', "{}", ""],
-    ["2:1  The end of the file must stand here, not `{`."],
+    ["2:1  the end of the file , but found `{`."],
   ],
   [
     "a line break in a text",
     ['{"objective": "x', 'y"}', ""],
     [
-      "1:15  The text that begins here is no JSON: look for a missing quote, a line break or a wrong escape in it.",
+      "1:15  The string that starts here is not valid JSON: look for a missing quote, a line break or a wrong escape in it.",
     ],
   ],
   [
     "a number as JavaScript has it",
     ["{", '  "objective": "Do it",', '  "budgets": { "maxSteps": NaN }', "}", ""],
-    ["3:28  A value must stand here, not `N`."],
+    ["3:28  A value , but found `N`."],
   ],
   [
     "a number with a leading zero",
     ["{", '  "objective": "Do it",', '  "budgets": { "maxSteps": 05 }', "}", ""],
-    ["3:29  A comma or a closing } must stand here, not `5`."],
+    ["3:29  a comma or a closing } , but found `5`."],
   ],
   [
     "a field twice",

@@ -96,14 +96,14 @@ describe("a job file that cannot be used", () => {
 
   it("is refused when it has more aliases than a job needs", () => {
     expect(problemsOf(`objective: x\ninput:\n  - &a 1\n${"  - *a\n".repeat(101)}`, "yaml")).toEqual([
-      "104:5  input[101]: is alias 101 of this file, which may have 100.",
+      "104:5  input[101]: is alias 101 of this file, and at most 100.",
     ]);
   });
 
   it("is refused when its aliases make megabytes of it", () => {
     const text = `objective: x\ninput:\n  - &a ${"x".repeat(20_000)}\n${"  - *a\n".repeat(60)}`;
     expect(problemsOf(text, "yaml")).toEqual([
-      "1:1  The aliases of this file stand for too much: write out what is meant.",
+      "1:1  The aliases of this file expand to too much: write the values out.",
     ]);
   });
 });
@@ -231,9 +231,9 @@ describe("a file that is no job file", () => {
     [
       "has another ending",
       "job.toml",
-      "job.toml is no job file: give one whose name ends in .yaml, .yml or .json.",
+      "job.toml is not a job file: give one whose name ends in .yaml, .yml or .json.",
     ],
-    ["has no ending", "job", "job is no job file: give one whose name ends in .yaml, .yml or .json."],
+    ["has no ending", "job", "job is not a job file: give one whose name ends in .yaml, .yml or .json."],
     [
       "is in a file",
       "file.yaml/job.yaml",
@@ -244,7 +244,7 @@ describe("a file that is no job file", () => {
       "folder.yaml",
       "folder.yaml is a directory: give the file itself, such as folder.yaml/job.yaml.",
     ],
-    ["is a pipe", "pipe.yaml", "pipe.yaml is no ordinary file: give one that is kept on a disk."],
+    ["is a pipe", "pipe.yaml", "pipe.yaml is not a regular file: give one that is stored on a disk."],
     [
       "is too large",
       "large.yaml",
@@ -255,7 +255,7 @@ describe("a file that is no job file", () => {
     [
       "begins with a mark",
       "marked.json",
-      "marked.json begins with a byte order mark: save it as UTF-8 without one.",
+      "marked.json starts with a byte order mark: save it as UTF-8 without one.",
     ],
     ["is empty", "empty.json", "empty.json is empty: write at least an objective."],
   ])("because it %s is refused in one sentence", async (_, name, message) => {

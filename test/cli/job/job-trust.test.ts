@@ -54,7 +54,7 @@ describe("a job file that was not seen before", () => {
       });
       expect(exitCode).toBe(2);
       expect(`${stdout}${stderr}`.replaceAll('\\"', '"')).toContain(
-        'job.yaml has not been run here before, and wants the variable HOOK_KEY; the host hooks.example.com; the host example.com; the folder "out/<run_id>": look at it, and run it once on a terminal to agree, or with --trust.',
+        'job.yaml has not been run here before, and needs access to the variable HOOK_KEY; the host hooks.example.com; the host example.com; the folder "out/<run_id>": review it, then run it once in a terminal to confirm, or with --trust.',
       );
       expect(`${stdout}${stderr}`).not.toContain("k-1234567890");
     }
@@ -150,7 +150,7 @@ pipeline:
     );
     const { stderr } = await pawl(["run", "job.yaml"], { cwd: folder.path, env });
     expect(stderr).toContain(
-      String.raw`the program "echo" "a b" "c\n-d" "e\u202ef"; the host mcp.example, also where that is a private address; the host mail.example:25, also where that is a private address: look`,
+      String.raw`the program "echo" "a b" "c\n-d" "e\u202ef"; the host mcp.example, even if it is a private address; the host mail.example:25, even if it is a private address: look`,
     );
   });
 });

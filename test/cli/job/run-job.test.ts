@@ -67,7 +67,7 @@ describe("a job", () => {
     folder.remove("broken");
     const { stderr } = await pawl(["run", "one.yaml", "--resume"], { cwd: folder.path });
     expect(stderr).toContain(
-      "going on with run one, which failed just now\n› run one goes on\n· first was done before",
+      "resuming run one, which failed just now\n› run one goes on\n· first was done before",
     );
     expect((await pawl(["run", "three.yaml", "--resume"], { cwd: folder.path })).stderr).toContain(
       "No run of this job was interrupted, failed or waits",

@@ -22,7 +22,7 @@ describe("a run at a terminal", () => {
     await typist.sees("May it run?");
     expect(typist.terminal.rows.join("\n")).toContain('{\n  "to": "ada@example.com"\n}');
     // Its tool can neither be repeated nor looked up: said once, when the run begins.
-    expect(typist.terminal.rows[1]).toBe("! mail: a crash inside of it needs a person. Better:");
+    expect(typist.terminal.rows[1]).toBe("! mail: a crash during a call needs a person. Better:");
     expect(folder.log).toEqual([]);
     await typist.types(DOWN, ENTER);
     await typist.sees("Is it right?");
@@ -46,7 +46,7 @@ describe("a run at a terminal", () => {
     expect(await command).toBe(3);
     expect(typist.terminal.rows.slice(0, 2)).toEqual([
       "› run w-1 goes on",
-      "  · turn 1 was answered before: not asked again",
+      "  · turn 1 already has a response: the model is not asked again",
     ]);
   });
 
@@ -58,7 +58,7 @@ describe("a run at a terminal", () => {
     await folder.logged("one begins");
     expect(typist.terminal.isCursorShown).toBe(false);
     typist.interrupt();
-    await typist.sees("! finishing turn 1 of worker; Ctrl-C again stops at once");
+    await typist.sees("! finishing turn 1 of worker; Ctrl-C again stops immediately");
     // npm passes on what the terminal has sent already: still the same press.
     typist.interrupt();
     expect(typist.terminal.isCursorShown).toBe(false);
@@ -115,7 +115,7 @@ const asksForHelp = () => {
 describe("a call in doubt", () => {
   it("is settled with its result, as JSON or as a text", async () => {
     const { runner, typist, answered, seen } = await waitingRun(TIMES_OUT);
-    await typist.sees("What became of it?");
+    await typist.sees("Did it happen?");
     expect(typist.terminal.rows.join("\n")).toContain("r-1/worker#1.1");
     await typist.types(DOWN, ENTER);
     await typist.sees("What did it give?");
@@ -131,7 +131,7 @@ describe("a call in doubt", () => {
       timeoutMs: 20,
       execute: () => (tries++ === 0 ? new Promise<never>(() => undefined) : "acted"),
     });
-    await typist.sees("What became of it?");
+    await typist.sees("Did it happen?");
     await typist.types(DOWN, DOWN, ENTER);
     expect(await answered).toBe(true);
     expect((await runner.resume("r-1")).status).toBe("succeeded");
@@ -140,7 +140,7 @@ describe("a call in doubt", () => {
 
   it("is given up, with why, which must be said", async () => {
     const { runner, typist, answered, seen } = await waitingRun(TIMES_OUT);
-    await typist.sees("What became of it?");
+    await typist.sees("Did it happen?");
     await typist.types(UP, ENTER);
     await typist.sees("Why?");
     await typist.types(ENTER);
@@ -153,7 +153,7 @@ describe("a call in doubt", () => {
 
   it("is left for later with Escape", async () => {
     const { store, typist, answered } = await waitingRun(TIMES_OUT);
-    await typist.sees("What became of it?");
+    await typist.sees("Did it happen?");
     await typist.types(ESCAPE);
     expect(await answered).toBe(false);
     expect(await store.listOpenWaits()).toHaveLength(1);
@@ -164,9 +164,9 @@ describe("a tool that asks for help", () => {
   it("is answered, and whoever asked for it is told", async () => {
     const { runner, typist, answered, seen } = await waitingRun({ execute: asksForHelp });
     await typist.sees("The token has expired: renew it.");
-    await typist.sees("What is to be done?");
+    await typist.sees("What should be done?");
     await typist.types(UP, ENTER);
-    await typist.sees("What are they told?");
+    await typist.sees("The answer:");
     await typist.types("Use the other one", ENTER);
     expect(await answered).toBe(true);
     await runner.resume("r-1");
@@ -224,7 +224,7 @@ describe("a budget that is used up", () => {
     await typist.types(DOWN, ENTER);
     await typist.sees("The new maxTokens:");
     await typist.types("11", ENTER);
-    await typist.sees("Give a number of at least");
+    await typist.sees("Enter a number of at least");
     await typist.types("\u007f", "\u007f", "1000000", ENTER);
     expect(await answered).toBe(true);
     expect((await runner.resume("r-1")).output).toBe("Done.");

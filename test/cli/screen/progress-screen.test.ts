@@ -65,7 +65,7 @@ function onTerminal(columns: number) {
   const phases = new Map([["research", "crawl"]]);
   const screen = new ProgressScreen(terminal.output, clock, unpainted, (path) => phases.get(path) ?? null);
   const tell = (...events: readonly RunEvent[]) => {
-    for (const event of events) screen.tell(event);
+    for (const event of events) screen.showEvent(event);
   };
   screen.hint = "Ctrl-C pauses";
   return { terminal, clock, screen, tell };
@@ -116,7 +116,7 @@ describe("on a terminal", () => {
     ];
     expect(still(terminal)).toEqual([
       ...told,
-      "* on to the next step                                  0:02",
+      "* starting the next step                                  0:02",
       "    0 tokens                                  Ctrl-C pauses",
     ]);
     screen.stop();
@@ -220,13 +220,13 @@ describe("on a terminal", () => {
     const goesOn: RunEvent = { type: "run.started", runId, resumed: true };
     screen.start();
     tell(goesOn);
-    screen.countFrom({ tokens: 1_000, microDollars: 0 });
+    screen.addEarlierCharges({ tokens: 1_000, microDollars: 0 });
     tell(settled("research", 1, 234));
     expect(still(terminal).at(-1)).toContain("1,234 tokens");
     screen.stop();
-    screen.goOn();
+    screen.resume();
     tell(goesOn, step("step.skipped", "plan"));
-    screen.countFrom({ tokens: 1_234, microDollars: 0 });
+    screen.addEarlierCharges({ tokens: 1_234, microDollars: 0 });
     tell(settled("research", 2, 66));
     expect(still(terminal).at(-1)).toContain("1,300 tokens");
     expect(still(terminal).filter((row) => row.includes("goes on") || row.includes("plan"))).toEqual([
@@ -253,7 +253,7 @@ describe("on a terminal", () => {
     expect(still(terminal).at(-2)).toContain("send (waits to be tried again)");
     tell({ type: "tool.started", runId, toolCallId, tool: "send", attempt: 2, input: { to: "a" } });
     expect(still(terminal).at(-2)).toContain('send (try 2) {"to":"a"}');
-    expect(still(terminal)).toContain("  ! send: Busy; tried again in 2.0 s");
+    expect(still(terminal)).toContain("  ! send: Busy; retrying in 2.0 s");
   });
 });
 
@@ -270,7 +270,7 @@ describe("in a log", () => {
       committed(1, "Half of it."),
       step("step.finished", "research"),
     ])
-      screen.tell(event);
+      screen.showEvent(event);
     screen.stop();
     expect(text().split("\n")).toEqual([
       "› run r-1 begins",
@@ -286,9 +286,9 @@ describe("in a log", () => {
   it("a long silence is broken by a line that says what is under way", async () => {
     const { clock, screen, text } = inLog();
     screen.start();
-    screen.tell(begun);
-    screen.tell(step("step.started", "research"));
-    screen.tell(turn("research", 3));
+    screen.showEvent(begun);
+    screen.showEvent(step("step.started", "research"));
+    screen.showEvent(turn("research", 3));
     await clock.advance(60_000);
     screen.stop();
     await clock.advance(60_000);
@@ -303,7 +303,7 @@ describe("in a log", () => {
 describe("what is out of the ordinary", () => {
   const line = (event: RunEvent) => {
     const { screen, text } = inLog();
-    screen.tell(event);
+    screen.showEvent(event);
     return text();
   };
   const toolCallId = `${runId}/research#1.1`;
@@ -312,7 +312,7 @@ describe("what is out of the ordinary", () => {
     [
       "a turn that was answered before the interruption",
       { type: "turn.started", runId, step: "research", turn: 2, replayed: true },
-      "  · turn 2 was answered before: not asked again\n",
+      "  · turn 2 already has a response: the model is not asked again\n",
     ],
     [
       "a model that failed",
@@ -325,7 +325,7 @@ describe("what is out of the ordinary", () => {
         message: "Busy.",
         retryInMs: 500,
       },
-      "  ! the model failed: Busy; tried again in 0.5 s\n",
+      "  ! the model failed: Busy; retrying in 0.5 s\n",
     ],
     [
       "a charge without an answer",
@@ -337,7 +337,7 @@ describe("what is out of the ordinary", () => {
         attempt: 1,
         charged: { tokens: 1_200, microDollars: 0 },
       },
-      "  ! turn 2 had no answer that says what it cost: 1,200 tokens stay charged\n",
+      "  ! turn 2 got no response with its usage: 1,200 tokens stay charged\n",
     ],
     [
       "a call that was looked up",
@@ -347,12 +347,12 @@ describe("what is out of the ordinary", () => {
     [
       "a call that may still land",
       { type: "tool.waiting", runId, toolCallId, tool: "send", until: 0 },
-      "  · send: a lost try may still land, so the next one waits for it\n",
+      "  · send: a lost attempt may still take effect, so the next one waits\n",
     ],
     [
       "a duplicate",
       { type: "tool.deduplicated", runId, toolCallId, tool: "send", duplicateOf: "r-1/a#1.1" },
-      "  · send is not run again: it has the receipt of r-1/a#1.1\n",
+      "  · send is not run again: it reuses the receipt of r-1/a#1.1\n",
     ],
     [
       "a new line of history",

@@ -114,7 +114,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     threat: "a job file makes a listed program load the job's code",
     weakened: [
       {
-        file: "cli/job/job-wants.ts",
+        file: "cli/job/job-access.ts",
         right: "...servers.flatMap(([where, server]) => variablesSet(where, server)),",
         wrong: "",
       },

@@ -1,14 +1,14 @@
 import { lstat, readlink } from "node:fs/promises";
 import { dirname, isAbsolute, join, parse, sep } from "node:path";
 
-/** More than any system follows. */
+/** More than any operating system follows. */
 const MOST_LINKS = 40;
 
 /**
- * The links that a path leads through, each by where it really is, in any part of the path. Whoever can change one of them decides
- * where the path leads. The path is absolute, and leads to something.
+ * The symlinks that a path passes through, in any of its segments, each by its real location. Write access to one of them decides
+ * where the path leads. The path must be absolute and exist.
  */
-export async function linkHops(path: string): Promise<readonly string[]> {
+export async function pathSymlinks(path: string): Promise<readonly string[]> {
   const links: string[] = [];
   let { root: at } = parse(path);
   const left = partsOf(path.slice(at.length));
@@ -18,7 +18,7 @@ export async function linkHops(path: string): Promise<readonly string[]> {
       at = next;
       continue;
     }
-    if (links.push(next) > MOST_LINKS) throw new Error(`${path} leads through too many links.`);
+    if (links.push(next) > MOST_LINKS) throw new Error(`${path} passes through too many symlinks.`);
     const target = await readlink(next);
     if (isAbsolute(target)) at = parse(target).root;
     left.unshift(...partsOf(isAbsolute(target) ? target.slice(at.length) : target));

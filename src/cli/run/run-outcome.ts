@@ -2,7 +2,7 @@ import { BudgetExceededError, PausedError, type PawlError, ResumeError } from ".
 import type { Json } from "../../core/json.ts";
 import type { RunResult } from "../../engine/ports/run-result.ts";
 import type { WaitRecord } from "../../store/store.ts";
-import type { CommandEnd } from "../context/command.ts";
+import type { CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { cleanText, wrap } from "../context/terminal-text.ts";
 import { needsMore, stillNeeded } from "../screen/acting-person.ts";
@@ -12,8 +12,8 @@ import { hiddenBecause, waitHints } from "../screen/wait-hints.ts";
 import { reportError } from "./report-error.ts";
 import type { RunWork } from "./run-work.ts";
 
-/** What a command says and gives when its run has come as far as it comes. The output alone goes to stdout. */
-export async function endOfResult(work: RunWork, result: RunResult<unknown>): Promise<CommandEnd> {
+/** Reports how a run has ended or stopped, and returns the command's result. Only the output goes to stdout. */
+export async function reportOutcome(work: RunWork, result: RunResult<unknown>): Promise<CommandResult> {
   const { runId, status, output, usage, resumed } = result;
   const waits = result.waits.map((wait) => ({
     ...waitDocument(wait),
@@ -23,25 +23,25 @@ export async function endOfResult(work: RunWork, result: RunResult<unknown>): Pr
   const figures = await keptFigures(work, runId);
   switch (status) {
     case "succeeded":
-      tell(work, "good", `run ${runId} succeeded: ${figures}`);
+      print(work, "good", `run ${runId} succeeded: ${figures}`);
       return { exitCode: 0, text: shownOutput(work, output as Json), document };
     case "waiting":
       return { exitCode: 3, text: waitingText(work, runId, result.waits), document };
     case "cancelled":
-      tell(work, "warning", `run ${runId} was cancelled; kept: ${figures}`, goOn(work, runId));
+      print(work, "warning", `run ${runId} was cancelled; kept: ${figures}`, resumeLine(work, runId));
       return { exitCode: 1, text: "", document };
     case "queued":
-      tell(work, "warning", `run ${runId} is paused; kept: ${figures}`, goOn(work, runId));
+      print(work, "warning", `run ${runId} is paused; kept: ${figures}`, resumeLine(work, runId));
       return { exitCode: 130, text: "", document };
   }
 }
 
-/** What happened, what is kept, and how to go on. */
-export async function endOfFailure(work: RunWork, error: PawlError, runId: string): Promise<CommandEnd> {
+/** Reports what happened, what is kept, and how to resume. */
+export async function reportFailure(work: RunWork, error: PawlError, runId: string): Promise<CommandResult> {
   const { code, message, details } = error;
   const isPaused = PausedError.isInstance(error);
-  const ways = waysOn(work, error, runId);
-  const lines = [`kept: ${await keptFigures(work, runId)}`, ...ways.map((way) => `go on with: ${way}`)];
+  const ways = resumeCommands(work, error, runId);
+  const lines = [`kept: ${await keptFigures(work, runId)}`, ...ways.map((way) => `resume with: ${way}`)];
   if (work.log !== undefined) work.log("bad", [message, ...lines].join("; "));
   else if (!work.input.json) {
     const { context, input } = work;
@@ -53,8 +53,8 @@ export async function endOfFailure(work: RunWork, error: PawlError, runId: strin
   return { exitCode: isPaused ? 3 : 1, text: "", document };
 }
 
-/** A sentence, broken where a terminal needs it, and lines that stay as they are: commands are there to be copied. */
-function tell(
+/** Prints a wrapped sentence, followed by lines that are not wrapped: commands must stay easy to copy. */
+function print(
   { context, input, log }: RunWork,
   tone: "good" | "warning",
   text: string,
@@ -70,12 +70,12 @@ function tell(
   stderr.write(`${[`${mark} ${sentence}`, ...lines].join("\n")}\n`);
 }
 
-function goOn({ input }: RunWork, runId: string): string {
-  return `go on with: ${commandHint(input, "resume", runId)}`;
+function resumeLine({ input }: RunWork, runId: string): string {
+  return `resume with: ${commandHint(input, "resume", runId)}`;
 }
 
-/** The commands that go on with a run that has failed like this. */
-export function waysOn(
+/** The commands that resume a run after this error. */
+export function resumeCommands(
   { input }: Pick<RunWork, "input">,
   error: PawlError,
   runId: string,
@@ -90,7 +90,7 @@ export function waysOn(
   return [resume()];
 }
 
-/** All that the run has by now. A store that cannot be asked any more is not what to tell of here. */
+/** What the run has produced so far. A store that can no longer be read is not reported here. */
 async function keptFigures(work: RunWork, runId: string): Promise<string> {
   try {
     const figures = await figuresOf(work, runId);
@@ -115,7 +115,7 @@ async function figuresOf({ store }: RunWork, runId: string): Promise<readonly st
   ];
 }
 
-/** Text as it is, everything else as JSON; what a terminal would obey, it shows instead. */
+/** Text as it is, everything else as JSON; control characters are made visible on a terminal. */
 function shownOutput({ context }: RunWork, output: Json): string {
   if (output === null) return "";
   const text = typeof output === "string" ? output : JSON.stringify(output, null, 2);
@@ -136,5 +136,5 @@ function waitingText(work: RunWork, runId: string, waits: readonly WaitRecord[])
     ...wrap(cleanText(hiddenBecause(wait.subject).join("\n")), columns).filter((line) => line !== ""),
     ...waitHints(work.input, wait).map((hint) => `  ${hint}`),
   ]);
-  return `${[`run ${runId} waits for a person`, ...lines, "", `then ${goOn(work, runId)}`].join("\n")}\n`;
+  return `${[`run ${runId} is waiting for a person`, ...lines, "", `then ${resumeLine(work, runId)}`].join("\n")}\n`;
 }

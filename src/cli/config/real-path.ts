@@ -2,15 +2,15 @@ import { lstat, realpath } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 
 /**
- * Where a path really leads, with every link on the way followed; what is not there yet is added as it is written. Null for a
- * link that leads nowhere: what is made there later may be anywhere.
+ * The real path with all symlinks resolved; segments that do not exist yet are appended as written. Null for a dangling
+ * symlink: a file created through it could be anywhere.
  */
-export async function realPlace(path: string): Promise<string | null> {
+export async function realPath(path: string): Promise<string | null> {
   try {
     return await realpath(path);
   } catch {
     if ((await exists(path)) || dirname(path) === path) return null;
-    const above = await realPlace(dirname(path));
+    const above = await realPath(dirname(path));
     return above === null ? null : join(above, basename(path));
   }
 }

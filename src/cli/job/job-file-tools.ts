@@ -9,8 +9,8 @@ import type { JsonObject } from "../../core/json.ts";
 import type { ConfiguredTool, PawlConfig } from "../../engine/definition/config.ts";
 import { isTool, type Tool } from "../../engine/definition/tool.ts";
 
-/** The tools that a job file may name without a server: those of the configuration, and the built-in ones. */
-export async function knownTools(config: PawlConfig, environment: Environment): Promise<KnownTools> {
+/** The tools that a job file may name without a server: those of the configuration and the built-in ones. */
+export async function jobFileTools(config: PawlConfig, environment: Environment): Promise<KnownTools> {
   const { tools: configured = {} } = config;
   const schemas = await argumentSchemas(configured);
   return {
@@ -18,13 +18,13 @@ export async function knownTools(config: PawlConfig, environment: Environment): 
     names: [...new Set([...Object.keys(configured), ...Object.keys(BUILT_IN_TOOLS)])],
     settingsProblems: (tool, settings) =>
       Object.hasOwn(configured, tool)
-        ? ofConfiguration(settings)
+        ? configuredToolProblems(settings)
         : settingsProblems(schemaOf(tool), settings, environment),
   };
 }
 
-/** What the tools that need settings take is the same whatever these are. */
-const SOME_SETTINGS = {
+/** Settings for tools that need some; their input schemas do not depend on the values. */
+const PLACEHOLDER_SETTINGS = {
   send_mail: { url: "smtp://localhost", from: "reports@localhost" },
   notify: { url: "http://localhost" },
 };
@@ -32,19 +32,19 @@ const SOME_SETTINGS = {
 async function argumentSchemas(
   configured: NonNullable<PawlConfig["tools"]>,
 ): Promise<ReadonlyMap<string, JsonObject>> {
-  const builtIn: { readonly [name: string]: Tool } = builtInTools(SOME_SETTINGS);
+  const builtIn: { readonly [name: string]: Tool } = builtInTools(PLACEHOLDER_SETTINGS);
   const own = Object.keys(configured).map((name) => [name, findTool(name, configured, {})] as const);
   const schemas = [...Object.entries(builtIn), ...own].map(async ([name, tool]) => {
-    // One whose schema cannot be had says so when it is used.
+    // A schema that cannot be read is reported when the tool is used.
     const schema = await (async () => tool.input.jsonSchema())().catch(() => null);
     return schema === null ? [] : [[name, schema] as const];
   });
   return new Map((await Promise.all(schemas)).flat());
 }
 
-function ofConfiguration(settings: JsonObject): readonly SpecProblem[] {
+function configuredToolProblems(settings: JsonObject): readonly SpecProblem[] {
   if (Object.keys(settings).length === 0) return [];
-  return [{ path: [], message: "is a tool of pawl.config.ts, which has its settings there: leave it out." }];
+  return [{ path: [], message: "is a tool of pawl.config.ts, where its settings are: leave it out." }];
 }
 
 function schemaOf(tool: string): z.ZodType | null {
@@ -52,7 +52,7 @@ function schemaOf(tool: string): z.ZodType | null {
   return Object.hasOwn(schemas, tool) ? (schemas[tool] ?? null) : null;
 }
 
-/** Where a variable is not set, which is told elsewhere, nobody knows whether what it stands for fits. */
+/** With unset variables, which are reported elsewhere, only the shape of the settings can be checked. */
 function settingsProblems(
   schema: z.ZodType | null,
   settings: JsonObject,
@@ -78,7 +78,7 @@ function problemOf(issue: z.core.$ZodIssue, schema: z.ZodType | null): readonly 
         : names.length === 0
           ? "it has none."
           : `there are ${names.join(", ")}.`;
-    return { path: [...path, key], message: `is no setting of this tool: ${meant}` };
+    return { path: [...path, key], message: `is not a setting of this tool: ${meant}` };
   });
 }
 
@@ -88,7 +88,7 @@ function namesIn(schema: z.ZodType | null): readonly string[] {
     : [];
 }
 
-/** A tool by its name. The settings are those of the built-in tools, with the environment filled in. */
+/** A tool by its name. `settings` are those of the built-in tools, with environment variables filled in. */
 export function findTool(
   name: string,
   configured: { readonly [name: string]: ConfiguredTool },
@@ -102,7 +102,7 @@ export function findTool(
   const found = Object.hasOwn(builtIn, name) ? builtIn[name] : undefined;
   if (found !== undefined) return found;
   const needed = Object.hasOwn(BUILT_IN_TOOLS, name)
-    ? "give its settings in pipeline.tools."
+    ? "add its settings to pipeline.tools."
     : "it was in `tools` of pawl.config.ts when the job was written.";
   throw new ConfigurationError(`There is no tool ${JSON.stringify(name)}: ${needed}`);
 }

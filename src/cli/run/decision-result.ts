@@ -1,21 +1,21 @@
 import { RunNotFoundError } from "../../core/errors.ts";
 import type { Store } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
-import type { CommandEnd, CommandInput } from "../context/command.ts";
+import type { CommandInput, CommandResult } from "../context/command.ts";
 import { paragraph } from "../context/terminal-text.ts";
 import { runDocument, waitDocument } from "../screen/documents.ts";
 import { formatNextSteps, nextSteps } from "../screen/next-steps.ts";
 
-/** What a person's decision came to: what was done, whether more is asked, and the command that goes on. */
-export async function answered(
+/** The result of a command that records a person's decision: what was done, what is still asked, and how to resume. */
+export async function decisionResult(
   context: CliContext,
   input: CommandInput,
   store: Store,
   runId: string,
   did: string,
-): Promise<CommandEnd> {
+): Promise<CommandResult> {
   const run = await store.getRun(runId);
-  if (run === null) throw new RunNotFoundError(`Run ${runId} is gone.`, { runId });
+  if (run === null) throw new RunNotFoundError(`Run ${runId} no longer exists.`, { runId });
   const waits = await store.listWaits(runId);
   const now = context.clock.now();
   const next = nextSteps(input, run, waits, await store.listToolCalls(runId), now);

@@ -13,72 +13,75 @@ import type { Evidence } from "../../testing/crash/evidence.ts";
 import { UNDISTURBED } from "../../testing/crash/schedule.ts";
 import { type LoadedConfig, loadConfig } from "../config/config-file.ts";
 import type { CliContext } from "../context/cli-context.ts";
-import type { CommandEnd, CommandInput } from "../context/command.ts";
+import type { CommandInput, CommandResult } from "../context/command.ts";
 import { Interruption } from "../context/interruption.ts";
 import { paragraph } from "../context/terminal-text.ts";
 import { findTarget, type RunTarget } from "../job/run-target.ts";
 import { constraintsFor } from "../run/run-work.ts";
 import { counted } from "../screen/format.ts";
-import { readTrials, type Trials } from "./crashtest-options.ts";
+import { type CrashtestOptions, readCrashtestOptions } from "./crashtest-options.ts";
 import { CrashtestProgress } from "./crashtest-progress.ts";
 import type { RecordedRun } from "./crashtest-recording.ts";
-import { type Ground, groundOf } from "./crashtest-target.ts";
+import { type CrashtestTarget, findCrashtestTarget } from "./crashtest-target.ts";
 import { crashtestText } from "./crashtest-text.ts";
 
-/** Kills a pipeline at every point where its process could die, and tells what became of what is promised. */
-export async function crashtestPipeline(context: CliContext, input: CommandInput): Promise<CommandEnd> {
-  const trials = readTrials(input);
+/** Kills a pipeline at every point where its process could die, and reports which invariants were violated. */
+export async function crashtestPipeline(context: CliContext, input: CommandInput): Promise<CommandResult> {
+  const options = readCrashtestOptions(input);
   const loaded = await loadConfig(context, input.text("config") ?? undefined);
   const target = await findTarget(context, input, loaded);
   assertNoSources(target);
   const refusals: string[] = [];
-  const ground = await groundOf({ context, input, loaded, target, refuse: (why) => refusals.push(why) });
-  const scenario = scenarioOf(loaded, target, ground);
-  const tryOut = (what: Trials, onProgress: (progress: ExplorerProgress) => void) =>
+  const crashtest = await findCrashtestTarget({
+    context,
+    input,
+    loaded,
+    target,
+    refuse: (why) => refusals.push(why),
+  });
+  const scenario = scenarioOf(loaded, target, crashtest);
+  const explore = (what: CrashtestOptions, onProgress: (progress: ExplorerProgress) => void) =>
     crashExplorer({ ...scenario, ...what, onProgress });
   const code = codeOf(target);
   if (code.length > 0)
     context.stderr.write(
-      paragraph(
-        `The code of steps runs for real, in every schedule: ${code.join(", ")}.`,
-        context.stderr.columns,
-      ),
+      paragraph(`Step code really runs, in every schedule: ${code.join(", ")}.`, context.stderr.columns),
     );
-  const notes = notesOf(target, ground.recorded);
+  const notes = notesOf(target, crashtest.recorded);
   return watched(context, input, async (onProgress) => {
-    // Once by itself: whatever is wrong with the stand-ins shows at once.
-    const { undisturbed } = await tryOut({ schedule: UNDISTURBED }, onProgress).finally(() => {
-      // Whatever else went wrong came of it.
+    // Once undisturbed: errors in the stand-ins show immediately.
+    const { undisturbed } = await explore({ schedule: UNDISTURBED }, onProgress).finally(() => {
+      // Any other error is a consequence of the refusal.
       if (refusals[0] !== undefined) throw new ConfigurationError(refusals[0]);
     });
-    if (ground.recorded !== null) assertAsRecorded(ground.recorded, undisturbed);
-    const report = await tryOut(trials, onProgress);
+    if (crashtest.recorded !== null) assertAsRecorded(crashtest.recorded, undisturbed);
+    const report = await explore(options, onProgress);
     const { unproven } = report;
     const kept = report.violations.length === 0 && unproven === null;
     return {
       exitCode: kept ? 0 : 1,
-      document: { ...report.toJSON(), run: ground.recorded?.run.runId ?? null, notes },
+      document: { ...report.toJSON(), run: crashtest.recorded?.run.runId ?? null, notes },
       text: crashtestText(context, input, report, notes),
     };
   });
 }
 
-/** With a line that counts, and until somebody has had enough. */
+/** Runs `work` with a progress line, until it ends or the user interrupts it. */
 async function watched(
   context: CliContext,
   input: CommandInput,
-  work: (onProgress: (progress: ExplorerProgress) => void) => Promise<CommandEnd>,
-): Promise<CommandEnd> {
-  const progress = new CrashtestProgress(context, input.json);
+  work: (onProgress: (progress: ExplorerProgress) => void) => Promise<CommandResult>,
+): Promise<CommandResult> {
+  const progress = new CrashtestProgress(context, input);
   const clear = () => progress.clear();
   const interruption = new Interruption(context, { onFirst: clear, onSecond: clear });
   let last: ExplorerProgress | null = null;
   try {
-    return await work((told) => {
-      last = told;
-      // Nobody is left in the middle of a schedule: its database is removed first.
+    return await work((current) => {
+      last = current;
+      // Interrupted only between schedules, after the database of the last one was removed.
       interruption.release.throwIfAborted();
-      progress.tell(told);
+      progress.show(current);
     });
   } catch (error) {
     if (!interruption.happened || error !== interruption.release.reason) throw error;
@@ -89,7 +92,7 @@ async function watched(
   }
 }
 
-function stopped({ stdout }: CliContext, last: ExplorerProgress | null): CommandEnd {
+function stopped({ stdout }: CliContext, last: ExplorerProgress | null): CommandResult {
   const { schedules = 0, violations = 0 } = last ?? {};
   const found = violations === 0 ? "no promise was broken" : `${counted(violations, "promise")} broken`;
   return {
@@ -99,27 +102,31 @@ function stopped({ stdout }: CliContext, last: ExplorerProgress | null): Command
   };
 }
 
-/** Nothing starts a server in every schedule, and without it nobody knows which tools there are. */
+/** Servers are not started in every schedule, and without them their tools are not known. */
 function assertNoSources({ pipeline }: RunTarget): void {
   const [source] = sourceNamesOf(pipeline);
   if (source === undefined) return;
   throw new ConfigurationError(
-    `${pipeline.name} has tools from a server (${source}), which would have to be started in every schedule: test it with crashExplorer of "pawl/testing", and a pipeline that has tools of the same names in its place.`,
+    `${pipeline.name} has tools from a server (${source}), which would have to be started in every schedule: test it with crashExplorer of "pawl/testing", and a pipeline with tools of the same names instead.`,
   );
 }
 
-function scenarioOf(loaded: LoadedConfig, target: RunTarget, ground: Ground): CrashExplorerOptions {
+function scenarioOf(
+  loaded: LoadedConfig,
+  target: RunTarget,
+  crashtest: CrashtestTarget,
+): CrashExplorerOptions {
   const { config } = loaded;
   const { pipeline } = target;
   const { policy, stopConditions } = config;
-  const constraints = constraintsFor(loaded, target.spec !== null);
+  const constraints = constraintsFor(loaded, { isJob: target.spec !== null });
   const { pricing = pricesFor(modelsOf(rootOf(pipeline))).pricing } = config;
-  const { setup, input, spec } = ground;
+  const { setup, input, spec } = crashtest;
   return {
     ...setup,
     pipeline,
     input,
-    // No telemetry, and no folder of the project: these runs are nobody's.
+    // No telemetry, and no project folder: these runs belong to no project.
     runner: {
       pricing,
       ...(policy === undefined ? {} : { policy }),
@@ -131,10 +138,10 @@ function scenarioOf(loaded: LoadedConfig, target: RunTarget, ground: Ground): Cr
   };
 }
 
-/** Files in memory, where the system has them: thousands of commits wait for no disk. */
+/** An in-memory file system, if there is one: thousands of commits need not wait for a disk. */
 const MEMORY = "/dev/shm";
 
-/** What is tested has to be what was recorded. */
+/** The undisturbed replay must match the recording. */
 function assertAsRecorded({ run, calls }: RecordedRun, { accounts, lives }: Evidence): void {
   const [account] = accounts;
   const end = lives[0]?.end;
@@ -150,14 +157,14 @@ function assertAsRecorded({ run, calls }: RecordedRun, { accounts, lives }: Evid
   const what =
     why ??
     (other === undefined
-      ? `it came to ${account?.run.status ?? "nothing"}`
-      : `${other.call.tool} (${other.call.toolCallId}) came to something else`);
+      ? `it ended as ${account?.run.status ?? "nothing"}`
+      : `${other.call.tool} (${other.call.toolCallId}) had another outcome`);
   throw new ConfigurationError(
-    `Run ${run.runId} does not go again as it went: ${what.replace(/\.$/, "")}. Run the pipeline anew, name another run with --run, or say in crashtests.${run.pipeline} of pawl.config.ts what stands in for its model and tools.`,
+    `Run ${run.runId} cannot be replayed as recorded: ${what.replace(/\.$/, "")}. Run the pipeline again, name another run with --run, or configure stand-ins for its model and tools in crashtests.${run.pipeline} of pawl.config.ts.`,
   );
 }
 
-/** The steps that are code. Nobody stands in for it, and what it does is done. */
+/** The code steps. They have no stand-in, and their effects are real. */
 function codeOf({ pipeline }: RunTarget): readonly string[] {
   return stepsOf(pipeline).flatMap(({ kind, name }) => (kind === "run" ? [name] : []));
 }
@@ -168,10 +175,8 @@ function notesOf(target: RunTarget, recorded: RecordedRun | null): readonly stri
     ...(recorded === null
       ? []
       : [
-          `Went by run ${recorded.run.runId}: the model and the tools answered what they answered then. No tool was run, so what each says of itself was believed: one that calls itself keyed and forgets its key is found only with crashtests.${target.pipeline.name} in pawl.config.ts.`,
+          `Replayed run ${recorded.run.runId}: the model and the tools gave their recorded answers. No tool was run, so their declarations were trusted: a tool that is declared keyed but ignores its key is found only with crashtests.${target.pipeline.name} in pawl.config.ts.`,
         ]),
-    ...(code.length === 0
-      ? []
-      : [`The code of steps was run for real, in every schedule: ${code.join(", ")}.`]),
+    ...(code.length === 0 ? [] : [`Step code really ran, in every schedule: ${code.join(", ")}.`]),
   ];
 }

@@ -9,14 +9,14 @@ import type { RunSpec } from "../../core/job/run-spec.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import type { ServerProgram } from "./job-programs.ts";
 
-/** What a job asks for of the machine and the network that it runs in. Each with the place in the file that says so. */
-export type JobWants = {
+/** The access to machine and network that a job asks for, each item with its location in the file. */
+export type JobAccess = {
   readonly programs: readonly JobProgram[];
   readonly variables: readonly JobVariable[];
   readonly addresses: readonly JobAddress[];
   /** Its allowed domains. */
   readonly domains: readonly string[];
-  /** The tools by which a model chooses what is requested. */
+  /** Tools with which a model chooses the address itself. */
   readonly openTools: readonly string[];
   readonly models: readonly { readonly where: string; readonly name: string }[];
   readonly workspace: string | null;
@@ -28,19 +28,19 @@ export type JobVariable = { readonly where: string; readonly name: string; reado
 
 export type JobAddress = {
   readonly where: string;
-  /** As it is written, for people: no value of a variable is in it. */
+  /** As written, for display: contains no values of variables. */
   readonly shown: string;
-  /** As it is used; null where all of it is one variable, so that whoever set that has chosen it, or where it is an argument. */
+  /** As used; null if it is a single variable, whose value the operator has chosen, or if it is an argument. */
   readonly url: string | null;
   readonly isServer: boolean;
-  /** Its name may have a private address, says the job: whoever owns the name decides which. */
+  /** The job marks it as possibly private: the owner of the name decides which address that is. */
   readonly isPrivate: boolean;
 };
 
-export function wantsOf(spec: RunSpec, env: Environment): JobWants {
+export function jobAccess(spec: RunSpec, env: Environment): JobAccess {
   const blueprint = typeof spec.pipeline === "object" ? spec.pipeline : null;
   return {
-    ...(blueprint === null ? NOTHING : wantsOfBlueprint(blueprint, env)),
+    ...(blueprint === null ? NOTHING : blueprintAccess(blueprint, env)),
     domains: spec.constraints.allowedDomains,
     workspace: spec.artifacts.workspaceDir,
   };
@@ -48,10 +48,10 @@ export function wantsOf(spec: RunSpec, env: Environment): JobWants {
 
 const NOTHING = { programs: [], variables: [], addresses: [], openTools: [], models: [] };
 
-function wantsOfBlueprint(
+function blueprintAccess(
   { mcpServers, tools, agents, steps }: Blueprint,
   env: Environment,
-): Omit<JobWants, "domains" | "workspace"> {
+): Omit<JobAccess, "domains" | "workspace"> {
   const servers = Object.entries(mcpServers).map(([name, each]) => [`mcp_servers.${name}`, each] as const);
   const settings = Object.entries(tools).map(([name, each]) => [`tools.${name}`, each] as const);
   const all = allSteps(steps);
@@ -74,7 +74,7 @@ function wantsOfBlueprint(
           : [],
       ),
       ...settings.flatMap(([where, each]) => addressesIn(where, each, env)),
-      // What a tool may reach is decided when it is called.
+      // The hosts of a tool are checked when it is called.
       ...all
         .flatMap((step) => ("tool" in step ? addressesIn(`steps.${step.name}`, step.with, {}) : []))
         .map((address) => ({ ...address, url: null, isPrivate: false })),
@@ -86,7 +86,7 @@ function wantsOfBlueprint(
 
 const OPEN_TOOLS: readonly string[] = ["fetch_page", "http_request"];
 
-/** What a program is given can decide what it does: NODE_OPTIONS loads code. */
+/** Variables can change what a program does: NODE_OPTIONS loads code. */
 function variablesSet(where: string, server: BlueprintServer): readonly JobVariable[] {
   if ("url" in server) return [];
   return Object.keys(server.env).map((name) => ({ where, name, use: "sets" as const }));
@@ -96,7 +96,7 @@ function allSteps(steps: readonly BlueprintStep[]): readonly BlueprintStep[] {
   return steps.flatMap((step) => ("loop" in step ? [step, ...allSteps(step.loop)] : [step]));
 }
 
-/** Whatever is an address in the settings of a tool, whichever tool that is: values, keys, and a host with its port. */
+/** All addresses in the settings of any tool: values, keys, and a host with its port. */
 function addressesIn(where: string, settings: JsonObject, env: Environment): readonly JobAddress[] {
   const texts = textsIn(settings).map(([, text]) => text);
   return [...texts, ...keysIn(settings), ...hostsIn(settings)].flatMap((text) =>
@@ -126,12 +126,12 @@ function addressOf(
 ): readonly JobAddress[] {
   const { value } = fillEnvironment(text, env);
   if (!kind.isServer && !ADDRESS.test(value.trim())) return [];
-  // The mark is the job's own, whoever has chosen the name.
+  // The private mark is set by the job, even if the operator has chosen the name.
   if (/^\$\{\w+\}$/.test(text) && !kind.isPrivate) return [{ where, shown: text, url: null, ...kind }];
   return [{ where, shown: hostOf(text), url: value, ...kind }];
 }
 
-/** The host as a URL has it; where a variable is part of it, as it is written. */
+/** The host of a URL; as written if it contains a variable. */
 function hostOf(text: string): string {
   const host = URL.parse(text)?.host ?? "";
   if (host !== "" && !text.includes("${")) return host;

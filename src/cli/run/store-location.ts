@@ -5,16 +5,16 @@ import { isBelow } from "../../store/guarded-folder.ts";
 import type { RunRecord } from "../../store/store.ts";
 import { type LoadedConfig, loadConfig, projectFolder } from "../config/config-file.ts";
 import { findConfig } from "../config/config-search.ts";
-import { realPlace } from "../config/real-place.ts";
+import { realPath } from "../config/real-path.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { CommandInput } from "../context/command.ts";
 import { type Health, ok, problem } from "./health-checks.ts";
 
-/** A folder that tools work in, and whose. */
+/** A folder that tools work in, and the owner of those tools. */
 type WorkFolder = { readonly folder: string; readonly whose: string };
 
-/** Whether tools work in the folder that the store is in: what they search, copy or clean up there may be the store. */
-export async function placeHealth(
+/** Checks that no tool works in the store's folder: what tools search, copy or clean up there could be the store. */
+export async function locationHealth(
   context: CliContext,
   input: CommandInput,
   file: string,
@@ -22,17 +22,17 @@ export async function placeHealth(
 ): Promise<Health> {
   const loaded = await knownConfig(context, input);
   const folders = loaded === null ? [] : [...serverFolders(loaded), ...runFolders(context, loaded, runs)];
-  const place = (await realPlace(dirname(file))) ?? dirname(file);
+  const storeFolder = (await realPath(dirname(file))) ?? dirname(file);
   for (const { folder, whose } of folders) {
-    if (!isBelow((await realPlace(folder)) ?? folder, place)) continue;
+    if (!isBelow((await realPath(folder)) ?? folder, storeFolder)) continue;
     const remedy =
-      "keep the store in a folder of its own, outside of it: move all files whose names begin with the database's while no process has it open, and name it with --store or `store` in pawl.config.ts";
-    return problem("place", "warn", `the store is in ${folder}, which ${whose} works in`, remedy);
+      "keep the store in a separate folder: while no process has it open, move all files whose names start with the database's, and name the new location with --store or `store` in pawl.config.ts";
+    return problem("place", "warn", `the store is in ${folder}, where ${whose} works`, remedy);
   }
-  return ok("place", "no tool that is known here works in the folder of the store");
+  return ok("place", "no known tool works in the folder of the store");
 }
 
-/** As much of the configuration as was asked for. What is wrong with it is said by another check. */
+/** The configuration, executed only with --load-config. Its errors are reported by another check. */
 async function knownConfig(context: CliContext, input: CommandInput): Promise<LoadedConfig | null> {
   const file = input.text("config") ?? undefined;
   if (input.flag("loadConfig")) return loadConfig(context, file).catch(() => null);
@@ -40,7 +40,7 @@ async function knownConfig(context: CliContext, input: CommandInput): Promise<Lo
   return { path: found?.path ?? null, config: {} };
 }
 
-/** What the programs of MCP servers were given that may be a folder. */
+/** Arguments of MCP server programs that may be folders. */
 function serverFolders({ config }: LoadedConfig): readonly WorkFolder[] {
   return Object.values(config.pipelines ?? {})
     .flatMap((target) => agentSteps(target))
