@@ -23,6 +23,6 @@ export function compare(
     console.log(`${what.padEnd(50)}${String(expected).padStart(8)}${String(counted).padStart(9)}  ${mark}`);
   }
   const isRight = rows.every(([, expected, counted]) => expected === counted);
-  console.log(isRight ? `\n${lesson}\n` : "\nThat is not right.\n");
+  console.log(isRight ? `\n${lesson}\n` : "\nSomething is wrong.\n");
   process.exitCode = isRight ? 0 : 1;
 }

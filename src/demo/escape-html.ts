@@ -6,12 +6,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/** For texts and for attribute values in either kind of quotation marks. */
+/** Escapes text and attribute values, for either kind of quotes. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 }
 
-/** The inverse, for what `escapeHtml` makes. */
+/** The inverse of `escapeHtml`. */
 export function unescapeHtml(html: string): string {
   return html.replace(
     /&(?:amp|lt|gt|quot|#39);/g,

@@ -11,7 +11,7 @@ import {
   sourcesSlice,
 } from "./research.ts";
 
-/** The models of the three agents: the same one, or a script for each. */
+/** The models of the three agents: one for all, or a script for each. */
 export type JobModels = {
   readonly planner: ModelPort;
   readonly crawler: ModelPort;
@@ -24,7 +24,7 @@ export type JobAgents = {
   readonly writer: Agent<Report>;
 };
 
-/** Room for a whole report, and for what a model thinks before it writes. */
+/** Room for a whole report, and for the model's reasoning before it. */
 const SETTINGS = { maxOutputTokens: 16_000 };
 
 export function jobAgents({ planner, crawler, writer }: JobModels): JobAgents {
@@ -53,7 +53,7 @@ Read the pages of the plan with fetch_page, three at a time, and then every page
       name: "writer",
       model: writer,
       instructions: `You write a report from notes. You are given the subject, the questions and the notes.
-Write a title, a summary of two or three sentences in your own words, and a section for each question that the notes answer. Every paragraph names the pages that it is drawn from. Check the report with check_citations, mend what it finds, and check it again until it finds nothing. Then answer with the report.`,
+Write a title, a summary of two or three sentences in your own words, and a section for each question that the notes answer. Every paragraph names the pages that it is drawn from. Check the report with check_citations, fix what it finds, and check it again until it finds nothing. Then answer with the report.`,
       tools: { check_citations: checkReport },
       slices: [sourcesSlice],
       output: report,

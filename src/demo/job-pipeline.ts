@@ -19,7 +19,7 @@ type File = Pick<ArtifactRecord, "name" | "hash">;
 type Rendered = { readonly title: string; readonly html: File; readonly pdf: File };
 type Uploaded = Rendered & { readonly locations: readonly string[] };
 
-/** From a subject to a report that was uploaded, mailed and announced. `recipient` is who gets it. */
+/** From a subject to a report that is uploaded, mailed to `recipient` and announced. */
 export function jobPipeline(models: JobModels, outside: OutsideAddresses, recipient: string): PipelineStep {
   const { planner, crawler, writer } = jobAgents(models);
   const [upload, sendEmail, notify] = [uploadTool(outside), emailTool(outside), notificationTool(outside)];
@@ -58,13 +58,13 @@ export function jobPipeline(models: JobModels, outside: OutsideAddresses, recipi
   );
 }
 
-/** Pure but for the artifacts, which have one name each: whoever renders again makes the same. */
+/** Pure except for the artifacts, which have fixed names: rendering again produces the same. */
 async function render(written: Report, ctx: CodeStepContext): Promise<Rendered> {
   const sources = ctx.session.query(sourcesSlice).all();
   const { uncited, unfetched } = checkCitations(reportText(written), sources);
   if (uncited.length + unfetched.length > 0)
     throw new ConfigurationError(
-      `The report must cite its sources: it draws on ${uncited.join(", ") || "nothing"} without saying so, and cites ${unfetched.join(", ") || "nothing"} that was never read. Resume from the beginning of the step that wrote it.`,
+      `The report must cite its sources: it draws on ${uncited.join(", ") || "nothing"} without citing it, and cites ${unfetched.join(", ") || "nothing"} that was never read. Resume from the beginning of the step that wrote it.`,
     );
   const titleOf = (url: string) => sources.find((source) => source.url === url)?.title ?? url;
   const html = await ctx.artifact("report.html", reportHtml(written, titleOf));
@@ -76,7 +76,7 @@ function fileOf({ name, hash }: ArtifactRecord): File {
   return { name, hash };
 }
 
-/** What the job's stop conditions mean: all of them have to hold when its last step is done. */
+/** The job's stop conditions: all must hold when its last step is done. */
 export const jobStopConditions: StopConditions = {
   report_pdf_created: artifactKept("report.pdf"),
   email_sent_once: succeededOnce("send_email"),

@@ -7,10 +7,10 @@ import type { OutsideAddresses } from "./outside.ts";
 import { type ReadPage, readPage } from "./read-page.ts";
 import { pageRead, report, reportText, sourcesSlice } from "./research.ts";
 
-// Each tool says three things about itself that no runtime can find out: what it changes (`effect`), what may be done
+// Each tool declares three things that no runtime can find out: what it changes (`effect`), what may be done
 // when a crash leaves open whether it happened (`recovery`), and what makes two calls the same effect (`identity`).
 
-/** Reading changes nothing, so a read that was cut off is simply made again. */
+/** Reading changes nothing, so an interrupted read is simply repeated. */
 export const fetchPage = tool({
   name: "fetch_page",
   description: "Read a web page: its title, its text and the pages that it links to.",
@@ -25,17 +25,17 @@ export const fetchPage = tool({
     if (response.status === 404) return { url: href, title: "Not found", text: "", links: [] };
     if (!response.ok) throw new Error(`${href} answered ${response.status}.`);
     const page = readPage(await response.text(), href);
-    // Kept with the receipt, and true from the commit of this turn on: a page counts as read once, or not at all.
+    // Stored with the receipt and applied with the commit of this turn: a page counts as read once, or not at all.
     call.session.dispatch(pageRead(page));
     return page;
   },
 });
 
-/** It looks at nothing outside: only at the session, which is the same for whoever goes on with the run. */
+/** Uses only the session, which is the same for every process that resumes the run. */
 export const checkReport = tool({
   name: "check_citations",
   description:
-    "Check a report before it is given: `uncited` are pages that it draws on without naming them, `unfetched` are addresses that it names and nobody has read. Both have to be empty.",
+    "Check a report before you answer with it: `uncited` are pages that it draws on without naming them, `unfetched` are addresses that it names but that were never read. Both must be empty.",
   inputSchema: z.object({ report }),
   effect: "local",
   recovery: "repeat",
@@ -43,7 +43,7 @@ export const checkReport = tool({
     checkCitations(reportText(written), call.session.query(sourcesSlice).all()),
 });
 
-/** The store of files takes a key, and stores what comes twice with the same key once: it can be sent again. */
+/** The upload service accepts an idempotency key and stores a file once per key, so a call can be repeated. */
 export function uploadTool({ uploads }: OutsideAddresses) {
   return tool({
     name: "upload_file",
@@ -61,7 +61,7 @@ export function uploadTool({ uploads }: OutsideAddresses) {
         headers: { "idempotency-key": call.idempotencyKey },
         body: await artifactOf(call, name),
       });
-      assertTaken(response, "upload service");
+      assertAccepted(response, "upload service");
       const { location } = z.object({ location: z.string() }).parse(await response.json());
       await call.correlate(location);
       return { location };
@@ -70,8 +70,8 @@ export function uploadTool({ uploads }: OutsideAddresses) {
 }
 
 /**
- * Mail has no keys: what is sent twice arrives twice. But it carries its Message-ID, which is made from the call's key, and
- * the provider can be asked for it. So after a crash the mail is looked for first, and sent only where it is not there.
+ * Mail has no idempotency keys: what is sent twice arrives twice. But its Message-ID is derived from the call's key, and the
+ * provider can look it up. So after a crash the mail is looked up first, and sent only if it is not there.
  */
 export function emailTool({ smtpPort, sentMail }: OutsideAddresses) {
   return tool({
@@ -88,13 +88,13 @@ export function emailTool({ smtpPort, sentMail }: OutsideAddresses) {
     // Not the text: the same report to the same reader is the same mail, however it is worded.
     identity: ({ to, subject, attachment }) => ({ to, subject, attachment: attachment.hash }),
     timeoutMs: 15_000,
-    // What a process has sent before it died is with the server within this time, or never.
+    // A mail sent by a dead process reaches the server within this time, or never.
     landsWithinMs: 500,
     execute: async ({ to, subject, text, attachment }, call) => {
       if (!/^[^\s@,;]+@[^\s@,;]+$/.test(to))
         throw new NeedsHuman(
           "ambiguous_recipient",
-          `"${to}" is not one address: say who is to get the mail.`,
+          `"${to}" is not one address: name the recipient of the mail.`,
         );
       const content = Buffer.from(await artifactOf(call, attachment.name));
       const messageId = messageIdOf(call);
@@ -130,7 +130,7 @@ export function emailTool({ smtpPort, sentMail }: OutsideAddresses) {
   });
 }
 
-/** The same key for every try of the call makes the same id, in whichever process it is made. */
+/** Every attempt of the call has the same key, and so the same id, in any process. */
 function messageIdOf({ idempotencyKey }: ToolCallContext): string {
   return `${idempotencyKey}@pawl.example`;
 }
@@ -150,7 +150,7 @@ export function notificationTool({ notifications }: OutsideAddresses) {
         headers: { "idempotency-key": call.idempotencyKey },
         body: text,
       });
-      assertTaken(response, "notification service");
+      assertAccepted(response, "notification service");
       const { id } = z.object({ id: z.string() }).parse(await response.json());
       await call.correlate(id);
       return { id };
@@ -164,8 +164,8 @@ async function artifactOf(call: ToolCallContext, name: string): Promise<Uint8Arr
   return new Uint8Array(bytes);
 }
 
-/** A password that is not taken will not be taken the next time either: a person has to see to it. */
-function assertTaken({ ok, status }: Response, service: string): void {
+/** Credentials that are refused once will be refused again: a person must fix them. */
+function assertAccepted({ ok, status }: Response, service: string): void {
   if (status === 401 || status === 403)
     throw new NeedsHuman("auth_failure", `The ${service} answered ${status}: check its credentials.`);
   if (!ok) throw new Error(`The ${service} answered ${status}.`);

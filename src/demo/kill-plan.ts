@@ -1,19 +1,19 @@
 import { seededRandom } from "../testing/crash/seeded-random.ts";
-import type { Effect } from "./answer-hold.ts";
+import type { DemoEffect } from "./answer-hold.ts";
 import { PHASES, type Phase } from "./job-pipeline.ts";
 
 /** Where a process is killed. */
 export type Kill =
   /** At the n-th crash point that it reaches in the phase. */
   | { readonly kind: "point"; readonly phase: Phase; readonly nth: number }
-  /** When the outside has had the effect and has not answered yet: nobody in here can know. */
-  | { readonly kind: "outside"; readonly phase: Phase; readonly effect: Effect }
-  /** Wherever it is, this long after it began to work. */
+  /** After the effect on a service and before its answer: the process cannot know that it happened. */
+  | { readonly kind: "outside"; readonly phase: Phase; readonly effect: DemoEffect }
+  /** This long after it started to work, wherever it is. */
   | { readonly kind: "time"; readonly afterMs: number };
 
 /**
- * About how many crash points each phase reaches, so that each of them has its chance. One too many is no harm: the last
- * one is taken then.
+ * About how many crash points each phase reaches, so that each of them can be picked. A number that is too high does no harm:
+ * the last point is used then.
  */
 const POINTS: Readonly<Record<Phase, number>> = {
   plan: 17,
@@ -25,15 +25,15 @@ const POINTS: Readonly<Record<Phase, number>> = {
   notify: 7,
 };
 
-/** What each phase makes the outside do. */
-const EFFECTS: Readonly<Partial<Record<Phase, Effect>>> = {
+/** The effect of each phase on the services. */
+const EFFECTS: Readonly<Partial<Record<Phase, DemoEffect>>> = {
   crawl: "page",
   upload: "upload",
   send: "mail",
   notify: "notification",
 };
 
-/** One kill in every phase. The same seed gives the same kills. */
+/** One kill in every phase. The same seed returns the same kills. */
 export function killsOf(seed: number): readonly Kill[] {
   const random = seededRandom(seed);
   return PHASES.map((phase) => {

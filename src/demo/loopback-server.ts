@@ -10,7 +10,7 @@ export type HttpRequest = {
   readonly body: Uint8Array;
 };
 
-export type HttpAnswer = {
+export type HttpReply = {
   readonly status: number;
   readonly type: string;
   readonly body: string | Uint8Array;
@@ -20,10 +20,10 @@ export type LoopbackServer = { readonly url: string; readonly close: () => Promi
 
 /** An HTTP server that only this machine can reach, on a port that the system picks. */
 export async function listenOnLoopback(
-  answer: (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>,
+  answer: (request: HttpRequest) => HttpReply | Promise<HttpReply>,
 ): Promise<LoopbackServer> {
   const server = createServer((request, response) => {
-    // Clients are killed in the middle of what they say; nobody is left to be told then.
+    // Clients are killed in the middle of a request; there is no one left to answer.
     handle(request, response, answer).catch(() => response.destroy());
   });
   server.listen(0, "127.0.0.1");
@@ -40,18 +40,18 @@ export async function listenOnLoopback(
 async function handle(
   request: IncomingMessage,
   response: ServerResponse,
-  answer: (request: HttpRequest) => HttpAnswer | Promise<HttpAnswer>,
+  answer: (request: HttpRequest) => HttpReply | Promise<HttpReply>,
 ): Promise<void> {
   const { method = "GET", url = "/", headers } = request;
   const { status, type, body } = await answer({ method, path: url, headers, body: await buffer(request) });
   response.writeHead(status, { "content-type": type }).end(body);
 }
 
-export function jsonAnswer(status: number, value: object): HttpAnswer {
+export function jsonAnswer(status: number, value: object): HttpReply {
   return { status, type: "application/json", body: JSON.stringify(value) };
 }
 
-/** The key that makes two requests one; every service that takes keys takes them in the same header. */
+/** The idempotency key of a request; all services read it from the same header. */
 export function idempotencyKeyOf({ headers }: HttpRequest): string | null {
   const key = headers["idempotency-key"];
   return typeof key === "string" && key !== "" ? key : null;

@@ -15,23 +15,23 @@ export type AcceptedMail = {
 
 export type MailService = {
   readonly smtpPort: number;
-  /** `GET {sentUrl}/:messageId` says whether such a mail was accepted. */
+  /** `GET {sentUrl}/:messageId` returns whether such a mail was accepted. */
   readonly sentUrl: string;
   /** Every mail that was accepted, in order. */
   readonly accepted: readonly AcceptedMail[];
-  /** The message ids that somebody looked up, in order. */
+  /** The message ids that were looked up, in order. */
   readonly lookUps: readonly string[];
   readonly close: () => Promise<void>;
 };
 
 /**
- * A real SMTP server, and beside it what a mail provider has as its "sent" folder: a look-up by Message-ID. Like any mail
- * server it drops nothing: what is sent to it twice is delivered twice.
+ * A real SMTP server, and the equivalent of a mail provider's "sent" folder: a look-up by Message-ID. Like any mail server
+ * it does not deduplicate: what is sent twice is delivered twice.
  */
 export async function openMailService(hold: AnswerHold): Promise<MailService> {
   const accepted: AcceptedMail[] = [];
   const lookUps: string[] = [];
-  /** A message whose end never came was never accepted. */
+  /** An incomplete message is not accepted. */
   const accept = async (stream: Readable, to: readonly string[], done: (error?: Error) => void) => {
     try {
       const raw = await text(stream);
@@ -53,7 +53,7 @@ export async function openMailService(hold: AnswerHold): Promise<MailService> {
       void accept(stream, to, done);
     },
   });
-  // Clients are killed while they speak.
+  // Clients are killed in the middle of a session.
   smtp.on("error", () => undefined);
   smtp.listen(0, "127.0.0.1");
   await once(smtp.server, "listening");

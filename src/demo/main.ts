@@ -1,10 +1,10 @@
 /**
- * `pawl demo`: a research job on real servers, killed with SIGKILL once in every phase, and what the outside saw of it.
+ * `pawl demo`: a research job on real servers, killed with SIGKILL once in every phase, and what the services saw of it.
  *
- *   --seed N     which places it is killed at; picked and printed unless given
- *   --keep DIR   where its files are left; a new temporary folder unless given
- *   --json       one JSON document at the end, and no story
- *   --no-color   no colours, not on a terminal either
+ *   --seed N     picks the points where it is killed; random by default, and printed
+ *   --keep DIR   where its files are left; a new temporary folder by default
+ *   --json       print one JSON document at the end instead of the story
+ *   --no-color   disable colours, even on a terminal
  *
  * With OPENAI_API_KEY or ANTHROPIC_API_KEY in the environment a real model does the work; PAWL_DEMO_MODEL names another.
  */
@@ -27,14 +27,14 @@ const LARGEST_SEED = 2 ** 31 - 1;
 
 const context = processContext();
 const interrupted = new AbortController();
-const forget = context.onInterrupt(() => interrupted.abort(new Error("The demo was interrupted.")));
+const stopListening = context.onInterrupt(() => interrupted.abort(new Error("The demo was interrupted.")));
 try {
   process.exitCode = (await main(flagsOf(process.argv.slice(2)))) ? 0 : 1;
 } catch (error) {
   process.exitCode = interrupted.signal.aborted ? 130 : error instanceof ConfigurationError ? 2 : 1;
   context.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
 } finally {
-  forget();
+  stopListening();
 }
 
 function flagsOf(words: readonly string[]): Flags {
@@ -62,35 +62,35 @@ function flagsOf(words: readonly string[]): Flags {
   return { seed, keep, json, useColour: context.useColour && values["no-color"] !== true };
 }
 
-/** True where everything is as it should be. */
+/** True if everything is as expected. */
 async function main({ seed, keep, json, useColour }: Flags): Promise<boolean> {
   assertInstalled(["nodemailer", "pdfkit", "smtp-server"]);
   const { demoFolder, performDemo } = await import("./demo.ts");
-  const { documentOf, farewell, introduction, isAllRight, lifeText, outcomeText } = await import(
+  const { documentOf, closingText, introduction, isAllRight, lifeText, outcomeText } = await import(
     "./demo-text.ts"
   );
-  const page = { stdout: context.stdout, useColour };
-  const say = (text: string) => (json ? undefined : context.stdout.write(text));
+  const output = { stdout: context.stdout, useColour };
+  const print = (text: string) => (json ? undefined : context.stdout.write(text));
   const model = chooseModel(context.env);
   const folder = demoFolder(keep);
-  say(introduction(page, seed, model));
+  print(introduction(output, seed, model));
   const outcome = await performDemo({
     seed,
     folder,
     environment: process.env,
-    onLife: (life, before) => say(lifeText(page, life, before)),
+    onLife: (life, before) => print(lifeText(output, life, before)),
     signal: interrupted.signal,
   }).catch((error: unknown) => {
     const why = error instanceof Error ? error.message : String(error);
-    throw new Error(`${why} What it left is in ${folder}`, { cause: error });
+    throw new Error(`${why} Its files are in ${folder}`, { cause: error });
   });
-  say(outcomeText(page, outcome));
-  say(farewell(page, folder, commandLine()));
+  print(outcomeText(output, outcome));
+  print(closingText(output, folder, commandLine()));
   if (json) context.stdout.write(`${JSON.stringify(documentOf(seed, model, folder, outcome), null, 2)}\n`);
   return isAllRight(outcome);
 }
 
-/** They are not needed for anything else, so Pawl does not bring them along. */
+/** Only the demo needs these packages, so they are not dependencies of Pawl. */
 function assertInstalled(names: readonly string[]): void {
   const missing = names.filter((name) => {
     try {
@@ -105,7 +105,7 @@ function assertInstalled(names: readonly string[]): void {
   );
 }
 
-/** What the command line is called where this runs. In a clone there is no build, and npm brings the right Node. */
+/** How to call the command line from here. A clone has no build, and npm selects the right Node. */
 function commandLine(): string {
   if (!import.meta.url.endsWith(".ts")) return "npx pawl";
   const clone = relative(context.cwd, fileURLToPath(new URL("../..", import.meta.url)));

@@ -1,16 +1,15 @@
 import { aiSdkModel } from "../adapters/ai-sdk/ai-sdk.ts";
 import { ConfigurationError } from "../core/errors.ts";
+import type { Environment } from "../core/job/blueprint-environment.ts";
 import type { ModelPort } from "../engine/ports/model-port.ts";
 import type { JobModels } from "./job-agents.ts";
 import { scriptedResearcher } from "./scripted-researcher.ts";
-
-type Environment = { readonly [name: string]: string | undefined };
 
 export type ModelChoice =
   | { readonly provider: "openai" | "anthropic"; readonly modelId: string; readonly key: string }
   | { readonly provider: "scripted" };
 
-/** Which model the job works with: that of a provider whose key is there, and the script otherwise. */
+/** The model of the job: that of a provider whose key is set, else the script. */
 export function chooseModel(environment: Environment): ModelChoice {
   const { PAWL_DEMO_MODEL: modelId } = environment;
   for (const [provider, key, usual] of [
@@ -40,7 +39,7 @@ async function loadModel({
     return aiSdkModel((await import("@ai-sdk/anthropic")).anthropic(modelId));
   } catch (error) {
     throw new ConfigurationError(
-      `${key} is set, and @ai-sdk/${provider} cannot be loaded: install it with ai, or unset ${key} to use the scripted model.`,
+      `${key} is set, but @ai-sdk/${provider} cannot be loaded: install it together with ai, or unset ${key} to use the scripted model.`,
       {},
       { cause: error },
     );

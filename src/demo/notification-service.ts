@@ -4,14 +4,14 @@ import { idempotencyKeyOf, jsonAnswer, listenOnLoopback } from "./loopback-serve
 export type NotificationService = {
   /** `POST {url}` with an Idempotency-Key and a text. */
   readonly url: string;
-  /** The texts that were sent, in order, whatever came of it. */
+  /** The texts that were sent, in order, duplicates included. */
   readonly requests: readonly string[];
-  /** What people were shown, by the key that it came with. */
+  /** The texts that were shown, by idempotency key. */
   readonly shown: ReadonlyMap<string, string>;
   readonly close: () => Promise<void>;
 };
 
-/** Tells people that something is finished, once for each key. */
+/** Shows notifications, once for each key. */
 export async function openNotificationService(hold: AnswerHold): Promise<NotificationService> {
   const requests: string[] = [];
   const shown = new Map<string, string>();

@@ -4,7 +4,7 @@ import { type NotificationService, openNotificationService } from "./notificatio
 import { openUploadService, type UploadService } from "./upload-service.ts";
 import { openWebSite, type WebSite } from "./web-site.ts";
 
-/** Where the job finds what it works with. */
+/** The addresses of the services. */
 export type OutsideAddresses = {
   readonly uploads: string;
   readonly smtpPort: number;
@@ -13,10 +13,10 @@ export type OutsideAddresses = {
 };
 
 /**
- * The outside world of the job: real servers in a process that nobody kills. Each keeps its own count of what happened,
- * and that is what the demo believes.
+ * The outside world of the job: real servers in a process that is never killed. Each records what happened to it, and the
+ * demo trusts only these records.
  */
-export type Outside = {
+export type OutsideWorld = {
   readonly hold: AnswerHold;
   readonly site: WebSite;
   readonly uploads: UploadService;
@@ -26,7 +26,7 @@ export type Outside = {
   close(): Promise<void>;
 };
 
-export async function openOutside(): Promise<Outside> {
+export async function openOutside(): Promise<OutsideWorld> {
   const hold = new AnswerHold();
   const [site, uploads, mail, notifications] = await Promise.all([
     openWebSite(hold),

@@ -1,6 +1,6 @@
 import { unescapeHtml } from "./escape-html.ts";
 
-/** A web page, as a model is shown it. */
+/** A web page as the model sees it. */
 export type ReadPage = {
   readonly url: string;
   readonly title: string;

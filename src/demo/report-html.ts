@@ -1,7 +1,7 @@
 import { escapeHtml } from "./escape-html.ts";
 import { citedSources, type Report } from "./research.ts";
 
-/** The report as a page that needs nothing else. The same report gives the same bytes. */
+/** The report as a self-contained page. The same report produces the same bytes. */
 export function reportHtml(written: Report, titleOf: (url: string) => string): string {
   const sources = citedSources(written);
   const sections = written.sections.map(

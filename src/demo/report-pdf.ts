@@ -1,12 +1,12 @@
 import { buffer } from "node:stream/consumers";
 import { citedSources, type Report } from "./research.ts";
 
-/** Not the time of day: a step that runs again after a crash has to make the same bytes. */
+/** Fixed, since a step that runs again after a crash must produce the same bytes. */
 const CREATION_DATE = new Date("2000-01-01T00:00:00Z");
 
-/** The report as a PDF. The same report gives the same bytes. */
+/** The report as a PDF. The same report produces the same bytes. */
 export async function reportPdf(written: Report, titleOf: (url: string) => string): Promise<Uint8Array> {
-  // Loaded when it is needed: of all the processes that work on the job, one or two render.
+  // Imported on demand: only one or two of the processes render.
   const { default: PDFDocument } = await import("pdfkit");
   const document = new PDFDocument({
     size: "A4",

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { defineSlice, upsertBy } from "../session/slice.ts";
 
-/** What the job is started with. */
+/** The input of the job. */
 export const jobInput = z.object({ subject: z.string(), site: z.url(), recipient: z.string() });
 export type JobInput = z.infer<typeof jobInput>;
 
-// Addresses are plain texts in what models write: not every provider takes a format in a schema.
+// Addresses are plain strings in model output: not every provider supports formats in a schema.
 
-/** What the planner gives: what to find out, and where to begin. */
+/** The output of the planner: what to find out, and where to begin. */
 export const researchPlan = z.object({
   subject: z.string(),
   questions: z.array(z.string()).min(1),
@@ -15,7 +15,7 @@ export const researchPlan = z.object({
 });
 export type ResearchPlan = z.infer<typeof researchPlan>;
 
-/** What the crawler gives: what the pages say about the questions. */
+/** The output of the crawler: what the pages say about the questions. */
 export const researchNotes = z.object({
   subject: z.string(),
   questions: z.array(z.string()).min(1),
@@ -26,7 +26,7 @@ export const researchNotes = z.object({
 });
 export type ResearchNotes = z.infer<typeof researchNotes>;
 
-/** What the writer gives. */
+/** The output of the writer. */
 export const report = z.object({
   title: z.string(),
   summary: z.string(),
@@ -50,11 +50,11 @@ export type Report = z.infer<typeof report>;
 
 /** A page that was read. */
 export const source = z.object({ url: z.string(), title: z.string(), text: z.string() });
-export type Source = z.infer<typeof source>;
+export type SourcePage = z.infer<typeof source>;
 
-type PageRead = Source & { readonly type: "PageRead" };
+type PageRead = SourcePage & { readonly type: "PageRead" };
 
-/** The pages that the run has read so far, each once. Part of its session, so whoever goes on with it knows them. */
+/** The pages that the run has read, each once. Part of its session, so a process that resumes the run knows them. */
 export const sourcesSlice = defineSlice({
   name: "sources",
   schema: source,
@@ -67,17 +67,17 @@ export const sourcesSlice = defineSlice({
 });
 
 /** Builds the event that adds a page to the sources. */
-export function pageRead({ url, title, text }: Source): PageRead {
+export function pageRead({ url, title, text }: SourcePage): PageRead {
   return { type: "PageRead", url, title, text };
 }
 
-/** The pages that a report cites, numbered from 1 in the order in which it does. */
+/** The pages that a report cites, in order of their first citation. */
 export function citedSources({ sections }: Report): readonly string[] {
   const urls = sections.flatMap(({ paragraphs }) => paragraphs.flatMap(({ sources }) => sources));
   return [...new Set(urls)];
 }
 
-/** The report as one text, with its sources in it: what the check of its citations reads. */
+/** The report with its sources as one text, for the check of citations. */
 export function reportText(written: Report): string {
   const sections = written.sections.map(({ heading, paragraphs }) =>
     [heading, ...paragraphs.map(({ text, sources }) => `${text} ${sources.join(" ")}`)].join("\n\n"),

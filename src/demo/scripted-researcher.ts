@@ -1,4 +1,4 @@
-import type { checkCitations } from "../core/citations.ts";
+import type { CitationCheck } from "../core/citations.ts";
 import { type AssistantPart, isToolCallPart, type Message } from "../core/message.ts";
 import type { ModelPort, ModelResponse } from "../engine/ports/model-port.ts";
 import type { JobModels } from "./job-agents.ts";
@@ -7,23 +7,23 @@ import { jobInput, type Report, type ResearchNotes, researchNotes, researchPlan 
 
 /** How many pages are read at a time. */
 const AT_ONCE = 3;
-/** How many sentences of a page are worth a note. */
+/** How many sentences of a page go into a note. */
 const POINTS = 3;
 
-type Conversation = readonly Message[];
-type Script = (conversation: Conversation) => Reply;
-type CitationCheck = ReturnType<typeof checkCitations>;
+type Messages = readonly Message[];
+type ReplyScript = (messages: Messages) => Reply;
+
 type Reply = { readonly answer: object } | { readonly tool: string; readonly inputs: readonly object[] };
 
 /**
- * Stands in for a language model where there is none. It follows the agents' instructions by looking at the conversation
- * and at nothing else: what it writes is made from what the tools gave it.
+ * Replaces a language model if no API key is set. It follows the agents' instructions using only the conversation: everything
+ * it writes is derived from the tool results.
  */
 export function scriptedResearcher(): JobModels {
   return { planner: scripted(plan), crawler: scripted(crawl), writer: scripted(write) };
 }
 
-function scripted(script: Script): ModelPort {
+function scripted(script: ReplyScript): ModelPort {
   return {
     provider: "scripted",
     modelId: "researcher",
@@ -32,7 +32,7 @@ function scripted(script: Script): ModelPort {
   };
 }
 
-function responseOf(reply: Reply, messages: Conversation, inputTokens: number): ModelResponse {
+function responseOf(reply: Reply, messages: Messages, inputTokens: number): ModelResponse {
   const turn = messages.filter(({ role }) => role === "assistant").length + 1;
   const content: AssistantPart[] =
     "answer" in reply
@@ -52,23 +52,23 @@ function responseOf(reply: Reply, messages: Conversation, inputTokens: number): 
   };
 }
 
-/** About what a tokenizer would count. */
+/** A rough token count. */
 function tokensOf(value: unknown): number {
   return Math.ceil(JSON.stringify(value).length / 4);
 }
 
-function plan(conversation: Conversation): Reply {
-  const { subject, site } = jobInput.parse(inputOf(conversation));
-  const [first] = pagesIn(conversation);
+function plan(messages: Messages): Reply {
+  const { subject, site } = jobInput.parse(inputOf(messages));
+  const [first] = pagesIn(messages);
   if (first === undefined) return { tool: "fetch_page", inputs: [{ url: site }] };
   const questions = first.links.map(({ title }) => `${title}: what does it do, and what came of it?`);
   return { answer: { subject, questions, pages: first.links.map(({ url }) => url) } };
 }
 
-function crawl(conversation: Conversation): Reply {
-  const { subject, questions, pages } = researchPlan.parse(inputOf(conversation));
-  const read = pagesIn(conversation);
-  const known = new Set([...asked(conversation), new URL("/", pages[0]).href]);
+function crawl(messages: Messages): Reply {
+  const { subject, questions, pages } = researchPlan.parse(inputOf(messages));
+  const read = pagesIn(messages);
+  const known = new Set([...requestedUrls(messages), new URL("/", pages[0]).href]);
   const wanted = new Set([...pages, ...read.flatMap(({ links }) => links.map(({ url }) => url))]);
   const next = [...wanted].filter((url) => !known.has(url)).slice(0, AT_ONCE);
   if (next.length > 0) return { tool: "fetch_page", inputs: next.map((url) => ({ url })) };
@@ -78,24 +78,24 @@ function crawl(conversation: Conversation): Reply {
   return { answer: { subject, questions, notes } };
 }
 
-/** The first draft names one page for each section. The check says what else it draws on, and the second names that too. */
-function write(conversation: Conversation): Reply {
-  const notes = researchNotes.parse(inputOf(conversation));
-  const check = checksIn(conversation).at(-1);
+/** The first draft cites one page per section. The check reports the missing ones, and the second draft cites them too. */
+function write(messages: Messages): Reply {
+  const notes = researchNotes.parse(inputOf(messages));
+  const check = checksIn(messages).at(-1);
   const isFirst = check === undefined;
-  const draft = draftOf(notes, isFirst);
+  const draft = draftOf(notes, isFirst ? "one per section" : "all");
   if (!isFirst && check.uncited.length + check.unfetched.length === 0) return { answer: draft };
   return { tool: "check_citations", inputs: [{ report: draft }] };
 }
 
-function draftOf({ subject, questions, notes }: ResearchNotes, isFirst: boolean): Report {
+function draftOf({ subject, questions, notes }: ResearchNotes, cited: "one per section" | "all"): Report {
   const chosen = notes.map((note) => ({ ...note, question: closest(topicOf(note), questions) }));
   const sections = questions.flatMap((question) => {
     const own = chosen.filter((note) => note.question === question);
     if (own.length === 0) return [];
     const paragraphs = own.map(({ url, points: sentences }, i) => ({
       text: sentences.join(" "),
-      sources: isFirst && i > 0 ? [] : [url],
+      sources: cited === "one per section" && i > 0 ? [] : [url],
     }));
     return [{ heading: question.split(":")[0] ?? question, paragraphs }];
   });
@@ -103,7 +103,7 @@ function draftOf({ subject, questions, notes }: ResearchNotes, isFirst: boolean)
   return { title: subject, summary, sections };
 }
 
-/** The first sentence says what a page is about; beside it, those that have most to do with the questions. */
+/** The first sentence of a page, and those closest to the questions. */
 function points(text: string, questions: readonly string[]): string[] {
   const [first = "", ...rest] = text.replaceAll("\n", " ").match(/[^.!?]+[.!?]+/g) ?? [];
   const best = rest
@@ -112,7 +112,7 @@ function points(text: string, questions: readonly string[]): string[] {
   return [first, ...rest.filter((sentence) => best.includes(sentence))].map((sentence) => sentence.trim());
 }
 
-/** The title counts for more than any sentence. */
+/** The title weighs more than any sentence. */
 function topicOf({ title, points: sentences }: ResearchNotes["notes"][number]): string {
   return [title, title, title, ...sentences].join(" ");
 }
@@ -122,7 +122,7 @@ function closest(text: string, questions: readonly string[]): string {
   return best;
 }
 
-/** How many words of the text are words of the topic; short ones say nothing. */
+/** How many words of the text occur in the topic; short words are ignored. */
 function overlap(text: string, topic: string): number {
   const words = new Set(wordsOf(topic));
   return wordsOf(text).filter((word) => words.has(word)).length;
@@ -132,31 +132,31 @@ function wordsOf(text: string): string[] {
   return text.toLowerCase().match(/\p{L}{5,}/gu) ?? [];
 }
 
-/** What the agent was given: the first message of the user. */
-function inputOf(conversation: Conversation): unknown {
-  const first = conversation.find(({ role }) => role === "user");
+/** The agent's input: the first user message. */
+function inputOf(messages: Messages): unknown {
+  const first = messages.find(({ role }) => role === "user");
   return JSON.parse(typeof first?.content === "string" ? first.content : "null");
 }
 
-/** The addresses that were asked for, whatever came of it. */
-function asked(conversation: Conversation): string[] {
-  return conversation
+/** The addresses that were requested, with or without success. */
+function requestedUrls(messages: Messages): string[] {
+  return messages
     .flatMap((message) => (message.role === "assistant" ? message.content : []))
     .filter(isToolCallPart)
     .map(({ input }) => (input as { readonly url: string }).url);
 }
 
-function pagesIn(conversation: Conversation): ReadPage[] {
-  return resultsOf(conversation, "fetch_page") as ReadPage[];
+function pagesIn(messages: Messages): ReadPage[] {
+  return resultsOf(messages, "fetch_page") as ReadPage[];
 }
 
-function checksIn(conversation: Conversation): CitationCheck[] {
-  return resultsOf(conversation, "check_citations") as CitationCheck[];
+function checksIn(messages: Messages): CitationCheck[] {
+  return resultsOf(messages, "check_citations") as CitationCheck[];
 }
 
-/** What a tool gave, in order; a call that failed gave a text. */
-function resultsOf(conversation: Conversation, tool: string): unknown[] {
-  return conversation
+/** The results of a tool, in order, without failed calls, which have text results. */
+function resultsOf(messages: Messages, tool: string): unknown[] {
+  return messages
     .flatMap((message) => (message.role === "tool" ? message.content : []))
     .filter(({ toolName, output }) => toolName === tool && output.type === "json")
     .map(({ output }) => output.value);

@@ -13,11 +13,11 @@ import type {
   Verification,
 } from "../store/store.ts";
 import { PHASES } from "./job-pipeline.ts";
-import { type EffectCounts, type Life, REPORT_FILES } from "./killed-job.ts";
-import type { Outside } from "./outside.ts";
+import { type EffectCounts, type ProcessLife, REPORT_FILES } from "./killed-job.ts";
+import type { OutsideWorld } from "./outside.ts";
 import type { WorkerMessage } from "./worker-order.ts";
 
-/** What the run says of itself. */
+/** What the store recorded of the run. */
 export type Ledger = {
   readonly steps: readonly StepRecord[];
   readonly calls: readonly ToolCallRecord[];
@@ -42,25 +42,25 @@ export async function readLedger(reader: StoreReader, runId: string): Promise<Le
   };
 }
 
-/** One kind of effect: how often it was wanted, how often the outside saw it, and what starting over would have made of it. */
+/** One kind of effect: how often it was wanted, how often the services saw it, and how often restarting would have caused it. */
 export type TallyRow = {
   readonly what: string;
   readonly wanted: number;
   readonly seen: number;
   readonly startingOver: number;
-  /** What a difference, or a request without an effect, comes from. */
+  /** The reason for a difference, or for a request without an effect. */
   readonly note: string | null;
   readonly isRight: boolean;
 };
 
-/** What came out of the kills. Everything in it has to be right. */
+/** The outcome of the demo. Everything in it must be right. */
 export type Tally = {
   readonly rows: readonly TallyRow[];
-  /** What else must not be. */
+  /** Other violations. */
   readonly problems: readonly string[];
 };
 
-export function tallyOf(outside: Outside, lives: readonly Life[], ledger: Ledger): Tally {
+export function tallyOf(outside: OutsideWorld, lives: readonly ProcessLife[], ledger: Ledger): Tally {
   const { uploads, mail, notifications } = outside;
   const [files, stored] = [REPORT_FILES.length, REPORT_FILES.length];
   const kept = ledger.events.filter(({ type }) => type === "artifact.kept").length;
@@ -69,7 +69,7 @@ export function tallyOf(outside: Outside, lives: readonly Life[], ledger: Ledger
     wanted,
     seen,
     startingOver: startingOver(lives, key),
-    note: dropped > 0 ? `sent ${times(dropped)} more, and dropped by the key` : null,
+    note: dropped > 0 ? `sent ${times(dropped)} more, and deduplicated by the key` : null,
     isRight: seen === wanted,
   });
   const looked = mail.lookUps.length;
@@ -106,33 +106,45 @@ export function tallyOf(outside: Outside, lives: readonly Life[], ledger: Ledger
   };
 }
 
-/** Each process would begin at the beginning, and do what had been done by the time that it was killed at. */
-function startingOver(lives: readonly Life[], key: keyof EffectCounts): number {
+/** Without Pawl, each process would start from the beginning and repeat what was done by the time it was killed. */
+function startingOver(lives: readonly ProcessLife[], key: keyof EffectCounts): number {
   return lives.reduce((sum, { done }) => sum + done[key], 0);
 }
 
-/** A read that was cut off before its receipt is made again, and nothing else is. */
-function pagesRow(requests: readonly string[], lives: readonly Life[], { calls, tries }: Ledger): TallyRow {
+/** Only a read that was interrupted before its receipt is repeated. */
+function pagesRow(
+  requests: readonly string[],
+  lives: readonly ProcessLife[],
+  { calls, tries }: Ledger,
+): TallyRow {
   const receipts = calls.filter(({ tool, status }) => tool === "fetch_page" && status === "succeeded");
   const ids = new Set(receipts.map(({ toolCallId }) => toolCallId));
   const lost = tries.filter(({ toolCallId }) => ids.has(toolCallId)).length;
-  return repeatable("pages read", "pages", receipts.length, requests.length, lost, lives);
+  return repeatable(
+    { what: "pages read", key: "pages", wanted: receipts.length, seen: requests.length, lost },
+    lives,
+  );
 }
 
-/** A model that was asked and whose answer was not stored has to be asked again. */
-function modelCallsRow(lives: readonly Life[], { turns, modelCalls }: Ledger): TallyRow {
+/** A model whose answer was not stored must be asked again. */
+function modelCallsRow(lives: readonly ProcessLife[], { turns, modelCalls }: Ledger): TallyRow {
   const lost = modelCalls.filter(({ charge }) => charge?.basis === "baseline").length;
   const committed = turns.filter((turn) => turn.committed).length;
-  return repeatable("model calls", "modelCalls", committed, askedIn(lives).length, lost, lives);
+  return repeatable(
+    { what: "model calls", key: "modelCalls", wanted: committed, seen: askedIn(lives).length, lost },
+    lives,
+  );
 }
 
+type RepeatableEffect = Pick<TallyRow, "what" | "wanted" | "seen"> & {
+  readonly key: keyof EffectCounts;
+  /** How often a kill interrupted it before anything was stored. */
+  readonly lost: number;
+};
+
 function repeatable(
-  what: string,
-  key: keyof EffectCounts,
-  wanted: number,
-  seen: number,
-  lost: number,
-  lives: readonly Life[],
+  { what, key, wanted, seen, lost }: RepeatableEffect,
+  lives: readonly ProcessLife[],
 ): TallyRow {
   const again = seen - wanted;
   return {
@@ -142,7 +154,7 @@ function repeatable(
     startingOver: startingOver(lives, key),
     note:
       again > 0
-        ? `${again} more, since a kill cut ${again === 1 ? "it" : "them"} off before anything was stored`
+        ? `${again} more, since a kill interrupted ${again === 1 ? "it" : "them"} before anything was stored`
         : null,
     isRight: again >= 0 && again <= lost,
   };
@@ -153,7 +165,7 @@ function times(count: number): string {
 }
 
 function messagesOf<K extends WorkerMessage["kind"]>(
-  lives: readonly Pick<Life, "messages">[],
+  lives: readonly Pick<ProcessLife, "messages">[],
   kind: K,
 ): Extract<WorkerMessage, { kind: K }>[] {
   return lives.flatMap(({ messages }) =>
@@ -162,21 +174,21 @@ function messagesOf<K extends WorkerMessage["kind"]>(
 }
 
 export function askedIn(
-  lives: readonly Pick<Life, "messages">[],
+  lives: readonly Pick<ProcessLife, "messages">[],
 ): Extract<WorkerMessage, { kind: "asked" }>[] {
   return messagesOf(lives, "asked");
 }
 
-/** A run that has succeeded has been through all of its phases. */
+/** A succeeded run has finished all of its phases. */
 function unfinished({ steps }: Ledger): string[] {
   return PHASES.flatMap((phase) => {
-    const status = steps.find(({ path }) => path === phase)?.status ?? "not there";
-    return status === "succeeded" ? [] : [`${phase} is ${status} at the end, and not succeeded`];
+    const status = steps.find(({ path }) => path === phase)?.status ?? "missing";
+    return status === "succeeded" ? [] : [`${phase} is ${status} at the end instead of succeeded`];
   });
 }
 
-/** What is finished and what is committed stays so: nobody enters it, and nobody asks for it, ever again. */
-function doneAgain(lives: readonly Life[]): string[] {
+/** Finished steps must not be entered again, and committed turns must not be requested again. */
+function doneAgain(lives: readonly ProcessLife[]): string[] {
   const problems: string[] = [];
   const [finished, committed] = [new Set<string>(), new Set<string>()];
   for (const message of lives.flatMap(({ messages }) => messages)) {
@@ -184,20 +196,20 @@ function doneAgain(lives: readonly Life[]): string[] {
       const { event } = message;
       if (event.type === "step.finished" || event.type === "step.skipped") finished.add(event.step);
       if (event.type === "turn.committed") committed.add(`turn ${event.turn} of ${event.step}`);
-    } else if (message.kind === "stands") {
+    } else if (message.kind === "halted") {
       if (message.point === "step:finished") finished.add(message.phase);
       if (message.point === "turn:committed") committed.add(`turn ${message.turn} of ${message.phase}`);
     } else if (message.kind === "asked" || message.kind === "entered") {
       if (finished.has(message.phase))
         problems.push(`${message.phase} was entered again after it was finished`);
       const turn = message.kind === "asked" ? `turn ${message.turn} of ${message.phase}` : "";
-      if (committed.has(turn)) problems.push(`the model was asked for ${turn} after that was committed`);
+      if (committed.has(turn)) problems.push(`the model was asked for ${turn} after it was committed`);
     }
   }
   return problems;
 }
 
-/** No page more often than there were tries without a receipt, and one. */
+/** Each page may be read once, plus once for each attempt without a receipt. */
 function fetchedAgain(requests: readonly string[], { calls, tries }: Ledger): string[] {
   return [...new Set(requests)].flatMap((path) => {
     const ids = calls
@@ -207,7 +219,7 @@ function fetchedAgain(requests: readonly string[], { calls, tries }: Ledger): st
     const seen = requests.filter((each) => each === path).length;
     return ids.length === 1 && seen <= 1 + lost
       ? []
-      : [`${path} was read ${seen} times, with ${ids.length} calls and ${lost} lost tries`];
+      : [`${path} was read ${seen} times, with ${ids.length} calls and ${lost} lost attempts`];
   });
 }
 
@@ -216,18 +228,19 @@ function pathOf(request: Json): string {
   return url?.pathname ?? "";
 }
 
-/** What arrived is what was made, and what is stored is what was written. */
-function changed({ uploads, mail }: Outside, { artifacts, verification }: Ledger): string[] {
+/** The services received what the run produced, and the store is intact. */
+function changed({ uploads, mail }: OutsideWorld, { artifacts, verification }: Ledger): string[] {
   const problems = verification.problems.map(({ row, what }) => `${row}: ${what}`);
   const hashes = new Map(artifacts.map(({ name, hash }) => [name, hash]));
   for (const { name, bytes } of uploads.objects.values())
-    if (sha256(bytes) !== hashes.get(name)) problems.push(`the upload of ${name} is not what was made`);
+    if (sha256(bytes) !== hashes.get(name)) problems.push(`the upload of ${name} differs from the artifact`);
   for (const { raw } of mail.accepted)
-    if (sha256(attachmentOf(raw)) !== hashes.get("report.pdf")) problems.push("the mail carries another PDF");
+    if (sha256(attachmentOf(raw)) !== hashes.get("report.pdf"))
+      problems.push("the PDF in the mail differs from the artifact");
   return problems;
 }
 
-/** The last part of a mail, which is its one attachment. */
+/** The only attachment of a mail. */
 function attachmentOf(raw: string): Uint8Array {
   const parts = raw.split(/\r\n--[^\r\n]*(?:\r\n|$)/);
   const attachment = parts.find((part) => /^Content-Disposition: attachment/im.test(part)) ?? "";

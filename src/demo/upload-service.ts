@@ -4,18 +4,18 @@ import { idempotencyKeyOf, jsonAnswer, listenOnLoopback } from "./loopback-serve
 export type StoredObject = { readonly name: string; readonly bytes: Uint8Array };
 
 export type UploadService = {
-  /** `PUT {url}/:name` with an Idempotency-Key stores a file; `GET {url}/:key` gives it back. */
+  /** `PUT {url}/:name` with an Idempotency-Key stores a file; `GET {url}/:key` returns it. */
   readonly url: string;
-  /** The names of the files that were sent, in order, whatever came of it. */
+  /** The names of the files that were sent, in order, duplicates included. */
   readonly requests: readonly string[];
-  /** What is stored, by the key that it came with. */
+  /** The stored files, by idempotency key. */
   readonly objects: ReadonlyMap<string, StoredObject>;
   readonly close: () => Promise<void>;
 };
 
 /**
- * Stores files, as object stores with idempotency keys do: a second upload with a key that it knows stores nothing and is
- * answered like the first.
+ * Stores files like an object store with idempotency keys: a second upload with a known key stores nothing and gets the
+ * same answer as the first.
  */
 export async function openUploadService(hold: AnswerHold): Promise<UploadService> {
   const requests: string[] = [];

@@ -5,12 +5,12 @@ import { SITE_PAGES, type SitePage } from "./site-pages.ts";
 
 export type WebSite = {
   readonly url: string;
-  /** The paths of pages that were asked for, in order, as often as they were. */
+  /** The paths of the requested pages, in order, duplicates included. */
   readonly requests: readonly string[];
   readonly close: () => Promise<void>;
 };
 
-/** The web site that is researched. */
+/** The web site that the job researches. */
 export async function openWebSite(hold: AnswerHold): Promise<WebSite> {
   const requests: string[] = [];
   const type = "text/html; charset=utf-8";
@@ -18,7 +18,7 @@ export async function openWebSite(hold: AnswerHold): Promise<WebSite> {
     const page = SITE_PAGES.find((each) => each.path === path);
     if (page === undefined) return { status: 404, type, body: "<h1>Not found</h1>" };
     requests.push(path);
-    // The first page is the planner's; those behind it are what is crawled.
+    // The planner reads the first page; the crawler reads the others.
     if (path !== "/") await hold.pass("page", path);
     return { status: 200, type, body: htmlOf(page) };
   });

@@ -3,35 +3,35 @@ import type { RunEvent } from "../engine/ports/run-events.ts";
 import type { Phase } from "./job-pipeline.ts";
 import type { OutsideAddresses } from "./outside.ts";
 
-// What the parent orders and what the worker tells, as lines of JSON.
+// The order of the parent and the messages of the worker, as lines of JSON.
 
 export type WorkerOrder = {
   /** Holds the job file and the database, and gets the report. */
   readonly folder: string;
   readonly outside: OutsideAddresses;
-  /** Where to stand still until it is killed; null: nowhere. */
-  readonly stop: StopPlace | null;
+  /** Where to halt until it is killed; null: nowhere. */
+  readonly stop: StopPoint | null;
 };
 
-/** The n-th crash point that is reached in a phase, or the last one where there are fewer. */
-export type StopPlace = { readonly phase: Phase; readonly nth: number };
+/** The n-th crash point reached in a phase, or the last one if there are fewer. */
+export type StopPoint = { readonly phase: Phase; readonly nth: number };
 
 export type WorkerMessage =
   /** Right before the model is asked. */
   | { readonly kind: "asked"; readonly phase: string; readonly turn: number }
-  /** By the code of a step itself, as the first thing that it does. */
+  /** Sent by the code of a step, first of all. */
   | { readonly kind: "entered"; readonly phase: string }
-  | { readonly kind: "event"; readonly event: ToldEvent }
-  /** It goes no further by itself. */
-  | { readonly kind: "stands"; readonly point: CrashPoint; readonly phase: string; readonly turn: number }
+  | { readonly kind: "event"; readonly event: ReportedEvent }
+  /** It has halted and waits to be killed. */
+  | { readonly kind: "halted"; readonly point: CrashPoint; readonly phase: string; readonly turn: number }
   | { readonly kind: "ended"; readonly status: string; readonly output: string }
   | { readonly kind: "failed"; readonly message: string };
 
-/** All but the result, which carries the whole history. */
-export type ToldEvent = Exclude<RunEvent, { readonly type: "run.finished" }>;
+/** All events except the result, which carries the whole history. */
+export type ReportedEvent = Exclude<RunEvent, { readonly type: "run.finished" }>;
 
 /** The id of the one run of the demo. */
 export const RUN_ID = "clockwork";
 
-/** The file descriptor that the worker tells its parent through. */
-export const TELLING_DESCRIPTOR = 3;
+/** The file descriptor of the worker's messages to its parent. */
+export const MESSAGE_DESCRIPTOR = 3;

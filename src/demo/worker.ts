@@ -1,6 +1,6 @@
 /**
- * The program that gets killed: it works on the job in its folder, or goes on with it, and knows nothing of having been
- * killed before. Run by the demo, which gives it its order as its one argument.
+ * The program that gets killed: it starts or resumes the job in its folder, and does not know that it was killed before.
+ * Run by the demo, which passes its order as the only argument.
  */
 import { writeSync } from "node:fs";
 import { join } from "node:path";
@@ -15,9 +15,9 @@ import { jobPipeline, jobStopConditions } from "./job-pipeline.ts";
 import { loadModels } from "./model-choice.ts";
 import { jobInput } from "./research.ts";
 import {
+  MESSAGE_DESCRIPTOR,
   RUN_ID,
-  type StopPlace,
-  TELLING_DESCRIPTOR,
+  type StopPoint,
   type WorkerMessage,
   type WorkerOrder,
 } from "./worker-order.ts";
@@ -25,9 +25,9 @@ import {
 const parent = process.ppid;
 const order = JSON.parse(process.argv[2] ?? "null") as WorkerOrder;
 try {
-  tell(await work(order));
+  send(await work(order));
 } catch (error) {
-  tell({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
+  send({ kind: "failed", message: error instanceof Error ? error.message : String(error) });
   process.exitCode = 1;
 }
 
@@ -41,12 +41,12 @@ async function work({ folder, outside, stop }: WorkerOrder): Promise<WorkerMessa
       store,
       workspaceRoot: folder,
       stopConditions: jobStopConditions,
-      probe: stop === null ? () => undefined : standStillAt(stop),
+      probe: stop === null ? () => undefined : haltAt(stop),
       onEvent: (event) => {
-        if (event.type !== "run.finished") tell({ kind: "event", event });
+        if (event.type !== "run.finished") send({ kind: "event", event });
       },
     });
-    // Starts the run, or goes on with it where a killed process left it: the same line for both.
+    // Starts the run, or resumes it where a killed process left it: the same line for both.
     const { status, output, waits } = await runner.run(spec.input, { runId: RUN_ID, spec });
     const questions = waits.map(({ question }) => question).join(" ");
     return { kind: "ended", status, output: status === "waiting" ? questions : String(output) };
@@ -55,9 +55,9 @@ async function work({ folder, outside, stop }: WorkerOrder): Promise<WorkerMessa
   }
 }
 
-/** Written at once and by the system: whoever is killed right after has said it. */
-function tell(message: WorkerMessage): void {
-  writeSync(TELLING_DESCRIPTOR, `${JSON.stringify(message)}\n`);
+/** Written synchronously, so that a message survives a kill right after it. */
+function send(message: WorkerMessage): void {
+  writeSync(MESSAGE_DESCRIPTOR, `${JSON.stringify(message)}\n`);
 }
 
 function witnessedModels({ planner, crawler, writer }: JobModels): JobModels {
@@ -75,13 +75,13 @@ function witnessedModel(phase: string, model: ModelPort): ModelPort {
     modelId,
     respond: (request) => {
       const turn = request.messages.filter(({ role }) => role === "assistant").length + 1;
-      tell({ kind: "asked", phase, turn });
+      send({ kind: "asked", phase, turn });
       return model.respond(request);
     },
   };
 }
 
-/** Has the code of each step say that it was entered: a finished one must not be. */
+/** Makes the code of each step report that it was entered: a finished one must not be. */
 function witnessedSteps<S extends StepNode>(pipeline: S): S {
   return { ...pipeline, children: pipeline.children?.map(witnessedStep) };
 }
@@ -92,7 +92,7 @@ function witnessedStep(step: StepNode): StepNode {
   return {
     ...step,
     code: (input: never, context: Parameters<typeof code>[1]) => {
-      tell({ kind: "entered", phase: name });
+      send({ kind: "entered", phase: name });
       return code(input, context);
     },
   } as CodeStep;
@@ -102,20 +102,20 @@ function isCodeStep(step: StepNode): step is CodeStep {
   return step.kind === "run" && "code" in step;
 }
 
-function standStillAt({ phase, nth }: StopPlace): CrashProbe {
+function haltAt({ phase, nth }: StopPoint): CrashProbe {
   let reached = 0;
   return (point, { stepPath, turnIndex }) => {
     if (stepPath !== phase) return;
     reached += 1;
     if (reached < nth && point !== "step:finished") return;
-    tell({ kind: "stands", point, phase, turn: turnIndex });
-    standStill();
+    send({ kind: "halted", point, phase, turn: turnIndex });
+    halt();
   };
 }
 
-/** Nothing of this process goes on, no timer and no socket, until it is killed; nor when there is nobody left to do that. */
-function standStill(): never {
-  const nobody = new Int32Array(new SharedArrayBuffer(4));
-  while (process.ppid === parent) Atomics.wait(nobody, 0, 0, 250);
+/** Blocks the whole process, timers and sockets included, until it is killed; exits if its parent is gone. */
+function halt(): never {
+  const neverNotified = new Int32Array(new SharedArrayBuffer(4));
+  while (process.ppid === parent) Atomics.wait(neverNotified, 0, 0, 250);
   process.exit(1);
 }

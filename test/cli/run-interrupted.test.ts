@@ -18,10 +18,10 @@ async function underWay() {
 
 describe("a run that is killed", () => {
   it.each([
-    ["run with its id", ["run", "worker", "--run-id", "r-1"], "› run r-1 goes on"],
-    ["run with the same input", ["run", "worker", "--input", "Go"], "› run r-1 goes on"],
+    ["run with its id", ["run", "worker", "--run-id", "r-1"], "› run r-1 resumes"],
+    ["run with the same input", ["run", "worker", "--input", "Go"], "› run r-1 resumes"],
     ["run --resume", ["run", "worker", "--resume"], "resuming run r-1, which was interrupted"],
-    ["resume", ["resume", "r-1"], "› run r-1 goes on"],
+    ["resume", ["resume", "r-1"], "› run r-1 resumes"],
   ])("goes on with %s, without asking the model again", async (_way, args, said) => {
     const { folder, command } = await underWay();
     command.signal("SIGKILL");
@@ -49,7 +49,7 @@ describe("a run that is interrupted once", () => {
       const { exitCode, stdout, stderr } = await command.ended();
       expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
       expect(stderr).toContain(
-        "! run r-1 is paused; kept: 1 model call, 1 receipt, 15 tokens\ngo on with: pawl resume r-1\n",
+        "! run r-1 is paused; kept: 1 model call, 1 receipt, 15 tokens\nresume with: pawl resume r-1\n",
       );
       expect(folder.log).toEqual(["model 1", "one begins", "one ends"]);
 
@@ -83,7 +83,7 @@ describe("a run that is interrupted twice", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
     expect(stderr.split("\n").slice(-3)).toEqual([
       "! stopped immediately, which is safe: nothing is silently lost or silently done twice",
-      "› go on with: pawl resume r-1",
+      "› resume with: pawl resume r-1",
       "",
     ]);
     expect(folder.log).toEqual(["model 1", "one begins"]);

@@ -2,17 +2,17 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import type { DemoOutcome } from "../../src/demo/demo.ts";
 import {
+  closingText,
+  type DemoOutput,
   documentOf,
-  farewell,
   introduction,
   lifeText,
   outcomeText,
-  type Page,
 } from "../../src/demo/demo-text.ts";
 import type { TallyRow } from "../../src/demo/tally.ts";
 import { asked, at, finished, life, skipped, turn } from "./lives.ts";
 
-function page(columns: number, useColour = false): Page {
+function output(columns: number, useColour = false): DemoOutput {
   const stream = new PassThrough();
   return {
     stdout: {
@@ -47,30 +47,32 @@ function outcome(rows: readonly TallyRow[], problems: readonly string[] = []): D
 }
 
 test("it says with which model the work is done, and that a real one is charged", () => {
-  const scripted = introduction(page(80), 7, { provider: "scripted" });
+  const scripted = introduction(output(80), 7, { provider: "scripted" });
   expect(scripted).toMatch(/^ +seed +7$/m);
   expect(scripted).toContain("a script (set OPENAI_API_KEY");
-  const real = introduction(page(80), 7, { provider: "openai", modelId: "gpt-x", key: "OPENAI_API_KEY" });
+  const real = introduction(output(80), 7, { provider: "openai", modelId: "gpt-x", key: "OPENAI_API_KEY" });
   expect(real).toContain("openai/gpt-x (OPENAI_API_KEY is set, and will be charged)");
 });
 
 test("a process is told by where it was killed, and the next by what it made of that", () => {
   const [first, second] = LIVES;
   if (first === undefined || second === undefined) throw new Error("There are two.");
-  expect(lifeText(page(80), first, [])).toBe(
-    "  plan        ✗ in turn 1: the model had answered, nothing of it was stored yet\n",
+  expect(lifeText(output(80), first, [])).toBe(
+    "  plan        ✗ in turn 1: the model had answered, nothing was stored yet\n",
   );
-  expect(lifeText(page(80), second, [first])).toContain("✓ process 2 comes to the end");
+  expect(lifeText(output(80), second, [first])).toContain("✓ process 2 comes to the end");
 });
 
 test("what is not right is marked, named, and makes the whole not right", () => {
-  const told = outcomeText(page(80), outcome([right, wrong], ["notify was entered again"]));
+  const told = outcomeText(output(80), outcome([right, wrong], ["notify was entered again"]));
   expect(told).toMatch(/^ {2}mails +1 +1 +✓ +3$/m);
   expect(told).toMatch(/^ {2}uploads +2 +3 +✗ +3$/m);
   expect(told).toContain("✗ notify was entered again");
-  expect(told).toContain("✗ That is not right.");
+  expect(told).toContain("✗ Something is wrong.");
   expect(told).not.toContain("nothing was lost");
-  expect(outcomeText(page(80), outcome([right]))).toContain("✓ 1 kill, and nothing was lost or sent twice.");
+  expect(outcomeText(output(80), outcome([right]))).toContain(
+    "✓ 1 kill, and nothing was lost or sent twice.",
+  );
 });
 
 test("the document says the same", () => {
@@ -85,20 +87,25 @@ test("the document says the same", () => {
 test("nothing is wider than the terminal, and nothing is coloured unless that is wanted", () => {
   for (const columns of [40, 80, 200]) {
     const told = [
-      introduction(page(columns), 7, { provider: "scripted" }),
-      ...LIVES.map((each, i) => lifeText(page(columns), each, LIVES.slice(0, i))),
-      outcomeText(page(columns), outcome([right, wrong], ["notify was entered again after it was finished"])),
+      introduction(output(columns), 7, { provider: "scripted" }),
+      ...LIVES.map((each, i) => lifeText(output(columns), each, LIVES.slice(0, i))),
+      outcomeText(
+        output(columns),
+        outcome([right, wrong], ["notify was entered again after it was finished"]),
+      ),
     ].join("");
     const lines = told.split("\n");
     expect(lines.filter((line) => line.length > Math.min(columns, 80))).toEqual([]);
     expect(told).not.toContain("\u001b");
   }
-  expect(outcomeText(page(80, true), outcome([right]))).toContain("\u001b");
+  expect(outcomeText(output(80, true), outcome([right]))).toContain("\u001b");
 });
 
 test("the commands to go on with can be pasted, whatever the folder is called", () => {
-  expect(farewell(page(80), "/tmp/pawl", "npx pawl")).toContain(
+  expect(closingText(output(80), "/tmp/pawl", "npx pawl")).toContain(
     "  export PAWL_STORE=file:/tmp/pawl/pawl.db\n  npx pawl show clockwork\n",
   );
-  expect(farewell(page(80), "/tmp/my pawl", "npx pawl")).toContain('PAWL_STORE="file:/tmp/my pawl/pawl.db"');
+  expect(closingText(output(80), "/tmp/my pawl", "npx pawl")).toContain(
+    'PAWL_STORE="file:/tmp/my pawl/pawl.db"',
+  );
 });

@@ -1,7 +1,7 @@
 // Processes that never were, for what is told and counted about them.
 
-import type { Death, EffectCounts, Life } from "../../src/demo/killed-job.ts";
-import type { ToldEvent, WorkerMessage } from "../../src/demo/worker-order.ts";
+import type { Death, EffectCounts, ProcessLife } from "../../src/demo/killed-job.ts";
+import type { ReportedEvent, WorkerMessage } from "../../src/demo/worker-order.ts";
 import type { CrashPoint } from "../../src/engine/ports/crash-points.ts";
 
 const NOTHING: EffectCounts = { pages: 0, modelCalls: 0, files: 0, uploads: 0, mails: 0, notifications: 0 };
@@ -10,7 +10,7 @@ export function life(
   messages: readonly WorkerMessage[],
   death: Death | null = null,
   done: Partial<EffectCounts> = {},
-): Life {
+): ProcessLife {
   return { messages, death, done: { ...NOTHING, ...done } };
 }
 
@@ -21,7 +21,7 @@ export function at(phase: string, point: CrashPoint, turn = 0): Death {
 export const asked = (phase: string, turn: number): WorkerMessage => ({ kind: "asked", phase, turn });
 export const entered = (phase: string): WorkerMessage => ({ kind: "entered", phase });
 
-function event(told: ToldEvent): WorkerMessage {
+function event(told: ReportedEvent): WorkerMessage {
   return { kind: "event", event: told };
 }
 
@@ -32,7 +32,7 @@ export const finished = (step: string) => event({ type: "step.finished", runId, 
 export const committed = (step: string, index: number) =>
   event({ type: "turn.committed", runId, step, turn: index, text: "", isComplete: false });
 export const stands = (phase: string, point: CrashPoint, index = 0): WorkerMessage => ({
-  kind: "stands",
+  kind: "halted",
   phase,
   point,
   turn: index,

@@ -2,12 +2,12 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTransport } from "nodemailer";
 import { describe, expect, test } from "vitest";
-import type { Outside } from "../../src/demo/outside.ts";
+import type { OutsideWorld } from "../../src/demo/outside.ts";
 import { readPage } from "../../src/demo/read-page.ts";
 import { SITE_PAGES } from "../../src/demo/site-pages.ts";
 import { testOutside } from "./demo-fixture.ts";
 
-function put(outside: Outside, name: string, key: string, body: string): Promise<Response> {
+function put(outside: OutsideWorld, name: string, key: string, body: string): Promise<Response> {
   return fetch(`${outside.addresses.uploads}/${name}`, {
     method: "PUT",
     headers: { "idempotency-key": key },
@@ -15,7 +15,7 @@ function put(outside: Outside, name: string, key: string, body: string): Promise
   });
 }
 
-function notify(outside: Outside, key: string, body: string): Promise<Response> {
+function notify(outside: OutsideWorld, key: string, body: string): Promise<Response> {
   return fetch(outside.addresses.notifications, {
     method: "POST",
     headers: { "idempotency-key": key },
@@ -23,7 +23,7 @@ function notify(outside: Outside, key: string, body: string): Promise<Response> 
   });
 }
 
-async function send(outside: Outside, messageId: string): Promise<void> {
+async function send(outside: OutsideWorld, messageId: string): Promise<void> {
   const transport = createTransport({ host: "127.0.0.1", port: outside.addresses.smtpPort, ignoreTLS: true });
   const mail = { from: "a@pawl.example", to: "b@pawl.example", subject: "Report", text: "Here it is." };
   await transport.sendMail({ ...mail, messageId: `<${messageId}>` });
@@ -94,7 +94,7 @@ test("the notification service shows each key once", async () => {
 
 describe("the mail service", () => {
   const id = `${"0123456789abcdef".repeat(4)}@pawl.example`;
-  const lookUp = (outside: Outside) => fetch(`${outside.addresses.sentMail}/${encodeURIComponent(id)}`);
+  const lookUp = (outside: OutsideWorld) => fetch(`${outside.addresses.sentMail}/${encodeURIComponent(id)}`);
 
   test("delivers what is sent twice twice, and finds it by its id", async () => {
     const outside = await testOutside();
@@ -131,10 +131,14 @@ describe("the mail service", () => {
 
 describe("an answer that is held back", () => {
   test.for([
-    { effect: "page", act: (outside: Outside) => fetch(`${outside.site.url}fusee`), what: "/fusee" },
-    { effect: "upload", act: (outside: Outside) => put(outside, "a.txt", "k", "a"), what: "a.txt" },
-    { effect: "notification", act: (outside: Outside) => notify(outside, "k", "Done."), what: "Done." },
-    { effect: "mail", act: (outside: Outside) => send(outside, "m@pawl.example"), what: "m@pawl.example" },
+    { effect: "page", act: (outside: OutsideWorld) => fetch(`${outside.site.url}fusee`), what: "/fusee" },
+    { effect: "upload", act: (outside: OutsideWorld) => put(outside, "a.txt", "k", "a"), what: "a.txt" },
+    { effect: "notification", act: (outside: OutsideWorld) => notify(outside, "k", "Done."), what: "Done." },
+    {
+      effect: "mail",
+      act: (outside: OutsideWorld) => send(outside, "m@pawl.example"),
+      what: "m@pawl.example",
+    },
   ] as const)(
     "comes after its effect, and not before it is released ($effect)",
     async ({ effect, act, what }) => {

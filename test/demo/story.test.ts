@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { underWay, whatNext, whereKilled } from "../../src/demo/story.ts";
+import { callsInProgress, recoverySteps, whereKilled } from "../../src/demo/story.ts";
 import { CRASH_POINTS } from "../../src/engine/ports/crash-points.ts";
 import { asked, at, ended, entered, finished, life, lookedUp, skipped, started, turn } from "./lives.ts";
 
@@ -26,7 +26,7 @@ test("what was under way are the calls that had begun and not ended", () => {
     started("upload#0.1", "upload_file", "report.pdf"),
     ended("crawl#1.1", "fetch_page"),
   ];
-  expect(underWay(life(messages))).toEqual(["fetch_page /b", "upload_file report.pdf"]);
+  expect(callsInProgress(life(messages))).toEqual(["fetch_page /b", "upload_file report.pdf"]);
 });
 
 describe("what the next process did", () => {
@@ -34,7 +34,7 @@ describe("what the next process did", () => {
 
   test("is nothing where the phase was finished", () => {
     const before = [life([asked("plan", 1), finished("plan")])];
-    expect(whatNext(before, "plan", life([skipped("plan"), asked("crawl", 1)]))).toEqual([
+    expect(recoverySteps(before, "plan", life([skipped("plan"), asked("crawl", 1)]))).toEqual([
       "finds plan finished and does not enter it again",
     ]);
   });
@@ -55,7 +55,7 @@ describe("what the next process did", () => {
       finished("crawl"),
       started("upload#0.1", "upload_file", "report.pdf", 2),
     ]);
-    expect(whatNext(before, "crawl", next)).toEqual([
+    expect(recoverySteps(before, "crawl", next)).toEqual([
       "takes the answer to turn 2 from the journal; the model is not asked again",
       "runs fetch_page /b again, which is harmless (repeat)",
       "uses 1 receipt of the process before it",
@@ -64,35 +64,35 @@ describe("what the next process did", () => {
 
   test("is to run what was marked as running and had not gone out, which is not again", () => {
     const next = life([turn("plan", 1, true), started("plan#1.1", "fetch_page", page("a"), 2)]);
-    expect(whatNext([life([asked("plan", 1)])], "plan", next)).toEqual([
+    expect(recoverySteps([life([asked("plan", 1)])], "plan", next)).toEqual([
       "takes the answer to turn 1 from the journal; the model is not asked again",
-      "runs fetch_page /a, which had not gone out",
+      "runs fetch_page /a, which had not been sent",
     ]);
   });
 
   test("is to ask the model again where its answer was lost, and to say so", () => {
     const next = life([turn("plan", 1), asked("plan", 1), finished("plan")]);
-    expect(whatNext([life([asked("plan", 1)])], "plan", next)).toEqual([
+    expect(recoverySteps([life([asked("plan", 1)])], "plan", next)).toEqual([
       "asks the model for turn 1 again, since its answer was lost",
     ]);
-    expect(whatNext([life([asked("plan", 1)])], "plan", life([turn("plan", 2), asked("plan", 2)]))).toEqual([
-      "goes on with turn 2; what is committed is not done again",
-    ]);
-    expect(whatNext([life([asked("plan", 1)])], "plan", life([finished("plan")]))).toEqual([
+    expect(
+      recoverySteps([life([asked("plan", 1)])], "plan", life([turn("plan", 2), asked("plan", 2)])),
+    ).toEqual(["continues with turn 2; committed turns are not repeated"]);
+    expect(recoverySteps([life([asked("plan", 1)])], "plan", life([finished("plan")]))).toEqual([
       "finds every turn committed; the model is not asked again",
     ]);
   });
 
   test("is to look a mail up, and to send it only where it is not there", () => {
     const before = [life([entered("send"), started("send#0.1", "send_email", "mail")])];
-    expect(whatNext(before, "send", life([lookedUp("send#0.1", "send_email", "done")]))).toEqual([
+    expect(recoverySteps(before, "send", life([lookedUp("send#0.1", "send_email", "done")]))).toEqual([
       "looks send_email up (reconcile): it is there, so nothing is sent",
     ]);
     const sent = life([
       lookedUp("send#0.1", "send_email", "absent"),
       started("send#0.1", "send_email", "mail", 2),
     ]);
-    expect(whatNext(before, "send", sent)).toEqual([
+    expect(recoverySteps(before, "send", sent)).toEqual([
       "looks send_email up (reconcile): it is not there, so it is sent",
     ]);
   });
@@ -100,18 +100,18 @@ describe("what the next process did", () => {
   test("is to send with the same key, to use a receipt, to render again, or to begin", () => {
     const uploading = [life([entered("upload"), started("upload#0.1", "upload_file", "report.pdf")])];
     const again = life([entered("upload"), started("upload#0.1", "upload_file", "report.pdf", 2)]);
-    expect(whatNext(uploading, "upload", again)).toEqual([
+    expect(recoverySteps(uploading, "upload", again)).toEqual([
       "sends upload_file report.pdf again with the same key (keyed)",
     ]);
     const notified = [life([entered("notify"), ended("notify#0.1", "send_notification")])];
-    expect(whatNext(notified, "notify", life([entered("notify")]))).toEqual([
+    expect(recoverySteps(notified, "notify", life([entered("notify")]))).toEqual([
       "finds the receipts and sends nothing again",
     ]);
-    expect(whatNext([life([entered("render")])], "render", life([entered("render")]))).toEqual([
-      "renders again, to the same bytes: each file is kept once",
+    expect(recoverySteps([life([entered("render")])], "render", life([entered("render")]))).toEqual([
+      "renders again, to the same bytes: each file is stored once",
     ]);
-    expect(whatNext([life([])], "render", life([entered("render")]))).toEqual([
-      "begins the phase; nothing of it had gone out",
+    expect(recoverySteps([life([])], "render", life([entered("render")]))).toEqual([
+      "starts the phase; nothing of it had been sent",
     ]);
   });
 });

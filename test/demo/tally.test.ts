@@ -5,8 +5,8 @@ import { beforeAll, expect, test } from "vitest";
 import { readJobFile } from "../../src/cli/job/job-file.ts";
 import { writeJobFile } from "../../src/demo/demo.ts";
 import { jobPipeline, jobStopConditions } from "../../src/demo/job-pipeline.ts";
-import type { Life } from "../../src/demo/killed-job.ts";
-import { type Outside, openOutside } from "../../src/demo/outside.ts";
+import type { ProcessLife } from "../../src/demo/killed-job.ts";
+import { type OutsideWorld, openOutside } from "../../src/demo/outside.ts";
 import { scriptedResearcher } from "../../src/demo/scripted-researcher.ts";
 import { type Ledger, readLedger, type Tally, tallyOf } from "../../src/demo/tally.ts";
 import { Runner } from "../../src/engine/runner/runner.ts";
@@ -26,7 +26,7 @@ const ALL = [
 const DONE = { pages: 12, modelCalls: 11, files: 2, uploads: 2, mails: 1, notifications: 1 };
 
 /** A job that was done in one process, with nothing wrong. Nobody changes it: what is wrong is made of copies. */
-let outside: Outside;
+let outside: OutsideWorld;
 let ledger: Ledger;
 
 beforeAll(async () => {
@@ -77,7 +77,7 @@ test("starting over is what had been done at each death and at the end, added up
 });
 
 /** The outside after one more of something. */
-type Plant = { readonly what: string; readonly wrong: readonly string[]; readonly plant: () => Outside };
+type Plant = { readonly what: string; readonly wrong: readonly string[]; readonly plant: () => OutsideWorld };
 
 test.for<Plant>([
   {
@@ -98,7 +98,7 @@ test.for<Plant>([
   },
   {
     what: "a file arrives as something else",
-    wrong: ["the upload of report.pdf is not what was made"],
+    wrong: ["the upload of report.pdf differs from the artifact"],
     plant: () => {
       const { uploads } = outside;
       const objects = new Map(
@@ -120,7 +120,7 @@ test.for<Plant>([
   },
   {
     what: "the mail arrives without its report",
-    wrong: ["the mail carries another PDF"],
+    wrong: ["the PDF in the mail differs from the artifact"],
     plant: () => {
       const { mail } = outside;
       const accepted = mail.accepted.map((each) => ({ ...each, raw: each.raw.slice(0, -500) }));
@@ -140,7 +140,11 @@ test.for<Plant>([
   expect(wrongIn(tallyOf(plant(), [life(ALL, null, DONE)], ledger))).toEqual(wrong);
 });
 
-test.for<{ readonly how: string; readonly wrong: readonly string[]; readonly messages: Life["messages"] }>([
+test.for<{
+  readonly how: string;
+  readonly wrong: readonly string[];
+  readonly messages: ProcessLife["messages"];
+}>([
   {
     how: "the model is asked for a turn that was committed",
     wrong: ["model calls"],
@@ -153,7 +157,7 @@ test.for<{ readonly how: string; readonly wrong: readonly string[]; readonly mes
   },
   {
     how: "the model is asked for a turn that was told to be committed",
-    wrong: ["model calls", "the model was asked for turn 1 of plan after that was committed"],
+    wrong: ["model calls", "the model was asked for turn 1 of plan after it was committed"],
     messages: [asked("plan", 1), committed("plan", 1), ...ALL],
   },
   {
@@ -180,8 +184,8 @@ test("it is noticed when the run has succeeded without one of its phases", () =>
     .filter(({ path }) => path !== "send")
     .map((step) => (step.path === "notify" ? { ...step, status: "running" as const } : step));
   expect(wrongIn(tallyOf(outside, [life(ALL, null, DONE)], { ...ledger, steps }))).toEqual([
-    "send is not there at the end, and not succeeded",
-    "notify is running at the end, and not succeeded",
+    "send is not there at the end instead of succeeded",
+    "notify is running at the end instead of succeeded",
   ]);
 });
 

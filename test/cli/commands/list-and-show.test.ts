@@ -180,7 +180,7 @@ describe("show", () => {
     expect((await pawl(["ls"], folder)).stdout).toMatch(/q-1 +interrupted/);
     const doctor = await pawl(["doctor"], folder);
     expect(doctor.stdout).toMatch(
-      /^warn +leases +1 run interrupted by a dead worker\n +→ go on with pawl resume q-1$/m,
+      /^warn +leases +1 run interrupted by a dead worker\n +→ resume with pawl resume q-1$/m,
     );
   });
 

@@ -64,7 +64,7 @@ describe("--log-format json", () => {
     expect(exitCode).toBe(1);
     const last = linesOf(stderr).at(-1);
     expect(last?.level).toBe("error");
-    expect(last?.msg).toMatch(/The press is broken\..*kept: .*go on with: pawl resume r-1/);
+    expect(last?.msg).toMatch(/The press is broken\..*kept: .*resume with: pawl resume r-1/);
   });
 
   it("logs why a run waits and what to do as lines too", async () => {

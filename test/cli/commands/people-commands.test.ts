@@ -200,7 +200,7 @@ describe("answer", () => {
     const { exitCode, stderr } = await pawl(["answer", "s-1~1", "{oops", "--json-value"], folder);
     expect([exitCode, stderr]).toEqual([
       2,
-      expect.stringMatching(/^error: What --json-value was given is not JSON: /),
+      expect.stringMatching(/^error: The value of --json-value is not valid JSON: /),
     ]);
     expect(await storedWait(folder, "s-1")).toMatchObject({ status: "open" });
   });
@@ -331,13 +331,9 @@ describe("settle", () => {
   });
 
   it.each([
-    [
-      ["q-1/research#1.1"],
-      2,
-      "Give the outcome with one of --succeeded <json>, --retry and --failed <why>.",
-    ],
-    [["q-1/research#1.1", "--retry", "--failed", "x"], 2, "Say what became of it with one of"],
-    [["q-1/research#1.1", "--succeeded", "yes"], 2, "What --succeeded was given is not JSON"],
+    [["q-1/research#1.1"], 2, "Give the outcome with one of --succeeded <json>, --retry and --failed <why>."],
+    [["q-1/research#1.1", "--retry", "--failed", "x"], 2, "Give the outcome with one of"],
+    [["q-1/research#1.1", "--succeeded", "yes"], 2, "The value of --succeeded is not valid JSON"],
     [["q-1/research#1.1", "--retry"], 1, "is succeeded and not in doubt"],
     [["q-1/research#9.9", "--retry"], 1, "q-1/research#9.9"],
     [["q-1", "--retry"], 1, "q-1 is not a tool call: `pawl receipts <run> --in-doubt` lists those"],

@@ -37,7 +37,7 @@ describe("resume --dry-run", () => {
       exitCode: 0,
       lines: [
         "Nothing was done. Run r-1 would resume like this:",
-        "  goes on with  worker, already started",
+        "  resumes with  worker, already started",
         "  the model     has already answered turn 2, and is not asked again",
         "  a call        act (r-1/worker#2.1) was interrupted, and runs again, which is",
         "                safe",
@@ -48,9 +48,9 @@ describe("resume --dry-run", () => {
     expect(await dryRun(folder, 40, "r-1", "--accept-divergence", "It is the same")).toEqual({
       exitCode: 0,
       lines: [
-        "Nothing was done. Run r-1 would go on",
+        "Nothing was done. Run r-1 would resume",
         "like this:",
-        "  goes on with  worker, already started",
+        "  resumes with  worker, already started",
         "  the model     has already answered turn 2, and",
         "                is not asked again",
         "  a call        act (r-1/worker#2.1) was",
@@ -80,14 +80,14 @@ describe("resume --dry-run", () => {
     expect(document).toMatchObject({ runId: "r-1", refusal: null, turn: { index: 3, response: "asked" } });
 
     const kept = await dryRun(folder, 80, "r-1", "--redo-turn");
-    expect([kept.exitCode, kept.lines[0]]).toEqual([1, "Run r-1 would not go on:"]);
+    expect([kept.exitCode, kept.lines[0]]).toEqual([1, "Run r-1 would not resume:"]);
     expect(kept.lines[1]).toContain("Turn 2 of r-1/worker cannot be dropped");
 
     await pawl(["run", "asks", "--input", "Go", "--run-id", "w-1"], { cwd: folder.path });
     const dropped = await dryRun(folder, 80, "w-1", "--redo-turn");
     expect(dropped.exitCode).toBe(0);
     expect(dropped.lines.slice(2)).toEqual([
-      "  a call        mail (w-1/send#1.1) is dropped with the answer that asked for it",
+      "  a call        mail (w-1/send#1.1) is dropped with the response that requested it",
       expect.stringContaining("is asked for turn 1"),
       "  after that    check",
       "Resume it:",
@@ -101,14 +101,14 @@ describe("resume --dry-run", () => {
     expect(await dryRun(folder, 40, "w-1")).toEqual({
       exitCode: 3,
       lines: [
-        "Nothing was done. Run w-1 would go on",
+        "Nothing was done. Run w-1 would resume",
         "like this:",
-        "  goes on with  send, already started",
+        "  resumes with  send, already started",
         "  the model     has already answered turn 1, and",
         "                is not asked again",
         "  a call        mail (w-1/send#1.1)",
         "                needs a person",
-        "  waits for     w-1~1: May mail run with",
+        "  waiting for   w-1~1: May mail run with",
         "                these arguments?",
         "  after that    check",
         "Answer w-1~1, with one of these:",
@@ -138,7 +138,7 @@ describe("resume --dry-run", () => {
     const command = folder.start("run", "worker", "--input", "Go", "--run-id", "r-1");
     await folder.logged("one begins");
     const busy = await dryRun(folder, 80, "r-1");
-    expect([busy.exitCode, busy.lines[0]]).toEqual([1, "Run r-1 would not go on:"]);
+    expect([busy.exitCode, busy.lines[0]]).toEqual([1, "Run r-1 would not resume:"]);
     expect(busy.lines.slice(1).join(" ")).toMatch(
       /^Another process holds it \(\S+\)\. Wait for that with --wait, or stop it\.$/,
     );
@@ -152,7 +152,7 @@ describe("resume --dry-run", () => {
     await pawl(["run", "stops.json", "--run-id", "s-1"], { cwd: folder.path });
     await pawl(["run", "asks.json", "--run-id", "a-1"], { cwd: folder.path });
     const stopped = await dryRun(folder, 80, "s-1");
-    expect([stopped.exitCode, stopped.lines[0]]).toEqual([1, "Run s-1 would not go on:"]);
+    expect([stopped.exitCode, stopped.lines[0]]).toEqual([1, "Run s-1 would not resume:"]);
     expect(stopped.lines.slice(-2)).toEqual(["Resume it:", "  pawl resume s-1 --budget maxToolCalls=2"]);
     expect((await dryRun(folder, 80, "s-1", "--budget", "maxToolCalls=2")).exitCode).toBe(0);
     const asked = await dryRun(folder, 80, "a-1");

@@ -8,7 +8,7 @@ import { WHOLE_LOG, WORKING_CONFIG } from "../working-config.ts";
 
 /** The lines of a text that are commands to type. */
 const commandsIn = (text: string) =>
-  text.split("\n").flatMap((line) => /^(?: {2}|(?:then )?go on with: )(pawl .*)$/.exec(line)?.[1] ?? []);
+  text.split("\n").flatMap((line) => /^(?: {2}|(?:then )?resume with: )(pawl .*)$/.exec(line)?.[1] ?? []);
 
 describe("a run that comes to its end", () => {
   it("says its id and what happens on stderr, and its output on stdout", async () => {
@@ -23,8 +23,8 @@ describe("a run that comes to its end", () => {
     );
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "All is done.\n" });
     expect(stderr.replaceAll(/\d+\.\d s$/gm, "0.0 s").split("\n")).toEqual([
-      "› run r-1 begins",
-      "› worker begins",
+      "› run r-1 starts",
+      "› worker starts",
       '  ✓ act {"what":"one"}  0.0 s',
       '  ✓ act {"what":"two"}  0.0 s',
       "✓ worker  3 turns  0.0 s",
@@ -70,7 +70,7 @@ describe("a run that fails", () => {
     expect(failed.stderr.split("\n").slice(-4)).toEqual([
       "error: Step second failed: The press is broken.",
       "kept: 1 step",
-      "go on with: pawl resume f-1 --store 'file:./other runs.db'",
+      "resume with: pawl resume f-1 --store 'file:./other runs.db'",
       "",
     ]);
 
@@ -113,14 +113,14 @@ describe("a run that waits, where nobody can be asked", () => {
     const asked = await folder.pawl("run", "asks", "--input", "Go", "--run-id", "w-1");
     expect(asked.exitCode).toBe(3);
     expect(asked.stdout.split("\n")).toEqual([
-      "run w-1 waits for a person",
+      "run w-1 is waiting for a person",
       "",
       "w-1~1: May mail run with these arguments?",
       '{"to":"ada@example.com"}',
       "  pawl approve w-1~1",
       "  pawl deny w-1~1 --why '…'",
       "",
-      "then go on with: pawl resume w-1",
+      "then resume with: pawl resume w-1",
       "",
     ]);
     expect(folder.log).toEqual([]);
@@ -163,7 +163,7 @@ describe("wrong use", () => {
       ["run", "echo", "--input", "@nothing.txt"],
       '--input cannot read "nothing.txt" (ENOENT): check the name after the "@".',
     ],
-    [["run", "echo", "--input", "@bad.json"], "--input @bad.json is no JSON: "],
+    [["run", "echo", "--input", "@bad.json"], "--input @bad.json is not valid JSON: "],
     [
       ["run", "job.yaml"],
       "job.yaml does not say which pipeline it is for: add `pipeline:` with one of worker, asks, fails, echo.",

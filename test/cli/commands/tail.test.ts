@@ -56,7 +56,7 @@ describe("tail", () => {
     await until(() => stderr() !== "");
     interrupt();
     expect(await followed).toBe(130);
-    expect(stderr()).toBe("Run q-1 waits for a person:\n  pawl waits q-1\n");
+    expect(stderr()).toBe("Run q-1 is waiting for a person:\n  pawl waits q-1\n");
     expect(stdout()).toMatch(/run\.waiting .*\n$/);
   });
 

@@ -115,7 +115,7 @@ describe("a configuration that another user could have written", () => {
     if (isRoot) {
       lchownSync(join(root, "open/link"), STRANGER, STRANGER);
       for (const file of [undefined, "pawl.config.ts"])
-        expect(await refusalOf(join(root, "project"), file)).toMatch(/a link of another user \(12345\)/);
+        expect(await refusalOf(join(root, "project"), file)).toMatch(/a symlink of another user \(12345\)/);
       chmodSync(join(root, "open"), 0o755);
       expect(await refusalOf(join(root, "project"), "pawl.config.ts")).toBeNull();
       lchownSync(join(root, "open/link"), 0, 0);
@@ -128,7 +128,9 @@ describe("a configuration that another user could have written", () => {
     for (const what of [".", "pawl.config.ts"]) {
       const root = folderWith("pawl.config.ts");
       chownSync(join(root, what), STRANGER, STRANGER);
-      expect(await refusalOf(root)).toMatch(/belongs to another user \(12345\): name the file with --config/);
+      expect(await refusalOf(root)).toMatch(
+        /belongs to another user \(12345\): if you trust them, name the file with --config/,
+      );
       expect(await refusalOf(root, "pawl.config.ts")).toBeNull();
     }
   });
@@ -278,7 +280,7 @@ describe("the store that a configuration names", () => {
     const path = join(folderWith(), "pawl.config.ts");
     writeFileSync(path, text);
     await expect(writtenStore(path, { DB: "file:./env.db" })).rejects.toThrow(
-      "cannot be told without running it",
+      "is not known without executing the file",
     );
   });
 

@@ -31,7 +31,7 @@ describe("a test without stand-ins", () => {
       });
       expect(stdout).toContain("every promise kept");
       expect(stdout).toContain(
-        "Replayed run f-1: the model and the tools answered what they answered then. No tool was run",
+        "Replayed run f-1: the model and the tools gave their recorded answers. No tool was run",
       );
       expect(stdout).toContain("is found only with crashtests.forgetful in pawl.config.ts");
       expect(exitCode).toBe(0);
@@ -120,7 +120,7 @@ describe("a test with nothing to go by", () => {
     const folder = new CliFolder(configWith("{ careful: { input, model: script } }"));
     const { exitCode, stderr } = await pawl(["crashtest", "careful", "--run", "nope"], { cwd: folder.path });
     expect(stderr).toMatch(
-      /^error: There is no run nope: there is no database at \S+pawl\.db yet: name another store with --store, or leave out --run\.\n$/,
+      /^error: There is no run nope: there is no database at \S+pawl\.db yet\. Name another store with --store, or leave out --run\.\n$/,
     );
     expect(exitCode).toBe(2);
   });
@@ -134,7 +134,7 @@ describe("a test with nothing to go by", () => {
     expect(await told("careful", "--run", "f-1")).toContain(
       "Run f-1 is of forgetful: a test replays a run of careful",
     );
-    expect(await told("office", "--run", "o-1")).toContain("Run o-1 is waiting: a test goes by a run");
+    expect(await told("office", "--run", "o-1")).toContain("Run o-1 is waiting: a test replays a run");
     expect(await told("forgetful", "--run", "nine")).toContain("There is no run nine in this store");
     expect(await told("forgetful", "--run", "f-1", "--input", "Ann")).toContain("Run f-1 has its own input");
   });

@@ -48,7 +48,7 @@ describe("a tool that forgets its key", () => {
       const replay = await folder.type(again ?? "");
       expect(replay.exitCode).toBe(1);
       expect(replay.stdout).toContain("2 schedules (1 undisturbed, 1 crash): ");
-      expect(replay.stdout).not.toContain("To see a schedule again");
+      expect(replay.stdout).not.toContain("To replay a schedule");
     },
   );
 
@@ -125,11 +125,11 @@ describe("nothing that reaches the world", () => {
     ],
     [`{ careful: { input, ${answers}, person: { approve: () => 1 } } }`, "person.approve answers nothing"],
     [`{ careful: { input, ${answers}, invariants: { mine: true } } }`, "invariants.mine is no promise"],
-    [`{ careful: { ${answers} } }`, "give crashtests.careful.input, or --input TEXT"],
+    [`{ careful: { ${answers} } }`, "set crashtests.careful.input, or add --input TEXT"],
     ["{ careful: { modle: 1 } }", 'crashtests.careful has "modle": it takes input, model, tools'],
     [
       `{ careful: { input, ${answers}, tools: { send_email: { reconcile: () => ({ status: "absent" }) } } } }`,
-      'tools.send_email has a reconcile but no execute, so the tool itself would run in every schedule: add an execute, or give "real" in its place',
+      'tools.send_email has a reconcile but no execute, so the tool itself would run in every schedule: add an execute, or give "real" instead',
     ],
     [`{ careful: { input, ${answers}, mayFail: "yes" } }`, 'careful.mayFail is "yes": it takes true'],
   ])("is done with %s", async (crashtests, sentence) => {

@@ -510,9 +510,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  tools: { my_tool: { a: 1 } }",
       "  steps: [{ name: a, tool: my_tool }]",
     ],
-    [
-      "4:12  pipeline.tools.my_tool: is a tool of pawl.config.ts, where its settings are: leave it out.",
-    ],
+    ["4:12  pipeline.tools.my_tool: is a tool of pawl.config.ts, where its settings are: leave it out."],
   ],
   [
     "settings of a tool that nobody uses",

@@ -185,7 +185,9 @@ describe("a host of a job file", () => {
     const jobs = { environment: ["HOOK"] };
     const env = { HOOK: "http://localhost:3000" };
     expect(await tooMuch(tool("notify", { url: "${HOOK}" }), jobs, { env })).toBeNull();
-    expect(await tooMuch(tool("notify", { url: "${HOOK}/x" }), jobs, { env })).toContain("is no public host");
+    expect(await tooMuch(tool("notify", { url: "${HOOK}/x" }), jobs, { env })).toContain(
+      "is not a public host",
+    );
   });
 
   it("that the job calls private needs the operator's word for it, whoever has chosen the name", async () => {

@@ -67,10 +67,10 @@ describe("a job", () => {
     folder.remove("broken");
     const { stderr } = await pawl(["run", "one.yaml", "--resume"], { cwd: folder.path });
     expect(stderr).toContain(
-      "resuming run one, which failed just now\n› run one goes on\n· first was done before",
+      "resuming run one, which failed just now\n› run one resumes\n· first is already done",
     );
     expect((await pawl(["run", "three.yaml", "--resume"], { cwd: folder.path })).stderr).toContain(
-      "No run of this job was interrupted, failed or waits",
+      "No run of this job was interrupted, failed or is waiting",
     );
   });
 

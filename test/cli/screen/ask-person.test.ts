@@ -33,7 +33,7 @@ describe("a run at a terminal", () => {
     expect(typist.stdout()).toBe("not quite\n");
     expect(typist.terminal.isCursorShown).toBe(true);
     // What this command has told of its run, it does not tell again after an answer.
-    expect(typist.terminal.rows.filter((row) => row.includes("goes on"))).toEqual([]);
+    expect(typist.terminal.rows.filter((row) => row.includes("resumes"))).toEqual([]);
   });
 
   it("that goes on is not told about its tools any more", async () => {
@@ -45,7 +45,7 @@ describe("a run at a terminal", () => {
     await typist.types(ENTER);
     expect(await command).toBe(3);
     expect(typist.terminal.rows.slice(0, 2)).toEqual([
-      "› run w-1 goes on",
+      "› run w-1 resumes",
       "  · turn 1 already has a response: the model is not asked again",
     ]);
   });
@@ -65,7 +65,7 @@ describe("a run at a terminal", () => {
     await sleep(300);
     expect(() => typist.interrupt()).toThrow("quit with 130");
     expect(typist.terminal.isCursorShown).toBe(true);
-    expect(typist.terminal.rows.at(-1)).toBe("› go on with: pawl resume r-1");
+    expect(typist.terminal.rows.at(-1)).toBe("› resume with: pawl resume r-1");
     folder.remove("hold-one");
     await command;
   });
@@ -118,7 +118,7 @@ describe("a call in doubt", () => {
     await typist.sees("Did it happen?");
     expect(typist.terminal.rows.join("\n")).toContain("r-1/worker#1.1");
     await typist.types(DOWN, ENTER);
-    await typist.sees("What did it give?");
+    await typist.sees("What did it return?");
     await typist.types("{", '"id":', " 7}", ENTER);
     expect(await answered).toBe(true);
     expect((await runner.resume("r-1")).output).toBe("Done.");

@@ -90,7 +90,7 @@ describe("on a terminal", () => {
     tell(toolStarted("fetch_page", { url: "https://example.com" }));
     await clock.advance(65_000);
     expect(still(terminal)).toEqual([
-      "› run r-1 begins",
+      "› run r-1 starts",
       "* crawl · research · turn 1                            1:05",
       '    fetch_page {"url":"https://example.com"}           1:05',
       "    1,234 tokens · $0.0123                    Ctrl-C pauses",
@@ -107,8 +107,8 @@ describe("on a terminal", () => {
     tell(toolStarted("send_email", { to: "a@example.com" }), toolFinished("send_email", "timed_out"));
     tell(turn("research", 2), step("step.finished", "research"));
     const told = [
-      "› run r-1 begins",
-      "· plan was done before",
+      "› run r-1 starts",
+      "· plan is already done",
       '  ✓ fetch_page {"url":"https://example.com"}  2.3 s',
       "  › turn 1: I have read it.",
       '  ✗ send_email {"to":"a@example.com"}  timed out  0.0 s',
@@ -184,7 +184,7 @@ describe("on a terminal", () => {
     terminal.narrow(40);
     await clock.advance(200);
     expect(still(terminal)).toEqual([
-      "› run r-1 begins",
+      "› run r-1 starts",
       "* crawl · research · turn 3        0:00",
       '    fetch_page {"url":"https://e…  0:00',
       "    0 tokens              Ctrl-C pauses",
@@ -229,8 +229,8 @@ describe("on a terminal", () => {
     screen.addEarlierCharges({ tokens: 1_234, microDollars: 0 });
     tell(settled("research", 2, 66));
     expect(still(terminal).at(-1)).toContain("1,300 tokens");
-    expect(still(terminal).filter((row) => row.includes("goes on") || row.includes("plan"))).toEqual([
-      "› run r-1 goes on",
+    expect(still(terminal).filter((row) => row.includes("resumes") || row.includes("plan"))).toEqual([
+      "› run r-1 resumes",
     ]);
   });
 
@@ -250,7 +250,7 @@ describe("on a terminal", () => {
       message: "Busy.",
       retryInMs: 2_000,
     });
-    expect(still(terminal).at(-2)).toContain("send (waits to be tried again)");
+    expect(still(terminal).at(-2)).toContain("send (waiting to retry)");
     tell({ type: "tool.started", runId, toolCallId, tool: "send", attempt: 2, input: { to: "a" } });
     expect(still(terminal).at(-2)).toContain('send (try 2) {"to":"a"}');
     expect(still(terminal)).toContain("  ! send: Busy; retrying in 2.0 s");
@@ -273,8 +273,8 @@ describe("in a log", () => {
       screen.showEvent(event);
     screen.stop();
     expect(text().split("\n")).toEqual([
-      "› run r-1 begins",
-      "› research begins",
+      "› run r-1 starts",
+      "› research starts",
       '  ✓ fetch_page {"url":"https://example.com/a/long/enough/address/to/be/broken"}  0.0 s',
       "  › turn 1: Half of it.",
       "✓ research  1 turn  0.0 s",
@@ -357,7 +357,7 @@ describe("what is out of the ordinary", () => {
     [
       "a new line of history",
       { type: "lineage.begun", runId, step: "research", turn: 4, checkpoint: 2 },
-      "  · research goes on from checkpoint 2 with turn 4\n",
+      "  · research resumes from checkpoint 2 with turn 4\n",
     ],
     [
       "a milestone",

@@ -5,8 +5,8 @@ import { expect, inject } from "vitest";
 import { PHASES } from "../../../src/demo/job-pipeline.ts";
 import { type Kill, killsOf } from "../../../src/demo/kill-plan.ts";
 import type * as KilledJob from "../../../src/demo/killed-job.ts";
-import { type Life, REPORT_FILES } from "../../../src/demo/killed-job.ts";
-import type { Outside } from "../../../src/demo/outside.ts";
+import { type ProcessLife, REPORT_FILES } from "../../../src/demo/killed-job.ts";
+import type { OutsideWorld } from "../../../src/demo/outside.ts";
 import { type Ledger, readLedger, tallyOf } from "../../../src/demo/tally.ts";
 import { RUN_ID } from "../../../src/demo/worker-order.ts";
 import { openStore } from "../../../src/store/open-store.ts";
@@ -20,7 +20,7 @@ const { runKilled } = (await import(join(bundled, "demo/killed-job.mjs"))) as ty
 /** About as long as a process works on the whole job: it is killed at any time in it, or not at all. */
 const LONGEST_MS = 400;
 
-export type KilledJobResult = { readonly lives: readonly Life[]; readonly ledger: Ledger };
+export type KilledJobResult = { readonly lives: readonly ProcessLife[]; readonly ledger: Ledger };
 
 /**
  * Three kills: one at a point of some phase, which every process reaches, and then two at random times, by which a fast
@@ -36,7 +36,7 @@ export function randomKills(seed: number): readonly Kill[] {
 /** Kills the job as planned, lets it end, and asserts that everything happened once. */
 export async function killJob(
   folder: string,
-  outside: Outside,
+  outside: OutsideWorld,
   kills: readonly Kill[],
   environment: NodeJS.ProcessEnv,
 ): Promise<KilledJobResult> {
@@ -60,8 +60,8 @@ export async function killJob(
   }
 }
 
-/** Each effect happened once, by the servers' own counts. */
-function assertOnce(outside: Outside, lives: readonly Life[], ledger: Ledger): void {
+/** Section 11 of the seed, by the servers' own counts. */
+function assertOnce(outside: OutsideWorld, lives: readonly ProcessLife[], ledger: Ledger): void {
   expect(outside.mail.accepted.map(({ to }) => to)).toEqual([["reader@pawl.example"]]);
   expect(outside.notifications.shown.size).toBe(1);
   const uploaded = [...outside.uploads.objects.values()].map(({ name }) => name);

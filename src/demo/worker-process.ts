@@ -4,24 +4,24 @@ import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { TELLING_DESCRIPTOR, type WorkerMessage, type WorkerOrder } from "./worker-order.ts";
+import { MESSAGE_DESCRIPTOR, type WorkerMessage, type WorkerOrder } from "./worker-order.ts";
 
-/** Beside this file, in the language that this one is in: TypeScript in a clone, JavaScript when it is installed. */
+/** The worker beside this file: TypeScript in a clone, JavaScript when installed. */
 const WORKER = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url));
 
-/** One process of the worker, seen from outside. */
-export type WorkerLife = {
-  /** What it has told so far. */
+/** A worker process, as seen by its parent. */
+export type WorkerProcess = {
+  /** The messages received so far. */
   readonly messages: readonly WorkerMessage[];
-  /** When it is gone and everything that it told has been heard. Rejects where it tells nothing for too long. */
+  /** Resolves when it has exited and all its messages are read. Rejects if it is silent for too long. */
   readonly end: Promise<WorkerEnd>;
   kill(): void;
 };
 
 export type WorkerEnd = {
-  /** Null where no signal ended it. */
+  /** Null if no signal ended it. */
   readonly signal: NodeJS.Signals | null;
-  /** What it wrote where nothing should be. */
+  /** Unexpected output. */
   readonly stderr: string;
 };
 
@@ -30,7 +30,7 @@ export function startWorker(
   environment: NodeJS.ProcessEnv,
   patienceMs: number,
   onMessage: (message: WorkerMessage) => void,
-): WorkerLife {
+): WorkerProcess {
   const child = spawn(process.execPath, [WORKER, JSON.stringify(order)], {
     stdio: ["ignore", "ignore", "pipe", "pipe"],
     env: environment,
@@ -41,14 +41,14 @@ export function startWorker(
   const silence = setTimeout(() => {
     kill();
     const last = JSON.stringify(messages.at(-1) ?? null).slice(0, 300);
-    hangs.reject(new Error(`A process of the job hangs. The last that it told is ${last}`));
+    hangs.reject(new Error(`A process of the job hangs. Its last message is ${last}`));
   }, patienceMs);
-  const heard = listen(child, (message) => {
+  const read = readMessages(child, (message) => {
     silence.refresh();
     messages.push(message);
     onMessage(message);
   });
-  const gone = Promise.all([endOf(child), heard]).finally(() => clearTimeout(silence));
+  const gone = Promise.all([endOf(child), read]).finally(() => clearTimeout(silence));
   return {
     messages,
     end: Promise.race([gone.then(([end]) => end), hangs.promise]),
@@ -56,10 +56,10 @@ export function startWorker(
   };
 }
 
-/** A line that a kill has cut off is not one. */
-async function listen(child: ChildProcess, onMessage: (message: WorkerMessage) => void): Promise<void> {
-  const told = child.stdio[TELLING_DESCRIPTOR] as Readable;
-  for await (const line of createInterface({ input: told })) {
+/** Reads the messages of a worker; a line cut off by a kill is ignored. */
+async function readMessages(child: ChildProcess, onMessage: (message: WorkerMessage) => void): Promise<void> {
+  const input = child.stdio[MESSAGE_DESCRIPTOR] as Readable;
+  for await (const line of createInterface({ input })) {
     const message = parse(line);
     if (message !== null) onMessage(message);
   }
