@@ -2,12 +2,12 @@ import { rmSync } from "node:fs";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 
 /**
- * What SQLite itself costs: raw statements, WAL, synchronous = FULL, two transactions a turn, and nothing read, checked,
- * hashed or encoded. Two floors, since "the same bytes" can mean two things.
+ * The cost of SQLite itself: raw statements, WAL, synchronous = FULL, two transactions a turn, and nothing read, checked,
+ * hashed or encoded. There are two floors, since "the same bytes" can mean two things.
  */
 export type Floor = {
   readonly name: string;
-  /** Writes `turns` turns of each of `runs` runs, those of the runs in one transaction; gives microseconds a turn. */
+  /** Writes `turns` turns of each of `runs` runs, all runs in one transaction; returns microseconds a turn. */
   measure(file: string, runs: number, turns: number): number;
 };
 
@@ -120,7 +120,7 @@ function sameRows(
       const index = (turnsOf.get(run) ?? 0) + 1;
       turnsOf.set(run, index);
       callNo += 1;
-      // A key is as good as random, and that is what its index costs.
+      // A key is practically random, which determines the cost of its index.
       key.writeDoubleLE((callNo * 0.6180339887498949) % 1, 0);
       key.writeUInt32LE((callNo * 2654435761) >>> 0, 0);
       key.writeUInt32LE(callNo, 28);

@@ -2,18 +2,18 @@ import { DatabaseSync } from "node:sqlite";
 import { KeptFiles } from "../src/store/sqlite/kept-files.ts";
 import { SentMarks } from "../src/store/sqlite/sent-marks.ts";
 
-/** What a turn pays for looking whether its files and schema are what they were, and for its sent marks; in milliseconds. */
+/** The cost per turn of checking files and schema for changes, and of the sent marks; in milliseconds. */
 export type GuardCosts = { readonly files: number; readonly schema: number; readonly marks: number };
 
 const TIMES = 20_000;
 
-/** A turn with one tool call has two commits, each with a look before and after it, and marks its request and its call. */
+/** A turn with one tool call has two commits, each with a check before and after it, and marks its request and its call. */
 export function guardCosts(file: string): GuardCosts {
   const files = new KeptFiles(file);
   const database = new DatabaseSync(file, { readOnly: true });
   const version = database.prepare("PRAGMA user_version");
   const marks = SentMarks.make(`${file}-sent-bench`);
-  if (marks === null) throw new Error("The marks cannot be made.");
+  if (marks === null) throw new Error("The marks cannot be created.");
   try {
     const look = timed(() => files.assertSame("before"));
     const read = timed(() => void version.get());

@@ -1,5 +1,5 @@
-// What strangers can send to make the process busy, and ten times as much of it: for how long nothing else happens meanwhile.
-// Run it with `node bench/hostile-inputs.ts`. The goal is that no line has more than 100 ms of processor time in one piece.
+// Inputs that a stranger can send to keep the process busy, also ten times as large: how long they block everything else.
+// Run it with `node bench/hostile-inputs.ts`. The goal is that no line blocks for more than 100 ms of processor time at once.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
@@ -19,7 +19,7 @@ import { watchingLoop } from "../test/watching-loop.ts";
 type Case = {
   readonly name: string;
   readonly times: readonly number[];
-  /** What is done before counts for nobody. */
+  /** Preparation is not measured. */
   readonly prepare: (times: number) => (() => Promise<unknown>) | Promise<() => Promise<unknown>>;
 };
 
@@ -110,7 +110,7 @@ function repeated(piece: string, characters: number): string {
   return piece.repeat(Math.ceil(characters / piece.length)).slice(0, characters);
 }
 
-/** Opens a server that lists so much. */
+/** Opens a server with a list of that size. */
 async function listed(what: string, count: number): Promise<unknown> {
   const args = [fileURLToPath(new URL("./hostile-mcp-server.ts", import.meta.url)), what, String(count)];
   const source = mcpTools({ command: process.execPath, args });
@@ -134,12 +134,12 @@ async function called(work: Tool, input: unknown): Promise<unknown> {
   }
 }
 
-/** A tool whose result somebody else has written. */
+/** A tool whose result comes from a stranger. */
 function saying(text: string): Tool {
   return tool({ description: "s", inputSchema: z.object({}), effect: "read_only", execute: () => text });
 }
 
-/** What a server answers to a call, as a run takes it. */
+/** The answer of a server to a call, processed as in a run. */
 async function resultOf(what: string, count: number): Promise<unknown> {
   const args = [fileURLToPath(new URL("./hostile-mcp-server.ts", import.meta.url)), what, String(count)];
   const hostile = mcpTools({ command: process.execPath, args, env: { API_KEY: "sk-live-0123456789" } });
@@ -179,7 +179,7 @@ async function answered(
   const input = Object.fromEntries(Array.from({ length: keys }, (_, i) => [nameOf(i), i]));
   const toolCalls = Array.from({ length: calls }, (_, i) => ({ name: "note", input: { ...input, i } }));
   const model = scriptedModel(({ turn }) => (turn === 1 ? { toolCalls } : { text: "done" }));
-  // Written out before: that is the provider's work.
+  // Serialized in advance: that is the provider's work.
   const first = await model.doGenerate({ prompt: [] });
   const ask = model.doGenerate.bind(model);
   let asked = 0;
@@ -195,7 +195,7 @@ async function answered(
   };
 }
 
-/** Everything is loaded once before: that takes time, and no stranger decides how often. */
+/** Loads everything once in advance: loading takes time, but a stranger cannot repeat it. */
 async function warmUp(): Promise<void> {
   await called(renderPdf, { path: "a.pdf", markdown: "# a" });
   await pageOf(Buffer.from("<p>a</p>"));
@@ -205,7 +205,7 @@ async function warmUp(): Promise<void> {
 }
 
 const only = process.argv[2] ?? "";
-// What runs keep is kept where they are.
+// Files of runs are written in the working directory.
 const folder = mkdtempSync(join(tmpdir(), "pawl-hostile-"));
 process.chdir(folder);
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));

@@ -1,4 +1,4 @@
-// A server that lists or answers more than anybody can use. Started with what it is, and how much of it.
+// A server that lists or answers too much. Its arguments are the kind and the amount.
 
 import { createInterface } from "node:readline";
 

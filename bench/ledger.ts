@@ -19,14 +19,14 @@ export async function ledger(
       const start = performance.now();
       for (const key of picked)
         if (key === undefined || (await store.findToolCall(key)) === null)
-          throw new Error("A call that was written is not found.");
+          throw new Error("A call that was written was not found.");
       return ((performance.now() - start) * 1_000) / LOOKUPS;
     },
     close: () => store.close(),
   };
 }
 
-/** Straight into the tables, since a million turns would take minutes: one code step with as many calls. */
+/** Written directly into the tables, since a million turns would take minutes: one code step with that many calls. */
 async function fillLedger(file: string, rows: number): Promise<Buffer[]> {
   const store = await freshStore(file);
   const created = await store.createRun({
@@ -39,7 +39,7 @@ async function fillLedger(file: string, rows: number): Promise<Buffer[]> {
     limit: { tokens: null, microDollars: null },
     leaseMs: 60_000,
   });
-  if (created.kind !== "created") throw new Error("The store was to be empty.");
+  if (created.kind !== "created") throw new Error("The store must be empty.");
   const fence = { runId: "ledger", epoch: created.claim.epoch };
   const step = { path: "step", name: "step", kind: "run", phase: "", input: null };
   const { stepKey } = await store.beginStep(fence, step);
@@ -59,7 +59,7 @@ async function fillLedger(file: string, rows: number): Promise<Buffer[]> {
     const key = randomBytes(32);
     const { lastInsertRowid } = insert.run(stepKey, i, randomBytes(32), key);
     receipt.run(lastInsertRowid);
-    // Enough of them to come from all over; all of a million would only fill the memory.
+    // Enough keys to cover the whole ledger; all of a million would only fill the memory.
     if (keys.length < 1_000 || i % 1_000 === 0) keys.push(key);
   }
   database.exec("COMMIT");

@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: what a turn costs, beside what SQLite itself costs, in the same run on the same disk. Figures are
- * medians over rounds in which the two take turns, since machines are noisy and the noise comes and goes.
+ * `npm run bench`: the cost of a turn beside that of SQLite itself, in the same run on the same disk. Figures are medians
+ * over rounds that alternate between the two, since machines are noisy and the noise varies over time.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,7 +42,7 @@ try {
 }
 
 async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
-  tell("warming up");
+  logProgress("warming up");
   const made = await longRun(file("made"), TURNS, instantModel(TURNS));
   const bare = bareFloor(["x".repeat(Math.round(made.messageBytes / TURNS) - 1_120), "x".repeat(1_120)]);
   const same = sameRowsFloor(file("made"));
@@ -55,7 +55,7 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
     [same, []],
   ]);
   for (let round = 1; round <= ROUNDS; round++) {
-    tell(`one run of ${TURNS} turns, round ${round} of ${ROUNDS}`);
+    logProgress(`one run of ${TURNS} turns, round ${round} of ${ROUNDS}`);
     for (const [floor, times] of floors) times.push(floor.measure(file("floor"), 1, TURNS));
     long.push(await longRun(file("long"), TURNS, instantModel(TURNS)));
     sdk.push(await longRun(file("sdk"), TURNS, aiSdkModel(TURNS)));
@@ -70,7 +70,7 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
 
   const guards = guardCosts(file("long"));
 
-  tell("opening runs");
+  logProgress("opening runs");
   const [empty, full] = [await opener(file("empty"), 0), await opener(file("full"), TURNS)];
   const opened: { empty: number[]; full: number[] } = { empty: [], full: [] };
   for (let i = 0; i < 40; i++) {
@@ -79,7 +79,7 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
   }
   await Promise.all([empty.close(), full.close()]);
 
-  tell("finding keys in the ledger");
+  logProgress("finding keys in the ledger");
   const [small, large] = [await ledger(file("small"), 1_000), await ledger(file("large"), 1_000_000)];
   const found: { small: number[]; large: number[] } = { small: [], large: [] };
   for (let round = 1; round <= 20; round++) {
@@ -89,7 +89,7 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
   await Promise.all([small.close(), large.close()]);
   const [findSmall, findLarge] = [median(found.small), median(found.large)];
 
-  tell("sessions with one slice and with a hundred large ones beside it");
+  logProgress("sessions with one slice and with a hundred large ones beside it");
   const [oneSlice, manySlices] = [
     await sessionCommitBytes(file("one-slice"), 0),
     await sessionCommitBytes(file("many-slices"), 100),
@@ -102,7 +102,7 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
   ]);
   await manyRuns(file("many"), RUNS, TURNS_EACH);
   for (let round = 1; round <= ROUNDS; round++) {
-    tell(`${RUNS} runs of ${TURNS_EACH} turns at once, round ${round} of ${ROUNDS}`);
+    logProgress(`${RUNS} runs of ${TURNS_EACH} turns at once, round ${round} of ${ROUNDS}`);
     for (const [floor, times] of manyFloors) times.push(floor.measure(file("floor"), RUNS, TURNS_EACH));
     many.push(await manyRuns(file("many"), RUNS, TURNS_EACH));
   }
@@ -122,8 +122,8 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
       target: "2",
       met: Math.abs(commits - 2) < 0.002,
     },
-    atMost("looking whether the files are the same, of a turn", (1_000 * guards.files) / turn, 0.02),
-    { what: "looking at the schema in a turn", measured: us(1_000 * guards.schema), target: "", met: null },
+    atMost("checking the files for changes, of a turn", (1_000 * guards.files) / turn, 0.02),
+    { what: "checking the schema in a turn", measured: us(1_000 * guards.schema), target: "", met: null },
     { what: "the sent marks of a turn", measured: us(1_000 * guards.marks), target: "", met: null },
     atMost("last 100 turns ÷ first 100", growth, 1.15),
     atMost(`opening a run at turn ${TURNS} ÷ opening an empty one`, openFull / openEmpty, 3),
@@ -197,7 +197,7 @@ function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-function tell(what: string): void {
+function logProgress(what: string): void {
   if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${what} …`);
   else process.stderr.write(`${what} …\n`);
 }

@@ -22,7 +22,7 @@ export type LongRun = {
   readonly messageBytes: number;
 };
 
-/** One run of `turns` turns. The times are from one turn's commit to the next: starting and ending are left out. */
+/** One run of `turns` turns. The times are from one turn's commit to the next: start and end are left out. */
 export async function longRun(
   file: string,
   turns: number,
@@ -58,7 +58,7 @@ function checkpointedSize(file: string): number {
   return statSync(file).size;
 }
 
-/** `runs` runs at once in one process; gives microseconds a turn of any of them. */
+/** `runs` runs at once in one process; returns microseconds a turn. */
 export async function manyRuns(file: string, runs: number, turns: number): Promise<number> {
   const store = await freshStore(file);
   const runners = Array.from(
@@ -72,7 +72,7 @@ export async function manyRuns(file: string, runs: number, turns: number): Promi
   return (elapsed * 1_000) / (runs * turns);
 }
 
-/** How long it takes from `resume` to the moment the model is asked, for a run that has `turns` turns. */
+/** The time from `resume` to the request to the model, for a run of `turns` turns. */
 export async function opener(
   file: string,
   turns: number,
@@ -90,7 +90,7 @@ export async function opener(
   const runner = new Runner(benchStep({ ...model, respond }, turns + 1), { store });
   const interrupted = async (work: Promise<unknown>) => {
     await work.then(
-      () => Promise.reject(new Error("The run was to stop.")),
+      () => Promise.reject(new Error("The run must stop.")),
       (error: unknown) => (error instanceof ModelCallError ? undefined : Promise.reject(error as Error)),
     );
   };

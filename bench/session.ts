@@ -57,7 +57,7 @@ export async function sessionCommitBytes(file: string, large: number): Promise<n
   const written: number[] = [];
   let before = 0;
   const probe: CrashProbe = (point, { turnIndex }) => {
-    // The log begins anew after the turn that filled the slices, and stays short of where SQLite would do so by itself.
+    // The log is truncated after the turn that filled the slices, and stays too short for SQLite's own checkpoint.
     if (point === "turn:committed" && turnIndex === 2) truncateLog(file);
     if (turnIndex <= 2) return;
     if (point === "turn:before-commit") before = walBytes();
@@ -74,7 +74,7 @@ function truncateLog(file: string): void {
   database.close();
 }
 
-/** Asks for one call a turn, and says that it is done in the last one. */
+/** Requests one call a turn, and ends in the last turn. */
 function countingModel(): ModelPort {
   let n = 0;
   const usage = { inputTokens: 100, outputTokens: 10, cachedInputTokens: 0, reasoningTokens: 0 };

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { agent, type ModelPort, type ModelResponse, Step, tool } from "../src/index.ts";
 import { scriptedModel } from "../src/testing/index.ts";
 
-/** 1 KB of what a tool might return: words, not one letter over and over. */
+/** 1 KB of a typical tool result: words, not one repeated letter. */
 const RESULT_TEXT = Array.from({ length: 200 }, (_, i) => `item${(i * 7919) % 1000}`)
   .join(" ")
   .slice(0, 1024);
@@ -16,7 +16,7 @@ const lookup = tool({
 
 const SAYS = "Let me look that up.";
 
-/** Asks for one tool call a turn, `turns - 1` times, and then says that it is done: at once, without a network or an SDK. */
+/** Requests one tool call a turn, `turns - 1` times, and then ends: immediately, without a network or an SDK. */
 export function instantModel(turns: number, onCall: () => void = () => undefined): ModelPort {
   let calls = 0;
   return {

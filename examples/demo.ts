@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 
-/** One life of a worker. With a crash point among the arguments it ends there, by SIGKILL. */
-export function live(title: string, worker: string, args: readonly string[], crash: readonly string[]): void {
+/** Runs a worker process. With a crash point among the arguments, it dies there by SIGKILL. */
+export function runWorker(title: string, worker: string, args: readonly string[], crash: readonly string[]): void {
   console.log(`\n${title}`);
   const { signal, status } = spawnSync(process.execPath, [worker, ...args, ...crash], {
     stdio: ["ignore", "inherit", "inherit"],
@@ -9,13 +9,13 @@ export function live(title: string, worker: string, args: readonly string[], cra
   if (signal === "SIGKILL") console.log("  ✗ killed with SIGKILL");
   const isExpected = crash.length > 0 ? signal === "SIGKILL" : status === 0;
   if (!isExpected)
-    throw new Error(`The worker ended with ${signal ?? `code ${status}`}, which is not what the demo does.`);
+    throw new Error(`The worker ended with ${signal ?? `code ${status}`}, which the demo does not expect.`);
 }
 
-/** What was counted outside, beside what is right; the exit code says whether they are the same. */
+/** Prints the counts from outside beside the expected ones; the exit code is 0 if they are equal. */
 export function compare(
   rows: readonly [what: string, expected: number, counted: number][],
-  lesson: string,
+  conclusion: string,
 ): void {
   console.log(`\n${"".padEnd(50)}expected  counted`);
   for (const [what, expected, counted] of rows) {
@@ -23,6 +23,6 @@ export function compare(
     console.log(`${what.padEnd(50)}${String(expected).padStart(8)}${String(counted).padStart(9)}  ${mark}`);
   }
   const isRight = rows.every(([, expected, counted]) => expected === counted);
-  console.log(isRight ? `\n${lesson}\n` : "\nSomething is wrong.\n");
+  console.log(isRight ? `\n${conclusion}\n` : "\nSomething is wrong.\n");
   process.exitCode = isRight ? 0 : 1;
 }

@@ -1,5 +1,5 @@
-// Builds dist/, or the folder that is given, from src/: the compiler's output, what tsc leaves where it is (the SQL migrations, the demo's job), and the JSON
-// Schema of job files, for editors.
+// Builds dist/, or the given folder, from src/: the compiler's output, the files that tsc does not copy (SQL migrations, the
+// demo's job), and the JSON Schema of job files for editors.
 
 import { execFileSync } from "node:child_process";
 import { chmodSync, cpSync, globSync, rmSync, writeFileSync } from "node:fs";

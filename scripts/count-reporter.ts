@@ -4,7 +4,7 @@ import type { Reporter, TestModule } from "vitest/node";
 /** How many tests passed and failed. */
 export type TestCounts = { readonly passed: number; readonly failed: number };
 
-/** The environment variable that tells the reporter where to write. */
+/** The environment variable with the path of the output file. */
 export const countsFileVariable = "PAWL_TEST_COUNTS";
 
 /**

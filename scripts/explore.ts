@@ -1,4 +1,4 @@
-// Explores the scenarios of the tests, further than the tests have the time for:
+// Explores the scenarios of the tests further than the tests have time for:
 //   node scripts/explore.ts                                       every mode, every scenario
 //   node scripts/explore.ts --scenario parallel-mixed --modes twice --pairs all
 //   node scripts/explore.ts --scenario keyed --schedule "crash before store.commitTurn 1"
@@ -39,7 +39,7 @@ process.exitCode = await main();
 async function main(): Promise<number> {
   if (values.table) assertWhole();
   const names = values.scenario ?? Object.keys(SCENARIOS);
-  const how = howTo();
+  const how = explorerOptions();
   const reports: CrashReport[] = [];
   for (const name of names) {
     const modes = modesFor(name, how.modes ?? MODES);
@@ -53,7 +53,7 @@ async function main(): Promise<number> {
   return reports.some(({ violations }) => violations.length > 0) ? 1 : 0;
 }
 
-/** Where an old program and a new one work at the same time, which of them ends the run is chance. */
+/** If an old program and a new one work at the same time, which of them ends the run is random. */
 function modesFor(name: string, modes: readonly ExplorerMode[]): readonly ExplorerMode[] {
   const isForRandom = RANDOM_SCENARIOS.some(([each]) => each === name);
   return isForRandom ? modes : modes.filter((mode) => mode !== "random");
@@ -65,7 +65,7 @@ function scenarioOf(name: string) {
   throw new Error(`There is no scenario ${name}: there are ${Object.keys(SCENARIOS).join(", ")}.`);
 }
 
-function howTo(): Pick<CrashExplorerOptions, "modes" | "pairs" | "seed" | "schedule"> {
+function explorerOptions(): Pick<CrashExplorerOptions, "modes" | "pairs" | "seed" | "schedule"> {
   const { modes, pairs, seed, schedule } = values;
   return {
     modes: modes === undefined ? MODES : modes.split(",").map(modeOf),
@@ -88,14 +88,14 @@ function numberOf(option: string, text: string): number {
   return number;
 }
 
-/** A table of some scenarios, or of sources that are in no commit, would tell of something that nobody else can see. */
+/** A table of only some scenarios, or of uncommitted sources, could not be reproduced. */
 function assertWhole(): void {
   if (values.scenario !== undefined || values.schedule !== undefined)
-    throw new Error("--table is of all scenarios: leave --scenario and --schedule out.");
+    throw new Error("--table covers all scenarios: leave out --scenario and --schedule.");
   const changed = execFileSync("git", ["status", "--porcelain", "src", "test/testing/crash"], {
     encoding: "utf8",
   });
-  if (changed !== "") throw new Error("--table names a commit: commit what has changed first.");
+  if (changed !== "") throw new Error("--table names a commit: commit your changes first.");
 }
 
 function writeTable(reports: readonly CrashReport[]): void {

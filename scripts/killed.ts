@@ -1,8 +1,8 @@
-// Does with real processes what the crash explorer simulates, over all of its scenarios. Kills them with SIGKILL, and has
-// new ones go on; or has the writes of their database fail (where strace is installed):
+// Does with real processes what the crash explorer simulates, over all of its scenarios. Kills them with SIGKILL and resumes
+// in new ones; or makes the writes of their database fail (if strace is installed):
 //   node scripts/killed.ts --kills 1000 --seed 7
 //   node scripts/killed.ts --faults 200 --seed 7
-// and does again what was printed:
+// and replays a printed schedule or fault:
 //   node scripts/killed.ts --scenario keyed --schedule "crash before store.commitTurn 1"
 //   node scripts/killed.ts --scenario keyed --fault "EIO in fsync 3+"
 
@@ -38,7 +38,7 @@ const { values } = parseArgs({
 const SEED = Number(values.seed);
 const WORKERS = Number(values.workers);
 
-/** What was done, and what came of it. */
+/** Counts of kills or faults, and of their outcomes. */
 class Tally {
   readonly #began = performance.now();
   readonly #what: string;
@@ -76,7 +76,7 @@ async function killMany(sample: KilledSample, tally: Tally): Promise<void> {
   const add = (trial: KilledTrial) => tally.add(trial.kills, trial.isMissed, violationLines(trial));
   if (schedule !== undefined) {
     const parsed = parseSchedule(schedule);
-    if (parsed.kind !== "crash") throw new Error("Only crashes can be done with real processes.");
+    if (parsed.kind !== "crash") throw new Error("Only crashes are possible with real processes.");
     for (const name of names) add(await sample.trial(name, parsed.at));
     return;
   }
@@ -91,8 +91,8 @@ async function killMany(sample: KilledSample, tally: Tally): Promise<void> {
 }
 
 async function failMany(faults: IoFaults, tally: Tally): Promise<void> {
-  const why = whyFaultsUnavailable();
-  if (why !== null) throw new Error(`No fault can be made here: ${why}.`);
+  const why = whyNoFaults();
+  if (why !== null) throw new Error(`Faults cannot be injected here: ${why}.`);
   const { scenario: names = FAULT_SCENARIOS, faults: count, fault } = values;
   const tasks = faults.tasks(names, SEED);
   const chosen =

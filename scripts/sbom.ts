@@ -1,6 +1,6 @@
-// Prints what the package comes with as a CycloneDX document: `npm run --silent sbom > pawl.cdx.json`.
-// From the lock file alone, so that it says the same everywhere. (`npm sbom --omit dev` leaves out packages that a development
-// tool needs as well.)
+// Prints the dependencies of the package as a CycloneDX document: `npm run --silent sbom > pawl.cdx.json`.
+// It reads only the lock file, so the result is the same everywhere. (`npm sbom --omit dev` leaves out packages that a
+// development tool needs as well.)
 
 import { readFileSync } from "node:fs";
 import { type Locked, nameOf, shippedPackages } from "./shipped-packages.ts";

@@ -5,7 +5,7 @@
 // the second half has to be an `npm run`, because only that looks up `node` again and finds the one just installed.
 //
 // "Already is" is a stamp inside node_modules, written after `npm ci` has succeeded and removed before it starts,
-// so an install that was killed half-way leaves no stamp and is done over.
+// so an install that was killed half-way leaves no stamp and is repeated.
 
 import { spawn } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
@@ -116,7 +116,7 @@ function npmCi(onStart) {
     shell: process.platform === "win32",
   });
   if (child.pid !== undefined) onStart(child.pid);
-  // Let npm end first, then give the lock back. A Ctrl-C reaches npm by itself.
+  // Let npm end first, then release the lock. A Ctrl-C reaches npm by itself.
   process.on("SIGINT", () => {});
   process.on("SIGTERM", () => child.kill("SIGTERM"));
   return new Promise((done) => {
@@ -128,8 +128,8 @@ function npmCi(onStart) {
 // --- the lock ------------------------------------------------------------------------------------------------------
 //
 // A file that names its holder: this process, and the npm that it started, which may outlive it. It is stale when
-// all of them are gone. Removing a stale lock happens under a second, momentary lock; otherwise two who both
-// saw the stale one could each remove what the other had just put there.
+// all of them are gone. Removing a stale lock happens under a second, momentary lock; otherwise two processes that
+// both saw the stale one could each remove what the other had just put there.
 
 async function lock() {
   const token = randomUUID();
@@ -162,7 +162,7 @@ function takeOver() {
   }
 }
 
-/** @param {string | undefined} text the lock's content; undefined when it has just been given back */
+/** @param {string | undefined} text the lock's content; undefined when it has just been released */
 function isStale(text) {
   if (text === undefined) return false;
   if (ageMs(lockFile) > lockOldAfterMs) return true;
@@ -191,13 +191,13 @@ function holder(token, pids) {
 
 /** @param {number} pid */
 function isAlive(pid) {
-  // In a container whose first process reaps nobody, a killed npm stays in the process table as a zombie.
+  // In a container whose first process does not reap children, a killed npm stays in the process table as a zombie.
   if (/^\d+ \(.*\) Z/.test(readText(`/proc/${pid}/stat`) ?? "")) return false;
   try {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM"; // alive, and somebody else's
+    return error instanceof Error && "code" in error && error.code === "EPERM"; // alive, owned by another user
   }
 }
 

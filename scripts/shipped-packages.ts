@@ -13,12 +13,12 @@ export type Locked = {
 
 type Names = { readonly [name: string]: string };
 
-/** Those whose manifest names no licence, by the file of it that they have. */
+/** Packages whose manifest names no licence, with the name of their licence file. */
 const LICENCE_FILES: { readonly [named: string]: string } = { "png-js@2.0.0": "MIT" };
 
 /**
- * What a user gets, by its path in the lock file: all that the package needs, its peers included, and what those need. Not by the marks of
- * the lock file: a peer that is installed for development as well is marked as if it were for that alone.
+ * The packages a user gets, by their path in the lock file: all dependencies including peers, and their dependencies. The lock file's
+ * own marks are not used: a peer that is also installed for development is marked as development only.
  */
 export function shippedPackages(): ReadonlyMap<string, Locked> {
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
@@ -49,7 +49,7 @@ function withLicence(path: string, locked: Locked): Locked {
   return license === undefined ? locked : { ...locked, license };
 }
 
-/** Optional peers of others are not asked for; our own are, since we say what to install. */
+/** Optional peers of dependencies are not installed; our own are included, since we name them. */
 function neededBy(path: string, { peerDependenciesMeta = {}, ...locked }: Locked): readonly string[] {
   const peers = Object.keys(locked.peerDependencies ?? {});
   return [
@@ -59,7 +59,7 @@ function neededBy(path: string, { peerDependenciesMeta = {}, ...locked }: Locked
   ];
 }
 
-/** Where Node looks for it, the nearest first. */
+/** The paths where Node searches for it, nearest first. */
 function foundFrom(path: string, name: string): readonly string[] {
   const folders = path === "" ? [] : path.split(/(?:^|\/)node_modules\//).slice(1);
   return Array.from({ length: folders.length + 1 }, (_, count) =>

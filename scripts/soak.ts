@@ -1,5 +1,5 @@
-// `npm run test:soak -- --minutes 10 --seed 7`: the long tests, each for as long as one likes, from a seed on. What else is
-// given goes to vitest: the name of a test file, for one.
+// `npm run test:soak -- --minutes 10 --seed 7`: the long tests, for any duration, starting from a seed. Other arguments
+// are passed to vitest, such as the name of a test file.
 
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -21,7 +21,7 @@ function main(given: readonly string[]): number {
 
 type Asked = { readonly environment: NodeJS.ProcessEnv; readonly files: readonly string[] };
 
-/** Or what is wrong with them. */
+/** The parsed options, or an error message. */
 function readArguments(given: readonly string[]): Asked | string {
   try {
     const { values, positionals } = parseArgs({
@@ -30,9 +30,9 @@ function readArguments(given: readonly string[]): Asked | string {
       allowPositionals: true,
     });
     const { minutes, seed } = values;
-    if (minutes !== undefined && !(Number(minutes) > 0)) return `--minutes ${minutes} is no number above 0.`;
+    if (minutes !== undefined && !(Number(minutes) > 0)) return `--minutes ${minutes} is not a number above 0.`;
     if (seed !== undefined && !/^\d{1,9}$/.test(seed))
-      return `--seed ${seed} is no whole number of up to nine digits.`;
+      return `--seed ${seed} is not a whole number of up to nine digits.`;
     const environment = {
       ...(minutes === undefined ? {} : { PAWL_SOAK_MINUTES: minutes }),
       ...(seed === undefined ? {} : { PAWL_SOAK_SEED: seed }),

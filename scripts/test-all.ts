@@ -1,6 +1,6 @@
 // What `npm test` and .ci/run do once everything is installed: static checks, then the tests.
 // The last line it prints is "N passed, N failed", taken from the tests' own result. When the tests did not
-// run there is no such line, so that nobody reads a broken check as an empty one.
+// run there is no such line, so that a broken check does not look like an empty one.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -11,7 +11,7 @@ import { countsFileVariable, type TestCounts } from "./count-reporter.ts";
 const staticChecks = [
   { name: "types", script: "typecheck", hint: "" },
   { name: "lint", script: "lint", hint: "" },
-  { name: "format", script: "format:check", hint: ": `npm run format` mends it" },
+  { name: "format", script: "format:check", hint: ": `npm run format` fixes it" },
 ] as const;
 
 process.exitCode = main(process.argv.slice(2));
@@ -35,12 +35,12 @@ function passes({ name, script, hint }: (typeof staticChecks)[number]): boolean 
 }
 
 function runTests(vitestArguments: readonly string[]): number {
-  // A folder of its own, so that there is never an earlier result to mistake for this one.
+  // A new folder, so that an earlier result cannot be mistaken for this one.
   const folder = mkdtempSync(join(tmpdir(), "pawl-test-"));
   try {
     const countsFile = join(folder, "counts.json");
     const reporters = ["--reporter=default", "--reporter=./scripts/count-reporter.ts"];
-    // A forgotten `.only` would leave out the rest in silence.
+    // A forgotten `.only` would silently skip the rest.
     const { status } = spawnSync("vitest", ["run", "--allowOnly=false", ...reporters, ...vitestArguments], {
       stdio: "inherit",
       env: { ...process.env, [countsFileVariable]: countsFile },

@@ -1,4 +1,4 @@
-// What `npm run test:full` does: everything that `npm test` samples, whole. It takes up to an hour on two cores.
+// `npm run test:full`: everything that `npm test` samples, in full. It takes up to an hour on two cores.
 // Each part prints as it goes; the last line is "N passed, N failed", counted in parts.
 
 import { spawnSync } from "node:child_process";
@@ -33,7 +33,7 @@ const PARTS: readonly Part[] = [
     command: [process.execPath, "scripts/killed.ts", "--faults", "60", "--seed", "7"],
   },
   {
-    // Without the quarter million of hostile inputs for each parser, which takes half an hour more.
+    // Without the 250,000 hostile inputs for each parser, which take another half hour.
     what: "a soak of two minutes",
     command: [process.execPath, "scripts/soak.ts", "--minutes", "2", "--seed", "7", ...SOAKS],
   },

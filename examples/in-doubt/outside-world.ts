@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 
 type Entry = { readonly kind: string; readonly key: string; readonly what: string };
 
-/** A bank that can be asked, and a letter box that cannot: a log outside of Pawl's database. */
+/** A bank that supports look-ups and a letter box that does not: a log outside of Pawl's database. */
 export class OutsideWorld {
   readonly #log: string;
 
@@ -10,8 +10,8 @@ export class OutsideWorld {
     this.#log = log;
   }
 
-  /** Each call is one more effect: nothing out here drops a second one. */
-  happen(kind: string, key: string, what: string): void {
+  /** Each call is one more effect: duplicates are not dropped. */
+  record(kind: string, key: string, what: string): void {
     appendFileSync(this.#log, `${JSON.stringify({ kind, key, what })}\n`);
   }
 

@@ -1,6 +1,6 @@
 /**
  * The program that gets killed: an agent that refunds a customer, writes them a letter and closes their account. Each
- * of its tools says what may be done when nobody knows whether it happened.
+ * of its tools declares how to recover if its outcome is unknown.
  */
 import { z } from "zod";
 import { agent, openStore, Runner, tool } from "../../src/index.ts";
@@ -14,12 +14,12 @@ const refund = tool({
   description: "Refund an order.",
   inputSchema: z.object({ order: z.string(), euros: z.number() }),
   effect: "external",
-  recovery: "reconcile", // The bank takes no keys, but it can be asked.
+  recovery: "reconcile", // The bank has no idempotency keys, but it can look up a refund.
   timeoutMs: 5_000,
   landsWithinMs: 0,
   execute: ({ order, euros }, call) => {
     console.log(`  refunds ${euros} euros for ${order}`);
-    outside.happen("refund", call.idempotencyKey, order);
+    outside.record("refund", call.idempotencyKey, order);
     return `${order} refunded`;
   },
   reconcile: ({ order }, call) => {
@@ -32,22 +32,22 @@ const refund = tool({
 const writeLetter = tool({
   description: "Put a letter in the letter box.",
   inputSchema: z.object({ to: z.string(), text: z.string() }),
-  effect: "external", // And nothing more: no key, and nobody to ask.
+  effect: "external", // No recovery is declared: it has no key, and cannot be looked up.
   execute: ({ to }, call) => {
     console.log(`  puts a letter to ${to} in the letter box`);
-    outside.happen("letter", call.idempotencyKey, to);
+    outside.record("letter", call.idempotencyKey, to);
     return "posted";
   },
 });
 
 const closeAccount = tool({
-  description: "Close a customer's account for good.",
+  description: "Close a customer's account permanently.",
   inputSchema: z.object({ customer: z.string() }),
   effect: "external",
   approval: true,
   execute: ({ customer }, call) => {
     console.log(`  closes the account of ${customer}`);
-    outside.happen("closed", call.idempotencyKey, customer);
+    outside.record("closed", call.idempotencyKey, customer);
     return "closed";
   },
 });

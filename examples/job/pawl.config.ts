@@ -1,10 +1,10 @@
 /**
- * A job for the command line. From this folder, after a clone:
+ * A job for the command line. In this folder of a clone:
  *
  *     node ../../src/cli/main.ts run job.yaml
  *
- * Press Ctrl-C, kill it, or pull the plug: the same command goes on where it was. The model is a scripted one that takes
- * its time, so no key is needed; put `openai("gpt-5.2")` in its place.
+ * Press Ctrl-C, kill it, or pull the plug: the same command resumes it. The model is a slow script, so no key is needed;
+ * replace it with `openai("gpt-5.2")`.
  */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -19,7 +19,7 @@ const here = import.meta.dirname;
 const readNote = tool({
   description: "Read one of the week's notes.",
   inputSchema: z.object({ name: z.string() }),
-  effect: "read_only", // May be repeated after a crash: nothing comes of it.
+  effect: "read_only", // May be repeated after a crash: it changes nothing.
   execute: async ({ name }) => {
     await sleep(300);
     return (await readFile(join(here, "notes", name), "utf8")).trim();
@@ -31,7 +31,7 @@ const postLetter = tool({
   description: "Post a letter to all members.",
   inputSchema: z.object({ text: z.string() }),
   effect: "external",
-  recovery: "keyed", // The post office drops a second letter with the same key.
+  recovery: "keyed", // The post office ignores a second letter with the same key.
   execute: ({ text }, call) => {
     const outbox = join(here, "outbox.log");
     const posted = existsSync(outbox) ? readFileSync(outbox, "utf8") : "";

@@ -1,5 +1,5 @@
 /**
- * `npm run demo`: kills an agent twice with SIGKILL, at the two worst moments, lets a new process go on each time, and
+ * `npm run demo`: kills an agent twice with SIGKILL, at the two worst moments, resumes it in a new process each time, and
  * counts from outside what happened.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openStore } from "../../src/index.ts";
-import { compare, live } from "../demo.ts";
+import { compare, runWorker } from "../demo.ts";
 import { OutsideWorld } from "./outside-world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "pawl-demo-"));
@@ -15,7 +15,7 @@ const file = (name: string) => join(folder, name);
 const [database, log, witness] = [file("pawl.db"), file("outside.log"), file("model.log")];
 
 const worker = fileURLToPath(new URL("./worker.ts", import.meta.url));
-const run = (title: string, ...crash: string[]) => live(title, worker, [database, log, witness], crash);
+const run = (title: string, ...crash: string[]) => runWorker(title, worker, [database, log, witness], crash);
 
 try {
   run(
@@ -24,7 +24,7 @@ try {
     "3",
   );
   run("Process 2 is killed between turn 4 and turn 5.", "turn:committed", "4");
-  run("Process 3 is left alone.");
+  run("Process 3 is not killed.");
 
   const store = await openStore(`file:${database}`);
   const [record] = await store.listRuns();
@@ -37,7 +37,7 @@ try {
       ["turns committed", 6, turns.filter((turn) => turn.committed).length],
       ["model calls", 6, asked],
       ["notes delivered", 5, outside.count("delivered")],
-      ["second tries the other side dropped by their key", 1, outside.count("dropped")],
+      ["repeated notes the other side dropped by key", 1, outside.count("dropped")],
     ],
     "Two kills, and nothing was lost, paid for or sent twice.",
   );

@@ -1,8 +1,8 @@
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 
 /**
- * A stand-in for a mail provider: a log outside of Pawl's database. Like any provider with idempotency keys, it takes a
- * message once and answers a second one with the same key by the first receipt. It keeps count of both.
+ * A stand-in for a mail provider: a log outside of Pawl's database. Like any provider with idempotency keys, it accepts a
+ * message once, and answers a repeated key with the first receipt. It counts both.
  */
 export class OutsideWorld {
   readonly #log: string;

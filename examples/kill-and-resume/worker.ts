@@ -1,6 +1,6 @@
 /**
- * The program that gets killed: an agent of six turns with one tool that has a side effect. It knows nothing of being
- * killed or resumed; run again with the same input, it goes on.
+ * The program that gets killed: an agent of six turns with one tool that has a side effect. It contains no code for being
+ * killed or resumed; run again with the same input, it resumes.
  */
 import { z } from "zod";
 import { agent, openStore, Runner, tool } from "../../src/index.ts";
@@ -17,7 +17,7 @@ const sendNote = tool({
   recovery: "keyed", // The other side drops a second note with the same key, so running it again is safe.
   execute: ({ to, text }, call) => {
     console.log(
-      `  turn ${call.turnIndex}: sends the note to ${to}${call.attempt > 1 ? ` (try ${call.attempt})` : ""}`,
+      `  turn ${call.turnIndex}: sends the note to ${to}${call.attempt > 1 ? ` (attempt ${call.attempt})` : ""}`,
     );
     return outside.deliver(call.idempotencyKey, `${to}: ${text}`);
   },
@@ -46,9 +46,9 @@ const runner = new Runner(clerk, { store, ...probe });
 
 for await (const event of runner.stream("Tell our customers that their orders have left.")) {
   if (event.type === "run.started") {
-    console.log(event.resumed ? "  goes on with the run it found" : "  starts a new run");
+    console.log(event.resumed ? "  resumes the run it found" : "  starts a new run");
   } else if (event.type === "turn.started") {
-    const how = event.replayed ? "uses the answer it finds in the journal" : "asks the model";
+    const how = event.replayed ? "uses the response from the journal" : "asks the model";
     console.log(`  turn ${event.turn}: ${how}`);
   } else if (event.type === "run.finished") {
     console.log(`  done: ${String(event.result.output)}`);

@@ -1,4 +1,4 @@
-/** What a tool finds out is put into the session, so that it survives the process, and the files it came from. */
+/** Tool results go into the session, so that they survive the process and the files they came from. */
 import { z } from "zod";
 import { append, defineSlice, tool } from "../../src/index.ts";
 
@@ -17,11 +17,11 @@ export const analysisResults = defineSlice({
   reducers: { FileAnalysed: append(({ result }: FileAnalysed) => result) },
 });
 
-/** `service` is what does the work and is paid for it; it takes a second order with the same key for the first one. */
+/** `service` does the work and charges for it; it ignores a second order with the same key. */
 export function analyzeFile(service: (key: string, path: string) => void) {
   return tool({
     name: "analyze_file",
-    description: "Analyse a file and keep what was found.",
+    description: "Analyse a file and keep the result.",
     inputSchema: z.object({ path: z.string() }),
     effect: "external",
     recovery: "keyed",

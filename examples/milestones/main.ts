@@ -1,27 +1,27 @@
 /**
- * `npm run demo`, the third part: an agent that plans four steps is killed inside the third one, and comes back as another
- * version with another model. Its history is of no use any more; its plan and its results are, and so is the ledger.
+ * `npm run demo`, the third part: an agent that plans four steps is killed inside the third one, and is replaced by another
+ * version with another model. Its history is of no use any more; its plan, its results and the ledger are.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openStore } from "../../src/index.ts";
-import { compare, live } from "../demo.ts";
+import { compare, runWorker } from "../demo.ts";
 import { OutsideWorld } from "../kill-and-resume/outside-world.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "pawl-demo-"));
 const worker = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
 try {
-  live(
+  runWorker(
     "Process 1 is killed inside the third step, after the work was ordered.",
     worker,
     [folder, "model-a"],
     ["tool:executed", "6"],
   );
   console.log(`  left behind: ${readdirSync(join(folder, "workers/worker-001")).sort().join(", ")}`);
-  live(
+  runWorker(
     "Process 2 has another model. Same worker, same request, last milestone.",
     worker,
     [folder, "model-b"],
@@ -38,16 +38,16 @@ try {
   compare(
     [
       ["analyses ordered and paid for", 4, outside.count("delivered")],
-      ["second orders the other side dropped by their key", 1, outside.count("dropped")],
+      ["repeated orders the other side dropped by key", 1, outside.count("dropped")],
       [
         "results in the session",
         4,
         session.find(({ name }) => name === "AnalysisResult")?.values.length ?? 0,
       ],
       ["model calls", 11, asked],
-      ["rows that are not what was written", 0, problems.length],
+      ["rows changed since they were written", 0, problems.length],
     ],
-    "A new version took the work over: two steps were not done again, and the third was paid for once.",
+    "A new version took over: two steps were not repeated, and the third was paid for once.",
   );
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -1,13 +1,13 @@
 import { type Script, scriptedModel } from "../../src/testing/index.ts";
 
-/** Which file belongs to a step of the plan. */
+/** The files, one for each step of the plan. */
 const FILES = ["parser.ts", "printer.ts", "runtime.ts", "store.ts"];
 
 type Prompt = Parameters<Extract<Script, (...args: never[]) => unknown>>[0]["options"]["prompt"];
 
 /**
- * A model that works by what the prompt says about its progress, and by nothing else: the first step that remains is
- * analysed, and marked when the conversation holds its result.
+ * A model that uses only the progress in the prompt: the first remaining step is analysed, and marked as done when the
+ * conversation holds its result.
  */
 export function scriptedAnalyst(modelId: string, witness: string) {
   return scriptedModel(
@@ -41,7 +41,7 @@ function systemTextOf(prompt: Prompt): string {
   return prompt.map((message) => (message.role === "system" ? message.content : "")).join("\n");
 }
 
-/** Whether this conversation has asked for it; each answer of ours has one call. */
+/** True if this conversation has called the tool for the file. */
 function isAnalysed(prompt: Prompt, path: string): boolean {
   return prompt.some(
     (message) =>

@@ -1,6 +1,6 @@
 /**
- * A prompt that knows how far the work has come. It is given nothing about a restart: it reads the session, which is empty
- * on a fresh start and holds the plan after one that was interrupted.
+ * A prompt that shows the progress of the work. It needs no information about restarts: it reads the session, which is empty
+ * on a fresh start and holds the plan after an interruption.
  */
 import { z } from "zod";
 import { dynamic, markdown, planning, planSlice, promptTemplate, type SessionView } from "../../src/index.ts";

@@ -1,4 +1,4 @@
-/** The program that gets killed: a worker with a lasting identity, whose agent plans its work and marks what is done. */
+/** The program that gets killed: a worker with a durable identity, whose agent plans its work and marks finished steps. */
 import { join } from "node:path";
 import { agent, Deadline, DurableMainLoop, FileCheckpointStore, openStore } from "../../src/index.ts";
 import { type CrashPoint, crashAt } from "../../src/testing/index.ts";
@@ -13,7 +13,7 @@ const outside = new OutsideWorld(join(folder, "outside.log"));
 const analyst = agent({
   name: "analyst",
   model: scriptedAnalyst(model, join(folder, "model.log")),
-  instructions: taskPrompt, // Its parameters are the request's.
+  instructions: taskPrompt, // Its parameters come from the request.
   tools: { analyze_file: analyzeFile((key, path) => void outside.deliver(key, path)) },
   slices: [analysisResults],
 });
@@ -24,7 +24,7 @@ const loop = new DurableMainLoop(analyst, {
   checkpoints: FileCheckpointStore.forWorker(join(folder, "workers"), "worker-001"),
   onSession: (session) => {
     session.bus.subscribe("SessionRolledBack", ({ checkpoint }) =>
-      console.log(`  goes on from milestone ${checkpoint}`),
+      console.log(`  resumes from milestone ${checkpoint}`),
     );
     session.bus.subscribe("PromptRendered", ({ turn, text }) => {
       const ticks = text.match(/✓/g)?.length ?? 0;

@@ -1,6 +1,6 @@
 /**
- * Two customers send the same words to one server. It is killed while it works for both, and told to end once more; each
- * request is sent again with its own key, and each customer has a run and three refunds of their own.
+ * Two customers send the same words to one server. It is killed while it works for both, and later stopped with SIGTERM; each
+ * request is sent again with its own key, and each customer gets their own run and three refunds.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -16,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), "pawl-server-"));
 const [database, log] = [join(folder, "pawl.db"), join(folder, "refunds.log")];
 const WORDS = "Refund my orders.";
 
-type Answer = { readonly runId: string; readonly status: string };
+type RunAnswer = { readonly runId: string; readonly status: string };
 
 async function start(): Promise<{ process: ChildProcess; url: string }> {
   const file = fileURLToPath(new URL("./server.ts", import.meta.url));
@@ -26,11 +26,11 @@ async function start(): Promise<{ process: ChildProcess; url: string }> {
   return { process: child, url: `http://127.0.0.1:${port}/` };
 }
 
-/** Null where the server went away. */
-async function ask(url: string, customer: string): Promise<Answer | null> {
+/** Null if the server has stopped. */
+async function ask(url: string, customer: string): Promise<RunAnswer | null> {
   const headers = { "idempotency-key": `${customer}-message-1` };
   const response = await fetch(url, { method: "POST", headers, body: WORDS }).catch(() => null);
-  return response?.ok === true ? ((await response.json()) as Answer) : null;
+  return response?.ok === true ? ((await response.json()) as RunAnswer) : null;
 }
 
 const refunds = () => (existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(0, -1) : []);
@@ -39,7 +39,7 @@ async function until(count: number): Promise<void> {
   while (refunds().length < count) await sleep(5);
 }
 
-/** Both ask; the server is gone before it has answered. */
+/** Both send a request; the server stops before it has answered. */
 async function interrupted(signal: NodeJS.Signals, count: number): Promise<void> {
   const server = await start();
   const asked = Promise.all([ask(server.url, "ann"), ask(server.url, "bob")]);
@@ -48,15 +48,15 @@ async function interrupted(signal: NodeJS.Signals, count: number): Promise<void>
   server.process.kill(signal);
   await ended;
   await asked;
-  console.log(`  the server is gone (${signal}), ${refunds().length} refunds were sent`);
+  console.log(`  the server has stopped (${signal}), ${refunds().length} refunds were sent`);
 }
 
 try {
   console.log("Ann and Bob send the same words. The server is killed while it works for both.");
   await interrupted("SIGKILL", 2);
-  console.log("They send them again. The server is told to end, and closes its store.");
+  console.log("They send them again. The server gets SIGTERM, and closes its store.");
   await interrupted("SIGTERM", 4);
-  console.log("They send them once more.");
+  console.log("They send them a third time.");
   const last = await start();
   const [ann, bob] = await Promise.all([ask(last.url, "ann"), ask(last.url, "bob")]);
   const again = await ask(last.url, "ann");
@@ -68,17 +68,17 @@ try {
   compare(
     [
       ["runs", 2, runs.has(undefined) ? 0 : runs.size],
-      ["refunds, each under a key of its own", 6, keys.size],
+      ["refunds, each with its own key", 6, keys.size],
       ["orders refunded for Ann", 3, ordersOf(ann)],
       ["orders refunded for Bob", 3, ordersOf(bob)],
     ],
-    "Equal words, two customers: a run each, and nothing refunded twice.",
+    "The same words, two customers: one run each, and nothing refunded twice.",
   );
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-function ordersOf(answer: Answer | null): number {
+function ordersOf(answer: RunAnswer | null): number {
   const lines = refunds().map((line) => line.split(" "));
   return new Set(lines.filter(([, runId]) => runId === answer?.runId).map(([, , order]) => order)).size;
 }

@@ -1,6 +1,6 @@
 /**
- * A small server around an agent. Each request names its run by a key of its own, so that equal words of two customers never
- * share one; and a server that is told to end closes its store, so that the next one continues at once.
+ * A small server around an agent. Each request names its run by its own key, so that the same words of two customers never
+ * share a run; and on SIGTERM the server closes its store, so that the next one continues without waiting.
  */
 import { appendFileSync } from "node:fs";
 import { createServer, type IncomingMessage } from "node:http";
@@ -19,7 +19,7 @@ const refund = tool({
   inputSchema: z.object({ order: z.string() }),
   recovery: "keyed",
   execute: async ({ order }, call) => {
-    // The other side takes a key once.
+    // The other side ignores a repeated key.
     appendFileSync(log, `${call.idempotencyKey} ${call.runId} ${order}\n`);
     await sleep(50);
     return "refunded";
@@ -42,7 +42,7 @@ const server = createServer((request, response) => {
 });
 server.listen(0, "127.0.0.1", () => console.log(JSON.stringify(server.address())));
 
-/** The same message again, after a crash or by an impatient client, is the same run. */
+/** The same message again, after a crash or from an impatient client, is the same run. */
 async function answer(request: IncomingMessage): Promise<{ status: number; body: string }> {
   const key = request.headers["idempotency-key"];
   if (typeof key !== "string") return { status: 400, body: '{"error":"send an Idempotency-Key"}' };
@@ -51,7 +51,7 @@ async function answer(request: IncomingMessage): Promise<{ status: number; body:
     const { runId, status, output, resumed } = await runner.run(words, { key });
     return { status: 200, body: JSON.stringify({ runId, status, output, resumed }) };
   } catch (error) {
-    if (RunBusyError.isInstance(error)) return { status: 409, body: '{"error":"it is being worked on"}' };
+    if (RunBusyError.isInstance(error)) return { status: 409, body: '{"error":"the run is in progress"}' };
     throw error;
   }
 }

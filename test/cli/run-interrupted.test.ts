@@ -31,7 +31,7 @@ describe("a run that is killed", () => {
     const { exitCode, stdout, stderr } = await pawl(args, { cwd: folder.path });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "All is done.\n" });
     expect(stderr).toContain(said);
-    expect(stderr).toContain("  · turn 1 already has a response: the model is not asked again\n");
+    expect(stderr).toContain("  · turn 1 replays its stored response\n");
     expect(folder.log).toEqual(WHOLE_LOG.toSpliced(1, 0, "one begins"));
   });
 });
@@ -42,7 +42,7 @@ describe("a run that is interrupted once", () => {
     async (signal) => {
       const { folder, command } = await underWay();
       command.signal(signal);
-      await command.said("! finishing turn 1 of worker; Ctrl-C again stops immediately\n");
+      await command.said("! finishing turn 1 of worker; Ctrl-C again stops now\n");
       expect(folder.log).toEqual(["model 1", "one begins"]);
       folder.remove("hold-one");
 
@@ -78,7 +78,7 @@ describe("a run that is interrupted twice", () => {
   it("stops at once, says that this is safe, and goes on where it was", async () => {
     const { folder, command } = await underWay();
     command.signal("SIGINT");
-    await command.said("Ctrl-C again stops immediately");
+    await command.said("Ctrl-C again stops now");
     const { exitCode, stdout, stderr } = await command.endedBy("SIGINT");
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
     expect(stderr.split("\n").slice(-3)).toEqual([
@@ -104,7 +104,7 @@ describe("a run that another process works on", () => {
     const refused = await pawl(["resume", "r-1"], { cwd: folder.path });
     expect(refused.exitCode).toBe(1);
     expect(refused.stderr).toMatch(
-      /^error: Run r-1 is being worked on by \S+, whose lease runs until \S+: wait for it with --wait, or stop that process\.\n$/,
+      /^error: Run r-1 is held by \S+, whose lease runs until \S+: wait for it with --wait, or stop that process\.\n$/,
     );
     expect((await pawl(["run", "worker", "--resume"], { cwd: folder.path })).stderr).toBe(
       "error: No run of pipeline worker was interrupted, failed or is waiting: leave out --resume to start one; `pawl ls` lists the runs.\n",

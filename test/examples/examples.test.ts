@@ -27,7 +27,7 @@ test(
       ["turns committed", "6", "6", "✓"],
       ["model calls", "6", "6", "✓"],
       ["notes delivered", "5", "5", "✓"],
-      ["second tries the other side dropped by their key", "1", "1", "✓"],
+      ["repeated notes the other side dropped by key", "1", "1", "✓"],
     ]);
     expect(status).toBe(0);
   },
@@ -46,7 +46,7 @@ test(
       ["refunds", "1", "1", "✓"],
       ["letters", "1", "1", "✓"],
       ["accounts closed", "1", "1", "✓"],
-      ["rows that are not what was written", "0", "0", "✓"],
+      ["rows changed since they were written", "0", "0", "✓"],
     ]);
     expect(status).toBe(0);
   },
@@ -60,15 +60,15 @@ test(
     expect(stderr).toBe("");
     expect(stdout.match(/killed with SIGKILL/g)).toHaveLength(1);
     expect(stdout).toContain("left behind: .lock, checkpoint.json, request.json");
-    const [, after = ""] = stdout.split("goes on from milestone 2");
+    const [, after = ""] = stdout.split("resumes from milestone 2");
     expect(after).toContain("turn 7: the prompt shows 2 ✓ and 2 remaining");
     expect(after).not.toMatch(/analyses (parser|printer|runtime)\.ts/);
     expect(rowsOf(stdout)).toEqual([
       ["analyses ordered and paid for", "4", "4", "✓"],
-      ["second orders the other side dropped by their key", "1", "1", "✓"],
+      ["repeated orders the other side dropped by key", "1", "1", "✓"],
       ["results in the session", "4", "4", "✓"],
       ["model calls", "11", "11", "✓"],
-      ["rows that are not what was written", "0", "0", "✓"],
+      ["rows changed since they were written", "0", "0", "✓"],
     ]);
     expect(status).toBe(0);
   },
@@ -106,7 +106,7 @@ test(
     expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
     expect(rowsOf(stdout)).toEqual([
       ["runs", "2", "2", "✓"],
-      ["refunds, each under a key of its own", "6", "6", "✓"],
+      ["refunds, each with its own key", "6", "6", "✓"],
       ["orders refunded for Ann", "3", "3", "✓"],
       ["orders refunded for Bob", "3", "3", "✓"],
     ]);

@@ -145,7 +145,7 @@ const ACTIONS: { readonly [A in CallAction]: string } = {
   deduplicated: "is not run: the same call has already succeeded",
   refused: "is not run; the caller gets the reason",
   later: "waits for the call before it",
-  dropped: "is dropped with the response that requested it",
+  dropped: "is dropped with its response",
   anew: "has failed, and is requested again",
 };
 

@@ -156,7 +156,7 @@ class RunDriver {
       this.#claimWait.abort(new Error("The command was interrupted before it held its run."));
       return;
     }
-    const again = "Ctrl-C again stops immediately";
+    const again = "Ctrl-C again stops now";
     this.#screen.hint = again;
     this.#screen.print("warning", `finishing ${stepText(this.#screen.progress)}; ${again}`);
   }

@@ -41,7 +41,7 @@ export function progressLines(
       return [outside("quiet", `${event.step} is already done`)];
     case "turn.started":
       return event.replayed
-        ? [inside("quiet", `turn ${event.turn} already has a response: the model is not asked again`)]
+        ? [inside("quiet", `turn ${event.turn} replays its stored response`)]
         : [];
     case "turn.committed":
       return event.text.trim() === "" || event.isComplete

@@ -37,7 +37,7 @@ describe("cancel ends at once", () => {
   it("a run that was let go of", async () => {
     const { folder, command } = await underWay();
     command.signal("SIGINT");
-    await command.said("Ctrl-C again stops immediately");
+    await command.said("Ctrl-C again stops now");
     folder.remove("hold-one");
     expect(await command.ended()).toMatchObject({ exitCode: 130 });
     expect(await statusOf(folder, "r-1")).toBe("queued");
@@ -98,7 +98,7 @@ describe("cancel of a run that a process works on", () => {
     const { exitCode, stdout } = await folder.pawl("cancel", "r-1");
     expect(exitCode).toBe(0);
     expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
-      /^Run r-1 is being worked on by \S+, which was asked to cancel it\. Calls in progress finish first: r-1\/worker#1\.1\. Follow it: pawl tail r-1 --follow $/,
+      /^Run r-1 is held by \S+, which was asked to cancel it\. Calls in progress finish first: r-1\/worker#1\.1\. Follow it: pawl tail r-1 --follow $/,
     );
 
     await folder.logged("one is told to stop");

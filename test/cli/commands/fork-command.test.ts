@@ -77,9 +77,9 @@ describe("fork", () => {
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     const lines = stdout.split("\n");
     expect(lines.slice(0, 4)).toEqual([
-      "Run q-2 is a fork of q-1 at turn 3: it has the receipts up to there, and is not",
+      "Run q-2 is a fork of q-1 at turn 3: it has the receipts up to there, and has not",
       "started.",
-      "After that turn q-1 has had 3 effects , which the fork may repeat:",
+      "After that turn q-1 had 3 external effects, which the fork may repeat:",
       expect.stringMatching(/^call\s+tool/i),
     ]);
     expect(lines.slice(4, 7).map((line) => line.split(/\s+/).slice(0, 2))).toEqual([
@@ -145,7 +145,7 @@ describe("fork", () => {
   it("says so where the first run has done nothing outside afterwards", async () => {
     const { folder, command } = await heldAtBen();
     command.signal("SIGINT");
-    await command.said("Ctrl-C again stops immediately");
+    await command.said("Ctrl-C again stops now");
     folder.remove("hold-ben");
     await command.ended();
     const { stdout } = await pawl(["fork", "q-1", "--at-turn", "2", "--run-id", "q-2"], { cwd: folder.path });
@@ -199,7 +199,7 @@ describe("fork is refused", () => {
     });
     const { stdout } = await pawl(["fork", "q-1", "--at-turn", "1"], { cwd: folder.path });
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(
-      "After that turn q-1 has had, or may have had, 1 effect , which the fork may repeat:",
+      "After that turn q-1 had, or may have had, 1 external effect, which the fork may repeat:",
     );
   });
 });

@@ -23,7 +23,7 @@ describe("receipts", () => {
     const { stdout } = await pawl(["receipts", "t-1", "--in-doubt"], folder);
     expect(stdout).toContain("  pawl settle t-1/research#2.1 --retry\n");
     expect((await pawl(["receipts", "t-1", "--tool", "x"], folder)).stdout).toBe(
-      "Run t-1 of run 2 tool calls.\n",
+      "None of the 2 tool calls of run t-1 matches.\n",
     );
   });
 });
@@ -69,7 +69,7 @@ describe("verify", () => {
     forge(folder.file, "UPDATE events SET data = '{}' WHERE seq = 3");
     const changed = await pawl(["verify", "q-1"], folder);
     expect(changed.exitCode).toBe(1);
-    expect(changed.stdout).toMatch(/^Run q-1 is not as it was written: 2 problems in/);
+    expect(changed.stdout).toMatch(/^Run q-1 is not intact: 2 problems in/);
     expect(changed.stdout).toContain("event 3");
     const { exitCode, document } = await pawlJson(["verify", "q-1"], folder);
     expect([exitCode, document]).toMatchObject([
@@ -77,7 +77,7 @@ describe("verify", () => {
       { problems: [{ row: "event 3" }, { row: "fingerprint of step research~0" }] },
     ]);
     expect((await pawl(["doctor"], folder)).stdout).toMatch(
-      /^fail +integrity +run q-1 is not as it was written$/m,
+      /^fail +integrity +run q-1 is not intact$/m,
     );
   });
 });

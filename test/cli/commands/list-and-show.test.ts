@@ -54,7 +54,7 @@ describe("ls", () => {
     expect((await pawl(["ls"], folder)).stdout).toBe(
       "There are no runs yet: `pawl run <pipeline>` starts one.\n",
     );
-    expect((await pawl(["ls", "--status", "failed"], folder)).stdout).toContain("No run fits");
+    expect((await pawl(["ls", "--status", "failed"], folder)).stdout).toContain("No run matches");
     expect((await pawlJson(["ls"], folder)).document).toEqual({ runs: [] });
   });
 

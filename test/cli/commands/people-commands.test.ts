@@ -97,10 +97,10 @@ describe("approve", () => {
     await folder.withStore((store) =>
       new Runner(samplePipeline("report", MAILING), { store, policy }).run("Go", { runId: "q-1" }),
     );
-    expect((await pawl(["waits"], folder)).stdout).toContain("It takes 2 people to let it run.");
+    expect((await pawl(["waits"], folder)).stdout).toContain("It needs approval by 2 people.");
     const as = (userName: string, ...more: readonly string[]) =>
       pawl(["approve", "q-1~1", ...more], { ...folder, userName });
-    const more = "It takes 1 person more to let it run, and not bob.";
+    const more = "It needs approval by 1 person more, not bob.";
     expect((await as("bob")).stdout.replaceAll(/\s+/g, " ")).toContain(more);
     expect((await pawl(["waits"], folder)).stdout.replaceAll(/\s+/g, " ")).toContain(more);
     const again = await as("bob", "--by", "ann");
@@ -365,7 +365,7 @@ describe("cancel", () => {
     const { exitCode, stdout } = await pawl(["cancel", "q-1"], folder);
     expect([exitCode, stdout]).toEqual([
       1,
-      "Run q-1 has succeeded already, and stays so.\nShow it:\n  pawl show q-1\n",
+      "Run q-1 has already succeeded, and cannot be cancelled.\nShow it:\n  pawl show q-1\n",
     ]);
   });
 
@@ -408,7 +408,7 @@ describe("a question that another hand has changed", () => {
     database.exec(`UPDATE waits SET subject = json_set(subject, '$.arguments.to', 'eve@example.com')`);
     database.close();
     const { stdout } = await pawl(["waits", "q-1"], folder);
-    expect(stdout).toContain("not as it was written");
+    expect(stdout).toContain("not intact");
     expect(stdout).not.toContain("pawl approve");
     const { document } = await pawlJson<{ waits: readonly object[] }>(["waits"], folder);
     expect(document.waits).toEqual([

@@ -146,7 +146,7 @@ describe("doctor", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^warn +waits +1 question open\n +→ see pawl waits$/m);
     expect(stdout).toMatch(
-      /^warn +in doubt +nobody knows whether 1 call happened\n +→ see pawl receipts t-1 --in-doubt$/m,
+      /^warn +in doubt +the outcome of 1 call is unknown\n +→ see pawl receipts t-1 --in-doubt$/m,
     );
   });
 

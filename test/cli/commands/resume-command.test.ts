@@ -51,8 +51,9 @@ describe("resume --dry-run", () => {
         "Nothing was done. Run r-1 would resume",
         "like this:",
         "  resumes with  worker, already started",
-        "  the model     has already answered turn 2, and",
-        "                is not asked again",
+        "  the model     has already answered",
+        "                turn 2, and is not asked",
+        "                again",
         "  a call        act (r-1/worker#2.1) was",
         "                interrupted, and runs",
         "                again, which is safe",
@@ -87,7 +88,7 @@ describe("resume --dry-run", () => {
     const dropped = await dryRun(folder, 80, "w-1", "--redo-turn");
     expect(dropped.exitCode).toBe(0);
     expect(dropped.lines.slice(2)).toEqual([
-      "  a call        mail (w-1/send#1.1) is dropped with the response that requested it",
+      "  a call        mail (w-1/send#1.1) is dropped with its response",
       expect.stringContaining("is asked for turn 1"),
       "  after that    check",
       "Resume it:",
@@ -104,8 +105,9 @@ describe("resume --dry-run", () => {
         "Nothing was done. Run w-1 would resume",
         "like this:",
         "  resumes with  send, already started",
-        "  the model     has already answered turn 1, and",
-        "                is not asked again",
+        "  the model     has already answered",
+        "                turn 1, and is not asked",
+        "                again",
         "  a call        mail (w-1/send#1.1)",
         "                needs a person",
         "  waiting for   w-1~1: May mail run with",

@@ -89,7 +89,7 @@ describe("doctor", () => {
     expect(await placeOf(cwd)).toMatch(/^ok/);
     writeFileSync(join(cwd, "job.yaml"), "objective: Go\npipeline: report\nartifacts:\n  workspaceDir: .\n");
     await pawl(["run", "job.yaml", "--run-id", "q-2", "--trust"], { cwd });
-    expect(await placeOf(cwd)).toBe(`warn  place       the store is in ${cwd}, which run q-2 works in`);
+    expect(await placeOf(cwd)).toBe(`warn  place       the store is in ${cwd}, where run q-2 works`);
   });
 
   it("warns of a store in a folder that an MCP server was given", async () => {
@@ -108,7 +108,7 @@ describe("doctor", () => {
        export default { pipelines: { clerk } };`,
     );
     expect(await placeOf(cwd)).toBe(
-      `warn  place       the store is in ${cwd}, which the MCP server files works in`,
+      `warn  place       the store is in ${cwd}, where the MCP server files works`,
     );
   });
 });

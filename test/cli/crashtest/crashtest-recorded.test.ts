@@ -99,7 +99,7 @@ describe("a test without stand-ins", () => {
 
 describe("a test with nothing to go by", () => {
   const sentence =
-    "error: There is nothing to test careful has succeeded in this store, and pawl.config.ts has no crashtests.careful. Run it once (`pawl run careful`), or configure stand-ins for its model and tools, `crashtests: { careful: { input, model, tools } }`.\n";
+    "error: There is nothing to test careful with: no run of it has succeeded in this store, and pawl.config.ts has no crashtests.careful. Run it once (`pawl run careful`), or configure stand-ins for its model and tools, `crashtests: { careful: { input, model, tools } }`.\n";
 
   it("says what to do, and makes no database", async () => {
     const folder = workFolder();
@@ -113,7 +113,7 @@ describe("a test with nothing to go by", () => {
     await runOnce(folder, "forgetful", "f-1");
     expect((await pawl(["crashtest", "careful"], { cwd: folder.path })).stderr).toBe(sentence);
     const other = await pawl(["crashtest", "forgetful", "--input", "Bob"], { cwd: folder.path });
-    expect(other.stderr).toContain("There is nothing to test forgetful has succeeded");
+    expect(other.stderr).toContain("There is nothing to test forgetful with: no run of it has succeeded");
   });
 
   it("is told that there is no database where a run was named, whatever the configuration has", async () => {

@@ -118,20 +118,20 @@ describe("nothing that reaches the world", () => {
   });
 
   it.each([
-    ["{ careful: { input, model: 7 } }", "crashtests.careful.model is no model"],
+    ["{ careful: { input, model: 7 } }", "crashtests.careful.model is not a model"],
     [
       `{ careful: { input, ${answers}, tools: { send_email: 7 } } }`,
-      "tools.send_email stands in for nothing",
+      "tools.send_email is not a stand-in",
     ],
-    [`{ careful: { input, ${answers}, person: { approve: () => 1 } } }`, "person.approve answers nothing"],
-    [`{ careful: { input, ${answers}, invariants: { mine: true } } }`, "invariants.mine is no promise"],
+    [`{ careful: { input, ${answers}, person: { approve: () => 1 } } }`, "person.approve is not used"],
+    [`{ careful: { input, ${answers}, invariants: { mine: true } } }`, "invariants.mine is not an invariant"],
     [`{ careful: { ${answers} } }`, "set crashtests.careful.input, or add --input TEXT"],
     ["{ careful: { modle: 1 } }", 'crashtests.careful has "modle": it takes input, model, tools'],
     [
       `{ careful: { input, ${answers}, tools: { send_email: { reconcile: () => ({ status: "absent" }) } } } }`,
       'tools.send_email has a reconcile but no execute, so the tool itself would run in every schedule: add an execute, or give "real" instead',
     ],
-    [`{ careful: { input, ${answers}, mayFail: "yes" } }`, 'careful.mayFail is "yes": it takes true'],
+    [`{ careful: { input, ${answers}, mayFail: "yes" } }`, 'careful.mayFail is "yes": set it to true'],
   ])("is done with %s", async (crashtests, sentence) => {
     expect(await refused(crashtests, "careful")).toContain(sentence);
   });
@@ -139,7 +139,7 @@ describe("nothing that reaches the world", () => {
 
 describe("the flags", () => {
   it.each([
-    [["--mode", "crash,explode"], '--mode has "explode": it takes crash, twice, pause, close, disk, random'],
+    [["--mode", "crash,explode"], '--mode has "explode": it takes a comma-separated list of crash, twice, pause, close, disk, random'],
     [["--pairs", "5"], "--pairs is for twice: add --mode twice."],
     [["--mode", "crash", "--courses", "5"], "--courses is for random: add --mode crash,random."],
     [["--pairs", "some", "--mode", "twice"], '--pairs is "some": give a whole number'],

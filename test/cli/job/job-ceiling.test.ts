@@ -112,7 +112,7 @@ describe("a program of a job file", () => {
     const project = projectWith();
     const said = await tooMuch(server({ command: "x", cwd: "jobs" }), { commands: ["x"] }, { project });
     expect(said).toContain(
-      `starts "x", which jobs.commands allows only in ${project} and not in jobs (leave cwd out of the job, or set cwd in the entry)`,
+      `starts "x", which jobs.commands allows only in ${project}, not in jobs (leave cwd out of the job, or set cwd in the entry)`,
     );
   });
 });
@@ -266,7 +266,7 @@ describe("the workspace of a job file", () => {
 
   it("has no .. in it, for behind a link that is another folder than it looks", async () => {
     const said = await tooMuch(workspace("../out"), { workspaceRoot: ".." });
-    expect(said).toContain('artifacts.workspace_dir is "../out", which must not contain ".." in it.');
+    expect(said).toContain('artifacts.workspace_dir is "../out", which must not contain "..".');
   });
 
   it("lies where the operator says, and where that is not said the one folder is named once", async () => {

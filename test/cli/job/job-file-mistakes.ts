@@ -489,33 +489,33 @@ export const mistakenJson: readonly Mistaken[] = [
   ["no objective", ["", "", "  {}"], ["3:3  objective: is missing: a RunSpec cannot do without it."]],
   ["nothing in it", [" ", ""], ["job.json is empty: write at least an objective."]],
   ["no object", ["null", ""], [`1:1  The job must be an object, not null: its fields are ${FIELDS}.`]],
-  ["no end", ["{", '  "objective": "x"'], ["2:19  a comma or a closing } , but found the end of the file."]],
+  ["no end", ["{", '  "objective": "x"'], ["2:19  Expected a comma or a closing }, but found the end of the file."]],
   [
     "a comma too much",
     ["{", '  "objective": "x",', "}", ""],
-    ["3:1  a name in double quotes , but found `}`: leave out the comma before it."],
+    ["3:1  Expected a name in double quotes, but found `}`: leave out the comma before it."],
   ],
   [
     "a comma too few",
     ["{", '  "objective": "x"', '  "pipeline": "y"', "}", ""],
-    ['3:3  a comma or a closing } , but found `"`.'],
+    ['3:3  Expected a comma or a closing }, but found `"`.'],
   ],
   [
     "single quotes",
     ["{'objective': 'x'}", ""],
-    ["1:2  a name in double quotes , but found `'`: JSON allows only double quotes."],
+    ["1:2  Expected a name in double quotes, but found `'`: JSON allows only double quotes."],
   ],
-  ["names without quotes", ['{ objective: "x" }', ""], ["1:3  a name in double quotes , but found `o`."]],
+  ["names without quotes", ['{ objective: "x" }', ""], ["1:3  Expected a name in double quotes, but found `o`."]],
   [
     "a comment",
     ["{", "  // what", '  "objective": "x"', "}", ""],
-    ["2:3  a name in double quotes , but found `/`: JSON has no comments."],
+    ["2:3  Expected a name in double quotes, but found `/`: JSON has no comments."],
   ],
-  ["YAML in it", ["objective: Do it", ""], ["1:1  A value , but found `o`."]],
+  ["YAML in it", ["objective: Do it", ""], ["1:1  Expected a value, but found `o`."]],
   [
     "something behind the end",
     ['{"objective": "x"}', "{}", ""],
-    ["2:1  the end of the file , but found `{`."],
+    ["2:1  Expected the end of the file, but found `{`."],
   ],
   [
     "a line break in a text",
@@ -527,12 +527,12 @@ export const mistakenJson: readonly Mistaken[] = [
   [
     "a number as JavaScript has it",
     ["{", '  "objective": "Do it",', '  "budgets": { "maxSteps": NaN }', "}", ""],
-    ["3:28  A value , but found `N`."],
+    ["3:28  Expected a value, but found `N`."],
   ],
   [
     "a number with a leading zero",
     ["{", '  "objective": "Do it",', '  "budgets": { "maxSteps": 05 }', "}", ""],
-    ["3:29  a comma or a closing } , but found `5`."],
+    ["3:29  Expected a comma or a closing }, but found `5`."],
   ],
   [
     "a field twice",

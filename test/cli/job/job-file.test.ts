@@ -96,7 +96,7 @@ describe("a job file that cannot be used", () => {
 
   it("is refused when it has more aliases than a job needs", () => {
     expect(problemsOf(`objective: x\ninput:\n  - &a 1\n${"  - *a\n".repeat(101)}`, "yaml")).toEqual([
-      "104:5  input[101]: is alias 101 of this file, and at most 100.",
+      "104:5  input[101]: is alias 101 of this file, and at most 100 are allowed.",
     ]);
   });
 

@@ -71,7 +71,7 @@ describe("a job file that was not seen before", () => {
     const { folder, env } = jobFolder();
     const typist = await answering(folder, env, ENTER);
     const seen = typist.terminal.rows.join("\n");
-    expect(seen).toContain("It wants:");
+    expect(seen).toContain("It needs access to:");
     expect(seen).toMatch(
       /variable +HOOK_KEY\n +host +hooks\.example\.com\n +host +example\.com\n +folder +"out\/<run_id>"/,
     );
@@ -150,7 +150,7 @@ pipeline:
     );
     const { stderr } = await pawl(["run", "job.yaml"], { cwd: folder.path, env });
     expect(stderr).toContain(
-      String.raw`the program "echo" "a b" "c\n-d" "e\u202ef"; the host mcp.example, even if it is a private address; the host mail.example:25, even if it is a private address: look`,
+      String.raw`the program "echo" "a b" "c\n-d" "e\u202ef"; the host mcp.example, even if it is a private address; the host mail.example:25, even if it is a private address: review`,
     );
   });
 });

@@ -46,7 +46,7 @@ describe("a run at a terminal", () => {
     expect(await command).toBe(3);
     expect(typist.terminal.rows.slice(0, 2)).toEqual([
       "› run w-1 resumes",
-      "  · turn 1 already has a response: the model is not asked again",
+      "  · turn 1 replays its stored response",
     ]);
   });
 
@@ -58,7 +58,7 @@ describe("a run at a terminal", () => {
     await folder.logged("one begins");
     expect(typist.terminal.isCursorShown).toBe(false);
     typist.interrupt();
-    await typist.sees("! finishing turn 1 of worker; Ctrl-C again stops immediately");
+    await typist.sees("! finishing turn 1 of worker; Ctrl-C again stops now");
     // npm passes on what the terminal has sent already: still the same press.
     typist.interrupt();
     expect(typist.terminal.isCursorShown).toBe(false);
@@ -144,7 +144,7 @@ describe("a call in doubt", () => {
     await typist.types(UP, ENTER);
     await typist.sees("Why?");
     await typist.types(ENTER);
-    await typist.sees("Say something");
+    await typist.sees("Enter a text");
     await typist.types("Too late", ENTER);
     expect(await answered).toBe(true);
     await runner.resume("r-1");

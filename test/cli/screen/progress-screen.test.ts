@@ -116,7 +116,7 @@ describe("on a terminal", () => {
     ];
     expect(still(terminal)).toEqual([
       ...told,
-      "* starting the next step                                  0:02",
+      "* starting the next step                               0:02",
       "    0 tokens                                  Ctrl-C pauses",
     ]);
     screen.stop();
@@ -252,7 +252,7 @@ describe("on a terminal", () => {
     });
     expect(still(terminal).at(-2)).toContain("send (waiting to retry)");
     tell({ type: "tool.started", runId, toolCallId, tool: "send", attempt: 2, input: { to: "a" } });
-    expect(still(terminal).at(-2)).toContain('send (try 2) {"to":"a"}');
+    expect(still(terminal).at(-2)).toContain('send (attempt 2) {"to":"a"}');
     expect(still(terminal)).toContain("  ! send: Busy; retrying in 2.0 s");
   });
 });
@@ -312,7 +312,7 @@ describe("what is out of the ordinary", () => {
     [
       "a turn that was answered before the interruption",
       { type: "turn.started", runId, step: "research", turn: 2, replayed: true },
-      "  · turn 2 already has a response: the model is not asked again\n",
+      "  · turn 2 replays its stored response\n",
     ],
     [
       "a model that failed",
@@ -362,7 +362,7 @@ describe("what is out of the ordinary", () => {
     [
       "a milestone",
       { type: "checkpoint.saved", runId, step: "research", turn: 4, checkpoint: 2 },
-      "  · milestone 2 is kept\n",
+      "  · milestone 2 saved\n",
     ],
     ["a warning", { type: "warning", runId, message: "Look here." }, "! Look here.\n"],
   ])("%s has a line", (_what, event, expected) => {
