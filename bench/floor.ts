@@ -106,7 +106,7 @@ function sameRows(
   const turnsOf = new Map<number, number>();
   const seqOf = new Map<number, number>();
   let callNo = 0;
-  const tell = (run: number) => {
+  const add = (run: number) => {
     const seq = (seqOf.get(run) ?? 0) + 1;
     seqOf.set(run, seq);
     event.values[event.at("run_no")] = run;
@@ -134,7 +134,7 @@ function sameRows(
       turn.values[turn.at("turn_index")] = index;
       turn.values[turn.at("first_call_no")] = callNo;
       turn.statement.run(...turn.values);
-      tell(run);
+      add(run);
       lastCall.set(run, callNo);
     },
     (run) => {
@@ -142,7 +142,7 @@ function sameRows(
       receipt.statement.run(...receipt.values);
       const index = turnsOf.get(run) ?? 0;
       updateState.run(index, index + 1, run);
-      tell(run);
+      add(run);
     },
   ];
 }

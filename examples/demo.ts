@@ -1,7 +1,12 @@
 import { spawnSync } from "node:child_process";
 
 /** Runs a worker process. With a crash point among the arguments, it dies there by SIGKILL. */
-export function runWorker(title: string, worker: string, args: readonly string[], crash: readonly string[]): void {
+export function runWorker(
+  title: string,
+  worker: string,
+  args: readonly string[],
+  crash: readonly string[],
+): void {
   console.log(`\n${title}`);
   const { signal, status } = spawnSync(process.execPath, [worker, ...args, ...crash], {
     stdio: ["ignore", "inherit", "inherit"],

@@ -42,7 +42,7 @@ const WORKERS = Number(values.workers);
 class Tally {
   readonly #began = performance.now();
   readonly #what: string;
-  #told = 0;
+  #printedAt = 0;
   done = 0;
   tries = 0;
   missed = 0;
@@ -58,12 +58,12 @@ class Tally {
     if (missed) this.missed += 1;
     for (const problem of problems) console.log(`VIOLATION ${problem}`);
     this.violations += problems.length;
-    if (this.done < this.#told + 50) return;
-    this.#told = this.done;
-    this.tell();
+    if (this.done < this.#printedAt + 50) return;
+    this.#printedAt = this.done;
+    this.print();
   }
 
-  tell(): void {
+  print(): void {
     const seconds = Math.round((performance.now() - this.#began) / 1000);
     console.log(
       `seed ${SEED}: ${this.done} ${this.#what} in ${this.tries} schedules, ${this.missed} missed, ${this.violations} violations, ${seconds} s`,
@@ -116,5 +116,5 @@ try {
   children.remove();
   rmSync(explorerFolder.folder, { recursive: true, force: true });
 }
-tally.tell();
+tally.print();
 process.exitCode = tally.violations === 0 ? 0 : 1;

@@ -38,7 +38,7 @@ async function main() {
   if (isInstalled()) return 0;
   const token = await lock();
   try {
-    if (isInstalled()) return 0; // by whoever held the lock before
+    if (isInstalled()) return 0; // by the previous holder of the lock
     return await install(token);
   } finally {
     unlock(token);
@@ -116,7 +116,7 @@ function npmCi(onStart) {
     shell: process.platform === "win32",
   });
   if (child.pid !== undefined) onStart(child.pid);
-  // Let npm end first, then release the lock. A Ctrl-C reaches npm by itself.
+  // Let npm end first, then release the lock. Ctrl-C reaches npm directly.
   process.on("SIGINT", () => {});
   process.on("SIGTERM", () => child.kill("SIGTERM"));
   return new Promise((done) => {

@@ -30,7 +30,8 @@ function readArguments(given: readonly string[]): Asked | string {
       allowPositionals: true,
     });
     const { minutes, seed } = values;
-    if (minutes !== undefined && !(Number(minutes) > 0)) return `--minutes ${minutes} is not a number above 0.`;
+    if (minutes !== undefined && !(Number(minutes) > 0))
+      return `--minutes ${minutes} is not a number above 0.`;
     if (seed !== undefined && !/^\d{1,9}$/.test(seed))
       return `--seed ${seed} is not a whole number of up to nine digits.`;
     const environment = {

@@ -6,7 +6,7 @@ import { ConfigurationError } from "../core/errors.ts";
 import { openStore } from "../store/open-store.ts";
 import { killsOf } from "./kill-plan.ts";
 import { type ProcessLife, runKilled } from "./killed-job.ts";
-import { type OutsideWorld, openOutside } from "./outside.ts";
+import { type DemoServices, openOutside } from "./outside.ts";
 import { readLedger, type Tally, tallyOf } from "./tally.ts";
 import { RUN_ID } from "./worker-order.ts";
 
@@ -58,13 +58,13 @@ export function demoFolder(wanted: string | null): string {
 }
 
 /** Writes the job file with the address of the web site in it. */
-export function writeJobFile(folder: string, { site }: Pick<OutsideWorld, "site">): void {
+export function writeJobFile(folder: string, { site }: Pick<DemoServices, "site">): void {
   const job = parseDocument(readFileSync(new URL("./job.yaml", import.meta.url), "utf8"));
   job.setIn(["input", "site"], site.url);
   writeFileSync(join(folder, "job.yaml"), job.toString({ lineWidth: 0 }));
 }
 
-async function tallyIn(folder: string, outside: OutsideWorld, lives: readonly ProcessLife[]): Promise<Tally> {
+async function tallyIn(folder: string, outside: DemoServices, lives: readonly ProcessLife[]): Promise<Tally> {
   const store = await openStore(`file:${join(folder, "pawl.db")}`);
   try {
     return tallyOf(outside, lives, await readLedger(store, RUN_ID));

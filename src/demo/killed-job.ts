@@ -5,7 +5,7 @@ import type { CrashPoint } from "../engine/ports/crash-points.ts";
 import type { DemoEffect } from "./answer-hold.ts";
 import type { Phase } from "./job-pipeline.ts";
 import type { Kill } from "./kill-plan.ts";
-import type { OutsideWorld } from "./outside.ts";
+import type { DemoServices } from "./outside.ts";
 import type { StopPoint, WorkerMessage } from "./worker-order.ts";
 import { startWorker, type WorkerProcess } from "./worker-process.ts";
 
@@ -37,7 +37,7 @@ export type ProcessLife = {
 export type KilledJob = {
   /** Contains the job file. */
   readonly folder: string;
-  readonly outside: OutsideWorld;
+  readonly outside: DemoServices;
   /** One for each process but the last. */
   readonly kills: readonly Kill[];
   readonly environment: NodeJS.ProcessEnv;
@@ -138,7 +138,7 @@ function assertSucceeded({ messages }: WorkerProcess, stderr: string): void {
 
 function countEffects(
   folder: string,
-  outside: OutsideWorld,
+  outside: DemoServices,
   messages: readonly WorkerMessage[],
 ): EffectCounts {
   const asked = messages.flatMap((each) => (each.kind === "asked" ? [`${each.phase} ${each.turn}`] : []));

@@ -16,7 +16,7 @@ export type OutsideAddresses = {
  * The outside world of the job: real servers in a process that is never killed. Each records what happened to it, and the
  * demo trusts only these records.
  */
-export type OutsideWorld = {
+export type DemoServices = {
   readonly hold: AnswerHold;
   readonly site: WebSite;
   readonly uploads: UploadService;
@@ -26,7 +26,7 @@ export type OutsideWorld = {
   close(): Promise<void>;
 };
 
-export async function openOutside(): Promise<OutsideWorld> {
+export async function openOutside(): Promise<DemoServices> {
   const hold = new AnswerHold();
   const [site, uploads, mail, notifications] = await Promise.all([
     openWebSite(hold),

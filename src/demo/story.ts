@@ -85,12 +85,12 @@ export function recoverySteps(
     return [`finds ${phase} finished and does not enter it again`];
   const end = events.findIndex((event) => event.type === "step.finished" && event.step === phase);
   const own = end === -1 ? events : events.slice(0, end);
-  const told = [
+  const lines = [
     ...turnsOf(before, phase, next, own),
     ...own.flatMap((event) => (event.type === "tool.reconciled" ? [lookUpOf(event.tool, event.status)] : [])),
     ...attemptsOf(before, own),
   ];
-  return told.length > 0 ? told : [nothingToDo(before, phase)];
+  return lines.length > 0 ? lines : [nothingToDo(before, phase)];
 }
 
 /** Where nothing was asked, sent or looked up again. */

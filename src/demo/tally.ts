@@ -14,7 +14,7 @@ import type {
 } from "../store/store.ts";
 import { PHASES } from "./job-pipeline.ts";
 import { type EffectCounts, type ProcessLife, REPORT_FILES } from "./killed-job.ts";
-import type { OutsideWorld } from "./outside.ts";
+import type { DemoServices } from "./outside.ts";
 import type { WorkerMessage } from "./worker-order.ts";
 
 /** What the store recorded of the run. */
@@ -60,7 +60,7 @@ export type Tally = {
   readonly problems: readonly string[];
 };
 
-export function tallyOf(outside: OutsideWorld, lives: readonly ProcessLife[], ledger: Ledger): Tally {
+export function tallyOf(outside: DemoServices, lives: readonly ProcessLife[], ledger: Ledger): Tally {
   const { uploads, mail, notifications } = outside;
   const [files, stored] = [REPORT_FILES.length, REPORT_FILES.length];
   const kept = ledger.events.filter(({ type }) => type === "artifact.kept").length;
@@ -229,7 +229,7 @@ function pathOf(request: Json): string {
 }
 
 /** The services received what the run produced, and the store is intact. */
-function changed({ uploads, mail }: OutsideWorld, { artifacts, verification }: Ledger): string[] {
+function changed({ uploads, mail }: DemoServices, { artifacts, verification }: Ledger): string[] {
   const problems = verification.problems.map(({ row, what }) => `${row}: ${what}`);
   const hashes = new Map(artifacts.map(({ name, hash }) => [name, hash]));
   for (const { name, bytes } of uploads.objects.values())

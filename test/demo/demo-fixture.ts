@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 import { writeJobFile } from "../../src/demo/demo.ts";
-import { type OutsideWorld, openOutside } from "../../src/demo/outside.ts";
+import { type DemoServices, openOutside } from "../../src/demo/outside.ts";
 
 /** Compiled sources are kept from one worker to the next: it halves what starting one costs. */
 const COMPILE_CACHE = fileURLToPath(new URL("../../node_modules/.cache/demo-tests", import.meta.url));
@@ -23,7 +23,7 @@ export const ENVIRONMENT: NodeJS.ProcessEnv = {
 };
 
 /** Servers of its own for one test. */
-export async function testOutside(): Promise<OutsideWorld> {
+export async function testOutside(): Promise<DemoServices> {
   const outside = await openOutside();
   onTestFinished(() => outside.close());
   return outside;
@@ -37,7 +37,7 @@ export function testFolder(): string {
 }
 
 /** A folder with the job in it. */
-export function jobFolder(outside: OutsideWorld): string {
+export function jobFolder(outside: DemoServices): string {
   const folder = testFolder();
   writeJobFile(folder, outside);
   return folder;

@@ -7,7 +7,7 @@ import { checkCitations } from "../../src/core/citations.ts";
 import { jobPipeline, jobStopConditions, PHASES } from "../../src/demo/job-pipeline.ts";
 import { emailTool, fetchPage, notificationTool, uploadTool } from "../../src/demo/job-tools.ts";
 import { jsonAnswer, listenOnLoopback } from "../../src/demo/loopback-server.ts";
-import type { OutsideWorld } from "../../src/demo/outside.ts";
+import type { DemoServices } from "../../src/demo/outside.ts";
 import { sourcesSlice } from "../../src/demo/research.ts";
 import { scriptedResearcher } from "../../src/demo/scripted-researcher.ts";
 import { SITE_PAGES } from "../../src/demo/site-pages.ts";
@@ -86,7 +86,7 @@ test("the script writes from what it was given: each page that it draws on is ci
 describe("a tool of the job", () => {
   /** A run of one step of code that calls one tool. */
   async function callOnce<O>(
-    outside: OutsideWorld,
+    outside: DemoServices,
     call: (ctx: Parameters<Parameters<typeof Step.run>[1]>[1]) => Promise<O>,
     allowedDomains = ["127.0.0.1:*"],
   ) {

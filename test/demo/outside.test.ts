@@ -2,12 +2,12 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTransport } from "nodemailer";
 import { describe, expect, test } from "vitest";
-import type { OutsideWorld } from "../../src/demo/outside.ts";
+import type { DemoServices } from "../../src/demo/outside.ts";
 import { readPage } from "../../src/demo/read-page.ts";
 import { SITE_PAGES } from "../../src/demo/site-pages.ts";
 import { testOutside } from "./demo-fixture.ts";
 
-function put(outside: OutsideWorld, name: string, key: string, body: string): Promise<Response> {
+function put(outside: DemoServices, name: string, key: string, body: string): Promise<Response> {
   return fetch(`${outside.addresses.uploads}/${name}`, {
     method: "PUT",
     headers: { "idempotency-key": key },
@@ -15,7 +15,7 @@ function put(outside: OutsideWorld, name: string, key: string, body: string): Pr
   });
 }
 
-function notify(outside: OutsideWorld, key: string, body: string): Promise<Response> {
+function notify(outside: DemoServices, key: string, body: string): Promise<Response> {
   return fetch(outside.addresses.notifications, {
     method: "POST",
     headers: { "idempotency-key": key },
@@ -23,7 +23,7 @@ function notify(outside: OutsideWorld, key: string, body: string): Promise<Respo
   });
 }
 
-async function send(outside: OutsideWorld, messageId: string): Promise<void> {
+async function send(outside: DemoServices, messageId: string): Promise<void> {
   const transport = createTransport({ host: "127.0.0.1", port: outside.addresses.smtpPort, ignoreTLS: true });
   const mail = { from: "a@pawl.example", to: "b@pawl.example", subject: "Report", text: "Here it is." };
   await transport.sendMail({ ...mail, messageId: `<${messageId}>` });
@@ -94,7 +94,7 @@ test("the notification service shows each key once", async () => {
 
 describe("the mail service", () => {
   const id = `${"0123456789abcdef".repeat(4)}@pawl.example`;
-  const lookUp = (outside: OutsideWorld) => fetch(`${outside.addresses.sentMail}/${encodeURIComponent(id)}`);
+  const lookUp = (outside: DemoServices) => fetch(`${outside.addresses.sentMail}/${encodeURIComponent(id)}`);
 
   test("delivers what is sent twice twice, and finds it by its id", async () => {
     const outside = await testOutside();
@@ -131,12 +131,12 @@ describe("the mail service", () => {
 
 describe("an answer that is held back", () => {
   test.for([
-    { effect: "page", act: (outside: OutsideWorld) => fetch(`${outside.site.url}fusee`), what: "/fusee" },
-    { effect: "upload", act: (outside: OutsideWorld) => put(outside, "a.txt", "k", "a"), what: "a.txt" },
-    { effect: "notification", act: (outside: OutsideWorld) => notify(outside, "k", "Done."), what: "Done." },
+    { effect: "page", act: (outside: DemoServices) => fetch(`${outside.site.url}fusee`), what: "/fusee" },
+    { effect: "upload", act: (outside: DemoServices) => put(outside, "a.txt", "k", "a"), what: "a.txt" },
+    { effect: "notification", act: (outside: DemoServices) => notify(outside, "k", "Done."), what: "Done." },
     {
       effect: "mail",
-      act: (outside: OutsideWorld) => send(outside, "m@pawl.example"),
+      act: (outside: DemoServices) => send(outside, "m@pawl.example"),
       what: "m@pawl.example",
     },
   ] as const)(

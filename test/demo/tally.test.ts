@@ -6,7 +6,7 @@ import { readJobFile } from "../../src/cli/job/job-file.ts";
 import { writeJobFile } from "../../src/demo/demo.ts";
 import { jobPipeline, jobStopConditions } from "../../src/demo/job-pipeline.ts";
 import type { ProcessLife } from "../../src/demo/killed-job.ts";
-import { type OutsideWorld, openOutside } from "../../src/demo/outside.ts";
+import { type DemoServices, openOutside } from "../../src/demo/outside.ts";
 import { scriptedResearcher } from "../../src/demo/scripted-researcher.ts";
 import { type Ledger, readLedger, type Tally, tallyOf } from "../../src/demo/tally.ts";
 import { Runner } from "../../src/engine/runner/runner.ts";
@@ -26,7 +26,7 @@ const ALL = [
 const DONE = { pages: 12, modelCalls: 11, files: 2, uploads: 2, mails: 1, notifications: 1 };
 
 /** A job that was done in one process, with nothing wrong. Nobody changes it: what is wrong is made of copies. */
-let outside: OutsideWorld;
+let outside: DemoServices;
 let ledger: Ledger;
 
 beforeAll(async () => {
@@ -77,7 +77,7 @@ test("starting over is what had been done at each death and at the end, added up
 });
 
 /** The outside after one more of something. */
-type Plant = { readonly what: string; readonly wrong: readonly string[]; readonly plant: () => OutsideWorld };
+type Plant = { readonly what: string; readonly wrong: readonly string[]; readonly plant: () => DemoServices };
 
 test.for<Plant>([
   {

@@ -6,7 +6,7 @@ export type ExitCode = 0 | 1 | 2 | 3 | 130;
 
 /**
  * One command of `pawl`. It returns its output twice, as text and as a JSON document, so that `--json` always prints exactly one
- * document on stdout. Progress is written to the context while the command works, and never to stdout with `--json`.
+ * document on stdout. RunProgress is written to the context while the command works, and never to stdout with `--json`.
  *
  * @example
  * export const hello: Command = {

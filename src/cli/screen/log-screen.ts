@@ -5,7 +5,7 @@ import type { Clock } from "../../engine/ports/clock.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { LogSettings } from "./log-options.ts";
-import { type Progress, progressAfter, progressAt, withChargedBefore } from "./progress.ts";
+import { progressAfter, progressAt, type RunProgress, withChargedBefore } from "./progress.ts";
 import type { Tone } from "./progress-lines.ts";
 import type { RunScreen } from "./progress-screen.ts";
 
@@ -18,7 +18,7 @@ export class LogScreen implements RunScreen {
   readonly #logger: Logger;
   readonly #clock: Clock;
   readonly #log: (event: RunEvent) => void;
-  #progress: Progress;
+  #progress: RunProgress;
   hint = "";
 
   private constructor(logger: Logger, clock: Clock) {
@@ -45,7 +45,7 @@ export class LogScreen implements RunScreen {
     this.#progress = withChargedBefore(this.#progress, charged);
   }
 
-  get progress(): Progress {
+  get progress(): RunProgress {
     return this.#progress;
   }
 

@@ -1,13 +1,13 @@
 import { cleanLine, cut, pad, widthOf } from "../context/terminal-text.ts";
 import { formatClock, formatMoney, formatWholeNumber } from "./format.ts";
-import type { ActiveTool, Progress } from "./progress.ts";
+import type { ActiveTool, RunProgress } from "./progress.ts";
 import { shownInput } from "./progress-lines.ts";
 
 const MOST_TOOLS = 3;
 
 /** The lines that are redrawn during a run: its position, the work in progress with its time, and the usage. */
 export function progressBlock(
-  progress: Progress,
+  progress: RunProgress,
   now: number,
   columns: number,
   hint: string,
@@ -22,7 +22,7 @@ export function progressBlock(
 }
 
 /** `crawl · research · turn 3`: the phase and the innermost step, whose path includes its parents. */
-function stepHeading({ steps }: Progress): string {
+function stepHeading({ steps }: RunProgress): string {
   const step = steps.at(-1);
   if (step === undefined) return "starting the next step";
   const phase = step.phase === null || step.phase === step.path ? [] : [step.phase];
@@ -30,19 +30,19 @@ function stepHeading({ steps }: Progress): string {
 }
 
 /** The position in words: `turn 3 of research`. */
-export function stepText({ steps }: Progress): string {
+export function stepText({ steps }: RunProgress): string {
   const step = steps.at(-1);
   if (step === undefined) return "the work in progress";
   return cleanLine(step.turn === null ? step.path : `turn ${step.turn} of ${step.path}`);
 }
 
 /** The position and the work in progress: `turn 3 of research: send_email (0:12)`. */
-export function activityText(progress: Progress, now: number): string {
+export function activityText(progress: RunProgress, now: number): string {
   const what = activities(progress, now).map(([text, time]) => (time === "" ? text : `${text} (${time})`));
   return what.length === 0 ? stepText(progress) : `${stepText(progress)}: ${what.join(", ")}`;
 }
 
-function activities({ model, tools }: Progress, now: number): readonly (readonly [string, string])[] {
+function activities({ model, tools }: RunProgress, now: number): readonly (readonly [string, string])[] {
   const shown = tools
     .slice(0, MOST_TOOLS)
     .map((tool) => [toolText(tool), formatClock(now - tool.since)] as const);
@@ -63,7 +63,7 @@ function toolText({ tool, input, attempt, state }: ActiveTool): string {
   return cleanLine(`${tool}${attempts}${STATES[state]} ${shownInput(input)}`.trimEnd());
 }
 
-function figures({ charged }: Progress): string {
+function figures({ charged }: RunProgress): string {
   const tokens = `${formatWholeNumber(charged.tokens)} tokens`;
   return charged.microDollars === 0 ? tokens : `${tokens} · ${formatMoney(charged.microDollars)}`;
 }

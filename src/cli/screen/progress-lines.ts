@@ -2,7 +2,7 @@ import type { Json } from "../../core/json.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 import { counted, formatDuration } from "./format.ts";
-import type { Progress } from "./progress.ts";
+import type { RunProgress } from "./progress.ts";
 
 /** How a line is marked and painted. */
 export type Tone = "good" | "bad" | "warning" | "quiet" | "plain";
@@ -25,7 +25,7 @@ export type LineAudience = "terminal" | "log";
  * start time of what ended.
  */
 export function progressLines(
-  before: Progress,
+  before: RunProgress,
   event: RunEvent,
   now: number,
   audience: LineAudience,
@@ -40,9 +40,7 @@ export function progressLines(
     case "step.skipped":
       return [outside("quiet", `${event.step} is already done`)];
     case "turn.started":
-      return event.replayed
-        ? [inside("quiet", `turn ${event.turn} replays its stored response`)]
-        : [];
+      return event.replayed ? [inside("quiet", `turn ${event.turn} replays its stored response`)] : [];
     case "turn.committed":
       return event.text.trim() === "" || event.isComplete
         ? []
@@ -50,12 +48,7 @@ export function progressLines(
     case "model.failed":
       return [inside("warning", `the model failed: ${sentence(event.message)}${again(event.retryInMs)}`)];
     case "usage.baseline":
-      return [
-        inside(
-          "warning",
-          `turn ${event.turn} got no response with its usage: ${counted(event.charged.tokens, "token")} stay charged`,
-        ),
-      ];
+      return [inside("warning", baselineText(event))];
     case "tool.finished":
       return [toolLine(before, event, now)];
     case "tool.retrying":
@@ -87,6 +80,10 @@ export function progressLines(
   }
 }
 
+function baselineText({ turn, charged }: Extract<RunEvent, { readonly type: "usage.baseline" }>): string {
+  return `turn ${turn} got no response with its usage: ${counted(charged.tokens, "token")} stay charged`;
+}
+
 const RECONCILED = {
   done: "it had happened",
   absent: "it had not happened",
@@ -94,7 +91,7 @@ const RECONCILED = {
 } as const;
 
 function toolLine(
-  before: Progress,
+  before: RunProgress,
   { tool, toolCallId, status }: Extract<RunEvent, { readonly type: "tool.finished" }>,
   now: number,
 ): ProgressLine {
@@ -114,7 +111,7 @@ export function shownInput(input: Json): string {
   return text.length > LONGEST_INPUT ? `${text.slice(0, LONGEST_INPUT)}…` : text;
 }
 
-function stepFigures(before: Progress, path: string, now: number): string {
+function stepFigures(before: RunProgress, path: string, now: number): string {
   const step = before.steps.find((each) => each.path === path);
   if (step === undefined) return "";
   const turns = step.turn === null ? [] : [counted(step.turn, "turn")];

@@ -3,7 +3,7 @@ import type { Clock } from "../../engine/ports/clock.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { TextOutput } from "../context/cli-context.ts";
 import { cut, widthOf, wrap } from "../context/terminal-text.ts";
-import { type Progress, progressAfter, progressAt, withChargedBefore } from "./progress.ts";
+import { progressAfter, progressAt, type RunProgress, withChargedBefore } from "./progress.ts";
 import { activityText, progressBlock } from "./progress-block.ts";
 import { outside, type ProgressLine, progressLines, type Tone } from "./progress-lines.ts";
 
@@ -38,7 +38,7 @@ export class ProgressScreen {
   readonly #clock: Clock;
   readonly #paint: Painter;
   readonly #phaseOf: (path: string) => string | null;
-  #progress: Progress;
+  #progress: RunProgress;
   #hint = "";
   #drawn: readonly string[] = [];
   #isResumed = false;
@@ -110,7 +110,7 @@ export class ProgressScreen {
     return this.#hint;
   }
 
-  get progress(): Progress {
+  get progress(): RunProgress {
     return this.#progress;
   }
 

@@ -3,7 +3,7 @@ import { type Amount, addAmount, NOTHING } from "../../core/usage/usage.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 
 /** What a run is doing now, derived from its events; every `since` is a reading of the monotonic clock. */
-export type Progress = {
+export type RunProgress = {
   readonly since: number;
   /** The current steps, outermost first. */
   readonly steps: readonly ActiveStep[];
@@ -33,21 +33,21 @@ export type ActiveTool = {
   readonly state: "running" | "retrying" | "landing";
 };
 
-export function progressAt(now: number): Progress {
+export function progressAt(now: number): RunProgress {
   return { since: now, steps: [], model: null, tools: [], charged: NOTHING };
 }
 
-export function withChargedBefore(progress: Progress, before: Amount): Progress {
+export function withChargedBefore(progress: RunProgress, before: Amount): RunProgress {
   return { ...progress, charged: addAmount(progress.charged, before) };
 }
 
 /** The progress after an event. `phaseOf` returns the phase of a step. */
 export function progressAfter(
-  progress: Progress,
+  progress: RunProgress,
   event: RunEvent,
   now: number,
   phaseOf: (path: string) => string | null,
-): Progress {
+): RunProgress {
   switch (event.type) {
     case "step.started":
       return entered(progress, { path: event.step, phase: phaseOf(event.step), since: now, turn: null });
@@ -89,17 +89,17 @@ export function progressAfter(
   }
 }
 
-function entered(progress: Progress, step: ActiveStep): Progress {
+function entered(progress: RunProgress, step: ActiveStep): RunProgress {
   return { ...progress, steps: [...progress.steps, step], model: null };
 }
 
 /** Removes a step and everything inside it, even if no event ended those. */
-function left(progress: Progress, path: string): Progress {
+function left(progress: RunProgress, path: string): RunProgress {
   const at = progress.steps.findIndex((step) => step.path === path);
   return at === -1 ? progress : { ...progress, steps: progress.steps.slice(0, at), model: null, tools: [] };
 }
 
-function inTurn(progress: Progress, path: string, turn: number): Progress {
+function inTurn(progress: RunProgress, path: string, turn: number): RunProgress {
   return {
     ...progress,
     steps: progress.steps.map((step) => (step.path === path ? { ...step, turn } : step)),
@@ -107,7 +107,7 @@ function inTurn(progress: Progress, path: string, turn: number): Progress {
 }
 
 /** A retried call is the same call: it keeps its input and start time. */
-function withTool(progress: Progress, tool: ActiveTool): Progress {
+function withTool(progress: RunProgress, tool: ActiveTool): RunProgress {
   const known = progress.tools.find(({ toolCallId }) => toolCallId === tool.toolCallId);
   const { toolCallId, tool: name, attempt, state } = tool;
   const since = known?.since ?? tool.since;
@@ -116,6 +116,6 @@ function withTool(progress: Progress, tool: ActiveTool): Progress {
   return { ...progress, tools: [...others, { toolCallId, tool: name, attempt, state, since, input }] };
 }
 
-function withoutTool(progress: Progress, id: string): Progress {
+function withoutTool(progress: RunProgress, id: string): RunProgress {
   return { ...progress, tools: progress.tools.filter(({ toolCallId }) => toolCallId !== id) };
 }

@@ -76,9 +76,7 @@ describe("verify", () => {
       1,
       { problems: [{ row: "event 3" }, { row: "fingerprint of step research~0" }] },
     ]);
-    expect((await pawl(["doctor"], folder)).stdout).toMatch(
-      /^fail +integrity +run q-1 is not intact$/m,
-    );
+    expect((await pawl(["doctor"], folder)).stdout).toMatch(/^fail +integrity +run q-1 is not intact$/m);
   });
 });
 

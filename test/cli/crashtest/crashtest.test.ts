@@ -119,10 +119,7 @@ describe("nothing that reaches the world", () => {
 
   it.each([
     ["{ careful: { input, model: 7 } }", "crashtests.careful.model is not a model"],
-    [
-      `{ careful: { input, ${answers}, tools: { send_email: 7 } } }`,
-      "tools.send_email is not a stand-in",
-    ],
+    [`{ careful: { input, ${answers}, tools: { send_email: 7 } } }`, "tools.send_email is not a stand-in"],
     [`{ careful: { input, ${answers}, person: { approve: () => 1 } } }`, "person.approve is not used"],
     [`{ careful: { input, ${answers}, invariants: { mine: true } } }`, "invariants.mine is not an invariant"],
     [`{ careful: { ${answers} } }`, "set crashtests.careful.input, or add --input TEXT"],
@@ -139,7 +136,10 @@ describe("nothing that reaches the world", () => {
 
 describe("the flags", () => {
   it.each([
-    [["--mode", "crash,explode"], '--mode has "explode": it takes a comma-separated list of crash, twice, pause, close, disk, random'],
+    [
+      ["--mode", "crash,explode"],
+      '--mode has "explode": it takes a comma-separated list of crash, twice, pause, close, disk, random',
+    ],
     [["--pairs", "5"], "--pairs is for twice: add --mode twice."],
     [["--mode", "crash", "--courses", "5"], "--courses is for random: add --mode crash,random."],
     [["--pairs", "some", "--mode", "twice"], '--pairs is "some": give a whole number'],

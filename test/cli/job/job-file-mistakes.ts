@@ -489,7 +489,11 @@ export const mistakenJson: readonly Mistaken[] = [
   ["no objective", ["", "", "  {}"], ["3:3  objective: is missing: a RunSpec cannot do without it."]],
   ["nothing in it", [" ", ""], ["job.json is empty: write at least an objective."]],
   ["no object", ["null", ""], [`1:1  The job must be an object, not null: its fields are ${FIELDS}.`]],
-  ["no end", ["{", '  "objective": "x"'], ["2:19  Expected a comma or a closing }, but found the end of the file."]],
+  [
+    "no end",
+    ["{", '  "objective": "x"'],
+    ["2:19  Expected a comma or a closing }, but found the end of the file."],
+  ],
   [
     "a comma too much",
     ["{", '  "objective": "x",', "}", ""],
@@ -505,7 +509,11 @@ export const mistakenJson: readonly Mistaken[] = [
     ["{'objective': 'x'}", ""],
     ["1:2  Expected a name in double quotes, but found `'`: JSON allows only double quotes."],
   ],
-  ["names without quotes", ['{ objective: "x" }', ""], ["1:3  Expected a name in double quotes, but found `o`."]],
+  [
+    "names without quotes",
+    ['{ objective: "x" }', ""],
+    ["1:3  Expected a name in double quotes, but found `o`."],
+  ],
   [
     "a comment",
     ["{", "  // what", '  "objective": "x"', "}", ""],

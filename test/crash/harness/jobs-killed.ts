@@ -6,7 +6,7 @@ import { PHASES } from "../../../src/demo/job-pipeline.ts";
 import { type Kill, killsOf } from "../../../src/demo/kill-plan.ts";
 import type * as KilledJob from "../../../src/demo/killed-job.ts";
 import { type ProcessLife, REPORT_FILES } from "../../../src/demo/killed-job.ts";
-import type { OutsideWorld } from "../../../src/demo/outside.ts";
+import type { DemoServices } from "../../../src/demo/outside.ts";
 import { type Ledger, readLedger, tallyOf } from "../../../src/demo/tally.ts";
 import { RUN_ID } from "../../../src/demo/worker-order.ts";
 import { openStore } from "../../../src/store/open-store.ts";
@@ -36,7 +36,7 @@ export function randomKills(seed: number): readonly Kill[] {
 /** Kills the job as planned, lets it end, and asserts that everything happened once. */
 export async function killJob(
   folder: string,
-  outside: OutsideWorld,
+  outside: DemoServices,
   kills: readonly Kill[],
   environment: NodeJS.ProcessEnv,
 ): Promise<KilledJobResult> {
@@ -61,7 +61,7 @@ export async function killJob(
 }
 
 /** Section 11 of the seed, by the servers' own counts. */
-function assertOnce(outside: OutsideWorld, lives: readonly ProcessLife[], ledger: Ledger): void {
+function assertOnce(outside: DemoServices, lives: readonly ProcessLife[], ledger: Ledger): void {
   expect(outside.mail.accepted.map(({ to }) => to)).toEqual([["reader@pawl.example"]]);
   expect(outside.notifications.shown.size).toBe(1);
   const uploaded = [...outside.uploads.objects.values()].map(({ name }) => name);
