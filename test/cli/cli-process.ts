@@ -1,5 +1,5 @@
-// `pawl` as people start it: a process of its own, in a folder of its own with a configuration. It is bundled, which takes
-// less than half of the time to load; main.test.ts starts it from its sources.
+// `pawl` as users start it: in its own process and folder, with a configuration. It is bundled, which takes less than half
+// of the time to load; main.test.ts starts it from its sources.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -41,7 +41,7 @@ export class CliProcess {
     this.#process.kill(signal);
   }
 
-  /** Until it has said this on stderr. */
+  /** Resolves when this text has appeared on stderr. */
   async said(text: string): Promise<void> {
     while (!this.#texts.stderr.includes(text)) {
       if (this.#process.exitCode !== null)
@@ -50,7 +50,7 @@ export class CliProcess {
     }
   }
 
-  /** Until it has ended of a signal that is sent again and again, as by somebody who keeps pressing Ctrl-C. */
+  /** Resolves when it has ended of a signal that is sent repeatedly, as by a user who keeps pressing Ctrl-C. */
   async endedBy(signal: NodeJS.Signals): Promise<Ended> {
     while (this.#process.exitCode === null) {
       this.signal(signal);
@@ -69,7 +69,7 @@ export function startPawl(cwd: string, ...args: readonly string[]): CliProcess {
   return new CliProcess(cwd, process.execPath, [main, ...args], environment);
 }
 
-/** A folder with a configuration, a log that its tools write, and files that hold them back. */
+/** A folder with a configuration, a log of its tools, and files that make them wait. */
 export class CliFolder {
   readonly path: string;
 
@@ -85,9 +85,9 @@ export class CliFolder {
     return startPawl(this.path, ...args);
   }
 
-  /** In a process whose heap may have so many megabytes. */
+  /** Runs in a process whose heap is limited to this many megabytes. */
   async pawlWithin(megabytes: number, ...args: readonly string[]): Promise<Ended> {
-    // What is young is collected soon, so that all that counts is what is held.
+    // Young objects are collected early, so that only retained memory counts.
     const heap = [`--max-old-space-size=${megabytes}`, "--max-semi-space-size=2"];
     return new CliProcess(this.path, process.execPath, [...heap, main, ...args], environment).ended();
   }
@@ -96,7 +96,7 @@ export class CliFolder {
     return this.start(...args).ended();
   }
 
-  /** A command as it was printed for people, typed into a shell: `pawl` there is this one. */
+  /** Runs a printed command in a shell, where `pawl` is this one. */
   async type(command: string): Promise<Ended> {
     const script = `pawl() { '${process.execPath}' '${main}' "$@"; }; ${command}`;
     return new CliProcess(this.path, "sh", ["-c", script], environment).ended();
@@ -110,7 +110,7 @@ export class CliFolder {
     rmSync(join(this.path, name));
   }
 
-  /** What the model and the tools have written, a line each time. */
+  /** The lines that the model and the tools have logged. */
   get log(): readonly string[] {
     const file = join(this.path, "log.txt");
     return existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];

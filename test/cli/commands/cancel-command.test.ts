@@ -1,11 +1,11 @@
-// `pawl cancel` of runs that are real processes, or were: each ends, and says what was under way.
+// `pawl cancel` of runs in real processes, living or dead: each ends, and the calls in progress are reported.
 
 import { describe, expect, it } from "vitest";
 import { CliFolder } from "../cli-process.ts";
 import { pawl, pawlJson } from "../recording-context.ts";
 import { WORKING_CONFIG } from "../working-config.ts";
 
-/** Its tool says when it is told to stop, and goes on all the same. */
+/** Its tool logs when it is asked to stop, and continues anyway. */
 const TELLING_CONFIG = WORKING_CONFIG.replace(
   "execute: async ({ what }) => {",
   `execute: async ({ what }, { signal }) => {
@@ -14,7 +14,7 @@ const TELLING_CONFIG = WORKING_CONFIG.replace(
 
 const START = ["run", "worker", "--input", "Go", "--run-id", "r-1"] as const;
 
-/** A run whose tool is under way in its first turn, and does not end before the test lets it. */
+/** A run whose tool is running in its first turn until the test lets it end. */
 async function underWay() {
   const folder = new CliFolder(TELLING_CONFIG);
   folder.write("hold-one");
@@ -23,7 +23,7 @@ async function underWay() {
   return { folder, command };
 }
 
-/** The same command line in this process, which is another one than that of the run. */
+/** The same command line in this process, not in that of the run. */
 function here(folder: CliFolder, ...argv: readonly string[]) {
   return pawl(argv, { cwd: folder.path });
 }
@@ -33,8 +33,8 @@ async function statusOf(folder: CliFolder, runId: string): Promise<unknown> {
   return document.run.status;
 }
 
-describe("cancel ends at once", () => {
-  it("a run that was let go of", async () => {
+describe("cancel ends immediately", () => {
+  it("a run that was released", async () => {
     const { folder, command } = await underWay();
     command.signal("SIGINT");
     await command.said("Ctrl-C again stops now");
@@ -52,19 +52,19 @@ describe("cancel ends at once", () => {
     expect(folder.log.filter((line) => line === "one begins")).toHaveLength(1);
   });
 
-  it("a run that waits, whose questions nobody can answer any more", async () => {
+  it("a waiting run, whose questions can no longer be answered", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     expect((await here(folder, "run", "asks", "--input", "Go", "--run-id", "w-1")).exitCode).toBe(3);
     expect(await here(folder, "cancel", "w-1", "--json")).toMatchObject({ exitCode: 0 });
     expect(await statusOf(folder, "w-1")).toBe("cancelled");
     expect((await here(folder, "approve", "w-1~1")).exitCode).toBe(1);
-    // Whoever takes it up again is asked anew.
+    // A resumed run asks again.
     const { exitCode, document } = await pawlJson(["resume", "w-1"], { cwd: folder.path });
     expect({ exitCode, document }).toMatchObject({ exitCode: 3, document: { waits: [{ waitId: "w-1~2" }] } });
     expect(folder.log).toEqual([]);
   });
 
-  it("a run whose process was killed inside a tool, and says that nobody knows what that did", async () => {
+  it("a run whose process was killed inside a tool, and reports that the outcome is unknown", async () => {
     const { folder, command } = await underWay();
     command.signal("SIGKILL");
     await command.ended();
@@ -85,15 +85,15 @@ describe("cancel ends at once", () => {
     ]);
     expect(await statusOf(folder, "r-1")).toBe("cancelled");
 
-    // What a person says of it is what the run goes on with.
+    // The run continues with the outcome that the person recorded.
     expect((await here(folder, "settle", "r-1/worker#1.1", "--succeeded", '"by hand"')).exitCode).toBe(0);
     expect(await here(folder, "resume", "r-1")).toMatchObject({ exitCode: 0, stdout: "All is done.\n" });
     expect(folder.log).toEqual(["model 1", "one begins", "model 2", "two begins", "two ends", "model 3"]);
   });
 });
 
-describe("cancel of a run that a process works on", () => {
-  it("has that process end it, once the tool that is under way has come to its end", async () => {
+describe("cancel of a run that a process holds", () => {
+  it("makes that process end it when the running tool has finished", async () => {
     const { folder, command } = await underWay();
     const { exitCode, stdout } = await folder.pawl("cancel", "r-1");
     expect(exitCode).toBe(0);

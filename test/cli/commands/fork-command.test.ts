@@ -1,4 +1,4 @@
-// `pawl fork`: a new run from a turn of another, what it says about that, and that it repeats nothing of those turns.
+// `pawl fork`: a new run from a turn of another, its output, and that it does not repeat those turns.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { CliFolder } from "../cli-process.ts";
 import { pawl, pawlJson } from "../recording-context.ts";
 
-/** Five turns with an effect each, and one more effect in the step after them; all of it is a line in log.txt. */
+/** Five turns with one effect each, and one more effect in the next step; each is a line in log.txt. */
 const CONFIG = `
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -67,7 +67,7 @@ async function heldAtBen() {
 }
 
 describe("fork", () => {
-  it("makes a run with the receipts of the first turns, which another model goes on with", async () => {
+  it("creates a run with the receipts of the first turns, which another model continues", async () => {
     const folder = await parent();
     const before = folder.log;
     const { exitCode, stdout, stderr } = await pawl(["fork", "q-1", "--at-turn", "3", "--run-id", "q-2"], {
@@ -106,12 +106,12 @@ describe("fork", () => {
       "second-model 6",
       "write to the post",
     ]);
-    // Whoever looks at either of them sees a whole run.
+    // Both are complete runs.
     for (const runId of ["q-1", "q-2"])
       expect(await pawl(["verify", runId], { cwd: folder.path })).toMatchObject({ exitCode: 0 });
   });
 
-  it("is one document with --json, and names the run itself where nobody does", async () => {
+  it("prints one document with --json, and generates an id if none is given", async () => {
     const folder = await parent();
     const { exitCode, document } = await pawlJson<{ readonly run: { readonly runId: string } }>(
       ["fork", "q-1", "--at-turn", "5", "--step", "letters"],
@@ -142,7 +142,7 @@ describe("fork", () => {
     for (const id of ["letters#4.1", "letters#5.1", "post#0.1"]) expect(stdout).toContain(`${id} `);
   });
 
-  it("says so where the first run has done nothing outside afterwards", async () => {
+  it("reports that the first run had no later external effects", async () => {
     const { folder, command } = await heldAtBen();
     command.signal("SIGINT");
     await command.said("Ctrl-C again stops now");
@@ -183,7 +183,7 @@ describe("fork is refused", () => {
     expect(document.runs).toHaveLength(1);
   });
 
-  it("while the first run is worked on; and a call that its death left in doubt is listed", async () => {
+  it("while a worker holds the first run; and a call that its death left in doubt is listed", async () => {
     const { folder, command } = await heldAtBen();
     const busy = await pawl(["fork", "q-1", "--at-turn", "1"], { cwd: folder.path });
     expect(busy).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("q-1 is being worked on by") });

@@ -1,4 +1,4 @@
-// Receipts, waits, verify, gc and export: what a run has left behind.
+// Receipts, waits, verify, gc and export: the records of a run.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { pawl, pawlJson } from "../recording-context.ts";
 import { cliFolder, MAILING, runSamples, SEARCHING, TRANSFERRING } from "../sample-runs.ts";
 
 describe("receipts", () => {
-  it("lists the calls of a run, by tool, or those in doubt with what settles them", async () => {
+  it("lists the calls of a run, by tool, or those in doubt with the commands that settle them", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "t-1": [SEARCHING, TRANSFERRING] });
     type Document = { calls: readonly { toolCallId: string; status: string }[] };
@@ -29,7 +29,7 @@ describe("receipts", () => {
 });
 
 describe("waits", () => {
-  it("shows what is asked, the exact arguments, and the command lines that answer", async () => {
+  it("shows the question, the exact arguments, and the commands that answer it", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING], "t-1": [TRANSFERRING] });
     const { stdout } = await pawl(["waits"], { ...folder, columns: 120 });
@@ -43,14 +43,14 @@ describe("waits", () => {
     expect(document.waits).toMatchObject([{ waitId: "t-1~1", kind: "in_doubt" }]);
   });
 
-  it("names the store again that it was given", async () => {
+  it("repeats the --store it was given in its commands", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
     const { stdout } = await pawl(["waits", "--store", `file:${folder.file}`]);
     expect(stdout).toContain(`pawl approve q-1~1 --store file:${folder.file}\n`);
   });
 
-  it("says that nothing waits", async () => {
+  it("reports that nothing is waiting", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     expect((await pawl(["waits"], folder)).stdout).toBe("Nothing is waiting for a person.\n");
@@ -58,7 +58,7 @@ describe("waits", () => {
 });
 
 describe("verify", () => {
-  it("finds a run as it was written, and what was changed since", async () => {
+  it("reports an intact run, and rows that were changed", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     const intact = await pawl(["verify", "q-1"], folder);
@@ -81,7 +81,7 @@ describe("verify", () => {
 });
 
 describe("gc", () => {
-  it("says what would go, and deletes it when it is told to", async () => {
+  it("reports what would be deleted, and deletes it without --dry-run", async () => {
     const folder = cliFolder();
     const big = Step.run("write", async (_input, ctx) => {
       await ctx.artifact("big.bin", new Uint8Array(2_000));
@@ -103,7 +103,7 @@ describe("gc", () => {
 });
 
 describe("export", () => {
-  it("writes what a run has left into a folder, and says what", async () => {
+  it("writes the records of a run into a folder, and lists the files", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     const { exitCode, document } = await pawlJson(["export", "q-1", "--to", "out"], folder);
@@ -124,7 +124,7 @@ describe("export", () => {
     expect(stdout).toMatch(/^Wrote 4 files of run q-1 to .*out\.\nfile +size\ntrace\.json +[\d.]+ kB\n/);
   });
 
-  it("says which artifact is gone", async () => {
+  it("names an artifact whose content was deleted", async () => {
     const folder = cliFolder();
     const write = Step.run("write", async (_input, ctx) => {
       await ctx.artifact("report.txt", "hello");
@@ -140,7 +140,7 @@ describe("export", () => {
     expect(document).toMatchObject({ missing: [join(folder.cwd, "out/artifacts/report.txt")] });
   });
 
-  it("needs to be told where to", async () => {
+  it("requires a folder", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     const { exitCode, stderr } = await pawl(["export", "q-1"], folder);

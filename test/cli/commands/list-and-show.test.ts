@@ -1,4 +1,4 @@
-// What `pawl ls` and `pawl show` tell of runs, and the documents that they print with --json.
+// The output of `pawl ls` and `pawl show`, and their documents with --json.
 
 import { describe, expect, it } from "vitest";
 import { Pipeline, Runner, Step } from "../../../src/index.ts";
@@ -19,7 +19,7 @@ describe("ls", () => {
     runs: readonly { runId: string; status: string; createdAt: string; isInterrupted: boolean }[];
   };
 
-  it("lists runs, the newest first, by status, pipeline and number", async () => {
+  it("lists runs, newest first, by status, pipeline and number", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "done-1": [SEARCHING], "q-1": [MAILING] });
     await failSample(folder, "bad-1");
@@ -35,7 +35,7 @@ describe("ls", () => {
     );
   });
 
-  it("tells times as ISO 8601 and hashes as text", async () => {
+  it("prints times in ISO 8601 and hashes as text", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     const { document } = await pawlJson<Document>(["ls"], folder);
@@ -48,7 +48,7 @@ describe("ls", () => {
     });
   });
 
-  it("says where there is nothing, and what to do", async () => {
+  it("reports an empty list, and what to do", async () => {
     const folder = cliFolder();
     await folder.withStore(async () => undefined);
     expect((await pawl(["ls"], folder)).stdout).toBe(
@@ -58,7 +58,7 @@ describe("ls", () => {
     expect((await pawlJson(["ls"], folder)).document).toEqual({ runs: [] });
   });
 
-  it("says that there may be more", async () => {
+  it("reports that there may be more", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "a-1": [SEARCHING], "a-2": [SEARCHING] });
     expect((await pawl(["ls", "--limit", "1"], folder)).stdout).toContain("The newest 1; there may be more");
@@ -67,7 +67,7 @@ describe("ls", () => {
 });
 
 describe("show", () => {
-  it("tells what a waiting run did, what it used, what it asks, and how to go on", async () => {
+  it("shows what a waiting run did, used and asks, and how to resume it", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING, MAILING] });
     const { exitCode, stdout } = await pawl(["show", "q-1"], { ...folder, columns: 120 });
@@ -114,7 +114,7 @@ describe("show", () => {
     });
   });
 
-  it("tells the objective, the budgets and the artifacts of a job", async () => {
+  it("shows the objective, the budgets and the artifacts of a job", async () => {
     const folder = cliFolder();
     const job = Pipeline.of(
       "job",
@@ -144,7 +144,7 @@ describe("show", () => {
     });
   });
 
-  it("tells what came out of a run that succeeded, and nothing to do", async () => {
+  it("shows the output of a succeeded run, and no next step", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     const { stdout } = await pawl(["show", "q-1"], folder);
@@ -153,7 +153,7 @@ describe("show", () => {
     expect((await pawlJson(["show", "q-1"], folder)).document).toMatchObject({ next: [] });
   });
 
-  it("tells of an attempt that another followed that it was cut off", async () => {
+  it("shows an attempt that was followed by another as cut off", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
     await folder.withStore((store) => new Runner(samplePipeline("report", MAILING), { store }).resume("q-1"));
@@ -162,7 +162,7 @@ describe("show", () => {
     expect(stdout).toMatch(/Attempts\n.*\n +1 .* cut off .*\n +2 .* waiting /);
   });
 
-  it("tells the error of a failed run", async () => {
+  it("shows the error of a failed run", async () => {
     const folder = cliFolder();
     await failSample(folder, "bad-1");
     const { stdout } = await pawl(["show", "bad-1"], folder);
@@ -170,7 +170,7 @@ describe("show", () => {
     expect(stdout).toContain("Resume it:\n  pawl resume bad-1\n");
   });
 
-  it("tells of a run whose worker died that it is interrupted", async () => {
+  it("shows a run whose worker died as interrupted", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     forge(folder.file, "UPDATE runs SET status = 'running', owner = 'vm/1/gone', lease_until = 0");
@@ -184,7 +184,7 @@ describe("show", () => {
     );
   });
 
-  it("lists the last of many calls, and says where the others are", async () => {
+  it("lists the last of many calls, and how to see the others", async () => {
     const folder = cliFolder();
     const many = Array.from({ length: 25 }, (_, i) => ({ name: "search", input: { q: `n${i}` } }));
     await runSamples(folder, { "q-1": [{ toolCalls: many }] });
@@ -194,7 +194,7 @@ describe("show", () => {
     expect(stdout).not.toContain("research#1.5 ");
   });
 
-  it("finds a run by the beginning of its id, if that is the only one", async () => {
+  it("finds a run by a unique prefix of its id", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "alpha-1": [SEARCHING], "alpha-2": [SEARCHING], "beta-1": [SEARCHING] });
     expect((await pawl(["show", "beta"], folder)).stdout).toMatch(/^beta-1 {2}/);

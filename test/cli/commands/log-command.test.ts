@@ -1,4 +1,4 @@
-// What a command that works on a run logs, where it is asked to.
+// The log of a command that works on a run.
 
 import { describe, expect, it } from "vitest";
 import { CliFolder } from "../cli-process.ts";
@@ -18,7 +18,7 @@ const folder = () => ({ cwd: new CliFolder(WORKING_CONFIG).path });
 const RUN = ["run", "worker", "--input", "Go", "--run-id", "r-1"];
 
 describe("--log-format json", () => {
-  it("logs one line an event to stderr, in place of the progress, and leaves stdout alone", async () => {
+  it("logs one line per event to stderr instead of the progress, and does not touch stdout", async () => {
     const { exitCode, stdout, stderr } = await pawl([...RUN, "--log-format", "json"], folder());
     expect(exitCode).toBe(0);
     const lines = linesOf(stderr);
@@ -46,13 +46,13 @@ describe("--log-format json", () => {
     expect(stdout).not.toContain('"event"');
   });
 
-  it("goes together with --json, whose one document is on stdout", async () => {
+  it("can be combined with --json, whose one document is on stdout", async () => {
     const { stdout, stderr } = await pawl([...RUN, "--json", "--log-level", "warn"], folder());
     expect(JSON.parse(stdout)).toMatchObject({ status: "succeeded" });
     expect(stderr).toBe("");
   });
 
-  it("logs why a run failed, and how to go on, as a line too", async () => {
+  it("logs why a run failed and how to resume it as one line", async () => {
     const here = new CliFolder(WORKING_CONFIG);
     here.write("broken");
     const { exitCode, stderr } = await pawl(
@@ -67,7 +67,7 @@ describe("--log-format json", () => {
     expect(last?.msg).toMatch(/The press is broken\..*kept: .*resume with: pawl resume r-1/);
   });
 
-  it("logs why a run waits and what to do as lines too", async () => {
+  it("logs why a run is waiting and what to do as lines", async () => {
     const here = folder();
     const asked = await pawl(
       ["run", "asks", "--input", "Go", "--run-id", "r-1", "--log-format", "json"],
@@ -85,13 +85,13 @@ describe("--log-format json", () => {
 });
 
 describe("--log-level", () => {
-  it("decides how much: debug says more than info, silent nothing", async () => {
+  it("sets the amount: debug logs more than info, silent nothing", async () => {
     const debug = linesOf((await pawl([...RUN, "--log-level", "debug"], folder())).stderr);
     expect(debug.map(({ event }) => event)).toContain("usage.settled");
     expect((await pawl([...RUN, "--log-level", "silent"], folder())).stderr).toBe("");
   });
 
-  it("is pretty on a terminal, without colours where there are to be none", async () => {
+  it("is pretty on a terminal, without colours if they are disabled", async () => {
     const { stderr } = await pawl([...RUN, "--log-level", "info"], { ...folder(), isTerminal: true });
     expect(stderr).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: run started/);
     expect(stderr).toContain('"toolCallId":"r-1/worker#1.1"');
@@ -104,14 +104,14 @@ describe("--log-level", () => {
     expect(coloured.stderr.includes("\u001b[32mINFO")).toBe(true);
   });
 
-  it("may be set by the environment, which the flag beats", async () => {
+  it("may be set by the environment; the flag takes precedence", async () => {
     const env = { PAWL_LOG_LEVEL: "silent", PAWL_LOG_FORMAT: "json" };
     expect((await pawl(RUN, { ...folder(), env })).stderr).toBe("");
     const { stderr } = await pawl([...RUN, "--log-level", "info"], { ...folder(), env });
     expect(linesOf(stderr)[0]).toMatchObject({ event: "run.started" });
   });
 
-  it("that nobody knows is wrong use, and nothing is started", async () => {
+  it("is wrong use if unknown, and nothing is started", async () => {
     const here = folder();
     const flag = await pawl([...RUN, "--log-level", "loud"], here);
     expect(flag.exitCode).toBe(2);

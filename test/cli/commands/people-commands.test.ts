@@ -1,4 +1,4 @@
-// The commands by which people decide: what is stored of it, what is said, and how to go on.
+// The commands for people's decisions: what is stored, what is printed, and how to resume.
 
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
@@ -27,7 +27,7 @@ function storedCall(folder: CliFolder, toolCallId: string) {
 }
 
 describe("waits", () => {
-  it("say what is hidden from who decides, why, and what is known of it", async () => {
+  it("show what is hidden from the decider, why, and what is known about it", async () => {
     const folder = cliFolder();
     const pay = tool({
       name: "pay",
@@ -50,7 +50,7 @@ describe("waits", () => {
 });
 
 describe("approve", () => {
-  it("lets the call run, keeps who said so, and says how to go on", async () => {
+  it("lets the call run, records who approved it, and shows how to resume", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
     const { exitCode, stdout } = await pawl(["approve", "q-1~1", "--by", "ann"], folder);
@@ -68,7 +68,7 @@ describe("approve", () => {
     expect(result.output).toBe("DONE.");
   });
 
-  it("takes the user's name unless told, and the run for its only question", async () => {
+  it("uses the user's name by default, and accepts a run with one open wait", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "quantum-1": [MAILING] });
     const { document } = await pawlJson(["approve", "quan"], { ...folder, userName: "bob" });
@@ -81,7 +81,7 @@ describe("approve", () => {
     expect(await storedWait(folder, "quantum-1")).toMatchObject({ answeredBy: "bob" });
   });
 
-  it("keeps the operating system's user apart from the name that is claimed", async () => {
+  it("records the operating system's user separately from the claimed name", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
     await pawl(["approve", "q-1~1", "--by", "the boss"], { ...folder, userName: "bob" });
@@ -91,7 +91,7 @@ describe("approve", () => {
     });
   });
 
-  it("says who else is needed where it takes two people, and takes nobody twice", async () => {
+  it("names who else must approve if two people are required, and counts each once", async () => {
     const folder = cliFolder();
     const policy = { approve: [{ match: "send_email", people: 2 }] };
     await folder.withStore((store) =>
@@ -112,7 +112,7 @@ describe("approve", () => {
     expect(await storedWait(folder, "q-1")).toMatchObject({ status: "answered", answeredBy: "bob and ann" });
   });
 
-  it("refuses what was answered before, what asks something else, and what is not there", async () => {
+  it("refuses a wait that is answered, of another kind, or missing", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING], "t-1": [TRANSFERRING] });
     await pawl(["approve", "q-1~1"], folder);
@@ -138,7 +138,7 @@ describe("approve", () => {
     ]);
   });
 
-  it("of one of several questions says what is still asked", async () => {
+  it("of one of several questions lists the open ones", async () => {
     const folder = cliFolder();
     const twice = {
       toolCalls: [...(MAILING.toolCalls ?? []), { name: "send_email", input: { to: "b", body: "x" } }],
@@ -155,7 +155,7 @@ describe("approve", () => {
 });
 
 describe("deny", () => {
-  it("keeps the call from running, and the reason for whoever asked", async () => {
+  it("prevents the call, and stores the reason for the caller", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
     const { exitCode, stdout } = await pawl(["deny", "q-1~1", "--why", "Not this one."], folder);
@@ -186,7 +186,7 @@ describe("answer", () => {
     [['{"a":1}'], '{"a":1}'],
     [['{"a":1}', "--json-value"], { a: 1 }],
     [["true", "--json-value"], true],
-  ])("%j is stored as %j: text, unless it is said to be JSON", async (argv, value) => {
+  ])("%j is stored as %j: as text, or as JSON with --json-value", async (argv, value) => {
     const folder = cliFolder();
     await runSamples(folder, { "s-1": [SIGNING_IN] });
     const { exitCode } = await pawl(["answer", "s-1~1", ...argv], folder);
@@ -194,7 +194,7 @@ describe("answer", () => {
     expect(await storedWait(folder, "s-1")).toMatchObject({ answer: { as: "answered", value } });
   });
 
-  it("that is said to be JSON and is none changes nothing", async () => {
+  it("with invalid JSON changes nothing", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "s-1": [SIGNING_IN] });
     const { exitCode, stderr } = await pawl(["answer", "s-1~1", "{oops", "--json-value"], folder);
@@ -207,7 +207,7 @@ describe("answer", () => {
 });
 
 describe("a question of a step", () => {
-  it("is answered with one of its choices, and that is what the step gives", async () => {
+  it("is answered with one of its choices, which is the output of the step", async () => {
     const folder = cliFolder();
     const asking = Pipeline.of(
       "ask",
@@ -253,7 +253,7 @@ describe("a budget that is used up", () => {
     expect(output).toBe(2);
   });
 
-  it("is not raised by what is no number", async () => {
+  it("is not raised by an answer that is not a number", async () => {
     const folder = cliFolder();
     await start(folder);
     const { exitCode, stderr } = await pawl(["answer", "job-1~1", "lots"], folder);
@@ -261,7 +261,7 @@ describe("a budget that is used up", () => {
     expect(await storedWait(folder, "job-1")).toMatchObject({ status: "open" });
   });
 
-  it("stays where it is when that is denied, and the run ends", async () => {
+  it("stays as it is if a higher one is denied, and the run ends", async () => {
     const folder = cliFolder();
     const job = await start(folder);
     const { stdout } = await pawl(["deny", "job-1~1", "--why", "Enough."], folder);
@@ -281,7 +281,7 @@ describe("settle", () => {
     ],
     [["--failed", "The bank says no."], { status: "failed", receipt: { source: "person" } }],
     [["--retry"], { status: "in_doubt", receipt: null }],
-  ])("%j says what became of a call", async (argv, stored) => {
+  ])("%j records the outcome of a call", async (argv, stored) => {
     const folder = cliFolder();
     await runSamples(folder, { "t-1": [TRANSFERRING] });
     const { exitCode, stdout } = await pawl(["settle", "t-1/research#1.1", ...argv], folder);
@@ -307,7 +307,7 @@ describe("settle", () => {
     },
   );
 
-  it("takes one answer of several people in processes of their own", async () => {
+  it("accepts one answer of several people in separate processes", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "t-1": [TRANSFERRING] });
     const settle = (...args: string[]) =>
@@ -323,7 +323,7 @@ describe("settle", () => {
     expect(winners).toHaveLength(1);
   });
 
-  it("takes the wait about the call for the call", async () => {
+  it("accepts the id of the call's wait", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "transfer-1": [TRANSFERRING] });
     const { document } = await pawlJson(["settle", "trans~1", "--succeeded", "null"], folder);
@@ -347,7 +347,7 @@ describe("settle", () => {
 });
 
 describe("cancel", () => {
-  it("ends a run that nobody works on, and says what stays unknown", async () => {
+  it("ends a run that no worker holds, and reports what stays unknown", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
     const { exitCode, stdout } = await pawl(["cancel", "q-1"], folder);
@@ -359,7 +359,7 @@ describe("cancel", () => {
     expect(again).toMatchObject({ exitCode: 0, document: { kind: "over", run: { status: "cancelled" } } });
   });
 
-  it("cannot end what has succeeded", async () => {
+  it("cannot end a succeeded run", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     const { exitCode, stdout } = await pawl(["cancel", "q-1"], folder);
@@ -369,7 +369,7 @@ describe("cancel", () => {
     ]);
   });
 
-  it("asks the worker that has the run, and names the calls that it waits for", async () => {
+  it("asks the worker that holds the run, and names the calls in progress", async () => {
     const folder = cliFolder();
     const [started, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const slow = tool({
@@ -400,8 +400,8 @@ describe("cancel", () => {
   });
 });
 
-describe("a question that another hand has changed", () => {
-  it("is shown as one that is not to be believed, and takes no answer", async () => {
+describe("a question that was changed in the database", () => {
+  it("is shown as not intact, and accepts no answer", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
     const database = new DatabaseSync(folder.file);

@@ -1,4 +1,4 @@
-// Why a tool has its class, and whether everything is in order.
+// `pawl policy` and `pawl doctor`.
 
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -19,7 +19,7 @@ describe("policy", () => {
     return folder;
   };
 
-  it("explains a configured tool, one that a list names, and one by its name alone", async () => {
+  it("explains a configured tool, a listed one, and one by its name alone", async () => {
     const folder = configured();
     const explain = async (...argv: readonly string[]) =>
       (await pawlJson(["policy", "explain", ...argv], folder)).document;
@@ -34,7 +34,7 @@ describe("policy", () => {
       foundIn: null,
     });
     expect(await explain("create_file")).toMatchObject({ effect: "local", rule: "side_effect_word" });
-    // What a file is on another machine is not a file here.
+    // A file on another machine is not a file here.
     expect(await explain("create_file", "--namespace", "github")).toMatchObject({ effect: "external" });
     const { stdout } = await pawl(["policy", "explain", "send_email"], folder);
     expect(stdout).toMatch(/effect +external: The word SEND/);
@@ -42,7 +42,7 @@ describe("policy", () => {
     expect(stdout).toContain('recovery: "keyed"');
   });
 
-  it("audits every tool of every pipeline, and says what would make it better", async () => {
+  it("audits every tool of every pipeline, with advice", async () => {
     const folder = configured();
     const { document } = await pawlJson<{ tools: readonly { tool: string; advice: string | null }[] }>(
       ["policy", "audit"],
@@ -60,7 +60,7 @@ describe("policy", () => {
     );
   });
 
-  it("audits the tools of servers: their class without trust, what forbids them, and what forbids nothing", async () => {
+  it("audits the tools of servers: their class without trust, the rules that forbid them, and rules that match nothing", async () => {
     const folder = cliFolder();
     const { server } = rawServer({ get_data: { does: "echoes" }, delete_file: { does: "echoes" } });
     const at = (file: string) => JSON.stringify(new URL(`../../../src/${file}`, import.meta.url).href);
@@ -100,7 +100,7 @@ describe("policy", () => {
     expect(explained).toMatchObject({ foundIn: "clerk, step clerk", effect: "external" });
   });
 
-  it("says that there is nothing to audit", async () => {
+  it("reports that there is nothing to audit", async () => {
     const { stdout } = await pawl(["policy", "audit"], { cwd: "/nowhere" });
     expect(stdout).toContain("There is no pawl.config.ts here or above");
   });
@@ -132,14 +132,14 @@ describe("doctor", () => {
     ]);
   });
 
-  it("makes no database where there is none", async () => {
+  it("does not create a missing database", async () => {
     const folder = cliFolder();
     const { exitCode, stdout } = await pawl(["doctor"], folder);
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining(`none at ${folder.file} yet`)]);
     expect((await pawl(["ls"], folder)).stderr).toContain("There is no database at");
   });
 
-  it("warns of questions and of calls in doubt, each with what to do", async () => {
+  it("warns of open waits and of calls in doubt, each with a remedy", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "t-1": [TRANSFERRING] });
     const { exitCode, stdout } = await pawl(["doctor"], folder);
@@ -166,7 +166,7 @@ describe("doctor", () => {
     }
   });
 
-  it("fails where the configuration or the store does, and goes on looking", async () => {
+  it("fails if the configuration or the store does, and continues with the other checks", async () => {
     const folder = cliFolder();
     mkdirSync(dirname(folder.file));
     writeFileSync(folder.file, "Dear diary, ".repeat(500));
@@ -181,7 +181,7 @@ describe("doctor", () => {
     ]);
   });
 
-  it("says which configuration there is, and runs it only where that is asked for", async () => {
+  it("names the configuration, and executes it only with --load-config", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     writeFileSync(join(folder.cwd, "pawl.config.ts"), 'throw new Error("It was run.");');

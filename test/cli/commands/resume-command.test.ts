@@ -1,4 +1,4 @@
-// `pawl resume`: what it would do, and the ways to go on that a person has to choose.
+// `pawl resume`: its dry run, and the ways to resume that a person must choose.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ async function killedRun(): Promise<CliFolder> {
   return folder;
 }
 
-/** What a dry run says, and its code; and that it did nothing. */
+/** The output and exit code of a dry run; also checks that it did nothing. */
 async function dryRun(folder: CliFolder, columns: number, ...argv: readonly string[]) {
   const before = folder.log;
   const { exitCode, stdout, stderr } = await pawl(["resume", ...argv, "--dry-run"], {
@@ -31,7 +31,7 @@ async function dryRun(folder: CliFolder, columns: number, ...argv: readonly stri
 }
 
 describe("resume --dry-run", () => {
-  it("says what would be done with a killed run, and does none of it", async () => {
+  it("reports what would be done with a killed run, without doing it", async () => {
     const folder = await killedRun();
     expect(await dryRun(folder, 80, "r-1")).toEqual({
       exitCode: 0,
@@ -64,7 +64,7 @@ describe("resume --dry-run", () => {
     });
   });
 
-  it("says what becomes of a turn that is left or dropped, and names the command that does so", async () => {
+  it("reports what happens to a turn that is abandoned or dropped, and names the command", async () => {
     const folder = await killedRun();
     const left = await dryRun(folder, 80, "r-1", "--from", "beginning");
     expect(left.exitCode).toBe(0);
@@ -96,7 +96,7 @@ describe("resume --dry-run", () => {
     ]);
   });
 
-  it("has code 3 and the commands where a person is needed, and says where nothing is left", async () => {
+  it("exits with 3 and the commands if a person is needed, and reports that nothing is left", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     await pawl(["run", "asks", "--input", "Go", "--run-id", "w-1"], { cwd: folder.path });
     expect(await dryRun(folder, 40, "w-1")).toEqual({
@@ -134,7 +134,7 @@ describe("resume --dry-run", () => {
     });
   });
 
-  it("says what is in the way: another process, or a budget, which may be a question", async () => {
+  it("reports what prevents the run: another process, or a budget, which may be a question", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     folder.write("hold-one");
     const command = folder.start("run", "worker", "--input", "Go", "--run-id", "r-1");
@@ -167,8 +167,8 @@ describe("resume --dry-run", () => {
   });
 });
 
-describe("a run whose agent is not what it was", () => {
-  it("does not go on by itself, and does with a reason", async () => {
+describe("a run whose agent has changed", () => {
+  it("resumes only with a reason", async () => {
     const folder = await killedRun();
     const config = readFileSync(join(folder.path, "pawl.config.ts"), "utf8");
     folder.write("pawl.config.ts", config.replace('instructions: "Work."', 'instructions: "Work hard."'));
@@ -192,7 +192,7 @@ describe("a run whose agent is not what it was", () => {
 });
 
 describe("resume --redo-turn", () => {
-  it("asks the model again, as long as none of its calls has gone out", async () => {
+  it("asks the model again if none of its calls was sent", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     await pawl(["run", "asks", "--input", "Go", "--run-id", "w-1"], { cwd: folder.path });
     const { exitCode, document } = await pawlJson(["resume", "w-1", "--redo-turn"], { cwd: folder.path });
@@ -205,7 +205,7 @@ describe("resume --redo-turn", () => {
 });
 
 describe("resume --reason", () => {
-  it("keeps why with the attempt", async () => {
+  it("is stored with the attempt", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     folder.write("broken");
     await pawl(["run", "fails", "--run-id", "f-1"], { cwd: folder.path });

@@ -1,4 +1,4 @@
-// `pawl run` and `pawl resume` as people start them: to the end, to a failure, to a question.
+// `pawl run` and `pawl resume` as users start them: until the end, a failure, or a question.
 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -10,8 +10,8 @@ import { WHOLE_LOG, WORKING_CONFIG } from "../working-config.ts";
 const commandsIn = (text: string) =>
   text.split("\n").flatMap((line) => /^(?: {2}|(?:then )?resume with: )(pawl .*)$/.exec(line)?.[1] ?? []);
 
-describe("a run that comes to its end", () => {
-  it("says its id and what happens on stderr, and its output on stdout", async () => {
+describe("a run that succeeds", () => {
+  it("prints its id and progress on stderr, and its output on stdout", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     const { exitCode, stdout, stderr } = await folder.pawl(
       "run",
@@ -46,7 +46,7 @@ describe("a run that comes to its end", () => {
     expect(folder.log).toEqual(WHOLE_LOG);
   });
 
-  it("is given a text, or the content of a file, as JSON where it is named so", async () => {
+  it("takes a text, or the content of a file, parsed as JSON if it ends in .json", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     folder.write("input.json", '{ "pages": [1, 2] }');
     folder.write("input.txt", "two\nlines\n");
@@ -62,7 +62,7 @@ describe("a run that comes to its end", () => {
 });
 
 describe("a run that fails", () => {
-  it("says what happened, what is kept, and the command that goes on with it", async () => {
+  it("prints what happened, what is kept, and the command that resumes it", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     folder.write("broken");
     const failed = await folder.pawl("run", "fails", "--run-id", "f-1", "--store", "file:./other runs.db");
@@ -74,7 +74,7 @@ describe("a run that fails", () => {
       "",
     ]);
 
-    // The same again, for the same id; as one document it says the same.
+    // The same again for the same id, as one document.
     const again = await folder.pawl(
       "run",
       "fails",
@@ -107,8 +107,8 @@ describe("a run that fails", () => {
   });
 });
 
-describe("a run that waits, where nobody can be asked", () => {
-  it("prints the questions and the commands that answer them, and those work as they are", async () => {
+describe("a run that waits without a terminal", () => {
+  it("prints the questions and the commands that answer them, which work when pasted", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     const asked = await folder.pawl("run", "asks", "--input", "Go", "--run-id", "w-1");
     expect(asked.exitCode).toBe(3);
@@ -183,7 +183,7 @@ describe("wrong use", () => {
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
   });
 
-  it("without a configuration says that there is none", async () => {
+  it("without a configuration reports that there is none", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     folder.remove("pawl.config.ts");
     expect((await pawl(["run", "worker"], { cwd: folder.path })).stderr).toBe(

@@ -1,4 +1,4 @@
-// The events of a run, as they were and as they come.
+// The stored events of a run, and new ones as they arrive.
 
 import { describe, expect, it } from "vitest";
 import { runCommandLine } from "../../../src/cli/program.ts";
@@ -29,7 +29,7 @@ describe("tail", () => {
     expect(document.events.at(-1)?.type).toBe("run.succeeded");
   });
 
-  it("follows a run that is under way until it ends, a document a line with --json", async () => {
+  it("follows a run in progress until it ends, with one document per line with --json", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING, MAILING] });
     const { context, stdout } = recordingContext(folder);
@@ -48,7 +48,7 @@ describe("tail", () => {
     expect(events.at(-1)?.type).toBe("run.succeeded");
   });
 
-  it("says on stderr that the run it follows waits, and ends with 130 on Ctrl-C", async () => {
+  it("reports on stderr that the run is waiting, and exits with 130 on Ctrl-C", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
     const { context, stdout, stderr, interrupt } = recordingContext(folder);
@@ -60,7 +60,7 @@ describe("tail", () => {
     expect(stdout()).toMatch(/run\.waiting .*\n$/);
   });
 
-  it("ends with 0 when its reader has left", async () => {
+  it("exits with 0 when its reader has closed the stream", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
     const { context, stdout, closeStdout } = recordingContext(folder);

@@ -1,4 +1,4 @@
-// The configuration file: found, loaded without a build, and told in one sentence what is wrong with it.
+// The configuration file: found, loaded without a build, and its errors reported in one sentence.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -31,7 +31,7 @@ function load(orders: readonly Order[]): readonly End[] {
   const { stdout, stderr, status } = spawnSync(process.execPath, [child, JSON.stringify(orders)], {
     encoding: "utf8",
   });
-  // Of a CommonJS package Node has something to say that nobody can keep it from.
+  // Node's warning about a CommonJS package cannot be suppressed.
   const said = stderr.replace(
     /^\(node:\d+\) Warning: Failed to load the ES module.*\n\(Use `node --trace.*\n/gm,
     "",
@@ -134,12 +134,12 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
     'pawl.config.ts:4: A configuration has no "pipeline": did you mean pipelines?',
   ],
   [
-    "a name that is like no other",
+    "a name similar to no other",
     config('{ colour: "red" }'),
     'pawl.config.ts:4: A configuration has no "colour": it knows store, pipelines, policy, constraints, budgets, pricing, models, tools, stopConditions, telemetry, crashtests, workspaceRoot, jobs.',
   ],
   [
-    "a store that is no text",
+    "a store that is not a string",
     config("{ store: { file: 1 } }"),
     'pawl.config.ts:4: store is an object: give a text such as "file:./pawl.db".',
   ],
@@ -154,7 +154,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
     "pawl.config.ts:4: pipelines is a list: give an object with pipelines by name, `{ report }`.",
   ],
   [
-    "a pipeline that is a text",
+    "a pipeline that is a string",
     config('{ pipelines: { report: "report" } }'),
     "pawl.config.ts:4: pipelines.report is a string, neither an agent nor a step: make it with agent({ … }), Step or Pipeline.of(…).",
   ],
@@ -169,7 +169,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
     "pawl.config.ts:4: pipelines.report is undefined, neither an agent nor a step: make it with agent({ … }), Step or Pipeline.of(…).",
   ],
   [
-    "a pipeline whose steps are none",
+    "a pipeline whose steps are not steps",
     config('{ pipelines: { report: { kind: "pipeline", name: "r", children: [1] } } }'),
     "pawl.config.ts:4: pipelines.report is an object, neither an agent nor a step: make it with agent({ … }), Step or Pipeline.of(…).",
   ],
@@ -194,7 +194,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
     'pawl.config.ts:4: policy.approve has "dangerous": use external, memory, local, read_only, or { match: "refund_*", people: 2 }.',
   ],
   [
-    "a domain that is none",
+    "an invalid domain",
     config('{ constraints: { allowedDomains: ["https://example.com/x"] } }'),
     'pawl.config.ts:4: constraints.allowedDomains contains "https://example.com/x", which is no host: write "example.com", "*.example.com", "example.com:8443" or, where its address is private, "example.com!private".',
   ],
@@ -204,7 +204,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
     "pawl.config.ts:4: budgets.maxStepz: is no field of budgets: did you mean maxSteps?",
   ],
   [
-    "a budget that is no number",
+    "a budget that is not a number",
     config('{ budgets: { maxSteps: "many" } }'),
     'pawl.config.ts:4: budgets.maxSteps: must be a whole number from 1 to 1000000, or null for no limit, not the text "many".',
   ],
@@ -219,7 +219,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
     'pawl.config.ts:4: The price inputPerMillion of m in pricing plan "p" is 2.5: give whole micro-dollars for a million tokens ($2.50 is 2500000).',
   ],
   [
-    "a stop condition that is no function",
+    "a stop condition that is not a function",
     config("{ stopConditions: { done: true } }"),
     "pawl.config.ts:4: stopConditions.done is a boolean: give a function of the run, `({ calls }) => calls.some(…)`.",
   ],
@@ -249,12 +249,12 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
     'pawl.config.ts:4: jobs has no "comands": it knows commands, environment, domains, workspaceRoot, models, servers.',
   ],
   [
-    "a list for what job files may have",
+    "a list instead of the limits of job files",
     config("{ jobs: [] }"),
     "pawl.config.ts:4: jobs is no object: give one with commands, environment, domains, workspaceRoot, models, servers.",
   ],
   [
-    "a program that is no text",
+    "a program that is not a string",
     config('{ jobs: { commands: ["npx", " "] } }'),
     'pawl.config.ts:4: jobs.commands cannot be used: write it like ["npx -y @modelcontextprotocol/server-filesystem"].',
   ],
@@ -269,7 +269,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
     'pawl.config.ts:4: jobs.servers cannot be used: write it like ["https://tools.example.com/mcp"].',
   ],
   [
-    "no place for workspaces",
+    "no folder for workspaces",
     config('{ workspaceRoot: "" }'),
     'pawl.config.ts:4: workspaceRoot is "": give a text such as "./work".',
   ],
@@ -301,7 +301,7 @@ describe("the file that is named", () => {
   const neither = (file: string, extension: string) =>
     `${file}: a configuration is a TypeScript or JavaScript module, and "${extension}" is neither: call it pawl.config.ts.`;
 
-  it("has to be there, be a file, and be a module", () => {
+  it("must exist, be a file, and be a module", () => {
     const cwd = write("named", { "folder/x.txt": "", "other.json": "{}", "other.yaml": "store: x\n" });
     const files = ["nowhere.ts", "folder", "other.json", "other.yaml"];
     expect(load(files.map((file) => ({ cwd, file }))).map(({ message }) => message)).toEqual([
@@ -314,7 +314,7 @@ describe("the file that is named", () => {
 });
 
 describe("the file that is found", () => {
-  it("is the nearest one, here or above, TypeScript before JavaScript, without a word from Node", () => {
+  it("is the nearest one, here or above, TypeScript before JavaScript, without warnings from Node", () => {
     const outer = write("outer", {
       "package.json": "{}",
       "pawl.config.ts": 'const store: string = "file:./outer.db";\nexport default { store };\n',
@@ -339,7 +339,7 @@ describe("the file that is found", () => {
     expect(scripts).toMatchObject({ store: "file:./scripts.db" });
   });
 
-  it("need not be there", () => {
+  it("is optional", () => {
     expect(load([{ cwd: write("nothing", {}) }])).toEqual([
       { path: null, keys: [], store: null, budgets: null },
     ]);
@@ -350,7 +350,7 @@ describe("the store", () => {
   const context = { cwd: "/here", env: {} };
   const configured = { path: "/project/pawl.config.ts", config: { store: "file:./runs.db" } };
 
-  it("is what the flag says, or the environment, or the configuration, or the default", () => {
+  it("comes from the flag, the environment, the configuration, or the default", () => {
     const env = { PAWL_STORE: "file:./env.db" };
     expect(resolveStore({ ...context, env }, configured, "file:./flag.db")).toBe("file:/here/flag.db");
     expect(resolveStore({ ...context, env }, configured)).toBe("file:/here/env.db");
@@ -358,13 +358,13 @@ describe("the store", () => {
     expect(resolveStore(context, { path: null, config: {} })).toBe("file:/here/.pawl/pawl.db");
   });
 
-  it("is beside the configuration where that says nothing, so that every folder below finds the same runs", () => {
+  it("is beside the configuration by default, so that every folder below finds the same runs", () => {
     expect(resolveStore({ cwd: "/project/below", env: {} }, { ...configured, config: {} })).toBe(
       "file:/project/.pawl/pawl.db",
     );
   });
 
-  it("stays as it is where it is no relative file", () => {
+  it("stays as it is unless it is a relative file", () => {
     for (const url of [":memory:", "file:/absolute.db", "file:///absolute.db", "postgres://host/runs"])
       expect(resolveStore(context, configured, url)).toBe(url);
   });

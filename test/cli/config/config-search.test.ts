@@ -1,4 +1,4 @@
-// Whose configuration is run: that of this project and this user, and only by commands that need what it says.
+// Whose configuration is executed: that of this project and this user, and only by commands that need it.
 
 import {
   chmodSync,
@@ -38,7 +38,7 @@ const configAbove = async (cwd: string, home = "/home/of-nobody") =>
   (await findConfig({ cwd, env: { HOME: home } }))?.path ?? null;
 
 describe("the search for a configuration", () => {
-  it("goes past the packages of a repository, and ends at the repository", async () => {
+  it("continues above the packages of a repository, and ends at the repository", async () => {
     const root = folderWith("pawl.config.ts", "repo/.git/HEAD", "repo/packages/a/package.json");
     const cwd = join(root, "repo/packages/a");
     expect(await configAbove(cwd)).toBeNull();
@@ -46,7 +46,7 @@ describe("the search for a configuration", () => {
     expect(await configAbove(cwd)).toBe(join(root, "repo/pawl.config.mjs"));
   });
 
-  it("ends at the first package where there is no repository", async () => {
+  it("ends at the first package without a repository", async () => {
     const root = folderWith("pawl.config.ts", "app/package.json", "app/src/a.ts");
     expect(await configAbove(join(root, "app/src"))).toBeNull();
   });
@@ -97,7 +97,7 @@ describe("a configuration that another user could have written", () => {
     });
   });
 
-  it("is refused through a link to it", async () => {
+  it("is refused through a symlink to it", async () => {
     const root = folderWith("shared/pawl.config.ts", "project/package.json");
     symlinkSync(join(root, "shared/pawl.config.ts"), join(root, "project/pawl.config.ts"));
     expect(await refusalOf(join(root, "project"))).toBeNull();
@@ -105,7 +105,7 @@ describe("a configuration that another user could have written", () => {
     expect(await refusalOf(join(root, "project"))).toMatch(/shared can be written by every user/);
   });
 
-  it("is refused through a link on the way that others could replace, in whichever part of the path", async () => {
+  it("is refused through a symlink that others could replace, in any part of the path", async () => {
     const root = folderWith("safe/pawl.config.ts", "open/x", "project/package.json");
     symlinkSync(join(root, "safe"), join(root, "open/link"));
     symlinkSync("../open/link/pawl.config.ts", join(root, "project/pawl.config.ts"));
@@ -124,7 +124,7 @@ describe("a configuration that another user could have written", () => {
     expect(await refusalOf(join(root, "project"))).toMatch(/link, which every user could replace/);
   });
 
-  it.skipIf(!isRoot)("is refused where it or its folder belongs to them, unless it is named", async () => {
+  it.skipIf(!isRoot)("is refused if it or its folder belongs to them, unless it is named", async () => {
     for (const what of [".", "pawl.config.ts"]) {
       const root = folderWith("pawl.config.ts");
       chownSync(join(root, what), STRANGER, STRANGER);
@@ -135,7 +135,7 @@ describe("a configuration that another user could have written", () => {
     }
   });
 
-  it.skipIf(!isRoot)("is refused where a group writes it that is not its user's own", async () => {
+  it.skipIf(!isRoot)("is refused if a group other than the user's own can write it", async () => {
     const root = folderWith("pawl.config.ts");
     chmodSync(join(root, "pawl.config.ts"), 0o664);
     expect(await refusalOf(root)).toBeNull();
@@ -146,7 +146,7 @@ describe("a configuration that another user could have written", () => {
 
 describe("the project of a folder", () => {
   it.skipIf(!isRoot).for([".git/HEAD", "package.json", "pnpm-workspace.yaml"])(
-    "is not made larger by what another user has put above it: %s",
+    "is not extended by files of another user above it: %s",
     async (name) => {
       const root = folderWith("pawl.config.ts", "package.json", name, "app/package.json");
       const [mark = ""] = name.split("/");
@@ -162,7 +162,7 @@ describe("the project of a folder", () => {
 describe("a private folder", () => {
   const state = (home: string) => join(home, ".local/state/pawl/notes");
 
-  it("is made below home, for its user alone", () => {
+  it("is created below home, for its user only", () => {
     const home = folderWith("x");
     expect(privateFolder("state", "notes", { HOME: home })).toBe(state(home));
     for (const folder of [state(home), dirname(state(home)), join(home, ".local")])
@@ -176,7 +176,7 @@ describe("a private folder", () => {
     expect(readdirSync(home)).toEqual(["x"]);
   });
 
-  it("is not used where others may put one in its place", () => {
+  it("is not used if others could replace it", () => {
     const home = folderWith("x");
     chmodSync(home, 0o777);
     expect(privateFolder("state", "notes", { HOME: home })).toBeNull();
@@ -197,7 +197,7 @@ describe("a command that only uses the store", () => {
     ["doctor"],
   ] as const;
 
-  it("does not run the configuration, and a broken one does not stop it", async () => {
+  it("does not execute the configuration, and works with a broken one", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     for (const text of ['throw new Error("It was run.");', "export default { pipelines: { ; }}}"]) {
@@ -209,7 +209,7 @@ describe("a command that only uses the store", () => {
     }
   });
 
-  it("passes over that of a stranger, and says so", async () => {
+  it("skips the configuration of another user, and reports it", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     writeFileSync(join(folder.cwd, "pawl.config.ts"), 'export default { store: "file:./theirs.db" };');
@@ -276,7 +276,7 @@ describe("the store that a configuration names", () => {
     'export default { store: "file:./a.db ',
     'import "dotenv/config";\nexport default { store: process.env.DB };',
     'process.env.DB ??= "file:./b.db";\nexport default { store: process.env.DB };',
-  ])("is not guessed where only running it would tell: %s", async (text) => {
+  ])("is not guessed if only executing the file would show it: %s", async (text) => {
     const path = join(folderWith(), "pawl.config.ts");
     writeFileSync(path, text);
     await expect(writtenStore(path, { DB: "file:./env.db" })).rejects.toThrow(
@@ -285,7 +285,7 @@ describe("the store that a configuration names", () => {
   });
 
   it.for(["store: `file:${place}`", 'store: "file:" + place', "store", 'store: process.env.A + "b"'])(
-    "is asked for where it is computed: %s",
+    "must be named if it is computed: %s",
     async (property) => {
       const folder = cliFolder();
       await runSamples(folder, { "q-1": [SEARCHING] });

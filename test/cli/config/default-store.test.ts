@@ -1,4 +1,4 @@
-// Where runs are kept when nobody says where: in a folder of the store's own.
+// Where runs are stored by default: in the store's own folder.
 
 import {
   existsSync,
@@ -26,7 +26,7 @@ function configured() {
   return folder;
 }
 
-/** A store as an earlier version kept it by default. */
+/** A store in the default location of an earlier version. */
 async function earlierStore(cwd: string): Promise<void> {
   const store = await openStore(`file:${join(cwd, "pawl.db")}`);
   await SampleRun.create(store, "earlier-1");
@@ -34,7 +34,7 @@ async function earlierStore(cwd: string): Promise<void> {
 }
 
 describe("the default store", () => {
-  it("is made by the first run, in a folder for its owner alone that no repository takes", async () => {
+  it("is created by the first run, in a folder for its owner only that git ignores", async () => {
     const { cwd } = configured();
     expect((await pawl(["ls"], { cwd })).stderr).toContain("There is no database at");
     expect(readdirSync(cwd)).toEqual(["pawl.config.ts"]);
@@ -47,7 +47,7 @@ describe("the default store", () => {
     expect((await pawl(["ls"], { cwd })).stdout).toContain("q-1");
   });
 
-  it("is not begun empty where an earlier version has kept its runs beside it", async () => {
+  it("is not created empty if an earlier version stored its runs beside it", async () => {
     const { cwd } = configured();
     await earlierStore(cwd);
     for (const argv of [["ls"], ["run", "report", "--input", "Go"], ["doctor"]]) {
@@ -67,7 +67,7 @@ describe("the default store", () => {
     expect((await pawl(["ls"], { cwd })).stdout).toContain("earlier-1");
   });
 
-  it("is the only one whose folder is made", async () => {
+  it("is the only one whose folder is created", async () => {
     const { cwd } = configured();
     const { exitCode } = await pawl(["run", "report", "--input", "Go", "--store", "file:./other/pawl.db"], {
       cwd,
@@ -82,7 +82,7 @@ describe("doctor", () => {
     return /^(ok|warn) +place .*$/m.exec(stdout)?.[0];
   };
 
-  it("warns of a store that a run's workspace has in it", async () => {
+  it("warns of a store inside a run's workspace", async () => {
     const folder = configured();
     const { cwd } = folder;
     await folder.withStore((store) => SampleRun.create(store, "q-1"));

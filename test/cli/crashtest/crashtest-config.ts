@@ -1,4 +1,4 @@
-/** Agents for crash tests. Whatever is really run, or asked, is a line in log.txt. */
+/** Agents for crash tests. Everything that really runs or is asked is a line in log.txt. */
 export const CRASHTEST_CONFIG = `
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// `pawl crashtest` that goes by a run: the model, the tools and the people say again what they said, and nothing real is done.
+// `pawl crashtest` that replays a run: the model, the tools and the people repeat their answers, and nothing real is done.
 
 import { describe, expect, it } from "vitest";
 import { PATIENCE } from "../../patience.ts";
@@ -19,7 +19,7 @@ async function runOnce({ path }: CliFolder, pipeline: string, runId: string): Pr
 
 describe("a test without stand-ins", () => {
   it(
-    "goes by the newest run that succeeded, runs no tool, and believes what each says of itself",
+    "replays the newest succeeded run, runs no tool, and trusts the tools' declarations",
     PATIENCE,
     async () => {
       const folder = workFolder();
@@ -39,7 +39,7 @@ describe("a test without stand-ins", () => {
     },
   );
 
-  it("finds a tool that says of itself that it may be repeated", PATIENCE, async () => {
+  it("finds a tool that is wrongly declared as repeatable", PATIENCE, async () => {
     const folder = workFolder();
     await runOnce(folder, "careless", "c-1");
     const { exitCode, stdout } = await pawl(
@@ -51,7 +51,7 @@ describe("a test without stand-ins", () => {
   });
 
   it(
-    "lets answers, approvals, files, large results and the calls of code happen again",
+    "replays answers, approvals, files, large results and the calls of code",
     PATIENCE,
     async () => {
       const folder = workFolder();
@@ -86,7 +86,7 @@ describe("a test without stand-ins", () => {
     },
   );
 
-  it("says so where the code of a step asks for something else than it did then", PATIENCE, async () => {
+  it("reports step code that makes other calls than recorded", PATIENCE, async () => {
     const folder = workFolder();
     await runOnce(folder, "moody", "m-1");
     folder.write("changed");
@@ -97,18 +97,18 @@ describe("a test without stand-ins", () => {
   });
 });
 
-describe("a test with nothing to go by", () => {
+describe("a test without stand-ins or a run", () => {
   const sentence =
     "error: There is nothing to test careful with: no run of it has succeeded in this store, and pawl.config.ts has no crashtests.careful. Run it once (`pawl run careful`), or configure stand-ins for its model and tools, `crashtests: { careful: { input, model, tools } }`.\n";
 
-  it("says what to do, and makes no database", async () => {
+  it("names the remedy, and creates no database", async () => {
     const folder = workFolder();
     const { exitCode, stderr } = await pawl(["crashtest", "careful"], { cwd: folder.path });
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: sentence });
     expect((await pawl(["ls"], { cwd: folder.path })).stderr).toContain("There is no database");
   });
 
-  it("says so too where there are runs of other pipelines, or of another input", async () => {
+  it("is refused as well if there are only runs of other pipelines or inputs", async () => {
     const folder = workFolder();
     await runOnce(folder, "forgetful", "f-1");
     expect((await pawl(["crashtest", "careful"], { cwd: folder.path })).stderr).toBe(sentence);
@@ -116,7 +116,7 @@ describe("a test with nothing to go by", () => {
     expect(other.stderr).toContain("There is nothing to test forgetful with: no run of it has succeeded");
   });
 
-  it("is told that there is no database where a run was named, whatever the configuration has", async () => {
+  it("reports a missing database if a run was named, whatever is configured", async () => {
     const folder = new CliFolder(configWith("{ careful: { input, model: script } }"));
     const { exitCode, stderr } = await pawl(["crashtest", "careful", "--run", "nope"], { cwd: folder.path });
     expect(stderr).toMatch(
@@ -125,7 +125,7 @@ describe("a test with nothing to go by", () => {
     expect(exitCode).toBe(2);
   });
 
-  it("is told why a run that was named cannot be gone by", async () => {
+  it("reports why a named run cannot be replayed", async () => {
     const folder = workFolder();
     await runOnce(folder, "forgetful", "f-1");
     await runOnce(folder, "office", "o-1");

@@ -1,4 +1,4 @@
-// `pawl crashtest` with stand-ins from the configuration: what it finds, how it tells it, and what it refuses.
+// `pawl crashtest` with stand-ins from the configuration: what it finds, reports and refuses.
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -27,9 +27,9 @@ type Report = {
   readonly run: string | null;
 };
 
-describe("a tool that forgets its key", () => {
+describe("a tool that ignores its key", () => {
   it(
-    "is found, with the schedule, what the outside saw, how to mend it, and how to see it again",
+    "is found, with the schedule, what the outside saw, how to fix it, and how to replay it",
     PATIENCE,
     async () => {
       const folder = new CliFolder(configWith(ALL_REAL));
@@ -52,7 +52,7 @@ describe("a tool that forgets its key", () => {
     },
   );
 
-  it("is told to programs as one document", PATIENCE, async () => {
+  it("is reported to programs as one document", PATIENCE, async () => {
     const folder = new CliFolder(configWith(ALL_REAL));
     const { exitCode, document } = await pawlJson<Report>(
       ["crashtest", "forgetful", "--schedule", "crash after tool.send_email 1"],
@@ -66,7 +66,7 @@ describe("a tool that forgets its key", () => {
     expect(found?.advice.join(" ")).toContain("Pass the key on");
   });
 
-  it("is found no more once it hands the key on", PATIENCE, async () => {
+  it("passes once it uses the key", PATIENCE, async () => {
     const folder = new CliFolder(configWith(ALL_REAL));
     const { exitCode, stdout } = await pawl(["crashtest", "careful", "--mode", "crash"], {
       cwd: folder.path,
@@ -87,13 +87,13 @@ describe("nothing that reaches the world", () => {
   const answers =
     'model: scriptedModel([{ toolCalls: [{ name: "send_email", input: { to: "a" } }] }, { text: "." }])';
 
-  it("is run without a word: a tool has a stand-in, or is said to be harmless", PATIENCE, async () => {
+  it("is run silently: a tool has a stand-in, or is declared harmless", PATIENCE, async () => {
     expect(await refused(`{ careful: { input, ${answers} } }`, "careful")).toBe(
       'error: crashtests.careful.tools has no send_email, and the tool itself would run in every schedule: give a stand-in, `send_email: (input, call) => …`, or "real" if the service behind it is already a stand-in.\n',
     );
   });
 
-  it("is run since a name was misspelt: neither a tool, nor a look at something", PATIENCE, async () => {
+  it("is run because of a misspelt name: neither a tool, nor a look-up", PATIENCE, async () => {
     const misspelt = (name: string, asked: string) =>
       `{ ${name}: { input, ${asked}, tools: { send_emial: () => 1, look_upp: () => 1 } } }`;
     expect(await refused(misspelt("careful", answers), "careful")).toContain(
@@ -105,7 +105,7 @@ describe("nothing that reaches the world", () => {
     );
   });
 
-  it("is asked without a word: neither is the model", async () => {
+  it("is asked silently: not the model either", async () => {
     expect(await refused("{ careful: { input } }", "careful")).toContain(
       "crashtests.careful has no model, and the agents' own would be asked in every schedule",
     );
@@ -146,7 +146,7 @@ describe("the flags", () => {
     [["--schedule", "crash tomorrow"], '"tomorrow" is not a point'],
     [["--schedule", "never"], '"never" is not a schedule'],
     [["--schedule", "undisturbed", "--seed", "1"], "--schedule replays one schedule: leave out --seed."],
-  ])("%j are refused with what to do", async (flags, sentence) => {
+  ])("%j are refused with a remedy", async (flags, sentence) => {
     const folder = new CliFolder(configWith(ALL_REAL));
     const { exitCode, stderr } = await pawl(["crashtest", "careful", ...flags], { cwd: folder.path });
     expect(stderr).toContain(sentence);
@@ -154,7 +154,7 @@ describe("the flags", () => {
   });
 });
 
-describe("a test that puts nothing to the test", () => {
+describe("a test that proves nothing", () => {
   const failing = (rest: string) =>
     configWith(`{ careful: { input, model: scriptedModel([]), tools: { send_email: "real" }, ${rest} } }`);
 
@@ -172,7 +172,7 @@ describe("a test that puts nothing to the test", () => {
     expect(told.stdout).not.toContain("every promise kept");
   });
 
-  it("is one after all where the run is meant to fail", PATIENCE, async () => {
+  it("is valid if the run is meant to fail", PATIENCE, async () => {
     const { path: cwd } = new CliFolder(failing("mayFail: true"));
     const { exitCode, document } = await pawlJson<Report>(["crashtest", "careful", "--mode", "crash"], {
       cwd,
@@ -182,7 +182,7 @@ describe("a test that puts nothing to the test", () => {
   });
 });
 
-it("the code of steps is named before any of it runs", PATIENCE, async () => {
+it("code steps are named before they run", PATIENCE, async () => {
   const folder = new CliFolder(configWith('{ moody: { tools: { note: "real" } } }'));
   const recording = recordingContext({ cwd: folder.path });
   const { context } = recording;
@@ -199,7 +199,7 @@ it("the code of steps is named before any of it runs", PATIENCE, async () => {
   expect(folder.log.length).toBeGreaterThan(0);
 });
 
-it("a test counts on a terminal while it works, and ends when it is interrupted", PATIENCE, async () => {
+it("a test shows its progress on a terminal, and ends when it is interrupted", PATIENCE, async () => {
   const folder = new CliFolder(configWith(ALL_REAL));
   const recording = recordingContext({ cwd: folder.path, isTerminal: true });
   const ended = runCommandLine(["crashtest", "careful"], recording.context);

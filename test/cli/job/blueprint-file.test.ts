@@ -71,7 +71,7 @@ describe("a blueprint that cannot be used", () => {
     for (const [, , problems] of mistakenBlueprints) expect(problems).not.toEqual([]);
   });
 
-  it("is refused as JSON in the same words", () => {
+  it("is refused as JSON with the same messages", () => {
     const text = JSON.stringify({
       objective: "x",
       pipeline: { name: "p", steps: [{ name: "a", agent: "w" }] },
@@ -83,7 +83,7 @@ describe("a blueprint that cannot be used", () => {
 });
 
 describe("a blueprint", () => {
-  it("is read whole, with everything that was left out", () => {
+  it("is read completely, with defaults for what was left out", () => {
     const { steps, agents, mcpServers } = blueprintOf(WHOLE);
     expect(mcpServers.notes).toEqual({
       command: "npx",
@@ -122,7 +122,7 @@ describe("a blueprint", () => {
     expect(parseJob(camel, "yaml", "job.yaml", tools).spec).toEqual(spec);
   });
 
-  it("may name any tool where nobody knows which ones there are", () => {
+  it("may name any tool if the tools are not known", () => {
     const parsed = parseRunSpec({
       objective: "x",
       pipeline: { name: "p", steps: [{ name: "a", tool: "whatever" }] },
@@ -130,7 +130,7 @@ describe("a blueprint", () => {
     expect(parsed.ok).toBe(true);
   });
 
-  it("has settings that are looked at with the environment in them, as far as that is known", () => {
+  it("has settings that are checked with the environment filled in, as far as it is known", () => {
     const job = (url: string) =>
       `objective: x\npipeline:\n  name: p\n  tools: { send_mail: { url: "${url}", from: a@b.c } }\n  steps: [{ name: a, tool: send_mail, with: { to: x@example.com, subject: Hi, text: Well } }]\n`;
     expect(problemsOf(job("${SET}"))).toEqual([]);

@@ -54,11 +54,11 @@ function jobFolder(): CliFolder {
 const readNote = { call: "notes__read_text_file", input: { path: "pawl.txt" } };
 
 describe("a job that is one file", () => {
-  it("waits for its person, is killed and resumed, and has done everything once", async () => {
+  it("waits for a person, is killed and resumed, and does everything once", async () => {
     const provider = await startProvider(async (asked) => {
       const [note] = resultsIn(asked);
       if (note === undefined) return readNote;
-      // The first process never hears the answer.
+      // The first process never gets the answer.
       if (provider.asked.length === 2) await new Promise(() => undefined);
       return JSON.stringify({ text: `Digest: ${note.includes("ratchet") ? "ratchets" : note}` });
     });
@@ -76,7 +76,7 @@ describe("a job that is one file", () => {
     expect(second.stdout).toContain("Digest: ratchets");
     expect(existsSync(join(folder.path, "notes/digest.md"))).toBe(false);
 
-    // The file is not needed any more: the pipeline is kept with the run.
+    // The file is no longer needed: the pipeline is stored with the run.
     folder.remove("job.yaml");
     expect(await pawl(["answer", "d-1", "keep"], { cwd: folder.path })).toMatchObject({ exitCode: 0 });
     const env = { DIGEST_TOKEN: "token-of-the-notes" };

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { findModels } from "../../../src/cli/job/blueprint-models.ts";
 import { startProvider } from "./blueprint-provider.ts";
 
-test("a provider's address is read when a job names its model, and not once for a process's life", async () => {
+test("a provider's address is read whenever a job names its model, not once per process", async () => {
   const request = {
     instructions: "",
     messages: [{ role: "user", content: "Who are you?" }] as const,

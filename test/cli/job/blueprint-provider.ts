@@ -1,4 +1,4 @@
-// A provider on loopback that speaks as much of OpenAI's Responses API as a job needs.
+// A provider on loopback that implements as much of OpenAI's Responses API as a job needs.
 
 import { onTestFinished, vi } from "vitest";
 import { z } from "zod";
@@ -14,16 +14,16 @@ const request = z.object({
 
 export type Asked = z.infer<typeof request>;
 
-/** What it says: a text, or a call of a tool. */
+/** Its response: a text, or a tool call. */
 export type Said = string | { readonly call: string; readonly input: JsonObject };
 
 export type Provider = {
   readonly asked: readonly Asked[];
-  /** Resolves when it has been asked so often. */
+  /** Resolves after this many requests. */
   askedTimes(count: number): Promise<void>;
 };
 
-/** It answers what the script makes of the request; what the script waits for, the job waits for. */
+/** Answers each request with the result of the script, and waits for it. */
 export async function startProvider(script: (asked: Asked) => Said | Promise<Said>): Promise<Provider> {
   const asked: Asked[] = [];
   const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
@@ -57,7 +57,7 @@ export async function startProvider(script: (asked: Asked) => Said | Promise<Sai
   };
 }
 
-/** What the tools have given so far, as texts. */
+/** The tool results so far, as texts. */
 export function resultsIn({ input }: Asked): readonly string[] {
   return input.flatMap(({ type, output }) =>
     type === "function_call_output" ? [typeof output === "string" ? output : JSON.stringify(output)] : [],

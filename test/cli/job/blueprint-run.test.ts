@@ -1,4 +1,4 @@
-// What the command line makes of a job that is one file: models, tools, variables, folders, and going on without the file.
+// A job in one file on the command line: models, tools, variables, folders, and resuming without the file.
 
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -23,7 +23,7 @@ function folderWith(files: { readonly [name: string]: string }, config: string |
   return folder;
 }
 
-/** What job files may have in the folder of a test. */
+/** What job files may access in the folder of a test. */
 const allowing = (jobs: object) => `export default { jobs: ${JSON.stringify(jobs)} };\n`;
 
 const CONFIG = `
@@ -78,7 +78,7 @@ describe("a job that is one file", () => {
     expect((await pawl(["resume", "s-2"], { cwd: folder.path })).stdout).toBe("DONE.\n");
   });
 
-  it("uses the built-in tools, which are there without a configuration", async () => {
+  it("uses the built-in tools without a configuration", async () => {
     const job = `objective: Keep it\npipeline:\n  name: keep\n  steps:\n    - { name: write, tool: write_file, with: { path: a.txt, text: "Hello {{ input }}" } }\n    - { name: read, tool: read_file, with: { path: a.txt } }\n`;
     const folder = folderWith({ "job.yaml": job });
     const { exitCode, stdout } = await pawl(["run", "job.yaml", "--input", "world"], { cwd: folder.path });
@@ -86,7 +86,7 @@ describe("a job that is one file", () => {
     expect(stdout).toContain("Hello world");
   });
 
-  it("names every model that cannot be had, and what to do about it, before anything starts", async () => {
+  it("names every unavailable model with its remedy, before anything starts", async () => {
     const agents = "{ a: { model: opnai/gpt-5.2 }, b: { model: mistral/large }, c: { model: gpt } }";
     const steps = "[{ name: a, agent: a }, { name: b, agent: b }, { name: c, agent: c }]";
     const folder = folderWith({
@@ -99,7 +99,7 @@ describe("a job that is one file", () => {
     );
   });
 
-  it("takes a provider's package from beside the configuration, and not from beside a job", async () => {
+  it("loads a provider's package from beside the configuration, not from beside a job", async () => {
     const made = `export const mistral = (modelId) => ({ specificationVersion: "v4", provider: "of the test", modelId, supportedUrls: {}, doGenerate: async () => ({ content: [{ type: "text", text: "I am " + modelId }], finishReason: { unified: "stop" }, usage: { inputTokens: {}, outputTokens: {} }, warnings: [] }) });`;
     const files = {
       "node_modules/@ai-sdk/mistral/package.json":
@@ -149,7 +149,7 @@ describe("a job that is one file", () => {
     });
   });
 
-  it("goes on without the file, and is refused with the difference when the file has changed", async () => {
+  it("resumes without the file, and is refused with the difference if the file has changed", async () => {
     const folder = folderWith({ "job.yaml": ASKING });
     const { path: cwd } = folder;
     expect((await pawl(["run", "job.yaml", "--run-id", "a-1"], { cwd })).exitCode).toBe(3);
@@ -173,7 +173,7 @@ describe("a job that is one file", () => {
     expect((await pawl(["policy", "audit"], { cwd })).exitCode).toBe(0);
   });
 
-  it("means folders from where it is, keeps them from where its run is, and stores no value of a variable", async () => {
+  it("resolves folders from its own, stores them relative to the project, and stores no values of variables", async () => {
     const job = `
 objective: Look
 pipeline:
@@ -214,12 +214,12 @@ pipeline:
   });
 });
 
-describe("a name that stands for secrets", () => {
+describe("a name of a secret", () => {
   const CONFIGURED = `import { defineConfig } from "<pawl>src/index.ts";\nexport default defineConfig({ policy: { secretKeys: ["token"] }, jobs: { commands: ["x"], environment: ["TOKEN"] } });\n`;
   const job = (value: string) =>
     `objective: x\npipeline:\n  name: p\n  mcp_servers: { s: { command: x, env: { TOKEN: "${value}" } } }\n  steps: [{ name: a, ask: "Well?" }, { name: b, tool: s/x, when: { step: a, equals: go } }]\n`;
 
-  it("may have a variable under it in a job, and no value", async () => {
+  it("may have a variable in a job, but not a value", async () => {
     const folder = folderWith({ "fine.yaml": job("${TOKEN}"), "told.yaml": job("t-123456") }, CONFIGURED);
     const surroundings = { cwd: folder.path, env: { TOKEN: "t-123456" } };
     expect((await pawl(["run", "fine.yaml", "--trust"], surroundings)).exitCode).toBe(3);
@@ -230,7 +230,7 @@ describe("a name that stands for secrets", () => {
 });
 
 describe("what a server sends back", () => {
-  it("has no value of a variable in it, whether it is a result or an error", async () => {
+  it("contains no values of variables, in results or errors", async () => {
     const folder = folderWith(
       {
         "secret-words/a.txt": "",
@@ -269,7 +269,7 @@ pipeline:
 });
 
 describe("the example", () => {
-  it("writes a digest of its notes, asks, and keeps it", async () => {
+  it("writes a digest of its notes, asks, and saves it", async () => {
     const provider = await startProvider((asked) => {
       const results = resultsIn(asked);
       if (results.length === 0) return { call: "notes__list_directory", input: { path: "." } };

@@ -1,4 +1,4 @@
-// What a job file may ask for at most: what the operator lists, and no more.
+// The access that a job file may ask for: what the operator lists, and no more.
 
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ function projectWith(...files: readonly string[]): string {
   return join(root, "project");
 }
 
-/** What is too much of a job, or null; variables of the environment are as the test says. */
+/** The error for a job that asks for too much, or null, with the given environment variables. */
 async function tooMuch(
   job: object,
   jobs: JobCeiling | undefined,
@@ -92,7 +92,7 @@ describe("a program of a job file", () => {
     expect((await tooMuch(job, jobs, { project, env })) === null).toBe(isListed);
   });
 
-  it("starts by the words and in the folder of the operator, whatever the job calls them", async () => {
+  it("starts with the operator's command in the operator's folder, whatever the job writes", async () => {
     const project = projectWith("project/jobs/x");
     symlinkSync(join(project, "jobs"), join(project, "link"));
     const program = { command: "bin/tool", args: ["${A}", "$${B}"], env: { C: "${A}" }, cwd: "link" };
@@ -108,7 +108,7 @@ describe("a program of a job file", () => {
     });
   });
 
-  it("that would start elsewhere is refused in a sentence that says where it starts", async () => {
+  it("that would start in another folder is refused with the allowed folder", async () => {
     const project = projectWith();
     const said = await tooMuch(server({ command: "x", cwd: "jobs" }), { commands: ["x"] }, { project });
     expect(said).toContain(
@@ -190,7 +190,7 @@ describe("a host of a job file", () => {
     );
   });
 
-  it("that the job calls private needs the operator's word for it, whoever has chosen the name", async () => {
+  it("that the job marks as private must be allowed by the operator, whoever chose the name", async () => {
     const job = server({ url: "${HOOK}", private: true });
     const config = { env: { HOOK: "https://example.com/mcp" } };
     const jobs = { environment: ["HOOK"] };
@@ -202,11 +202,11 @@ describe("a host of a job file", () => {
     expect(await tooMuch(job, jobs, { ...config, policy: { allowPrivateAddresses: true } })).toBeNull();
   });
 
-  it("may be private where every tool may reach private ones", async () => {
+  it("may be private if every tool may reach private addresses", async () => {
     expect(await tooMuch(domains("127.0.0.1"), {}, { policy: { allowPrivateAddresses: true } })).toBeNull();
   });
 
-  it("that is an MCP server is bound by the servers where they are listed", async () => {
+  it("of an MCP server is limited by jobs.servers if set", async () => {
     const jobs = { servers: ["http://127.0.0.1:3000/mcp"] };
     for (const [url, isListed] of [
       ["http://127.0.0.1:3000/mcp", true],
@@ -221,7 +221,7 @@ describe("a host of a job file", () => {
 });
 
 describe("a model of a job file", () => {
-  it("is offered by the configuration, or listed where there is a list", async () => {
+  it("is defined by the configuration, or listed if there is a list", async () => {
     const job = (model: string) => ({
       pipeline: { name: "p", agents: { a: { model } }, steps: [{ name: "a", agent: "a" }] },
     });
@@ -264,19 +264,19 @@ describe("the workspace of a job file", () => {
     expect((await tooMuch(workspace(place), jobs, { project })) === null).toBe(isAllowed);
   });
 
-  it("has no .. in it, for behind a link that is another folder than it looks", async () => {
+  it("must not contain .., which is another folder than it looks after a symlink", async () => {
     const said = await tooMuch(workspace("../out"), { workspaceRoot: ".." });
     expect(said).toContain('artifacts.workspace_dir is "../out", which must not contain "..".');
   });
 
-  it("lies where the operator says, and where that is not said the one folder is named once", async () => {
+  it("is where the operator allows it; the default folder is named once", async () => {
     const project = projectWith();
     const jobs = { workspaceRoot: ".." };
     expect(await tooMuch(workspace(join(dirname(project), "out")), jobs, { project })).toBeNull();
     expect(await tooMuch(workspace("/out"), {}, { project })).toContain(`which is outside of ${project} (`);
   });
 
-  it("is meant from the folder that runs have", async () => {
+  it("is relative to the folder of runs", async () => {
     expect(await tooMuch(workspace("<run_id>"), {}, { workspaceRoot: "../runs" })).toBeNull();
     expect(await tooMuch(workspace("/runs/<run_id>"), {}, { workspaceRoot: "../runs" })).toContain(
       "is outside of",
@@ -304,7 +304,7 @@ export default { pipelines: { p }, jobs };
     folder.write("jobs.mjs", `export default ${JSON.stringify(jobs)};\n`);
   }
 
-  it("is bound by what job files may have when it is worked on again, whatever names it", async () => {
+  it("is limited to what job files may access when it is resumed, however it is named", async () => {
     const folder = folderWith({}, "objective: Ask\npipeline: p\nartifacts: { workspace_dir: out }\n");
     expect((await folder.pawl("run", "job.yaml", "--run-id", "r-1", "--trust")).exitCode).toBe(3);
     allow(folder, { workspaceRoot: "elsewhere" });
@@ -326,7 +326,7 @@ export default { pipelines: { p }, jobs };
   });
 
   it.for([[["example.com"]], [[]]] as const)(
-    "reaches only the hosts %j, where the job names none",
+    "reaches only the hosts %j if the job names none",
     async ([hosts]) => {
       const folder = folderWith({ domains: hosts }, FETCHING);
       const { exitCode, stderr } = await pawl(["run", "job.yaml", "--trust"], { cwd: folder.path });

@@ -45,7 +45,7 @@ describe("a job file that cannot be used", () => {
     },
   );
 
-  it("says where each mistake is, in one line of its own, below one that names the file", () => {
+  it("locates each mistake on its own line, below one that names the file", () => {
     const error = errorOf("objective: Do it\nbudgets:\n  max_steps: 0\npipeline: a/b\n");
     expect(error).toBeInstanceOf(PawlError);
     expect(error.code).toBe("job_file");
@@ -64,7 +64,7 @@ describe("a job file that cannot be used", () => {
     });
   });
 
-  it("keeps its message short where there is no end of mistakes, and its details whole", () => {
+  it("keeps its message short with many mistakes, and its details complete", () => {
     const keys = Array.from({ length: 80 }, (_, index) => `zz${index}: 1`);
     const error = errorOf(["objective: Do it", ...keys].join("\n"));
     expect(error.details.problems).toHaveLength(80);
@@ -72,7 +72,7 @@ describe("a job file that cannot be used", () => {
     expect(error.message).toMatch(/\n… and 30 more\.$/);
   });
 
-  it("counts lines as they are in a file from Windows", () => {
+  it("counts lines correctly in a file from Windows", () => {
     expect(problemsOf("objective: Do it\r\nbudgets:\r\n  max_steps: 0\r\n", "yaml")[0]).toMatch(/^3:3 {2}/);
   });
 
@@ -100,7 +100,7 @@ describe("a job file that cannot be used", () => {
     ]);
   });
 
-  it("is refused when its aliases make megabytes of it", () => {
+  it("is refused when its aliases expand to megabytes", () => {
     const text = `objective: x\ninput:\n  - &a ${"x".repeat(20_000)}\n${"  - *a\n".repeat(60)}`;
     expect(problemsOf(text, "yaml")).toEqual([
       "1:1  The aliases of this file expand to too much: write the values out.",
@@ -122,7 +122,7 @@ const example = {
 };
 
 describe("a job file", () => {
-  it("says the same as YAML and as JSON, in either spelling", () => {
+  it("means the same as YAML and as JSON, in either spelling", () => {
     const expected = parseRunSpec(example);
     if (!expected.ok) throw new Error("The example is wrong.");
     const snake = `
@@ -156,7 +156,7 @@ input:
     }
   });
 
-  it("may say null where there is to be no limit", () => {
+  it("may use null for no limit", () => {
     const { spec } = parseJob(
       "objective: x\nbudgets: {max_steps: null, max_tokens: ~}\n",
       "yaml",
@@ -165,7 +165,7 @@ input:
     expect(spec.budgets.maxSteps).toBeNull();
   });
 
-  it("may use anchors, each of which stands for a value of its own", () => {
+  it("may use anchors, each use of which is a separate value", () => {
     const text = "objective: x\ninput:\n  base: &base {a: [1]}\n  first: *base\n  second: *base\n";
     const { spec } = parseJob(text, "yaml", "job.yaml");
     expect(spec.input).toEqual({ base: { a: [1] }, first: { a: [1] }, second: { a: [1] } });
@@ -173,20 +173,20 @@ input:
     expect(input.first).not.toBe(input.second);
   });
 
-  it("may have anything in its input that is JSON, an empty value and a quoted << too", () => {
+  it("may have any JSON as its input, including an empty value and a quoted <<", () => {
     const text = 'objective: x\ninput:\n  nothing:\n  "<<": {a: 1}\n  &name key: 1\n  same: *name\n';
     const { spec } = parseJob(text, "yaml", "job.yaml");
     expect(spec.input).toEqual({ nothing: null, "<<": { a: 1 }, key: 1, same: "key" });
     expect(parseJob("objective: x\ninput:\n", "yaml", "job.yaml").spec.input).toBeNull();
   });
 
-  it("keeps what only looks like a date, a duration or a boolean of old as the text it is", () => {
+  it("keeps strings that only look like a date, a duration or a YAML 1.1 boolean", () => {
     const text = "objective: x\ninput: [2026-01-01, 12:30:45, yes, off, 0o17, 0x1f, 1_000, 08]\n";
     const { spec } = parseJob(text, "yaml", "job.yaml");
     expect(spec.input).toEqual(["2026-01-01", "12:30:45", "yes", "off", 15, 31, "1_000", 8]);
   });
 
-  it("does not become YAML 1.1 because it says that it is", () => {
+  it("is not read as YAML 1.1 even if it declares it", () => {
     const { spec } = parseJob("%YAML 1.1\n---\nobjective: x\ninput: [yes, 2026-01-01]\n", "yaml", "job.yaml");
     expect(spec.input).toEqual(["yes", "2026-01-01"]);
   });
@@ -199,7 +199,7 @@ input:
     }
   });
 
-  it("is read from the disk by the ending of its name", async () => {
+  it("is read from disk by its extension", async () => {
     for (const [name, text] of [
       ["job.yaml", "objective: x\n"],
       ["job.yml", "objective: x\n"],
@@ -215,7 +215,7 @@ input:
   });
 });
 
-describe("a file that is no job file", () => {
+describe("a file that is not a job file", () => {
   async function refusalOf(name: string): Promise<string> {
     const error: unknown = await readJobFile(join(folder, name)).then(
       () => null,
@@ -293,7 +293,7 @@ describe("the reader of JSON", () => {
     }),
   );
 
-  it("takes what JSON.parse takes, and nothing else", () => {
+  it("accepts what JSON.parse accepts, and nothing else", () => {
     let taken = 0;
     fc.assert(
       fc.property(texts, (text) => {
@@ -320,7 +320,7 @@ describe("the reader of JSON", () => {
 });
 
 describe("any text at all", () => {
-  it("is a job or is refused with a position inside it, and never anything else", () => {
+  it("is a job, or is refused with a position inside it", () => {
     const lines = fc.constantFrom(
       "objective: x",
       "budgets:",

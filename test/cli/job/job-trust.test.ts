@@ -1,4 +1,4 @@
-// A job file that was not seen before says what it wants, and waits for a yes.
+// A new job file shows the access it needs, and waits for confirmation.
 
 import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -44,8 +44,8 @@ async function answering(folder: CliFolder, env: object, ...keys: readonly strin
   return typist;
 }
 
-describe("a job file that was not seen before", () => {
-  it("is refused where nobody can be asked, with what it wants and --trust in one sentence", async () => {
+describe("a new job file", () => {
+  it("is refused without a terminal, with the access it needs and --trust in one sentence", async () => {
     const { folder, env } = jobFolder();
     for (const flags of [[], ["--json"]]) {
       const { exitCode, stdout, stderr } = await pawl(["run", "job.yaml", ...flags], {
@@ -61,13 +61,13 @@ describe("a job file that was not seen before", () => {
     expect(existsSync(join(folder.path, "out"))).toBe(false);
   });
 
-  it("runs with --trust, which remembers nothing", async () => {
+  it("runs with --trust, which stores nothing", async () => {
     const { folder, env } = jobFolder();
     expect((await pawl(["run", "job.yaml", "--trust"], { cwd: folder.path, env })).exitCode).toBe(3);
     expect((await pawl(["run", "job.yaml", "--fresh"], { cwd: folder.path, env })).exitCode).toBe(2);
   });
 
-  it("is shown at a terminal, and not run unless somebody says yes", async () => {
+  it("is shown at a terminal, and not run unless the user confirms", async () => {
     const { folder, env } = jobFolder();
     const typist = await answering(folder, env, ENTER);
     const seen = typist.terminal.rows.join("\n");
@@ -80,7 +80,7 @@ describe("a job file that was not seen before", () => {
     expect(readdirSync(notesIn(folder))).toEqual([]);
   });
 
-  it("is not asked about again once somebody has agreed, until its text or its place changes", async () => {
+  it("is not shown again after confirmation, until its text or location changes", async () => {
     const { folder, env } = jobFolder();
     await answering(folder, env, UP, ENTER);
     expect(existsSync(join(folder.path, "out"))).toBe(true);
@@ -98,7 +98,7 @@ describe("a job file that was not seen before", () => {
     expect(copy.stderr).toContain("copy.yaml has not been run here before");
   });
 
-  it("that wants more than job files may have is refused, whoever trusts it", async () => {
+  it("that needs more than job files may access is refused, even with --trust", async () => {
     const { folder, env } = jobFolder();
     await answering(folder, env, UP, ENTER);
     folder.write("pawl.config.ts", "export default {};\n");
@@ -109,13 +109,13 @@ describe("a job file that was not seen before", () => {
     });
   });
 
-  it("needs no question where it wants nothing of the machine or the network", async () => {
+  it("needs no confirmation without access to the machine or the network", async () => {
     const { folder, env } = jobFolder();
     folder.write("plain.yaml", "objective: x\npipeline: { name: p, steps: [{ name: a, ask: Well? }] }\n");
     expect((await pawl(["run", "plain.yaml"], { cwd: folder.path, env })).exitCode).toBe(3);
   });
 
-  it("shows what it wants without what a terminal obeys", async () => {
+  it("is shown without control characters", async () => {
     const { folder, env } = jobFolder();
     folder.write(
       "pawl.config.ts",
@@ -130,7 +130,7 @@ describe("a job file that was not seen before", () => {
     expect(stderr).not.toContain("\u001b");
   });
 
-  it("shows each word of a program by itself, where it expects to start, and what may be private", async () => {
+  it("is shown with each word of a program, its folder, and hosts that may be private", async () => {
     const { folder, env } = jobFolder();
     folder.write(
       "pawl.config.ts",

@@ -26,7 +26,7 @@ function project(packageIn: string) {
 }
 
 describe("a provider's package", () => {
-  it("is found beside the configuration and above it, no further than the project reaches", () => {
+  it("is found beside the configuration and above it, up to the top of the project", () => {
     for (const [folder, isFound] of [
       ["mono/app", true],
       ["mono", true],
@@ -37,14 +37,14 @@ describe("a provider's package", () => {
     }
   });
 
-  it("is found through a link, as some installers make", () => {
+  it("is found through a symlink, as some installers create", () => {
     const { root, place, find } = project("store");
     mkdirSync(join(root, "mono/node_modules/@ai-sdk"), { recursive: true });
     symlinkSync(place, join(root, "mono/node_modules", NAME));
     expect(find()).toEqual({ path: join(place, "index.js") });
   });
 
-  it("is not looked for further up where it is broken", () => {
+  it("is not searched further up if it is broken", () => {
     const { root, find } = project(".");
     mkdirSync(join(root, "mono/node_modules", NAME), { recursive: true });
     expect(find()).toEqual({ path: null, refusals: [] });
@@ -63,7 +63,7 @@ describe("a provider's package", () => {
   });
 
   it.skipIf(!isRoot).for(["mono/node_modules/@ai-sdk/nobodys/index.js", "mono/node_modules/@ai-sdk", "mono"])(
-    "is passed over where %s is another user's, unless they wrote the configuration",
+    "is skipped if %s is another user's, unless they wrote the configuration",
     (what) => {
       const { root, find } = project("mono");
       chownSync(join(root, what), STRANGER, STRANGER);

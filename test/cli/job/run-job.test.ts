@@ -1,4 +1,4 @@
-// Job files on the command line: what they ask for is kept with the run and holds for it.
+// Job files on the command line: their RunSpec is stored with the run and enforced.
 
 import { cpSync, existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ async function specOf({ path }: CliFolder, runId: string) {
 }
 
 describe("a job", () => {
-  it("gives its input, or else its objective; --input comes first for a new run", async () => {
+  it("provides its input, or else its objective; --input takes precedence for a new run", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     folder.write("with.yaml", "objective: Say it\npipeline: echo\ninput: { pages: [1, 2] }\n");
     folder.write("without.json", '{ "objective": "Say it", "pipeline": "echo" }');
@@ -31,7 +31,7 @@ describe("a job", () => {
     expect((await run("./with.yaml", "--input", "Hello")).document.output).toBe("Hello");
   });
 
-  it("names its pipeline as the configuration does, and the run is found again by the pipeline's own name", async () => {
+  it("names its pipeline by its key in the configuration, and the run by the pipeline's own name", async () => {
     const folder = new CliFolder(WORKING_CONFIG.replace("fails, echo }", "printing: fails }"));
     folder.write("broken");
     folder.write("job.yaml", "objective: Print\npipeline: printing\n");
@@ -41,7 +41,7 @@ describe("a job", () => {
     expect((await pawl(["resume", "p-1"], { cwd: folder.path })).exitCode).toBe(0);
   });
 
-  it("that has changed is not the job that a run was started with, and the difference is told", async () => {
+  it("that has changed is refused for an existing run, with the difference", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     folder.write("broken");
     folder.write("job.yaml", "objective: Print\npipeline: fails\nbudgets: { max_steps: 5 }\n");
@@ -56,7 +56,7 @@ describe("a job", () => {
     }
   });
 
-  it("is gone on with by --resume, and no other job of the same pipeline", async () => {
+  it("is resumed by --resume, and no other job of the same pipeline", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     folder.write("broken");
     folder.write("one.yaml", "objective: Print one\npipeline: fails\n");
@@ -114,7 +114,7 @@ describe("the budgets of the configuration", () => {
     expect(await specOf(folder, "job")).toMatchObject({ budgets: { maxSteps: 3, maxTokens: 500 } });
   });
 
-  it("of a run that goes on are those that it began with", async () => {
+  it("of a resumed run are those it was started with", async () => {
     const folder = new CliFolder(config);
     folder.write("broken");
     await pawl(["run", "fails", "--run-id", "f-1"], { cwd: folder.path });
@@ -123,7 +123,7 @@ describe("the budgets of the configuration", () => {
       "pawl.config.ts",
       readFileSync(join(folder.path, "pawl.config.ts"), "utf8").replace("maxSteps: 9", "maxSteps: 8"),
     );
-    // A process of its own: a module that has changed is read once in each.
+    // A separate process: a changed module is read once per process.
     const again = await folder.pawl("run", "fails", "--run-id", "f-1");
     expect(again.exitCode).toBe(1);
     expect(again.stderr).toContain("error: Step second failed: The press is broken.\n");
@@ -133,7 +133,7 @@ describe("the budgets of the configuration", () => {
 });
 
 describe("the example", () => {
-  it("writes and posts its letter once, and says that it is there", async () => {
+  it("writes and posts its letter once, and reports it", async () => {
     const repository = fileURLToPath(new URL("../../../", import.meta.url));
     const folder = new CliFolder("");
     for (const name of ["src", "node_modules"]) symlinkSync(join(repository, name), join(folder.path, name));

@@ -1,5 +1,5 @@
-// Loads configuration files in a process of its own: Node reads them here as it does for people, without a test runner in
-// between. One JSON document: for each folder and file, what was loaded, or what was wrong with it.
+// Loads configuration files in a separate process: Node reads them as it does for users, without a test runner in between.
+// Prints one JSON document: for each folder and file, the loaded configuration or the error.
 
 import { loadConfig } from "../../../../src/cli/config/config-file.ts";
 
