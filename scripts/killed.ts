@@ -91,7 +91,7 @@ async function killMany(sample: KilledSample, tally: Tally): Promise<void> {
 }
 
 async function failMany(faults: IoFaults, tally: Tally): Promise<void> {
-  const why = whyNoFaults();
+  const why = whyFaultsUnavailable();
   if (why !== null) throw new Error(`Faults cannot be injected here: ${why}.`);
   const { scenario: names = FAULT_SCENARIOS, faults: count, fault } = values;
   const tasks = faults.tasks(names, SEED);

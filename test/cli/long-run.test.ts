@@ -1,4 +1,4 @@
-// A run of thousands of turns is shown, exported and listed by a process that could not hold it.
+// A run of thousands of turns is shown, exported and listed by a process without the memory for all of it.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,11 +8,11 @@ import { CliFolder } from "./cli-process.ts";
 import { writeLongRun } from "./long-run.ts";
 
 const TURNS = 2_500;
-/** More than the command itself takes, and much less than the run would. */
+/** More than the command itself needs, and much less than the run would. */
 const HEAP_MB = 28;
 
 describe("a long run, in little memory", () => {
-  it("is shown, listed and exported whole", async () => {
+  it("is shown, listed and exported completely", async () => {
     const folder = new CliFolder("export default {};");
     const store = await openStore(`file:${join(folder.path, ".pawl/pawl.db")}`);
     await writeLongRun(store, "long-1", TURNS);

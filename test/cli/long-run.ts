@@ -1,10 +1,10 @@
 import type { Store } from "../../src/index.ts";
 import { newReceipt, SampleRun } from "../../src/testing/store/sample-run.ts";
 
-/** Intents that ride in one commit: writing a long run one by one would take minutes. */
+/** Intents per commit: writing a long run one by one would take minutes. */
 const IN_ONE_COMMIT = 250;
 
-/** A run of so many turns, each with one call whose result has some 600 characters. */
+/** A run of this many turns, each with one call whose result has some 600 characters. */
 export async function writeLongRun(store: Store, runId: string, turns: number): Promise<void> {
   const run = await SampleRun.create(store, runId);
   await run.open(1);

@@ -20,7 +20,7 @@ function shell({ cwd }: CliFolder, script: string): Promise<Ended> {
   ]).ended();
 }
 
-/** More than a pipe holds, so that a reader that leaves is noticed. */
+/** More than a pipe holds, so that a closed reader is noticed. */
 const LONG = { toolCalls: [{ name: "search", input: { q: "x".repeat(500_000) } }] };
 
 describe("pawl", () => {
@@ -44,7 +44,7 @@ describe("pawl", () => {
     expect(JSON.parse(stdout)).toMatchObject({ calls: [{ tool: "search" }] });
   });
 
-  it("ends quietly, with its own code, when its reader has had enough", async () => {
+  it("ends quietly, with its own exit code, when its reader closes the pipe", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [LONG] });
     const { stdout, stderr } = await shell(
@@ -54,7 +54,7 @@ describe("pawl", () => {
     expect([stdout, stderr]).toEqual(["{\n", "code 0\n"]);
   });
 
-  it("stops following when its reader has left", async () => {
+  it("stops following when its reader closes the pipe", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING, MAILING] });
     const followed = shell(
@@ -78,7 +78,7 @@ describe("pawl", () => {
     expect((await followed.ended()).exitCode).toBe(130);
   });
 
-  it("is not kept from ending by what the configuration leaves open", async () => {
+  it("exits despite open handles of the configuration", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     writeFileSync(
@@ -89,13 +89,13 @@ describe("pawl", () => {
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining("q-1")]);
   });
 
-  it("starts the demo as a process of its own, whose exit code is its own", async () => {
+  it("starts the demo in a separate process, and returns its exit code", async () => {
     const { exitCode, stdout, stderr } = await start(cliFolder(), "demo", "--seed", "99999999999").ended();
     expect([exitCode, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(/^error: --seed is "99999999999": give a whole number from 0 to \d+\.\n$/);
   });
 
-  it("says in one sentence that Node is too old, before it loads anything", async () => {
+  it("reports in one sentence that Node is too old, before it loads anything", async () => {
     const old = `data:text/javascript,${encodeURIComponent(
       `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "22.17.9" } });
        process.on("exit", () => console.log(process.moduleLoadList.some((name) => name.includes("sqlite"))));`,

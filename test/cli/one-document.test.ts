@@ -1,4 +1,4 @@
-// What a program reads from `pawl … --json`: one document on stdout, whatever the code of the configuration does.
+// `pawl … --json` prints one document on stdout, whatever the code of the configuration does.
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { CliFolder } from "./cli-process.ts";
 import { pawlJson } from "./recording-context.ts";
 import { WORKING_CONFIG } from "./working-config.ts";
 
-/** A configuration, a tool and a step that write to stdout in every way they have, and a promise that nobody waits for. */
+/** A configuration, a tool and a step that write to stdout in every way, and a promise that is not awaited. */
 const LOUD_CONFIG = `
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -58,7 +58,7 @@ export default defineConfig({ pipelines: { loud, forgetful } });
 const SPOKEN = ["the configuration speaks", "the tool speaks", "the tool writes", "the step speaks"];
 
 describe("stdout with --json", () => {
-  it("has one document, and what others write there is on stderr", async () => {
+  it("has one document; other writes go to stderr", async () => {
     const folder = new CliFolder(LOUD_CONFIG);
     const { exitCode, stdout, stderr } = await folder.pawl(
       "run",
@@ -74,7 +74,7 @@ describe("stdout with --json", () => {
     for (const line of SPOKEN) expect(stderr).toContain(`${line}\n`);
   });
 
-  it("has what they write where nobody asked for a document", async () => {
+  it("has the other writes without --json", async () => {
     const folder = new CliFolder(LOUD_CONFIG);
     const { exitCode, stdout } = await folder.pawl("run", "loud", "--input", "Go");
     expect(exitCode).toBe(0);
@@ -82,8 +82,8 @@ describe("stdout with --json", () => {
   });
 });
 
-describe("code of the configuration that fails where nobody waits for it", () => {
-  it("ends the command with one error and code 1, and the run can be gone on with", async () => {
+describe("code of the configuration that fails in a promise that is not awaited", () => {
+  it("ends the command with one error and code 1, and the run can be resumed", async () => {
     const folder = new CliFolder(LOUD_CONFIG);
     folder.write("forget");
     const failed = await folder.pawl("run", "forgetful", "--run-id", "f-1", "--json");

@@ -1,4 +1,4 @@
-// The frame of the command line: what is asked for wrongly, how errors are told, and help.
+// The frame of the command line: wrong use, errors and help.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ describe("a command line that is wrong ends with code 2 and one sentence:", () =
     expect([exitCode, stdout, stderr]).toEqual([2, "", `${message}\n`]);
   });
 
-  it("as one JSON document, where that was asked for", async () => {
+  it("as one JSON document with --json", async () => {
     const { exitCode, document } = await pawlJson(["ls", "--stauts", "x"]);
     expect(exitCode).toBe(2);
     expect(document).toEqual({
@@ -57,7 +57,7 @@ describe("a command line that is wrong ends with code 2 and one sentence:", () =
     });
   });
 
-  it("what stands behind -- is no flag", async () => {
+  it("words after -- are not flags", async () => {
     const { stdout, stderr } = await pawl(["show", "--", "--json"], cliFolder());
     expect(stdout).toBe("");
     expect(stderr).toContain("error: There is no database at");
@@ -72,12 +72,12 @@ describe("help", () => {
     for (const { name } of commands) expect(stdout).toMatch(new RegExp(`^  ${name.split(" ")[0]}\\b`, "m"));
   });
 
-  it("is what pawl says when it is asked nothing", async () => {
+  it("is printed without a command", async () => {
     expect(await pawl([])).toEqual(await pawl(["--help"]));
   });
 
   it.each(commands.map((command) => [command.name, command] as const))(
-    "of %s shows an example of it, and the options that all commands have",
+    "of %s shows an example, and the options of all commands",
     async (name, command) => {
       const { exitCode, stdout, stderr } = await pawl([...name.split(" "), "--help"]);
       expect([exitCode, stderr]).toEqual([0, ""]);
@@ -93,13 +93,13 @@ describe("help", () => {
     expect(stdout).toMatch(/explain[^\n]*<tool>[\s\S]*audit/);
   });
 
-  it("tells the version", async () => {
+  it("prints the version", async () => {
     expect((await pawl(["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 });
 
 describe("an error", () => {
-  it("that is ours is one sentence, and its stack is shown with --verbose alone", async () => {
+  it("of Pawl is one sentence; its stack is shown only with --verbose", async () => {
     const folder = cliFolder();
     const short = await pawl(["ls"], folder);
     expect(short.exitCode).toBe(1);
@@ -110,7 +110,7 @@ describe("an error", () => {
     expect(long.stderr).toMatch(/^error: .*\n[\s\S]*\n {4,}at /);
   });
 
-  it("that nobody expected says so, and how to see where it comes from", async () => {
+  it("that is unexpected says so, and how to see where it comes from", async () => {
     const folder = cliFolder();
     await folder.withStore(async () => undefined);
     const context = { ...folder, env: new Proxy({}, { get: () => boom() }) };
@@ -129,7 +129,7 @@ describe("an error", () => {
     expect(document.error).toMatchObject({ code: "run_not_found", details: { runId: "nope" } });
   });
 
-  it("in the configuration is wrong use: nothing was begun", async () => {
+  it("in the configuration is wrong use: nothing was started", async () => {
     const folder = cliFolder();
     writeFileSync(join(folder.cwd, "pawl.config.ts"), "export default { pipelins: {} };");
     const { exitCode, stderr } = await pawl(["run", "report"], folder);
@@ -142,7 +142,7 @@ describe("where the store is", () => {
   const storeOf = async (argv: readonly string[], surroundings: Parameters<typeof pawl>[1]) =>
     /no database at (\S+) yet/.exec((await pawl(argv, surroundings)).stderr)?.[1];
 
-  it("is said by the flag before the environment before the configuration", async () => {
+  it("comes from the flag, else the environment, else the configuration", async () => {
     const folder = cliFolder();
     const { cwd } = folder;
     expect(await storeOf(["ls"], { cwd })).toBe(join(cwd, ".pawl/pawl.db"));
@@ -154,7 +154,7 @@ describe("where the store is", () => {
     expect(await storeOf(["--store", "file:./flag.db", "ls"], { cwd })).toBe(join(cwd, "flag.db"));
   });
 
-  it("needs no configuration that works, where it is named", async () => {
+  it("needs no working configuration if it is named", async () => {
     const folder = cliFolder();
     writeFileSync(join(folder.cwd, "pawl.config.ts"), "throw new Error('broken');");
     expect(await storeOf(["ls", "--store", "file:./flag.db"], folder)).toBe(join(folder.cwd, "flag.db"));
@@ -162,7 +162,7 @@ describe("where the store is", () => {
 });
 
 describe("colours", () => {
-  it("are for terminals, and for nobody who has said no", () => {
+  it("are for terminals, unless they are turned off", () => {
     expect(wantsColour({ isTerminal: true }, {})).toBe(true);
     expect(wantsColour({ isTerminal: true }, { NO_COLOR: "" })).toBe(true);
     expect(wantsColour({ isTerminal: true }, { NO_COLOR: "1" })).toBe(false);
@@ -170,7 +170,7 @@ describe("colours", () => {
     expect(wantsColour({ isTerminal: false }, {})).toBe(false);
   });
 
-  it("are used where they are wanted, and not with --no-color", async () => {
+  it("are used on request, and not with --no-color", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
     const coloured = { ...folder, useColour: true };
@@ -180,7 +180,7 @@ describe("colours", () => {
     expect((await pawl(["show", "nope", "--no-color"], coloured)).stderr).not.toContain(ESCAPE);
   });
 
-  it("change no letter of what is said", async () => {
+  it("change no letter of the text", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING, MAILING] });
     const still = { ...folder, isTerminal: true, clock: fakeClock(Date.now() + 60_000) };
@@ -194,7 +194,7 @@ describe("colours", () => {
 });
 
 describe("on a terminal of 40 columns", () => {
-  it("no command writes a line that is longer, and none that the data made", async () => {
+  it("no command writes a longer line, whatever the data", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING, MAILING], "t-1": [TRANSFERRING] });
     await failSample(folder, "bad-1");

@@ -3,13 +3,13 @@ import type { CliContext, InterruptSignal, TextOutput } from "../../src/cli/cont
 import { runCommandLine } from "../../src/cli/program.ts";
 import { systemClock } from "../../src/engine/ports/system-clock.ts";
 
-/** A context that keeps what a command writes, and whose signals a test sends. */
+/** A context that records the output of a command, and whose signals a test sends. */
 export type Recording = {
   readonly context: CliContext;
   readonly stdout: () => string;
   readonly stderr: () => string;
   readonly interrupt: (signal?: InterruptSignal) => void;
-  /** The reader of stdout has had enough. */
+  /** The reader of stdout has closed it. */
   readonly closeStdout: () => void;
 };
 
@@ -80,7 +80,7 @@ export async function pawl(argv: readonly string[], surroundings: Surroundings =
   return { exitCode, stdout: recording.stdout(), stderr: recording.stderr() };
 }
 
-/** Runs it with `--json`: stdout has to be one document, and nothing else. */
+/** Runs it with `--json`: stdout must be one document, and nothing else. */
 export async function pawlJson<D>(
   argv: readonly string[],
   surroundings: Surroundings = {},

@@ -1,4 +1,4 @@
-// `pawl run` killed, interrupted once and twice, and gone on with in every way that people have.
+// `pawl run` killed, interrupted once and twice, and resumed in every possible way.
 
 import { describe, expect, it } from "vitest";
 import { CliFolder } from "./cli-process.ts";
@@ -7,7 +7,7 @@ import { WHOLE_LOG, WORKING_CONFIG } from "./working-config.ts";
 
 const START = ["run", "worker", "--input", "Go", "--run-id", "r-1"] as const;
 
-/** A run whose tool is under way in its first turn, and does not end before the test lets it. */
+/** A run whose tool is running in its first turn until the test lets it end. */
 async function underWay() {
   const folder = new CliFolder(WORKING_CONFIG);
   folder.write("hold-one");
@@ -22,7 +22,7 @@ describe("a run that is killed", () => {
     ["run with the same input", ["run", "worker", "--input", "Go"], "› run r-1 resumes"],
     ["run --resume", ["run", "worker", "--resume"], "resuming run r-1, which was interrupted"],
     ["resume", ["resume", "r-1"], "› run r-1 resumes"],
-  ])("goes on with %s, without asking the model again", async (_way, args, said) => {
+  ])("is resumed with %s, without asking the model again", async (_way, args, said) => {
     const { folder, command } = await underWay();
     command.signal("SIGKILL");
     await command.ended();
@@ -38,7 +38,7 @@ describe("a run that is killed", () => {
 
 describe("a run that is interrupted once", () => {
   it.each(["SIGINT", "SIGTERM"] as const)(
-    "by %s finishes its turn, lets go, and says how to go on",
+    "by %s finishes its turn, is released, and shows how to resume",
     async (signal) => {
       const { folder, command } = await underWay();
       command.signal(signal);
@@ -61,7 +61,7 @@ describe("a run that is interrupted once", () => {
     },
   );
 
-  it("says so in one document with --json", async () => {
+  it("reports it in one document with --json", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     folder.write("hold-one");
     const command = folder.start(...START, "--json");
@@ -75,7 +75,7 @@ describe("a run that is interrupted once", () => {
 });
 
 describe("a run that is interrupted twice", () => {
-  it("stops at once, says that this is safe, and goes on where it was", async () => {
+  it("stops immediately, reports that this is safe, and resumes where it was", async () => {
     const { folder, command } = await underWay();
     command.signal("SIGINT");
     await command.said("Ctrl-C again stops now");
@@ -98,8 +98,8 @@ describe("a run that is interrupted twice", () => {
   });
 });
 
-describe("a run that another process works on", () => {
-  it("is left to it, or waited for", async () => {
+describe("a run that another process holds", () => {
+  it("is refused, or waited for with --wait", async () => {
     const { folder, command } = await underWay();
     const refused = await pawl(["resume", "r-1"], { cwd: folder.path });
     expect(refused.exitCode).toBe(1);

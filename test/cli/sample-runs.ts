@@ -6,11 +6,11 @@ import { z } from "zod";
 import { agent, NeedsHuman, openStore, Pipeline, Runner, Step, type Store, tool } from "../../src/index.ts";
 import { type ScriptedResponse, scriptedModel } from "../../src/testing/index.ts";
 
-/** A folder of its own for the running test, with the store that commands find there. */
+/** A separate folder for the current test, with the store that commands find there. */
 export type CliFolder = {
   readonly cwd: string;
   readonly file: string;
-  /** Opens the store for as long as `work` takes: no command meets a process that holds it. */
+  /** Opens the store only during `work`, so that no command finds it in use. */
   withStore<T>(work: (store: Store) => Promise<T>): Promise<T>;
 };
 
@@ -46,7 +46,7 @@ const sendEmail = tool({
   execute: ({ to }) => ({ sent: to }),
 });
 
-/** Never answers, so that nobody knows what it did. */
+/** Never answers, so that its outcome is unknown. */
 const transferMoney = tool({
   description: "Transfer money.",
   inputSchema: z.object({ to: z.string() }),
@@ -65,7 +65,7 @@ const signIn = tool({
   },
 });
 
-/** A pipeline `name` whose agent gives these answers and then says "Done.". */
+/** A pipeline `name` whose agent gives these responses and then "Done.". */
 export function samplePipeline(name: string, ...responses: readonly ScriptedResponse[]) {
   const worker = agent({
     name: "worker",
@@ -90,7 +90,7 @@ export const TRANSFERRING: ScriptedResponse = {
 };
 export const SIGNING_IN: ScriptedResponse = { toolCalls: [{ name: "sign_in", input: {} }] };
 
-/** Runs each pipeline once, under the id given, whatever becomes of it. */
+/** Runs each pipeline once, with the given id, whatever the outcome. */
 export async function runSamples(
   folder: CliFolder,
   samples: { readonly [runId: string]: readonly ScriptedResponse[] },

@@ -1,4 +1,4 @@
-// A store that cannot be used: one sentence, and nothing is made or changed.
+// A store that cannot be used: one sentence, and nothing is created or changed.
 
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -26,7 +26,7 @@ describe("a command that needs a store", () => {
     ["settle", "q-1/a#1.1", "--retry"],
     ["cancel", "q-1"],
     ["doctor"],
-  ])("makes none where there is none: %s", async (...argv) => {
+  ])("does not create a missing one: %s", async (...argv) => {
     const folder = cliFolder();
     const { exitCode, stderr } = await pawl(argv, folder);
     if (argv[0] === "doctor") expect(exitCode).toBe(0);
@@ -53,7 +53,7 @@ describe("a command that needs a store", () => {
       "is a database of another program",
     ],
     ["a folder", (file: string) => mkdirSync(file), "store_unavailable", "cannot be opened"],
-  ])("says in one sentence that it found %s", async (_, make, code, message) => {
+  ])("reports in one sentence that it found %s", async (_, make, code, message) => {
     const folder = cliFolder();
     mkdirSync(dirname(folder.file));
     make(folder.file);
@@ -63,7 +63,7 @@ describe("a command that needs a store", () => {
     expect((await pawlJson(["ls"], folder)).document).toMatchObject({ error: { code } });
   });
 
-  it("says that a newer Pawl has made the database", async () => {
+  it("reports a database of a newer Pawl", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     forge(folder.file, "PRAGMA user_version = 999");
@@ -71,18 +71,18 @@ describe("a command that needs a store", () => {
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining("has schema 999")]);
   });
 
-  it("takes an address that is none for wrong use", async () => {
+  it("treats an invalid address as wrong use", async () => {
     const { exitCode, stderr } = await pawl(["ls", "--store", "mysql://x"], cliFolder());
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining("is not an address of a store")]);
   });
 
-  it("says that it may not write there, where it may not", async () => {
+  it("reports a missing write permission", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     const home = dirname(folder.file);
     for (const name of readdirSync(home)) chmodSync(join(home, name), 0o444);
     for (const place of [home, folder.cwd]) chmodSync(place, 0o555);
-    // The superuser may write everywhere, so it becomes nobody first.
+    // The superuser may write everywhere, so it becomes the user nobody first.
     const nobody = "data:text/javascript,if (process.getuid() === 0) process.setuid(65534)";
     const { exitCode, stderr } = await new CliProcess(folder.cwd, process.execPath, [
       "--import",
@@ -98,7 +98,7 @@ describe("a command that needs a store", () => {
     ]);
   });
 
-  it("waits for a database that another process has locked, says so, and gives up in one sentence", async () => {
+  it("waits for a database that another process has locked, reports it, and gives up in one sentence", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     const hold = `

@@ -1,4 +1,4 @@
-// As much of a terminal as the command line uses: what a person would see after everything that was written.
+// As much of a terminal as the command line uses: the screen after everything that was written.
 
 import { Writable } from "node:stream";
 import type { TextOutput } from "../../src/cli/context/cli-context.ts";
@@ -11,7 +11,7 @@ const TOKENS = new RegExp(`${ESCAPE}\\[\\??[\\d;]*[A-Za-z]|[^]`, "gu");
 
 export class TerminalEmulator {
   columns: number;
-  /** Every text as it was written, one a write. */
+  /** The text of every write. */
   readonly writes: string[] = [];
   isCursorShown = true;
   #rows: string[] = [""];
@@ -53,7 +53,7 @@ export class TerminalEmulator {
     for (const [token] of text.matchAll(TOKENS)) this.#take(token);
   }
 
-  /** What a terminal does whose window is made narrower: it breaks the lines that do not fit any more. */
+  /** Makes the window narrower: lines that no longer fit are wrapped. */
   narrow(columns: number): void {
     this.columns = columns;
     const below = this.#rows.length - this.#row;

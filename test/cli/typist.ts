@@ -9,7 +9,7 @@ export const UP = "\u001b[A";
 export const ENTER = "\r";
 export const ESCAPE = "\u001b";
 
-/** Somebody at a terminal: looks for a text, and types when it is there. */
+/** A user at a terminal: waits for a text, and types. */
 export class Typist {
   readonly terminal = new TerminalEmulator(60);
   readonly context: CliContext;
@@ -32,7 +32,7 @@ export class Typist {
     while (!this.terminal.rows.join("\n").includes(text)) await sleep(2);
   }
 
-  /** Key by key, since a terminal sends them so. */
+  /** Key by key, as a terminal sends them. */
   async types(...keys: readonly string[]): Promise<void> {
     for (const key of keys) {
       this.#keys.write(key);

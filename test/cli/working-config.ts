@@ -1,4 +1,4 @@
-/** A configuration whose runs can be watched and held back: everything it does is a line in log.txt. */
+/** A configuration whose runs can be observed and paused: everything they do is a line in log.txt. */
 export const WORKING_CONFIG = `
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { scriptedModel } from "<pawl>src/testing/scripted-model.ts";
 const here = import.meta.dirname;
 const log = (line: string) => appendFileSync(join(here, "log.txt"), line + "\\n");
 
-/** Waits while the test holds it back. */
+/** Waits while the test pauses it. */
 const act = tool({
   description: "Act.",
   inputSchema: z.object({ what: z.string() }),
@@ -65,7 +65,7 @@ const echo = Pipeline.of("echo", Step.run("say", (input: unknown) => input));
 export default defineConfig({ pipelines: { worker, asks, fails, echo } });
 `;
 
-/** What the run of `worker` leaves there, where nothing comes in between. */
+/** The log of an uninterrupted run of `worker`. */
 export const WHOLE_LOG = [
   "model 1",
   "one begins",

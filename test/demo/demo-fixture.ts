@@ -1,4 +1,4 @@
-// What the tests of the demo have in common: an outside, a folder with a job file, and an environment without keys.
+// Shared by the tests of the demo: the services, a folder with a job file, and an environment without keys.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,10 +8,10 @@ import { onTestFinished } from "vitest";
 import { writeJobFile } from "../../src/demo/demo.ts";
 import { type DemoServices, openOutside } from "../../src/demo/outside.ts";
 
-/** Compiled sources are kept from one worker to the next: it halves what starting one costs. */
+/** A compile cache shared by the workers halves their start time. */
 const COMPILE_CACHE = fileURLToPath(new URL("../../node_modules/.cache/demo-tests", import.meta.url));
 
-/** Nobody's key is used, and nobody is charged. */
+/** No API key is used, so nothing is charged. */
 export const ENVIRONMENT: NodeJS.ProcessEnv = {
   ...process.env,
   NODE_COMPILE_CACHE: COMPILE_CACHE,
@@ -22,14 +22,14 @@ export const ENVIRONMENT: NodeJS.ProcessEnv = {
   PAWL_DEMO_MODEL: undefined,
 };
 
-/** Servers of its own for one test. */
+/** Separate services for one test. */
 export async function testOutside(): Promise<DemoServices> {
   const outside = await openOutside();
   onTestFinished(() => outside.close());
   return outside;
 }
 
-/** An empty folder that is gone after the test. */
+/** An empty folder that is removed after the test. */
 export function testFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "pawl-demo-test-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

@@ -46,7 +46,7 @@ function outcome(rows: readonly TallyRow[], problems: readonly string[] = []): D
   return { lives: LIVES, tally: { rows, problems } };
 }
 
-test("it says with which model the work is done, and that a real one is charged", () => {
+test("the introduction names the model, and that a real one is charged", () => {
   const scripted = introduction(output(80), 7, { provider: "scripted" });
   expect(scripted).toMatch(/^ +seed +7$/m);
   expect(scripted).toContain("a script (set OPENAI_API_KEY");
@@ -54,16 +54,16 @@ test("it says with which model the work is done, and that a real one is charged"
   expect(real).toContain("openai/gpt-x (OPENAI_API_KEY is set, and will be charged)");
 });
 
-test("a process is told by where it was killed, and the next by what it made of that", () => {
+test("each process is described by how it recovered and where it was killed", () => {
   const [first, second] = LIVES;
   if (first === undefined || second === undefined) throw new Error("There are two.");
   expect(lifeText(output(80), first, [])).toBe(
     "  plan        ✗ in turn 1: the model had answered, nothing was stored yet\n",
   );
-  expect(lifeText(output(80), second, [first])).toContain("✓ process 2 comes to the end");
+  expect(lifeText(output(80), second, [first])).toContain("✓ process 2 finishes the job");
 });
 
-test("what is not right is marked, named, and makes the whole not right", () => {
+test("a problem is marked and named, and makes the outcome wrong", () => {
   const told = outcomeText(output(80), outcome([right, wrong], ["notify was entered again"]));
   expect(told).toMatch(/^ {2}mails +1 +1 +✓ +3$/m);
   expect(told).toMatch(/^ {2}uploads +2 +3 +✗ +3$/m);
@@ -84,7 +84,7 @@ test("the document says the same", () => {
   });
 });
 
-test("nothing is wider than the terminal, and nothing is coloured unless that is wanted", () => {
+test("nothing is wider than the terminal, and nothing is coloured without colours", () => {
   for (const columns of [40, 80, 200]) {
     const told = [
       introduction(output(columns), 7, { provider: "scripted" }),
@@ -101,7 +101,7 @@ test("nothing is wider than the terminal, and nothing is coloured unless that is
   expect(outcomeText(output(80, true), outcome([right]))).toContain("\u001b");
 });
 
-test("the commands to go on with can be pasted, whatever the folder is called", () => {
+test("the commands can be pasted, whatever the folder is called", () => {
   expect(closingText(output(80), "/tmp/pawl", "npx pawl")).toContain(
     "  export PAWL_STORE=file:/tmp/pawl/pawl.db\n  npx pawl show clockwork\n",
   );

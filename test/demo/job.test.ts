@@ -18,7 +18,7 @@ import { jobFolder, testFolder, testOutside } from "./demo-fixture.ts";
 
 const RECIPIENT = "reader@pawl.example";
 
-test("the job comes to its end in one process, and does everything once", async () => {
+test("the job finishes in one process, and does everything once", async () => {
   const outside = await testOutside();
   const folder = jobFolder(outside);
   const { spec } = await readJobFile(join(folder, "job.yaml"));
@@ -49,14 +49,14 @@ test("the job comes to its end in one process, and does everything once", async 
         .update(readFileSync(join(folder, name)))
         .digest("hex"),
     ).toBe(hash);
-  // What makes the mail one of a kind is in its receipt, for whoever looks for it at the provider.
+  // The Message-ID is in the receipt, so that the mail can be found at the provider.
   const calls = await store.listToolCalls("job-1");
   const mail = calls.find(({ tool }) => tool === "send_email");
   expect(mail?.receipt?.correlationId).toBe(outside.mail.accepted[0]?.messageId);
   await store.close();
 });
 
-test("the script writes from what it was given: each page that it draws on is cited, and its first draft was not so careful", async () => {
+test("the script cites each page that it draws on, which its first draft does not", async () => {
   const outside = await testOutside();
   const folder = jobFolder(outside);
   const { spec } = await readJobFile(join(folder, "job.yaml"));
@@ -112,7 +112,7 @@ describe("a tool of the job", () => {
 
   const mail = { subject: "Report", text: "Here.", attachment: { name: "report.pdf", hash: "h" } };
 
-  test("asks a person where a mail has no one recipient, and sends nothing", async () => {
+  test("asks a person if a mail has not exactly one recipient, and sends nothing", async () => {
     const outside = await testOutside();
     const to = "reader@pawl.example, writer@pawl.example";
     const { result } = await callOnce(outside, (ctx) =>
@@ -140,7 +140,7 @@ describe("a tool of the job", () => {
     expect(result.waits[0]?.question).toContain("403");
   });
 
-  test("reads a page that is not there as one without text", async () => {
+  test("reads a missing page as one without text", async () => {
     const outside = await testOutside();
     const { result } = await callOnce(outside, (ctx) =>
       ctx.call(fetchPage, { url: `${outside.site.url}hourglass` }),
@@ -148,7 +148,7 @@ describe("a tool of the job", () => {
     expect(result.output).toMatchObject({ title: "Not found", text: "", links: [] });
   });
 
-  test("goes nowhere that the job does not allow", async () => {
+  test("reaches no host that the job does not allow", async () => {
     const outside = await testOutside();
     const { calls } = await callOnce(
       outside,
@@ -170,7 +170,7 @@ test("a report that does not cite what it draws on is not rendered, let alone se
     ...writer,
     respond: async (request) => {
       const response = await writer.respond(request);
-      // What the first draft would have been, given as the answer at once.
+      // The first draft, given as the answer immediately.
       const [part] = response.content;
       const draft = part?.type === "tool-call" ? (part.input as { report: object }).report : {};
       return {

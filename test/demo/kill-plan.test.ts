@@ -13,13 +13,13 @@ test("every phase is killed once, in order, whatever the seed", () => {
   for (const seed of SEEDS) expect(killsOf(seed).map(phaseOf)).toEqual(PHASES);
 });
 
-test("the same seed gives the same kills, and another one gives others", () => {
+test("the same seed returns the same kills, and another one returns others", () => {
   expect(killsOf(7)).toEqual(killsOf(7));
   const plans = new Set(SEEDS.map((seed) => JSON.stringify(killsOf(seed))));
   expect(plans.size).toBeGreaterThan(290);
 });
 
-test("each phase with an effect outside is killed in there by some seeds, and at each of its own points by others", () => {
+test("each phase with an external effect is killed inside the service by some seeds, and at each of its points by others", () => {
   const all = SEEDS.flatMap((seed) => killsOf(seed));
   const outside = new Set(
     all.flatMap((kill) => (kill.kind === "outside" ? [`${kill.phase} ${kill.effect}`] : [])),

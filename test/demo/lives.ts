@@ -1,4 +1,4 @@
-// Processes that never were, for what is told and counted about them.
+// Fake processes, for the tests of the story and the tally.
 
 import type { Death, EffectCounts, ProcessLife } from "../../src/demo/killed-job.ts";
 import type { ReportedEvent, WorkerMessage } from "../../src/demo/worker-order.ts";

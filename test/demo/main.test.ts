@@ -23,7 +23,7 @@ async function demo(...words: readonly string[]) {
 }
 
 test(
-  "the demo kills its job once in every phase, and tells what it came to in 80 columns without colours",
+  "the demo kills its job once in every phase, and reports the outcome in 80 columns without colours",
   PATIENCE,
   async () => {
     const folder = join(testFolder(), "kept");
@@ -94,11 +94,11 @@ test("Ctrl-C ends the demo and the process that it was about to kill", PATIENCE,
     env: ENVIRONMENT,
   });
   const code = new Promise<number | null>((resolve) => child.once("close", resolve));
-  // The first process is dead and the second at work, or soon.
+  // The first process is dead, and the second is working, or will be soon.
   for await (const said of child.stdout.setEncoding("utf8"))
     if (String(said).includes("✗ in turn")) child.kill("SIGINT");
   expect(await code).toBe(130);
-  // Nobody holds the run any more: it can be taken at once.
+  // No process holds the run any more: it can be claimed immediately.
   const store = await openStore(`file:${join(folder, "pawl.db")}`);
   const claim = await store.claimRun("clockwork", { leaseMs: 1_000, from: ["running"] });
   await store.close();

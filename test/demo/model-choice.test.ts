@@ -39,7 +39,7 @@ test(
       OPENAI_BASE_URL: provider.url,
       PAWL_DEMO_MODEL: "gpt-test",
     };
-    // Killed on the way, so that a model of the same name goes on with what the first one began.
+    // Killed once, so that a model of the same name continues what the first one started.
     const kills = [{ kind: "point", phase: "crawl", nth: 30 }] as const;
     const lives = await runKilled({ folder, outside, kills, environment, patienceMs: 30_000 });
     expect(lives).toHaveLength(2);

@@ -50,7 +50,7 @@ describe("the web site", () => {
     expect(site.requests.toSorted()).toEqual(SITE_PAGES.map(({ path }) => path).toSorted());
   });
 
-  test("counts each time that a page is asked for, and nothing that is not there", async () => {
+  test("counts each request of a page, and no missing pages", async () => {
     const { site } = await testOutside();
     expect((await fetch(`${site.url}verge`)).status).toBe(200);
     expect((await fetch(`${site.url}verge`)).status).toBe(200);
@@ -60,7 +60,7 @@ describe("the web site", () => {
 });
 
 describe("the upload service", () => {
-  test("stores a file once for each key, and gives it back", async () => {
+  test("stores a file once for each key, and returns it", async () => {
     const outside = await testOutside();
     const first = await put(outside, "report.pdf", "k1", "one");
     const again = await put(outside, "report.pdf", "k1", "one");
@@ -75,7 +75,7 @@ describe("the upload service", () => {
     expect(outside.uploads.objects.size).toBe(2);
   });
 
-  test("refuses a file without a key, and knows nothing of a key that it was never given", async () => {
+  test("refuses a file without a key, and answers 404 for an unknown key", async () => {
     const outside = await testOutside();
     const refused = await fetch(`${outside.addresses.uploads}/report.pdf`, { method: "PUT", body: "one" });
     expect(refused.status).toBe(400);
@@ -96,7 +96,7 @@ describe("the mail service", () => {
   const id = `${"0123456789abcdef".repeat(4)}@pawl.example`;
   const lookUp = (outside: DemoServices) => fetch(`${outside.addresses.sentMail}/${encodeURIComponent(id)}`);
 
-  test("delivers what is sent twice twice, and finds it by its id", async () => {
+  test("delivers a mail twice if it is sent twice, and finds it by its id", async () => {
     const outside = await testOutside();
     expect((await lookUp(outside)).status).toBe(404);
     await send(outside, id);
@@ -109,7 +109,7 @@ describe("the mail service", () => {
     expect(outside.mail.lookUps).toEqual([id, id]);
   });
 
-  test("has not accepted a mail whose sender was cut off in the middle of it", async () => {
+  test("does not accept an incomplete mail", async () => {
     const outside = await testOutside();
     const socket = connect(outside.addresses.smtpPort, "127.0.0.1");
     const heard: string[] = [];
@@ -122,7 +122,7 @@ describe("the mail service", () => {
     await until("354 ");
     socket.write(`Message-ID: <${id}>\r\n\r\nHalf a sen`);
     await new Promise<void>((resolve) => socket.once("close", resolve).destroySoon());
-    // The next one is taken in full, by which time the server has dealt with the first.
+    // The next one is accepted; by then the server has handled the first.
     await send(outside, "whole@pawl.example");
     expect(outside.mail.accepted.map(({ messageId }) => messageId)).toEqual(["whole@pawl.example"]);
     expect((await lookUp(outside)).status).toBe(404);
@@ -140,7 +140,7 @@ describe("an answer that is held back", () => {
       what: "m@pawl.example",
     },
   ] as const)(
-    "comes after its effect, and not before it is released ($effect)",
+    "is sent after its effect, and not before it is released ($effect)",
     async ({ effect, act, what }) => {
       const outside = await testOutside();
       const reached = outside.hold.next(effect);
@@ -165,10 +165,10 @@ describe("an answer that is held back", () => {
     },
   );
 
-  test("is only that of the effect that somebody waits for, and only the next one", async () => {
+  test("is only the next one of the awaited effect", async () => {
     const outside = await testOutside();
     const page = outside.hold.next("page");
-    // The planner reads the first page, and it is the crawler who is to be killed.
+    // The planner reads the first page; the crawler must be killed.
     expect((await fetch(outside.site.url)).status).toBe(200);
     const behind = fetch(`${outside.site.url}verge`);
     expect(await page).toBe("/verge");

@@ -80,7 +80,7 @@ test("the PDF is a real one, with title, headings, paragraphs and sources", asyn
     expect(shown).toContain(text);
 });
 
-test("the same report gives the same PDF, byte for byte, at another time too", async () => {
+test("the same report produces the same PDF, byte for byte, at any time", async () => {
   const first = Buffer.from(await reportPdf(REPORT, titleOf));
   vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 86_400_000 });
   onTestFinished(() => void vi.useRealTimers());

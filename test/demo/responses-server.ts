@@ -1,5 +1,5 @@
-// A provider that speaks as much of OpenAI's Responses API as the job needs. What it answers comes from the script, which is
-// given the conversation as it came over the wire.
+// A provider that implements as much of OpenAI's Responses API as the job needs. Its answers come from the script, which gets
+// the conversation as it was sent.
 
 import { onTestFinished } from "vitest";
 import { z } from "zod";
@@ -28,9 +28,9 @@ type Input = z.infer<typeof request>["input"];
 
 export type ResponsesServer = {
   readonly url: string;
-  /** The models that were asked for, in order. */
+  /** The requested models, in order. */
   readonly asked: readonly string[];
-  /** The keys that they were asked with. */
+  /** The API keys of the requests. */
   readonly keys: ReadonlySet<string>;
 };
 
@@ -107,7 +107,7 @@ function messageOf(item: Input[number], input: Input): Message {
   };
 }
 
-/** Calls that were made at once are one message of ours. */
+/** Parallel calls are one message of ours. */
 function merged(messages: readonly Message[]): Message[] {
   const all: Message[] = [];
   for (const message of messages) {

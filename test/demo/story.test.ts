@@ -4,7 +4,7 @@ import { CRASH_POINTS } from "../../src/engine/ports/crash-points.ts";
 import { asked, at, ended, entered, finished, life, lookedUp, skipped, started, turn } from "./lives.ts";
 
 describe("where a process was killed", () => {
-  test("is said for every crash point, each in words of its own", () => {
+  test("has a different text for every crash point", () => {
     const told = CRASH_POINTS.map((point) => whereKilled(at("plan", point)));
     expect(new Set(told).size).toBe(CRASH_POINTS.length);
     expect(whereKilled(at("plan", "turn:journaled", 3))).toBe(
@@ -12,14 +12,14 @@ describe("where a process was killed", () => {
     );
   });
 
-  test("is said of the outside with what it had done", () => {
+  test("names the service and its effect", () => {
     expect(whereKilled({ kind: "outside", phase: "upload", effect: "upload", what: "report.pdf" })).toBe(
       "inside the upload service: report.pdf was stored, the answer had not left yet",
     );
   });
 });
 
-test("what was under way are the calls that had begun and not ended", () => {
+test("the calls in progress are those that had started but not ended", () => {
   const messages = [
     started("crawl#1.1", "fetch_page", "http://127.0.0.1:80/a"),
     started("crawl#1.2", "fetch_page", "http://127.0.0.1:80/b"),
@@ -32,14 +32,14 @@ test("what was under way are the calls that had begun and not ended", () => {
 describe("what the next process did", () => {
   const page = (name: string) => `http://127.0.0.1:80/${name}`;
 
-  test("is nothing where the phase was finished", () => {
+  test("is nothing if the phase was finished", () => {
     const before = [life([asked("plan", 1), finished("plan")])];
     expect(recoverySteps(before, "plan", life([skipped("plan"), asked("crawl", 1)]))).toEqual([
       "finds plan finished and does not enter it again",
     ]);
   });
 
-  test("is to use the journal, and to run again what was cut off and nothing else", () => {
+  test("is to use the journal, and to repeat only the interrupted calls", () => {
     const before = [
       life([
         asked("crawl", 2),
@@ -62,7 +62,7 @@ describe("what the next process did", () => {
     ]);
   });
 
-  test("is to run what was marked as running and had not gone out, which is not again", () => {
+  test("is to run a call that was marked as running but never sent, which is not a repetition", () => {
     const next = life([turn("plan", 1, true), started("plan#1.1", "fetch_page", page("a"), 2)]);
     expect(recoverySteps([life([asked("plan", 1)])], "plan", next)).toEqual([
       "takes the answer to turn 1 from the journal; the model is not asked again",
@@ -70,7 +70,7 @@ describe("what the next process did", () => {
     ]);
   });
 
-  test("is to ask the model again where its answer was lost, and to say so", () => {
+  test("is to ask the model again if its answer was lost, and to report it", () => {
     const next = life([turn("plan", 1), asked("plan", 1), finished("plan")]);
     expect(recoverySteps([life([asked("plan", 1)])], "plan", next)).toEqual([
       "asks the model for turn 1 again, since its answer was lost",
@@ -83,7 +83,7 @@ describe("what the next process did", () => {
     ]);
   });
 
-  test("is to look a mail up, and to send it only where it is not there", () => {
+  test("is to look up a mail, and to send it only if it is not there", () => {
     const before = [life([entered("send"), started("send#0.1", "send_email", "mail")])];
     expect(recoverySteps(before, "send", life([lookedUp("send#0.1", "send_email", "done")]))).toEqual([
       "looks send_email up (reconcile): it is there, so nothing is sent",
@@ -97,7 +97,7 @@ describe("what the next process did", () => {
     ]);
   });
 
-  test("is to send with the same key, to use a receipt, to render again, or to begin", () => {
+  test("is to send with the same key, to use a receipt, to render again, or to start", () => {
     const uploading = [life([entered("upload"), started("upload#0.1", "upload_file", "report.pdf")])];
     const again = life([entered("upload"), started("upload#0.1", "upload_file", "report.pdf", 2)]);
     expect(recoverySteps(uploading, "upload", again)).toEqual([

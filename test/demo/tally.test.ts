@@ -25,7 +25,7 @@ const ALL = [
 
 const DONE = { pages: 12, modelCalls: 11, files: 2, uploads: 2, mails: 1, notifications: 1 };
 
-/** A job that was done in one process, with nothing wrong. Nobody changes it: what is wrong is made of copies. */
+/** A job that ran in one process, with nothing wrong. It is never changed: faulty versions are copies. */
 let outside: DemoServices;
 let ledger: Ledger;
 
@@ -51,7 +51,7 @@ function wrongIn({ rows, problems }: Tally): string[] {
   return [...rows.filter(({ isRight }) => !isRight).map(({ what }) => what), ...problems];
 }
 
-test("a job without a kill is right, and starting over would have done as much", () => {
+test("a job without a kill is right, and restarting would have done the same", () => {
   const tally = tallyOf(outside, [life(ALL, null, DONE)], ledger);
   expect(wrongIn(tally)).toEqual([]);
   expect(
@@ -66,7 +66,7 @@ test("a job without a kill is right, and starting over would have done as much",
   ]);
 });
 
-test("starting over is what had been done at each death and at the end, added up", () => {
+test("restarting costs the sum of what was done at each kill and at the end", () => {
   const lives = [
     life(ALL.slice(0, 5), at("crawl", "turn:committed"), { pages: 7, modelCalls: 5 }),
     life(ALL.slice(5, 14), at("send", "tool:executed"), { ...DONE, notifications: 0 }),
@@ -76,13 +76,13 @@ test("starting over is what had been done at each death and at the end, added up
   expect(rows.map(({ startingOver }) => startingOver)).toEqual([31, 27, 4, 4, 2, 1]);
 });
 
-/** The outside after one more of something. */
+/** The services after one more effect. */
 type Plant = { readonly what: string; readonly wrong: readonly string[]; readonly plant: () => DemoServices };
 
 test.for<Plant>([
   {
     what: "a page with a receipt is read again",
-    wrong: ["pages read", "/verge was read 2 times, with 1 calls and 0 lost tries"],
+    wrong: ["pages read", "/verge was read 2 times, with 1 calls and 0 lost attempts"],
     plant: () => ({ ...outside, site: { ...outside.site, requests: [...outside.site.requests, "/verge"] } }),
   },
   {
@@ -136,7 +136,7 @@ test.for<Plant>([
       return { ...outside, notifications: { ...notifications, shown } };
     },
   },
-])("it is noticed when $what", ({ plant, wrong }) => {
+])("the tally detects that $what", ({ plant, wrong }) => {
   expect(wrongIn(tallyOf(plant(), [life(ALL, null, DONE)], ledger))).toEqual(wrong);
 });
 
@@ -175,21 +175,21 @@ test.for<{
     wrong: ["notify was entered again after it was finished"],
     messages: [...ALL, stands("notify", "step:finished"), entered("notify")],
   },
-])("it is seen in what the processes told that $how", ({ messages, wrong }) => {
+])("the messages of the processes show that $how", ({ messages, wrong }) => {
   expect(wrongIn(tallyOf(outside, [life(messages, null, DONE)], ledger))).toEqual(wrong);
 });
 
-test("it is noticed when the run has succeeded without one of its phases", () => {
+test("the tally detects a succeeded run with an unfinished phase", () => {
   const steps = ledger.steps
     .filter(({ path }) => path !== "send")
     .map((step) => (step.path === "notify" ? { ...step, status: "running" as const } : step));
   expect(wrongIn(tallyOf(outside, [life(ALL, null, DONE)], { ...ledger, steps }))).toEqual([
-    "send is not there at the end instead of succeeded",
+    "send is missing at the end instead of succeeded",
     "notify is running at the end instead of succeeded",
   ]);
 });
 
-test("it is noticed when a row is not what was written, or a file was kept twice", () => {
+test("the tally detects a changed row, or a file stored twice", () => {
   const problems = [{ row: "event 3", what: "it was changed" }];
   const verification = { ...ledger.verification, problems };
   const kept = ledger.events.filter(({ type }) => type === "artifact.kept").slice(0, 1);

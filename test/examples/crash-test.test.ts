@@ -10,7 +10,7 @@ import { EXPLORER_FOLDER } from "../testing/crash/explored-scenario.ts";
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
 test(
-  "the agent of the guide fails its crash test, is mended, and both reports are those in the guide",
+  "the agent of the guide fails its crash test, is fixed, and both reports are those in the guide",
   PATIENCE,
   () => {
     const main = join(root, "examples/crash-test/main.ts");

@@ -53,7 +53,7 @@ test(
 );
 
 test(
-  "the third demo goes on as another version from the last milestone, and nothing is done again",
+  "the third demo resumes as another version from the last milestone, and nothing is repeated",
   PATIENCE,
   () => {
     const { stdout, stderr, status } = node(join(root, "examples/milestones/main.ts"), root);
@@ -79,7 +79,7 @@ test("the README's example works when pasted, and again when run a second time",
   if (example === undefined) throw new Error("The README has no TypeScript example.");
   const folder = mkdtempSync(join(tmpdir(), "pawl-readme-"));
   try {
-    // "pawl" and "pawl/testing" are what is built from these two files.
+    // "pawl" and "pawl/testing" are built from these two files.
     const source = (subpath: string) => JSON.stringify(join(root, "src", subpath));
     const mapped = example
       .replace('"pawl"', source("index.ts"))
@@ -99,7 +99,7 @@ test("the README's example works when pasted, and again when run a second time",
 });
 
 test(
-  "a server that is killed, and then told to end, gives two customers with equal words a run each",
+  "a server that is killed, and later stopped, gives two customers with the same words one run each",
   PATIENCE,
   () => {
     const { stdout, stderr, status } = node(join(root, "examples/server/main.ts"), root);

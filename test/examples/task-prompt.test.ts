@@ -12,7 +12,7 @@ function newSession(): Session {
 }
 
 describe("the recovery-aware prompt", () => {
-  it("says at a fresh start that there is no progress yet", () => {
+  it("shows no progress at a fresh start", () => {
     const text = taskPrompt.render(newSession(), input);
     expect(text).toMatch(
       /^## Objective\n\nWrite the report\n\n## Progress\n\nNo progress yet\. Create a plan/,

@@ -39,7 +39,7 @@ function folderProblem(path: string, stats: Stats, user: number, found: "found" 
   return found === "found" && isForeign(stats, user) ? foreign(path, stats) : null;
 }
 
-/** A symlink is controlled by its owner, and by everyone who may replace it. In a shared folder, another user's link was not chosen by this user. */
+/** A symlink is controlled by its owner and by everyone who may replace it. In a shared folder, another user's link was not chosen. */
 async function linkProblem(link: string, user: number, found: "found" | "named"): Promise<string | null> {
   const [stats, folder] = [await lstat(link), await stat(dirname(link))];
   const who = otherWriters(folder, user);

@@ -20,7 +20,7 @@ export function isForeign({ uid }: Rights, user: number): boolean {
   return uid !== user && uid !== 0;
 }
 
-/** Which other users may write it; null if none. A group with the id of the user is private to that user; root's group is trusted like root. */
+/** Which other users may write it; null if none. The user's own group (same id) counts as the user, root's group as root. */
 export function otherWriters({ mode, gid }: Rights, user: number): string | null {
   if ((mode & OTHERS_WRITE) !== 0) return EVERY_USER;
   return (mode & GROUP_WRITES) !== 0 && gid !== user && gid !== 0 ? `the group ${gid}` : null;

@@ -169,12 +169,12 @@ async function ask(
   message: string,
   problem: (given: string) => string | undefined,
 ): Promise<string | null> {
-  const choice = await text({
+  const answer = await text({
     message,
     validate: (given) => problem(given ?? ""),
     ...prompting(context, signal),
   });
-  return isCancel(choice) ? null : choice;
+  return isCancel(answer) ? null : answer;
 }
 
 function prompting({ stdin, stderr }: CliContext, signal: AbortSignal) {

@@ -50,41 +50,37 @@ describe("a test without stand-ins", () => {
     expect(exitCode).toBe(1);
   });
 
-  it(
-    "replays answers, approvals, files, large results and the calls of code",
-    PATIENCE,
-    async () => {
-      const folder = workFolder();
-      const { path: cwd } = folder;
-      await runOnce(folder, "office", "o-1");
-      for (const verb of [
-        ["answer", "o-1~1", "The blue one."],
-        ["resume", "o-1"],
-        ["approve", "o-1~2"],
-        ["resume", "o-1"],
-      ])
-        await pawl(verb, { cwd });
-      expect((await pawl(["show", "o-1"], { cwd })).stdout).toContain("succeeded");
-      const { length } = folder.log;
-      const { exitCode, document } = await pawlJson<{
-        readonly pointsByCall: { readonly [call: string]: number };
-        readonly run: string;
-        readonly notes: readonly string[];
-      }>(["crashtest", "office", "--schedule", "crash after tool.note 2"], { cwd });
-      expect(document).toMatchObject({ kept: true, run: "o-1" });
-      expect(document.pointsByCall).toMatchObject({
-        "store.answer": 2,
-        "store.approve": 2,
-        "tool.note": 6,
-        "tool.ask_human": 2,
-        "tool.send_email": 2,
-        "file.one.txt": 2,
-      });
-      expect(document.notes.at(-1)).toBe("Step code really ran, in every schedule: file.");
-      expect(exitCode).toBe(0);
-      expect(folder.log).toHaveLength(length);
-    },
-  );
+  it("replays answers, approvals, files, large results and the calls of code", PATIENCE, async () => {
+    const folder = workFolder();
+    const { path: cwd } = folder;
+    await runOnce(folder, "office", "o-1");
+    for (const verb of [
+      ["answer", "o-1~1", "The blue one."],
+      ["resume", "o-1"],
+      ["approve", "o-1~2"],
+      ["resume", "o-1"],
+    ])
+      await pawl(verb, { cwd });
+    expect((await pawl(["show", "o-1"], { cwd })).stdout).toContain("succeeded");
+    const { length } = folder.log;
+    const { exitCode, document } = await pawlJson<{
+      readonly pointsByCall: { readonly [call: string]: number };
+      readonly run: string;
+      readonly notes: readonly string[];
+    }>(["crashtest", "office", "--schedule", "crash after tool.note 2"], { cwd });
+    expect(document).toMatchObject({ kept: true, run: "o-1" });
+    expect(document.pointsByCall).toMatchObject({
+      "store.answer": 2,
+      "store.approve": 2,
+      "tool.note": 6,
+      "tool.ask_human": 2,
+      "tool.send_email": 2,
+      "file.one.txt": 2,
+    });
+    expect(document.notes.at(-1)).toBe("Step code really ran, in every schedule: file.");
+    expect(exitCode).toBe(0);
+    expect(folder.log).toHaveLength(length);
+  });
 
   it("reports step code that makes other calls than recorded", PATIENCE, async () => {
     const folder = workFolder();

@@ -1,4 +1,4 @@
-/** What is in the file, its lines, and what is said about it: line, column and the whole message, in this order. */
+/** The mistake, the lines of the file, and the expected problems: line, column and the whole message, in this order. */
 export type Mistaken = readonly [what: string, lines: readonly string[], problems: readonly string[]];
 
 const FIELDS = "objective, pipeline, input, constraints, budgets, stopConditions, escalation, artifacts";

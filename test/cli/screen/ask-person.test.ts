@@ -1,4 +1,4 @@
-// Questions at the terminal: what is shown, what is typed, and what the run makes of it.
+// Questions at the terminal: what is shown, what is typed, and the effect on the run.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -15,13 +15,13 @@ import { DOWN, ENTER, ESCAPE, Typist, UP } from "../typist.ts";
 import { WORKING_CONFIG } from "../working-config.ts";
 
 describe("a run at a terminal", () => {
-  it("asks right there, shows the exact arguments, and goes on with what is said", async () => {
+  it("asks directly, shows the exact arguments, and resumes with the answer", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     const typist = new Typist(folder.path);
     const command = runCommandLine(["run", "asks", "--input", "Go", "--run-id", "w-1"], typist.context);
     await typist.sees("May it run?");
     expect(typist.terminal.rows.join("\n")).toContain('{\n  "to": "ada@example.com"\n}');
-    // Its tool can neither be repeated nor looked up: said once, when the run begins.
+    // Its tool can neither be repeated nor looked up: reported once, when the run starts.
     expect(typist.terminal.rows[1]).toBe("! mail: a crash during a call needs a person. Better:");
     expect(folder.log).toEqual([]);
     await typist.types(DOWN, ENTER);
@@ -32,11 +32,11 @@ describe("a run at a terminal", () => {
     expect(await command).toBe(0);
     expect(typist.stdout()).toBe("not quite\n");
     expect(typist.terminal.isCursorShown).toBe(true);
-    // What this command has told of its run, it does not tell again after an answer.
+    // Events that were already shown are not repeated after an answer.
     expect(typist.terminal.rows.filter((row) => row.includes("resumes"))).toEqual([]);
   });
 
-  it("that goes on is not told about its tools any more", async () => {
+  it("that is resumed does not repeat the advice about its tools", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     await pawl(["run", "asks", "--input", "Go", "--run-id", "w-1"], { cwd: folder.path });
     const typist = new Typist(folder.path);
@@ -50,7 +50,7 @@ describe("a run at a terminal", () => {
     ]);
   });
 
-  it("that is interrupted twice gives the terminal back before it ends", async () => {
+  it("that is interrupted twice restores the terminal before it ends", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     folder.write("hold-one");
     const typist = new Typist(folder.path);
@@ -59,7 +59,7 @@ describe("a run at a terminal", () => {
     expect(typist.terminal.isCursorShown).toBe(false);
     typist.interrupt();
     await typist.sees("! finishing turn 1 of worker; Ctrl-C again stops now");
-    // npm passes on what the terminal has sent already: still the same press.
+    // npm forwards the signal that the terminal has already sent: still the same key press.
     typist.interrupt();
     expect(typist.terminal.isCursorShown).toBe(false);
     await sleep(300);
@@ -70,7 +70,7 @@ describe("a run at a terminal", () => {
     await command;
   });
 
-  it("takes a stray Enter for nothing, and says how to answer later", async () => {
+  it("ignores a stray Enter, and shows how to answer later", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
     const typist = new Typist(folder.path);
     const command = runCommandLine(["run", "asks", "--input", "Go", "--run-id", "w-1"], typist.context);
@@ -81,7 +81,7 @@ describe("a run at a terminal", () => {
   });
 });
 
-/** A run that comes to a question at its first call, and the person who gets it. */
+/** A run that asks a question at its first call, and the person who answers. */
 async function waitingRun(act: Partial<Parameters<typeof tool>[0]>, spec?: RunSpecInput) {
   const store = await memoryStore();
   const seen: unknown[] = [];
@@ -138,7 +138,7 @@ describe("a call in doubt", () => {
     expect(tries).toBe(2);
   });
 
-  it("is given up, with why, which must be said", async () => {
+  it("is settled as failed, with a required reason", async () => {
     const { runner, typist, answered, seen } = await waitingRun(TIMES_OUT);
     await typist.sees("Did it happen?");
     await typist.types(UP, ENTER);
@@ -161,7 +161,7 @@ describe("a call in doubt", () => {
 });
 
 describe("a tool that asks for help", () => {
-  it("is answered, and whoever asked for it is told", async () => {
+  it("is answered, and the caller gets the answer", async () => {
     const { runner, typist, answered, seen } = await waitingRun({ execute: asksForHelp });
     await typist.sees("The token has expired: renew it.");
     await typist.sees("What should be done?");
@@ -177,7 +177,7 @@ describe("a tool that asks for help", () => {
 });
 
 describe("an approval", () => {
-  it("is denied, with why", async () => {
+  it("is denied, with a reason", async () => {
     const { store, runner, typist, answered, seen } = await waitingRun({ approval: true });
     await typist.sees("May it run?");
     await typist.types(UP, ENTER);
@@ -189,7 +189,7 @@ describe("an approval", () => {
     expect((await store.listWaits("r-1"))[0]).toMatchObject({ status: "answered", answeredBy: "tester" });
   });
 
-  it("that somebody else was faster with is not asked about again", async () => {
+  it("that another person has answered meanwhile is not asked about again", async () => {
     const { store, runner, typist, answered } = await waitingRun({ approval: true });
     await typist.sees("May it run?");
     await store.approve("r-1~1", { by: "somebody else" });
@@ -199,7 +199,7 @@ describe("an approval", () => {
     expect((await runner.resume("r-1")).status).toBe("succeeded");
   });
 
-  it("is taken away when the command is to end", async () => {
+  it("is withdrawn when the command must end", async () => {
     const { desk, waits, typist, answered } = await waitingRun({ approval: true });
     await typist.sees("May it run?");
     await typist.types(ENTER);
@@ -218,7 +218,7 @@ describe("a budget that is used up", () => {
     escalation: { askHumanOnBudgetReached: true },
   };
 
-  it("is raised to a limit that is enough", async () => {
+  it("is raised to a sufficient limit", async () => {
     const { runner, typist, answered } = await waitingRun({}, spec);
     await typist.sees("May it use more?");
     await typist.types(DOWN, ENTER);

@@ -68,29 +68,29 @@ describe("figures for people", () => {
     expect([counted(1, "turn"), counted(1_234, "turn")]).toEqual(["1 turn", "1,234 turns"]);
   });
 
-  it("tells local time in an order that sorts", () => {
+  it("formats local time so that it sorts", () => {
     expect(formatTime(new Date(2026, 0, 31, 9, 5, 7).getTime())).toBe("2026-01-31 09:05:07");
   });
 });
 
-describe("a command line that is suggested", () => {
+describe("a suggested command line", () => {
   const given = (options: { readonly [name: string]: string }) =>
     new CommandInput(new Map(), new Map(Object.entries(options)));
 
-  it("names the store and the configuration that this one was given", () => {
+  it("repeats the --store and --config of this one", () => {
     expect(commandHint(given({ store: "file:./a b.db", config: "x.ts" }), "resume", "q-1")).toBe(
       "pawl resume q-1 --store 'file:./a b.db' --config x.ts",
     );
   });
 
-  it("can be typed as it is, whatever is in it", () => {
+  it("can be pasted, whatever it contains", () => {
     expect(commandHint(given({}), "answer", "q-1~1", "it's $HOME")).toBe(
       "pawl answer q-1~1 'it'\\''s $HOME'",
     );
     expect(commandHint(given({}), "settle", "q-1/a#1.1")).toBe("pawl settle q-1/a#1.1");
   });
 
-  it("goes on in the next line as a shell reads it, where it is too long", () => {
+  it("is continued on the next line with a backslash if it is too long", () => {
     const { context } = recordingContext({ columns: 30 });
     expect(formatHints(context, ["pawl settle q-1/research#2.1 --failed 'not today'"])).toBe(
       "  pawl settle \\\n    q-1/research#2.1 \\\n    --failed 'not today'\n",

@@ -1,4 +1,4 @@
-// A model writes the questions and choices that people are shown: none of it reaches their terminal raw.
+// A model writes the questions and choices that people see: no control characters reach their terminal.
 
 import { describe, expect, it } from "vitest";
 import { CliFolder } from "../cli-process.ts";
@@ -22,12 +22,12 @@ const asker = agent({
 export default defineConfig({ pipelines: { asker } });
 `;
 
-/** What a terminal would obey. The line feed is the program's own. */
+/** Control characters. The line feed is the program's own. */
 const OBEYED = /[^\P{Cc}\n]|[\u202a-\u202e\u2066-\u2069]/u;
 
 describe("a question and its choices", () => {
   it.each([["run"], ["resume"], ["waits"], ["show"]])(
-    "are shown by pawl %s, and nothing of them is obeyed",
+    "are shown by pawl %s without control characters",
     async (command) => {
       const folder = new CliFolder(CONFIG);
       const started = await pawl(["run", "asker", "--input", "Go", "--run-id", "w-1"], { cwd: folder.path });

@@ -1,4 +1,4 @@
-// What a person sees while a run works: on a terminal, on a narrow one, and in a log.
+// The progress display: on a terminal, on a narrow one, and in a log.
 
 import { describe, expect, it } from "vitest";
 import { widthOf } from "../../../src/cli/context/terminal-text.ts";
@@ -78,12 +78,12 @@ function inLog() {
   return { clock, screen, text: () => terminal.writes.join("") };
 }
 
-/** The rows without the picture that turns. */
+/** The rows without the spinner. */
 const still = (terminal: TerminalEmulator) =>
   terminal.rows.map((row) => row.replace(/^[\u2800-\u28ff]/u, "*"));
 
 describe("on a terminal", () => {
-  it("a block tells where the run is, what is under way and for how long, and what it has used", async () => {
+  it("a block shows the position of the run, the work in progress with its time, and the usage", async () => {
     const { terminal, clock, screen, tell } = onTerminal(60);
     screen.start();
     tell(begun, step("step.started", "research"), turn("research", 1), settled("research", 1, 1_234));
@@ -97,7 +97,7 @@ describe("on a terminal", () => {
     ]);
   });
 
-  it("what ends scrolls above the block, and the block is gone at the end", async () => {
+  it("finished work scrolls above the block, and the block is removed at the end", async () => {
     const { terminal, clock, screen, tell } = onTerminal(60);
     screen.start();
     tell(begun, step("step.skipped", "plan"), step("step.started", "research"), turn("research", 1));
@@ -123,7 +123,7 @@ describe("on a terminal", () => {
     expect(still(terminal)).toEqual(told);
   });
 
-  it("the cursor is away while the block is drawn, and back after it, however often it is stopped", () => {
+  it("the cursor is hidden while the block is drawn, and shown after it, however often it is stopped", () => {
     const { terminal, screen, tell } = onTerminal(60);
     screen.start();
     tell(begun);
@@ -215,7 +215,7 @@ describe("on a terminal", () => {
     expect(still(terminal).at(-2)).toMatch(/^\* polish {2}/);
   });
 
-  it("counts what the run had used before, once, however often the command goes on with it", () => {
+  it("counts earlier usage once, however often the command resumes the run", () => {
     const { terminal, screen, tell } = onTerminal(60);
     const goesOn: RunEvent = { type: "run.started", runId, resumed: true };
     screen.start();
@@ -234,7 +234,7 @@ describe("on a terminal", () => {
     ]);
   });
 
-  it("tells of a call that is tried again how often, and since when it began", async () => {
+  it("shows the attempt and the start time of a retried call", async () => {
     const { terminal, clock, screen, tell } = onTerminal(80);
     screen.start();
     tell(begun, step("step.started", "research"), toolStarted("send", { to: "a" }));
@@ -258,7 +258,7 @@ describe("on a terminal", () => {
 });
 
 describe("in a log", () => {
-  it("every line that matters is written once, and nothing is redrawn", () => {
+  it("every important line is written once, and nothing is redrawn", () => {
     const { screen, text } = inLog();
     screen.start();
     for (const event of [
@@ -283,7 +283,7 @@ describe("in a log", () => {
     expect(text()).not.toContain("\u001b");
   });
 
-  it("a long silence is broken by a line that says what is under way", async () => {
+  it("after a long silence a line shows the work in progress", async () => {
     const { clock, screen, text } = inLog();
     screen.start();
     screen.showEvent(begun);
@@ -300,7 +300,7 @@ describe("in a log", () => {
   });
 });
 
-describe("what is out of the ordinary", () => {
+describe("an unusual event", () => {
   const line = (event: RunEvent) => {
     const { screen, text } = inLog();
     screen.showEvent(event);

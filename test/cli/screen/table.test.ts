@@ -24,7 +24,7 @@ function table(columns: number, samples = rows): string {
 }
 
 describe("a table", () => {
-  it("gives every column its room where there is enough", () => {
+  it("shows every column in full if there is room", () => {
     expect(table(100)).toBe(
       [
         "id           status     note                                      count",
@@ -35,15 +35,15 @@ describe("a table", () => {
     );
   });
 
-  it("cuts what may be cut", () => {
+  it("cuts the columns that may be cut", () => {
     expect(table(50).split("\n")[1]).toBe("q-1          waiting    May send_email run…      7");
   });
 
-  it("leaves out the least important column where cutting is not enough", () => {
+  it("leaves out the least important column if cutting is not enough", () => {
     expect(table(36).split("\n")[0]).toBe("id           status     note");
   });
 
-  it("becomes a few lines a row where not even the important columns fit", () => {
+  it("uses a few lines per row if not even the important columns fit", () => {
     const long = "01a1e31c-b673-755e-bf30-ed6d26fb47db";
     const lines = table(40, [{ ...rows[0], id: long } as Sample]).split("\n");
     expect(lines.slice(0, 3)).toEqual([long, "  status  waiting", "  note    May send_email run with these"]);
@@ -59,12 +59,12 @@ describe("a table", () => {
     for (const columns of [20, 40, 80]) expect(table(columns)).toContain("a-longer-id");
   });
 
-  it("leaves out a column that says nothing", () => {
+  it("leaves out an empty column", () => {
     const silent = rows.map((row) => ({ ...row, count: "" }));
     expect(table(100, silent).split("\n")[0]).not.toContain("count");
   });
 
-  it("shows what is in a cell and does not obey it", () => {
+  it("shows control characters in a cell as symbols", () => {
     expect(table(100, [{ id: "x", status: "ok", note: "\u001b[31mred\n", count: "1" }])).toContain(
       "␛[31mred⏎",
     );
@@ -72,7 +72,7 @@ describe("a table", () => {
 });
 
 describe("facts", () => {
-  it("go on below themselves, and not below their label", () => {
+  it("are wrapped below their value, not below their label", () => {
     const { context } = recordingContext({ columns: 24 });
     expect(formatFacts(context, [["what", "one two three four"], null, ["why", "because"]])).toBe(
       "  what  one two three\n        four\n  why   because\n",

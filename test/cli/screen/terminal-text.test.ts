@@ -11,11 +11,11 @@ import {
 } from "../../../src/cli/context/terminal-text.ts";
 
 describe("text of any origin on a terminal", () => {
-  it("shows control characters as pictures instead of obeying them", () => {
+  it("shows control characters as symbols", () => {
     expect(cleanLine("a\u001b[2Jb\u0007c\u007fd\u009be")).toBe("a␛[2Jb␇c␡d\\u009be");
   });
 
-  it("is not re-ordered by bidirectional marks", () => {
+  it("is not reordered by bidirectional marks", () => {
     expect(cleanLine("pay \u202ebob\u2066")).toBe("pay \\u202ebob\\u2066");
   });
 
@@ -30,7 +30,7 @@ describe("text of any origin on a terminal", () => {
     "\u2800",
     "\ufe0f",
     "\u{e0100}",
-  ])("shows %j, which nobody would see", (unseen) => {
+  ])("makes the invisible %j visible", (unseen) => {
     const code = unseen.codePointAt(0)?.toString(16) ?? "";
     const escape = code.length > 4 ? `\\u{${code}}` : `\\u${code.padStart(4, "0")}`;
     expect(cleanLine(`pay${unseen}ee`)).toBe(`pay${escape}ee`);
@@ -41,11 +41,11 @@ describe("text of any origin on a terminal", () => {
     expect(cleanText("one\r\ntwo\rthree")).toBe("one\ntwo\nthree");
   });
 
-  it("holds no half characters", () => {
+  it("contains no lone surrogates", () => {
     expect(cleanLine("a\ud800b")).toBe("a�b");
   });
 
-  it("never has a control character left, whatever it was", () => {
+  it("never contains a control character, whatever the input", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), (text) => {
         expect(cleanLine(text)).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u);
@@ -72,7 +72,7 @@ describe("the width of a text", () => {
 });
 
 describe("a text that is too long", () => {
-  it("is cut, and says so", () => {
+  it("is cut, and ends with …", () => {
     expect(cut("abcdef", 4)).toBe("abc…");
     expect(cut("abcd", 4)).toBe("abcd");
   });
@@ -81,17 +81,17 @@ describe("a text that is too long", () => {
     expect(cut("日本語", 4)).toBe("日…");
   });
 
-  it("is filled up by columns, not by characters", () => {
+  it("is padded by columns, not by characters", () => {
     expect(pad("日本", 6)).toBe("日本  ");
     expect(pad("7", 3, "right")).toBe("  7");
   });
 
-  it("is broken at blanks, and inside a word only where it has to be", () => {
+  it("is wrapped at blanks, and inside a word only if necessary", () => {
     expect(wrap("one two three", 7)).toEqual(["one two", "three"]);
     expect(wrap("abcdefghij", 4)).toEqual(["abcd", "efgh", "ij"]);
   });
 
-  it("is broken in time by its length alone, however wide the terminal is", () => {
+  it("is wrapped in linear time, however wide the terminal is", () => {
     const text = `${"👩‍👩‍👧".repeat(4_000)} ${"␛[31m".repeat(8_000)}`;
     const timed = (columns: number) => {
       const begun = performance.now();
@@ -102,7 +102,7 @@ describe("a text that is too long", () => {
     expect(timed(2_000)).toBeLessThan(timed(20) * 5 + 100);
   });
 
-  it("fits, whatever it was, and loses nothing but blanks", () => {
+  it("fits, whatever the input, and loses nothing but blanks", () => {
     const words = fc.array(fc.string({ unit: "grapheme", maxLength: 30 }), { maxLength: 12 });
     fc.assert(
       fc.property(words, fc.integer({ min: 2, max: 60 }), (parts, columns) => {

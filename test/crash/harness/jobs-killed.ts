@@ -60,7 +60,7 @@ export async function killJob(
   }
 }
 
-/** Section 11 of the seed, by the servers' own counts. */
+/** Each effect happened once, by the servers' own counts. */
 function assertOnce(outside: DemoServices, lives: readonly ProcessLife[], ledger: Ledger): void {
   expect(outside.mail.accepted.map(({ to }) => to)).toEqual([["reader@pawl.example"]]);
   expect(outside.notifications.shown.size).toBe(1);

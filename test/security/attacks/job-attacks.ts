@@ -138,7 +138,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "cli/job/job-programs.ts",
-        right: "const start = startOf(project, entry);",
+        right: "const start = workingFolder(project, entry);",
         wrong: 'const start = resolve(project, cwd ?? ".");',
       },
     ],
@@ -346,7 +346,7 @@ export const JOB_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "cli/job/job-trust.ts",
-        right: "if (input.json || !canAsk(context)) throw notSeen(job, wishes);",
+        right: "if (input.json || !canAsk(context)) throw notConfirmed(job, requests);",
         wrong: "if (input.json || !canAsk(context)) return;",
       },
     ],

@@ -150,7 +150,7 @@ async function commandLines(random: Random, count: number): Promise<readonly str
       const { context, stdout, stderr } = recordingContext({ cwd });
       const code = await runCommandLine([...words, "--store", "file:./none/pawl.db"], context).catch(String);
       const output = stdout() + stderr();
-      if (![0, 1, 2, 3].includes(Number(code)) || output.includes("This was not expected"))
+      if (![0, 1, 2, 3].includes(Number(code)) || output.includes("This error was not expected"))
         problems.push(`${code} ${output.slice(0, 300)}: ${shown(words)}`);
     }
     if (readdirSync(tmpdir()).length > before + 50) problems.push("files were left outside of its folder");
