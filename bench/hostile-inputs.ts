@@ -14,7 +14,7 @@ import { fetchPage, renderPdf } from "../src/adapters/tools/index.ts";
 import { agent, openStore, Runner, Step, secret, type Tool, tool } from "../src/index.ts";
 import { scriptedModel } from "../src/testing/index.ts";
 import { OPENING } from "../test/mcp/opening.ts";
-import { watchingLoop } from "../test/watching-loop.ts";
+import { watchEventLoop } from "../test/watch-event-loop.ts";
 
 type Case = {
   readonly name: string;
@@ -215,7 +215,7 @@ for (const { name, times, prepare } of CASES.filter((each) => each.name.includes
   for (const factor of times) {
     const work = await prepare(factor);
     const begun = performance.now();
-    const { result, longestBlockMs, longestCpuMs } = await watchingLoop(async () => {
+    const { result, longestBlockMs, longestCpuMs } = await watchEventLoop(async () => {
       try {
         return JSON.stringify(await work()).slice(0, 80);
       } catch (error) {

@@ -76,7 +76,7 @@ const CLOSES_ON_A_FULL_DISK = `
 describe("a graceful close that a full disk keeps from being written", () => {
   test("leaves the run with the process until it dies; then the next one takes it at once", async (context) => {
     const folder = smallDisk();
-    if (folder === null) return context.skip("a file system of its own needs root");
+    if (folder === null) return context.skip("mounting a file system needs root");
     const sources = pathToFileURL(resolve("src")).href;
     const code = CLOSES_ON_A_FULL_DISK.replaceAll("SOURCES", sources);
     const child = spawn(process.execPath, ["--input-type=module-typescript", "-e", code, folder], {
@@ -114,7 +114,7 @@ describe("a disk that is full for a moment", () => {
     "lets the next run(input) continue the run at once, each order under one key, %s",
     async (how, context) => {
       const folder = smallDisk();
-      if (folder === null) return context.skip("a file system of its own needs root");
+      if (folder === null) return context.skip("mounting a file system needs root");
       const charged: string[] = [];
       const address = `file:${join(folder, "pawl.db")}`;
       let store = await openStore(address);

@@ -3,8 +3,8 @@ import type { PHASES } from "../../src/demo/job-pipeline.ts";
 import type { Kill } from "../../src/demo/kill-plan.ts";
 import type { Death } from "../../src/demo/killed-job.ts";
 import { ENVIRONMENT, jobFolder, testOutside } from "../demo/demo-fixture.ts";
+import { sampled } from "../full-test.ts";
 import { PATIENCE } from "../patience.ts";
-import { sampled } from "../whole.ts";
 import { killJob, randomKills } from "./harness/jobs-killed.ts";
 
 async function killedJob(kills: readonly Kill[]) {

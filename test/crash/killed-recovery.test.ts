@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass } from "../../src/index.ts";
-import { sampled } from "../whole.ts";
+import { sampled } from "../full-test.ts";
 import type { CrashSite } from "./harness/worker-order.ts";
 import { TABLES } from "./scenarios/planned-scenario.ts";
 import {

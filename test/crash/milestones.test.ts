@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass } from "../../src/index.ts";
-import { sampled } from "../whole.ts";
+import { sampled } from "../full-test.ts";
 import type { CrashSite, WaitSite } from "./harness/worker-order.ts";
 import {
   ALL_BUT_THE_THIRD,

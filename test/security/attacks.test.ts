@@ -4,9 +4,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { sampled } from "../full-test.ts";
 import { assertPlantable, makeBundleFolder } from "../patched-sources.ts";
 import { PATIENCE } from "../patience.ts";
-import { sampled } from "../whole.ts";
 import { ATTACKS } from "./attacks/index.ts";
 import { Target } from "./target.ts";
 

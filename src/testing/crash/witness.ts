@@ -43,7 +43,7 @@ export type WitnessLine =
       readonly stepPath: string;
       readonly turnIndex: number;
       readonly attempt: number;
-      /** Null where the provider gave no figures. */
+      /** Null if the provider gave no figures. */
       readonly usage: Usage | null;
     }
   /** The provider refused, or was never reached: nothing must be charged. */

@@ -7,10 +7,10 @@ import { expect, it, onTestFinished } from "vitest";
 import { mcpTools } from "../../../src/adapters/mcp/mcp.ts";
 import { serverFetch } from "../../../src/adapters/mcp/mcp-http.ts";
 import { MessageLimit } from "../../../src/adapters/mcp/mcp-message-limit.ts";
-import { everyNameIsHere } from "../../every-name-is-here.ts";
 import { call, failureOf, opened } from "../../mcp/mcp-fixture.ts";
 import { behavingServer } from "../../mcp/servers/behaving-server.ts";
 import { handMadeServer, sendForEver } from "../../mcp/servers/hand-made-server.ts";
+import { resolveEveryNameToLocalhost } from "../../resolve-to-localhost.ts";
 
 const listing = (...tools: unknown[]) => handMadeServer((_, result) => result({ tools }));
 const named = (name: string, more: object = {}) => ({ name, inputSchema: { type: "object" }, ...more });
@@ -214,7 +214,7 @@ it("The last output of a server that has ended is read to its end", async () => 
 });
 
 it("A name that resolves to a private address is not connected to without private: true", async () => {
-  everyNameIsHere();
+  resolveEveryNameToLocalhost();
   const server = await listing(named("act"));
   const url = `http://mcp.museum.example:${server.port}/mcp`;
   const error = await failureOf(opened(mcpTools({ url }), "web"));

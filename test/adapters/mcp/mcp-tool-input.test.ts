@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { mcpToolInput } from "../../../src/adapters/mcp/mcp-tool-input.ts";
-import { watchingLoop } from "../../watching-loop.ts";
+import { watchEventLoop } from "../../watch-event-loop.ts";
 
 const SCHEMA = {
   $schema: "http://json-schema.org/draft-07/schema#",
@@ -82,7 +82,7 @@ it("A slow schema does not block other work, and the server decides", async () =
     );
     expect(await input.parse({ v: value })).toEqual({ ok: true, value: { v: value } });
   });
-  const { longestBlockMs } = await watchingLoop(() => Promise.all(parsed.map((each) => each())));
+  const { longestBlockMs } = await watchEventLoop(() => Promise.all(parsed.map((each) => each())));
   expect(longestBlockMs).toBeLessThan(1_000);
 });
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type SendMailOptions, sendMail, writeFile } from "../../../src/adapters/tools/index.ts";
 import { secret } from "../../../src/index.ts";
 import { asking, crashAt, jumpingClock, runnerOf, timedStore } from "../../engine/call/call-fixture.ts";
-import { everyNameIsHere } from "../../every-name-is-here.ts";
+import { resolveEveryNameToLocalhost } from "../../resolve-to-localhost.ts";
 import { closedPort, type MailServer, openMailServer } from "./mail-server.ts";
 import { callTool, callTools, temporaryFolder } from "./tool-fixture.ts";
 
@@ -141,7 +141,7 @@ describe("send_mail", () => {
 
 describe("the mail server", () => {
   it("may resolve to a private address only with private: true, and is not retried", async () => {
-    everyNameIsHere();
+    resolveEveryNameToLocalhost();
     const server = await openMailServer();
     const settings = { host: "mail.museum.example", port: server.port, from: FROM };
     const { call, result } = await callTool(sendMail(settings), MAIL);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { agent, type Json, ModelCallError, type ModelPort, Runner, tool } from "../../../src/index.ts";
 import { type Script, scriptedModel } from "../../../src/testing/index.ts";
-import { watchingLoop } from "../../watching-loop.ts";
+import { watchEventLoop } from "../../watch-event-loop.ts";
 import { failureAs, memoryStore } from "../run-fixture.ts";
 
 const done: string[] = [];
@@ -50,7 +50,7 @@ describe.each([
     const model = scriptedModel(() => answers.shift() ?? { text: "Done." });
     const worker = agent({ name: "worker", model, tools: { note } });
     const run = () => new Runner(worker, { store, maxModelAttempts: 2 }).run("Go", { runId: "r-1" });
-    const { result, longestBlockMs } = await watchingLoop(run);
+    const { result, longestBlockMs } = await watchEventLoop(run);
     expect(result.output).toBe("Done.");
     expect(done).toEqual(["noted", "noted"]);
     const modelCalls = await store.listModelCalls("r-1");

@@ -24,7 +24,7 @@ import type {
   ScriptedResponse,
   ScriptedTurn,
 } from "../../../src/testing/index.ts";
-import { IS_WHOLE } from "../../whole.ts";
+import { IS_FULL_TEST } from "../../full-test.ts";
 import { jumpingClock } from "../call/call-fixture.ts";
 import { storeOf } from "../fuzz-world.ts";
 import { must, scriptedAgent } from "../run-fixture.ts";
@@ -304,7 +304,7 @@ export class Story {
 }
 
 /** Of the places where a run can be interrupted, one in so many is; `npm run test:full` takes all of them. */
-const ONE_IN = IS_WHOLE ? 1 : 2;
+const ONE_IN = IS_FULL_TEST ? 1 : 2;
 
 /** Interrupts a run wherever it comes to, in both ways, and says where a forecast was wrong. */
 export async function everyInterruption(scenario: Scenario, saw: (sight: Sight) => void): Promise<string[]> {

@@ -9,7 +9,7 @@ import { buildPipeline } from "../../../src/engine/steps/blueprint/blueprint-pip
 import { whenExecutor } from "../../../src/engine/steps/blueprint/blueprint-when.ts";
 import { Runner, type StepNode, type Store, tool } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/testing/index.ts";
-import { watchingLoop } from "../../watching-loop.ts";
+import { watchEventLoop } from "../../watch-event-loop.ts";
 import { memoryStore } from "../run-fixture.ts";
 
 type World = {
@@ -330,7 +330,7 @@ describe("the pipeline of a blueprint", () => {
     };
     const parts = { model: () => aiSdkModel(model), tool: none, source: none, check: checkAnswer };
     const runner = new Runner(buildPipeline(pipeline, parts), { store: await memoryStore() });
-    const { result, longestBlockMs } = await watchingLoop(() => runner.run("go"));
+    const { result, longestBlockMs } = await watchEventLoop(() => runner.run("go"));
     expect(result.output).toBe("aaaa");
     expect(longestBlockMs).toBeLessThan(3_000);
   });

@@ -2,9 +2,9 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from "nod
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
-import { everyNameIsHere } from "../../every-name-is-here.ts";
 import { OPENING } from "../../mcp/opening.ts";
 import { handMadeServer, sendForEver } from "../../mcp/servers/hand-made-server.ts";
+import { resolveEveryNameToLocalhost } from "../../resolve-to-localhost.ts";
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
 
@@ -127,7 +127,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      everyNameIsHere();
+      resolveEveryNameToLocalhost();
       const { port, requests } = await internalService();
       await fetching(target, `http://museum.example:${port}/admin`, only(`museum.example:${port}`));
       return requests.length > 0;
@@ -188,7 +188,7 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
       },
     ],
     succeeds: async (target) => {
-      everyNameIsHere();
+      resolveEveryNameToLocalhost();
       const { port, methods } = await handMadeServer((_, result) => result({ tools: [] }));
       await opening(target, `http://mcp.museum.example:${port}/mcp`);
       return methods.length > 0;

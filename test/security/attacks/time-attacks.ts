@@ -4,7 +4,7 @@ import { z } from "zod";
 import { OPENING } from "../../mcp/opening.ts";
 import { behavingServer } from "../../mcp/servers/behaving-server.ts";
 import { handMadeServer } from "../../mcp/servers/hand-made-server.ts";
-import { watchingLoop } from "../../watching-loop.ts";
+import { watchEventLoop } from "../../watch-event-loop.ts";
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
 
@@ -13,7 +13,7 @@ const TOO_LONG_MS = 300;
 
 /** True if the process was blocked for too long, in CPU time: other processes may be busy on this machine. */
 async function isBlocked(work: () => Promise<unknown>): Promise<boolean> {
-  const { longestCpuMs } = await watchingLoop(() => work().catch(() => undefined));
+  const { longestCpuMs } = await watchEventLoop(() => work().catch(() => undefined));
   return longestCpuMs > TOO_LONG_MS;
 }
 

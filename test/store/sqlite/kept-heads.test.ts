@@ -9,8 +9,8 @@ import { Database } from "../../../src/store/sqlite/database.ts";
 import { SqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
 import { chainHash, NO_EVENT_HASH } from "../../../src/store/sqlite/tables/run-row.ts";
 import type { Store } from "../../../src/store/store.ts";
+import { IS_FULL_TEST, sampled } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
-import { IS_WHOLE, sampled } from "../../whole.ts";
 import {
   type Apply,
   begin,
@@ -243,7 +243,7 @@ describe("two stores on one file", () => {
         const acknowledged = new Map<string, Record<string, number>>(
           RUNS.map((runId) => [runId, { 1: 1 + STEPS.length }]),
         );
-        for (let round = 0; round < (IS_WHOLE ? 400 : 150); round++) {
+        for (let round = 0; round < (IS_FULL_TEST ? 400 : 150); round++) {
           if (random(4) === 0) clock.now += LEASE_MS + 1;
           if (round % 3 === 0) await workers.look(stores[0], random(2));
           const work = stores.flatMap((store, who) =>

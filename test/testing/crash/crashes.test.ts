@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import type { OwnInvariant } from "../../../src/testing/crash/invariant.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { INTENT_NAMES } from "../../../src/testing/crash/ported-store.ts";
+import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
-import { IS_WHOLE } from "../../whole.ts";
 import { explored, sumOf } from "./explored-scenario.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
@@ -13,7 +13,7 @@ const NAMES = Object.keys(SCENARIOS);
 
 /** The number of points of each scenario; `npm run test:full` takes all of them. */
 const CRASHES = 14;
-const HOW = { modes: ["crash"], seed: 20_260, ...(IS_WHOLE ? {} : { crashes: CRASHES }) } as const;
+const HOW = { modes: ["crash"], seed: 20_260, ...(IS_FULL_TEST ? {} : { crashes: CRASHES }) } as const;
 
 /** The invariants that have checked nothing so far in any disturbed run. */
 const unproven = new Map(INVARIANTS.map((invariant) => [invariant.name, invariant]));
@@ -32,7 +32,7 @@ describe("a process that dies", () => {
     const report = await explore(name);
     report.assertKept();
     const points = report.points.length;
-    expect(report.counts.schedules).toBe(1 + (IS_WHOLE ? points : Math.min(points, CRASHES)));
+    expect(report.counts.schedules).toBe(1 + (IS_FULL_TEST ? points : Math.min(points, CRASHES)));
   });
 });
 
@@ -47,7 +47,9 @@ describe("the explorer", () => {
       expect(calls).toContain(other);
     for (const call of calls)
       for (const phase of ["before", "after"])
-        expect(crashes[`${phase} ${call} 1`], `${phase} ${call}`).toBeGreaterThanOrEqual(IS_WHOLE ? 1 : 0);
+        expect(crashes[`${phase} ${call} 1`], `${phase} ${call}`).toBeGreaterThanOrEqual(
+          IS_FULL_TEST ? 1 : 0,
+        );
   });
 
   it("reaches every point of its schedules", PATIENCE, async () => {
@@ -65,6 +67,6 @@ describe("the explorer", () => {
 
   it("runs many hundreds of crashes", PATIENCE, async () => {
     const crashes = (await exploreAll()).reduce((sum, { counts }) => sum + counts.disturbances, 0);
-    expect(crashes).toBeGreaterThan(IS_WHOLE ? 1_500 : 450);
+    expect(crashes).toBeGreaterThan(IS_FULL_TEST ? 1_500 : 450);
   });
 });

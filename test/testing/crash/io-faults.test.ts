@@ -1,14 +1,14 @@
 import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { ExplorerFolder } from "../../../src/testing/crash/run-schedule.ts";
+import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
-import { IS_WHOLE } from "../../whole.ts";
 import { type FaultTrial, IoFaults, whyFaultsUnavailable } from "./io-faults.ts";
 import { KilledChildren, makeExplorerFolder } from "./killed-children.ts";
 import { runConcurrently } from "./killed-sample.ts";
 
 const SEED = 3;
-const FAULTS = IS_WHOLE ? 20 : 10;
+const FAULTS = IS_FULL_TEST ? 20 : 10;
 
 /** Each runs once first, to count its calls; the command `node scripts/killed.ts --faults 200` takes all scenarios. */
 const SOME = ["parallel-mixed", "blob", "approval", "planning", "loop", "artifacts-and-spec"];

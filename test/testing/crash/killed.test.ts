@@ -2,14 +2,14 @@ import { rmSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ExplorerFolder } from "../../../src/testing/crash/run-schedule.ts";
 import { scheduleText } from "../../../src/testing/crash/schedule.ts";
+import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
-import { IS_WHOLE } from "../../whole.ts";
 import { KilledChildren, makeExplorerFolder } from "./killed-children.ts";
 import { KilledSample, type KilledTrial, runConcurrently, violationLines } from "./killed-sample.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 const SEED = 7;
-const KILLS = IS_WHOLE ? 40 : 20;
+const KILLS = IS_FULL_TEST ? 40 : 20;
 
 let explorerFolder: ExplorerFolder;
 let children: KilledChildren;

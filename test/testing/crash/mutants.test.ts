@@ -3,8 +3,8 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parseSchedule, UNDISTURBED } from "../../../src/testing/crash/schedule.ts";
+import { sampled } from "../../full-test.ts";
 import { assertPlantable, makeBundleFolder } from "../../patched-sources.ts";
-import { sampled } from "../../whole.ts";
 import { type Bundled, loadPatched } from "./mutants/bundle-mutant.ts";
 import { firstViolation } from "./mutants/first-violation.ts";
 import { MUTANTS } from "./mutants/index.ts";

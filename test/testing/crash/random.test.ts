@@ -1,11 +1,11 @@
 import { afterAll, expect, test } from "vitest";
 import { crashExplorer, type Evidence, parseSchedule, scheduleText } from "../../../src/testing/index.ts";
-import { IS_WHOLE } from "../../whole.ts";
+import { IS_FULL_TEST } from "../../full-test.ts";
 import { EXPLORER_FOLDER } from "./explored-scenario.ts";
 import { endsAsExpected, evidenceLog, RANDOM_SCENARIOS, ScheduleTally } from "./random-schedule-log.ts";
 
 /** Random schedules of each scenario. */
-const SCHEDULES = IS_WHOLE ? 9 : 4;
+const SCHEDULES = IS_FULL_TEST ? 9 : 4;
 const names = RANDOM_SCENARIOS.map(([name]) => name);
 const tally = new ScheduleTally();
 
@@ -61,7 +61,7 @@ test("the random schedules had crashes, stops, takeovers and failing providers i
   expect(tally.lives).toBeGreaterThan(4);
 });
 
-test.for(Array.from({ length: IS_WHOLE ? 20 : 8 }, (_, i) => i + 1))(
+test.for(Array.from({ length: IS_FULL_TEST ? 20 : 8 }, (_, i) => i + 1))(
   "seed %i makes the same schedule twice, step by step",
   async (seed) => {
     const name = names[(seed * 7) % names.length] ?? "one-tool";

@@ -1,15 +1,15 @@
 // A second crash in the process that recovers from the first.
 
 import { describe, expect, it } from "vitest";
+import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
-import { IS_WHOLE } from "../../whole.ts";
 import { explored } from "./explored-scenario.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 const NAMES = Object.keys(SCENARIOS);
 
 /** The number of pairs in all; `npm run explore -- --modes twice --pairs all` takes every pair. */
-const ALL = IS_WHOLE ? 500 : 200;
+const ALL = IS_FULL_TEST ? 500 : 200;
 const PAIRS = Math.ceil(ALL / NAMES.length);
 
 const explore = (name: string) => explored(name, { modes: ["twice"], pairs: PAIRS, seed: 20_260 });

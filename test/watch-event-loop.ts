@@ -8,7 +8,7 @@ export type Watched<T> = {
 
 const CHECK_EVERY_MS = 5;
 
-export async function watchingLoop<T>(work: () => T | Promise<T>): Promise<Watched<T>> {
+export async function watchEventLoop<T>(work: () => T | Promise<T>): Promise<Watched<T>> {
   let last = { wall: performance.now(), cpu: cpuMs() };
   let longestBlockMs = 0;
   let longestCpuMs = 0;
