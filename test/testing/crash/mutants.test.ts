@@ -7,8 +7,7 @@ import { sampled } from "../../full-test.ts";
 import { assertPlantable, makeBundleFolder } from "../../patched-sources.ts";
 import { type Bundled, loadPatched } from "./mutants/bundle-mutant.ts";
 import { firstViolation } from "./mutants/first-violation.ts";
-import { MUTANTS } from "./mutants/index.ts";
-import { MARK_MUTANTS } from "./mutants/mark-mutants.ts";
+import { MARK_MUTANTS, MUTANTS } from "./mutants/index.ts";
 
 describe("the explorer", () => {
   const { folder, remove } = makeBundleFolder();

@@ -6,6 +6,8 @@ import { STORE_MUTANTS } from "./store-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
 import { USAGE_MUTANTS } from "./usage-mutants.ts";
 
+export { MARK_MUTANTS } from "./mark-mutants.ts";
+
 /** Every bug that the explorer must find. */
 export const MUTANTS: readonly Mutant[] = [
   ...OWNERSHIP_MUTANTS,

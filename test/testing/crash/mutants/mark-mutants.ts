@@ -32,8 +32,8 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
     patches: [
       {
         file: LEASES,
-        right: "maySent: (effect) => this.#sent.get(placeOf(runId, effect)) === effect.attempt,",
-        wrong: "maySent: () => false,",
+        right: "mayHaveSent: (effect) => this.#sent.get(placeOf(runId, effect)) === effect.attempt,",
+        wrong: "mayHaveSent: () => false,",
       },
     ],
     check: gracefulClose,
