@@ -25,8 +25,8 @@ export type RunHead = {
   /** True if a call of the run has failed and may have happened; null if not looked up yet. */
   hasUncertainCalls: boolean | null;
   /** The rows that the current intent has written and removed, for its event to cover. */
-  readonly touched: Map<string, CoveredRowKey>;
-  readonly removed: Map<string, CoveredKind>;
+  readonly writtenRows: Map<string, CoveredRowKey>;
+  readonly removedRows: Map<string, CoveredKind>;
 };
 
 /** A row that events cover: its kind, and its key in its table. */

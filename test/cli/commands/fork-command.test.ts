@@ -169,7 +169,7 @@ describe("fork is refused", () => {
       "Run q-1 cannot be forked at turn 1 of step post: committed turns: letters has 6.",
     ],
     [["fork", "q-9", "--at-turn", "1"], 1, /^There is no run q-9/],
-    [["fork", "q-1", "--at-turn", "1", "--run-id", "q-1"], 2, /^There is a run q-1 already/],
+    [["fork", "q-1", "--at-turn", "1", "--run-id", "q-1"], 2, /^Run q-1 already exists/],
     [["fork", "q-1", "--at-turn", "1", "--run-id", "../q"], 2, /cannot be a run id/],
   ])("for %j", async (argv, exitCode, message) => {
     const folder = await parent();

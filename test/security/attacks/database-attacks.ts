@@ -19,7 +19,7 @@ const UNVERIFIED_CLAIM: Patch = {
 const UNVERIFIED_ANSWER: Patch = {
   file: "store/sqlite/intents/wait-lookup.ts",
   right:
-    "  // What a person was shown is what was asked, or their answer is none.\n  assertOpenPart(database, run);\n",
+    "  // An answer counts only if the question that the person was shown is the one that was asked.\n  assertOpenPart(database, run);\n",
   wrong: "",
 };
 const UNCOMPARED_SCHEMA: Patch = {
@@ -327,7 +327,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "store/sqlite/verify/verify.ts",
-        right: "if (stored === undefined) found(row, GONE);\n    else if (stored !== digest)",
+        right: "if (stored === undefined) report(row, GONE);\n    else if (stored !== digest)",
         wrong: "if (stored !== undefined && stored !== digest)",
       },
     ],

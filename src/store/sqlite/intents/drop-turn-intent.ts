@@ -9,7 +9,7 @@ import { fencedStep, recordEvent, stepHead } from "../tables/run-row.ts";
 import { turnNo } from "../tables/turn-number.ts";
 import { partWaitsFromCalls } from "./wait-intents.ts";
 
-/** Gives up a response that was journaled and whose calls have not gone out. What it cost is kept with the other tries. */
+/** Drops a journaled response whose calls were not dispatched. Its charge is kept with the failed attempts. */
 export function dropTurn(database: Database, now: number, fence: Fence, dropped: DroppedTurn): void {
   const { stepKey, turnIndex } = dropped;
   const run = fencedStep(database, fence, stepKey);
@@ -50,7 +50,7 @@ export function dropTurn(database: Database, now: number, fence: Fence, dropped:
   );
   coverRow(run, "modelCall", stepKey, turnIndex, turn.int("attempt"));
   coverRow(run, "turns", stepKey);
-  // What is kept of the step in memory has that response.
+  // The cached state of the step still has that response.
   run.steps.delete(stepKey);
   recordEvent(database, run, now, "turn.dropped", {
     step: path,

@@ -8,8 +8,8 @@ import { UNPINNED } from "../tables/granular-state.ts";
 import { parseJson, type RunRow } from "../tables/run-row.ts";
 import { TURNS_PER_STEP } from "../tables/turn-number.ts";
 
-/** What a copied call came to, and when. */
-type Outcome = {
+/** The outcome of a copied call. */
+type CopiedOutcome = {
   readonly callNo: number;
   readonly identityHash: Uint8Array;
   readonly at: number;
@@ -17,7 +17,7 @@ type Outcome = {
   readonly hasSucceeded: boolean;
 };
 
-/** The rows of the first run that the second begins with. */
+/** Copies the rows of the parent run that the fork begins with. */
 export class ForkCopy {
   readonly #database: Database;
   readonly #parent: RunRow;
@@ -25,8 +25,8 @@ export class ForkCopy {
   readonly #fork: NewFork;
   readonly #last: Row;
   readonly #steps = new Map<number, number>();
-  readonly #outcomes: Outcome[] = [];
-  /** The ids of the calls whose events the session has. */
+  readonly #outcomes: CopiedOutcome[] = [];
+  /** The ids of the calls whose events the session includes. */
   readonly applied: string[] = [];
   readonly artifacts: ArtifactVersion[] = [];
 
@@ -60,7 +60,7 @@ export class ForkCopy {
     this.#artifacts();
   }
 
-  /** The forked step, and the loops around it, are to be gone on with; what is finished stays so. */
+  /** The forked step, and the loops around it, continue; other finished steps stay finished. */
   #step(step: Row): void {
     const isFinished = step.text("status") === "succeeded" && !this.#isAround(step);
     const stepNo = this.#database.insert(
@@ -81,7 +81,7 @@ export class ForkCopy {
     return path === forked || forked.startsWith(`${path}[`) || forked.startsWith(`${path}/`);
   }
 
-  /** Of a loop around the forked step, what was decided before the iteration that it is in. */
+  /** For a loop around the forked step: the decisions before the iteration it is in. */
   #decisions(step: Row): void {
     const path = step.text("step_path");
     const inside = this.#fork.stepPath.startsWith(`${path}[`)
@@ -121,38 +121,43 @@ export class ForkCopy {
         turn.int("turn_no"),
       );
     }
-    this.#granularState(from, to, isForked, turns);
+    if (isForked) this.#forkedState(from, to, turns);
+    else this.#finishedState(from, to);
+    this.#lineages(from, to);
   }
 
-  #granularState(from: number, to: number, isForked: boolean, turns: readonly Row[]): void {
-    if (!isForked) {
-      this.#database.run(
-        `INSERT INTO granular_states (step_no, turn_index, is_complete, messages, tokens, fingerprint, lineage, first_turn)
-         SELECT ?, turn_index, is_complete, messages, tokens, fingerprint, lineage, first_turn FROM granular_states
-          WHERE step_no = ?`,
-        to,
-        from,
-      );
-    } else {
-      const { messages, tokens } = this.#extent(turns);
-      this.#database.run(
-        `INSERT INTO granular_states (step_no, turn_index, is_complete, messages, tokens, fingerprint, lineage, first_turn)
-         SELECT ?1, ?2, is_complete AND turn_index = ?2, ?3, ?4, ?5, lineage, first_turn FROM granular_states
-          WHERE step_no = ?6`,
-        to,
-        this.#fork.turnIndex,
-        messages,
-        tokens,
-        UNPINNED,
-        from,
-      );
-    }
-    if (!isForked)
-      this.#database.run(
-        "INSERT INTO fingerprints SELECT ?, lineage, document FROM fingerprints WHERE step_no = ?",
-        to,
-        from,
-      );
+  #finishedState(from: number, to: number): void {
+    this.#database.run(
+      `INSERT INTO granular_states (step_no, turn_index, is_complete, messages, tokens, fingerprint, lineage, first_turn)
+       SELECT ?, turn_index, is_complete, messages, tokens, fingerprint, lineage, first_turn FROM granular_states
+        WHERE step_no = ?`,
+      to,
+      from,
+    );
+    this.#database.run(
+      "INSERT INTO fingerprints SELECT ?, lineage, document FROM fingerprints WHERE step_no = ?",
+      to,
+      from,
+    );
+  }
+
+  /** The state of the forked step after its last copied turn; the first turn of the fork pins its fingerprint. */
+  #forkedState(from: number, to: number, turns: readonly Row[]): void {
+    const { messages, tokens } = this.#extent(turns);
+    this.#database.run(
+      `INSERT INTO granular_states (step_no, turn_index, is_complete, messages, tokens, fingerprint, lineage, first_turn)
+       SELECT ?1, ?2, is_complete AND turn_index = ?2, ?3, ?4, ?5, lineage, first_turn FROM granular_states
+        WHERE step_no = ?6`,
+      to,
+      this.#fork.turnIndex,
+      messages,
+      tokens,
+      UNPINNED,
+      from,
+    );
+  }
+
+  #lineages(from: number, to: number): void {
     this.#database.run(
       `INSERT INTO lineages SELECT ?, lineage, begun_at, first_turn, base_turn, open_turn, NULL FROM lineages WHERE step_no = ?`,
       to,
@@ -160,7 +165,7 @@ export class ForkCopy {
     );
   }
 
-  /** How much of the history the turns of the present line hold. */
+  /** The number of messages and tokens in the turns of the current lineage. */
   #extent(turns: readonly Row[]): { messages: number; tokens: number } {
     const first = this.#last.int("first_turn");
     let [messages, tokens] = [0, 0];
@@ -233,7 +238,7 @@ export class ForkCopy {
     return callNo;
   }
 
-  /** A key is either of the step or of the whole run; the first run's says which. */
+  /** A key is scoped to the step or to the whole run; the parent's key shows which. */
   #key(stepPath: string, call: Row, id: string): Buffer {
     const identity = {
       namespace: call.text("tool_namespace"),
@@ -274,9 +279,9 @@ export class ForkCopy {
     );
   }
 
-  /** A success makes good what was uncertain before it; one that the first run had later is none of this run's. */
+  /** A success clears the uncertain calls before it; a later success of the parent run does not count for the fork. */
   #uncertainCalls(): void {
-    const uncertain = new Map<string, Outcome[]>();
+    const uncertain = new Map<string, CopiedOutcome[]>();
     for (const outcome of this.#outcomes.toSorted((a, b) => a.at - b.at)) {
       const identity = Buffer.from(outcome.identityHash).toString("hex");
       if (outcome.hasSucceeded) uncertain.delete(identity);
@@ -291,7 +296,7 @@ export class ForkCopy {
       );
   }
 
-  /** What the copied steps have made; of the forked one, what it had made when its turn ended. */
+  /** The artifacts of the copied steps; for the forked step, those it had when its turn was committed. */
   #artifacts(): void {
     for (const version of this.#versions().values()) {
       const { name, step, size, hash, at } = version;
@@ -313,8 +318,8 @@ export class ForkCopy {
   }
 
   /**
-   * The last version of each artifact that a copied step had kept when the turn was committed. The log has every one, a fork's
-   * those that it began with too, and their blobs are kept for as long as the run's others are.
+   * The last version of each artifact that a copied step had stored when the turn was committed. The log has every
+   * version, including those a fork began with, and their blobs are kept as long as the others of the run.
    */
   #versions(): ReadonlyMap<string, ArtifactVersion> {
     const versions = new Map<string, ArtifactVersion>();
@@ -330,9 +335,10 @@ export class ForkCopy {
     for (const event of events) {
       const data = parseJson(event.text("data"));
       if (!isJsonObject(data)) continue;
-      const told =
+      const logged =
         event.text("type") === "run.forked" ? data.artifacts : [{ ...data, at: event.int("created_at") }];
-      for (const version of Array.isArray(told) ? told : []) if (isArtifactVersion(version)) take(version);
+      for (const version of Array.isArray(logged) ? logged : [])
+        if (isArtifactVersion(version)) take(version);
     }
     return versions;
   }
@@ -346,7 +352,7 @@ export class ForkCopy {
     return row?.int("step_no") ?? null;
   }
 
-  /** The event that tells of the turn's commit; the first one, where the run itself was forked with it. */
+  /** The event of the turn's commit; the first event, if the parent is itself a fork that began with this turn. */
   #forkedAt(): number {
     const row = this.#database.get(
       `SELECT seq FROM events WHERE run_no = ? AND type = 'turn.committed' AND json_extract(data, '$.step') = ?
@@ -359,7 +365,7 @@ export class ForkCopy {
   }
 }
 
-/** What the log says of an artifact that was kept. */
+/** A stored artifact, as recorded in the log. */
 export type ArtifactVersion = {
   readonly name: string;
   readonly step: string;

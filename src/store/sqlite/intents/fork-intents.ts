@@ -23,16 +23,16 @@ import { assertWhole } from "../verify/verify-open.ts";
 import { ForkCopy } from "./fork-copy.ts";
 
 /**
- * Makes a new run of the turns of another, up to one: the steps before it, their turns, calls and receipts, each call under
- * a key of the new run. What those turns cost was paid by the first run, so here it is nothing.
+ * Creates a run from the turns of another, up to a given one: the steps before it, their turns, calls and receipts,
+ * each call under a key of the new run. The parent run has paid for those turns, so the fork is charged nothing.
  */
 export function forkRun(database: Database, leases: Leases, now: number, fork: NewFork): RunRecord {
   const parent = findRun(database, fork.parent);
   if (parent === null) throw runNotFound(fork.parent);
   if (leases.isHeld(parent, now)) throw busy(parent);
   if (findRun(database, fork.runId) !== null)
-    throw new ConfigurationError(`There is a run ${fork.runId} already: give the fork another id.`);
-  // What is copied is told of anew: nothing of another hand may come with it.
+    throw new ConfigurationError(`Run ${fork.runId} already exists: give the fork another id.`);
+  // The fork's event will cover the copied rows, so tampered rows must not be among them.
   assertWhole(verify(database, fork.parent));
   const step = requireStep(database, parent, fork);
   const run = insertRun(database, now, parent, fork);
@@ -54,7 +54,7 @@ export function forkRun(database: Database, leases: Leases, now: number, fork: N
     { stepKey: copy.stepNo(step.int("step_no")), turnIndex: fork.turnIndex },
     { slices: fork.slices, applied: copy.applied, checkpoint: fork.checkpoint },
   );
-  // The one event that this run begins with tells of every row that came with it.
+  // The first event of the fork covers every row that was copied.
   const rows = [...readRows(database, run.runNo, run.runId)].filter(([row]) => !isOfSession(row));
   recordEvent(database, run, now, "run.forked", {
     parent: fork.parent,
@@ -68,7 +68,7 @@ export function forkRun(database: Database, leases: Leases, now: number, fork: N
   return getRun(database, fork.runId) as RunRecord;
 }
 
-/** What a session's own history tells of, change by change. */
+/** The rows of the session, which its own events cover change by change. */
 function isOfSession(row: string): boolean {
   return /^(slice |checkpoint |events of |charges )/.test(row);
 }
@@ -77,7 +77,7 @@ function busy(parent: RunRow): RunBusyError {
   const until = new Date(parent.leaseUntil).toISOString();
   const owner = parent.owner ?? "";
   return new RunBusyError(
-    `Run ${parent.runId} is being worked on by ${owner} and cannot be forked: wait for it, or stop that process.`,
+    `Run ${parent.runId} is held by ${owner} and cannot be forked: wait for it, or stop that process.`,
     { runId: parent.runId, owner, until },
   );
 }
@@ -110,7 +110,7 @@ function insertRun(database: Database, now: number, parent: RunRow, fork: NewFor
        FROM runs WHERE run_no = ?5`,
     fork.runId,
     now,
-    // It waits for somebody to start it, and that time is not its own.
+    // It waits to be started, and that time does not count.
     wallclock === null ? null : now + wallclock,
     NO_EVENT_HASH,
     parent.runNo,

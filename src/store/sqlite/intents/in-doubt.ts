@@ -10,9 +10,9 @@ import { TURNS_PER_STEP } from "../tables/turn-number.ts";
 import { correlationOf } from "./tool-call-correlation.ts";
 
 /**
- * Calls that say `running` and have no receipt, where nobody is at them any more who could tell. Only the one open turn
- * of a step, and the calls of a code step that did not finish, can have such calls: an index over all calls would cost a
- * page in every commit.
+ * Calls that are `running` without a receipt, after their worker has stopped. Only the one open turn of a step, and
+ * the calls of an unfinished code step, can have such calls: an index over all calls would cost a page in every
+ * commit.
  */
 const UNSETTLED = `
   SELECT tool_calls.call_no, tool_calls.step_no, step_path, tool_calls.turn_index, call_index, tool_calls.attempt
@@ -27,14 +27,14 @@ const UNSETTLED = `
    WHERE run_no = ?1 AND run_steps.status <> 'succeeded' AND turn_index = 0 AND tool_calls.status = 'running'
      AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no)`;
 
-/** The ids of the calls that a worker has dispatched and not heard of. */
-export function callsUnderWay(database: Database, run: RunRow): string[] {
+/** The ids of the calls that a worker has dispatched and whose outcome is not stored. */
+export function runningCalls(database: Database, run: RunRow): string[] {
   return database
     .all(UNSETTLED, run.runNo)
     .map((row) => toolCallId(run.runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")));
 }
 
-/** The tries of such calls that were certainly never sent, and have not told so themselves. */
+/** The attempts of such calls that were certainly never sent, and have not ended on record. */
 export function unsentCalls(database: Database, run: RunRow, left: AbandonedAttempts): LeftBehind["unsent"] {
   return database
     .all(UNSETTLED, run.runNo)
@@ -72,15 +72,16 @@ export type DoubtedCall = {
   readonly try: string;
 };
 
-/** What became of the calls that a worker left, and what the event that tells of it says. */
+/** The calls that a worker left running, and the facts for the event. */
 export type LeftCalls = {
   readonly inDoubt: readonly DoubtedCall[];
   readonly facts: { readonly inDoubt?: readonly DoubtedCall[]; readonly notSent?: readonly DoubtedCall[] };
 };
 
 /**
- * Puts the calls in doubt that nobody can tell of any more, and keeps their tries as lost. A call that was journaled and
- * certainly never sent is in no doubt: its try is kept as one that did nothing, and the doubts of earlier tries stay.
+ * Puts calls in doubt whose outcome can no longer be learned, and records their attempts as lost. A call that was
+ * certainly never sent is not in doubt: its attempt is recorded as one that did nothing, and the doubts of earlier
+ * attempts stay.
  */
 export function leaveRunningCalls(
   database: Database,
@@ -97,14 +98,14 @@ export function leaveRunningCalls(
       call: row.int("call_index"),
       attempt: row.int("attempt"),
     };
-    const maySent = left.mayHaveSent(effectAttemptOf(row));
+    const mayBeSent = left.mayHaveSent(effectAttemptOf(row));
     const correlationId = correlationOf(database, run.runNo, place);
-    const ended = maySent ? LOST[`${left.hasEnded}`] : UNSENT;
-    // A try that has told how it ended, and was to be followed by another, is kept as it is.
-    const isNew = keepTry(database, run, now, callNo, { ...ended, correlationId });
-    if (maySent || !isNew) doubt(database, run, now, callNo, left.hasEnded);
+    const ended = mayBeSent ? LOST[`${left.hasEnded}`] : UNSENT;
+    // An attempt that has already ended on record, before the next one could start, is kept as it is.
+    const isNew = insertEndedAttempt(database, run, now, callNo, { ...ended, correlationId });
+    if (mayBeSent || !isNew) putInDoubt(database, run, now, callNo, left);
     const kept = { ...place, try: callAttemptDigest(database, run, callNo, place.attempt) };
-    (maySent || !isNew ? inDoubt : notSent).push(kept);
+    (mayBeSent || !isNew ? inDoubt : notSent).push(kept);
   }
   return {
     inDoubt,
@@ -115,26 +116,26 @@ export function leaveRunningCalls(
   };
 }
 
-type LeftTry = { readonly outcome: string; readonly code: string | null; readonly detail: string | null };
+type AttemptEnd = { readonly outcome: string; readonly code: string | null; readonly detail: string | null };
 
-const UNSENT: LeftTry = {
+const UNSENT: AttemptEnd = {
   outcome: "not_applied",
   code: NOT_SENT,
   detail: "Its worker stopped before it was sent.",
 };
 
-/** Whether the tool itself may still be at work: only with the process of its worker it is sure to have ended. */
-const LOST: { readonly [hasEnded in "true" | "false"]: LeftTry } = {
+/** By whether the attempt has surely ended: that is known only if the process of its worker has. */
+const LOST: { readonly [hasEnded in "true" | "false"]: AttemptEnd } = {
   true: { outcome: "lost", code: PROCESS_ENDED, detail: null },
   false: { outcome: "lost", code: null, detail: null },
 };
 
-function keepTry(
+function insertEndedAttempt(
   database: Database,
   run: RunRow,
   now: number,
   callNo: number,
-  left: LeftTry & { readonly correlationId: string | null },
+  left: AttemptEnd & { readonly correlationId: string | null },
 ): boolean {
   const kept = database.run(
     `INSERT OR IGNORE INTO tool_call_tries
@@ -151,7 +152,13 @@ function keepTry(
   return kept === 1;
 }
 
-function doubt(database: Database, run: RunRow, now: number, callNo: number, hasEnded: boolean): void {
+function putInDoubt(
+  database: Database,
+  run: RunRow,
+  now: number,
+  callNo: number,
+  { hasEnded }: AbandonedAttempts,
+): void {
   database.run(
     `UPDATE tool_calls SET status = 'in_doubt', ends_by = CASE WHEN ? THEN min(ends_by, ?) ELSE ends_by END
       WHERE call_no = ?`,

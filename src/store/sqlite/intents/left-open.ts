@@ -9,7 +9,7 @@ import { openModelCalls, settleFailedCall } from "../tables/model-calls.ts";
 import { findRun, type RunRow, runNotFound } from "../tables/run-row.ts";
 import { unsentCalls } from "./in-doubt.ts";
 
-/** Ends the tries that are open. Gives those that are charged for, although nobody knows of an answer. */
+/** Settles the open attempts of model calls. Returns those that are charged although no answer is known. */
 export function settleOpenCalls(
   database: Database,
   row: RunRow,
@@ -17,20 +17,20 @@ export function settleOpenCalls(
   left: AbandonedAttempts,
 ): ModelCallRecord[] {
   return openModelCalls(database, row.runNo).flatMap(({ stepKey, record }) => {
-    const isLost = maySent(left, stepKey, record);
+    const isLost = mayBeSent(left, stepKey, record);
     const charge = chargeFor({ kind: isLost ? "unanswered" : "not_sent" }, record.reserved, () => NOTHING);
     settleFailedCall(database, row, now, { ...record, stepKey, charge });
     return isLost ? [{ ...record, charge, settledAt: now }] : [];
   });
 }
 
-/** What taking the run now would make of what its worker left open. */
+/** What claiming the run now would do about the work its worker left open. */
 export function readLeftBehind(database: Database, leases: Leases, runId: string): LeftBehind {
   const row = findRun(database, runId);
   if (row === null) throw runNotFound(runId);
   const left = leases.leftOpen(row);
   const lost = openModelCalls(database, row.runNo).filter(({ stepKey, record }) =>
-    maySent(left, stepKey, record),
+    mayBeSent(left, stepKey, record),
   );
   return {
     chargedAsLost: lost.reduce((sum, { record }) => addAmount(sum, record.reserved), NOTHING),
@@ -38,7 +38,7 @@ export function readLeftBehind(database: Database, leases: Leases, runId: string
   };
 }
 
-function maySent(
+function mayBeSent(
   left: AbandonedAttempts,
   stepKey: number,
   { turnIndex, attempt }: Pick<ModelCallRecord, "turnIndex" | "attempt">,
@@ -46,7 +46,7 @@ function maySent(
   return left.mayHaveSent({ stepKey, turnIndex, callIndex: MODEL_CALL, attempt });
 }
 
-/** What becomes of the steps that were under way. */
+/** Sets the status of the steps that were running. */
 export function markRunningSteps(
   database: Database,
   row: RunRow,
@@ -66,7 +66,7 @@ export function markRunningSteps(
   for (const step of steps) coverRow(row, "step", step.int("step_no"));
 }
 
-/** The worker has stopped, and left the run like this. */
+/** Ends the run attempt of a worker that has stopped. */
 export function endAttempt(database: Database, row: RunRow, now: number, status: string): void {
   database.run(
     "UPDATE attempts SET ended_at = ?, end_status = ? WHERE run_no = ? AND epoch = ?",

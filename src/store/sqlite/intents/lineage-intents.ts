@@ -15,11 +15,12 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
   const { stepKey, checkpoint, fingerprint } = begun;
   const run = fencedStep(database, fence, stepKey);
   const state = granularState(database, run, stepKey);
-  if (state.isComplete) throw new Error(`The turns of step ${stepKey} are complete: no other line begins.`);
+  if (state.isComplete)
+    throw new Error(`The turns of step ${stepKey} are complete: no new lineage can begin.`);
   if (openModelCalls(database, run.runNo).some((call) => call.stepKey === stepKey))
     throw new Error(`A model call of step ${stepKey} is open: settle it first.`);
   const base = checkpoint === null ? null : requireCheckpoint(database, run, checkpoint);
-  const receipts = writeLast(database, run, now, begun, state.turnIndex + 1);
+  const receipts = writeFinalReceipts(database, run, now, begun, state.turnIndex + 1);
   const openTurn = abandonedTurn(database, run, stepKey, state.turnIndex);
   const firstTurn = (openTurn ?? state.turnIndex) + 1;
   const baseTurn = base?.int("step_no") === stepKey ? base.int("turn_index") : 0;
@@ -56,7 +57,7 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
   coverRow(run, "fingerprint", stepKey, lineage);
   coverRow(run, "turns", stepKey);
   const { path } = stepHead(database, run, stepKey);
-  // What is kept of the step in memory is of the old line.
+  // The cached state of the step belongs to the old lineage.
   run.steps.delete(stepKey);
   recordEvent(database, run, now, "lineage.begun", {
     step: path,
@@ -72,8 +73,8 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
   return firstTurn;
 }
 
-/** In the same commit: until the turn is left, whoever goes on with it may still run them. */
-function writeLast(
+/** In the same commit: until the turn is abandoned, a resumed worker may still run these calls. */
+function writeFinalReceipts(
   database: Database,
   run: RunHead,
   now: number,
@@ -82,7 +83,7 @@ function writeLast(
 ): Json[] {
   if (receipts.length === 0) return [];
   const turn = turnCalls(database, run, stepKey, turnIndex);
-  if (turn === null) throw new Error(`No turn of step ${stepKey} is open: there is nothing to leave.`);
+  if (turn === null) throw new Error(`No turn of step ${stepKey} is open: there is nothing to abandon.`);
   return receipts.map((receipt) => [receipt.callIndex, writeTurnReceipt(database, run, now, turn, receipt)]);
 }
 
@@ -93,13 +94,15 @@ function requireCheckpoint(database: Database, run: RunHead, checkpoint: number)
     checkpoint,
   );
   if (row === null) throw new Error(`Run ${run.runId} has no checkpoint ${checkpoint}: nothing was written.`);
-  // What the session has learned up to it was forgotten with it.
+  // The session changes up to it were rolled back with it.
   if (row.int("superseded") === 1)
-    throw new Error(`Run ${run.runId} was rolled back behind checkpoint ${checkpoint}: nothing was written.`);
+    throw new Error(
+      `Run ${run.runId} was rolled back to before checkpoint ${checkpoint}: nothing was written.`,
+    );
   return row;
 }
 
-/** The turn that was journaled and never committed, if there is one. Each of its calls has to have come to its end. */
+/** The turn that was journaled and never committed, if there is one. Each of its calls must have a receipt. */
 function abandonedTurn(database: Database, run: RunHead, stepKey: number, committed: number): number | null {
   const open = turnCalls(database, run, stepKey, committed + 1);
   if (open === null) return null;
@@ -109,7 +112,7 @@ function abandonedTurn(database: Database, run: RunHead, stepKey: number, commit
   );
 }
 
-/** The session forgets what it learned after that event of the run. */
+/** Removes the session changes after that event of the run. */
 function rollBack(
   database: Database,
   run: RunHead,

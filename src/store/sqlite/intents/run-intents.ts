@@ -37,7 +37,7 @@ import { CODE_STEP_TURN, withdrawWaits } from "../tables/tool-call-rows.ts";
 import { assertOpenPart } from "../verify/verify-open.ts";
 import { leaveRunningCalls } from "./in-doubt.ts";
 import { endAttempt, markRunningSteps, settleOpenCalls } from "./left-open.ts";
-import { endAbandoned, whoWantsItToEnd } from "./run-interruption.ts";
+import { cancelRequestedBy, endAbandoned } from "./run-interruption.ts";
 import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.ts";
 
 export function createRun(
@@ -49,7 +49,7 @@ export function createRun(
   if (findRun(database, run.runId) !== null) return { kind: "exists" };
   const budgets = run.spec?.budgets ?? NO_BUDGETS;
   const spec = (run.spec ?? null) === null ? null : canonicalJson(run.spec);
-  // It refuses what is no whole number; SQLite would store NaN as no limit.
+  // It refuses anything but whole numbers; SQLite would store NaN as no limit.
   const { limit } = new Quota(stricter(run.limit, limitOfBudgets(budgets)));
   const wallclock = wallclockOf(budgets);
   database.run(
@@ -95,7 +95,7 @@ export function createRun(
   return { kind: "created", claim: claimOf(database, row) };
 }
 
-/** Which file the owner marks its effects in, for the event of its claim. */
+/** The identity of the owner's marks file, for the event of its claim. */
 function marksFacts({ marks }: RunRow): { marks?: string } {
   return marks === null ? {} : { marks };
 }
@@ -111,9 +111,9 @@ export function claimRun(
   if (row === null) return { kind: "not_found" };
   if (leases.isHeld(row, now)) return { kind: "busy", owner: row.owner ?? "", until: leases.endOf(row, now) };
   assertOpenPart(database, row);
-  // Its worker died before it saw that somebody wanted it to end. Only who wants a cancelled run goes on with it.
+  // Its worker died before it saw the cancel request. Only a claim that accepts cancelled runs resumes it.
   if (row.cancelRequestedAt !== null && !options.from.includes("cancelled"))
-    endAbandoned(database, leases, now, row, whoWantsItToEnd(database, row));
+    endAbandoned(database, leases, now, row, cancelRequestedBy(database, row));
   const run = getRun(database, runId);
   if (run !== null && !options.from.includes(row.status)) return { kind: "refused", run };
 
@@ -127,7 +127,7 @@ export function claimRun(
   row.marks = options.marksEffects === true ? leases.marks : null;
   row.status = "running";
   row.error = null;
-  // Whoever goes on with it wants it to go on.
+  // A claim overrides an earlier cancel request.
   row.cancelRequestedAt = null;
   allow(row, allowanceAfter(allowanceOf(row), now, options));
   const raised = Object.entries(options.budgets ?? {});
@@ -137,7 +137,7 @@ export function claimRun(
     now,
     raised.map(([name]) => name),
   );
-  // What the earlier owner may have sent is paid for: nobody here knows what the provider made of it.
+  // Requests that the earlier owner may have sent are charged: it is unknown whether the provider answered them.
   const chargedAsLost = settleOpenCalls(database, row, now, left);
   const leaving = leaveRunningCalls(database, row, now, left);
   recordAttempt(database, row, leases.owner, now, attempt);
@@ -159,7 +159,7 @@ export function claimRun(
   return { kind: "claimed", claim: claimOf(database, row), chargedAsLost, foundInDoubt };
 }
 
-/** The marks of this owner cannot be written any more: from now on everything that it begins may have been sent. */
+/** The marks of this owner can no longer be written: from now on everything it begins may have been sent. */
 export function turnMarksOff(database: Database, now: number, fence: Fence): void {
   const row = fencedRunRow(database, fence);
   if (row.marks === null) return;
@@ -203,16 +203,16 @@ export function releaseRun(
   given: RunEnd,
 ): void {
   const row = fencedRunRow(database, fence);
-  // Somebody wants it to end, and it was about to be left for others.
+  // A cancel was requested, and the worker was about to leave the run to others.
   const isCancelled = row.cancelRequestedAt !== null && ["queued", "waiting"].includes(given.status);
   const end: RunEnd = isCancelled ? { status: "cancelled", error: null } : given;
   settleOpenCalls(database, row, now, NOTHING_OPEN);
-  // A tool that was cancelled, or whose outcome the store did not take, may have done its work or be at it still.
+  // A tool that was cancelled, or whose outcome could not be stored, may have done its work or may still be running.
   const { facts } = leaveRunningCalls(database, row, now, leases.leftOpen(row));
   const waits = end.status === "waiting" ? openWaits(database, row, now, end.waits) : [];
   const error = "error" in end ? end.error : null;
   if (end.status === "failed") supersedeCall(database, row, error);
-  // Whoever wanted the run to end wants no answers; one that was only interrupted may still get them.
+  // A cancelled run needs no answers; one that was only interrupted may still get them.
   const isOver = end.status === "succeeded" || (end.status === "cancelled" && row.cancelRequestedAt !== null);
   if (isOver) withdrawWaits(database, row, now, null);
   if (end.status !== "succeeded") markRunningSteps(database, row, now, STEP_STATUS[end.status], error);
@@ -226,7 +226,7 @@ export function releaseRun(
   row.error = error === null ? null : canonicalJson(error);
   if (end.status === "waiting") row.waitingSince = now;
   row.cancelRequestedAt = null;
-  // Every question may have been answered while the worker was on its way out.
+  // All waits may have been answered while the worker was stopping.
   if (end.status === "waiting" && end.waits.length > 0) queueIfAnswered(database, row, now);
   const code = error?.code ?? null;
   saveRun(database, row, now, `run.${end.status}`, {
@@ -240,7 +240,7 @@ export function releaseRun(
 /** A worker that releases its run has settled what it sent. */
 const NOTHING_OPEN: AbandonedAttempts = { mayHaveSent: () => false, hasEnded: true };
 
-/** What a step that was under way is, once its run is not. */
+/** The new status of a step that was running, by the new status of its run. */
 const STEP_STATUS = {
   queued: "ready",
   waiting: "blocked",
@@ -249,8 +249,9 @@ const STEP_STATUS = {
 } as const satisfies Partial<Record<RunStatus, StepStatus>>;
 
 /**
- * The failure of this call ended a code step, whose code did not catch it. Met again it would end the step for ever, so
- * whoever resumes asks for the same anew. What a person called failed, or denied, stays so.
+ * The failure of this call ended a code step whose code did not catch it. Reused on resume, its receipt would fail
+ * the step forever, so a resumed step makes the same call again. A call that a person denied or settled as failed
+ * stays so.
  */
 function supersedeCall(database: Database, row: RunRow, error: StoredError | null): void {
   const id = error?.code === "tool_failed" ? error.details.toolCallId : null;

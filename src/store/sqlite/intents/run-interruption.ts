@@ -7,17 +7,17 @@ import { coverRow } from "../tables/event-rows.ts";
 import { endWaiting } from "../tables/run-budgets.ts";
 import { fencedRunRow, findRun, getRun, type RunRow, requireRun, saveRun } from "../tables/run-row.ts";
 import { withdrawWaits } from "../tables/tool-call-rows.ts";
-import { callsUnderWay, leaveRunningCalls } from "./in-doubt.ts";
+import { leaveRunningCalls, runningCalls } from "./in-doubt.ts";
 import { endAttempt, markRunningSteps, settleOpenCalls } from "./left-open.ts";
 
 /**
- * Gives the run up, as the death of its worker would and in good order: it stays as it is, and the next worker need not
- * wait. What was certainly not sent is charged nothing and is in no doubt.
+ * Gives the run up in good order: it keeps its status, as if its worker had died, but the next worker need not wait.
+ * Model calls that were certainly not sent are charged nothing, and such tool calls are not in doubt.
  */
 export function interruptRun(database: Database, leases: Leases, now: number, fence: Fence): void {
   const row = fencedRunRow(database, fence);
   if (row.cancelRequestedAt !== null) {
-    endAbandoned(database, leases, now, row, whoWantsItToEnd(database, row));
+    endAbandoned(database, leases, now, row, cancelRequestedBy(database, row));
     return;
   }
   const left = leases.leftOpen(row);
@@ -30,14 +30,14 @@ export function interruptRun(database: Database, leases: Leases, now: number, fe
   saveRun(database, row, now, "run.interrupted", { epoch: fence.epoch, ...facts });
 }
 
-/** The runs that a store has not released, for its goodbye. */
+/** The runs that a store has not released, for when it closes. */
 export function runsOf(database: Database, owner: string): Fence[] {
   return database
     .all("SELECT run_id, epoch FROM runs WHERE status = 'running' AND owner = ?", owner)
     .map((row) => ({ runId: row.text("run_id"), epoch: row.int("epoch") }));
 }
 
-/** Whether a run is still in the hands of this owner. */
+/** True if a run is still held by this owner. */
 export function isNeeded(database: Database, ownerId: string): boolean {
   const row = database.get(
     "SELECT 1 AS found FROM runs WHERE status = 'running' AND owner LIKE '%/' || ? LIMIT 1",
@@ -46,13 +46,13 @@ export function isNeeded(database: Database, ownerId: string): boolean {
   return row !== null;
 }
 
-/** Whether a living process has the run. */
+/** True if a living process holds the run. */
 export function isRunHeld(database: Database, leases: Leases, now: number, runId: string): boolean {
   const run = findRun(database, runId);
   return run !== null && leases.isHeld(run, now);
 }
 
-/** The owner of a run, for those who want to look whether it lives. */
+/** The owner of a run, to check whether it lives. */
 export function ownerOf(database: Database, runId: string): string | null {
   return database.get("SELECT owner FROM runs WHERE run_id = ?", runId)?.optionalText("owner") ?? null;
 }
@@ -74,18 +74,18 @@ export function requestCancel(
   if (leases.isHeld(row, now)) {
     row.cancelRequestedAt = now;
     saveRun(database, row, now, "run.cancel_requested", personFacts(decision));
-    return { kind: "requested", owner: row.owner ?? "", underWay: callsUnderWay(database, row) };
+    return { kind: "requested", owner: row.owner ?? "", underWay: runningCalls(database, row) };
   }
   const inDoubt = endAbandoned(database, leases, now, row, by);
   return { kind: "ended", run: getRun(database, runId) as RunRecord, inDoubt };
 }
 
-export function whoWantsItToEnd(database: Database, { runNo }: RunRow): string {
+export function cancelRequestedBy(database: Database, { runNo }: RunRow): string {
   const row = database.get("SELECT cancel_requested_by FROM runs WHERE run_no = ?", runNo);
   return row?.optionalText("cancel_requested_by") ?? "somebody";
 }
 
-/** Ends a run that nobody has, as a new owner would find it: what the last one had under way may have happened. */
+/** Cancels a run that no process holds, as a new owner would find it: calls that were running may have happened. */
 export function endAbandoned(
   database: Database,
   leases: Leases,

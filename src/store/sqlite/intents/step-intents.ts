@@ -52,7 +52,7 @@ export function beginStep(database: Database, now: number, fence: Fence, step: N
 
 export function skipStep(database: Database, now: number, fence: Fence, step: NewStep): void {
   const run = fencedRunRow(database, fence);
-  // One that was begun stays what it came to.
+  // A step that was begun keeps its status.
   if (findStepRow(database, run.runNo, step.path) !== null) return;
   coverRow(run, "step", insertStep(database, run.runNo, now, step, "skipped"));
   saveRun(database, run, now, "step.skipped", { step: step.path, kind: step.kind });

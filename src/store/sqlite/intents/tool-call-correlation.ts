@@ -5,8 +5,8 @@ import { fencedStep, parseJson, recordEvent, stepHead } from "../tables/run-row.
 import { callAttemptDigest, callNoAt, hasReceipt, settledMeanwhile } from "../tables/tool-call-rows.ts";
 
 /**
- * Kept in the event alone while the try is under way: its row is written when it ends, or when the next worker finds it
- * lost. A column for it would cost a byte in every call for what few calls have, and be a second place to verify.
+ * Kept only in the event while the attempt is running: its row is written when it ends, or when the next worker finds
+ * it lost. A column would cost a byte in every call for the few that need it, and be one more thing to verify.
  */
 export function correlateToolCall(
   database: Database,
@@ -20,7 +20,7 @@ export function correlateToolCall(
   if (hasReceipt(database, callNo)) throw settledMeanwhile(callNo);
   const last = database.get("SELECT attempt FROM tool_calls WHERE call_no = ?", callNo)?.int("attempt");
   if (attempt < 1 || attempt !== last)
-    throw new Error(`Try ${attempt} of call ${turnIndex}.${callIndex} is not its last one.`);
+    throw new Error(`Attempt ${attempt} of call ${turnIndex}.${callIndex} is not its last one.`);
   const hasEnded = database.run(
     "UPDATE tool_call_tries SET external_correlation_id = ? WHERE run_no = ? AND call_no = ? AND attempt = ?",
     correlationId,
@@ -38,15 +38,18 @@ export function correlateToolCall(
   });
 }
 
-export type RunningTry = {
+export type RunningAttempt = {
   readonly step: string;
   readonly turn: number;
   readonly call: number;
   readonly attempt: number;
 };
 
-/** What was kept of a try under way, read from the newest event backwards, no further than to where the try began. */
-export function correlationOf(database: Database, runNo: number, running: RunningTry): string | null {
+/**
+ * The correlation id of a running attempt, read backwards from the newest event, no further than to where the attempt
+ * began.
+ */
+export function correlationOf(database: Database, runNo: number, running: RunningAttempt): string | null {
   const events = database.iterate(
     `SELECT type, data FROM events
       WHERE run_no = ? AND type IN ('call.correlated', 'calls.started', 'turn.journaled') ORDER BY seq DESC`,

@@ -85,7 +85,7 @@ export function endToolCallAttempt(
     end.attempt,
   );
   if (inserted !== 1)
-    throw new Error(`Try ${end.attempt} of call ${end.turnIndex}.${end.callIndex} is not under way.`);
+    throw new Error(`Attempt ${end.attempt} of call ${end.turnIndex}.${end.callIndex} is not running.`);
   database.run(
     "UPDATE tool_calls SET status = ?, ends_by = CASE WHEN ? THEN ? ELSE ends_by END WHERE call_no = ?",
     end.inDoubt ? "in_doubt" : "running",
@@ -129,14 +129,14 @@ export function offerLateReceipt(database: Database, now: number, late: LateRece
     saveRun(database, run, now, "call.receipt", receiptFacts(step, turnIndex, receipt, digest));
     return "settled";
   }
-  keepEvidence(database, run, now, callNo, late);
+  storeLateOutcome(database, run, now, callNo, late);
   const { status } = late.receipt;
   saveRun(database, run, now, "call.late", { step, turn: turnIndex, call: callIndex, attempt, status });
   return "kept";
 }
 
-/** Beside the try that it tells of. A try that brought the receipt itself has nothing to add. */
-function keepEvidence(
+/** Stores a late outcome with its attempt. An attempt that brought the receipt itself has nothing to add. */
+function storeLateOutcome(
   database: Database,
   run: RunHead,
   now: number,

@@ -29,7 +29,7 @@ export function openTurn(database: Database, now: number, fence: Fence, opening:
     stepKey,
     Buffer.from(fingerprint.hash, "hex"),
   );
-  // A fork goes on with whatever agent it is given first.
+  // A fork accepts the first agent it is given.
   const isUnpinned = database.get(
     "SELECT 1 AS found FROM granular_states WHERE step_no = ? AND fingerprint = ?",
     stepKey,
@@ -72,7 +72,7 @@ export function acceptDivergence(
   });
 }
 
-/** For the line of history that the step is in. */
+/** Pins the fingerprint of the step's current lineage. */
 function pin(
   database: Database,
   run: RunHead,
@@ -169,7 +169,7 @@ export function commitTurn(
   return { next, checkpoint: session.checkpoint };
 }
 
-/** What rides in a commit belongs to its turn, and to the one after it. */
+/** The journal of a commit must belong to its turn, and the reservation to the one after it. */
 function assertOneTurn({ stepKey, turnIndex, journal, next, isComplete }: TurnCommit): void {
   if (journal !== null && (journal.stepKey !== stepKey || journal.turnIndex !== turnIndex))
     throw new Error(`The commit of turn ${turnIndex} carries the response of another.`);
@@ -230,7 +230,7 @@ function sayAfter(database: Database, stepKey: number, turnIndex: number, follow
   database.run("UPDATE turns SET follow_up = ? WHERE turn_no = ?", followUp, turnNo(stepKey, turnIndex));
 }
 
-/** A turn is committed with all of its receipts or not at all. Gives the digests of those that rode along. */
+/** A turn is committed with all of its receipts or not at all. Returns the digests of those written with the commit. */
 function writeLastReceipts(database: Database, run: RunHead, now: number, commit: TurnCommit): JsonObject {
   const { stepKey, turnIndex, receipts } = commit;
   const turn = turnCalls(database, run, stepKey, turnIndex);

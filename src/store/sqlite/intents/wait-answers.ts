@@ -21,26 +21,28 @@ import { receiptFacts, writeAnyReceipt } from "../tables/tool-call-rows.ts";
 import { answerDigest, insertWait, queueIfAnswered } from "./wait-intents.ts";
 import {
   type AnswerableWait,
-  aboutDoubt,
   type CallLocation,
-  callOf,
-  openWait,
-  openWaitOf,
-  runOfCall,
+  doubtWait,
+  findOpenWaitAbout,
+  requireCall,
+  requireOpenWait,
+  requireRunOfCall,
 } from "./wait-lookup.ts";
 
-/** Lets a call run; or, where that takes more people, keeps that this one has and leaves the question open. */
+/** Approves a call; or, if that takes more people, records this approval and leaves the wait open. */
 export function approve(database: Database, now: number, id: string, person: Person): void {
-  const { run, wait } = openWait(database, id, "approval");
+  const target = requireOpenWait(database, id, "approval");
+  const { run, wait } = target;
   const need = approvalNeedOf(wait.subject);
   const starter = need.notStarter ? startedBy(database, run.runId) : null;
   const decision = decisionOf(person, now);
-  const verdict = decideApproval(need, starter, wait.people, decision);
-  if (verdict.kind === "again")
-    throw new AlreadySettledError(`Wait ${id} stays open: ${verdict.why}.`, { id, status: "open" });
-  if (verdict.kind === "refused") throw new ConfigurationError(`Wait ${id} is not approved: ${verdict.why}.`);
-  if (verdict.kind === "enough") {
-    closeWait(database, run, now, wait, { approved: true }, person);
+  const progress = decideApproval(need, starter, wait.people, decision);
+  if (progress.kind === "again")
+    throw new AlreadySettledError(`Wait ${id} stays open: ${progress.why}.`, { id, status: "open" });
+  if (progress.kind === "refused")
+    throw new ConfigurationError(`Wait ${id} is not approved: ${progress.why}.`);
+  if (progress.kind === "enough") {
+    closeWait(database, now, target, { answer: { approved: true }, person });
     return;
   }
   database.run(
@@ -52,7 +54,7 @@ export function approve(database: Database, now: number, id: string, person: Per
   saveRun(database, run, now, "wait.approved", {
     wait: wait.index,
     ...personFacts(decision),
-    needed: verdict.needed,
+    needed: progress.needed,
     answer: answerDigest(database, run, wait.index),
     ...callFacts(wait),
   });
@@ -63,23 +65,24 @@ function callFacts({ call }: AnswerableWait): JsonObject {
 }
 
 export function deny(database: Database, now: number, id: string, why: string, person: Person): void {
-  const { run, wait } = openWait(database, id, "approval", "budget");
-  closeWait(database, run, now, wait, { approved: false, why: assertReason(why) }, person);
+  const target = requireOpenWait(database, id, "approval", "budget");
+  closeWait(database, now, target, { answer: { approved: false, why: assertReason(why) }, person });
 }
 
 export function answer(database: Database, now: number, id: string, value: Json, person: Person): void {
-  const { run, wait } = openWait(database, id, "escalation", "question", "budget");
+  const target = requireOpenWait(database, id, "escalation", "question", "budget");
+  const { run, wait } = target;
   assertPayload(value, "The answer");
-  const answered = { as: "answered", value } as const;
+  const given = { answer: { as: "answered", value }, person } as const;
   if (wait.kind === "budget") {
     raiseBudget(run, now, wait.subject.budget, numberOf(value));
-    closeWait(database, run, now, wait, answered, person);
+    closeWait(database, now, target, given);
     return;
   }
   if (wait.kind === "question") {
     assertChoice(id, wait.subject, value);
-    // It was asked for an answer, so this is its result.
-    closeWait(database, run, now, wait, answered, person, (call) =>
+    // The call is a question, so the answer is its result.
+    closeWait(database, now, target, given, (call) =>
       settleCall(database, run, now, call, {
         status: "succeeded",
         output: resultOf(value),
@@ -89,20 +92,20 @@ export function answer(database: Database, now: number, id: string, value: Json,
     );
     return;
   }
-  const said = typeof value === "string" ? value : canonicalJson(value);
-  const output = { type: "error-text", value: `It needed a person, who answered: ${said}` } as const;
+  const text = typeof value === "string" ? value : canonicalJson(value);
+  const output = { type: "error-text", value: `It needed a person, who answered: ${text}` } as const;
   const uncertain = mayHaveHappened(database, run, wait);
-  closeWait(database, run, now, wait, answered, person, (call) =>
+  closeWait(database, now, target, given, (call) =>
     settleCall(database, run, now, call, { status: "failed", output, errorCode: "answered", uncertain }),
   );
 }
 
-/** People write numbers as texts. A text without a number in it is none. */
+/** People type numbers as text. A blank text is not a number. */
 function numberOf(value: Json): Json {
   return typeof value === "string" && value.trim() !== "" ? Number(value) : value;
 }
 
-/** Whoever asked with answers to choose from can do nothing with another one. */
+/** A question with choices accepts only one of them. */
 function assertChoice(id: string, { arguments: asked }: JsonObject, value: Json): void {
   const choices = isJsonObject(asked) && Array.isArray(asked.choices) ? asked.choices : null;
   if (choices === null || choices.some((choice) => choice === value)) return;
@@ -111,7 +114,7 @@ function assertChoice(id: string, { arguments: asked }: JsonObject, value: Json)
   );
 }
 
-/** An answer is no settlement. A tool that asked for a person by itself did so in place of its work. */
+/** An answer does not settle the call. A tool that asked for a person did so instead of its work. */
 function mayHaveHappened(database: Database, run: RunRow, { call }: AnswerableWait): boolean {
   if (call === null) return false;
   const row = database.get("SELECT recovery FROM tool_calls WHERE call_no = ?", call.callNo);
@@ -132,23 +135,25 @@ export function settle(
   settlement: Settlement,
   person: Person,
 ): void {
-  const run = runOfCall(database, id);
-  const call = callOf(database, run, id);
+  const run = requireRunOfCall(database, id);
+  const call = requireCall(database, run, id);
   if (call.status !== "in_doubt")
     throw new AlreadySettledError(
       `Call ${id} is ${call.status} and not in doubt: there is nothing to settle, and it stays as it is.`,
       { id, status: call.status },
     );
   assertUnanswered(database, run, call, id);
-  const said = receiptOf(id, settlement);
-  const asked = openWaitOf(database, run, call);
-  const wait = asked ?? recordWait(database, run, now, call);
-  closeWait(database, run, now, wait, settlement, person, () =>
-    said === null ? {} : settleCall(database, run, now, call, said),
+  const receipt = receiptOf(id, settlement);
+  const wait = findOpenWaitAbout(database, run, call) ?? recordWait(database, run, now, call);
+  closeWait(database, now, { run, wait }, { answer: settlement, person }, () =>
+    receipt === null ? {} : settleCall(database, run, now, call, receipt),
   );
 }
 
-/** A call that is to run again stays in doubt until a worker starts it, and the question about that try has its answer. */
+/**
+ * A call that may run again stays in doubt until a worker starts it, and the question about that attempt is already
+ * answered.
+ */
 function assertUnanswered(database: Database, run: RunRow, call: CallLocation, id: string): void {
   const answered = database.get(
     `SELECT answered_by, answered_at FROM waits JOIN tool_calls USING (call_no, attempt)
@@ -163,13 +168,13 @@ function assertUnanswered(database: Database, run: RunRow, call: CallLocation, i
   );
 }
 
-/** As a tool that returns the same would leave it. */
+/** As if a tool had returned it. */
 function resultOf(value: Json): ToolOutput {
   return typeof value === "string" ? { type: "text", value } : { type: "json", value };
 }
 
-/** What a person says becomes the receipt; null where the call is to run again. */
-function receiptOf(id: string, settlement: Settlement): SaidReceipt | null {
+/** The receipt of a settlement; null if the call may run again. */
+function receiptOf(id: string, settlement: Settlement): PersonReceipt | null {
   switch (settlement.as) {
     case "succeeded":
       assertPayload(settlement.result, "The result");
@@ -197,20 +202,22 @@ function receiptOf(id: string, settlement: Settlement): SaidReceipt | null {
   }
 }
 
-type SaidReceipt = Pick<NewReceipt, "status" | "output" | "errorCode" | "uncertain">;
-/** Written at once, so that a late receipt does not come between what a person said and what is done about it. */
+/** The part of a receipt that a person decides. */
+type PersonReceipt = Pick<NewReceipt, "status" | "output" | "errorCode" | "uncertain">;
+
+/** Written in the same transaction, so that no late receipt comes between the settlement and its effect. */
 function settleCall(
   database: Database,
   run: RunRow,
   now: number,
   call: CallLocation,
-  said: SaidReceipt,
+  given: PersonReceipt,
 ): JsonObject {
   const receipt: NewReceipt = {
-    ...said,
+    ...given,
     callIndex: call.callIndex,
-    blob: null, // What people write is as long as people write.
-    tokens: estimateResultTokens(said.output, JSON.stringify(said.output.value), estimateTokens),
+    blob: null, // Text that people type is short enough.
+    tokens: estimateResultTokens(given.output, JSON.stringify(given.output.value), estimateTokens),
     source: "person",
     correlationId: null,
     duplicateOf: null,
@@ -219,20 +226,18 @@ function settleCall(
   return receiptFacts(call.step, call.turnIndex, receipt, digest);
 }
 
-/** Nobody asked; who settled it, and why, is kept all the same. */
+/** Records a settlement that was not asked for, with the person and the reason. */
 function recordWait(database: Database, run: RunRow, now: number, call: CallLocation): AnswerableWait {
   const wait = { kind: "in_doubt", question: "", subject: {}, argumentsHash: null } as const;
-  return aboutDoubt(insertWait(database, run, now, call.callNo, wait), false, call);
+  return doubtWait({ index: insertWait(database, run, now, call.callNo, wait), wasAsked: false, call });
 }
 
-/** The answer, and the receipt that it may be, in this order: a settled call withdraws what is still open about it. */
+/** The answer, then the receipt it may result in: a settled call withdraws the waits that are still open about it. */
 function closeWait(
   database: Database,
-  run: RunRow,
   now: number,
-  wait: AnswerableWait,
-  said: WaitAnswer,
-  person: Person,
+  { run, wait }: { readonly run: RunRow; readonly wait: AnswerableWait },
+  { answer, person }: { readonly answer: WaitAnswer; readonly person: Person },
   settleIt: (call: CallLocation) => JsonObject = () => ({}),
 ): void {
   const { index, wasAsked, call } = wait;
@@ -241,14 +246,14 @@ function closeWait(
     `UPDATE waits SET status = 'answered', answered_at = ?, answered_by = ?, answer = ?
       WHERE run_no = ? AND wait_index = ? AND status = 'open'`,
     now,
-    peopleText([...("approved" in said && said.approved ? wait.people : []), decision]),
-    canonicalJson(said),
+    peopleText([...("approved" in answer && answer.approved ? wait.people : []), decision]),
+    canonicalJson(answer),
     run.runNo,
     index,
   );
   coverRow(run, "question", run.runNo, index);
   const receipt = call === null ? {} : settleIt(call);
-  // A run that was paused was not asked about this, and goes on when whoever paused it says so.
+  // A paused run did not ask about this, and resumes only when a person resumes it.
   if (wasAsked) queueIfAnswered(database, run, now);
   saveRun(database, run, now, "wait.answered", {
     wait: index,
@@ -261,5 +266,7 @@ function closeWait(
 
 function assertReason(why: unknown): string {
   if (typeof why === "string" && why.trim() !== "") return why;
-  throw new ConfigurationError("Say why, in a sentence: it is what the model, or whoever asked, is told.");
+  throw new ConfigurationError(
+    "Give the reason in a sentence: the model, or the code that made the call, gets it.",
+  );
 }

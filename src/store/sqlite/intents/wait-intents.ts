@@ -10,8 +10,8 @@ import { type RunRow } from "../tables/run-row.ts";
 import { callNoAt, hasReceipt, withdrawWaits } from "../tables/tool-call-rows.ts";
 
 /**
- * Opens a wait for each question that is neither open nor answered already and whose call is not settled; there is one
- * open question about a call. Gives their numbers.
+ * Opens a wait for each question that is neither open nor answered and whose call is not settled; a call has at most
+ * one open wait. Returns their numbers.
  */
 export function openWaits(database: Database, run: RunRow, now: number, waits: readonly NewWait[]): number[] {
   return waits.flatMap((wait) => {
@@ -28,9 +28,10 @@ export function openWaits(database: Database, run: RunRow, now: number, waits: r
       run.runNo,
       callNo,
     );
-    // A person may have answered while the worker was on its way to ask.
+    // A person may have answered while the worker was about to ask.
     if (newest !== null && isSameQuestion(newest, wait)) return [];
-    // Asked about another try, or other arguments than would go out now: that question has no answer any more.
+    // The earlier question was about another attempt, or about other arguments than would be sent now: it can no
+    // longer be answered.
     run.hasOpenWaits = true;
     withdrawWaits(database, run, now, callNo);
     return [insertWait(database, run, now, callNo, wait)];
@@ -47,7 +48,7 @@ function isAskedAboutBudget(database: Database, run: RunRow, budget: string): bo
   return open !== null;
 }
 
-/** Somebody has said by another way how much it may be. */
+/** The budget was raised in another way. */
 export function withdrawBudgetWaits(
   database: Database,
   run: RunRow,
@@ -66,7 +67,7 @@ export function withdrawBudgetWaits(
   }
 }
 
-/** About the same try, a doubt is a doubt, whether or not its tool asked for a person by itself. */
+/** Two doubts about the same attempt are one question, even if its tool asked for a person. */
 function isSameQuestion(row: Row, { kind, argumentsHash }: NewCallWait): boolean {
   if (row.text("status") === "withdrawn") return false;
   if (kind === "approval" || row.text("kind") === "approval")
@@ -99,7 +100,7 @@ export function insertWait(
   return index;
 }
 
-/** A run whose last question is answered waits for nobody: whoever works may go on with it. */
+/** A run whose last wait is answered is queued, to be resumed by a worker. */
 export function queueIfAnswered(database: Database, run: RunRow, now: number): void {
   if (run.status !== "waiting") return;
   const open = database.get(
@@ -112,8 +113,8 @@ export function queueIfAnswered(database: Database, run: RunRow, now: number): v
 }
 
 /**
- * These calls are to be no more: what is still asked about them is withdrawn, and what was said of them is kept, about no
- * call. Gives the numbers of those answers, each with its digest as it is from now on.
+ * These calls are about to be removed: open waits about them are withdrawn, and answers are kept without their call.
+ * Returns the numbers of the answered waits, each with its new digest.
  */
 export function partWaitsFromCalls(
   database: Database,
@@ -138,7 +139,7 @@ export function partWaitsFromCalls(
   return answered.map((row) => [row.int("wait_index"), answerDigest(database, run, row.int("wait_index"))]);
 }
 
-/** Who said what, and about which arguments. */
+/** Covers the person, the answer, and the arguments it is about. */
 export function answerDigest(database: Database, run: RunHead, index: number): string {
   const row = database.get("SELECT * FROM waits WHERE run_no = ? AND wait_index = ?", run.runNo, index);
   if (row === null) throw new Error(`Wait ${index} of run ${run.runId} is gone.`);

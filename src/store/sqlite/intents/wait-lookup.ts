@@ -14,7 +14,7 @@ import { findRun, parseJson, type RunRow } from "../tables/run-row.ts";
 import { findCallNo } from "../tables/tool-call-rows.ts";
 import { assertOpenPart } from "../verify/verify-open.ts";
 
-// What people speak of when they answer: a wait by its id, a call by its own.
+// Finds what people answer: a wait by its id, a call by its own.
 
 export type CallLocation = {
   readonly callNo: number;
@@ -25,16 +25,17 @@ export type CallLocation = {
 };
 export type AnswerableWait = {
   readonly index: number;
+  /** False if a person settled the call without being asked. */
   readonly wasAsked: boolean;
   readonly kind: WaitKind;
   readonly subject: JsonObject;
-  /** Who has approved it already. */
+  /** The people who have approved it so far. */
   readonly people: readonly Decision[];
-  /** Null where it is about the run. */
+  /** Null if it is about the run. */
   readonly call: CallLocation | null;
 };
 
-export function openWait(
+export function requireOpenWait(
   database: Database,
   id: string,
   ...kinds: readonly WaitKind[]
@@ -49,7 +50,7 @@ export function openWait(
     throw new WaitNotFoundError(`There is no wait ${id} in this store: list the waits of the run.`, {
       waitId: id,
     });
-  // What a person was shown is what was asked, or their answer is none.
+  // An answer counts only if the question that the person was shown is the one that was asked.
   assertOpenPart(database, run);
   const status = row.text("status");
   if (status !== "open")
@@ -65,7 +66,7 @@ export function openWait(
   return { run, wait: { index: parsed.index, wasAsked: true, kind, subject, people: peopleOf(row), call } };
 }
 
-const WHAT_ANSWERS = {
+const HOW_TO_ANSWER = {
   approval: "approve or deny it",
   in_doubt: "settle its call",
   escalation: "answer it, or settle its call",
@@ -74,19 +75,23 @@ const WHAT_ANSWERS = {
 } as const;
 
 function wrongKind(id: string, kind: WaitKind): ConfigurationError {
-  return new ConfigurationError(`Wait ${id} asks for something else (${kind}): ${WHAT_ANSWERS[kind]}.`);
+  return new ConfigurationError(`Wait ${id} asks for something else (${kind}): ${HOW_TO_ANSWER[kind]}.`);
 }
 
-export function openWaitOf(database: Database, run: RunRow, call: CallLocation): AnswerableWait | null {
+export function findOpenWaitAbout(
+  database: Database,
+  run: RunRow,
+  call: CallLocation,
+): AnswerableWait | null {
   const open = database.get(
     "SELECT wait_index FROM waits WHERE run_no = ? AND call_no = ? AND status = 'open'",
     run.runNo,
     call.callNo,
   );
-  return open === null ? null : aboutDoubt(open.int("wait_index"), true, call);
+  return open === null ? null : doubtWait({ index: open.int("wait_index"), wasAsked: true, call });
 }
 
-export function runOfCall(database: Database, id: string): RunRow {
+export function requireRunOfCall(database: Database, id: string): RunRow {
   const place = parseToolCallId(id);
   const run = place === null ? null : findRun(database, place.runId);
   if (run === null) throw callNotFound(id);
@@ -94,7 +99,7 @@ export function runOfCall(database: Database, id: string): RunRow {
   return run;
 }
 
-export function callOf(
+export function requireCall(
   database: Database,
   run: RunRow,
   id: string,
@@ -143,7 +148,9 @@ function callNotFound(id: string): ToolCallNotFoundError {
   });
 }
 
-/** Of a doubt that a person speaks of, asked or not. */
-export function aboutDoubt(index: number, wasAsked: boolean, call: CallLocation): AnswerableWait {
-  return { index, wasAsked, kind: "in_doubt", subject: {}, people: [], call };
+/** A wait about a call in doubt, whether or not the run asked. */
+export function doubtWait(
+  wait: Pick<AnswerableWait, "index" | "wasAsked"> & { readonly call: CallLocation },
+): AnswerableWait {
+  return { ...wait, kind: "in_doubt", subject: {}, people: [] };
 }

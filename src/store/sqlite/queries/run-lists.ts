@@ -20,14 +20,14 @@ import { CODE_STEP_TURN } from "../tables/tool-call-rows.ts";
 import { TURNS_PER_STEP } from "../tables/turn-number.ts";
 import { CALLS, callsOfTurn, TURNS, toolCallRecord, turnRecord } from "./turn-queries.ts";
 
-// What a run has many of, step by step: each part is found by its place, so that it costs what it holds and not what came
-// before it.
+// Lists that grow with a run, step by step. Each part is found by its position, so that its cost depends on its size
+// and not on what comes before it.
 
 const ALL = Number.MAX_SAFE_INTEGER;
 
 type ListedStep = { readonly stepNo: number; readonly path: StepPath };
 
-/** In the order in which they were entered, from one of them on; nothing where the run has no such step. */
+/** The steps in the order in which they were entered, from a given one on; none if the run has no such step. */
 function* stepsFrom(database: Database, runNo: number, path: StepPath | null): Generator<ListedStep> {
   const rows = database.iterate(
     `SELECT step_no, step_path FROM run_steps
@@ -64,7 +64,7 @@ function* turnsOf(database: Database, step: ListedStep, after: number, limit: nu
   for (const row of rows) yield turnRecord(row, callsOfTurn(database, row));
 }
 
-/** Step by step, in the order they were asked for: those of turns, then those of code. */
+/** Step by step, in call order: those of turns, then those of code. */
 export function listToolCalls(
   database: Database,
   runId: string,
@@ -80,9 +80,13 @@ export function listToolCalls(
   return calls;
 }
 
-type CallPlace = { readonly turnIndex: number; readonly callIndex: number };
+type CallPosition = { readonly turnIndex: number; readonly callIndex: number };
 
-function* callsOf(database: Database, step: ListedStep, after: CallPlace | null): Generator<ToolCallRecord> {
+function* callsOf(
+  database: Database,
+  step: ListedStep,
+  after: CallPosition | null,
+): Generator<ToolCallRecord> {
   const isOfCode = after?.turnIndex === CODE_STEP_TURN;
   const turns = isOfCode ? [] : turnsOf(database, step, Math.max(0, (after?.turnIndex ?? 1) - 1), ALL);
   for (const { turnIndex, calls } of turns)
@@ -115,9 +119,9 @@ export function listModelCalls(
   return calls;
 }
 
-type TryPlace = Pick<ModelCallRecord, "turnIndex" | "attempt">;
+type AttemptPosition = Pick<ModelCallRecord, "turnIndex" | "attempt">;
 
-function inOrder(a: TryPlace, b: TryPlace): number {
+function inOrder(a: AttemptPosition, b: AttemptPosition): number {
   return a.turnIndex - b.turnIndex || a.attempt - b.attempt;
 }
 
@@ -141,10 +145,10 @@ export function listToolCallAttempts(
       after?.attempt ?? 0,
       limit,
     )
-    .map((row) => toolCallTry(runId, row));
+    .map((row) => toolCallAttempt(runId, row));
 }
 
-function toolCallTry(runId: string, row: Row): ToolCallAttempt {
+function toolCallAttempt(runId: string, row: Row): ToolCallAttempt {
   const lateAt = row.optionalInt("late_at");
   return {
     toolCallId: toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),

@@ -21,7 +21,9 @@ export function listRuns(database: Database, filter: RunFilter): RunRecord[] {
     .map(runRecord);
 }
 
-/** Those that have not ended, and the newest one of all, newest first. Forks are resumed by their ids alone. */
+/**
+ * The runs that have not ended, and the newest one of all; newest first, without forks, which are resumed by id only.
+ */
 export function findRunsOf(database: Database, pipeline: string, inputHash: Uint8Array): RunRecord[] {
   return database
     .all(
@@ -64,7 +66,7 @@ export function readUsage(database: Database, runId: string): RunUsage {
   };
 }
 
-/** What the run has done itself: what a fork began with is its parent's. */
+/** The work of the run itself: what a fork began with is its parent's. */
 export function countWork(database: Database, runId: string): { steps: number; toolCalls: number } {
   const runNo = requireRunNo(database, runId);
   const { steps, toolCalls } = workOf(database, runNo);
@@ -73,7 +75,10 @@ export function countWork(database: Database, runId: string): { steps: number; t
   return { steps: steps - (copied?.steps ?? 0), toolCalls: toolCalls - (copied?.toolCalls ?? 0) };
 }
 
-/** Step instances that were begun, and rows of the ledger. The calls of turns are counted in their turns, which an index finds. */
+/**
+ * Step instances that were begun, and rows of the ledger. The calls of turns are counted in their turns, which an
+ * index finds.
+ */
 export function workOf(database: Database, runNo: number): { steps: number; toolCalls: number } {
   const row = database.get(
     `SELECT (SELECT count(*) FROM run_steps WHERE run_no = ?1 AND status <> 'skipped') AS steps,
@@ -91,7 +96,7 @@ export function isCancelRequested(database: Database, runId: string): boolean {
   return row !== null && row.optionalInt("cancel_requested_at") !== null;
 }
 
-/** By SQLite's own check, and by the references between rows. */
+/** Uses SQLite's own check, and checks the references between rows. */
 export function checkIntegrity(database: Database): string[] {
   const damage = database.all("PRAGMA integrity_check(20)").map((row) => row.text("integrity_check"));
   const orphans = database

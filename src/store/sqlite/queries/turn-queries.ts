@@ -62,7 +62,12 @@ export function readConversation(
     lineages: lineage === 0 ? [] : readLineages(database, stepKey),
     messages: state.int("messages"),
     tokens: state.int("tokens"),
-    tail: readTail(database, stepKey, state.int("first_turn"), turnIndex, tailTokens, limits),
+    tail: readTail(
+      database,
+      { stepKey, first: state.int("first_turn"), last: turnIndex },
+      tailTokens,
+      limits,
+    ),
     journaled: journaled === null ? null : turnRecord(journaled, callsOfTurn(database, journaled)),
   };
 }
@@ -73,12 +78,13 @@ function readLineages(database: Database, stepKey: number): Lineage[] {
     .map((row) => ({ firstTurn: row.int("first_turn"), baseTurn: row.int("base_turn") }));
 }
 
-/** Backwards from the last commit, until the budget is used up: the cost does not depend on how long the run is. */
+/**
+ * Reads backwards from the last commit, until the budget is used up: the cost does not depend on the length of the
+ * run.
+ */
 function readTail(
   database: Database,
-  stepKey: number,
-  first: number,
-  last: number,
+  { stepKey, first, last }: { readonly stepKey: number; readonly first: number; readonly last: number },
   tailTokens: number,
   limits: ResultLimits,
 ): TurnRecord[] {
@@ -100,7 +106,7 @@ function readTail(
   return tail;
 }
 
-/** A turn that was open when a new line of history began was never committed. */
+/** A turn that was open when a new lineage began was never committed. */
 const COMMITTED = `
   turns.turn_index <= (SELECT g.turn_index FROM granular_states g WHERE g.step_no = turns.step_no)
   AND NOT EXISTS (SELECT 1 FROM lineages l WHERE l.step_no = turns.step_no AND l.open_turn = turns.turn_index) AS committed`;
@@ -164,7 +170,7 @@ function wholeCall(database: Database, row: Row | null): ToolCallRecord | null {
   return turn === null ? call : withRequest(call, JSON.parse(turn.text("response")) as StoredResponse);
 }
 
-/** The arguments of a turn's call stand in its response, and nowhere else. */
+/** The arguments of a turn's call are in its response, and nowhere else. */
 function withRequest(call: ToolCallRecord, { content }: StoredResponse): ToolCallRecord {
   return { ...call, request: ledgerCallsOf(content)[call.callIndex - 1]?.input ?? null };
 }
@@ -173,7 +179,7 @@ export function hasToolCall(database: Database, idempotencyKey: Uint8Array): boo
   return database.get("SELECT 1 AS found FROM tool_calls WHERE idempotency_key = ?", idempotencyKey) !== null;
 }
 
-/** A granular step by its path, or by its name where that is enough; the newest instance when there are several. */
+/** A granular step by its path, or by its name; the newest instance if there are several. */
 function findGranularStep(database: Database, runId: string, stepName: string): Row | null {
   return database.get(
     `SELECT step_no, step_path, input, output, run_steps.status, document, first_turn, turn_index FROM run_steps
@@ -192,15 +198,15 @@ export function readHistory(database: Database, runId: string, stepName: string)
   return step === null ? [] : historyOf(database, step);
 }
 
-/** What the agent was told first. A fork whose turns nobody has opened has none yet. */
+/** The first messages for the agent. A fork whose turns were not opened yet has none. */
 function headOf(document: string | null): Message[] {
   if (document === null) return [];
   const { prompt, input } = parseJson(document) as { prompt: Json; input: Json };
-  // What a template rendered to was different in every turn, and is not part of the history.
+  // The text of a template was different in every turn, and is not part of the history.
   return headMessages(typeof prompt === "string" ? prompt : "", input);
 }
 
-/** In one query, and only what the messages are made from: a result is read at the end of every run. */
+/** One query, with only the columns that the messages need: a result is read at the end of every run. */
 function historyOf(database: Database, step: Row): Message[] {
   const stepNo = step.int("step_no");
   const [first, committed] = [step.int("first_turn"), step.int("turn_index")];

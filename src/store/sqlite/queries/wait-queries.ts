@@ -63,7 +63,7 @@ export function argumentsHashOf(row: Row): string | null {
   return hash === null ? null : Buffer.from(hash).toString("hex");
 }
 
-/** Who has decided: a list of what is known of each; of a row from before that, a name. */
+/** The people who have decided, as a list; an older row has a single name. */
 export function peopleOf(row: Row): readonly Decision[] {
   const text = row.optionalText("answered_by");
   if (text === null) return [];
@@ -85,14 +85,14 @@ function readPeople(text: string): readonly Decision[] | null {
   }
 }
 
-/** Their names, as people read them. */
+/** Their names, for display. */
 export function namesOf(row: Row): string {
   return peopleOf(row)
     .map(({ name }) => name)
     .join(" and ");
 }
 
-/** Who said what, and about which arguments. */
+/** Covers the person, the answer, and the arguments it is about. */
 export function storedAnswerDigest(row: Row): string {
   return digestOf(
     row.optionalText("answer"),

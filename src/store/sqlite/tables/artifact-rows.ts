@@ -57,7 +57,7 @@ export function readArtifact(database: Database, runId: string, name: string): U
   return row === null ? null : readBlob(database, runNo, row.hex("blob_hash"));
 }
 
-/** The name of an artifact's row, for whoever verifies. */
+/** The name of an artifact's row in events and in verification problems. */
 export function artifactRow(name: string): string {
   return `artifact ${name}`;
 }

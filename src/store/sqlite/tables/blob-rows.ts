@@ -2,7 +2,7 @@ import { blobReferenceOf } from "../../../core/blob-reference.ts";
 import type { BlobCollection, BlobRetention } from "../../store.ts";
 import type { Database } from "../database.ts";
 
-/** Stores a blob once, however many results are equal, and lets the run read it. */
+/** Stores a blob once, however many results are equal, and allows the run to read it. */
 export function putBlob(
   database: Database,
   runNo: number,
@@ -34,8 +34,8 @@ export function readBlob(database: Database, runNo: number, blobId: string): Uin
 }
 
 /**
- * Blobs that no live run refers to, oldest end first. The same statement chooses inside the deleting transaction,
- * so a run that begins to refer to one in between keeps it.
+ * Blobs that no live run refers to; those whose runs ended first come first. The deleting transaction selects with
+ * the same statement, so a run that refers to one in the meantime keeps it.
  */
 const COLLECTABLE = `
   SELECT blob_hash, size, max(coalesce(runs.updated_at, blobs.created_at)) AS ended_at

@@ -1,8 +1,8 @@
 import { hash } from "node:crypto";
 
 /**
- * The hash of what a row holds, for the event that tells of it: the events are chained, so nobody changes the row
- * afterwards without it showing. Each field is led by its length, so that no two rows have the same text.
+ * The hash of a row's content, for the event that covers it: the events are chained, so a later change to the row is
+ * detected. Each field is preceded by its length, so that no two rows have the same text.
  */
 export function digestOf(...fields: readonly (string | number | Uint8Array | null)[]): string {
   let text = "";

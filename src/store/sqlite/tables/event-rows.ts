@@ -5,57 +5,60 @@ import type { CoveredKind, CoveredRowKey, RunHead } from "../run-head.ts";
 import { digestOf } from "./digest.ts";
 import { TURNS_OF_STEP } from "./turn-number.ts";
 
-// The rows that events tell of as a whole, by name and digest: whatever the engine or a person decides by is in one of them,
-// or in those whose digests are as old as events have any (a response, a call, a receipt, a try, an answer, the session).
-// An intent says which rows it writes, and its event gets their digests as they are when it is recorded.
+// The rows that events cover as a whole, by name and digest. Everything the engine or a person decides by is in one
+// of them, or in a row covered since events first had digests (a response, a call, a receipt, a call attempt, an
+// answer, the session). An intent names the rows it writes, and its event gets their digests at the time it is
+// recorded.
+//
+// Row names are stored in events and never change: there a call attempt is a "try".
 
-/** A row by its name, and its digest; null where it is no more. */
+/** A row by name, with its digest; null if it was removed. */
 export type CoveredRow = readonly [row: string, digest: string | null];
 
 type RowKind = {
-  /** The row by its key. */
+  /** Selects one row by its key. */
   readonly one: string;
-  /** All of a run; several queries where no single one finds them by an index. */
+  /** Selects all rows of a run; several queries if no single one can use an index. */
   readonly all: readonly string[];
   readonly name: (row: Row, runId: string) => string;
-  /** Columns of another table, and those that another digest or the chain answers for. */
-  readonly apart: readonly string[];
+  /** Columns of another table, and those that another digest or the chain covers. */
+  readonly excluded: readonly string[];
 };
 
 const callId = (row: Row, runId: string) =>
   toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index"));
 const turnId = (row: Row, runId: string) => `${runId}/${row.text("step_path")}#${row.int("turn_index")}`;
 
-/** A kind whose rows a run, or a step of it, has by its key. */
-function kind(
+/** A kind whose rows belong to a run, or to one of its steps, by key. */
+function runKind(
   rows: string,
   key: readonly string[],
   name: RowKind["name"],
-  apart: readonly string[] = [],
+  excluded: readonly string[] = [],
 ): RowKind {
   return {
     one: `${rows} WHERE ${key.map((column) => `${column} = ?`).join(" AND ")}`,
     all: [`${rows} WHERE run_no = ?`],
     name,
-    apart,
+    excluded,
   };
 }
 
-/** A kind whose rows a step has. */
-function kindOfStep(
+/** A kind whose rows belong to a step. */
+function stepKind(
   table: string,
   key: readonly string[],
   name: RowKind["name"],
-  apart: readonly string[] = [],
+  excluded: readonly string[] = [],
 ): RowKind {
   const rows = `SELECT ${table}.*, step_path FROM ${table} JOIN run_steps USING (step_no)`;
-  return kind(rows, key, name, ["step_path", ...apart]);
+  return runKind(rows, key, name, ["step_path", ...excluded]);
 }
 
 export const CALL = "SELECT step_path, tool_calls.* FROM tool_calls JOIN run_steps USING (step_no)";
 export const CALL_ATTEMPT = `SELECT tries.*, step_path, turn_index, call_index FROM tool_call_tries AS tries
                JOIN tool_calls USING (call_no) JOIN run_steps USING (step_no)`;
-const DOUBT = `SELECT uncertain_calls.*, step_path, turn_index, call_index FROM uncertain_calls
+const UNCERTAIN = `SELECT uncertain_calls.*, step_path, turn_index, call_index FROM uncertain_calls
                  JOIN tool_calls USING (call_no) JOIN run_steps USING (step_no)`;
 const OF_CALL = ["step_path", "turn_index", "call_index"];
 
@@ -72,7 +75,7 @@ const TURN = `SELECT turn_no, turns.step_no, turn_index, attempt, opened_at, set
     reasoning_tokens, tokens, first_call_no, calls, step_path FROM run_steps JOIN turns ON ${TURNS_OF_STEP}`;
 
 const KINDS = {
-  run: kind("SELECT * FROM runs", ["run_no"], () => "run", [
+  run: runKind("SELECT * FROM runs", ["run_no"], () => "run", [
     "updated_at",
     "charged_tokens",
     "charged_micro_dollars",
@@ -83,29 +86,29 @@ const KINDS = {
     "output",
     "context",
   ]),
-  shape: kind("SELECT shape FROM run_inputs", ["run_no"], () => "run shape"),
-  attempt: kind("SELECT * FROM attempts", ["run_no", "epoch"], (row) => `attempt ${row.int("epoch")}`),
-  step: kind("SELECT * FROM run_steps", ["step_no"], (row) => `state of step ${row.text("step_path")}`, [
+  shape: runKind("SELECT shape FROM run_inputs", ["run_no"], () => "run shape"),
+  attempt: runKind("SELECT * FROM attempts", ["run_no", "epoch"], (row) => `attempt ${row.int("epoch")}`),
+  step: runKind("SELECT * FROM run_steps", ["step_no"], (row) => `state of step ${row.text("step_path")}`, [
     "output",
     "context",
   ]),
-  decision: kindOfStep(
+  decision: stepKind(
     "loop_decisions",
     ["step_no", "iteration"],
     (row) => `decision ${row.text("step_path")}[${row.int("iteration")}]`,
   ),
-  turns: kindOfStep("granular_states", ["step_no"], (row) => `turns of step ${row.text("step_path")}`),
-  fingerprint: kindOfStep(
+  turns: stepKind("granular_states", ["step_no"], (row) => `turns of step ${row.text("step_path")}`),
+  fingerprint: stepKind(
     "fingerprints",
     ["step_no", "lineage"],
     (row) => `fingerprint of step ${row.text("step_path")}~${row.int("lineage")}`,
   ),
-  lineage: kindOfStep(
+  lineage: stepKind(
     "lineages",
     ["step_no", "lineage"],
     (row) => `beginning of lineage ${row.text("step_path")}~${row.int("lineage")}`,
   ),
-  modelCall: kindOfStep(
+  modelCall: stepKind(
     "failed_model_calls",
     ["step_no", "turn_index", "attempt"],
     (row, runId) => `model call ${turnId(row, runId)}@${row.int("attempt")}`,
@@ -114,13 +117,13 @@ const KINDS = {
     one: `${TURN} WHERE turn_no = ?`,
     all: [`${TURN} WHERE run_no = ?`],
     name: (row, runId) => `charge of turn ${turnId(row, runId)}`,
-    apart: ["step_path"],
+    excluded: ["step_path"],
   },
   call: {
     one: `${CALL} WHERE call_no = ?`,
     all: CALLS_OF_RUN,
     name: (row, runId) => `state of call ${callId(row, runId)}`,
-    apart: [
+    excluded: [
       "step_path",
       "tool_namespace",
       "tool_name",
@@ -138,7 +141,7 @@ const KINDS = {
       `${CALL_ATTEMPT} WHERE tries.run_no = ? AND coalesce(late_at, late_status, late_output) IS NOT NULL`,
     ],
     name: (row, runId) => `late outcome of try ${row.int("attempt")} of ${callId(row, runId)}`,
-    apart: [
+    excluded: [
       ...OF_CALL,
       "started_at",
       "ended_at",
@@ -149,12 +152,12 @@ const KINDS = {
     ],
   },
   doubt: {
-    one: `${DOUBT} WHERE uncertain_calls.run_no = ? AND call_no = ?`,
-    all: [`${DOUBT} WHERE uncertain_calls.run_no = ?`],
+    one: `${UNCERTAIN} WHERE uncertain_calls.run_no = ? AND call_no = ?`,
+    all: [`${UNCERTAIN} WHERE uncertain_calls.run_no = ?`],
     name: (row, runId) => `doubt about ${callId(row, runId)}`,
-    apart: OF_CALL,
+    excluded: OF_CALL,
   },
-  question: kind(
+  question: runKind(
     "SELECT * FROM waits",
     ["run_no", "wait_index"],
     (row, runId) => `question ${waitId(runId, row.int("wait_index"))}`,
@@ -162,7 +165,10 @@ const KINDS = {
   ),
 } as const satisfies Record<CoveredKind, RowKind>;
 
-/** What is of the run as a whole, and not of one turn or call: it stays as it is for long, and events that tell of it are few. */
+/**
+ * The kinds that belong to the run as a whole, not to one turn or call: they rarely change, and few events cover
+ * them.
+ */
 export const RUN_LEVEL_KINDS = [
   "shape",
   "attempt",
@@ -174,55 +180,58 @@ export const RUN_LEVEL_KINDS = [
   "question",
 ] as const satisfies readonly CoveredKind[];
 
-/** An intent has written this row: its event will tell of it. */
-export function coverRow(run: RunHead, told: CoveredKind, ...key: readonly number[]): void {
-  run.touched.set(`${told} ${key.join(" ")}`, { kind: told, key });
+/** An intent has written this row: its event will cover it. */
+export function coverRow(run: RunHead, kind: CoveredKind, ...key: readonly number[]): void {
+  run.writtenRows.set(`${kind} ${key.join(" ")}`, { kind, key });
 }
 
-/** An intent removes this row. Before it does: its event will say so. */
+/** To be called before an intent removes this row: its event will record the removal. */
 export function coverRemovedRow(
   database: Database,
   run: RunHead,
-  told: CoveredKind,
+  kind: CoveredKind,
   ...key: readonly number[]
 ): void {
-  for (const [name] of readCoveredRow(database, run.runId, { kind: told, key })) run.removed.set(name, told);
-  run.touched.delete(`${told} ${key.join(" ")}`);
+  for (const [name] of readCoveredRow(database, run.runId, { kind, key })) run.removedRows.set(name, kind);
+  run.writtenRows.delete(`${kind} ${key.join(" ")}`);
 }
 
-/** The rows that an event tells of. Those of the run are apart: they are looked for among many events that have none. */
+/**
+ * The rows that an event covers. Those of the run as a whole are separate, because they have to be found among many
+ * events that have none.
+ */
 export type CoveredRows = { readonly rows?: readonly CoveredRow[]; readonly ofRun?: readonly CoveredRow[] };
 
-/** The rows that the intent has written, as they are now. */
+/** The rows that the intent has written, in their current state. */
 export function takeCoveredRows(database: Database, run: RunHead): CoveredRows {
   const rows: CoveredRow[] = [];
   const ofRun: CoveredRow[] = [];
-  const tell = (kind: CoveredKind, row: CoveredRow) =>
+  const add = (kind: CoveredKind, row: CoveredRow) =>
     (RUN_LEVEL_KINDS.some((each) => each === kind) ? ofRun : rows).push(row);
-  for (const [name, kind] of run.removed) tell(kind, [name, null]);
-  for (const touched of run.touched.values())
-    for (const row of readCoveredRow(database, run.runId, touched)) tell(touched.kind, row);
-  run.touched.clear();
-  run.removed.clear();
+  for (const [name, kind] of run.removedRows) add(kind, [name, null]);
+  for (const written of run.writtenRows.values())
+    for (const row of readCoveredRow(database, run.runId, written)) add(written.kind, row);
+  run.writtenRows.clear();
+  run.removedRows.clear();
   return { ...(rows.length > 0 ? { rows } : {}), ...(ofRun.length > 0 ? { ofRun } : {}) };
 }
 
-/** The row by its key, if it is there. */
+/** The row by its key, if it exists. */
 export function readCoveredRow(
   database: Database,
   runId: string,
-  { kind: told, key }: CoveredRowKey,
+  { kind, key }: CoveredRowKey,
 ): [string, string][] {
-  const row = database.get(KINDS[told].one, ...key);
-  return row === null ? [] : [coveredRow(told, row, runId)];
+  const row = database.get(KINDS[kind].one, ...key);
+  return row === null ? [] : [coveredRow(kind, row, runId)];
 }
 
-function coveredRow(told: CoveredKind, row: Row, runId: string): [string, string] {
-  const { name, apart } = KINDS[told];
-  return [name(row, runId), wholeDigest(row, apart)];
+function coveredRow(kind: CoveredKind, row: Row, runId: string): [string, string] {
+  const { name, excluded } = KINDS[kind];
+  return [name(row, runId), rowDigest(row, excluded)];
 }
 
-/** Each row of a run that events tell of as a whole, and its digest as it stands. */
+/** All rows of a run that events cover as a whole, with their current digests. */
 export function readCoveredRows(
   database: Database,
   runNo: number,
@@ -230,20 +239,20 @@ export function readCoveredRows(
   kinds: readonly CoveredKind[] = Object.keys(KINDS) as CoveredKind[],
 ): Map<string, string> {
   const rows = new Map<string, string>();
-  for (const told of kinds)
-    for (const query of KINDS[told].all)
-      for (const row of database.all(query, runNo)) rows.set(...coveredRow(told, row, runId));
+  for (const kind of kinds)
+    for (const query of KINDS[kind].all)
+      for (const row of database.all(query, runNo)) rows.set(...coveredRow(kind, row, runId));
   return rows;
 }
 
 /**
- * Every column that holds something, by its name: a column that a later version adds changes nothing for the rows that do not
- * have it.
+ * Covers every column that is not null, by name: a column added by a later version does not change the digest of rows
+ * that do not use it.
  */
-function wholeDigest(row: Row, apart: readonly string[]): string {
+function rowDigest(row: Row, excluded: readonly string[]): string {
   const fields: (string | number | Uint8Array)[] = [];
   for (const column of row.columns()) {
-    if (apart.includes(column)) continue;
+    if (excluded.includes(column)) continue;
     const value = row.value(column);
     if (value !== null) fields.push(column, value);
   }

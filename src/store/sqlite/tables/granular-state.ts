@@ -3,10 +3,10 @@ import type { Database, Row } from "../database.ts";
 import type { GranularStateRow, RunHead } from "../run-head.ts";
 import { reservedAmount, stepHead } from "./run-row.ts";
 
-/** The fingerprint of a step that nobody has pinned, in a run that was forked: the first turn that it opens does. */
+/** The fingerprint of a step in a fork that is not pinned yet: its first turn pins it. */
 export const UNPINNED = Buffer.alloc(32);
 
-/** Where the turns of a step stand, as far as this run's head does not know it already. */
+/** The state of a step's turns; cached in the run's head. */
 export function granularState(database: Database, run: RunHead, stepKey: number): GranularStateRow {
   const step = stepHead(database, run, stepKey);
   if (step.state !== null) return step.state;
@@ -42,7 +42,7 @@ export function granularStateRow(row: Row): GranularStateRow {
 export function assertNextTurn(state: GranularStateRow, turnIndex: number): void {
   if (state.turnIndex === turnIndex - 1 && !state.isComplete) return;
   throw new ResumeError(
-    `Turn ${turnIndex} is not the next one: the store has committed ${state.turnIndex}${state.isComplete ? " and the step is complete" : ""}. Nothing was written; reload and go on.`,
+    `Turn ${turnIndex} is not the next one: the store has committed ${state.turnIndex}${state.isComplete ? " and the step is complete" : ""}. Nothing was written; reload and continue.`,
     { irrecoverable: false, changes: [] },
   );
 }

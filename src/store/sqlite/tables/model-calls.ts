@@ -1,5 +1,5 @@
 import type { ChargeBasis } from "../../../core/usage/usage.ts";
-import type { Charge, ModelCallRecord, TurnOpened, TurnOpening } from "../../store.ts";
+import type { ModelCallRecord, ModelCallSettlement, TurnOpened, TurnOpening } from "../../store.ts";
 import type { Database, Row } from "../database.ts";
 import type { GranularStateRow, LastModelCall, RunHead } from "../run-head.ts";
 import { coverRow } from "./event-rows.ts";
@@ -7,7 +7,7 @@ import { granularState, granularStateRow } from "./granular-state.ts";
 import { chargedAmount, reservedAmount } from "./run-row.ts";
 import { TURNS_OF_STEP, TURNS_PER_STEP, turnNo } from "./turn-number.ts";
 
-/** Reserves for one try at a turn, if the quota allows it. */
+/** Reserves for one attempt of a turn, if the quota allows it. */
 export function reserve(run: RunHead, opening: TurnOpening, attempt: number): TurnOpened {
   const reservation = run.quota.reserve(opening.reserve);
   if (reservation.kind === "denied") {
@@ -19,8 +19,8 @@ export function reserve(run: RunHead, opening: TurnOpening, attempt: number): Tu
 }
 
 /**
- * Opens a turn by itself. The reservation stands in the step's state row, which a commit writes anyway: from the second
- * turn on, opening rides in there and costs no page of its own.
+ * Opens a turn on its own. The reservation is in the step's state row, which a commit writes anyway: from the second
+ * turn on, opening is part of that commit and costs no page of its own.
  */
 export function openModelCall(
   database: Database,
@@ -48,36 +48,31 @@ export function openModelCall(
   return opened;
 }
 
-/** The number of the next try at a turn. One that is still open has to be settled first, one that was answered is the last. */
+/** The number of the next attempt of a turn. An open attempt has to be settled first; an answered one is the last. */
 function nextAttempt(database: Database, state: GranularStateRow, turnIndex: number): number {
   const { lastCall } = state;
   if (isJournaled(database, state.stepNo, turnIndex))
-    throw new Error(`Turn ${turnIndex} is journaled: the model has answered and is not asked again.`);
+    throw new Error(`Turn ${turnIndex} is journaled: the model has answered and must not be asked again.`);
   if (lastCall === null) return 1;
   if (isOpen(database, state, lastCall)) {
-    throw new Error(`Try ${lastCall.attempt} of turn ${lastCall.turnIndex} is still open: settle it first.`);
+    throw new Error(
+      `Attempt ${lastCall.attempt} of turn ${lastCall.turnIndex} is still open: settle it first.`,
+    );
   }
   return lastCall.turnIndex === turnIndex ? lastCall.attempt + 1 : 1;
 }
 
-type Settlement = {
-  readonly stepKey: number;
-  readonly turnIndex: number;
-  readonly attempt: number;
-  readonly charge: Charge;
-};
-
-/** Ends a reservation in the quota: what was charged stays, the rest is free. Resolves to the call as it is kept. */
+/** Ends a reservation in the quota: the charge stays, the rest becomes free. Returns the columns to store. */
 export function reclaim(
   run: RunHead,
   now: number,
   state: GranularStateRow,
-  settlement: Settlement,
+  settlement: ModelCallSettlement,
 ): ModelCallValues {
   const { turnIndex, attempt, charge } = settlement;
   const { lastCall } = state;
   if (lastCall?.turnIndex !== turnIndex || lastCall.attempt !== attempt || lastCall.reserved === null) {
-    throw new Error(`Try ${attempt} of turn ${turnIndex} is not open: it cannot be settled.`);
+    throw new Error(`Attempt ${attempt} of turn ${turnIndex} is not open: it cannot be settled.`);
   }
   const { openedAt, reserved } = lastCall;
   run.quota = run.quota.reclaim(reserved, charge.amount);
@@ -101,12 +96,12 @@ export function reclaim(
 /** The columns of a settled call, from `attempt` to `reasoning_tokens`. */
 export type ModelCallValues = [number, number, number, number, number, ChargeBasis, ...number[]];
 
-/** Settles a try that brought no response. It is open no more, so it cannot be settled again. */
+/** Settles an attempt that brought no response. It is closed then, so it cannot be settled again. */
 export function settleFailedCall(
   database: Database,
   run: RunHead,
   now: number,
-  settlement: Settlement,
+  settlement: ModelCallSettlement,
 ): void {
   const { stepKey, turnIndex } = settlement;
   const state = granularState(database, run, stepKey);
@@ -128,7 +123,7 @@ export function settleFailedCall(
   if (state.lastCall !== null) state.lastCall = { ...state.lastCall, reserved: null };
 }
 
-/** Tries of the run that were opened and not settled. */
+/** The attempts of the run that were opened and not settled. */
 export function openModelCalls(
   database: Database,
   runNo: number,
@@ -156,7 +151,7 @@ export function openModelCalls(
 const SETTLED_COLUMNS = `step_no, turn_index, attempt, opened_at, settled_at, reserved_tokens, reserved_micro_dollars,
   basis, charged_tokens, charged_micro_dollars, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens`;
 
-/** Every settled try of the run's steps: those that brought a response, and those that did not. */
+/** Every settled attempt of the run's steps, with or without a response. */
 export const SETTLED_CALLS = `
   SELECT ${SETTLED_COLUMNS.replace("step_no", "turns.step_no")} FROM run_steps JOIN turns ON ${TURNS_OF_STEP}
    WHERE run_no = ?1
@@ -164,7 +159,7 @@ export const SETTLED_CALLS = `
   SELECT ${SETTLED_COLUMNS} FROM failed_model_calls
    WHERE step_no IN (SELECT step_no FROM run_steps WHERE run_no = ?1)`;
 
-/** Settled tries of a step in their order, after one of them, at most so many of each kind. */
+/** The settled attempts of a step in order, after a given one, at most `limit` of each kind. */
 export function settledModelCalls(
   database: Database,
   step: { readonly stepNo: number; readonly path: string },

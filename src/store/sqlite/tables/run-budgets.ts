@@ -13,7 +13,7 @@ export function allowanceOf(row: RunRow): Allowance {
   return { budgets: budgetsOf(row), limit: row.quota.limit, deadline: row.deadline };
 }
 
-/** A run that has no budgets of its own gets some only where it is given one. */
+/** A run without budgets gets a budgets column only if it is given a budget. */
 export function allow(row: RunRow, { budgets, limit, deadline }: Allowance): void {
   const text = canonicalJson(budgets);
   if (row.budgets !== null || text !== canonicalJson(NO_BUDGETS)) row.budgets = text;

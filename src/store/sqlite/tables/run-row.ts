@@ -16,13 +16,13 @@ import type { RunHead, StepHead } from "../run-head.ts";
 import { digestOf } from "./digest.ts";
 import { coverRow, readCoveredRow, takeCoveredRows } from "./event-rows.ts";
 
-/** The whole row, for the intents that begin and end something. */
+/** The whole row, for intents that change the status or the lease of the run. */
 export type RunRow = RunHead & {
   status: RunStatus;
   currentStepNo: number | null;
   leaseUntil: number;
   leaseMs: number;
-  /** Where its owner marks what it is about to send; null where it does not. */
+  /** The identity of the file in which its owner marks what it is about to send; null if it writes no marks. */
   marks: string | null;
   deadline: number | null;
   budgets: string | null;
@@ -38,12 +38,12 @@ export const NO_EVENT_HASH = new Uint8Array(32);
 const HEAD_COLUMNS = `run_no, run_id, owner, epoch, limit_tokens, limit_micro_dollars, charged_tokens,
   charged_micro_dollars, reserved_tokens, reserved_micro_dollars, event_seq, event_hash`;
 
-// Put together once: a text that is made anew at every call is hashed anew at every call, to find its statement.
+// Built once: the statement cache hashes the text at every call, and a new string is hashed again each time.
 const HEAD = `SELECT ${HEAD_COLUMNS} FROM runs WHERE run_id = ?`;
 const WHOLE_ROW = `SELECT ${HEAD_COLUMNS}, status, current_step_no, lease_until, lease_ms, marks, deadline_at, budgets, waiting_since,
   cancel_requested_at, output, context, error FROM runs WHERE run_id = ?`;
 
-/** The head for a worker's write to a step of its run; refused when another has taken the lease. */
+/** The head for a worker's write to a step of its run; refused if another worker has claimed the run. */
 export function fencedStep(database: Database, fence: Fence, stepKey: number): RunHead {
   const run = fencedRun(database, fence);
   stepHead(database, run, stepKey);
@@ -52,10 +52,10 @@ export function fencedStep(database: Database, fence: Fence, stepKey: number): R
 
 /** The head for a worker's write to its run. */
 export function fencedRun(database: Database, fence: Fence): RunHead {
-  return assertFence(keptHead(database, fence.runId), fence);
+  return assertFence(cachedHead(database, fence.runId), fence);
 }
 
-/** What is known of a step of this run. No fence covers the steps of another. */
+/** The cached state of a step of this run. A fence does not cover steps of another run. */
 export function stepHead(database: Database, run: RunHead, stepKey: number): StepHead {
   const known = run.steps.get(stepKey);
   if (known !== undefined) return known;
@@ -70,9 +70,9 @@ export function stepHead(database: Database, run: RunHead, stepKey: number): Ste
   return step;
 }
 
-function keptHead(database: Database, runId: string): RunHead {
-  const kept = database.heads.get(runId);
-  if (kept !== undefined) return kept;
+function cachedHead(database: Database, runId: string): RunHead {
+  const cached = database.heads.get(runId);
+  if (cached !== undefined) return cached;
   const row = database.get(HEAD, runId);
   if (row === null) throw runNotFound(runId);
   const head = runHead(row);
@@ -81,12 +81,12 @@ function keptHead(database: Database, runId: string): RunHead {
   return head;
 }
 
-/** The whole row, as the database has it. */
+/** The whole row, read from the database. */
 export function fencedRunRow(database: Database, fence: Fence): RunRow {
   return assertFence(requireRun(database, fence.runId), fence);
 }
 
-/** The whole row, for those who change it. */
+/** The whole row, for an intent without a fence. */
 export function requireRun(database: Database, runId: string): RunRow {
   const run = findRun(database, runId);
   if (run === null) throw runNotFound(runId);
@@ -95,8 +95,8 @@ export function requireRun(database: Database, runId: string): RunRow {
 }
 
 /**
- * Whoever changes the row writes all of it, and the event tells of it: so that it does not tell of what another program has
- * put there, the row has to be what the last event that told of it says. That is never far back: a lease is renewed.
+ * An intent writes the whole row, and its event covers it. So that the event does not cover changes by another
+ * program, the row must match the last event that covers it. That is never far back: a lease is renewed.
  */
 function assertMatchesEvents(database: Database, run: RunHead): void {
   const events = database.iterate("SELECT data FROM events WHERE run_no = ? ORDER BY seq DESC", run.runNo);
@@ -106,12 +106,12 @@ function assertMatchesEvents(database: Database, run: RunHead): void {
     if (!Array.isArray(quota)) return;
     if (isNewest && quota.join() !== quotaFacts(run.quota).join()) throw changedRun(run);
     isNewest = false;
-    const told = (Array.isArray(rows) ? (rows as readonly Json[]) : []).find(
+    const covered = (Array.isArray(rows) ? (rows as readonly Json[]) : []).find(
       (row) => Array.isArray(row) && row[0] === "run",
     );
-    if (told === undefined) continue;
+    if (covered === undefined) continue;
     const [stored] = readCoveredRow(database, run.runId, { kind: "run", key: [run.runNo] });
-    if (!Array.isArray(told) || told[1] !== stored?.[1]) throw changedRun(run);
+    if (!Array.isArray(covered) || covered[1] !== stored?.[1]) throw changedRun(run);
     return;
   }
 }
@@ -126,7 +126,7 @@ function changedRun({ runId }: RunHead): StoreUnusableError {
 function assertFence<R extends RunHead>(run: R, fence: Fence): R {
   if (run.epoch === fence.epoch && run.owner !== null) return run;
   throw new LeaseLostError(
-    `Run ${fence.runId} was taken over by ${run.owner ?? "nobody, and released"} (epoch ${run.epoch}): this worker (epoch ${fence.epoch}) wrote nothing and must stop.`,
+    `Run ${fence.runId} was ${run.owner === null ? "released" : `claimed by ${run.owner}`} (epoch ${run.epoch}): this worker (epoch ${fence.epoch}) wrote nothing and must stop.`,
     { runId: fence.runId, epoch: fence.epoch },
   );
 }
@@ -163,14 +163,14 @@ function runHead(row: Row): RunHead {
     steps: new Map(),
     hasOpenWaits: null,
     hasUncertainCalls: null,
-    touched: new Map(),
-    removed: new Map(),
+    writtenRows: new Map(),
+    removedRows: new Map(),
   };
 }
 
 /**
- * Writes the one event that tells of an intent, and what every intent may change in the row: usage and the log's head. It is
- * the last thing that the intent writes, since it tells of all its rows.
+ * Writes the one event of an intent, and the columns that every intent may change: usage and the head of the log. It
+ * is the last write of the intent, since it covers all of its rows.
  */
 export function recordEvent(
   database: Database,
@@ -197,15 +197,23 @@ export function recordEvent(
     run.runNo,
     run.eventSeq,
   );
-  // What was known of the run is not so any more: the intent is refused, and tried again on what is.
-  if (changed !== 1) throw new Error(`Run ${run.runId} was changed by another process.`);
+  // The cached head is stale: the intent is refused, and retried on fresh data.
+  if (changed !== 1) throw new StaleHeadError(run.runId);
   run.eventSeq = seq;
   run.eventHash = eventHash;
 }
 
+/** The run was changed by another process since its head was cached; the intent is retried on fresh data. */
+class StaleHeadError extends Error {
+  constructor(runId: string) {
+    super(`Run ${runId} was changed by another process.`);
+    this.name = "StaleHeadError";
+  }
+}
+
 /**
- * Writes the rest of the row too: what the life of the run changes, and its turns do not. Apart, since naming an
- * indexed column in an UPDATE rewrites its index, whether it changed or not.
+ * Also writes the rest of the row, which changes with the status of the run and not with its turns. Separate, since
+ * naming an indexed column in an UPDATE rewrites its index, whether it changed or not.
  */
 export function saveRun(database: Database, run: RunRow, now: number, type: string, data: JsonObject): void {
   const { limit } = run.quota;
@@ -236,7 +244,7 @@ export function saveRun(database: Database, run: RunRow, now: number, type: stri
   database.heads.delete(run.runId);
 }
 
-/** What is charged and reserved, as an event tells it. */
+/** The amounts charged and reserved, as events record them. */
 function quotaFacts({ charged, reserved }: Quota): number[] {
   return [charged.tokens, charged.microDollars, reserved.tokens, reserved.microDollars];
 }
@@ -249,7 +257,7 @@ export function storedQuotaDigest(row: Row): string {
   return quotaDigest(quotaFacts(quotaOf(row)));
 }
 
-/** The hash of an event covers everything it says and the hash of the one before it. */
+/** The hash of an event covers its content and the hash of the previous event. */
 export function chainHash(previous: Uint8Array, seq: number, at: number, type: string, data: string): Buffer {
   const text = `${seq}\n${at}\n${type}\n${data}`;
   const bytes = Buffer.allocUnsafe(previous.byteLength + Buffer.byteLength(text, "utf8"));
@@ -296,7 +304,7 @@ export function getRun(database: Database, runId: string): RunRecord | null {
   return row === null ? null : runRecord(row);
 }
 
-/** Who started a run stands in the first event of it, as all that it began with. */
+/** The person who started the run is recorded in its first event, like everything it began with. */
 export function startedBy(database: Database, runId: string): Decision | null {
   return getRun(database, runId)?.startedBy ?? null;
 }
@@ -311,11 +319,11 @@ export function requireRunNo(database: Database, runId: string): number {
   return row.int("run_no");
 }
 
-/** What is usual, for a run that was claimed before that was kept. */
-const USUAL_LEASE_MS = 30_000;
+/** For a run that was claimed before the length of its lease was stored. */
+const DEFAULT_LEASE_MS = 30_000;
 
 function leaseMsOf(row: Row): number {
-  return row.optionalInt("lease_ms") ?? USUAL_LEASE_MS;
+  return row.optionalInt("lease_ms") ?? DEFAULT_LEASE_MS;
 }
 
 export function parseJson(text: string | null): Json {

@@ -12,15 +12,18 @@ import { findCallNo } from "./tool-call-rows.ts";
 /** Snapshots of at least this many bytes are compressed. */
 const COMPRESSED_FROM_BYTES = 4_096;
 
-/** Where in the run a commit stands. */
-export type CommitPlace = { readonly stepKey: number; readonly turnIndex: number };
+/** The position of a commit in the run. */
+export type CommitPosition = { readonly stepKey: number; readonly turnIndex: number };
 
-/** Writes what a commit does to the session. Gives the number of its checkpoint, and what the commit's event says of it. */
+/**
+ * Writes the session changes of a commit. Returns the number of its checkpoint, and the facts for the event of the
+ * commit.
+ */
 export function writeSession(
   database: Database,
   run: RunHead,
   now: number,
-  place: CommitPlace,
+  place: CommitPosition,
   commit: SessionCommit | undefined,
 ): { readonly checkpoint: number | null; readonly facts: JsonObject } {
   if (commit === undefined) return { checkpoint: null, facts: {} };
@@ -38,22 +41,25 @@ export function writeSession(
   };
 }
 
-/** A checkpoint that changes nothing of the session. */
+/** Writes a checkpoint that does not change the session. */
 export function writeCheckpoint(
   database: Database,
   run: RunHead,
   now: number,
-  place: CommitPlace,
+  place: CommitPosition,
   checkpoint: NewCheckpoint | undefined,
 ): ReturnType<typeof writeSession> {
   const commit = checkpoint === undefined ? undefined : { slices: [], applied: [], checkpoint };
   return writeSession(database, run, now, place, commit);
 }
 
-/** Only what changed. Gives, for the event, each slice with its length, the digests of the items written, and its own. */
+/**
+ * Writes only what changed. Returns, for the event, each slice with its length, the digests of the written items, and
+ * its own.
+ */
 export function writeSlices(database: Database, run: RunHead, changes: readonly SliceChange[]): Json[] {
   return changes.map(({ name, kind, version, length, items }) => {
-    // A slice without values is none: whoever does not know it any more need not mind it.
+    // An empty slice is removed, so that a program that no longer knows it can ignore it.
     if (length === 0) database.run("DELETE FROM slices WHERE run_no = ? AND slice_name = ?", run.runNo, name);
     else
       database.run(
@@ -90,7 +96,7 @@ export function writeSlices(database: Database, run: RunHead, changes: readonly 
 function markApplied(database: Database, run: RunHead, toolCallId: string): void {
   const callNo = callNoOfId(database, run, toolCallId);
   if (callNo === null) throw new Error(`Run ${run.runId} has no call ${toolCallId}: nothing was written.`);
-  // The event that tells of it is the next one of the run.
+  // The event that covers it is the next one of the run.
   database.run(
     `INSERT INTO applied_calls VALUES (?, ?, ?, 0)
        ON CONFLICT DO UPDATE SET event_seq = excluded.event_seq, forgotten = 0 WHERE forgotten = 1`,
@@ -100,7 +106,7 @@ function markApplied(database: Database, run: RunHead, toolCallId: string): void
   );
 }
 
-/** The number of a call's row by its id; null where the run has no such call. */
+/** The number of a call's row by its id; null if the run has no such call. */
 export function callNoOfId(database: Database, run: RunHead, toolCallId: string): number | null {
   const place = parseToolCallId(toolCallId);
   if (place === null || place.runId !== run.runId) return null;
@@ -116,7 +122,7 @@ function insertCheckpoint(
   database: Database,
   run: RunHead,
   now: number,
-  { stepKey, turnIndex }: CommitPlace,
+  { stepKey, turnIndex }: CommitPosition,
   { type, snapshot, cursor }: NewCheckpoint,
 ): { readonly index: number; readonly digest: string } {
   const last = database.get("SELECT max(checkpoint_index) AS n FROM checkpoints WHERE run_no = ?", run.runNo);
@@ -158,18 +164,19 @@ export function snapshotOf(row: Row): JsonObject {
 
 function snapshotText(row: Row): string {
   const bytes = Buffer.from(DECODE[row.text("encoding") as keyof typeof DECODE](row.bytes("snapshot")));
-  if (bytes.byteLength !== row.int("size")) throw new Error("The snapshot is not as long as it was.");
+  if (bytes.byteLength !== row.int("size")) throw new Error("The length of the snapshot has changed.");
   return bytes.toString("utf8");
 }
 
 const DECODE = { json: (bytes: Uint8Array) => bytes, deflate: inflated } as const;
 
-/** What stands behind the compressed text was not written by Pawl. */
+/** Anything behind the compressed text was not written by Pawl. */
 function inflated(bytes: Uint8Array): Uint8Array {
   const { buffer, engine } = inflateSync(bytes, { info: true }) as unknown as {
     buffer: Buffer;
     engine: { bytesWritten: number };
   };
-  if (engine.bytesWritten !== bytes.byteLength) throw new Error("The snapshot is longer than it was.");
+  if (engine.bytesWritten !== bytes.byteLength)
+    throw new Error("The snapshot has bytes that Pawl did not write.");
   return buffer;
 }

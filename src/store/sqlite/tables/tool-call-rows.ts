@@ -10,10 +10,10 @@ import { coverRemovedRow, coverRow } from "./event-rows.ts";
 import { stepHead } from "./run-row.ts";
 import { TURNS_PER_STEP, turnNo } from "./turn-number.ts";
 
-/** Code steps have no turns: their calls are kept under this index. */
+/** Code steps have no turns: their calls are stored under this index. */
 export const CODE_STEP_TURN = 0;
 
-/** Gives the number of the row: rows of one transaction are numbered one after the other. */
+/** Returns the number of the row: rows of one transaction have consecutive numbers. */
 export function insertToolCall(
   database: Database,
   run: RunHead,
@@ -44,7 +44,7 @@ export function insertToolCall(
   return callNo;
 }
 
-/** What never changes of a call, for the event that tells of it. */
+/** The digest of the columns of a call that never change. */
 export function toolCallDigest(call: NewToolCall, request: string | null): string {
   const { namespace, tool, effect, recovery, identityHash, occurrence, idempotencyKey } = call;
   return digestOf(namespace, tool, effect, recovery, identityHash, occurrence, idempotencyKey, request);
@@ -64,15 +64,14 @@ export function storedToolCallDigest(row: Row): string {
 }
 
 /**
- * The receipt of a call, once, and only where the state machine leads to it: what was never dispatched neither succeeds
- * nor fails, and what was is neither a duplicate nor cancelled. Gives its digest.
+ * Writes the receipt of a call, once, and only if the state machine allows it: a call that was never dispatched
+ * neither succeeds nor fails, and a dispatched one is neither a duplicate nor cancelled. Returns its digest.
  */
 function writeReceipt(
   database: Database,
   run: RunHead,
   now: number,
-  callNo: number,
-  isDispatched: boolean,
+  { callNo, isDispatched }: { readonly callNo: number; readonly isDispatched: boolean },
   receipt: NewReceipt,
 ): string {
   if (receipt.blob !== null) putBlob(database, run.runNo, now, receipt.blob);
@@ -110,7 +109,7 @@ function writeReceipt(
   return receiptDigest(values);
 }
 
-/** Most receipts tell the session nothing, and the first ones that were written had no place for it. */
+/** Most receipts have no session events, and the oldest ones had no column for them. */
 function receiptDigest(values: readonly (string | number | Uint8Array | null)[]): string {
   return digestOf(...(values.at(-1) === null ? values.slice(0, -1) : values));
 }
@@ -125,7 +124,7 @@ function rememberUncertain(database: Database, run: RunHead, callNo: number): vo
   coverRow(run, "doubt", run.runNo, callNo);
 }
 
-/** The effect was had now, with a person's consent: what was uncertain before is not in the way any more. */
+/** The effect has succeeded now, with a person's consent: earlier uncertain calls no longer block it. */
 function forgetUncertain(database: Database, run: RunHead, callNo: number): void {
   run.hasUncertainCalls ??=
     database.get("SELECT 1 AS found FROM uncertain_calls WHERE run_no = ? LIMIT 1", run.runNo) !== null;
@@ -138,8 +137,8 @@ function forgetUncertain(database: Database, run: RunHead, callNo: number): void
 }
 
 /**
- * A call that is settled needs no answer, and nothing in a run that has succeeded (null) does. Says whether anything was
- * asked. Most runs ask nobody anything, so that is looked up once.
+ * Withdraws the open waits about a call that is settled, or all waits of the run (null). True if any was open. Most
+ * runs never open a wait, so that is looked up once.
  */
 export function withdrawWaits(database: Database, run: RunHead, now: number, callNo: number | null): boolean {
   run.hasOpenWaits ??=
@@ -184,12 +183,12 @@ export function writeTurnReceipt(
 ): string {
   const callNo = callNoOf(turn, receipt.callIndex);
   const isDispatched = turn.dispatched[receipt.callIndex - 1] === true;
-  const digest = writeReceipt(database, run, now, callNo, isDispatched, receipt);
+  const digest = writeReceipt(database, run, now, { callNo, isDispatched }, receipt);
   turn.receipts += 1;
   return digest;
 }
 
-/** The receipt of any call, of a turn or of a code step. */
+/** Writes the receipt of any call, of a turn or of a code step. */
 export function writeAnyReceipt(
   database: Database,
   run: RunHead,
@@ -202,10 +201,11 @@ export function writeAnyReceipt(
   if (turn !== null) return writeTurnReceipt(database, run, now, turn, receipt);
   const callNo = codeCallNo(database, stepKey, turnIndex, receipt.callIndex);
   const row = database.get("SELECT status FROM tool_calls WHERE call_no = ?", callNo);
-  return writeReceipt(database, run, now, callNo, row?.text("status") !== "prepared", receipt);
+  const isDispatched = row?.text("status") !== "prepared";
+  return writeReceipt(database, run, now, { callNo, isDispatched }, receipt);
 }
 
-/** What an event says of a receipt by itself. */
+/** The facts of an event about a single receipt. */
 export function receiptFacts(
   step: StepPath,
   turnIndex: number,
@@ -215,7 +215,7 @@ export function receiptFacts(
   return { step, turn: turnIndex, call: callIndex, status, source, digest };
 }
 
-/** What is kept of a try that brought no receipt, without what may be learned of it later. */
+/** The digest of an attempt that brought no receipt, without its late outcome. */
 export function callAttemptDigest(database: Database, run: RunHead, callNo: number, attempt: number): string {
   const row = database.get(
     "SELECT * FROM tool_call_tries WHERE run_no = ? AND call_no = ? AND attempt = ?",
@@ -223,7 +223,7 @@ export function callAttemptDigest(database: Database, run: RunHead, callNo: numb
     callNo,
     attempt,
   );
-  if (row === null) throw new Error(`Try ${attempt} of call ${callNo} is not kept.`);
+  if (row === null) throw new Error(`Attempt ${attempt} of call ${callNo} is not stored.`);
   return storedCallAttemptDigest(row);
 }
 
@@ -244,15 +244,18 @@ export function hasReceipt(database: Database, callNo: number): boolean {
   return database.get("SELECT 1 AS found FROM receipts WHERE call_no = ?", callNo) !== null;
 }
 
-/** A person or a late receipt was faster: whoever goes on reads it and needs not write. */
+/** A person or a late receipt was faster: the caller has to reload the call. */
 export function settledMeanwhile(callNo: number): ResumeError {
-  return new ResumeError(`Call ${callNo} has its receipt already: nothing was written; reload and go on.`, {
-    irrecoverable: false,
-    changes: [],
-  });
+  return new ResumeError(
+    `Call ${callNo} has its receipt already: nothing was written; reload and continue.`,
+    {
+      irrecoverable: false,
+      changes: [],
+    },
+  );
 }
 
-/** The calls of a journaled turn; null where it is not. */
+/** The calls of a journaled turn; null if the turn is not journaled. */
 export function turnCalls(
   database: Database,
   run: RunHead,
@@ -294,7 +297,7 @@ function callNoOf({ turnIndex, firstCallNo, calls }: TurnCallRows, callIndex: nu
   throw new Error(`Turn ${turnIndex} has ${calls} calls and no call ${callIndex}.`);
 }
 
-/** The number of a call's row; null where the ledger has no such call. */
+/** The number of a call's row; null if the ledger has no such call. */
 export function findCallNo(
   database: Database,
   run: RunHead,
@@ -321,7 +324,7 @@ function codeCallNo(database: Database, stepKey: number, turnIndex: number, call
   throw new Error(`There is no call ${turnIndex}.${callIndex} in the ledger of step ${stepKey}.`);
 }
 
-/** One more try. A try under way is not joined by another: it has to end first, or be in doubt. */
+/** Starts one more attempt. A running attempt has to end first, or be in doubt. */
 export function startToolCall(
   database: Database,
   run: RunHead,
@@ -347,10 +350,10 @@ export function startToolCall(
   if (changed === 1) return;
   throw hasReceipt(database, callNo)
     ? settledMeanwhile(callNo)
-    : new Error(`Call ${place.turnIndex}.${start.callIndex} is running: it is not started again.`);
+    : new Error(`Call ${place.turnIndex}.${start.callIndex} is running: it cannot be started again.`);
 }
 
-/** An approval is for one call and one set of arguments; it covers that call's tries and nothing else. */
+/** An approval is for one call and one set of arguments; it covers all attempts of that call and nothing else. */
 function assertApproved(
   database: Database,
   run: RunHead,
@@ -367,5 +370,5 @@ function assertApproved(
   const isApproved =
     wait?.text("status") === "answered" && wait.optionalText("answer") === '{"approved":true}';
   if (isApproved && wait.hex("arguments_hash") === approvedArguments) return;
-  throw new Error(`Call ${callNo} is not started: nobody has approved it with these arguments.`);
+  throw new Error(`Call ${callNo} is not started: it was not approved with these arguments.`);
 }

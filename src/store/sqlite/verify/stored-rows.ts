@@ -14,12 +14,12 @@ import { TURNS_OF_STEP } from "../tables/turn-number.ts";
 import { CHARGES_ROW, callAttemptRow, waitRow } from "./event-digests.ts";
 import { readSessionRows } from "./verify-session.ts";
 
-/** Every row that an event has to tell of, and its digest as it stands. */
+/** Every row that an event must cover, with its current digest. */
 export function readRows(database: Database, runNo: number, runId: string): Map<string, string> {
   return new Map([...readFirstRows(database, runNo, runId), ...readNewerRows(database, runNo, runId)]);
 }
 
-/** Those that events tell of since they carry digests at all. */
+/** The rows that are covered since events first had digests. */
 export function readFirstRows(database: Database, runNo: number, runId: string): Map<string, string> {
   const rows = readFirstRowsOfRun(database, runNo, runId);
   const turns = `SELECT step_path, turns.turn_index, response, follow_up
@@ -33,7 +33,7 @@ export function readFirstRows(database: Database, runNo: number, runId: string):
   return rows;
 }
 
-/** Of those, what is of the run as a whole: what it began with, what its steps came to, what people have answered. */
+/** The part of them that belongs to the run as a whole: its input, the outputs of its steps, the answers of people. */
 export function readFirstRowsOfRun(database: Database, runNo: number, runId: string): Map<string, string> {
   const rows = new Map<string, string>();
   const input = database.get("SELECT input, spec FROM run_inputs WHERE run_no = ?", runNo);
@@ -57,7 +57,7 @@ export function readFirstRowsOfRun(database: Database, runNo: number, runId: str
   return rows;
 }
 
-/** Those that only events since schema 7 tell of. */
+/** The rows that are covered only since schema 7. */
 export function readNewerRows(database: Database, runNo: number, runId: string): Map<string, string> {
   const rows = readCoveredRows(database, runNo, runId);
   const run = database.get("SELECT * FROM runs WHERE run_no = ?", runNo);

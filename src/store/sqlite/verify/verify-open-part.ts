@@ -17,21 +17,21 @@ export type RunKey = { readonly runNo: number; readonly runId: string };
 
 export type OpenRow = {
   readonly digest: string;
-  /** Whether events tell of it since they carry digests at all, or since they tell of every row. */
+  /** Covered since events first had digests, or only since they cover every row. */
   readonly coveredSince: "digests" | "every row";
 };
 
 /**
- * What a worker acts on when it takes the run: all of it but the turns that are committed. Of each step that is not finished
- * that is the turn that is not committed, the calls of that turn or of its code, their tries and receipts; of the run as a
- * whole what it began with, its steps with what they came to, its decisions, questions and answers.
+ * The rows that a worker acts on when it claims the run: everything but the committed turns. For each unfinished
+ * step: its uncommitted turn, the calls of that turn or of its code, their attempts and receipts. For the run as a
+ * whole: its input, its steps with their outputs, its decisions, questions and answers.
  */
 export class OpenPart {
-  /** Told of lately: after the events that open steps began with, or by the last ones of the run. */
+  /** Covered recently: after the events that open steps began with, or by the last events of the run. */
   readonly recent = new Map<string, OpenRow>();
-  /** Of the run as a whole: told of at any time, by the events that `OF_RUN` finds. */
+  /** Rows of the run as a whole: covered at any time, by the events that `OF_RUN` selects. */
   readonly ofRun = new Map<string, OpenRow>();
-  /** The steps whose work is open: all of it was told after the event that it began with. */
+  /** The steps with open work: all of it is covered after the event that the step began with. */
   readonly steps = new Set<StepPath>();
   readonly #database: Database;
   readonly #run: RunKey;
@@ -49,7 +49,7 @@ export class OpenPart {
     for (const step of database.all(OPEN_STEPS, runNo)) this.#takeStep(step);
   }
 
-  /** Whether a row that an event tells of has to be among these. */
+  /** True if a row that an event covers must be among these. */
   includes(row: string): boolean {
     if (ROW_OF_RUN.test(row)) return true;
     const id = ROW_OF_TURN.exec(row)?.groups?.id;
@@ -115,7 +115,7 @@ export class OpenPart {
   }
 }
 
-/** Those that are not finished, and the one that the run was at last. */
+/** The steps that are not finished, and the current one. */
 const OPEN_STEPS = `
   SELECT run_steps.step_no, step_path, run_steps.status,
          granular_states.turn_index AS committed, run_steps.step_no = current_step_no AS is_current,
@@ -126,8 +126,8 @@ const OPEN_STEPS = `
 const TURN = "SELECT step_path, turns.* FROM turns JOIN run_steps USING (step_no)";
 
 /**
- * The events that tell of what is of the run as a whole: all but those of its turns, of which there may be many, and even of
- * those the ones that have such rows.
+ * Selects the events that cover rows of the run as a whole: all but those of its turns, of which there may be many;
+ * of these, only the ones that have such rows.
  */
 export const OF_RUN = `(type NOT IN ('turn.opened', 'turn.journaled', 'turn.committed', 'calls.prepared', 'calls.started',
     'call.tried', 'call.receipt', 'call.correlated', 'model.settled', 'lease.renewed') OR instr(data, '"ofRun":') > 0)`;

@@ -9,9 +9,9 @@ import { CHANGED, type DigestFormat, digestFormat, GONE, UNCOVERED } from "./ver
 import { OF_RUN, OpenPart, type OpenRow, type RunKey } from "./verify-open-part.ts";
 
 /**
- * Before somebody acts on what a run says: what is open of it is what was written. The events are read from the newest
- * backwards to where that began, and before it only those that tell of the run as a whole: so what is looked at does not grow
- * with the turns that are committed. `verify` looks at all of it.
+ * Checks, before a worker or a person acts on a run, that its open part is what was written. The events are read
+ * backwards to where that part began, and before it only those that cover the run as a whole, so the cost does not
+ * grow with the number of committed turns. `verify` checks everything.
  */
 export function assertOpenPart(database: Database, run: RunKey): void {
   assertWhole({ runId: run.runId, problems: openProblems(database, run) });
@@ -27,7 +27,9 @@ export function assertWhole({ runId, problems }: Pick<Verification, "runId" | "p
   );
 }
 
-/** Everything that people are asked, and what is wrong with the runs that ask: one of them hides no other. */
+/**
+ * All open waits, each with the problem of its run if there is one: a tampered run does not hide the waits of others.
+ */
 export function listTrustedWaits(database: Database): WaitRecord[] {
   const wrong = new Map<string, string | null>();
   return listOpenWaits(database).map((wait) => {
@@ -44,20 +46,20 @@ export function listTrustedWaits(database: Database): WaitRecord[] {
 export function openProblems(database: Database, run: RunKey): VerificationProblem[] {
   const open = new OpenPart(database, run);
   const format = formatOf(database, run);
-  const { told, problems } = readBack(database, run, open, format);
+  const { digests, problems } = readBackwards(database, run, open, format);
   const rows = new Map([...open.recent, ...open.ofRun]);
   for (const [row, { digest, ...stored }] of rows) {
-    const known = told.get(row);
+    const known = digests.get(row);
     if (known === digest || (known === undefined && !mustBeCovered(stored, format))) continue;
     problems.push({ row, what: typeof known === "string" ? CHANGED : UNCOVERED });
   }
-  // What was written first is named first: with a turn its calls are gone.
-  for (const [row, digest] of [...told].reverse())
+  // In the order in which they were written: when a turn is missing, so are its calls.
+  for (const [row, digest] of [...digests].reverse())
     if (digest !== null && !rows.has(row) && open.includes(row)) problems.push({ row, what: GONE });
   return problems;
 }
 
-/** Whether an event has to tell of it. */
+/** True if an event must cover the row. */
 function mustBeCovered({ coveredSince }: Pick<OpenRow, "coveredSince">, format: DigestFormat): boolean {
   return coveredSince === "digests" ? format !== "no digests" : format === "every row";
 }
@@ -67,9 +69,9 @@ function formatOf(database: Database, { runNo }: RunKey): DigestFormat {
   return first === null ? "every row" : digestFormat(first.text("type"), first.text("data"));
 }
 
-/** What the events tell of, each row as the newest one does, and what is wrong with the events themselves. */
-class ReadBack {
-  readonly told = new Map<string, string | null>();
+/** The digests in the events, for each row the newest one, and the problems of the events themselves. */
+class EventsBackwards {
+  readonly digests = new Map<string, string | null>();
   readonly problems: VerificationProblem[] = [];
   readonly #database: Database;
   readonly #run: RunKey;
@@ -79,7 +81,7 @@ class ReadBack {
     this.#run = run;
   }
 
-  /** An event, and the one behind it, which knows its hash: neither was changed alone. */
+  /** Checks an event and the one after it, which has its hash: neither was changed alone. */
   take(event: Row): JsonObject {
     const [seq, type, text] = [event.int("seq"), event.text("type"), event.text("data")];
     const next = this.#at(seq + 1);
@@ -87,7 +89,7 @@ class ReadBack {
       this.problems.push({ row: `event ${seq}`, what: "was changed, moved, or follows one that was" });
     const data = factsOf(text);
     for (const [row, digest] of rowDigests(this.#run.runId, type, data))
-      if (!this.told.has(row)) this.told.set(row, digest);
+      if (!this.digests.has(row)) this.digests.set(row, digest);
     return data;
   }
 
@@ -103,14 +105,19 @@ class ReadBack {
   }
 }
 
-function readBack(database: Database, run: RunKey, open: OpenPart, format: DigestFormat): ReadBack {
-  const read = new ReadBack(database, run);
-  const { told, problems } = read;
+function readBackwards(
+  database: Database,
+  run: RunKey,
+  open: OpenPart,
+  format: DigestFormat,
+): EventsBackwards {
+  const read = new EventsBackwards(database, run);
+  const { digests, problems } = read;
   const missing = new Set(
     [...open.recent].filter(([, row]) => mustBeCovered(row, format)).map(([name]) => name),
   );
-  const unbegun = new Set(open.steps);
-  findLost(database, run, problems);
+  const stepsToFind = new Set(open.steps);
+  findMissingEvents(database, run, problems);
   let last = Number.MAX_SAFE_INTEGER;
   for (const event of database.iterate(
     "SELECT * FROM events WHERE run_no = ? ORDER BY seq DESC",
@@ -118,17 +125,18 @@ function readBack(database: Database, run: RunKey, open: OpenPart, format: Diges
   )) {
     last = event.int("seq");
     const data = read.take(event);
-    for (const row of missing) if (told.has(row)) missing.delete(row);
-    if (BEGINNINGS.has(event.text("type")) && typeof data.step === "string") unbegun.delete(data.step);
-    if (problems.length > 0 || (missing.size === 0 && unbegun.size === 0)) break;
+    for (const row of missing) if (digests.has(row)) missing.delete(row);
+    if (BEGINNING_EVENTS.has(event.text("type")) && typeof data.step === "string")
+      stepsToFind.delete(data.step);
+    if (problems.length > 0 || (missing.size === 0 && stepsToFind.size === 0)) break;
   }
   const older = `SELECT * FROM events WHERE run_no = ? AND seq < ? AND ${OF_RUN} ORDER BY seq DESC`;
   if (problems.length === 0) for (const event of database.iterate(older, run.runNo, last)) read.take(event);
   return read;
 }
 
-/** All events are there, up to the one that the run's row knows. */
-function findLost(database: Database, { runNo }: RunKey, problems: VerificationProblem[]): void {
+/** Checks that the log is complete, up to the last event that the run's row has. */
+function findMissingEvents(database: Database, { runNo }: RunKey, problems: VerificationProblem[]): void {
   const run = database.get("SELECT event_seq, event_hash FROM runs WHERE run_no = ?", runNo);
   const log = database.get(
     "SELECT count(*) AS events, coalesce(max(seq), 0) AS last FROM events WHERE run_no = ?",
@@ -137,15 +145,15 @@ function findLost(database: Database, { runNo }: RunKey, problems: VerificationP
   const newest = database.get("SELECT hash FROM events WHERE run_no = ? ORDER BY seq DESC LIMIT 1", runNo);
   const last = run?.int("event_seq") ?? 0;
   if (log?.int("events") !== last || log.int("last") !== last)
-    problems.push({ row: `events up to ${last}`, what: "are not all there, or more than were written" });
+    problems.push({ row: `events up to ${last}`, what: "are incomplete, or more than were written" });
   else if (
     !Buffer.from(run?.bytes("event_hash") ?? NO_EVENT_HASH).equals(newest?.bytes("hash") ?? NO_EVENT_HASH)
   )
-    problems.push({ row: `event ${last}`, what: "is not the one that the run ended its log with" });
+    problems.push({ row: `event ${last}`, what: "is not the last event that the run recorded" });
 }
 
-/** All that is open of a step came after such an event of it. */
-const BEGINNINGS = new Set([
+/** All open work of a step comes after one of these events of it. */
+const BEGINNING_EVENTS = new Set([
   "step.begun",
   "step.skipped",
   "step.finished",

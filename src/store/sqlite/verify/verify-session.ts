@@ -5,7 +5,7 @@ import { digestOf } from "../tables/digest.ts";
 import { storedCheckpointDigest } from "../tables/session-rows.ts";
 import { list } from "./event-digests.ts";
 
-type ToldCheckpoint = {
+type CoveredCheckpoint = {
   readonly digest: string;
   readonly seq: number;
   readonly at: number;
@@ -13,14 +13,14 @@ type ToldCheckpoint = {
 };
 
 /**
- * What the events of a run say about its session: what its slices hold, which calls it has heard of, which checkpoints it
- * can go back to. It is what its changes made of it, one after the other, so they are followed.
+ * The session of a run according to its events: the content of its slices, the calls whose events it includes, and
+ * the checkpoints it can be rolled back to. Replays the changes in order.
  */
 export class SessionHistory {
   readonly #runId: string;
   readonly #digests = new Map<string, string>();
   readonly #applied = new Map<string, { readonly seq: number; readonly isForgotten: boolean }>();
-  readonly #checkpoints = new Map<number, ToldCheckpoint>();
+  readonly #checkpoints = new Map<number, CoveredCheckpoint>();
 
   constructor(runId: string) {
     this.#runId = runId;
@@ -28,7 +28,7 @@ export class SessionHistory {
 
   take(seq: number, at: number, type: string, data: JsonObject): void {
     if (type === "lineage.begun") this.#rollBack(data);
-    // A run that begins with the rows of another says so in its first event, its lines of history among them.
+    // A fork records the rows it was copied with in its first event, its lineages among them.
     if (type === "run.forked")
       for (const [row, known] of list(data.rows).map(list))
         if (typeof row === "string" && typeof known === "string" && row.startsWith("lineage "))
@@ -40,7 +40,7 @@ export class SessionHistory {
     this.#checkpoints.set(Number(checkpoint), { digest, seq, at, isSuperseded: false });
   }
 
-  /** Row → its digest as the events tell it. */
+  /** Row → its digest according to the events. */
   digests(): ReadonlyMap<string, string> {
     const all = new Map(this.#digests);
     for (const [id, { seq, isForgotten }] of this.#applied)
@@ -78,7 +78,7 @@ export class SessionHistory {
   }
 }
 
-/** Row → its digest as it stands. */
+/** Row → its current digest. */
 export function readSessionRows(
   database: Database,
   runNo: number,
@@ -117,7 +117,7 @@ function storedLineageDigest(row: Row): string {
   );
 }
 
-/** What does not even unpack is not what was written. */
+/** A snapshot that cannot even be unpacked is not what was written. */
 function checkpointDigest(row: Row): string {
   try {
     return storedCheckpointDigest(row);

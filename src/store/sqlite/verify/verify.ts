@@ -9,67 +9,67 @@ import { readFirstRows, readNewerRows } from "./stored-rows.ts";
 import { SessionHistory } from "./verify-session.ts";
 
 /**
- * Looks whether what is stored of a run is what was written. The events are a chain of hashes, so one that was changed,
- * removed or moved breaks it where it stands; and they carry the digests of the rows they tell of, so a row that was
- * changed, removed or slipped in does not fit its event. It guards against a slip of the hand and a bad disk: who can
- * write the file can make the whole chain anew.
+ * Checks that the stored rows of a run are what was written. The events are a chain of hashes, so a changed, removed
+ * or moved event breaks it; and they carry the digests of the rows they cover, so a changed, removed or added row
+ * does not match its event. This detects accidents and bad disks. It is no defence against an attacker who can write
+ * the file, and so can forge the whole chain.
  */
 export function verify(database: Database, runId: string): Verification {
   const runNo = requireRunNo(database, runId);
   const problems: VerificationProblem[] = [];
-  const found = (row: string, what: string) => problems.push({ row, what });
-  const told = readChain(database, runNo, found);
+  const report = (row: string, what: string) => problems.push({ row, what });
+  const covered = readChain(database, runNo, report);
   const [first, newer] = [readFirstRows(database, runNo, runId), readNewerRows(database, runNo, runId)];
-  for (const [row, digest] of told.digests) {
+  for (const [row, digest] of covered.digests) {
     const stored = first.get(row) ?? newer.get(row);
-    if (stored === undefined) found(row, GONE);
-    else if (stored !== digest) found(row, CHANGED);
+    if (stored === undefined) report(row, GONE);
+    else if (stored !== digest) report(row, CHANGED);
   }
   for (const row of first.keys())
-    if (!told.digests.has(row) && told.format !== "no digests") found(row, UNCOVERED);
+    if (!covered.digests.has(row) && covered.format !== "no digests") report(row, UNCOVERED);
   for (const row of newer.keys())
-    if (!told.digests.has(row) && told.format === "every row") found(row, UNCOVERED);
-  const blobs = checkBlobs(database, runNo, runId, found);
+    if (!covered.digests.has(row) && covered.format === "every row") report(row, UNCOVERED);
+  const blobs = checkBlobs(database, runNo, runId, report);
   const receipts = [...first.keys()].filter((row) => row.startsWith("receipt ")).length;
-  return { runId, events: told.events, receipts, blobs, problems };
+  return { runId, events: covered.events, receipts, blobs, problems };
 }
 
-export const GONE = "is gone: an event tells of it";
-export const CHANGED = "is not what was written: its event tells of something else";
-export const UNCOVERED = "was never written by Pawl: no event tells of it";
+export const GONE = "is missing, but an event covers it";
+export const CHANGED = "is not what was written: its digest differs from the one in its event";
+export const UNCOVERED = "was not written by Pawl: no event covers it";
 
 /**
- * What the events of a run tell of. It began before they carried digests; or when they did of what was written for good; or
- * they tell of every row.
+ * Which rows the events of a run cover. Old runs began before events had digests; or when they covered only rows that
+ * never change; newer ones cover every row.
  */
-export type DigestFormat = "no digests" | "what is final" | "every row";
+export type DigestFormat = "no digests" | "final rows" | "every row";
 
-/** By its first event, which says what the run began with. */
+/** Determined by the first event of the run. */
 export function digestFormat(type: string, text: string): DigestFormat {
   const data = factsOf(text);
   if (data.quota !== undefined) return "every row";
-  return type === "run.created" && data.input === undefined ? "no digests" : "what is final";
+  return type === "run.created" && data.input === undefined ? "no digests" : "final rows";
 }
 
-type Told = {
+type CoveredByEvents = {
   readonly events: number;
-  /** Row → the digest that its event carries. */
+  /** Row → the digest in the newest event that covers it. */
   readonly digests: ReadonlyMap<string, string>;
   readonly format: DigestFormat;
 };
 
-type Found = (row: string, what: string) => void;
+type ReportProblem = (row: string, what: string) => void;
 
-/** So many are named one by one: a forged number names millions. */
-const MOST_MISSING = 100;
+/** The most missing events to name one by one: a forged number would name millions. */
+const MAX_LISTED_MISSING = 100;
 
-function findMissing(from: number, to: number, found: Found): void {
-  const last = Math.min(to, from + MOST_MISSING);
-  for (let seq = from; seq < last; seq++) found(`event ${seq}`, "is missing");
-  if (last < to) found(`event ${last}`, `is missing, and so are all up to ${to - 1}`);
+function reportMissing(from: number, to: number, report: ReportProblem): void {
+  const last = Math.min(to, from + MAX_LISTED_MISSING);
+  for (let seq = from; seq < last; seq++) report(`event ${seq}`, "is missing");
+  if (last < to) report(`event ${last}`, `is missing, and so are all up to ${to - 1}`);
 }
 
-function readChain(database: Database, runNo: number, found: Found): Told {
+function readChain(database: Database, runNo: number, report: ReportProblem): CoveredByEvents {
   const digests = new Map<string, string>();
   const run = database.get(
     "SELECT run_id, updated_at, event_seq, event_hash FROM runs WHERE run_no = ?",
@@ -82,12 +82,12 @@ function readChain(database: Database, runNo: number, found: Found): Told {
   let [expected, previous, lastAt]: [number, Uint8Array, number | null] = [1, NO_EVENT_HASH, null];
   for (const event of database.iterate("SELECT * FROM events WHERE run_no = ? ORDER BY seq", runNo)) {
     const [seq, type, text] = [event.int("seq"), event.text("type"), event.text("data")];
-    findMissing(expected, seq, found);
+    reportMissing(expected, seq, report);
     lastAt = event.int("created_at");
     const hash = chainHash(previous, seq, lastAt, type, text);
     isWhole = hash.equals(event.bytes("hash"));
-    if (!isWhole) found(`event ${seq}`, "was changed, moved, or follows one that was");
-    // Go on from what is stored: one broken event is named once, and not every one after it.
+    if (!isWhole) report(`event ${seq}`, "was changed, moved, or follows one that was");
+    // Continue from the stored hash: one broken event is reported once, not with all that follow it.
     previous = event.bytes("hash");
     expected = seq + 1;
     if (seq === 1) format = digestFormat(type, text);
@@ -98,19 +98,19 @@ function readChain(database: Database, runNo: number, found: Found): Told {
     session.take(seq, lastAt, type, data);
   }
   const last = run.int("event_seq");
-  findMissing(expected, last + 1, found);
+  reportMissing(expected, last + 1, report);
   expected = Math.max(expected, last + 1);
-  if (expected > last + 1) found(`event ${expected - 1}`, "was never written by Pawl");
+  if (expected > last + 1) report(`event ${expected - 1}`, "was not written by Pawl");
   else if (!Buffer.from(run.bytes("event_hash")).equals(previous))
-    found(`event ${last}`, "is not the one that the run ended its log with");
+    report(`event ${last}`, "is not the last event that the run recorded");
   else if (isWhole && lastAt !== run.int("updated_at"))
-    found("run", "was not changed last when its last event says");
+    report("run", "was last changed at another time than its last event");
   for (const [row, digest] of session.digests()) digests.set(row, digest);
   return { events: last, digests, format };
 }
 
-/** A blob is named by the hash of its bytes. */
-function checkBlobs(database: Database, runNo: number, runId: string, found: Found): number {
+/** The id of a blob is the hash of its bytes. */
+function checkBlobs(database: Database, runNo: number, runId: string, report: ReportProblem): number {
   const kept = new Set<string>();
   for (const row of database.iterate(
     "SELECT blob_hash, size, bytes FROM blob_references JOIN blobs USING (blob_hash) WHERE run_no = ?",
@@ -120,13 +120,13 @@ function checkBlobs(database: Database, runNo: number, runId: string, found: Fou
     kept.add(blobId);
     const held = blobReferenceOf(row.bytes("bytes"));
     if (held.blobId !== blobId || held.size !== row.int("size"))
-      found(`blob ${blobId}`, "does not hold what its name says");
+      report(`blob ${blobId}`, "does not match its hash");
   }
   for (const row of database.all("SELECT artifact_name, blob_hash FROM artifacts WHERE run_no = ?", runNo))
     if (!kept.has(row.hex("blob_hash")))
-      found(
+      report(
         `blob ${row.hex("blob_hash")}`,
-        `is gone, collected or removed: artifact ${row.text("artifact_name")} refers to it`,
+        `is missing, collected or removed: artifact ${row.text("artifact_name")} refers to it`,
       );
   for (const query of CALLS_OF_RUN)
     for (const row of database.all(
@@ -136,7 +136,7 @@ function checkBlobs(database: Database, runNo: number, runId: string, found: Fou
       const blobId = row.hex("blob_hash");
       const id = toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index"));
       if (!kept.has(blobId))
-        found(`blob ${blobId}`, `is gone, collected or removed: the receipt of ${id} refers to it`);
+        report(`blob ${blobId}`, `is missing, collected or removed: the receipt of ${id} refers to it`);
     }
   return kept.size;
 }

@@ -168,7 +168,7 @@ describe("a row of a session that is gone is named", () => {
   ] as const)("%s", async ([, sql, row]) => {
     const store = new TamperedStore(template).change(sql);
     await expectNamed(store, row);
-    expect((await store.verify("session")).problems[0]?.what).toBe("is gone: an event tells of it");
+    expect((await store.verify("session")).problems[0]?.what).toBe("is missing, but an event covers it");
   });
 });
 
@@ -191,7 +191,7 @@ describe("a row of a session that was slipped in is named", () => {
     const store = new TamperedStore(template).change(sql);
     await expectNamed(store, row);
     expect((await store.verify("session")).problems[0]?.what).toBe(
-      "was never written by Pawl: no event tells of it",
+      "was not written by Pawl: no event covers it",
     );
   });
 

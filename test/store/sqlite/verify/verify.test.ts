@@ -217,7 +217,7 @@ describe("a changed row is named, and nothing else is", () => {
     expect(problems).toEqual([
       {
         row: "receipt ledger/draft#1.1",
-        what: "is not what was written: its event tells of something else",
+        what: "is not what was written: its digest differs from the one in its event",
       },
     ]);
   });
@@ -320,7 +320,7 @@ describe("a row that was slipped in is named", () => {
     expect(await store.named("open")).toEqual(["receipt open/draft#1.1"]);
     expect(await store.named()).toEqual([]);
     expect((await store.verify("open")).problems[0]?.what).toBe(
-      "was never written by Pawl: no event tells of it",
+      "was not written by Pawl: no event covers it",
     );
   });
 

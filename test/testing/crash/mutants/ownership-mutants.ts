@@ -73,7 +73,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
       },
       {
         file: "store/sqlite/tables/model-calls.ts",
-        right: "throw new Error(`Try ${attempt} of turn ${turnIndex} is not open: it cannot be settled.`);",
+        right:
+          "throw new Error(`Attempt ${attempt} of turn ${turnIndex} is not open: it cannot be settled.`);",
         wrong: 'return [attempt, now, now, 0, 0, "none", 0, 0, 0, 0, 0, 0];',
       },
     ],
