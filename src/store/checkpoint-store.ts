@@ -46,10 +46,7 @@ export interface CheckpointStore {
 
   persistCheckpoint(checkpoint: WorkerCheckpoint): Promise<void>;
 
-  /**
-   * The request of this run is done, or given up. If the worker has another request by now, that stays as it
-   * is.
-   */
+  /** The request of this run is done, or given up. A newer request of the worker stays as it is. */
   markCompleted(runId: string): Promise<void>;
 
   /**

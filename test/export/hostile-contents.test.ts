@@ -69,7 +69,7 @@ describe("a run full of hostile texts", () => {
     };
     const calls = [1, 2].map((n) => run.call(1, n, { tool: HOSTILE, namespace: HOSTILE }));
     await store.journalResponse(run.fence, run.journal(1, [], { response, calls }));
-    await run.endTry(1, 1, { errorDetail: HOSTILE, errorCode: HOSTILE });
+    await run.endAttempt(1, 1, { errorDetail: HOSTILE, errorCode: HOSTILE });
     await run.receipt(1, 2, {
       output: { type: "text", value: HOSTILE },
       correlationId: HOSTILE,

@@ -11,7 +11,7 @@ describe("the receipts", () => {
     const { store, clock } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
-    await run.endTry(1, 1, { correlationId: "m-1" });
+    await run.endAttempt(1, 1, { correlationId: "m-1" });
     clock.at += 2 * LEASE_MS;
     const next = await run.takenOver();
     await next.waiting(next.wait(1, 1));

@@ -27,7 +27,7 @@ describe("a call", () => {
     const { store, run } = await begun();
     await run.open(1);
     await store.journalResponse(run.fence, run.journal(1, [], oneCall(run, recovery)));
-    await run.endTry(1, 1, { outcome: "failed", errorDetail: "503.", inDoubt: false });
+    await run.endAttempt(1, 1, { outcome: "failed", errorDetail: "503.", inDoubt: false });
     await run.start(1, 1);
     expectInOrder(await told(store), [
       "Call 1, `search`, try 1 took 100 ms and failed: 503.\n",

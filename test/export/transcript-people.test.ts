@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { FAILED, FINGERPRINT, LEASE_MS, newReceipt } from "../../src/testing/store/sample-run.ts";
-import { beginLine, milestoneTurn } from "../../src/testing/store/sample-session.ts";
+import { milestoneTurn, startLineage } from "../../src/testing/store/sample-session.ts";
 import { begun, expectInOrder, takenOver, told } from "./transcript-fixture.ts";
 
 describe("an attempt", () => {
@@ -86,7 +86,7 @@ describe("an attempt", () => {
     await run.receipt(2, 1);
     const output = { type: "error-text", value: "It was left." } as const;
     const receipts = [newReceipt(2, { status: "cancelled", source: "pawl", output })];
-    await beginLine(run, 1, { receipts });
+    await startLineage(run, 1, { receipts });
     expectInOrder(await told(store), [
       "The prompt that it began with is not shown here",
       "keeps the session as it is now: a milestone is reached.",

@@ -46,10 +46,10 @@ describe("the conformance suite", () => {
     ["journalResponse", "tool calls"],
     ["recordReceipt", "receipts"],
     ["commitTurn", "turns"],
-    ["endToolCallAttempt", "tries"],
+    ["endToolCallAttempt", "call attempts"],
     ["correlateToolCall", "correlations"],
     ["settle", "settlements"],
-    ["answer", "questions about budgets"],
+    ["answer", "budget waits"],
     ["skipStep", "steps"],
     ["keepArtifact", "artifacts"],
     ["requestCancel", "cancel"],
@@ -57,12 +57,12 @@ describe("the conformance suite", () => {
     ["dropTurn", "dropped turns"],
     ["forkRun", "forks"],
   ] as const)(
-    "finds out a store whose %s says done and does nothing, by its %s",
+    "detects a store whose %s reports success and does nothing, by its %s",
     async ([intent, subject]) => {
       const idle = (store: Store) =>
         withIntent(store, intent, () => Promise.resolve({ stepKey: 1, next: null }));
-      expect(await found(subject, idle)).toBeGreaterThan(2);
-      expect(await found("leases", idle)).toBe(0);
+      expect(await failedChecks(subject, idle)).toBeGreaterThan(2);
+      expect(await failedChecks("leases", idle)).toBe(0);
     },
   );
 
@@ -73,18 +73,18 @@ describe("the conformance suite", () => {
     ["startToolCalls", "checkpoint", "checkpoints"],
     ["openToolCall", "checkpoint", "checkpoints"],
     ["forkRun", "slices", "forks"],
-  ] as const)("finds out a store whose %s forgets the %s", async ([intent, field, subject]) => {
+  ] as const)("detects a store whose %s ignores the %s", async ([intent, field, subject]) => {
     const forgetful = (store: Store) =>
       withIntent(store, intent, (...given) => {
         const method = store[intent].bind(store) as (...args: readonly unknown[]) => unknown;
         return method(...given.map((each) => without(field, each)));
       });
-    expect(await found(subject, forgetful)).toBeGreaterThan(0);
+    expect(await failedChecks(subject, forgetful)).toBeGreaterThan(0);
   });
 });
 
-/** How many checks of a subject fail on stores that are not quite right. */
-async function found(subject: string, spoil: (store: Store) => Store): Promise<number> {
+/** The number of checks of a subject that fail on a broken store. */
+async function failedChecks(subject: string, spoil: (store: Store) => Store): Promise<number> {
   const spoilt: OpenConformanceDatabase = (clocks) =>
     Promise.resolve({
       open: async () => spoil(await openStore(":memory:", clocks)),

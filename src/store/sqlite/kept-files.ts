@@ -48,7 +48,7 @@ function idAt(file: string): string | null {
 function displaced(file: string, when: "before" | "after"): StoreUnavailableError {
   const written = when === "before" ? "the last writes" : "this write and those before it";
   return new StoreUnavailableError(
-    `The file ${file} was deleted, moved or replaced while this process had it open, so nobody knows whether ${written} can be found again: stop every process that uses it, put the file back (or restore a backup), run \`pawl verify\`, and look before you do anything again.`,
+    `The file ${file} was deleted, moved or replaced while this process had it open, so ${written} may be lost: stop every process that uses it, put the file back (or restore a backup), run \`pawl verify\`, and check what was stored before you repeat anything.`,
     { reason: "commit_unknown" },
   );
 }

@@ -6,28 +6,28 @@ import { readEverything } from "./everything.ts";
 /** A fresh database on which any number of stores can be opened, each like a process of its own. */
 export interface ConformanceDatabase {
   open(): Promise<Store>;
-  /** Removes the database; its stores are closed by then. */
+  /** Removes the database, after its stores were closed. */
   dispose(): Promise<void>;
 }
 
 export type OpenConformanceDatabase = (options: {
   readonly now: () => number;
-  /** The clock that nobody sets, which leases of others are watched by. */
+  /** A monotonic clock, by which stores watch the leases of others. */
   readonly monotonic: () => number;
 }) => Promise<ConformanceDatabase>;
 
-/** What a check works with. */
+/** The environment of a check. */
 export type Scene = {
   /** The first store on the database. */
   readonly store: Store;
-  /** One more, as another process would have it. For checks of `several` stores. */
+  /** Opens one more, as another process would. For checks of `several` stores. */
   readonly openAnother: () => Promise<Store>;
   readonly now: () => number;
-  /** Moves the clock that leases, events and blobs are judged by. */
+  /** Advances the clock that leases, events and blobs depend on. */
   readonly advance: (ms: number) => void;
   /**
-   * Every worker falls silent for this long, and every store has watched that: the lease of a process that lives is taken by
-   * others only then.
+   * Every worker falls silent for this long, and every store has watched it: only then may others claim the run of a
+   * living process.
    */
   readonly fallSilent: (ms: number) => Promise<void>;
 };
@@ -61,7 +61,7 @@ export async function runCheck({ stores, body }: Check, open: OpenConformanceDat
     await body({
       store,
       openAnother: () => {
-        assert.equal(stores, "several", "a check that opens another store says so");
+        assert.equal(stores, "several", "a check that opens another store is a checkSeveral");
         return openOne();
       },
       now: () => now,
@@ -81,16 +81,16 @@ export async function runCheck({ stores, body }: Check, open: OpenConformanceDat
   }
 }
 
-/** Whatever a check has done: what is stored is what was written. Only a collection may have taken blobs away. */
+/** After every check, the stored rows are what was written. Only blobs may be missing, after a collection. */
 async function assertVerified(store: Store): Promise<void> {
   try {
-    assert.deepEqual(await store.checkIntegrity(), [], "the database itself is sound");
+    assert.deepEqual(await store.checkIntegrity(), [], "the database itself is intact");
     for (const { runId } of await store.listRuns()) {
       const { problems } = await store.verify(runId);
       assert.deepEqual(
         problems.filter(({ row }) => !row.startsWith("blob ")),
         [],
-        `there is nothing to find in ${runId}`,
+        `run ${runId} verifies without problems`,
       );
     }
   } catch (error) {
@@ -101,7 +101,7 @@ async function assertVerified(store: Store): Promise<void> {
 
 type ErrorClass<E extends PawlError> = { isInstance(error: unknown): error is E; readonly name: string };
 
-/** The intent is refused, with this error where one is promised, and afterwards the run is what it was. */
+/** Asserts that the intent is refused, with this error if one is given, and that the run is unchanged. */
 export async function assertRefused<E extends PawlError>(
   store: Store,
   runId: string,
@@ -111,7 +111,7 @@ export async function assertRefused<E extends PawlError>(
   const before = await readEverything(store, runId);
   const error = await rejection(attempt());
   if (expected !== undefined)
-    assert.ok(expected.isInstance(error), `${expected.name} was to be thrown, and not ${String(error)}`);
+    assert.ok(expected.isInstance(error), `expected ${expected.name}, got ${String(error)}`);
   assert.deepEqual(await readEverything(store, runId), before, "a refused intent changes nothing");
   return error;
 }
@@ -120,8 +120,8 @@ export async function rejection(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;
   } catch (error) {
-    assert.ok(error instanceof Error, "what is thrown is an Error");
+    assert.ok(error instanceof Error, "the rejection is an Error");
     return error;
   }
-  assert.fail("the intent was to be refused, and was not");
+  assert.fail("the intent should have been refused");
 }

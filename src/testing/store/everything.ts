@@ -2,7 +2,7 @@ import { RunNotFoundError } from "../../core/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { appliedIn } from "./sample-session.ts";
 
-/** All that a store tells of a run, for comparing before and after; null where there is no such run. */
+/** Everything that a store returns for a run, to compare before and after; null if the run does not exist. */
 export async function readEverything(store: Store, runId: string): Promise<unknown> {
   const steps = await stepsOf(store, runId);
   if (steps === null) return null;
@@ -12,7 +12,7 @@ export async function readEverything(store: Store, runId: string): Promise<unkno
     usage: await store.readUsage(runId),
     modelCalls: await store.listModelCalls(runId),
     toolCalls: await store.listToolCalls(runId),
-    tries: await store.listToolCallAttempts(runId),
+    callAttempts: await store.listToolCallAttempts(runId),
     waits: await store.listWaits(runId),
     artifacts: await store.listArtifacts(runId),
     work: await store.countWork(runId),

@@ -4,17 +4,17 @@ import type { NewBudgetWait } from "../../core/wait.ts";
 import type { Store } from "../../store/store.ts";
 import { SampleRun } from "./sample-run.ts";
 
-/** A contract with these budgets; what is not said has its usual value. */
+/** A contract with these budgets, and defaults for the rest. */
 export function newSpec(budgets: Partial<Budgets> = {}): RunSpec {
   return assertRunSpec({ objective: "Write a report.", budgets });
 }
 
-/** A run that was started under a contract with these budgets. */
+/** A run that was started with these budgets. */
 export function runWithBudgets(store: Store, budgets: Partial<Budgets>, runId?: string): Promise<SampleRun> {
   return SampleRun.create(store, runId, { spec: newSpec(budgets) });
 }
 
-/** May the run use more than it was given? */
+/** Asks whether the run may use more than its budget. */
 export function budgetWait(budget: BudgetName, limit: number, used: number = limit): NewBudgetWait {
   return { kind: "budget", question: "How much may it use?", subject: { budget, limit, used } };
 }

@@ -7,7 +7,7 @@ import { milestone } from "./sample-session.ts";
 
 type KeyScope = "call" | "effect";
 
-/** The key that Pawl makes for a call of this run: a fork has to make its own from what is stored of the call. */
+/** The real key of a call of this run: a fork has to derive its own from the stored call. */
 export function keyIn(
   { runId, step }: SampleRun,
   { namespace, tool, identityHash, occurrence }: Omit<NewToolCall, "callIndex">,
@@ -17,7 +17,7 @@ export function keyIn(
   return toolCallKey({ runId, namespace, tool, identityHash, occurrence, scope });
 }
 
-/** A call of an identity of its own, under such a key. */
+/** A call with an identity of its own, under such a key. */
 export function keyedCall(
   run: SampleRun,
   turnIndex: number,
@@ -61,7 +61,7 @@ export async function finishedCode(run: SampleRun, name: string, output: string)
   return code;
 }
 
-/** A fork of the step that the run is at. */
+/** A fork of the run's current step. */
 export function newFork(run: SampleRun, turnIndex: number, over: Partial<NewFork> = {}): NewFork {
   return {
     parent: run.runId,
@@ -74,7 +74,7 @@ export function newFork(run: SampleRun, turnIndex: number, over: Partial<NewFork
   };
 }
 
-/** The fork, made; and the first run is what it was. */
+/** Creates the fork, and asserts that the parent is unchanged. */
 export async function forked(store: Store, fork: NewFork): Promise<void> {
   const before = await readEverything(store, fork.parent);
   const run = await store.forkRun(fork);
@@ -82,8 +82,8 @@ export async function forked(store: Store, fork: NewFork): Promise<void> {
   assert.deepEqual(await readEverything(store, fork.parent), before, "the first run is what it was");
 }
 
-/** A run in the hands of a new worker, at one of its steps. */
-export async function takenUp(store: Store, runId: string, name = "draft"): Promise<SampleRun> {
+/** Claims a run for a new worker and enters one of its steps. */
+export async function claimedAt(store: Store, runId: string, name = "draft"): Promise<SampleRun> {
   const outcome = await store.claimRun(runId, claimOptions());
   assert.ok(outcome.kind === "claimed", `the run can be claimed, and is not ${outcome.kind}`);
   const fence = { runId, epoch: outcome.claim.epoch };

@@ -66,7 +66,7 @@ export function newRun(runId: string, over: Partial<NewRun> = {}): NewRun {
   };
 }
 
-/** A budget, for a new run or a claim. */
+/** A limit, for a new run or a claim. */
 export function limited(tokens: number | null, microDollars: number | null = null) {
   return { limit: { tokens, microDollars } };
 }
@@ -82,7 +82,7 @@ export function newStep(name: string, over: Partial<NewStep> = {}): NewStep {
 export const FINGERPRINT_DOCUMENT = { prompt: "You are careful.", input: "ratchets", model: "sample" };
 export const FINGERPRINT = sha256("sample").toString("hex");
 
-/** A run with one granular step, held by this test, and short words for what workers do with it. */
+/** A run with one granular step, held by this test, with short methods for the intents of a worker. */
 export class SampleRun {
   readonly store: Store;
   readonly fence: Fence;
@@ -109,14 +109,14 @@ export class SampleRun {
     return this.step.stepKey;
   }
 
-  /** The same run in the hands of another worker. The present one has released it, or its lease has run out. */
+  /** The same run, claimed by another worker. The current one has released it, or its lease has expired. */
   async takenOver(store: Store = this.store, over: Partial<ClaimOptions> = {}): Promise<SampleRun> {
     const outcome = await store.claimRun(this.runId, claimOptions(over));
-    assert.ok(outcome.kind === "claimed", `the run can be claimed, and is not ${outcome.kind}`);
+    assert.ok(outcome.kind === "claimed", `the run can be claimed, got ${outcome.kind}`);
     return new SampleRun(store, { runId: this.runId, epoch: outcome.claim.epoch }, this.step);
   }
 
-  /** The same run and worker, at another of its steps. */
+  /** The same run and worker, at another step. */
   async at(name: string, over: Partial<NewStep> = {}): Promise<SampleRun> {
     return new SampleRun(this.store, this.fence, await this.store.beginStep(this.fence, newStep(name, over)));
   }
@@ -127,7 +127,7 @@ export class SampleRun {
     return run;
   }
 
-  /** A call of this step as the ledger has it. */
+  /** A call of this step, from the ledger. */
   async callAt(turnIndex: number, callIndex: number): Promise<ToolCallRecord> {
     const calls = await this.store.listToolCalls(this.runId);
     const call = calls.find((each) => each.toolCallId === this.callId(turnIndex, callIndex));
@@ -139,7 +139,7 @@ export class SampleRun {
     return toolCallId(this.runId, this.step.path, turnIndex, callIndex);
   }
 
-  /** What people were asked, and what became of it. */
+  /** The waits of the run with their answers. */
   waits(): Promise<readonly WaitRecord[]> {
     return this.store.listWaits(this.runId);
   }
@@ -148,7 +148,7 @@ export class SampleRun {
     return this.store.listToolCallAttempts(this.runId);
   }
 
-  /** What it tells of its intent: without what every event has for `verify`. */
+  /** The last event, with only the facts of its intent: without those that every event has for `verify`. */
   async lastEvent(): Promise<EventRecord> {
     const event = (await this.store.listEvents(this.runId)).at(-1);
     assert.ok(event !== undefined);
@@ -165,7 +165,7 @@ export class SampleRun {
     };
   }
 
-  /** The response of a turn, with one call for each status given. */
+  /** The response of a turn, with one call for each given status. */
   journal(
     turnIndex: number,
     statuses: readonly NewToolCall["status"][] = [],
@@ -272,18 +272,18 @@ export class SampleRun {
     return this.store.startToolCalls(this.fence, { stepKey: this.stepKey, turnIndex, calls });
   }
 
-  /** Starts one call that only an approval of these arguments lets run. */
+  /** Starts one call that may run only if these arguments were approved. */
   startApproved(turnIndex: number, callIndex: number, approvedArguments: string | null): Promise<void> {
     const calls = [newStart(callIndex, { approvedArguments })];
     return this.store.startToolCalls(this.fence, { stepKey: this.stepKey, turnIndex, calls });
   }
 
-  /** Ends the try that is under way, by default as one that nobody knows the outcome of. */
-  endTry(turnIndex: number, callIndex: number, over: Partial<ToolCallAttemptEnd> = {}): Promise<void> {
+  /** Ends the running attempt, by default with an unknown outcome. */
+  endAttempt(turnIndex: number, callIndex: number, over: Partial<ToolCallAttemptEnd> = {}): Promise<void> {
     return this.store.endToolCallAttempt(this.fence, this.tryEnd(turnIndex, callIndex, over));
   }
 
-  /** Keeps what the outside system calls a try. */
+  /** Stores the correlation id of an attempt. */
   correlate(turnIndex: number, callIndex: number, correlationId: string, attempt = 1): Promise<void> {
     const { stepKey } = this;
     const correlation = { stepKey, turnIndex, callIndex, attempt, correlationId };
@@ -306,7 +306,7 @@ export class SampleRun {
     };
   }
 
-  /** A question about a call, for a run that is left waiting. */
+  /** A question about a call, for a run that is released as waiting. */
   wait(turnIndex: number, callIndex: number, over: Partial<NewCallWait> = {}): NewCallWait {
     return {
       kind: "in_doubt",
@@ -320,18 +320,18 @@ export class SampleRun {
     };
   }
 
-  /** May the call run with the arguments of this hash? */
+  /** Asks whether the call may run with the arguments of this hash. */
   approval(turnIndex: number, callIndex: number, argumentsHash: string): NewCallWait {
     const question = "May it run?";
     return this.wait(turnIndex, callIndex, { kind: "approval", question, argumentsHash });
   }
 
-  /** What a worker that has lost the run says about a try. */
+  /** A late receipt for an attempt, from a worker that has lost the run. */
   late(turnIndex: number, attempt: number, receipt: NewReceipt): LateReceipt {
     return { runId: this.runId, stepKey: this.stepKey, turnIndex, attempt, receipt };
   }
 
-  /** Leaves the run waiting for a person. */
+  /** Releases the run as waiting for a person. */
   async waiting(...waits: readonly NewWait[]): Promise<void> {
     await this.store.releaseRun(this.fence, { status: "waiting", error: null, waits });
   }
@@ -359,7 +359,7 @@ export function newStart(callIndex: number, over: Partial<CallStart> = {}): Call
   return { callIndex, timeoutMs: TIMEOUT_MS, approvedArguments: null, ...over };
 }
 
-/** A receipt whose result is kept as a blob. */
+/** A receipt whose result is stored as a blob. */
 export function blobReceipt(callIndex: number, bytes: Uint8Array): NewReceipt {
   const reference = blobReferenceOf(bytes);
   return newReceipt(callIndex, {
@@ -368,7 +368,7 @@ export function blobReceipt(callIndex: number, bytes: Uint8Array): NewReceipt {
   });
 }
 
-/** The facts of an event without the digests of its rows and the figures of the run. */
+/** The facts of an event without the digests of its rows and the amounts of the run. */
 export function intentFacts({ data }: EventRecord): Json {
   if (!isJsonObject(data)) return data;
   const { rows: _, ofRun: __, quota: ___, ...facts } = data;

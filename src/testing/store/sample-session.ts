@@ -11,7 +11,7 @@ import type {
 } from "../../store/store.ts";
 import { newReceipt, type SampleRun, sha256 } from "./sample-run.ts";
 
-/** What the agent is after a deploy. */
+/** The fingerprint of the agent after a deploy. */
 export const NEW_FINGERPRINT = {
   hash: sha256("another sample").toString("hex"),
   document: { prompt: "You are bold.", input: "ratchets", model: "sample-2" },
@@ -21,7 +21,7 @@ export function sessionCommit(over: Partial<SessionCommit> = {}): SessionCommit 
   return { slices: [], applied: [], checkpoint: null, ...over };
 }
 
-/** A slice that is all of these values from now on. */
+/** A slice with exactly these values from now on. */
 export function wholeSlice(
   name: string,
   values: readonly Json[],
@@ -35,32 +35,34 @@ export function milestone(snapshot: JsonObject, cursor: JsonObject = {}): NewChe
   return { type: "milestone", snapshot, cursor };
 }
 
-export function told(what: string): SessionEvent {
+export function sampleEvent(what: string): SessionEvent {
   return { type: "Noted", what };
 }
 
-/** A turn with one call that tells the session something, and a commit that applies it. Gives the checkpoint's number. */
-export async function toldTurn(
+/**
+ * A turn with one call that has a session event, and a commit that applies it. Returns the number of the checkpoint.
+ */
+export async function eventTurn(
   run: SampleRun,
   turnIndex: number,
   over: Partial<SessionCommit> = {},
 ): Promise<number | null> {
   await run.journaled(turnIndex, ["running"]);
-  const receipts: NewReceipt[] = [newReceipt(1, { sessionEvents: [told(`turn ${turnIndex}`)] })];
+  const receipts: NewReceipt[] = [newReceipt(1, { sessionEvents: [sampleEvent(`turn ${turnIndex}`)] })];
   const session = sessionCommit({ applied: [run.callId(turnIndex, 1)], ...over });
   const commit = run.commit(turnIndex, { receipts, messages: 2, tokens: 17, session });
   return (await run.store.commitTurn(run.fence, commit)).checkpoint;
 }
 
-/** The same, with a milestone that holds the number of its turn. */
+/** The same, with a milestone that contains the number of its turn. */
 export async function milestoneTurn(run: SampleRun, turnIndex: number): Promise<number> {
-  const checkpoint = await toldTurn(run, turnIndex, { checkpoint: milestone({ turn: turnIndex }) });
-  assert.ok(checkpoint !== null, "a commit with a checkpoint says its number");
+  const checkpoint = await eventTurn(run, turnIndex, { checkpoint: milestone({ turn: turnIndex }) });
+  assert.ok(checkpoint !== null, "a commit with a checkpoint returns its number");
   return checkpoint;
 }
 
-/** Begins a new line of the step, from a checkpoint or (null) from the beginning. Gives its first turn. */
-export function beginLine(
+/** Begins a new lineage of the step, from a checkpoint or (null) from the beginning. Returns its first turn. */
+export function startLineage(
   run: SampleRun,
   checkpoint: number | null = null,
   over: Partial<NewLineage> = {},
@@ -69,7 +71,7 @@ export function beginLine(
   return run.store.beginLineage(run.fence, lineage);
 }
 
-/** The ids of those calls of a run that its session has. */
+/** The ids of the calls of a run whose events its session includes. */
 export async function appliedIn(store: Store, runId: string): Promise<string[]> {
   const ids = (await store.listToolCalls(runId)).map(({ toolCallId }) => toolCallId);
   const applied = await Promise.all(ids.map((id) => store.isApplied(runId, id)));

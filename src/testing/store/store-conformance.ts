@@ -1,6 +1,7 @@
 import { artifactChecks } from "./calls/artifacts.ts";
 import { blobCollectionChecks } from "./calls/blob-collection.ts";
 import { blobChecks } from "./calls/blobs.ts";
+import { callAttemptChecks } from "./calls/call-attempts.ts";
 import { correlationChecks } from "./calls/correlations.ts";
 import { inDoubtChecks } from "./calls/in-doubt.ts";
 import { lateReceiptChecks } from "./calls/late-receipts.ts";
@@ -8,7 +9,6 @@ import { ledgerEventChecks } from "./calls/ledger-events.ts";
 import { receiptChecks } from "./calls/receipts.ts";
 import { settlementChecks } from "./calls/settlements.ts";
 import { toolCallChecks } from "./calls/tool-calls.ts";
-import { tryChecks } from "./calls/tries.ts";
 import type { Check, OpenConformanceDatabase } from "./check.ts";
 import { runCheck } from "./check.ts";
 import { budgetChecks } from "./runs/budgets.ts";
@@ -45,7 +45,7 @@ import { waitChecks } from "./waits/waits.ts";
 
 export type { ConformanceDatabase, OpenConformanceDatabase } from "./check.ts";
 
-/** One promise of the contract. It rejects, with an `AssertionError` from `node:assert`, where a store breaks it. */
+/** One promise of the contract. Rejects, with an `AssertionError` from `node:assert`, if a store breaks it. */
 export type StoreCheck = {
   /** A sentence, unique in the suite. */
   readonly name: string;
@@ -62,12 +62,12 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   quota: quotaChecks,
   "quota across claims": claimQuotaChecks,
   budgets: budgetChecks,
-  "questions about budgets": budgetWaitChecks,
+  "budget waits": budgetWaitChecks,
   "waiting time": waitingTimeChecks,
   turns: turnChecks,
   "dropped turns": droppedTurnChecks,
   "tool calls": toolCallChecks,
-  tries: tryChecks,
+  "call attempts": callAttemptChecks,
   correlations: correlationChecks,
   receipts: receiptChecks,
   "in doubt": inDoubtChecks,
@@ -85,8 +85,8 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   lineages: lineageChecks,
   divergence: divergenceChecks,
   forks: forkChecks,
-  "the ledger of a fork": forkLedgerChecks,
-  "the life of a fork": forkLifeChecks,
+  "ledger of a fork": forkLedgerChecks,
+  "life of a fork": forkLifeChecks,
   cancel: cancelChecks,
   workers: workerChecks,
   blobs: blobChecks,
@@ -100,7 +100,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
 };
 
 /**
- * What every store must keep to, whatever it is made of. No test framework is needed: each check is a name and a
+ * The checks that every implementation of `Store` must pass. No test framework is needed: each check is a name and a
  * function, and each runs on a database of its own.
  *
  * @example

@@ -2,7 +2,7 @@ import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { Json } from "../../../core/json.ts";
 import type { Fence, NewLineage } from "../../store.ts";
 import type { Database, Row } from "../database.ts";
-import type { RunHead } from "../run-head.ts";
+import type { GranularStateRow, RunHead } from "../run-head.ts";
 import { digestOf } from "../tables/digest.ts";
 import { coverRow } from "../tables/event-rows.ts";
 import { granularState } from "../tables/granular-state.ts";
@@ -15,10 +15,7 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
   const { stepKey, checkpoint, fingerprint } = begun;
   const run = fencedStep(database, fence, stepKey);
   const state = granularState(database, run, stepKey);
-  if (state.isComplete)
-    throw new Error(`The turns of step ${stepKey} are complete: no new lineage can begin.`);
-  if (openModelCalls(database, run.runNo).some((call) => call.stepKey === stepKey))
-    throw new Error(`A model call of step ${stepKey} is open: settle it first.`);
+  assertMayBegin(database, run, state);
   const base = checkpoint === null ? null : requireCheckpoint(database, run, checkpoint);
   const receipts = writeFinalReceipts(database, run, now, begun, state.turnIndex + 1);
   const openTurn = abandonedTurn(database, run, stepKey, state.turnIndex);
@@ -71,6 +68,12 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
     ...(slices.length === 0 ? {} : { slices }),
   });
   return firstTurn;
+}
+
+function assertMayBegin(database: Database, run: RunHead, { stepNo, isComplete }: GranularStateRow): void {
+  if (isComplete) throw new Error(`The turns of step ${stepNo} are complete: no new lineage can begin.`);
+  if (openModelCalls(database, run.runNo).some(({ stepKey }) => stepKey === stepNo))
+    throw new Error(`A model call of step ${stepNo} is open: settle it first.`);
 }
 
 /** In the same commit: until the turn is abandoned, a resumed worker may still run these calls. */

@@ -12,7 +12,7 @@ function textOf(bytes: Uint8Array | null): string | null {
   return bytes === null ? null : Buffer.from(bytes).toString("utf8");
 }
 
-/** Keeps a text under a name, as the step of the run. */
+/** Stores a text under a name, as the run's current step. */
 function keep(run: SampleRun, name: string, bytes: Uint8Array | string): Promise<ArtifactRecord> {
   const kept = typeof bytes === "string" ? Buffer.from(bytes) : bytes;
   return run.store.keepArtifact(run.fence, { stepKey: run.stepKey, name, bytes: kept });
@@ -23,7 +23,7 @@ async function namesOf(run: SampleRun): Promise<string[]> {
 }
 
 export const artifactChecks: readonly Check[] = [
-  check("what a run has made is kept byte for byte, with its hash and its step", async (scene) => {
+  check("an artifact is stored byte for byte, with its hash and its step", async (scene) => {
     const { store, now, advance } = scene;
     const run = await SampleRun.create(store);
     const polish = await run.at("polish", { path: "loop[2]/polish" });
@@ -46,7 +46,7 @@ export const artifactChecks: readonly Check[] = [
     assert.match(JSON.stringify(data), /"report\.pdf"/);
   }),
 
-  check("what no step has made is the run's", async ({ store }) => {
+  check("an artifact that no step made belongs to the run", async ({ store }) => {
     const run = await SampleRun.create(store);
     const artifact = { stepKey: null, name: "summary.txt", bytes: Buffer.from("Done.") };
     const kept = await store.keepArtifact(run.fence, artifact);
@@ -54,7 +54,7 @@ export const artifactChecks: readonly Check[] = [
     assert.deepEqual(await store.listArtifacts(run.runId), [kept]);
   }),
 
-  check("another of the same name takes the place of the first", async ({ store, now, advance }) => {
+  check("an artifact of the same name replaces the first", async ({ store, now, advance }) => {
     const run = await SampleRun.create(store);
     await keep(run, "report.txt", "first");
     await keep(run, "other.txt", "other");
@@ -70,7 +70,7 @@ export const artifactChecks: readonly Check[] = [
     assert.equal((await store.listArtifacts(run.runId))[1]?.stepPath, "draft");
   }),
 
-  check("artifacts are listed by name, whatever it is", async ({ store }) => {
+  check("artifacts are listed by name, whatever the name is", async ({ store }) => {
     const run = await SampleRun.create(store);
     const names = ["a/b.txt", "a b", "Größe 🙂.txt", "c", 'it\'s "quoted"', "%_"];
     for (const name of names) await keep(run, name, `of ${name}`);
@@ -86,14 +86,14 @@ export const artifactChecks: readonly Check[] = [
       assert.equal(await store.readArtifact(run.runId, name), null, `there is no ${JSON.stringify(name)}`);
   }),
 
-  check("an empty one is one too", async ({ store }) => {
+  check("an artifact may be empty", async ({ store }) => {
     const run = await SampleRun.create(store);
     const kept = await keep(run, "empty.txt", "");
     assert.deepEqual([kept.size, kept.hash], [0, blobReferenceOf(new Uint8Array()).blobId]);
     assert.equal((await store.readArtifact(run.runId, "empty.txt"))?.byteLength, 0);
   }),
 
-  check("each run has its own, and reads no other's", async ({ store }) => {
+  check("each run has its own artifacts, and cannot read another's", async ({ store }) => {
     const [mine, theirs] = [await SampleRun.create(store, "mine"), await SampleRun.create(store, "theirs")];
     await keep(mine, "report.txt", "mine");
     await keep(theirs, "report.txt", "theirs");
@@ -106,7 +106,7 @@ export const artifactChecks: readonly Check[] = [
     assert.deepEqual(await namesOf(mine), ["report.txt"]);
   }),
 
-  check("what was kept outlives its worker, and the end of the run", async ({ store, advance }) => {
+  check("an artifact outlives its worker, and the end of the run", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     await keep(run, "report.txt", "first");
     advance(LEASE_MS);
@@ -119,7 +119,7 @@ export const artifactChecks: readonly Check[] = [
     assert.equal(textOf(await store.readArtifact(run.runId, "report.txt")), "first");
   }),
 
-  check("a worker that has lost the run keeps nothing, not even the bytes", async ({ store, advance }) => {
+  check("a worker that has lost the run stores nothing, not even the bytes", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     advance(LEASE_MS);
     const later = await run.takenOver();
@@ -129,7 +129,7 @@ export const artifactChecks: readonly Check[] = [
     assert.equal(await store.readBlob(run.runId, blobId), null);
   }),
 
-  check("the bytes go with an ended run, and stay with a living one", async ({ store, advance }) => {
+  check("the bytes are collected with an ended run, and stay with a live one", async ({ store, advance }) => {
     const [ended, living] = [await SampleRun.create(store, "ended"), await SampleRun.create(store, "living")];
     await keep(ended, "report.txt", "ended");
     await keep(living, "report.txt", "living");
@@ -139,7 +139,7 @@ export const artifactChecks: readonly Check[] = [
     advance(5);
     assert.deepEqual(await store.collectBlobs(ALL), { blobs: 1, bytes: 5 });
     assert.equal(await store.readArtifact("ended", "report.txt"), null);
-    assert.deepEqual(await namesOf(ended), ["report.txt", "shared.txt"], "what it was is still known");
+    assert.deepEqual(await namesOf(ended), ["report.txt", "shared.txt"], "the record is kept");
     assert.equal(textOf(await store.readArtifact("ended", "shared.txt")), "shared");
     assert.equal(textOf(await store.readArtifact("living", "report.txt")), "living");
     await store.releaseRun(living.fence, FAILED);
@@ -148,7 +148,7 @@ export const artifactChecks: readonly Check[] = [
     assert.deepEqual(
       problems.map(({ row }) => row),
       (await store.listArtifacts("ended")).map(({ hash }) => `blob ${hash}`),
-      "verify says which bytes are gone",
+      "verify names the missing bytes",
     );
   }),
 
@@ -162,7 +162,7 @@ export const artifactChecks: readonly Check[] = [
     assert.deepEqual(await store.collectBlobs(ALL), { blobs: 1, bytes: BYTES.byteLength });
   }),
 
-  checkSeveral("what one process keeps another one reads", async ({ store, openAnother }) => {
+  checkSeveral("another process reads an artifact of this one", async ({ store, openAnother }) => {
     const reader = await openAnother();
     const run = await SampleRun.create(store);
     for (const text of ["one", "two"]) {

@@ -5,7 +5,7 @@ import { type Check, check, checkSeveral } from "../check.ts";
 import { blobReceipt, FAILED, SampleRun, SUCCEEDED } from "../sample-run.ts";
 
 const NONE = { blobs: 0, bytes: 0 };
-/** Everything that may go, goes. */
+/** A policy that deletes everything it may. */
 const ALL = { olderThanMs: -1, maxBytes: 0 };
 const NO_CAP = Number.MAX_SAFE_INTEGER;
 
@@ -31,24 +31,34 @@ async function hasBlob(store: Store, runId: string, bytes: Uint8Array): Promise<
 }
 
 export const blobCollectionChecks: readonly Check[] = [
-  check("blobs go when their run ended longer ago than they are kept", async ({ store, advance }) => {
-    const [old, young] = [bytesOf("old"), bytesOf("young", 500)];
-    await runWithBlob(store, "old", old, SUCCEEDED);
-    advance(60);
-    await runWithBlob(store, "young", young, FAILED);
-    advance(40);
-    const policy = { olderThanMs: 100, maxBytes: NO_CAP };
-    assert.deepEqual(await store.collectBlobs(policy), NONE, "at the end of its time it is still kept");
-    advance(1);
-    assert.deepEqual(await store.collectBlobs(policy), { blobs: 1, bytes: 1_000 });
-    assert.deepEqual([await hasBlob(store, "old", old), await hasBlob(store, "young", young)], [false, true]);
-    assert.deepEqual(await store.collectBlobs(policy), NONE, "once");
-    const [call] = await store.listToolCalls("old");
-    assert.equal(call?.receipt?.blob?.size, 1_000, "the receipt stays and still says what it referred to");
-  }),
+  check(
+    "blobs are deleted when their run ended longer ago than the retention",
+    async ({ store, advance }) => {
+      const [old, young] = [bytesOf("old"), bytesOf("young", 500)];
+      await runWithBlob(store, "old", old, SUCCEEDED);
+      advance(60);
+      await runWithBlob(store, "young", young, FAILED);
+      advance(40);
+      const policy = { olderThanMs: 100, maxBytes: NO_CAP };
+      assert.deepEqual(
+        await store.collectBlobs(policy),
+        NONE,
+        "at the end of the retention it is still kept",
+      );
+      advance(1);
+      assert.deepEqual(await store.collectBlobs(policy), { blobs: 1, bytes: 1_000 });
+      assert.deepEqual(
+        [await hasBlob(store, "old", old), await hasBlob(store, "young", young)],
+        [false, true],
+      );
+      assert.deepEqual(await store.collectBlobs(policy), NONE, "once");
+      const [call] = await store.listToolCalls("old");
+      assert.equal(call?.receipt?.blob?.size, 1_000, "the receipt stays and still has its reference");
+    },
+  ),
 
   check(
-    "the time runs from the end of the run, not from the writing of the blob",
+    "the retention starts at the end of the run, not when the blob was written",
     async ({ store, advance }) => {
       const run = await runWithBlob(store, "run-1", bytesOf("a"), null);
       advance(1_000);
@@ -60,7 +70,7 @@ export const blobCollectionChecks: readonly Check[] = [
     },
   ),
 
-  check("over the size cap the oldest go, and no more than needed", async ({ store, advance }) => {
+  check("over the size cap the oldest are deleted, and no more than needed", async ({ store, advance }) => {
     const all = ["a", "b", "c", "d"].map((text) => bytesOf(text));
     for (const [i, bytes] of all.entries()) {
       await runWithBlob(store, `run-${i}`, bytes, SUCCEEDED);
@@ -74,7 +84,7 @@ export const blobCollectionChecks: readonly Check[] = [
   }),
 
   check(
-    "what a live run refers to is never collected, nor counted towards the cap",
+    "a blob of a live run is never collected, nor counted towards the cap",
     async ({ store, advance }) => {
       const waiting = { status: "waiting", error: null, waits: [] } as const;
       await runWithBlob(store, "running", bytesOf("running"), null);
@@ -126,7 +136,7 @@ export const blobCollectionChecks: readonly Check[] = [
     },
   ),
 
-  check("a dry run says what would go and takes nothing", async ({ store }) => {
+  check("a dry run reports what would be deleted and deletes nothing", async ({ store }) => {
     const bytes = bytesOf("a");
     await runWithBlob(store, "run-1", bytes, SUCCEEDED);
     for (let i = 0; i < 2; i++)
@@ -135,19 +145,16 @@ export const blobCollectionChecks: readonly Check[] = [
     assert.equal((await store.collectBlobs({ ...ALL, dryRun: false })).blobs, 1);
   }),
 
-  check(
-    "what a live run refers to by the time of the deletion stays, whatever was seen before",
-    async ({ store }) => {
-      const bytes = bytesOf("a");
-      await runWithBlob(store, "ended", bytes, SUCCEEDED);
-      assert.equal((await store.collectBlobs({ ...ALL, dryRun: true })).blobs, 1);
-      await runWithBlob(store, "live", bytes, null);
-      assert.deepEqual(await store.collectBlobs(ALL), NONE);
-      assert.ok(await hasBlob(store, "live", bytes));
-    },
-  ),
+  check("a blob that a live run refers to when it would be deleted stays", async ({ store }) => {
+    const bytes = bytesOf("a");
+    await runWithBlob(store, "ended", bytes, SUCCEEDED);
+    assert.equal((await store.collectBlobs({ ...ALL, dryRun: true })).blobs, 1);
+    await runWithBlob(store, "live", bytes, null);
+    assert.deepEqual(await store.collectBlobs(ALL), NONE);
+    assert.ok(await hasBlob(store, "live", bytes));
+  }),
 
-  check("a failed run that is taken up again keeps its blobs", async ({ store }) => {
+  check("a failed run that is resumed keeps its blobs", async ({ store }) => {
     const bytes = bytesOf("a");
     const run = await runWithBlob(store, "run-1", bytes, FAILED);
     await run.takenOver();
@@ -167,7 +174,7 @@ export const blobCollectionChecks: readonly Check[] = [
     }
   }),
 
-  check("what was collected can be stored again", async ({ store }) => {
+  check("a collected blob can be stored again", async ({ store }) => {
     const bytes = bytesOf("a");
     await runWithBlob(store, "first", bytes, SUCCEEDED);
     await store.collectBlobs(ALL);

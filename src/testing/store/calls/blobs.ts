@@ -7,7 +7,7 @@ const BYTES = Uint8Array.from({ length: 50_000 }, (_, i) => i % 256);
 const { blobId: BLOB_ID } = blobReferenceOf(BYTES);
 
 export const blobChecks: readonly Check[] = [
-  check("a large result is kept beside its receipt, byte for byte", async ({ store }) => {
+  check("a large result is stored beside its receipt, byte for byte", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.committedWithCall(1, blobReceipt(1, BYTES));
     const [call] = await store.listToolCalls(run.runId);
@@ -17,7 +17,7 @@ export const blobChecks: readonly Check[] = [
     assert.ok(stored !== null && Buffer.from(stored).equals(BYTES));
   }),
 
-  check("a blob stored with a single receipt is there too, and an empty one", async ({ store }) => {
+  check("a blob stored with a single receipt can be read, and so can an empty one", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
     const empty = new Uint8Array();
@@ -32,11 +32,15 @@ export const blobChecks: readonly Check[] = [
     const other = await SampleRun.create(store, "theirs");
     await run.committedWithCall(1, blobReceipt(1, BYTES));
     await other.committedWithCall(1, newReceipt(1, { output: blobReceipt(1, BYTES).output }));
-    assert.equal(await store.readBlob("theirs", BLOB_ID), null, "a text that looks like a reference is none");
+    assert.equal(
+      await store.readBlob("theirs", BLOB_ID),
+      null,
+      "a text that looks like a reference is not one",
+    );
     assert.ok((await store.readBlob("mine", BLOB_ID)) !== null);
   }),
 
-  check("what is no blob's id finds none", async ({ store }) => {
+  check("an id of no blob finds none", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.committedWithCall(1, blobReceipt(1, BYTES));
     for (const blobId of ["", "nope", "../../etc/passwd", sha256("other").toString("hex"), `${BLOB_ID}zz`])
@@ -46,16 +50,13 @@ export const blobChecks: readonly Check[] = [
       );
   }),
 
-  check(
-    "a blob whose bytes are not what its id says is refused, and its receipt with it",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      await run.journaled(1, ["running"]);
-      const receipt = newReceipt(1, { blob: { blobId: BLOB_ID, bytes: BYTES.slice(1) } });
-      await assertRefused(store, run.runId, () => run.receipt(1, 1, receipt));
-      assert.equal(await store.readBlob(run.runId, BLOB_ID), null);
-    },
-  ),
+  check("a blob whose bytes do not match its id is refused, and its receipt with it", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running"]);
+    const receipt = newReceipt(1, { blob: { blobId: BLOB_ID, bytes: BYTES.slice(1) } });
+    await assertRefused(store, run.runId, () => run.receipt(1, 1, receipt));
+    assert.equal(await store.readBlob(run.runId, BLOB_ID), null);
+  }),
 
   check("a refused commit leaves no blob behind", async ({ store }) => {
     const run = await SampleRun.create(store);

@@ -11,7 +11,7 @@ const ENDS: readonly RunEnd[] = [
   { status: "waiting", error: null, waits: [] },
 ];
 
-/** What can be left behind: calls of two turns and of code, with and without receipts, under way and not. */
+/** A run with calls of two turns and of code, with and without receipts, running and prepared. */
 async function leftBehind(store: Store, runId?: string): Promise<SampleRun> {
   const run = await SampleRun.create(store, runId);
   await run.committedWithCall(1);
@@ -20,7 +20,7 @@ async function leftBehind(store: Store, runId?: string): Promise<SampleRun> {
   const polish = await run.at("polish");
   await polish.journaled(1, ["running", "running", "prepared"]);
   await polish.receipt(1, 3, { status: "cancelled" });
-  await polish.endTry(1, 2, { inDoubt: true });
+  await polish.endAttempt(1, 2, { inDoubt: true });
   const code = await run.at("code", { kind: "run" });
   await store.openToolCall(code.fence, code.codeCall(1));
   await store.openToolCall(code.fence, code.codeCall(2));
@@ -29,7 +29,7 @@ async function leftBehind(store: Store, runId?: string): Promise<SampleRun> {
   return run;
 }
 
-/** The calls of `leftBehind` that were running and are in doubt once nobody is at them. */
+/** The calls of `leftBehind` that were running and are in doubt once their worker is gone. */
 const LOST = ["draft#2.2", "polish#1.1", "code#0.2"];
 
 /** `draft#2.2`: the id of a call without its run. */
@@ -57,12 +57,12 @@ async function assertDoubted(run: SampleRun): Promise<void> {
   });
 }
 
-async function lostTries(run: SampleRun): Promise<string[]> {
+async function lostAttempts(run: SampleRun): Promise<string[]> {
   const tries = (await run.tries()).filter(({ outcome }) => outcome === "lost");
   return tries.map((each) => `${shortId(run, each)} ${each.attempt}`);
 }
 
-/** Which calls an event says came to be in doubt, each with the digest of its try left out. */
+/** The calls that became in doubt according to an event, without the digests of their attempts. */
 function doubtsIn(data: Json): unknown[] {
   assert.ok(isJsonObject(data) && Array.isArray(data.inDoubt));
   return (data.inDoubt as readonly Json[]).map((doubt) => {
@@ -73,7 +73,7 @@ function doubtsIn(data: Json): unknown[] {
 }
 
 export const inDoubtChecks: readonly Check[] = [
-  check("a new owner finds in doubt what was running in any step, and nothing else", async (scene) => {
+  check("a new owner finds the running calls of all steps in doubt, and no others", async (scene) => {
     const run = await leftBehind(scene.store);
     const before = await scene.store.listToolCalls(run.runId);
     scene.advance(LEASE_MS);
@@ -83,13 +83,13 @@ export const inDoubtChecks: readonly Check[] = [
     assert.deepEqual(
       after.map((call) => ({ ...call, status: "" })),
       before.map((call) => ({ ...call, status: "" })),
-      "but for the status, calls are what they were: attempts, times and receipts",
+      "only the status of calls changes, not their attempts, times and receipts",
     );
   }),
 
   ...ENDS.map((end) =>
     check(
-      `a run that is released as ${end.status} leaves in doubt what was running`,
+      `a run released as ${end.status} leaves its running calls in doubt`,
       async ({ store, now, advance }) => {
         const run = await leftBehind(store);
         const until = now() + TIMEOUT_MS;
@@ -97,22 +97,22 @@ export const inDoubtChecks: readonly Check[] = [
         await store.releaseRun(run.fence, end);
         await assertDoubted(run);
         assert.deepEqual(
-          await lostTries(run),
+          await lostAttempts(run),
           LOST.map((id) => `${id} 1`),
         );
-        assert.equal((await run.callAt(2, 2)).endsBy, until, "it may be at work for as long as it was given");
+        assert.equal((await run.callAt(2, 2)).endsBy, until, "it may run until its timeout");
         const before = await store.listToolCalls(run.runId);
         await run.takenOver();
-        assert.deepEqual(await store.listToolCalls(run.runId), before, "there is nothing left to doubt");
+        assert.deepEqual(await store.listToolCalls(run.runId), before, "no more calls become in doubt");
         assert.deepEqual(
-          await lostTries(run),
+          await lostAttempts(run),
           LOST.map((id) => `${id} 1`),
         );
       },
     ),
   ),
 
-  check("the tries that nobody can tell of are kept as lost", async ({ store, now, advance }) => {
+  check("attempts without a known outcome are recorded as lost", async ({ store, now, advance }) => {
     const run = await leftBehind(store);
     advance(LEASE_MS);
     await run.takenOver();
@@ -138,12 +138,12 @@ export const inDoubtChecks: readonly Check[] = [
   }),
 
   check(
-    "a try that has told how it ended is kept as it is, and its call is in doubt",
+    "an attempt that has ended on record is kept as it is, and its call is in doubt",
     async ({ store, advance }) => {
       for (const how of ["claim", "release"]) {
         const run = await SampleRun.create(store, how);
         await run.journaled(1, ["running"]);
-        await run.endTry(1, 1, { inDoubt: false, outcome: "failed", errorCode: "busy" });
+        await run.endAttempt(1, 1, { inDoubt: false, outcome: "failed", errorCode: "busy" });
         const [ended] = await run.tries();
         advance(LEASE_MS);
         if (how === "claim") await run.takenOver();
@@ -154,7 +154,7 @@ export const inDoubtChecks: readonly Check[] = [
     },
   ),
 
-  check("a call that is run again and lost again has two lost tries", async ({ store, advance }) => {
+  check("a call that is run again and lost again has two lost attempts", async ({ store, advance }) => {
     let run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     for (const attempt of [1, 2]) {
@@ -166,7 +166,7 @@ export const inDoubtChecks: readonly Check[] = [
       );
       await run.start(1, 1);
     }
-    assert.deepEqual(await lostTries(run), ["draft#1.1 1", "draft#1.1 2"]);
+    assert.deepEqual(await lostAttempts(run), ["draft#1.1 1", "draft#1.1 2"]);
     await run.receipt(1, 1);
     advance(LEASE_MS);
     run = await run.takenOver();
@@ -174,7 +174,7 @@ export const inDoubtChecks: readonly Check[] = [
     assert.equal((await run.tries()).length, 2);
   }),
 
-  check("calls of another run stay as they are", async ({ store, advance }) => {
+  check("calls of another run stay unchanged", async ({ store, advance }) => {
     const [mine, theirs] = [await leftBehind(store, "mine"), await leftBehind(store, "theirs")];
     const before = await readEverything(store, theirs.runId);
     advance(LEASE_MS);
@@ -192,7 +192,7 @@ export const inDoubtChecks: readonly Check[] = [
     assert.deepEqual(await readEverything(store, run.runId), before);
   }),
 
-  check("the turn goes on once every doubt has its receipt", async ({ store, advance }) => {
+  check("the turn continues once every call in doubt has its receipt", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running", "prepared"]);
     await run.receipt(1, 1);
@@ -204,7 +204,7 @@ export const inDoubtChecks: readonly Check[] = [
     assert.deepEqual(Object.values(await statusesOf(run)), ["succeeded", "succeeded", "succeeded"]);
   }),
 
-  check("which calls came to be in doubt is in the log", async ({ store, advance }) => {
+  check("the log records which calls became in doubt", async ({ store, advance }) => {
     const places = [
       { step: "draft", turn: 2, call: 2, attempt: 1 },
       { step: "polish", turn: 1, call: 1, attempt: 1 },
@@ -224,7 +224,7 @@ export const inDoubtChecks: readonly Check[] = [
   }),
 
   checkSeveral(
-    "what an owner that fell silent had under way may go on for as long as it was given",
+    "a call of an owner that fell silent may still run until its timeout",
     async ({ store, openAnother, now, fallSilent }) => {
       const run = await SampleRun.create(store);
       await run.journaled(1, ["running"]);

@@ -9,7 +9,7 @@ const CALL = "run-1/draft#1.1";
 const BYTES = Buffer.alloc(30_000, "late");
 const { blobId: BLOB_ID } = blobReferenceOf(BYTES);
 
-/** A run whose owner fell silent in the middle of its first call, and the owner after it. */
+/** A run whose owner fell silent in the middle of its first call, and the next owner. */
 async function lost(
   store: Store,
   advance: (ms: number) => void,
@@ -21,7 +21,7 @@ async function lost(
   return { early, later: await early.takenOver() };
 }
 
-/** It is kept beside its try, and nothing else is what it was not. */
+/** Asserts that it is kept with its attempt, and that nothing else has changed. */
 async function assertKept(run: SampleRun, attempt: number, now: number): Promise<void> {
   const [before, calls] = [await run.tries(), await run.store.listToolCalls(run.runId)];
   const [record, waits] = [await run.record(), await run.waits()];
@@ -40,20 +40,20 @@ async function assertKept(run: SampleRun, attempt: number, now: number): Promise
 }
 
 export const lateReceiptChecks: readonly Check[] = [
-  check("a late receipt settles the call whose try it is about, while that is in doubt", async (scene) => {
+  check("a late receipt settles the call of its attempt, while that is in doubt", async (scene) => {
     const { store, now, advance } = scene;
     const { early, later } = await lost(store, advance);
     advance(5);
     const receipt = newReceipt(1, { source: "tool", correlationId: "m-1", tokens: 3 });
     assert.equal(await store.offerLateReceipt(early.late(1, 1, receipt)), "settled");
     const call = await early.callAt(1, 1);
-    const { callIndex: _, ...told } = receipt;
-    assert.deepEqual([call.status, call.receipt], ["succeeded", { ...told, source: "late", at: now() }]);
+    const { callIndex: _, ...rest } = receipt;
+    assert.deepEqual([call.status, call.receipt], ["succeeded", { ...rest, source: "late", at: now() }]);
     assert.deepEqual(
       (await early.tries()).map(({ outcome, late }) => [outcome, late]),
       [["lost", null]],
     );
-    assert.equal((await early.record()).status, "running", "whoever holds the run keeps it");
+    assert.equal((await early.record()).status, "running", "the worker keeps the run");
     const error = await assertRefused(store, early.runId, () => later.start(1, 1), ResumeError);
     assert.ok(ResumeError.isInstance(error) && error.recoverable);
     await store.commitTurn(later.fence, later.commit(1));
@@ -83,21 +83,24 @@ export const lateReceiptChecks: readonly Check[] = [
     );
   }),
 
-  check("a tool that was given up on can still tell, while its worker holds the run", async ({ store }) => {
-    const run = await SampleRun.create(store);
-    await run.journaled(1, ["running"]);
-    await run.endTry(1, 1, { inDoubt: true, hasEnded: false });
-    assert.equal(await store.offerLateReceipt(run.late(1, 1, newReceipt(1))), "settled");
-    assert.equal((await run.tries())[0]?.outcome, "timed_out");
-    await store.commitTurn(run.fence, run.commit(1));
-  }),
+  check(
+    "a tool that was given up on can still bring a receipt while its worker holds the run",
+    async ({ store }) => {
+      const run = await SampleRun.create(store);
+      await run.journaled(1, ["running"]);
+      await run.endAttempt(1, 1, { inDoubt: true, hasEnded: false });
+      assert.equal(await store.offerLateReceipt(run.late(1, 1, newReceipt(1))), "settled");
+      assert.equal((await run.tries())[0]?.outcome, "timed_out");
+      await store.commitTurn(run.fence, run.commit(1));
+    },
+  ),
 
-  check("the last question that a late receipt answers queues the run", async ({ store, now }) => {
+  check("a late receipt that answers the last open wait queues the run", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
     await run.waiting(run.wait(1, 1), run.wait(1, 2, { kind: "escalation" }));
     await store.offerLateReceipt(run.late(1, 1, newReceipt(1)));
-    assert.equal((await run.record()).status, "waiting", "there is another question");
+    assert.equal((await run.record()).status, "waiting", "another wait is open");
     await store.offerLateReceipt(run.late(1, 1, newReceipt(2)));
     assert.equal((await run.record()).status, "queued");
     assert.deepEqual(
@@ -131,40 +134,46 @@ export const lateReceiptChecks: readonly Check[] = [
     await assertKept(early, 1, now());
   }),
 
-  check("once the call has its receipt from a later try, a late receipt is evidence", async (scene) => {
+  check("once the call has its receipt from a later attempt, a late receipt is evidence", async (scene) => {
     const { early, later } = await lost(scene.store, scene.advance);
     await later.start(1, 1);
     await scene.store.commitTurn(later.fence, later.commit(1, { receipts: [newReceipt(1)] }));
     await assertKept(early, 1, scene.now());
   }),
 
-  check("while a later try is under way, a late receipt is evidence", async ({ store, now, advance }) => {
+  check("while a later attempt is running, a late receipt is evidence", async ({ store, now, advance }) => {
     const { early, later } = await lost(store, advance);
     await later.start(1, 1);
     await assertKept(early, 1, now());
     await later.receipt(1, 1);
   }),
 
-  check("a later try that is in doubt is not settled by an earlier one", async ({ store, now, advance }) => {
-    const { early, later } = await lost(store, advance);
-    await later.start(1, 1);
-    await later.waiting(later.wait(1, 1));
-    await assertKept(early, 1, now());
-    assert.equal((await early.record()).status, "waiting");
-    assert.equal(await store.offerLateReceipt(early.late(1, 2, newReceipt(1))), "settled");
-    assert.equal((await early.record()).status, "queued");
-  }),
+  check(
+    "a later attempt in doubt is not settled by the receipt of an earlier one",
+    async ({ store, now, advance }) => {
+      const { early, later } = await lost(store, advance);
+      await later.start(1, 1);
+      await later.waiting(later.wait(1, 1));
+      await assertKept(early, 1, now());
+      assert.equal((await early.record()).status, "waiting");
+      assert.equal(await store.offerLateReceipt(early.late(1, 2, newReceipt(1))), "settled");
+      assert.equal((await early.record()).status, "queued");
+    },
+  ),
 
-  check("a person's word that it may run again does not keep the truth out", async ({ store, advance }) => {
-    const { early, later } = await lost(store, advance);
-    await later.waiting(later.wait(1, 1));
-    await store.settle(CALL, { as: "retry" });
-    assert.equal(await store.offerLateReceipt(early.late(1, 1, newReceipt(1))), "settled");
-    const again = await early.takenOver();
-    await assertRefused(store, early.runId, () => again.start(1, 1), ResumeError);
-  }),
+  check(
+    "a late receipt still settles a call that a person allowed to run again",
+    async ({ store, advance }) => {
+      const { early, later } = await lost(store, advance);
+      await later.waiting(later.wait(1, 1));
+      await store.settle(CALL, { as: "retry" });
+      assert.equal(await store.offerLateReceipt(early.late(1, 1, newReceipt(1))), "settled");
+      const again = await early.takenOver();
+      await assertRefused(store, early.runId, () => again.start(1, 1), ResumeError);
+    },
+  ),
 
-  check("a try that brought the receipt itself has nothing to add", async ({ store }) => {
+  check("the attempt that brought the receipt cannot add a late one", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.committedWithCall(1);
     await assertRefused(
@@ -176,7 +185,7 @@ export const lateReceiptChecks: readonly Check[] = [
   }),
 
   check(
-    "a late receipt of a try that was never made, or is under way, is refused",
+    "a late receipt of an attempt that never happened, or is running, is refused",
     async ({ store, advance }) => {
       const { early } = await lost(store, advance);
       for (const attempt of [0, 2, -1, 1.5])
@@ -192,7 +201,7 @@ export const lateReceiptChecks: readonly Check[] = [
     },
   ),
 
-  check("a late receipt of what is not there is refused", async ({ store, advance }) => {
+  check("a late receipt for a call that does not exist is refused", async ({ store, advance }) => {
     const { early } = await lost(store, advance);
     const other = await SampleRun.create(store, "run-2");
     await other.journaled(1, ["running"]);
@@ -212,7 +221,7 @@ export const lateReceiptChecks: readonly Check[] = [
   }),
 
   check(
-    "a late receipt cannot say that a dispatched call was cancelled or a duplicate",
+    "a late receipt cannot make a dispatched call cancelled or a duplicate",
     async ({ store, advance }) => {
       const { early } = await lost(store, advance);
       for (const status of ["cancelled", "deduplicated"] as const)
@@ -223,7 +232,7 @@ export const lateReceiptChecks: readonly Check[] = [
   ),
 
   check(
-    "the blob of a late receipt is there, whether it settles the call or not",
+    "the blob of a late receipt is stored, whether it settles the call or not",
     async ({ store, advance }) => {
       const { early, later } = await lost(store, advance);
       await store.offerLateReceipt(early.late(1, 1, blobReceipt(1, BYTES)));
@@ -231,7 +240,7 @@ export const lateReceiptChecks: readonly Check[] = [
       assert.equal((await store.readBlob(early.runId, BLOB_ID))?.byteLength, BYTES.byteLength);
       await store.commitTurn(later.fence, later.commit(1));
       await later.journaled(2, ["running"]);
-      await later.endTry(2, 1, { inDoubt: true });
+      await later.endAttempt(2, 1, { inDoubt: true });
       await later.receipt(2, 1);
       const evidence = Buffer.alloc(20_000, "evidence");
       assert.equal(await store.offerLateReceipt(later.late(2, 1, blobReceipt(1, evidence))), "kept");
@@ -246,7 +255,7 @@ export const lateReceiptChecks: readonly Check[] = [
   ),
 
   checkSeveral(
-    "a late receipt from another process settles the call, and the worker goes on",
+    "a late receipt from another process settles the call, and the worker continues",
     async ({ store, openAnother, fallSilent }) => {
       const early = await SampleRun.create(store);
       await early.journaled(1, ["running", "running"]);

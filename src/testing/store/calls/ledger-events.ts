@@ -4,12 +4,12 @@ import type { EventRecord, Store } from "../../../store/store.ts";
 import { assertRefused, type Check, check } from "../check.ts";
 import { assertChained } from "../runs/events.ts";
 import { LEASE_MS, newReceipt, SampleRun, sha256 } from "../sample-run.ts";
-import { ledgerLife } from "../whole-life.ts";
+import { ledgerScenario } from "../store-scenarios.ts";
 
 const ARGUMENTS = sha256("arguments").toString("hex");
 
-/** The intent appends one event, of this type, that says at least this. */
-async function assertTells(
+/** Asserts that the intent appends one event of this type, with at least these facts. */
+async function assertRecords(
   store: Store,
   runId: string,
   intent: () => Promise<unknown>,
@@ -23,8 +23,8 @@ async function assertTells(
   assert.equal(event.type, type);
   assert.ok(isJsonObject(event.data));
   const { data } = event;
-  const told = Object.fromEntries(Object.keys(facts).map((key) => [key, data[key] ?? null]));
-  assert.deepEqual(told, facts);
+  const recorded = Object.fromEntries(Object.keys(facts).map((key) => [key, data[key] ?? null]));
+  assert.deepEqual(recorded, facts);
   return event;
 }
 
@@ -36,7 +36,7 @@ export const ledgerEventChecks: readonly Check[] = [
   check(
     "each intent of the ledger appends one event, without a gap, chained to the one before it",
     async ({ store, advance }) => {
-      const expected = await ledgerLife(store, advance);
+      const expected = await ledgerScenario(store, advance);
       const events = await store.listEvents("ledger");
       assert.deepEqual(
         events.map(({ type }) => type),
@@ -46,21 +46,21 @@ export const ledgerEventChecks: readonly Check[] = [
     },
   ),
 
-  check("the log tells which calls were started, and how tries ended", async ({ store }) => {
+  check("the log records which calls were started, and how attempts ended", async ({ store }) => {
     const run = await SampleRun.create(store);
     const { runId } = run;
     await run.journaled(1, ["prepared", "prepared", "running"]);
     const place = { step: "draft", turn: 1 };
-    await assertTells(store, runId, () => run.start(1, 1, 2), "calls.started", { ...place, calls: [1, 2] });
+    await assertRecords(store, runId, () => run.start(1, 1, 2), "calls.started", { ...place, calls: [1, 2] });
     const failed = { outcome: "failed", errorCode: "busy", inDoubt: false } as const;
-    await assertTells(store, runId, () => run.endTry(1, 2, failed), "call.tried", {
+    await assertRecords(store, runId, () => run.endAttempt(1, 2, failed), "call.tried", {
       ...place,
       call: 2,
       attempt: 1,
       outcome: "failed",
       code: "busy",
     });
-    await assertTells(store, runId, () => run.endTry(1, 3, { errorCode: null }), "call.in_doubt", {
+    await assertRecords(store, runId, () => run.endAttempt(1, 3, { errorCode: null }), "call.in_doubt", {
       ...place,
       call: 3,
       attempt: 1,
@@ -72,44 +72,48 @@ export const ledgerEventChecks: readonly Check[] = [
       store.openToolCall(code.fence, code.codeCall(n, { status }));
     const first = { step: "code", turn: 0, calls: [1] };
     assert.equal(
-      digestsIn((await assertTells(store, runId, open(1, "prepared"), "calls.prepared", first)).data),
+      digestsIn((await assertRecords(store, runId, open(1, "prepared"), "calls.prepared", first)).data),
       1,
     );
     const second = { step: "code", turn: 0, calls: [2] };
     assert.equal(
-      digestsIn((await assertTells(store, runId, open(2, "running"), "calls.started", second)).data),
+      digestsIn((await assertRecords(store, runId, open(2, "running"), "calls.started", second)).data),
       1,
     );
   }),
 
-  check("the log tells of every receipt where it comes from", async ({ store, advance }) => {
+  check("the log records the source of every receipt", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "prepared", "running", "running"]);
     const place = { step: "draft", turn: 1 };
-    const told = async (intent: () => Promise<unknown>, type: string, facts: JsonObject) => {
-      const event = await assertTells(store, run.runId, intent, type, { ...place, ...facts });
+    const assertReceipt = async (intent: () => Promise<unknown>, type: string, facts: JsonObject) => {
+      const event = await assertRecords(store, run.runId, intent, type, { ...place, ...facts });
       assert.equal(digestsIn(event.data), 1, "and carries its digest");
     };
-    await told(() => run.receipt(1, 1), "call.receipt", { call: 1, status: "succeeded", source: "tool" });
-    await told(() => run.receipt(1, 2, { status: "cancelled", source: "pawl" }), "call.receipt", {
+    await assertReceipt(() => run.receipt(1, 1), "call.receipt", {
+      call: 1,
+      status: "succeeded",
+      source: "tool",
+    });
+    await assertReceipt(() => run.receipt(1, 2, { status: "cancelled", source: "pawl" }), "call.receipt", {
       call: 2,
       status: "cancelled",
       source: "pawl",
     });
     advance(LEASE_MS);
     await run.takenOver();
-    await told(() => store.offerLateReceipt(run.late(1, 1, newReceipt(3))), "call.receipt", {
+    await assertReceipt(() => store.offerLateReceipt(run.late(1, 1, newReceipt(3))), "call.receipt", {
       call: 3,
       status: "succeeded",
       source: "late",
     });
-    await told(
+    await assertReceipt(
       () => store.settle("run-1/draft#1.4", { as: "failed", why: "No." }, { by: "Ann" }),
       "wait.answered",
       { wait: 1, by: "Ann", call: 4, status: "failed", source: "person" },
     );
     const evidence = () => store.offerLateReceipt(run.late(1, 1, newReceipt(4)));
-    await assertTells(store, run.runId, evidence, "call.late", {
+    await assertRecords(store, run.runId, evidence, "call.late", {
       ...place,
       call: 4,
       attempt: 1,
@@ -117,7 +121,7 @@ export const ledgerEventChecks: readonly Check[] = [
     });
   }),
 
-  check("the log tells what was asked, and who answered", async ({ store }) => {
+  check("the log records questions, and who answered them", async ({ store }) => {
     const run = await SampleRun.create(store);
     const { runId } = run;
     await run.journaled(1, ["prepared", "prepared", "running"]);
@@ -126,22 +130,22 @@ export const ledgerEventChecks: readonly Check[] = [
       run.approval(1, 2, ARGUMENTS),
       run.wait(1, 3, { kind: "escalation" }),
     ];
-    await run.endTry(1, 3, { outcome: "needs_human" });
-    await assertTells(store, runId, () => run.waiting(...questions), "run.waiting", { waits: [1, 2, 3] });
+    await run.endAttempt(1, 3, { outcome: "needs_human" });
+    await assertRecords(store, runId, () => run.waiting(...questions), "run.waiting", { waits: [1, 2, 3] });
     const place = { step: "draft", turn: 1, by: "Ann" };
     const ann = { by: "Ann" };
     const answers = [
-      await assertTells(store, runId, () => store.approve("run-1~1", ann), "wait.answered", {
+      await assertRecords(store, runId, () => store.approve("run-1~1", ann), "wait.answered", {
         ...place,
         wait: 1,
         call: 1,
       }),
-      await assertTells(store, runId, () => store.deny("run-1~2", "A secret.", ann), "wait.answered", {
+      await assertRecords(store, runId, () => store.deny("run-1~2", "A secret.", ann), "wait.answered", {
         ...place,
         wait: 2,
         call: 2,
       }),
-      await assertTells(store, runId, () => store.answer("run-1~3", "A secret.", ann), "wait.answered", {
+      await assertRecords(store, runId, () => store.answer("run-1~3", "A secret.", ann), "wait.answered", {
         ...place,
         wait: 3,
         call: 3,
@@ -152,11 +156,11 @@ export const ledgerEventChecks: readonly Check[] = [
       assert.doesNotMatch(
         JSON.stringify(data),
         /secret/,
-        "what was said is in its wait, and here its digest",
+        "the answer is in its wait, and its digest is here",
       );
   }),
 
-  check("a person's or a late word that is refused leaves no event", async ({ store }) => {
+  check("a refused answer or late receipt leaves no event", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     await run.waiting(run.wait(1, 1));

@@ -7,16 +7,18 @@ import { newReceipt, SampleRun, sha256 } from "../sample-run.ts";
 
 const STATUSES: readonly ReceiptStatus[] = ["succeeded", "failed", "deduplicated", "cancelled"];
 
-/** What was never dispatched neither succeeds nor fails; what was is neither a duplicate nor cancelled. */
-const LEADS_TO: { readonly [from in UnsettledStatus]: readonly ReceiptStatus[] } = {
+/**
+ * A call that was never dispatched neither succeeds nor fails; a dispatched one is neither a duplicate nor cancelled.
+ */
+const ALLOWED_RECEIPTS: { readonly [from in UnsettledStatus]: readonly ReceiptStatus[] } = {
   prepared: ["deduplicated", "cancelled"],
   running: ["succeeded", "failed"],
   in_doubt: ["succeeded", "failed"],
 };
 
-const UNSETTLED = Object.keys(LEADS_TO) as readonly UnsettledStatus[];
+const UNSETTLED = Object.keys(ALLOWED_RECEIPTS) as readonly UnsettledStatus[];
 
-/** A run whose first call, of a turn or of its code, is in this status. */
+/** A run whose first call, of a turn or of its code, has this status. */
 async function runWithCall(
   store: Store,
   runId: string,
@@ -27,7 +29,7 @@ async function runWithCall(
   const begun = status === "prepared" ? status : "running";
   if (turnIndex === 0) await store.openToolCall(run.fence, run.codeCall(1, { status: begun }));
   else await run.journaled(turnIndex, [begun]);
-  if (status === "in_doubt") await run.endTry(turnIndex, 1, { inDoubt: true });
+  if (status === "in_doubt") await run.endAttempt(turnIndex, 1, { inDoubt: true });
   return run;
 }
 
@@ -56,34 +58,31 @@ export const receiptChecks: readonly Check[] = [
     );
   }),
 
-  check(
-    "what failed and may have happened is found by what it was for, in its run alone",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      const other = await SampleRun.create(store, "run-2");
-      const identity = sha256("identity");
-      const found = async () => (await store.findUncertainCall("run-1", identity))?.toolCallId ?? null;
-      assert.deepEqual([await store.hasUncertainCalls("run-1"), await found()], [false, null]);
-      await run.journaled(1, ["running", "running", "running", "running"]);
-      await run.receipt(1, 1, { status: "failed" });
-      assert.deepEqual([await store.hasUncertainCalls("run-1"), await found()], [false, null]);
-      await run.receipt(1, 2, { status: "failed", uncertain: true });
-      await run.receipt(1, 3, { status: "failed", uncertain: true });
-      assert.deepEqual([await store.hasUncertainCalls("run-1"), await found()], [true, "run-1/draft#1.3"]);
-      assert.equal(await store.findUncertainCall("run-1", sha256("another")), null);
-      assert.equal(await store.hasUncertainCalls(other.runId), false);
-      assert.equal(await store.findUncertainCall(other.runId, identity), null);
-      await run.receipt(1, 4);
-      assert.equal(await found(), null, "the effect was had since");
-    },
-  ),
+  check("an uncertain call is found by its identity, in its own run only", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    const other = await SampleRun.create(store, "run-2");
+    const identity = sha256("identity");
+    const found = async () => (await store.findUncertainCall("run-1", identity))?.toolCallId ?? null;
+    assert.deepEqual([await store.hasUncertainCalls("run-1"), await found()], [false, null]);
+    await run.journaled(1, ["running", "running", "running", "running"]);
+    await run.receipt(1, 1, { status: "failed" });
+    assert.deepEqual([await store.hasUncertainCalls("run-1"), await found()], [false, null]);
+    await run.receipt(1, 2, { status: "failed", uncertain: true });
+    await run.receipt(1, 3, { status: "failed", uncertain: true });
+    assert.deepEqual([await store.hasUncertainCalls("run-1"), await found()], [true, "run-1/draft#1.3"]);
+    assert.equal(await store.findUncertainCall("run-1", sha256("another")), null);
+    assert.equal(await store.hasUncertainCalls(other.runId), false);
+    assert.equal(await store.findUncertainCall(other.runId, identity), null);
+    await run.receipt(1, 4);
+    assert.equal(await found(), null, "the effect has succeeded since");
+  }),
 
-  check("a receipt is stored where the state machine leads to it, and nowhere else", async ({ store }) => {
+  check("a receipt is stored only if the state machine allows it", async ({ store }) => {
     for (const from of UNSETTLED)
       for (const status of STATUSES)
         for (const turnIndex of [0, 1]) {
           const run = await runWithCall(store, `${from}-${status}-${turnIndex}`, turnIndex, from);
-          if (LEADS_TO[from].includes(status)) {
+          if (ALLOWED_RECEIPTS[from].includes(status)) {
             await run.receipt(turnIndex, 1, { status });
             const call = await run.callAt(turnIndex, 1);
             assert.deepEqual([call.status, call.receipt?.status], [status, status]);
@@ -91,19 +90,19 @@ export const receiptChecks: readonly Check[] = [
         }
   }),
 
-  check("so is a receipt that rides in a commit", async ({ store }) => {
+  check("so is a receipt written with a commit", async ({ store }) => {
     for (const from of UNSETTLED)
       for (const status of STATUSES) {
         const run = await runWithCall(store, `${from}-${status}`, 1, from);
         const commit = run.commit(1, { receipts: [newReceipt(1, { status })] });
-        if (LEADS_TO[from].includes(status)) {
+        if (ALLOWED_RECEIPTS[from].includes(status)) {
           await store.commitTurn(run.fence, commit);
           assert.equal((await run.callAt(1, 1)).status, status);
         } else await assertRefused(store, run.runId, () => store.commitTurn(run.fence, commit));
       }
   }),
 
-  check("a receipt keeps where it comes from and what the outside world calls it", async ({ store, now }) => {
+  check("a receipt keeps its source and its correlation id", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     const sources: readonly ReceiptSource[] = ["tool", "reconciled", "person", "late", "pawl"];
     await run.journaled(1, [...sources.map(() => "running" as const), "prepared", "prepared"]);
@@ -122,7 +121,7 @@ export const receiptChecks: readonly Check[] = [
     for (const receipt of receipts.slice(0, 4))
       await store.recordReceipt(run.fence, { stepKey: run.stepKey, turnIndex: 1, receipt });
     await store.commitTurn(run.fence, run.commit(1, { receipts: receipts.slice(4) }));
-    const expected = receipts.map(({ callIndex: _, ...told }) => ({ ...told, at: now() }));
+    const expected = receipts.map(({ callIndex: _, ...rest }) => ({ ...rest, at: now() }));
     const [turn] = (await store.readConversation(run.stepKey, 1_000)).tail;
     assert.deepEqual(
       (await store.listToolCalls(run.runId)).map(({ receipt }) => receipt),
@@ -135,7 +134,7 @@ export const receiptChecks: readonly Check[] = [
     assert.deepEqual((await store.findToolCall(run.callKey(1, 6)))?.receipt, expected[5]);
   }),
 
-  check("what was never dispatched was never tried", async ({ store }) => {
+  check("a call that was never dispatched has no attempts", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["prepared"]);
     await run.receipt(1, 1, { status: "cancelled" });
@@ -143,12 +142,12 @@ export const receiptChecks: readonly Check[] = [
     assert.deepEqual([attempt, startedAt, endsBy, await run.tries()], [0, null, null, []]);
   }),
 
-  check("a receipt never changes, whoever says something else later", async ({ store, advance }) => {
+  check("a receipt never changes, whatever arrives later", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
-    await run.endTry(1, 1, { inDoubt: true });
+    await run.endAttempt(1, 1, { inDoubt: true });
     await run.receipt(1, 1, { correlationId: "first" });
-    const told = await run.callAt(1, 1);
+    const call = await run.callAt(1, 1);
     advance(5);
     const refused = (
       attempt: () => Promise<unknown>,
@@ -157,12 +156,12 @@ export const receiptChecks: readonly Check[] = [
     for (const status of STATUSES) await refused(() => run.receipt(1, 1, { status }), ResumeError);
     const commit = run.commit(1, { receipts: [newReceipt(1), newReceipt(2)] });
     await refused(() => store.commitTurn(run.fence, commit), ResumeError);
-    await refused(() => store.settle(told.toolCallId, { as: "succeeded", result: 2 }), AlreadySettledError);
-    await refused(() => store.settle(told.toolCallId, { as: "retry" }), AlreadySettledError);
+    await refused(() => store.settle(call.toolCallId, { as: "succeeded", result: 2 }), AlreadySettledError);
+    await refused(() => store.settle(call.toolCallId, { as: "retry" }), AlreadySettledError);
     assert.equal(await store.offerLateReceipt(run.late(1, 1, newReceipt(1, { tokens: 99 }))), "kept");
-    assert.deepEqual(await run.callAt(1, 1), told);
+    assert.deepEqual(await run.callAt(1, 1), call);
     await run.waiting(run.wait(1, 1));
     await run.takenOver();
-    assert.deepEqual(await run.callAt(1, 1), told);
+    assert.deepEqual(await run.callAt(1, 1), call);
   }),
 ];

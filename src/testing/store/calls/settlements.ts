@@ -22,7 +22,7 @@ const WAYS: readonly Settlement[] = [
   { as: "retry", why: "It never arrived." },
 ];
 
-/** A run that waits to hear what became of its first call. */
+/** A run that waits for the settlement of its first call. */
 async function inDoubt(store: Store, runId?: string): Promise<SampleRun> {
   const run = await SampleRun.create(store, runId);
   await run.journaled(1, ["running", "running"]);
@@ -32,41 +32,44 @@ async function inDoubt(store: Store, runId?: string): Promise<SampleRun> {
 }
 
 export const settlementChecks: readonly Check[] = [
-  check("a call that happened has the result that a person says", async ({ store, now, advance }) => {
-    const results: readonly Json[] = [
-      { id: "m-1", to: ["ü@example.org", null] },
-      "plain 🙂",
-      null,
-      0,
-      [],
-      false,
-    ];
-    for (const [i, result] of results.entries()) {
-      const run = await inDoubt(store, `run-${i}`);
-      advance(5);
-      await store.settle(`run-${i}/draft#1.1`, { as: "succeeded", result }, ANN);
-      const { status, receipt } = await run.callAt(1, 1);
-      assert.equal(status, "succeeded");
-      const { tokens, ...told } = receipt ?? { tokens: 0 };
-      assert.deepEqual(told, {
-        status: "succeeded",
-        // As a tool that returns the same would leave it.
-        output:
-          typeof result === "string" ? { type: "text", value: result } : { type: "json", value: result },
-        blob: null,
-        errorCode: null,
-        uncertain: false,
-        source: "person",
-        correlationId: null,
-        duplicateOf: null,
-        sessionEvents: [],
-        at: now(),
-      });
-      assert.ok(tokens > 0, "it is counted like any other result");
-    }
-  }),
+  check(
+    "a call settled as succeeded has the result that the person gave",
+    async ({ store, now, advance }) => {
+      const results: readonly Json[] = [
+        { id: "m-1", to: ["ü@example.org", null] },
+        "plain 🙂",
+        null,
+        0,
+        [],
+        false,
+      ];
+      for (const [i, result] of results.entries()) {
+        const run = await inDoubt(store, `run-${i}`);
+        advance(5);
+        await store.settle(`run-${i}/draft#1.1`, { as: "succeeded", result }, ANN);
+        const { status, receipt } = await run.callAt(1, 1);
+        assert.equal(status, "succeeded");
+        const { tokens, ...rest } = receipt ?? { tokens: 0 };
+        assert.deepEqual(rest, {
+          status: "succeeded",
+          // As if a tool had returned it.
+          output:
+            typeof result === "string" ? { type: "text", value: result } : { type: "json", value: result },
+          blob: null,
+          errorCode: null,
+          uncertain: false,
+          source: "person",
+          correlationId: null,
+          duplicateOf: null,
+          sessionEvents: [],
+          at: now(),
+        });
+        assert.ok(tokens > 0, "it is counted like any other result");
+      }
+    },
+  ),
 
-  check("a call that did not happen fails with the reason that a person gives", async ({ store, now }) => {
+  check("a call settled as failed has the reason that the person gave", async ({ store, now }) => {
     const run = await inDoubt(store);
     await store.settle(CALL, { as: "failed", why: "The mailbox is empty." }, ANN);
     const { status, receipt } = await run.callAt(1, 1);
@@ -74,12 +77,12 @@ export const settlementChecks: readonly Check[] = [
       [status, receipt?.status, receipt?.output.type, receipt?.uncertain, receipt?.source, receipt?.at],
       ["failed", "failed", "error-text", false, "person", now()],
     );
-    const told = receipt?.output.value;
-    assert.ok(typeof told === "string" && told.includes("The mailbox is empty."));
-    assert.ok(receipt?.errorCode !== null, "it failed, and says with what");
+    const reason = receipt?.output.value;
+    assert.ok(typeof reason === "string" && reason.includes("The mailbox is empty."));
+    assert.ok(receipt?.errorCode !== null, "it failed with an error code");
   }),
 
-  check("a call that is to run again stays in doubt until a worker starts it", async ({ store }) => {
+  check("a call settled as retry stays in doubt until a worker starts it", async ({ store }) => {
     const run = await inDoubt(store);
     const before = await run.callAt(1, 1);
     await store.settle(CALL, { as: "retry", why: "It never arrived." }, ANN);
@@ -91,25 +94,28 @@ export const settlementChecks: readonly Check[] = [
     assert.equal((await run.callAt(1, 1)).attempt, 2);
   }),
 
-  check("a settlement answers the open question, with who, when and why", async ({ store, now, advance }) => {
-    for (const [i, settlement] of WAYS.entries()) {
-      const run = await inDoubt(store, `run-${i}`);
-      const [open] = await run.waits();
-      advance(5);
-      await store.settle(`run-${i}/draft#1.1`, settlement, ANN);
-      assert.deepEqual(await run.waits(), [
-        {
-          ...open,
-          status: "answered",
-          answeredAt: now(),
-          answeredBy: "Ann 🙂",
-          people: people(now()),
-          answer: settlement,
-        },
-      ]);
-      assert.equal((await run.record()).status, "queued");
-    }
-  }),
+  check(
+    "a settlement answers the open wait, with person, time and reason",
+    async ({ store, now, advance }) => {
+      for (const [i, settlement] of WAYS.entries()) {
+        const run = await inDoubt(store, `run-${i}`);
+        const [open] = await run.waits();
+        advance(5);
+        await store.settle(`run-${i}/draft#1.1`, settlement, ANN);
+        assert.deepEqual(await run.waits(), [
+          {
+            ...open,
+            status: "answered",
+            answeredAt: now(),
+            answeredBy: "Ann 🙂",
+            people: people(now()),
+            answer: settlement,
+          },
+        ]);
+        assert.equal((await run.record()).status, "queued");
+      }
+    },
+  ),
 
   check("a settlement answers an escalation too", async ({ store }) => {
     for (const [i, settlement] of WAYS.entries()) {
@@ -126,25 +132,28 @@ export const settlementChecks: readonly Check[] = [
     }
   }),
 
-  check("a doubt that nobody was asked about can be settled, and that is kept", async ({ store, now }) => {
-    for (const [i, settlement] of WAYS.entries()) {
-      const run = await SampleRun.create(store, `run-${i}`);
-      await run.journaled(1, ["running"]);
-      await store.releaseRun(run.fence, FAILED);
-      await store.settle(`run-${i}/draft#1.1`, settlement, ANN);
-      const [wait, ...others] = await run.waits();
-      assert.deepEqual(others, []);
-      assert.deepEqual(
-        [wait?.waitId, wait?.kind, wait?.toolCallId, wait?.attempt, wait?.status],
-        [`run-${i}~1`, "in_doubt", `run-${i}/draft#1.1`, 1, "answered"],
-      );
-      assert.deepEqual([wait?.answeredBy, wait?.answeredAt, wait?.answer], ["Ann 🙂", now(), settlement]);
-      assert.equal((await run.record()).status, "failed", "whether the run goes on is not asked here");
-    }
-  }),
+  check(
+    "a call in doubt can be settled without an open wait, and that is recorded",
+    async ({ store, now }) => {
+      for (const [i, settlement] of WAYS.entries()) {
+        const run = await SampleRun.create(store, `run-${i}`);
+        await run.journaled(1, ["running"]);
+        await store.releaseRun(run.fence, FAILED);
+        await store.settle(`run-${i}/draft#1.1`, settlement, ANN);
+        const [wait, ...others] = await run.waits();
+        assert.deepEqual(others, []);
+        assert.deepEqual(
+          [wait?.waitId, wait?.kind, wait?.toolCallId, wait?.attempt, wait?.status],
+          [`run-${i}~1`, "in_doubt", `run-${i}/draft#1.1`, 1, "answered"],
+        );
+        assert.deepEqual([wait?.answeredBy, wait?.answeredAt, wait?.answer], ["Ann 🙂", now(), settlement]);
+        assert.equal((await run.record()).status, "failed", "a settlement does not resume the run");
+      }
+    },
+  ),
 
   check(
-    "a doubt of a run that a worker holds can be settled, and the worker is told",
+    "a call in doubt can be settled while a worker holds the run, and the worker sees it",
     async ({ store, advance }) => {
       const run = await SampleRun.create(store);
       await run.journaled(1, ["running", "running"]);
@@ -197,14 +206,14 @@ export const settlementChecks: readonly Check[] = [
       }
   }),
 
-  check("a call is settled once, and what was said stays", async ({ store }) => {
+  check("a call is settled once, and the first settlement stays", async ({ store }) => {
     const run = await inDoubt(store);
     await store.settle(CALL, { as: "succeeded", result: 1 }, ANN);
     for (const settlement of WAYS)
       await assertRefused(store, run.runId, () => store.settle(CALL, settlement), AlreadySettledError);
   }),
 
-  check("that a call is to run again is the answer, and no other is taken beside it", async ({ store }) => {
+  check("a retry is an answer, and no second one is accepted", async ({ store }) => {
     const asked = await inDoubt(store);
     const unasked = await SampleRun.create(store, "run-2");
     await unasked.journaled(1, ["running"]);
@@ -229,7 +238,7 @@ export const settlementChecks: readonly Check[] = [
     }
   }),
 
-  check("a call that is in doubt again is another question, and has another answer", async ({ store }) => {
+  check("a call that is in doubt again is a new question with its own answer", async ({ store }) => {
     for (const [i, settlement] of WAYS.entries()) {
       const id = `run-${i}/draft#1.1`;
       const run = await inDoubt(store, `run-${i}`);
@@ -249,7 +258,7 @@ export const settlementChecks: readonly Check[] = [
     }
   }),
 
-  checkSeveral("of several who settle at once in several processes one does", async (scene) => {
+  checkSeveral("one of several settlements from several processes at once wins", async (scene) => {
     const people: readonly { readonly store: Store; readonly says: Settlement }[] = [
       { store: scene.store, says: { as: "retry" } },
       { store: await scene.openAnother(), says: { as: "succeeded", result: 1 } },
@@ -273,7 +282,7 @@ export const settlementChecks: readonly Check[] = [
     }
   }),
 
-  check("what names no call settles none", async ({ store }) => {
+  check("an id of no call settles nothing", async ({ store }) => {
     const run = await inDoubt(store);
     const ids = [
       "",
@@ -298,7 +307,7 @@ export const settlementChecks: readonly Check[] = [
     }
   }),
 
-  check("a settlement that says nothing, or something else, is refused", async ({ store }) => {
+  check("an invalid settlement is refused", async ({ store }) => {
     const run = await inDoubt(store);
     for (const why of ["", " \n", undefined])
       await assertRefused(
@@ -319,7 +328,7 @@ export const settlementChecks: readonly Check[] = [
     await store.settle(CALL, { as: "retry" });
   }),
 
-  check("a call that is settled leaves no question of its own open", async ({ store }) => {
+  check("a settled call leaves no wait about it open", async ({ store }) => {
     for (const [i, settlement] of WAYS.entries()) {
       let run = await SampleRun.create(store, `run-${i}`);
       await run.journaled(1, ["running"]);
@@ -329,11 +338,11 @@ export const settlementChecks: readonly Check[] = [
       await store.settle(`run-${i}/draft#1.1`, settlement);
       const open = (await run.waits()).filter(({ status }) => status === "open");
       assert.deepEqual([settlement.as, open], [settlement.as, []]);
-      assert.equal((await run.record()).status, "queued", "it waits for nobody any more");
+      assert.equal((await run.record()).status, "queued", "it has no open waits");
     }
   }),
 
-  check("a paused run is not woken by what nobody was asked", async ({ store }) => {
+  check("a settlement without an open wait does not queue a paused run", async ({ store }) => {
     for (const [i, settlement] of WAYS.entries()) {
       const run = await SampleRun.create(store, `run-${i}`);
       await run.journaled(1, ["running"]);

@@ -4,7 +4,7 @@ import { assertRefused, type Check, check } from "../check.ts";
 import { LEASE_MS, newReceipt, SampleRun, sha256, TIMEOUT_MS } from "../sample-run.ts";
 
 export const toolCallChecks: readonly Check[] = [
-  check("the journal writes a ledger row for each call, dispatched or waiting", async ({ store, now }) => {
+  check("the journal writes a ledger row for each call, running or prepared", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "prepared"]);
     const row = {
@@ -43,7 +43,7 @@ export const toolCallChecks: readonly Check[] = [
   }),
 
   check(
-    "a call is started before it is dispatched, and each try is counted",
+    "a call is started before it is dispatched, and each attempt is counted",
     async ({ store, now, advance }) => {
       const run = await SampleRun.create(store);
       await run.journaled(1, ["prepared", "prepared"]);
@@ -54,7 +54,7 @@ export const toolCallChecks: readonly Check[] = [
         assert.deepEqual([status, startedAt, call.attempt], ["running", now(), attempt]);
         assert.equal(endsBy, now() + TIMEOUT_MS);
         await assertRefused(store, run.runId, () => run.start(1, 2));
-        await run.endTry(1, 2, { attempt, inDoubt: false });
+        await run.endAttempt(1, 2, { attempt, inDoubt: false });
       }
       assert.equal((await run.callAt(1, 1)).status, "prepared");
     },
@@ -85,7 +85,7 @@ export const toolCallChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => run.receipt(0, 1));
   }),
 
-  check("a receipt is stored as it is, once", async ({ store, now, advance }) => {
+  check("a receipt is stored as given, once", async ({ store, now, advance }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running", "running"]);
     const texts = ["plain", "naïve 🙂\n\u0000", "<<FL_BLOB_REF:0:size=1>>"];
@@ -101,14 +101,14 @@ export const toolCallChecks: readonly Check[] = [
       await run.receipt(1, i + 1, { output, status, errorCode, tokens: i });
       const call = await run.callAt(1, i + 1);
       assert.equal(call.status, status);
-      const { callIndex: _, ...told } = newReceipt(i + 1, { output, status, errorCode, tokens: i });
-      assert.deepEqual(call.receipt, { ...told, at: now() });
+      const { callIndex: _, ...rest } = newReceipt(i + 1, { output, status, errorCode, tokens: i });
+      assert.deepEqual(call.receipt, { ...rest, at: now() });
       await assertRefused(store, run.runId, () => run.receipt(1, i + 1, { status: "failed" }), ResumeError);
       await assertRefused(store, run.runId, () => run.start(1, i + 1), ResumeError);
     }
   }),
 
-  check("of two receipts of a call in one tick the first is kept", async ({ store }) => {
+  check("the first of two receipts of a call in one tick is kept", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     const outcomes = await Promise.allSettled([
@@ -144,7 +144,7 @@ export const toolCallChecks: readonly Check[] = [
     },
   ),
 
-  check("a key is in the ledger once", async ({ store }) => {
+  check("a key is unique in the ledger", async ({ store }) => {
     const run = await SampleRun.create(store);
     await store.openToolCall(run.fence, run.codeCall(1));
     const again = run.codeCall(2, { idempotencyKey: run.callKey(0, 1) });
@@ -172,43 +172,37 @@ export const toolCallChecks: readonly Check[] = [
     assert.deepEqual([await store.findToolCall(unknown), await store.hasToolCall(unknown)], [null, false]);
   }),
 
-  check(
-    "calls are listed step by step, turn by turn, in the order they were asked for",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      const polish = await run.at("polish");
-      const code = await run.at("code", { kind: "run" });
-      await store.openToolCall(code.fence, code.codeCall(1));
-      await polish.journaled(1, ["running", "running"]);
-      await run.committedWithCall(1);
-      await store.openToolCall(code.fence, code.codeCall(2));
-      await run.journaled(2, ["prepared", "running"]);
-      assert.deepEqual(
-        (await store.listToolCalls(run.runId)).map(({ toolCallId }) => toolCallId),
-        ["draft#1.1", "draft#2.1", "draft#2.2", "polish#1.1", "polish#1.2", "code#0.1", "code#0.2"].map(
-          (id) => `run-1/${id}`,
-        ),
-      );
-    },
-  ),
+  check("calls are listed by step, turn and call order", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    const polish = await run.at("polish");
+    const code = await run.at("code", { kind: "run" });
+    await store.openToolCall(code.fence, code.codeCall(1));
+    await polish.journaled(1, ["running", "running"]);
+    await run.committedWithCall(1);
+    await store.openToolCall(code.fence, code.codeCall(2));
+    await run.journaled(2, ["prepared", "running"]);
+    assert.deepEqual(
+      (await store.listToolCalls(run.runId)).map(({ toolCallId }) => toolCallId),
+      ["draft#1.1", "draft#2.1", "draft#2.2", "polish#1.1", "polish#1.2", "code#0.1", "code#0.2"].map(
+        (id) => `run-1/${id}`,
+      ),
+    );
+  }),
 
-  check(
-    "a new owner finds in doubt what was running, and the rest as it was left",
-    async ({ store, advance }) => {
-      const run = await SampleRun.create(store);
-      await run.journaled(1, ["running", "running", "prepared"]);
-      await run.receipt(1, 1);
-      advance(LEASE_MS);
-      const later = await run.takenOver();
-      const { journaled } = await store.readConversation(later.stepKey, 1_000);
-      assert.deepEqual(
-        journaled?.calls.map(({ status, attempt, receipt }) => [status, attempt, receipt === null]),
-        [
-          ["succeeded", 1, false],
-          ["in_doubt", 1, true],
-          ["prepared", 0, true],
-        ],
-      );
-    },
-  ),
+  check("a new owner finds running calls in doubt, and the others unchanged", async ({ store, advance }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "running", "prepared"]);
+    await run.receipt(1, 1);
+    advance(LEASE_MS);
+    const later = await run.takenOver();
+    const { journaled } = await store.readConversation(later.stepKey, 1_000);
+    assert.deepEqual(
+      journaled?.calls.map(({ status, attempt, receipt }) => [status, attempt, receipt === null]),
+      [
+        ["succeeded", 1, false],
+        ["in_doubt", 1, true],
+        ["prepared", 0, true],
+      ],
+    );
+  }),
 ];

@@ -10,7 +10,7 @@ import { claimOptions, FAILED, LEASE_MS, limited, newRun, SampleRun } from "../s
 
 const MINUTE_MS = 60_000;
 
-/** Something in every field. */
+/** A spec with a value in every field. */
 const SPEC: RunSpec = assertRunSpec({
   objective: "Schreib über Ratschen 🙂",
   pipeline: "report",
@@ -22,7 +22,7 @@ const SPEC: RunSpec = assertRunSpec({
   artifacts: { workspaceDir: "runs", expectedOutputs: ["report.html", "größe.txt"] },
 });
 
-/** What is no budget, whatever it is given for. */
+/** Invalid budgets, for a new run and for a claim. */
 const WRONG: readonly Record<string, unknown>[] = [
   { maxSteps: 0 },
   { maxSteps: -1 },
@@ -38,7 +38,7 @@ const WRONG: readonly Record<string, unknown>[] = [
 ];
 
 export const budgetChecks: readonly Check[] = [
-  check("a run keeps the contract that it was started with, as it was given", async ({ store }) => {
+  check("a run keeps its contract as given", async ({ store }) => {
     const run = await SampleRun.create(store, "run-1", { spec: SPEC });
     const { spec, budgets } = await run.record();
     assert.deepEqual([spec, budgets], [SPEC, SPEC.budgets]);
@@ -46,11 +46,11 @@ export const budgetChecks: readonly Check[] = [
     await store.releaseRun(run.fence, FAILED);
     const claimed = await store.claimRun(run.runId, claimOptions({ budgets: { maxSteps: 51 } }));
     assert.ok(claimed.kind === "claimed");
-    assert.deepEqual(claimed.claim.run.spec, SPEC, "what people allow later does not change it");
+    assert.deepEqual(claimed.claim.run.spec, SPEC, "a later change of budgets does not change it");
     assert.deepEqual(claimed.claim.run.budgets, { ...SPEC.budgets, maxSteps: 51 });
   }),
 
-  check("budgets of tokens and money are what model calls may use", async ({ store }) => {
+  check("budgets of tokens and money limit the model calls", async ({ store }) => {
     const run = await runWithBudgets(store, { maxTokens: 150, maxCostUsd: 0.0015 });
     assert.deepEqual((await run.record()).limit, { tokens: 150, microDollars: 1_500 });
     const dear = await run.open(1, { reserve: { tokens: 150, microDollars: 1_501 } });
@@ -60,12 +60,12 @@ export const budgetChecks: readonly Check[] = [
     assert.equal((await run.open(1, { reserve: { tokens: 150, microDollars: 1_500 } })).kind, "opened");
   }),
 
-  check("of money no more is allowed than was said, to the last fraction", async ({ store }) => {
+  check("a money budget is never exceeded, not even by a fraction", async ({ store }) => {
     const run = await runWithBudgets(store, { maxCostUsd: 0.0000019 });
     assert.equal((await run.record()).limit.microDollars, 1);
   }),
 
-  check("of a limit and a budget the lower one holds, each for itself", async ({ store }) => {
+  check("the lower one of a limit and a budget applies, for each unit", async ({ store }) => {
     const spec = newSpec({ maxTokens: 100, maxCostUsd: 5 });
     const run = await SampleRun.create(store, "run-1", { spec, ...limited(500, 7) });
     assert.deepEqual((await run.record()).limit, { tokens: 100, microDollars: 7 });
@@ -85,13 +85,13 @@ export const budgetChecks: readonly Check[] = [
     assert.equal((await free.record()).deadline, null);
   }),
 
-  check("budgets that nobody can count with start no run", async ({ store }) => {
+  check("a run does not start with invalid budgets", async ({ store }) => {
     const budgets: Budgets = { ...NO_BUDGETS, maxTokens: 1.5 };
     await rejection(store.createRun(newRun("run-1", { spec: { ...newSpec(), budgets } })));
     assert.equal(await store.getRun("run-1"), null);
   }),
 
-  check("a claim raises the budgets that it names, and no others", async ({ store, now, advance }) => {
+  check("a claim raises only the budgets it names", async ({ store, now, advance }) => {
     const before = { maxSteps: 5, maxToolCalls: 10, maxTokens: 150, maxCostUsd: 1, maxWallclockMinutes: 10 };
     const run = await runWithBudgets(store, before);
     await run.committed(1);
@@ -102,14 +102,14 @@ export const budgetChecks: readonly Check[] = [
     const later = await run.takenOver(store, { budgets: raised });
     assert.deepEqual(await budgetsOf(later), { ...NO_BUDGETS, ...before, ...raised });
     const { limit, deadline, charged } = await later.record();
-    assert.deepEqual(limit, { tokens: 500, microDollars: 500_000 }, "one may also be lowered");
-    assert.equal(deadline, started + 15 * MINUTE_MS, "the time that it had is behind it");
-    assert.deepEqual(charged, { tokens: 30, microDollars: 300 }, "what was used stays used");
+    assert.deepEqual(limit, { tokens: 500, microDollars: 500_000 }, "a budget may also be lowered");
+    assert.equal(deadline, started + 15 * MINUTE_MS, "the time it has used still counts");
+    assert.deepEqual(charged, { tokens: 30, microDollars: 300 }, "usage still counts");
     const { type, data } = await later.lastEvent();
     assert.deepEqual([type, isJsonObject(data) && data.budgets], ["run.claimed", raised]);
   }),
 
-  check("a budget below what was used leaves nothing", async ({ store }) => {
+  check("a budget below the current usage leaves nothing", async ({ store }) => {
     const run = await runWithBudgets(store, { maxTokens: 500 });
     await run.committed(1);
     await store.releaseRun(run.fence, FAILED);
@@ -118,7 +118,7 @@ export const budgetChecks: readonly Check[] = [
     assert.deepEqual(denied, { kind: "denied", unit: "tokens", wanted: 100, remaining: 0 });
   }),
 
-  check("a claim gives budgets to a run that had none, from then on", async ({ store, now, advance }) => {
+  check("a claim can give budgets to a run that had none", async ({ store, now, advance }) => {
     const run = await SampleRun.create(store);
     await store.releaseRun(run.fence, FAILED);
     advance(5 * MINUTE_MS);
@@ -130,7 +130,7 @@ export const budgetChecks: readonly Check[] = [
     assert.deepEqual(record.limit, { tokens: 90, microDollars: null });
   }),
 
-  check("a claim without budgets leaves them, with limit and deadline", async ({ store, advance }) => {
+  check("a claim without budgets keeps budgets, limit and deadline", async ({ store, advance }) => {
     const run = await runWithBudgets(store, { maxSteps: 5, maxTokens: 150, maxWallclockMinutes: 10 });
     const before = await run.record();
     advance(LEASE_MS);
@@ -145,7 +145,7 @@ export const budgetChecks: readonly Check[] = [
     );
   }),
 
-  check("a limit and a deadline of a claim go before its budgets", async ({ store, now }) => {
+  check("a claim's limit and deadline take precedence over its budgets", async ({ store, now }) => {
     const run = await runWithBudgets(store, { maxTokens: 150, maxWallclockMinutes: 10 });
     await store.releaseRun(run.fence, FAILED);
     const budgets = { maxTokens: 300, maxWallclockMinutes: 20 };
@@ -154,7 +154,7 @@ export const budgetChecks: readonly Check[] = [
     assert.deepEqual([limit.tokens, deadline], [7, now() + 7]);
   }),
 
-  check("a limit and a deadline of a claim do not exceed the budgets", async ({ store, now, advance }) => {
+  check("a claim's limit and deadline cannot exceed the budgets", async ({ store, now, advance }) => {
     const run = await runWithBudgets(store, { maxTokens: 150, maxCostUsd: 1, maxWallclockMinutes: 10 });
     const end = now() + 10 * MINUTE_MS;
     await store.releaseRun(run.fence, FAILED);
@@ -169,7 +169,7 @@ export const budgetChecks: readonly Check[] = [
     assert.equal((await never.record()).deadline, end);
   }),
 
-  check("a limit and a deadline of a claim are those of a run without budgets", async ({ store, now }) => {
+  check("a claim's limit and deadline apply as given to a run without budgets", async ({ store, now }) => {
     const run = await runWithBudgets(store, { maxSteps: 5 });
     await store.releaseRun(run.fence, FAILED);
     const later = await run.takenOver(store, { ...limited(1_000), deadline: now() + MINUTE_MS });
@@ -177,7 +177,7 @@ export const budgetChecks: readonly Check[] = [
     assert.deepEqual([limit.tokens, deadline], [1_000, now() + MINUTE_MS]);
   }),
 
-  check("a claim with what is no budget is refused, and nobody has the run", async ({ store }) => {
+  check("a claim with an invalid budget is refused, and the run stays unclaimed", async ({ store }) => {
     const run = await runWithBudgets(store, { maxSteps: 5 });
     await store.releaseRun(run.fence, FAILED);
     for (const wrong of WRONG) {
@@ -188,7 +188,7 @@ export const budgetChecks: readonly Check[] = [
     assert.equal((await run.takenOver()).fence.epoch, 2);
   }),
 
-  check("a claim that does not get the run leaves its budgets", async ({ store }) => {
+  check("a claim that is not granted changes no budgets", async ({ store }) => {
     const run = await runWithBudgets(store, { maxSteps: 5 });
     const before = await readEverything(store, run.runId);
     const budgets = { maxSteps: 6 };
@@ -200,7 +200,7 @@ export const budgetChecks: readonly Check[] = [
     assert.equal((await budgetsOf(run))?.maxSteps, 5);
   }),
 
-  check("steps and calls are counted over all that took the run", async ({ store, advance }) => {
+  check("steps and calls are counted across all workers", async ({ store, advance }) => {
     let run = await SampleRun.create(store);
     const count = () => store.countWork(run.runId);
     assert.deepEqual(await count(), { steps: 1, toolCalls: 0 });
@@ -213,9 +213,9 @@ export const budgetChecks: readonly Check[] = [
     run = await run.takenOver();
     await run.at("draft");
     await run.start(2, 1);
-    assert.deepEqual(await count(), { steps: 2, toolCalls: 4 }, "a try more is no call more");
+    assert.deepEqual(await count(), { steps: 2, toolCalls: 4 }, "another attempt is not another call");
     const other = await SampleRun.create(store, "run-2");
     await other.committedWithCall(1);
-    assert.deepEqual(await count(), { steps: 2, toolCalls: 4 }, "another run's are its own");
+    assert.deepEqual(await count(), { steps: 2, toolCalls: 4 }, "another run's are counted separately");
   }),
 ];

@@ -21,23 +21,23 @@ const ANN = { by: "Ann 🙂" };
 const CANCELLED = { status: "cancelled", error: null } as const;
 const ARGUMENTS = sha256("arguments").toString("hex");
 
-/** How a run is left with nobody at it, and not ended. */
+/** The ways to leave a run that has not ended without a worker. */
 const LEFT: { readonly [how: string]: (run: SampleRun, advance: (ms: number) => void) => Promise<void> } = {
   queued: ({ store, fence }) => store.releaseRun(fence, { status: "queued" }),
   waiting: (run) => run.waiting(run.approval(1, 2, ARGUMENTS)),
   "silent for too long": (_, advance) => Promise.resolve(advance(LEASE_MS)),
 };
 
-/** One call is under way, and one waits. */
-async function underWay(store: Store, runId?: string): Promise<SampleRun> {
+/** A run with one running call and one prepared call. */
+async function runningCall(store: Store, runId?: string): Promise<SampleRun> {
   const run = await SampleRun.create(store, runId);
   await run.journaled(1, ["running", "prepared"]);
   return run;
 }
 
-/** A worker died after somebody had wanted its run to end. */
-async function wantedAndLost(store: Store, advance: (ms: number) => void): Promise<SampleRun> {
-  const run = await underWay(store);
+/** A run whose worker died after a cancel was requested. */
+async function cancelRequestedAndLost(store: Store, advance: (ms: number) => void): Promise<SampleRun> {
+  const run = await runningCall(store);
   assert.equal((await store.requestCancel(run.runId, ANN)).kind, "requested");
   advance(LEASE_MS);
   return run;
@@ -52,13 +52,13 @@ async function assertEnded(run: SampleRun, outcome: CancelOutcome): Promise<void
     { status, owner, error, output, cancelRequestedAt, reserved: reserved.tokens },
     { status: "cancelled", owner: null, error: null, output: null, cancelRequestedAt: null, reserved: 0 },
   );
-  assert.equal(await run.store.isCancelRequested(run.runId), false, "it was done");
+  assert.equal(await run.store.isCancelRequested(run.runId), false, "the request is cleared");
 }
 
 export const cancelChecks: readonly Check[] = [
   ...Object.entries(LEFT).map(([how, leave]) =>
-    check(`a run that is ${how} is ended by the wish, at once`, async ({ store, advance }) => {
-      const run = await underWay(store);
+    check(`a cancel request ends a run that is ${how} at once`, async ({ store, advance }) => {
+      const run = await runningCall(store);
       await leave(run, advance);
       const events = (await store.listEvents(run.runId)).length;
       const outcome = await store.requestCancel(run.runId, ANN);
@@ -71,9 +71,9 @@ export const cancelChecks: readonly Check[] = [
     }),
   ),
 
-  check("what was under way when its worker fell silent is in doubt, and is said", async (scene) => {
+  check("calls that were running when the worker fell silent are in doubt, and reported", async (scene) => {
     const { store, advance } = scene;
-    const run = await underWay(store);
+    const run = await runningCall(store);
     const code = await run.at("code", { kind: "run" });
     await store.openToolCall(code.fence, code.codeCall(1));
     advance(LEASE_MS);
@@ -92,7 +92,7 @@ export const cancelChecks: readonly Check[] = [
     );
   }),
 
-  check("a call in doubt is still settled: by a person, and by a receipt that comes late", async (scene) => {
+  check("a person or a late receipt can still settle a call in doubt", async (scene) => {
     const { store, advance } = scene;
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
@@ -105,19 +105,19 @@ export const cancelChecks: readonly Check[] = [
       calls.map(({ receipt }) => receipt?.source),
       ["person", "late"],
     );
-    assert.equal((await run.record()).status, "cancelled", "and wakes nobody");
+    assert.equal((await run.record()).status, "cancelled", "and does not queue the run");
   }),
 
-  check("calls that were in doubt before are not told as new", async ({ store }) => {
-    const run = await underWay(store);
+  check("calls that were already in doubt are not reported as new", async ({ store }) => {
+    const run = await runningCall(store);
     await run.waiting(run.wait(1, 1));
     const outcome = await store.requestCancel(run.runId);
     assert.deepEqual(outcome.kind === "ended" && outcome.inDoubt, []);
     assert.equal((await run.callAt(1, 1)).status, "in_doubt");
   }),
 
-  check("open questions are withdrawn, and answered ones stay", async ({ store, now, advance }) => {
-    const run = await underWay(store);
+  check("open waits are withdrawn, and answered ones stay", async ({ store, now, advance }) => {
+    const run = await runningCall(store);
     await run.waiting(run.wait(1, 1), run.approval(1, 2, ARGUMENTS));
     await store.approve("run-1~2", ANN);
     advance(5);
@@ -134,7 +134,7 @@ export const cancelChecks: readonly Check[] = [
     await rejection(store.approve("run-1~1"));
   }),
 
-  check("a model call that its worker left open is paid for, once", async ({ store, advance }) => {
+  check("a model call that its worker left open is charged, once", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     await run.open(1);
     advance(LEASE_MS);
@@ -145,8 +145,8 @@ export const cancelChecks: readonly Check[] = [
   }),
 
   ...[SUCCEEDED, FAILED, CANCELLED].map((end) =>
-    check(`a run that has ${end.status} is over, and stays what it is`, async ({ store }) => {
-      const run = await underWay(store);
+    check(`a run that has ${end.status} is over, and stays unchanged`, async ({ store }) => {
+      const run = await runningCall(store);
       await store.releaseRun(run.fence, end);
       const before = await readEverything(store, run.runId);
       assert.deepEqual(await store.requestCancel(run.runId, ANN), { kind: "over", run: await run.record() });
@@ -155,41 +155,44 @@ export const cancelChecks: readonly Check[] = [
     }),
   ),
 
-  check("a run that is not there cannot be cancelled", async ({ store }) => {
+  check("a run that does not exist cannot be cancelled", async ({ store }) => {
     await SampleRun.create(store);
     const error = await rejection(store.requestCancel("nobody"));
     assert.ok(RunNotFoundError.isInstance(error));
     assert.equal(error.details.runId, "nobody");
   }),
 
-  check("a run that a living worker has goes on, and the wish is kept beside its status", async (scene) => {
-    const { store, now, advance } = scene;
-    const run = await underWay(store);
-    const before = await run.record();
-    advance(5);
-    assert.deepEqual(await store.requestCancel(run.runId, ANN), {
-      kind: "requested",
-      owner: before.owner,
-      underWay: ["run-1/draft#1.1"],
-    });
-    assert.equal(await store.isCancelRequested(run.runId), true);
-    const wished = { ...before, cancelRequestedAt: now(), updatedAt: now() };
-    assert.deepEqual(await run.record(), wished);
-    const { type, data } = await run.lastEvent();
-    assert.deepEqual([type, data], ["run.cancel_requested", { by: "Ann 🙂" }]);
-    assert.equal((await run.callAt(1, 1)).status, "running");
-    await run.receipt(1, 1);
-    await store.renewLease(run.fence, LEASE_MS);
-    await run.start(1, 2);
-    await store.commitTurn(run.fence, run.commit(1, { receipts: [newReceipt(2)] }));
-    assert.equal(await store.isCancelRequested(run.runId), true, "whatever the worker writes meanwhile");
-    const again = await store.requestCancel(run.runId);
-    assert.deepEqual(again.kind === "requested" && again.underWay, [], "what was under way is done");
-  }),
+  check(
+    "a run held by a living worker continues, and the request is stored beside its status",
+    async (scene) => {
+      const { store, now, advance } = scene;
+      const run = await runningCall(store);
+      const before = await run.record();
+      advance(5);
+      assert.deepEqual(await store.requestCancel(run.runId, ANN), {
+        kind: "requested",
+        owner: before.owner,
+        underWay: ["run-1/draft#1.1"],
+      });
+      assert.equal(await store.isCancelRequested(run.runId), true);
+      const wished = { ...before, cancelRequestedAt: now(), updatedAt: now() };
+      assert.deepEqual(await run.record(), wished);
+      const { type, data } = await run.lastEvent();
+      assert.deepEqual([type, data], ["run.cancel_requested", { by: "Ann 🙂" }]);
+      assert.equal((await run.callAt(1, 1)).status, "running");
+      await run.receipt(1, 1);
+      await store.renewLease(run.fence, LEASE_MS);
+      await run.start(1, 2);
+      await store.commitTurn(run.fence, run.commit(1, { receipts: [newReceipt(2)] }));
+      assert.equal(await store.isCancelRequested(run.runId), true, "whatever the worker writes meanwhile");
+      const again = await store.requestCancel(run.runId);
+      assert.deepEqual(again.kind === "requested" && again.underWay, [], "no call is running any more");
+    },
+  ),
 
-  check("nobody wants a run to end unless somebody said so", async ({ store }) => {
-    const run = await underWay(store);
-    await underWay(store, "run-2");
+  check("no cancel is requested by default", async ({ store }) => {
+    const run = await runningCall(store);
+    await runningCall(store, "run-2");
     await store.requestCancel("run-2");
     assert.deepEqual(
       [await store.isCancelRequested(run.runId), await store.isCancelRequested("run-2")],
@@ -198,7 +201,7 @@ export const cancelChecks: readonly Check[] = [
   }),
 
   ...[CANCELLED, FAILED, SUCCEEDED].map((end) =>
-    check(`a worker may end a run as ${end.status} that somebody wants to end`, async ({ store }) => {
+    check(`a worker may end a run as ${end.status} despite a cancel request`, async ({ store }) => {
       const run = await SampleRun.create(store);
       await store.requestCancel(run.runId);
       await store.releaseRun(run.fence, end);
@@ -213,29 +216,26 @@ export const cancelChecks: readonly Check[] = [
   ),
 
   ...(["queued", "waiting"] as const).map((status) =>
-    check(
-      `a run that would be left ${status} ends cancelled, once somebody wants that`,
-      async ({ store }) => {
-        const run = await underWay(store);
-        await store.requestCancel(run.runId);
-        const waits = [run.wait(1, 1), run.approval(1, 2, ARGUMENTS)];
-        const end: RunEnd = status === "queued" ? { status } : { status, error: null, waits };
-        await store.releaseRun(run.fence, end);
-        const record = await run.record();
-        assert.deepEqual(
-          [record.status, record.owner, record.error, record.cancelRequestedAt],
-          ["cancelled", null, null, null],
-        );
-        assert.deepEqual(await run.waits(), [], "and asks nobody anything");
-        assert.equal((await run.callAt(1, 1)).status, "in_doubt");
-        assert.equal((await run.lastEvent()).type, "run.cancelled");
-        assert.deepEqual((await store.listAttempts(run.runId)).at(-1)?.endStatus, "cancelled");
-      },
-    ),
+    check(`a run released as ${status} ends as cancelled after a cancel request`, async ({ store }) => {
+      const run = await runningCall(store);
+      await store.requestCancel(run.runId);
+      const waits = [run.wait(1, 1), run.approval(1, 2, ARGUMENTS)];
+      const end: RunEnd = status === "queued" ? { status } : { status, error: null, waits };
+      await store.releaseRun(run.fence, end);
+      const record = await run.record();
+      assert.deepEqual(
+        [record.status, record.owner, record.error, record.cancelRequestedAt],
+        ["cancelled", null, null, null],
+      );
+      assert.deepEqual(await run.waits(), [], "and has no waits");
+      assert.equal((await run.callAt(1, 1)).status, "in_doubt");
+      assert.equal((await run.lastEvent()).type, "run.cancelled");
+      assert.deepEqual((await store.listAttempts(run.runId)).at(-1)?.endStatus, "cancelled");
+    }),
   ),
 
-  check("the wish outlives the worker that did not see it", async ({ store, advance }) => {
-    const run = await wantedAndLost(store, advance);
+  check("a cancel request outlives the worker that did not see it", async ({ store, advance }) => {
+    const run = await cancelRequestedAndLost(store, advance);
     assert.equal(await store.isCancelRequested(run.runId), true);
     const outcome = await store.claimRun(run.runId, claimOptions({ from: ["queued", "running", "waiting"] }));
     assert.ok(outcome.kind === "refused");
@@ -246,9 +246,9 @@ export const cancelChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => run.receipt(1, 1), LeaseLostError);
   }),
 
-  check("whoever wants a cancelled run too goes on with it, and the wish is gone", async (scene) => {
+  check("a claim that accepts cancelled runs resumes the run and clears the request", async (scene) => {
     const { store, advance } = scene;
-    const run = await wantedAndLost(store, advance);
+    const run = await cancelRequestedAndLost(store, advance);
     const later = await run.takenOver(store, { from: ["running", "cancelled"] });
     assert.deepEqual([later.fence.epoch, (await run.lastEvent()).type], [2, "run.claimed"]);
     const types = (await store.listEvents(run.runId)).map(({ type }) => type);
@@ -259,15 +259,15 @@ export const cancelChecks: readonly Check[] = [
     assert.equal((await run.record()).status, "queued");
   }),
 
-  check("a second wish ends what the first one did not", async ({ store, advance }) => {
-    const run = await wantedAndLost(store, advance);
+  check("a second request ends what the first one did not", async ({ store, advance }) => {
+    const run = await cancelRequestedAndLost(store, advance);
     const outcome = await store.requestCancel(run.runId);
     await assertEnded(run, outcome);
     assert.deepEqual(outcome.kind === "ended" && outcome.inDoubt, ["run-1/draft#1.1"]);
     assert.equal((await store.requestCancel(run.runId)).kind, "over");
   }),
 
-  check("a cancelled run is taken up by whoever asks for one, with all that it has", async (scene) => {
+  check("a claim that accepts cancelled runs gets a cancelled run with all of its data", async (scene) => {
     const { store, advance } = scene;
     const run = await SampleRun.create(store);
     await run.committedWithCall(1);
@@ -282,8 +282,8 @@ export const cancelChecks: readonly Check[] = [
     assert.deepEqual((await run.record()).charged.tokens, 2 * CHARGE.amount.tokens);
   }),
 
-  checkSeveral("one process wants it, and the other one that has the run sees it", async (scene) => {
-    const run = await underWay(scene.store);
+  checkSeveral("a cancel request from one process is seen by another that holds the run", async (scene) => {
+    const run = await runningCall(scene.store);
     const people = await scene.openAnother();
     const outcome = await people.requestCancel(run.runId);
     assert.deepEqual(outcome.kind === "requested" && outcome.owner, (await run.record()).owner);
@@ -293,10 +293,10 @@ export const cancelChecks: readonly Check[] = [
     assert.equal((await people.getRun(run.runId))?.status, "cancelled");
   }),
 
-  checkSeveral("of a wish and a claim at once one comes first, and the other sees it", async (scene) => {
+  checkSeveral("when a request and a claim race, the second one sees the first", async (scene) => {
     const other = await scene.openAnother();
     for (let i = 0; i < 5; i++) {
-      const run = await underWay(scene.store, `run-${i}`);
+      const run = await runningCall(scene.store, `run-${i}`);
       await scene.fallSilent(LEASE_MS);
       const [cancel, claim] = await Promise.all([
         other.requestCancel(run.runId),

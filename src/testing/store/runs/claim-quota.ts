@@ -11,9 +11,9 @@ const BASELINE: Charge = {
   usage: { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 },
 };
 
-/** What becomes of a budget, and of what is reserved from it, when the run changes hands. */
+/** Budgets and reservations when another worker claims the run. */
 export const claimQuotaChecks: readonly Check[] = [
-  check("a new owner charges what it finds open, whole and once", async ({ store, now, advance }) => {
+  check("a new owner charges open calls in full, once", async ({ store, now, advance }) => {
     const run = await SampleRun.create(store, "run-1", limited(250));
     await run.open(1);
     const polish = await run.at("polish");
@@ -44,7 +44,7 @@ export const claimQuotaChecks: readonly Check[] = [
   }),
 
   check(
-    "a new owner charges what was reserved in a commit, and leaves what was journaled",
+    "a new owner charges a reservation made in a commit, and leaves journaled turns alone",
     async ({ store, advance }) => {
       const run = await SampleRun.create(store);
       await run.open(1);
@@ -62,7 +62,7 @@ export const claimQuotaChecks: readonly Check[] = [
     },
   ),
 
-  check("a turn whose try was lost opens anew, as the next try", async ({ store, advance }) => {
+  check("a turn whose attempt was lost opens again, as the next attempt", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     await run.open(1);
     advance(LEASE_MS);
@@ -72,7 +72,7 @@ export const claimQuotaChecks: readonly Check[] = [
     assert.deepEqual((await run.record()).charged, { tokens: 130, microDollars: 1_300 });
   }),
 
-  check("nothing is charged for a run that was released", async ({ store }) => {
+  check("a released run is charged nothing", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.open(1);
     await store.releaseRun(run.fence, FAILED);
@@ -93,7 +93,7 @@ export const claimQuotaChecks: readonly Check[] = [
     assert.deepEqual(await run.open(1), { kind: "denied", unit: "tokens", wanted: 100, remaining: 50 });
   }),
 
-  check("a claim can bring another budget; what was charged stays charged", async ({ store, advance }) => {
+  check("a claim can bring another budget; charges stay charged", async ({ store, advance }) => {
     const run = await SampleRun.create(store, "run-1", limited(100));
     await run.committed(1);
     assert.equal((await run.open(2)).kind, "denied");

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import type { EventRecord } from "../../../store/store.ts";
 import { assertRefused, type Check, check, rejection } from "../check.ts";
 import { claimOptions, FAILED, intentFacts, LEASE_MS, SampleRun } from "../sample-run.ts";
-import { jobLife, wholeLife } from "../whole-life.ts";
+import { jobScenario, turnScenario } from "../store-scenarios.ts";
 
-/** What everybody can recompute: each hash covers the one before it and all that the event says. */
+/** Recomputes the chain: each hash covers the one before it and the whole event. */
 export function assertChained(events: readonly EventRecord[]): void {
   let previous: Uint8Array = new Uint8Array(32);
   for (const [i, { seq, at, type, data, hash }] of events.entries()) {
@@ -21,7 +21,7 @@ export const eventChecks: readonly Check[] = [
   check(
     "each intent appends one event, without a gap, chained to the one before it",
     async ({ store, advance }) => {
-      const expected = await wholeLife(store, advance);
+      const expected = await turnScenario(store, advance);
       const events = await store.listEvents("run-1");
       assert.deepEqual(
         events.map(({ type }) => type),
@@ -34,7 +34,7 @@ export const eventChecks: readonly Check[] = [
   check(
     "each intent of a job appends one event, without a gap, chained to the one before it",
     async ({ store, advance }) => {
-      const expected = await jobLife(store, advance);
+      const expected = await jobScenario(store, advance);
       const events = await store.listEvents("job");
       assert.deepEqual(
         events.map(({ type }) => type),
@@ -77,7 +77,7 @@ export const eventChecks: readonly Check[] = [
   }),
 
   check(
-    "what changes nothing leaves no event: a claim that is busy or refused, an id that is taken",
+    "an intent that changes nothing leaves no event: a busy or refused claim, a taken id",
     async ({ store }) => {
       const run = await SampleRun.create(store);
       await store.claimRun(run.runId, claimOptions());
@@ -113,8 +113,8 @@ export const eventChecks: readonly Check[] = [
     assert.deepEqual(intentFacts(first[1]), intentFacts(other[1]));
   }),
 
-  check("events are read on from any point, and no more than asked for", async ({ store, advance }) => {
-    const expected = await wholeLife(store, advance);
+  check("events can be read from any point on, up to a limit", async ({ store, advance }) => {
+    const expected = await turnScenario(store, advance);
     const all = await store.listEvents("run-1");
     assert.deepEqual(await store.listEvents("run-1", { after: 3 }), all.slice(3));
     assert.deepEqual(await store.listEvents("run-1", { limit: 2 }), all.slice(0, 2));
@@ -122,7 +122,7 @@ export const eventChecks: readonly Check[] = [
     assert.deepEqual(await store.listEvents("run-1", { after: expected.length }), []);
   }),
 
-  check("what a new owner charged as lost is in the log", async ({ store, advance }) => {
+  check("the log records what a new owner charged as lost", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     await run.open(1);
     advance(LEASE_MS);

@@ -23,10 +23,10 @@ type WorkerIntent = Exclude<
 >;
 
 type Sample = {
-  /** Brings a run to where the intent is due. */
+  /** Brings a run to the point where the intent is allowed. */
   readonly prepare?: (run: SampleRun) => Promise<unknown>;
   readonly perform: (run: SampleRun, fence: Fence) => Promise<unknown>;
-  /** It names a step by its key, and so could name another run's. */
+  /** True if the intent names a step by its key, and so could name one of another run. */
   readonly ofStep: boolean;
 };
 
@@ -166,14 +166,14 @@ function checksOf(name: string, { prepare, perform, ofStep }: Sample): Check[] {
     return run;
   };
   const checks = [
-    check(`${name} by the owner is done, with one event`, async ({ store }) => {
+    check(`${name} by the owner succeeds, with one event`, async ({ store }) => {
       const run = await prepared(store);
       const before = (await store.listEvents(run.runId)).length;
       await perform(run, run.fence);
       assert.equal((await store.listEvents(run.runId)).length, before + 1);
     }),
 
-    check(`${name} is refused once another worker has the run`, async ({ store, advance }) => {
+    check(`${name} is refused once another worker has claimed the run`, async ({ store, advance }) => {
       const run = await prepared(store);
       advance(LEASE_MS);
       await run.takenOver();
@@ -188,13 +188,13 @@ function checksOf(name: string, { prepare, perform, ofStep }: Sample): Check[] {
       await assertRefused(store, run.runId, () => perform(run, run.fence), LeaseLostError);
     }),
 
-    check(`${name} is refused under an epoch that nobody was given`, async ({ store }) => {
+    check(`${name} is refused under an epoch that was never assigned`, async ({ store }) => {
       const run = await prepared(store);
       const fence = { runId: run.runId, epoch: 2 };
       await assertRefused(store, run.runId, () => perform(run, fence), LeaseLostError);
     }),
 
-    check(`${name} of a run that is not there is refused`, async ({ store }) => {
+    check(`${name} of a run that does not exist is refused`, async ({ store }) => {
       const run = await prepared(store);
       const fence = { runId: "nobody", epoch: 1 };
       await assertRefused(store, run.runId, () => perform(run, fence), RunNotFoundError);
@@ -211,7 +211,7 @@ function checksOf(name: string, { prepare, perform, ofStep }: Sample): Check[] {
       assert.deepEqual(await readEverything(store, theirs.runId), before);
     }),
 
-    check(`${name} is refused for a step that is not there`, async ({ store }) => {
+    check(`${name} is refused for a step that does not exist`, async ({ store }) => {
       const run = await prepared(store);
       const step = { ...run.step, stepKey: run.stepKey + 1_000 };
       await assertRefused(store, run.runId, () => perform(new SampleRun(store, run.fence, step), run.fence));

@@ -12,7 +12,7 @@ const effectOf = ({ stepKey }: SampleRun, attempt: number) => ({
 });
 
 export const leaseChecks: readonly Check[] = [
-  check("a held run is busy, and says by whom and until when", async ({ store, now }) => {
+  check("a held run is busy, and reports its owner and the end of its lease", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     const { owner } = await run.record();
     const before = await readEverything(store, run.runId);
@@ -21,7 +21,7 @@ export const leaseChecks: readonly Check[] = [
       owner,
       until: now() + LEASE_MS,
     });
-    assert.deepEqual(await readEverything(store, run.runId), before, "asking changes nothing");
+    assert.deepEqual(await readEverything(store, run.runId), before, "a busy claim changes nothing");
   }),
 
   checkSeveral(
@@ -40,7 +40,7 @@ export const leaseChecks: readonly Check[] = [
     },
   ),
 
-  check("a lease ends at its end, not before", async ({ store, now, advance }) => {
+  check("a lease expires at its end, not before", async ({ store, now, advance }) => {
     const run = await SampleRun.create(store);
     advance(LEASE_MS - 1);
     assert.equal((await store.claimRun(run.runId, claimOptions())).kind, "busy");
@@ -63,7 +63,7 @@ export const leaseChecks: readonly Check[] = [
     assert.equal((await store.claimRun(run.runId, claimOptions())).kind, "claimed");
   }),
 
-  check("a lease that ran out and was taken by nobody can be renewed", async ({ store, advance }) => {
+  check("an expired lease can be renewed if no one else has claimed the run", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     advance(2 * LEASE_MS);
     await store.renewLease(run.fence, LEASE_MS);
@@ -86,7 +86,7 @@ export const leaseChecks: readonly Check[] = [
     }
   }),
 
-  check("a run in another status than asked for is refused, with what it is", async ({ store }) => {
+  check("a claim is refused, with the run's record, if the run has another status", async ({ store }) => {
     const run = await SampleRun.create(store);
     await store.releaseRun(run.fence, SUCCEEDED);
     const before = await readEverything(store, run.runId);
@@ -95,7 +95,7 @@ export const leaseChecks: readonly Check[] = [
     assert.deepEqual(await readEverything(store, run.runId), before, "a refused claim changes nothing");
   }),
 
-  check("of many claims in one tick one wins", async ({ store, advance }) => {
+  check("one of many claims in one tick wins", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     advance(LEASE_MS);
     const outcomes = await Promise.all(
@@ -105,7 +105,7 @@ export const leaseChecks: readonly Check[] = [
     assert.equal((await run.record()).epoch, 2);
   }),
 
-  checkSeveral("of several processes that claim a run at once one wins", async (scene) => {
+  checkSeveral("one of several processes that claim a run at once wins", async (scene) => {
     const stores = [scene.store, await scene.openAnother(), await scene.openAnother()];
     for (let i = 0; i < 10; i++) {
       const run = await SampleRun.create(scene.store, `run-${i}`);
@@ -116,7 +116,7 @@ export const leaseChecks: readonly Check[] = [
     }
   }),
 
-  checkSeveral("of several processes that create the same run at once one does", async (scene) => {
+  checkSeveral("one of several processes that create the same run at once wins", async (scene) => {
     const stores = [scene.store, await scene.openAnother(), await scene.openAnother()];
     for (let i = 0; i < 10; i++) {
       const outcomes = await Promise.all(stores.map((store) => store.createRun(newRun(`run-${i}`))));
@@ -125,7 +125,7 @@ export const leaseChecks: readonly Check[] = [
     assert.equal((await scene.store.listRuns()).length, 10);
   }),
 
-  check("a run is not taken again by its own store while an effect of it is under way", async (scene) => {
+  check("a store does not claim its own run again while one of its effects is in progress", async (scene) => {
     const { store, advance } = scene;
     const run = await SampleRun.create(store);
     store.attend(run.fence);
@@ -136,7 +136,7 @@ export const leaseChecks: readonly Check[] = [
     assert.equal((await store.claimRun(run.runId, claimOptions())).kind, "claimed");
   }),
 
-  check("a run that its worker has left can be taken again by its store at once", async ({ store }) => {
+  check("a store can claim a run again at once after its worker has left", async ({ store }) => {
     const run = await SampleRun.create(store);
     const attendance = store.attend(run.fence);
     assert.equal((await store.claimRun(run.runId, claimOptions())).kind, "busy");
@@ -144,20 +144,23 @@ export const leaseChecks: readonly Check[] = [
     assert.equal((await run.takenOver()).fence.epoch, 2);
   }),
 
-  check("what its own worker has not begun is charged nothing, and what it has is", async ({ store }) => {
-    for (const begins of [false, true]) {
-      const run = await SampleRun.create(store, `run-${begins}`);
-      const attendance = store.attend(run.fence);
-      await run.open(1);
-      const effect = begins ? await store.beginEffect(run.fence, effectOf(run, 1)) : null;
-      effect?.end();
-      attendance.leave();
-      const outcome = await store.claimRun(run.runId, claimOptions());
-      assert.equal(outcome.kind === "claimed" && outcome.chargedAsLost.length, begins ? 1 : 0);
-    }
-  }),
+  check(
+    "calls that its own worker has not begun are charged nothing, and begun ones are charged",
+    async ({ store }) => {
+      for (const begins of [false, true]) {
+        const run = await SampleRun.create(store, `run-${begins}`);
+        const attendance = store.attend(run.fence);
+        await run.open(1);
+        const effect = begins ? await store.beginEffect(run.fence, effectOf(run, 1)) : null;
+        effect?.end();
+        attendance.leave();
+        const outcome = await store.claimRun(run.runId, claimOptions());
+        assert.equal(outcome.kind === "claimed" && outcome.chargedAsLost.length, begins ? 1 : 0);
+      }
+    },
+  ),
 
-  checkSeveral("a store that is closed gives its runs up, to be taken at once", async (scene) => {
+  checkSeveral("closing a store releases its runs, which can be claimed at once", async (scene) => {
     const leaving = await scene.openAnother();
     const run = await SampleRun.create(leaving);
     assert.equal((await scene.store.claimRun(run.runId, claimOptions())).kind, "busy");
@@ -167,7 +170,7 @@ export const leaseChecks: readonly Check[] = [
   }),
 
   checkSeveral(
-    "no effect begins once a store is being closed, and what is under way is awaited",
+    "no effect begins once a store is closing, and those in progress are awaited",
     async (scene) => {
       const leaving = await scene.openAnother();
       const run = await SampleRun.create(leaving);
@@ -190,7 +193,7 @@ export const leaseChecks: readonly Check[] = [
     },
   ),
 
-  checkSeveral("what one process commits the others read", async (scene) => {
+  checkSeveral("other processes read what one process commits", async (scene) => {
     const run = await SampleRun.create(scene.store);
     const other = await scene.openAnother();
     for (let turn = 1; turn <= 3; turn++) {

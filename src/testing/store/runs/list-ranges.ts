@@ -4,7 +4,7 @@ import { type Check, check } from "../check.ts";
 import { CHARGE, newReceipt, SampleRun } from "../sample-run.ts";
 import { milestoneTurn } from "../sample-session.ts";
 
-/** Lists that can be read in parts; each record has its place. */
+/** Lists that can be read in parts; each record has a position. */
 const LISTS = [
   "listSteps",
   "listTurns",
@@ -21,19 +21,22 @@ function listOf(store: Store, name: (typeof LISTS)[number], runId: string): Part
   return (range) => store[name](runId, range);
 }
 
-/** Part by part, each after the last record of the one before it. */
+/** Reads part by part, each after the last record of the one before it. */
 async function inParts(list: Part, limit: number): Promise<readonly unknown[]> {
   const all: unknown[] = [];
   for (;;) {
     const last = all.at(-1);
     const part = await list({ limit, ...(last === undefined ? {} : { after: last as never }) });
-    assert.ok(part.length <= limit, "a part has no more than was asked for");
+    assert.ok(part.length <= limit, "a part respects its limit");
     if (part.length === 0) return all;
     all.push(...part);
   }
 }
 
-/** Turns with calls and without, tries of both kinds, calls of code, and a question: in turn with the same of another run. */
+/**
+ * Turns with and without calls, attempts of both kinds, calls of code, and a wait: alternating with the same of
+ * another run.
+ */
 async function twoRuns(store: Store): Promise<readonly SampleRun[]> {
   const runs = [await SampleRun.create(store, "run-1"), await SampleRun.create(store, "run-2")];
   for (const run of runs) await run.committedWithCall(1, newReceipt(1));
@@ -49,9 +52,9 @@ async function twoRuns(store: Store): Promise<readonly SampleRun[]> {
     await run.open(3);
     const journal = run.journal(3, ["running", "running", "prepared"], { attempt: 2 });
     await run.store.journalResponse(run.fence, journal);
-    await run.endTry(3, 1, { outcome: "failed", inDoubt: false });
+    await run.endAttempt(3, 1, { outcome: "failed", inDoubt: false });
     await run.start(3, 1, 3);
-    await run.endTry(3, 2, { outcome: "failed", inDoubt: false });
+    await run.endAttempt(3, 2, { outcome: "failed", inDoubt: false });
     await run.start(3, 2);
     for (const callIndex of [1, 2, 3]) await run.receipt(3, callIndex);
     await run.store.commitTurn(run.fence, run.commit(3, { messages: 4 }));
@@ -60,7 +63,7 @@ async function twoRuns(store: Store): Promise<readonly SampleRun[]> {
   for (const run of runs) {
     const code = await run.at("count", { kind: "run" });
     for (const n of [1, 2, 3]) await run.store.openToolCall(run.fence, code.codeCall(n));
-    for (const n of [1, 2]) await code.endTry(0, n);
+    for (const n of [1, 2]) await code.endAttempt(0, n);
     const again = await run.at("polish");
     await again.open(1);
     await code.waiting(code.wait(0, 1), code.wait(0, 2));
@@ -82,7 +85,7 @@ export const listRangeChecks: readonly Check[] = [
     }
   }),
 
-  check("a record is found by the place before its own", async ({ store }) => {
+  check("a record is found by the position before its own", async ({ store }) => {
     const [run] = await twoRuns(store);
     assert.ok(run !== undefined);
     const { runId } = run;

@@ -51,7 +51,7 @@ export const quotaChecks: readonly Check[] = [
     assert.deepEqual(await richer.open(1), { kind: "opened", attempt: 1, reserved: RESERVE });
   }),
 
-  check("settling charges what was used and gives the rest back", async ({ store, now, advance }) => {
+  check("settling charges the usage and returns the rest", async ({ store, now, advance }) => {
     const run = await SampleRun.create(store, "run-1", limited(120));
     const openedAt = now();
     await run.open(1);
@@ -73,7 +73,7 @@ export const quotaChecks: readonly Check[] = [
     assert.deepEqual(await run.open(1), { kind: "denied", unit: "tokens", wanted: 100, remaining: 90 });
   }),
 
-  check("a try is settled once, however it ends", async ({ store }) => {
+  check("an attempt is settled once, however it ends", async ({ store }) => {
     const run = await SampleRun.create(store);
     const settlement = { stepKey: run.stepKey, turnIndex: 1, attempt: 1, charge: CHARGE };
     const settle = () => store.settleModelCall(run.fence, settlement);
@@ -95,27 +95,35 @@ export const quotaChecks: readonly Check[] = [
     assert.deepEqual((await run.record()).charged, { tokens: 60, microDollars: 600 });
   }),
 
-  check("one try at a turn is open at a time, and the next one is numbered on", async ({ store }) => {
-    const run = await SampleRun.create(store);
-    await run.open(1);
-    await assertRefused(store, run.runId, () => run.open(1));
-    for (const attempt of [1, 2]) {
-      await store.settleModelCall(run.fence, { stepKey: run.stepKey, turnIndex: 1, attempt, charge: UNSENT });
-      assert.deepEqual(await run.open(1), { kind: "opened", attempt: attempt + 1, reserved: RESERVE });
-    }
-    const calls = await store.listModelCalls(run.runId);
-    assert.deepEqual(
-      calls.map(({ attempt, charge }) => [attempt, charge?.basis]),
-      [
-        [1, "none"],
-        [2, "none"],
-        [3, undefined],
-      ],
-    );
-    assert.deepEqual((await run.record()).reserved, RESERVE);
-  }),
+  check(
+    "one attempt of a turn is open at a time, and the next one gets the next number",
+    async ({ store }) => {
+      const run = await SampleRun.create(store);
+      await run.open(1);
+      await assertRefused(store, run.runId, () => run.open(1));
+      for (const attempt of [1, 2]) {
+        await store.settleModelCall(run.fence, {
+          stepKey: run.stepKey,
+          turnIndex: 1,
+          attempt,
+          charge: UNSENT,
+        });
+        assert.deepEqual(await run.open(1), { kind: "opened", attempt: attempt + 1, reserved: RESERVE });
+      }
+      const calls = await store.listModelCalls(run.runId);
+      assert.deepEqual(
+        calls.map(({ attempt, charge }) => [attempt, charge?.basis]),
+        [
+          [1, "none"],
+          [2, "none"],
+          [3, undefined],
+        ],
+      );
+      assert.deepEqual((await run.record()).reserved, RESERVE);
+    },
+  ),
 
-  check("more than was reserved is charged all the same, and the next turn is denied", async ({ store }) => {
+  check("usage above the reservation is charged anyway, and the next turn is denied", async ({ store }) => {
     const run = await SampleRun.create(store, "run-1", limited(150));
     await run.open(1);
     const amount = { tokens: 170, microDollars: 5 };
@@ -125,29 +133,26 @@ export const quotaChecks: readonly Check[] = [
     assert.deepEqual(await run.open(2), { kind: "denied", unit: "tokens", wanted: 100, remaining: 0 });
   }),
 
-  check(
-    "the reservation of the next turn rides in the commit, after this turn's is settled",
-    async ({ store }) => {
-      const run = await SampleRun.create(store, "run-1", limited(130));
-      await run.open(1);
-      const commit = run.commit(1, { journal: run.journal(1), next: run.opening(2) });
-      const { next } = await store.commitTurn(run.fence, commit);
-      assert.deepEqual(next, { kind: "opened", attempt: 1, reserved: RESERVE });
-      const { reserved, charged } = await run.record();
-      assert.deepEqual([reserved, charged], [RESERVE, CHARGE.amount]);
-      await store.commitTurn(run.fence, run.commit(2, { journal: run.journal(2) }));
-      assert.deepEqual((await run.record()).reserved, NOTHING);
-      assert.deepEqual(
-        (await store.listModelCalls(run.runId)).map(({ turnIndex, charge }) => [turnIndex, charge?.basis]),
-        [
-          [1, "provider"],
-          [2, "provider"],
-        ],
-      );
-    },
-  ),
+  check("a commit reserves for the next turn after settling this turn's reservation", async ({ store }) => {
+    const run = await SampleRun.create(store, "run-1", limited(130));
+    await run.open(1);
+    const commit = run.commit(1, { journal: run.journal(1), next: run.opening(2) });
+    const { next } = await store.commitTurn(run.fence, commit);
+    assert.deepEqual(next, { kind: "opened", attempt: 1, reserved: RESERVE });
+    const { reserved, charged } = await run.record();
+    assert.deepEqual([reserved, charged], [RESERVE, CHARGE.amount]);
+    await store.commitTurn(run.fence, run.commit(2, { journal: run.journal(2) }));
+    assert.deepEqual((await run.record()).reserved, NOTHING);
+    assert.deepEqual(
+      (await store.listModelCalls(run.runId)).map(({ turnIndex, charge }) => [turnIndex, charge?.basis]),
+      [
+        [1, "provider"],
+        [2, "provider"],
+      ],
+    );
+  }),
 
-  check("a commit stands although the next turn is denied", async ({ store }) => {
+  check("a commit holds even if the next turn is denied", async ({ store }) => {
     const run = await SampleRun.create(store, "run-1", limited(129));
     await run.open(1);
     const commit = run.commit(1, { journal: run.journal(1), next: run.opening(2) });
@@ -160,7 +165,7 @@ export const quotaChecks: readonly Check[] = [
   }),
 
   check(
-    "what rides in a commit is the turn after it, of the same step, and of one that goes on",
+    "a commit can only open the next turn of the same step, and only if the step continues",
     async ({ store }) => {
       const run = await SampleRun.create(store);
       const other = await run.at("polish");
@@ -173,35 +178,32 @@ export const quotaChecks: readonly Check[] = [
     },
   ),
 
-  check(
-    "usage adds up what the provider said, and counts the calls that were paid for",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      assert.deepEqual(await store.readUsage(run.runId), { ...NO_USAGE, charged: NOTHING, modelCalls: 0 });
-      await run.committed(1);
-      await run.committed(2);
-      for (const [i, charge] of [BASELINE, UNSENT].entries()) {
-        await run.open(3);
-        await store.settleModelCall(run.fence, {
-          stepKey: run.stepKey,
-          turnIndex: 3,
-          attempt: i + 1,
-          charge,
-        });
-      }
+  check("usage adds up what the provider reported, and counts the charged calls", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    assert.deepEqual(await store.readUsage(run.runId), { ...NO_USAGE, charged: NOTHING, modelCalls: 0 });
+    await run.committed(1);
+    await run.committed(2);
+    for (const [i, charge] of [BASELINE, UNSENT].entries()) {
       await run.open(3);
-      assert.deepEqual(await store.readUsage(run.runId), {
-        inputTokens: 40,
-        outputTokens: 20,
-        cachedInputTokens: 10,
-        reasoningTokens: 4,
-        charged: { tokens: 160, microDollars: 1_600 },
-        modelCalls: 3,
+      await store.settleModelCall(run.fence, {
+        stepKey: run.stepKey,
+        turnIndex: 3,
+        attempt: i + 1,
+        charge,
       });
-    },
-  ),
+    }
+    await run.open(3);
+    assert.deepEqual(await store.readUsage(run.runId), {
+      inputTokens: 40,
+      outputTokens: 20,
+      cachedInputTokens: 10,
+      reasoningTokens: 4,
+      charged: { tokens: 160, microDollars: 1_600 },
+      modelCalls: 3,
+    });
+  }),
 
-  check("amounts that are no whole numbers are refused", async ({ store }) => {
+  check("amounts that are not whole numbers are refused", async ({ store }) => {
     const run = await SampleRun.create(store);
     const odd = { tokens: 0.5, microDollars: 0 };
     const negative = { tokens: 0, microDollars: -1 };

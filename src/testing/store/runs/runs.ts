@@ -5,7 +5,7 @@ import { assertRefused, type Check, check, checkSeveral, rejection } from "../ch
 import { readEverything } from "../everything.ts";
 import { FAILED, LEASE_MS, newRun, newStep, RESERVE, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
 
-/** How a run can end, and what becomes of a step that was running. */
+/** The ways to end a run, each with the resulting status of a running step. */
 const ENDS: readonly { readonly end: RunEnd; readonly step: StepStatus }[] = [
   { end: FAILED, step: "failed" },
   { end: { ...FAILED, status: "waiting", waits: [] }, step: "blocked" },
@@ -39,7 +39,7 @@ export const runChecks: readonly Check[] = [
     assert.ok(key.equals(scene.store.redactionKey()));
   }),
 
-  check("creating a run claims it, and what was given is what is stored", async ({ store, now }) => {
+  check("creating a run claims it, and stores it as given", async ({ store, now }) => {
     const run = newRun("run-1", { limit: { tokens: 500, microDollars: null } });
     const created = await store.createRun(run);
     assert.ok(created.kind === "created");
@@ -73,7 +73,7 @@ export const runChecks: readonly Check[] = [
     assert.deepEqual(await store.getRun("run-1"), created.claim.run);
   }),
 
-  check("the input and the shape are read as they were given", async ({ store }) => {
+  check("the input and the shape are read back as given", async ({ store }) => {
     const input = {
       z: [1, 2.5, -0.25, 1e21, null, true],
       a: { ü: 'naïve 🙂 \u0000 \u2028 "quoted"', "": {} },
@@ -91,14 +91,14 @@ export const runChecks: readonly Check[] = [
     assert.equal((await store.listRuns()).length, 1);
   }),
 
-  check("a budget that is no whole number is refused, and no run is left behind", async ({ store }) => {
+  check("a budget that is not a whole number is refused, and no run is created", async ({ store }) => {
     for (const tokens of [1.5, -1, Number.NaN])
       await rejection(store.createRun(newRun("run-1", { limit: { tokens, microDollars: null } })));
     assert.equal(await store.getRun("run-1"), null);
     assert.deepEqual(await store.listRuns(), []);
   }),
 
-  check("a run that is not there is not found, whatever is asked of it", async ({ store }) => {
+  check("every read of a run that does not exist reports that", async ({ store }) => {
     await store.createRun(newRun("run-1"));
     assert.equal(await store.getRun("nobody"), null);
     const claim = await store.claimRun("nobody", { leaseMs: 1, from: ["running"] });
@@ -124,7 +124,7 @@ export const runChecks: readonly Check[] = [
 
   ...ENDS.map(({ end, step }) =>
     check(
-      `a run that is left ${end.status} leaves its running step ${step} and its finished one alone`,
+      `a run released as ${end.status} leaves its running step ${step} and its finished step unchanged`,
       async ({ store }) => {
         const run = await SampleRun.create(store);
         const second = await run.at("polish");
@@ -146,7 +146,7 @@ export const runChecks: readonly Check[] = [
     ),
   ),
 
-  check("releasing gives an open reservation back and charges nothing", async ({ store, now }) => {
+  check("releasing returns an open reservation and charges nothing", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     await run.open(1);
     assert.deepEqual((await run.record()).reserved, RESERVE);
@@ -158,7 +158,7 @@ export const runChecks: readonly Check[] = [
     assert.deepEqual([call?.charge?.basis, call?.charge?.amount.tokens, call?.settledAt], ["none", 0, now()]);
   }),
 
-  check("a run that is let go of is there for whoever works, with what it has", async ({ store, now }) => {
+  check("a released run can be claimed by any worker, with all of its data", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     await run.committed(1);
     await run.journaled(2, ["running", "prepared"]);
@@ -170,7 +170,7 @@ export const runChecks: readonly Check[] = [
     const [attempt] = await store.listAttempts(run.runId);
     assert.deepEqual([attempt?.endStatus, attempt?.endedAt], ["queued", now()]);
     const later = await run.takenOver(store, { from: ["queued"] });
-    assert.equal((await later.callAt(2, 1)).status, "in_doubt", "what was under way is asked about");
+    assert.equal((await later.callAt(2, 1)).status, "in_doubt", "a running call is in doubt");
     assert.deepEqual(await store.beginStep(later.fence, newStep("draft")), run.step);
     await later.start(2, 2);
   }),
@@ -194,27 +194,24 @@ export const runChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => store.releaseRun(run.fence, FAILED));
   }),
 
-  check(
-    "runs are listed newest first, by status, by pipeline, and no more than asked for",
-    async ({ store }) => {
-      await store.createRun(newRun("a"));
-      await store.createRun(newRun("b", { pipeline: "other" }));
-      await store.createRun(newRun("c"));
-      await store.releaseRun({ runId: "c", epoch: 1 }, SUCCEEDED);
-      const ids = async (filter: Parameters<Store["listRuns"]>[0]) =>
-        (await store.listRuns(filter)).map((run) => run.runId);
-      assert.deepEqual(await ids(undefined), ["c", "b", "a"]);
-      assert.deepEqual(await ids({ status: "running" }), ["b", "a"]);
-      assert.deepEqual(await ids({ pipeline: "report" }), ["c", "a"]);
-      assert.deepEqual(await ids({ pipeline: "report", status: "running" }), ["a"]);
-      assert.deepEqual(await ids({ limit: 2 }), ["c", "b"]);
-      assert.deepEqual(await ids({ status: "cancelled" }), []);
-      assert.deepEqual((await store.listRuns({ pipeline: "other" }))[0], await store.getRun("b"));
-    },
-  ),
+  check("runs are listed newest first, by status, by pipeline, up to a limit", async ({ store }) => {
+    await store.createRun(newRun("a"));
+    await store.createRun(newRun("b", { pipeline: "other" }));
+    await store.createRun(newRun("c"));
+    await store.releaseRun({ runId: "c", epoch: 1 }, SUCCEEDED);
+    const ids = async (filter: Parameters<Store["listRuns"]>[0]) =>
+      (await store.listRuns(filter)).map((run) => run.runId);
+    assert.deepEqual(await ids(undefined), ["c", "b", "a"]);
+    assert.deepEqual(await ids({ status: "running" }), ["b", "a"]);
+    assert.deepEqual(await ids({ pipeline: "report" }), ["c", "a"]);
+    assert.deepEqual(await ids({ pipeline: "report", status: "running" }), ["a"]);
+    assert.deepEqual(await ids({ limit: 2 }), ["c", "b"]);
+    assert.deepEqual(await ids({ status: "cancelled" }), []);
+    assert.deepEqual((await store.listRuns({ pipeline: "other" }))[0], await store.getRun("b"));
+  }),
 
   check(
-    "of an input all runs are found that have not ended, and the newest one, newest first, with who holds them",
+    "the unfinished runs of an input and its newest one are found, newest first, with their owners",
     async (scene) => {
       const { store, advance } = scene;
       const hash = sha256("ratchets");
@@ -243,12 +240,12 @@ export const runChecks: readonly Check[] = [
       assert.deepEqual(
         (await foundBy(store, "report", hash)).slice(0, 2),
         ["last succeeded", "held running held"],
-        "the newest, whatever became of it",
+        "the newest, whatever its status",
       );
     },
   ),
 
-  check("a run that is given up stays as it is, and can be taken at once", async ({ store, now }) => {
+  check("an interrupted run keeps its status, and can be claimed at once", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     await run.committed(1);
     await run.journaled(2, ["running", "prepared"]);
@@ -259,13 +256,13 @@ export const runChecks: readonly Check[] = [
     assert.equal(await store.isHeld(run.runId), false);
     const [attempt] = await store.listAttempts(run.runId);
     assert.deepEqual([attempt?.endStatus, attempt?.endedAt], ["interrupted", now()]);
-    assert.equal((await run.callAt(2, 1)).status, "in_doubt", "nobody said that it was not sent");
+    assert.equal((await run.callAt(2, 1)).status, "in_doubt", "it may have been sent");
     const later = await run.takenOver(store, { from: ["running"] });
     assert.deepEqual(await store.beginStep(later.fence, newStep("draft")), run.step);
     await assertRefused(store, run.runId, () => store.interruptRun(run.fence), LeaseLostError);
   }),
 
-  check("a wish that a run should end is met when it is given up", async ({ store }) => {
+  check("an interrupted run is cancelled if that was requested", async ({ store }) => {
     const run = await SampleRun.create(store);
     assert.equal((await store.requestCancel(run.runId, { by: "ann" })).kind, "requested");
     await store.interruptRun(run.fence);

@@ -5,7 +5,7 @@ import { FAILED, intentFacts, newStep, SampleRun } from "../sample-run.ts";
 
 export const stepChecks: readonly Check[] = [
   check(
-    "a step is entered: it runs, it is numbered, and the run says where it is",
+    "entering a step starts it, numbers it, and makes it the run's current step",
     async ({ store, now, advance }) => {
       const run = await SampleRun.create(store);
       advance(5);
@@ -95,7 +95,7 @@ export const stepChecks: readonly Check[] = [
     },
   ),
 
-  check("a step that left the context as it was has none of its own", async ({ store }) => {
+  check("a step that left the context unchanged stores none", async ({ store }) => {
     const run = await SampleRun.create(store);
     const polish = await run.at("polish");
     await store.finishStep(run.fence, { stepKey: run.stepKey, output: null, context: null });
@@ -146,7 +146,7 @@ export const stepChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => store.decideLoop(run.fence, { ...decision, done: true }));
   }),
 
-  check("a step that was not needed is kept as skipped, and was never entered", async ({ store, now }) => {
+  check("a step that was not needed is stored as skipped, and was never entered", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     const input = { list: [1, { ü: null }] };
     const step = newStep("send", { path: "polish[2]/send", kind: "run", phase: "deliver", input });
@@ -164,7 +164,7 @@ export const stepChecks: readonly Check[] = [
       createdAt: now(),
       updatedAt: now(),
     });
-    assert.equal((await run.record()).currentStep, "draft", "the run is not there");
+    assert.equal((await run.record()).currentStep, "draft", "the run's current step is unchanged");
     const [event] = (await store.listEvents(run.runId)).slice(-1);
     assert.ok(event !== undefined);
     assert.deepEqual(
@@ -177,7 +177,7 @@ export const stepChecks: readonly Check[] = [
     assert.deepEqual(await store.findStep(run.runId, "polish[2]/send"), skipped);
   }),
 
-  check("a step that was begun stays what it came to, and is not skipped", async ({ store }) => {
+  check("a step that was begun keeps its status, and is not skipped", async ({ store }) => {
     const run = await SampleRun.create(store);
     await store.skipStep(run.fence, newStep("draft"));
     assert.deepEqual(await store.findStep(run.runId, "draft"), run.step);
@@ -195,14 +195,14 @@ export const stepChecks: readonly Check[] = [
     );
   }),
 
-  check("a step that was skipped is entered by whoever needs it after all", async ({ store }) => {
+  check("a skipped step can still be entered", async ({ store }) => {
     const run = await SampleRun.create(store);
     await store.skipStep(run.fence, newStep("send"));
     const skipped = await store.findStep(run.runId, "send");
     assert.deepEqual(await store.beginStep(run.fence, newStep("send")), { ...skipped, status: "running" });
   }),
 
-  check("what is not JSON is refused before anything is stored", async ({ store }) => {
+  check("values that are not JSON are refused before anything is stored", async ({ store }) => {
     const run = await SampleRun.create(store);
     const given: unknown = { when: new Date(0) };
     const output = given as Json;

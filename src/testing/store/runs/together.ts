@@ -10,26 +10,23 @@ import { type Check, check, checkSeveral, rejection } from "../check.ts";
 import { newRun, newStep, SampleRun, SUCCEEDED } from "../sample-run.ts";
 
 export const togetherChecks: readonly Check[] = [
-  check(
-    "intents of one tick are done in the order they were given, each seeing the ones before",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      const { fence } = run;
-      const [opened, , committed, reopened] = await Promise.all([
-        run.open(1),
-        store.journalResponse(fence, run.journal(1)),
-        store.commitTurn(fence, run.commit(1, { next: run.opening(2) })),
-        store.commitTurn(fence, run.commit(2, { journal: run.journal(2), next: run.opening(3) })),
-      ]);
-      assert.equal(opened.kind, "opened");
-      assert.equal(committed.next?.kind, "opened");
-      assert.equal(reopened.next?.kind, "opened");
-      assert.equal((await store.readConversation(run.stepKey, 0)).turnIndex, 2);
-    },
-  ),
+  check("intents of one tick run in order, each seeing the ones before it", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    const { fence } = run;
+    const [opened, , committed, reopened] = await Promise.all([
+      run.open(1),
+      store.journalResponse(fence, run.journal(1)),
+      store.commitTurn(fence, run.commit(1, { next: run.opening(2) })),
+      store.commitTurn(fence, run.commit(2, { journal: run.journal(2), next: run.opening(3) })),
+    ]);
+    assert.equal(opened.kind, "opened");
+    assert.equal(committed.next?.kind, "opened");
+    assert.equal(reopened.next?.kind, "opened");
+    assert.equal((await store.readConversation(run.stepKey, 0)).turnIndex, 2);
+  }),
 
   check(
-    "each intent of a tick has an outcome of its own: a refused one takes nobody else down",
+    "each intent of a tick has an outcome of its own: a refused one does not fail the others",
     async ({ store }) => {
       const run = await SampleRun.create(store);
       const stale: Fence = { runId: run.runId, epoch: 99 };
@@ -67,7 +64,7 @@ export const togetherChecks: readonly Check[] = [
     },
   ),
 
-  check("of equal ids created in one tick the first is taken", async ({ store }) => {
+  check("the first of equal ids created in one tick wins", async ({ store }) => {
     const outcomes = await Promise.all(
       Array.from({ length: 60 }, (_, i) =>
         store.createRun(newRun(`run-${i % 20}`, { entrypoint: String(i) })),
@@ -81,7 +78,7 @@ export const togetherChecks: readonly Check[] = [
     assert.deepEqual(new Set(runs.map(({ entrypoint }) => Number(entrypoint))), new Set(Array(20).keys()));
   }),
 
-  check("many runs work side by side, and each comes out as if it were alone", async ({ store }) => {
+  check("many runs work side by side, each as if it were alone", async ({ store }) => {
     const work = async (runId: string, turns: number) => {
       const run = await SampleRun.create(store, runId);
       for (let turn = 1; turn <= turns; turn++) {
@@ -122,7 +119,7 @@ export const togetherChecks: readonly Check[] = [
     }
   }),
 
-  check("closing does what was asked for before, and refuses what comes after", async ({ store }) => {
+  check("closing performs earlier intents, and refuses later ones", async ({ store }) => {
     const pending = Array.from({ length: 10 }, (_, i) => store.createRun(newRun(`run-${i}`)));
     const refused = rejection(store.renewLease({ runId: "nobody", epoch: 1 }, 1));
     const closed = store.close();

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import type { Store } from "../../../store/store.ts";
 import { type Check, check, checkSeveral } from "../check.ts";
 import { blobReceipt, FAILED, LEASE_MS, SampleRun, sha256 } from "../sample-run.ts";
-import { EVIDENCE, jobLife, LARGE, ledgerLife, wholeLife } from "../whole-life.ts";
+import { EVIDENCE, jobScenario, LARGE, ledgerScenario, turnScenario } from "../store-scenarios.ts";
 
-/** Nothing is found, and everything was looked at. */
-async function assertSound(store: Store, runId: string, blobs: number): Promise<void> {
+/** Asserts that there are no problems, and that everything was checked. */
+async function assertIntact(store: Store, runId: string, blobs: number): Promise<void> {
   const calls = await store.listToolCalls(runId);
   assert.deepEqual(await store.verify(runId), {
     runId,
@@ -19,36 +19,32 @@ async function assertSound(store: Store, runId: string, blobs: number): Promise<
 export const verificationChecks: readonly Check[] = [
   check("a run that has just begun is what was written", async ({ store }) => {
     const run = await SampleRun.create(store);
-    await assertSound(store, run.runId, 0);
+    await assertIntact(store, run.runId, 0);
   }),
 
   check("a run that succeeded is what was written", async ({ store, advance }) => {
-    await wholeLife(store, advance);
-    await assertSound(store, "run-1", 0);
+    await turnScenario(store, advance);
+    await assertIntact(store, "run-1", 0);
   }),
 
-  check("a run that did all that a ledger can hold is what was written", async ({ store, advance }) => {
-    await ledgerLife(store, advance);
+  check("a run that used every feature of the ledger is what was written", async ({ store, advance }) => {
+    await ledgerScenario(store, advance);
     assert.notDeepEqual(LARGE, EVIDENCE);
-    await assertSound(store, "ledger", 2);
+    await assertIntact(store, "ledger", 2);
     assert.ok((await store.verify("ledger")).receipts === 7);
   }),
 
-  check("a job, and a run that goes on from one of its turns, are what was written", async (scene) => {
+  check("a job and its fork are what was written", async (scene) => {
     const { store, advance } = scene;
-    await jobLife(store, advance);
-    await assertSound(store, "job", 4);
-    await assertSound(store, "job-fork", 3);
-    assert.deepEqual(
-      (await store.verify("job-fork")).receipts,
-      4,
-      "those that it began with are looked at too",
-    );
+    await jobScenario(store, advance);
+    await assertIntact(store, "job", 4);
+    await assertIntact(store, "job-fork", 3);
+    assert.deepEqual((await store.verify("job-fork")).receipts, 4, "copied rows are verified too");
   }),
 
-  check("a run is what was written wherever it stands", async ({ store, advance }) => {
+  check("a run is what was written at every point of its life", async ({ store, advance }) => {
     let run = await SampleRun.create(store);
-    const sound = (blobs = 0) => assertSound(store, run.runId, blobs);
+    const sound = (blobs = 0) => assertIntact(store, run.runId, blobs);
     await run.open(1);
     await sound();
     await store.journalResponse(run.fence, run.journal(1, ["running", "prepared"]));
@@ -81,24 +77,24 @@ export const verificationChecks: readonly Check[] = [
       store.commitTurn(run.fence, run.commit(1)),
       store.settle("run-1/draft#1.1", { as: "retry" }),
     ]);
-    await assertSound(store, run.runId, 0);
+    await assertIntact(store, run.runId, 0);
   }),
 
-  check("each run is looked at by itself", async ({ store, advance }) => {
-    await wholeLife(store, advance);
-    await ledgerLife(store, advance);
-    await assertSound(store, "run-1", 0);
-    await assertSound(store, "ledger", 2);
+  check("each run is verified on its own", async ({ store, advance }) => {
+    await turnScenario(store, advance);
+    await ledgerScenario(store, advance);
+    await assertIntact(store, "run-1", 0);
+    await assertIntact(store, "ledger", 2);
   }),
 
-  check("looking changes nothing", async ({ store, advance }) => {
-    await ledgerLife(store, advance);
+  check("verifying changes nothing", async ({ store, advance }) => {
+    await ledgerScenario(store, advance);
     const events = await store.listEvents("ledger");
     await store.verify("ledger");
     assert.deepEqual(await store.listEvents("ledger"), events);
   }),
 
-  checkSeveral("what several processes wrote of a run belongs together", async (scene) => {
+  checkSeveral("rows of a run written by several processes verify together", async (scene) => {
     const { store, fallSilent } = scene;
     const other = await scene.openAnother();
     let run = await SampleRun.create(store);
@@ -106,8 +102,8 @@ export const verificationChecks: readonly Check[] = [
       await run.committedWithCall(i + 1);
       await fallSilent(LEASE_MS);
       run = await run.takenOver(next);
-      await assertSound(store, run.runId, 0);
-      await assertSound(other, run.runId, 0);
+      await assertIntact(store, run.runId, 0);
+      await assertIntact(other, run.runId, 0);
     }
   }),
 ];

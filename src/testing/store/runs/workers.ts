@@ -7,20 +7,20 @@ function request(runId: string, over: Partial<WorkerRequest> = {}): WorkerReques
   return { runId, request: { topic: runId }, createdAt: 1_000, deadline: null, ...over };
 }
 
-/** Who took the run, from where and why. */
+/** The run attempts: where each resumed from, and why. */
 async function attemptsOf(run: SampleRun): Promise<unknown[]> {
   const attempts = await run.store.listAttempts(run.runId);
   return attempts.map(({ epoch, resumedFrom, reason }) => [epoch, resumedFrom, reason]);
 }
 
 export const workerChecks: readonly Check[] = [
-  check("a worker that was asked nothing has nothing to do", async ({ store }) => {
+  check("a worker without a request has no work", async ({ store }) => {
     assert.equal(await store.findWork("anna"), null);
     await store.completeWork("anna", "run-1");
     assert.equal(await store.findWork("anna"), null);
   }),
 
-  check("what a worker is asked is kept as it was asked", async ({ store }) => {
+  check("a worker's request is stored as given", async ({ store }) => {
     const asked = request("run-1", {
       request: { z: [1, null, { ü: "naïve 🙂 \u2028" }], a: "" },
       createdAt: 123,
@@ -33,7 +33,7 @@ export const workerChecks: readonly Check[] = [
     assert.deepEqual(await store.findWork("anna"), { ...plain, completedAt: null });
   }),
 
-  check("what a worker has not completed holds, whatever it is asked then", async ({ store }) => {
+  check("a request that is not completed stays in effect, whatever is requested later", async ({ store }) => {
     const first = request("run-1", { deadline: 9_000 });
     await store.beginWork("anna", first);
     for (const runId of ["run-2", "run-1"]) {
@@ -43,7 +43,7 @@ export const workerChecks: readonly Check[] = [
     assert.deepEqual(await store.findWork("anna"), { ...first, completedAt: null });
   }),
 
-  check("a worker that has completed its work takes the next", async ({ store, now, advance }) => {
+  check("a worker that has completed its work accepts the next request", async ({ store, now, advance }) => {
     const first = request("run-1", { deadline: 9_000 });
     await store.beginWork("anna", first);
     advance(5);
@@ -52,7 +52,7 @@ export const workerChecks: readonly Check[] = [
     assert.deepEqual(await store.findWork("anna"), completed);
     advance(5);
     await store.completeWork("anna", "run-1");
-    assert.deepEqual(await store.findWork("anna"), completed, "it was done when it was done");
+    assert.deepEqual(await store.findWork("anna"), completed, "the time of completion does not change");
     const second = request("run-2");
     assert.deepEqual(await store.beginWork("anna", second), second);
     assert.deepEqual(await store.findWork("anna"), { ...second, completedAt: null });
@@ -60,7 +60,7 @@ export const workerChecks: readonly Check[] = [
     assert.equal((await store.findWork("anna"))?.completedAt, null);
   }),
 
-  check("the end of another run completes nothing, nor does that of another worker", async ({ store }) => {
+  check("completing another run, or another worker, does not complete this one", async ({ store }) => {
     await store.beginWork("anna", request("run-1"));
     await store.beginWork("bert", request("run-2"));
     await store.completeWork("anna", "run-2");
@@ -72,7 +72,7 @@ export const workerChecks: readonly Check[] = [
     assert.equal((await store.findWork("bert"))?.completedAt, null);
   }),
 
-  check("of several requests at once the first holds for all", async ({ store }) => {
+  check("the first of several requests at once is in effect for all", async ({ store }) => {
     const requests = Array.from({ length: 20 }, (_, i) => request(`run-${i}`));
     const held = await Promise.all(requests.map((each) => store.beginWork("anna", each)));
     assert.deepEqual(new Set(held.map(({ runId }) => runId)), new Set(["run-0"]));
@@ -104,7 +104,7 @@ export const workerChecks: readonly Check[] = [
     assert.deepEqual(await store.listEvents(run.runId), before);
   }),
 
-  check("every time that a worker took the run is kept, with its reason", async (scene) => {
+  check("every run attempt is stored, with its reason", async (scene) => {
     const { store, now, advance } = scene;
     const start = now();
     let run = await SampleRun.create(store);
@@ -145,7 +145,7 @@ export const workerChecks: readonly Check[] = [
     ]);
   }),
 
-  check("the trace of a worker is kept with its own attempt, and told in the log", async ({ store }) => {
+  check("the trace of a worker is stored with its run attempt, and in the log", async ({ store }) => {
     let run = await SampleRun.create(store);
     const traces = ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-another"] as const;
     await store.keepTrace(run.fence, traces[0]);
@@ -160,14 +160,14 @@ export const workerChecks: readonly Check[] = [
         [2, traces[1]],
       ],
     );
-    const told = (await store.listEvents(run.runId)).filter(({ type }) => type === "run.traced");
-    assert.deepEqual(told.map(intentFacts), [
+    const traced = (await store.listEvents(run.runId)).filter(({ type }) => type === "run.traced");
+    assert.deepEqual(traced.map(intentFacts), [
       { epoch: 1, traceParent: traces[0] },
       { epoch: 2, traceParent: traces[1] },
     ]);
   }),
 
-  check("whoever takes a run is told which of its calls were running", async ({ store, advance }) => {
+  check("a claim returns the calls that were running", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "prepared"]);
     advance(LEASE_MS);
@@ -181,7 +181,7 @@ export const workerChecks: readonly Check[] = [
     assert.deepEqual(again.kind === "claimed" && again.foundInDoubt, []);
   }),
 
-  check("a claim that is not granted, or gives no reason, leaves none", async ({ store, advance }) => {
+  check("a claim that is not granted, or has no reason, stores none", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     const attempt = { resumedFrom: "milestone", reason: "Why not." } as const;
     assert.equal((await store.claimRun(run.runId, claimOptions({ attempt }))).kind, "busy");
@@ -194,7 +194,7 @@ export const workerChecks: readonly Check[] = [
     ]);
   }),
 
-  check("a run has no deadline unless it is given one", async ({ store }) => {
+  check("a run has no deadline by default", async ({ store }) => {
     const created = await store.createRun(newRun("never"));
     assert.ok(created.kind === "created");
     assert.equal(created.claim.run.deadline, null);
@@ -212,7 +212,7 @@ export const workerChecks: readonly Check[] = [
     );
   }),
 
-  check("a deadline holds until a claim gives another", async ({ store, advance }) => {
+  check("a deadline holds until a claim replaces it", async ({ store, advance }) => {
     let run = await SampleRun.create(store, "run-1", { deadline: 5_000 });
     const deadline = async () => (await run.record()).deadline;
     await run.committedWithCall(1);
@@ -220,7 +220,7 @@ export const workerChecks: readonly Check[] = [
     assert.equal(await deadline(), 5_000);
     run = await run.takenOver();
     await run.at("draft");
-    assert.equal(await deadline(), 5_000, "a claim that gives none keeps it");
+    assert.equal(await deadline(), 5_000, "a claim without one keeps it");
     advance(LEASE_MS);
     run = await run.takenOver(store, { deadline: 9_000 });
     assert.equal(await deadline(), 9_000);
@@ -228,7 +228,7 @@ export const workerChecks: readonly Check[] = [
     assert.equal(await deadline(), 9_000);
     await store.releaseRun(run.fence, FAILED);
     run = await run.takenOver(store, { deadline: null });
-    assert.equal(await deadline(), null, "nothing is a deadline too");
+    assert.equal(await deadline(), null, "null removes the deadline");
     await store.releaseRun(run.fence, SUCCEEDED);
     assert.equal(await deadline(), null);
   }),

@@ -5,15 +5,15 @@ import type { NewCheckpoint } from "../../../store/store.ts";
 import { assertRefused, type Check, check } from "../check.ts";
 import { FAILED, newStart, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
 import {
-  beginLine,
+  eventTurn,
   milestone,
   milestoneTurn,
   sessionCommit,
-  toldTurn,
+  startLineage,
   wholeSlice,
 } from "../sample-session.ts";
 
-/** A snapshot of exactly so many bytes of JSON. */
+/** A snapshot of exactly this many bytes of JSON. */
 function snapshotOf(bytes: number, letter: string): JsonObject {
   const room = bytes - Buffer.byteLength(canonicalJson({ text: "" }));
   const width = Buffer.byteLength(letter);
@@ -21,7 +21,7 @@ function snapshotOf(bytes: number, letter: string): JsonObject {
   return { text };
 }
 
-/** Text that no compression makes smaller by much. */
+/** Text that hardly compresses. */
 function noise(bytes: number): JsonObject {
   let text = "";
   for (let i = 0; text.length < bytes; i++) text += sha256(`noise ${i}`).toString("base64");
@@ -39,7 +39,7 @@ const SNAPSHOTS: readonly JsonObject[] = [
   noise(50_000),
 ];
 
-/** Numbers of a run's checkpoints, each with whether the session was rolled back behind it. */
+/** The numbers of a run's checkpoints, each with whether it is superseded. */
 async function numbersOf(run: SampleRun): Promise<string[]> {
   const checkpoints = await run.store.listCheckpoints(run.runId);
   return checkpoints.map(
@@ -53,7 +53,7 @@ async function lastOf(run: SampleRun): Promise<unknown> {
 }
 
 export const checkpointChecks: readonly Check[] = [
-  check("a checkpoint comes back as it was taken, with its place and time", async (scene) => {
+  check("a checkpoint is read back as taken, with its position and time", async (scene) => {
     const { store, now, advance } = scene;
     const run = await SampleRun.create(store);
     const polish = await run.at("polish", { path: "loop[2]/polish" });
@@ -61,7 +61,7 @@ export const checkpointChecks: readonly Check[] = [
     advance(5);
     const snapshot = { plan: [{ id: 1, title: "Lesen 🙂" }] };
     const cursor = { lastCall: "run-1/loop[2]/polish#2.1", artifacts: ["größe.txt", { n: 1 }] };
-    assert.equal(await toldTurn(polish, 2, { checkpoint: milestone(snapshot, cursor) }), 1);
+    assert.equal(await eventTurn(polish, 2, { checkpoint: milestone(snapshot, cursor) }), 1);
     const record = {
       checkpoint: 1,
       type: "milestone",
@@ -78,11 +78,11 @@ export const checkpointChecks: readonly Check[] = [
       assert.deepEqual(await read, { ...record, snapshot });
   }),
 
-  check("a snapshot comes back as it was, whatever its size", async ({ store }) => {
+  check("a snapshot is read back as it was, whatever its size", async ({ store }) => {
     const run = await SampleRun.create(store);
     for (const [i, snapshot] of SNAPSHOTS.entries()) {
       const cursor = i % 5 === 0 ? snapshot : {};
-      assert.equal(await toldTurn(run, i + 1, { checkpoint: milestone(snapshot, cursor) }), i + 1);
+      assert.equal(await eventTurn(run, i + 1, { checkpoint: milestone(snapshot, cursor) }), i + 1);
     }
     for (const [i, snapshot] of SNAPSHOTS.entries()) {
       const stored = await store.readCheckpoint(run.runId, i + 1);
@@ -94,7 +94,7 @@ export const checkpointChecks: readonly Check[] = [
     assert.deepEqual((await store.verify(run.runId)).problems, []);
   }),
 
-  check("the last checkpoint is read where none is named, and any by its number", async ({ store }) => {
+  check("the last checkpoint is read by default, and any by its number", async ({ store }) => {
     const run = await SampleRun.create(store);
     assert.equal(await store.readCheckpoint(run.runId), null);
     for (const turn of [1, 2, 3]) {
@@ -130,7 +130,7 @@ export const checkpointChecks: readonly Check[] = [
 
   check("a commit without a checkpoint takes none and no number", async ({ store }) => {
     const run = await SampleRun.create(store);
-    assert.equal(await toldTurn(run, 1, { slices: [wholeSlice("a", [1])] }), null);
+    assert.equal(await eventTurn(run, 1, { slices: [wholeSlice("a", [1])] }), null);
     await run.committed(2);
     await run.journaled(3, ["running"]);
     const commit = run.commit(3, { session: sessionCommit({ checkpoint: milestone({ turn: 3 }) }) });
@@ -178,7 +178,7 @@ export const checkpointChecks: readonly Check[] = [
     );
   }),
 
-  check("before something outside is changed it is said where the run stood", async ({ store, now }) => {
+  check("a checkpoint before a side effect records where the run stood", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     await milestoneTurn(run, 1);
     const before = (n: number): NewCheckpoint => ({
@@ -212,10 +212,10 @@ export const checkpointChecks: readonly Check[] = [
     );
     assert.deepEqual(checkpoints[1]?.cursor, { phase: "send", stepIndex: 2 });
     assert.deepEqual((await store.readCheckpoint(run.runId, 4))?.snapshot, { before: 4 });
-    assert.deepEqual(await lastOf(run), [1, { turn: 1 }], "nobody goes back to one of these");
+    assert.deepEqual(await lastOf(run), [1, { turn: 1 }], "these are never rolled back to");
   }),
 
-  check("a call that does not go out leaves no checkpoint", async ({ store }) => {
+  check("a call that is not dispatched leaves no checkpoint", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     const checkpoint: NewCheckpoint = { type: "pre_side_effect", snapshot: {}, cursor: {} };
@@ -228,7 +228,7 @@ export const checkpointChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => store.openToolCall(run.fence, taken));
   }),
 
-  check("the end of a phase is a checkpoint that one can go back to", async ({ store }) => {
+  check("the end of a phase is a checkpoint that the session can be rolled back to", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.committed(1, { isComplete: true });
     const checkpoint: NewCheckpoint = { type: "phase_boundary", snapshot: { phase: "plan" }, cursor: {} };
@@ -237,14 +237,14 @@ export const checkpointChecks: readonly Check[] = [
     assert.deepEqual(await lastOf(run), [1, { phase: "plan" }]);
     const polish = await run.at("polish");
     await polish.committed(1);
-    assert.equal(await beginLine(polish, 1), 2);
+    assert.equal(await startLineage(polish, 1), 2);
   }),
 
-  check("what was saved stays as it was, whatever becomes of the session", async ({ store }) => {
+  check("a snapshot never changes, whatever happens to the session", async ({ store }) => {
     let run = await SampleRun.create(store);
     await milestoneTurn(run, 1);
     const saved = await store.readCheckpoint(run.runId, 1);
-    await toldTurn(run, 2, { slices: [wholeSlice("a", [1, 2, 3])] });
+    await eventTurn(run, 2, { slices: [wholeSlice("a", [1, 2, 3])] });
     await store.releaseRun(run.fence, FAILED);
     run = await run.takenOver();
     await run.at("draft");
@@ -253,20 +253,20 @@ export const checkpointChecks: readonly Check[] = [
     assert.deepEqual(await store.readCheckpoint(run.runId, 1), saved);
   }),
 
-  check("the last checkpoint is the one that the session was not rolled back behind", async ({ store }) => {
+  check("the last checkpoint is the latest one that is not superseded", async ({ store }) => {
     const run = await SampleRun.create(store);
     for (const turn of [1, 2, 3, 4]) await milestoneTurn(run, turn);
     const fourth = await store.readCheckpoint(run.runId, 4);
-    await beginLine(run, 2);
+    await startLineage(run, 2);
     assert.deepEqual(await numbersOf(run), ["1", "2", "3 superseded", "4 superseded"]);
     assert.deepEqual(await lastOf(run), [2, { turn: 2 }]);
     assert.ok(fourth !== null);
     assert.deepEqual(await store.readCheckpoint(run.runId, 4), { ...fourth, isSuperseded: true });
-    assert.equal(await milestoneTurn(run, 5), 5, "numbers go on");
+    assert.equal(await milestoneTurn(run, 5), 5, "numbers continue");
     assert.deepEqual(await lastOf(run), [5, { turn: 5 }]);
-    await beginLine(run, 5);
+    await startLineage(run, 5);
     assert.deepEqual(await lastOf(run), [5, { turn: 5 }], "nothing came after it");
-    await beginLine(run, 1);
+    await startLineage(run, 1);
     assert.deepEqual(await lastOf(run), [1, { turn: 1 }]);
     assert.deepEqual(await numbersOf(run), [
       "1",
@@ -277,11 +277,11 @@ export const checkpointChecks: readonly Check[] = [
     ]);
   }),
 
-  check("a session that went back to its beginning has no last checkpoint", async ({ store }) => {
+  check("a session rolled back to its beginning has no last checkpoint", async ({ store }) => {
     const run = await SampleRun.create(store);
     await milestoneTurn(run, 1);
     await milestoneTurn(run, 2);
-    await beginLine(run, null);
+    await startLineage(run, null);
     assert.equal(await lastOf(run), null);
     assert.deepEqual(await numbersOf(run), ["1 superseded", "2 superseded"]);
     assert.deepEqual((await store.readCheckpoint(run.runId, 2))?.snapshot, { turn: 2 });

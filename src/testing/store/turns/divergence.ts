@@ -3,12 +3,12 @@ import type { Json } from "../../../core/json.ts";
 import { assertRefused, type Check, check } from "../check.ts";
 import { readEverything } from "../everything.ts";
 import { FINGERPRINT, FINGERPRINT_DOCUMENT, LEASE_MS, newReceipt, SampleRun, sha256 } from "../sample-run.ts";
-import { beginLine, milestoneTurn, NEW_FINGERPRINT } from "../sample-session.ts";
+import { milestoneTurn, NEW_FINGERPRINT, startLineage } from "../sample-session.ts";
 
 const WHY = "The new prompt is better: Änderung 7 🙂.";
 const FIRST = { hash: FINGERPRINT, document: FINGERPRINT_DOCUMENT };
 
-/** Another agent than all others. */
+/** A fingerprint of an agent of its own. */
 function fingerprintOf(name: string): { hash: string; document: Json } {
   const document = { prompt: `You are ${name}.`, input: "ratchets", model: name };
   return { hash: sha256(name).toString("hex"), document };
@@ -23,7 +23,7 @@ async function pinnedIn(run: SampleRun): Promise<unknown> {
 }
 
 export const divergenceChecks: readonly Check[] = [
-  check("a step goes on under another fingerprint, with its history", async ({ store }) => {
+  check("a step continues under another fingerprint, with its history", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.committedWithCall(1);
     await run.committed(2);
@@ -38,11 +38,11 @@ export const divergenceChecks: readonly Check[] = [
     assert.deepEqual(await store.listTurns(run.runId), turns);
     assert.deepEqual(await store.listLineages(run.runId), [], "it is no new line");
     await run.committed(3);
-    assert.deepEqual(await pinnedIn(run), NEW_FINGERPRINT, "a turn that is opened pins nothing anew");
+    assert.deepEqual(await pinnedIn(run), NEW_FINGERPRINT, "opening a turn does not pin it again");
     assert.equal((await store.readConversation(run.stepKey, 1_000)).turnIndex, 3);
   }),
 
-  check("why it may is kept, with the step and what it was accepted for", async ({ store, now, advance }) => {
+  check("the reason is stored, with the step and the fingerprint", async ({ store, now, advance }) => {
     const run = await SampleRun.create(store);
     await run.committed(1);
     advance(5);
@@ -54,7 +54,7 @@ export const divergenceChecks: readonly Check[] = [
     );
   }),
 
-  check("what was accepted holds for whoever goes on", async ({ store, advance }) => {
+  check("an accepted fingerprint holds for the next worker", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     await run.committed(1);
     await accept(run, NEW_FINGERPRINT);
@@ -64,7 +64,7 @@ export const divergenceChecks: readonly Check[] = [
     assert.deepEqual(await pinnedIn(later), NEW_FINGERPRINT);
   }),
 
-  check("it may be accepted again and again, and the last one counts", async ({ store }) => {
+  check("a divergence may be accepted repeatedly, and the last one counts", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.committed(1);
     for (const name of ["bold", "shy", "calm"]) {
@@ -75,25 +75,28 @@ export const divergenceChecks: readonly Check[] = [
     assert.deepEqual(await pinnedIn(run), FIRST);
   }),
 
-  check("it is accepted for one line of history: the next one has its own", async ({ store }) => {
-    const run = await SampleRun.create(store);
-    await milestoneTurn(run, 1);
-    await accept(run, fingerprintOf("bold"));
-    await beginLine(run, 1);
-    assert.deepEqual(await pinnedIn(run), NEW_FINGERPRINT);
-    await run.committed(2);
-    await accept(run, fingerprintOf("shy"));
-    assert.deepEqual(await pinnedIn(run), fingerprintOf("shy"));
-    assert.deepEqual(await store.readHistory(run.runId, "draft"), [
-      { role: "system", content: "You are shy." },
-      { role: "user", content: "ratchets" },
-      { role: "assistant", content: run.journal(2).response.content },
-    ]);
-    await beginLine(run, 1, { fingerprint: fingerprintOf("calm") });
-    assert.deepEqual(await pinnedIn(run), fingerprintOf("calm"));
-  }),
+  check(
+    "a divergence is accepted for one lineage: the next one has its own fingerprint",
+    async ({ store }) => {
+      const run = await SampleRun.create(store);
+      await milestoneTurn(run, 1);
+      await accept(run, fingerprintOf("bold"));
+      await startLineage(run, 1);
+      assert.deepEqual(await pinnedIn(run), NEW_FINGERPRINT);
+      await run.committed(2);
+      await accept(run, fingerprintOf("shy"));
+      assert.deepEqual(await pinnedIn(run), fingerprintOf("shy"));
+      assert.deepEqual(await store.readHistory(run.runId, "draft"), [
+        { role: "system", content: "You are shy." },
+        { role: "user", content: "ratchets" },
+        { role: "assistant", content: run.journal(2).response.content },
+      ]);
+      await startLineage(run, 1, { fingerprint: fingerprintOf("calm") });
+      assert.deepEqual(await pinnedIn(run), fingerprintOf("calm"));
+    },
+  ),
 
-  check("it is accepted for one step: the others have their own", async ({ store }) => {
+  check("a divergence is accepted for one step: the others keep their fingerprints", async ({ store }) => {
     const run = await SampleRun.create(store);
     const other = await SampleRun.create(store, "run-2");
     const polish = await run.at("polish");
@@ -104,7 +107,7 @@ export const divergenceChecks: readonly Check[] = [
     assert.deepEqual(await readEverything(store, other.runId), theirs);
   }),
 
-  check("nothing else is changed by it: not the open turn, not what was charged", async ({ store }) => {
+  check("accepting a divergence changes neither the open turn nor the charges", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.committed(1);
     await run.journaled(2, ["running", "prepared"]);
@@ -122,7 +125,7 @@ export const divergenceChecks: readonly Check[] = [
     await store.commitTurn(run.fence, run.commit(2, { receipts: [newReceipt(2)] }));
   }),
 
-  check("a step that has no turns has nothing to go on from", async ({ store }) => {
+  check("a step without turns has no divergence to accept", async ({ store }) => {
     const run = await SampleRun.create(store);
     await assertRefused(store, run.runId, () => accept(run, NEW_FINGERPRINT));
     await run.open(1);

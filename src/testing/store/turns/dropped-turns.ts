@@ -12,7 +12,7 @@ function drop(run: SampleRun, turnIndex: number): Promise<void> {
   return run.store.dropTurn(run.fence, { stepKey: run.stepKey, turnIndex });
 }
 
-/** A run whose second turn has its response, and calls that have not gone out. */
+/** A run whose second turn has a response with calls that were not dispatched. */
 async function answered(store: Store, runId?: string): Promise<SampleRun> {
   const run = await SampleRun.create(store, runId);
   await run.committedWithCall(1);
@@ -20,7 +20,7 @@ async function answered(store: Store, runId?: string): Promise<SampleRun> {
   return run;
 }
 
-/** What the second turn of such a run is once more. */
+/** Answers the second turn of such a run again. */
 async function answeredAgain(run: SampleRun, attempt: number): Promise<void> {
   const opened = await run.open(2);
   assert.equal(opened.kind === "opened" && opened.attempt, attempt);
@@ -28,7 +28,7 @@ async function answeredAgain(run: SampleRun, attempt: number): Promise<void> {
 }
 
 export const droppedTurnChecks: readonly Check[] = [
-  check("a turn that is dropped was never answered, and its calls were never asked for", async (scene) => {
+  check("a dropped turn has no response and no calls", async (scene) => {
     const { store } = scene;
     const run = await answered(store);
     await drop(run, 2);
@@ -54,7 +54,7 @@ export const droppedTurnChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => store.commitTurn(run.fence, run.commit(2, { receipts })));
   }),
 
-  check("what the dropped response has cost stays charged", async ({ store, now }) => {
+  check("the cost of a dropped response stays charged", async ({ store, now }) => {
     const run = await answered(store);
     const before = { usage: await store.readUsage(run.runId), charged: (await run.record()).charged };
     const calls = await store.listModelCalls(run.runId);
@@ -68,7 +68,7 @@ export const droppedTurnChecks: readonly Check[] = [
     assert.equal((await run.record()).reserved.tokens, 0);
   }),
 
-  check("the model is asked again, and the tries go on counting", async ({ store }) => {
+  check("the model is asked again, and the attempt numbers continue", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.committedWithCall(1);
     await run.open(2);
@@ -107,7 +107,7 @@ export const droppedTurnChecks: readonly Check[] = [
     assert.equal((await run.callAt(2, 1)).receipt?.status, "succeeded");
   }),
 
-  check("what was charged is not there to be reserved again", async ({ store }) => {
+  check("charged amounts cannot be reserved again", async ({ store }) => {
     const run = await SampleRun.create(store, "run-1", limited(120));
     await run.journaled(1, ["prepared"]);
     await drop(run, 1);
@@ -126,28 +126,31 @@ export const droppedTurnChecks: readonly Check[] = [
     await store.commitTurn(run.fence, commit);
   }),
 
-  check("a turn that was opened with the commit before it is dropped and opened by itself", async (scene) => {
-    const { store } = scene;
-    const run = await SampleRun.create(store);
-    await run.open(1);
-    await store.commitTurn(run.fence, run.commit(1, { journal: run.journal(1), next: run.opening(2) }));
-    await store.journalResponse(run.fence, run.journal(2, ["prepared"]));
-    await drop(run, 2);
-    await answeredAgain(run, 2);
-  }),
+  check(
+    "a turn that was opened in the previous commit can be dropped and opened on its own",
+    async (scene) => {
+      const { store } = scene;
+      const run = await SampleRun.create(store);
+      await run.open(1);
+      await store.commitTurn(run.fence, run.commit(1, { journal: run.journal(1), next: run.opening(2) }));
+      await store.journalResponse(run.fence, run.journal(2, ["prepared"]));
+      await drop(run, 2);
+      await answeredAgain(run, 2);
+    },
+  ),
 
-  check("a turn is not dropped once one of its calls went out", async ({ store }) => {
+  check("a turn is not dropped once one of its calls was dispatched", async ({ store }) => {
     const run = await answered(store);
     await run.start(2, 2);
     await assertRefused(store, run.runId, () => drop(run, 2), ConfigurationError);
-    await run.endTry(2, 2, { inDoubt: false });
+    await run.endAttempt(2, 2, { inDoubt: false });
     await assertRefused(store, run.runId, () => drop(run, 2), ConfigurationError);
     await run.start(2, 2);
     await run.receipt(2, 2);
     await assertRefused(store, run.runId, () => drop(run, 2), ConfigurationError);
   }),
 
-  check("a turn is not dropped while a call of it is in doubt", async ({ store, advance }) => {
+  check("a turn is not dropped while one of its calls is in doubt", async ({ store, advance }) => {
     let run = await SampleRun.create(store);
     await run.journaled(1, ["prepared", "running"]);
     advance(LEASE_MS);
@@ -177,7 +180,7 @@ export const droppedTurnChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => drop(run, 2), ConfigurationError);
   }),
 
-  check("what a person was asked about its calls is withdrawn", async ({ store, now, advance }) => {
+  check("open waits about its calls are withdrawn", async ({ store, now, advance }) => {
     let run = await answered(store);
     await run.waiting(run.approval(2, 1, ARGUMENTS), run.approval(2, 2, ARGUMENTS));
     await store.approve("run-1~2", { by: "Ann" });
@@ -211,12 +214,12 @@ export const droppedTurnChecks: readonly Check[] = [
     await answeredAgain(run, 2);
     await assertRefused(store, run.runId, () => run.startApproved(2, 1, ARGUMENTS));
     await run.waiting(run.approval(2, 1, ARGUMENTS));
-    assert.equal((await run.waits()).at(-1)?.status, "open", "it is asked about anew");
+    assert.equal((await run.waits()).at(-1)?.status, "open", "it is asked about again");
     await store.approve("run-1~2");
     await (await run.takenOver()).startApproved(2, 1, ARGUMENTS);
   }),
 
-  check("other turns, steps and runs are what they were", async ({ store }) => {
+  check("other turns, steps and runs are unchanged", async ({ store }) => {
     const run = await answered(store);
     const polish = await run.at("polish");
     await polish.journaled(1, ["prepared"]);
@@ -239,7 +242,7 @@ export const droppedTurnChecks: readonly Check[] = [
     await store.commitTurn(polish.fence, polish.commit(1, { receipts: [newReceipt(1)] }));
   }),
 
-  check("the session and its checkpoints are what they were", async ({ store }) => {
+  check("the session and its checkpoints are unchanged", async ({ store }) => {
     const run = await SampleRun.create(store);
     await milestoneTurn(run, 1);
     await run.open(2);
@@ -252,7 +255,7 @@ export const droppedTurnChecks: readonly Check[] = [
     assert.deepEqual((await store.readCheckpoint(run.runId))?.snapshot, { turn: 1 });
   }),
 
-  checkSeveral("what one worker has dropped another one finds gone", async (scene) => {
+  checkSeveral("a turn dropped by one worker is gone for the next", async (scene) => {
     const run = await answered(scene.store);
     const other = await scene.openAnother();
     assert.equal((await other.readConversation(run.stepKey, 0)).journaled?.turnIndex, 2);

@@ -3,6 +3,7 @@ import { blobReferenceOf } from "../../../core/blob-reference.ts";
 import type { NewReceipt } from "../../../store/store.ts";
 import { type Check, check } from "../check.ts";
 import {
+  claimedAt,
   finishedCode,
   forked,
   keyedCall,
@@ -10,7 +11,6 @@ import {
   keyedTurn,
   keyIn,
   newFork,
-  takenUp,
 } from "../sample-fork.ts";
 import {
   blobReceipt,
@@ -24,13 +24,13 @@ import {
   SUCCEEDED,
   sha256,
 } from "../sample-run.ts";
-import { told } from "../sample-session.ts";
+import { sampleEvent } from "../sample-session.ts";
 
 const ALL = { olderThanMs: -1, maxBytes: 0 };
 const SAME = sha256("the same");
 const UNCERTAIN: Partial<NewReceipt> = { status: "failed", uncertain: true, errorCode: "reset" };
 
-/** A turn with one call of an identity that others have too, from its opening to its commit. */
+/** A turn with one call of an identity that others share, from its opening to its commit. */
 async function sameAgain(run: SampleRun, turnIndex: number, receipt: NewReceipt): Promise<void> {
   await run.open(turnIndex);
   const calls = [keyedCall(run, turnIndex, 1, { identityHash: SAME, occurrence: turnIndex })];
@@ -43,49 +43,45 @@ function keep(run: SampleRun, name: string, text: string): Promise<unknown> {
 }
 
 export const forkLedgerChecks: readonly Check[] = [
-  check(
-    "its calls have keys of their own, whichever kind they are, and are found by them",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      const code = await finishedCode(run, "send", "sent");
-      const calls = [
-        keyedCall(run, 1, 1, { occurrence: 3 }),
-        keyedCall(run, 1, 2, { effect: "external", recovery: "keyed" }, "effect"),
-      ];
-      await run.open(1);
-      await store.journalResponse(run.fence, run.journal(1, ["running", "running"], { calls }));
-      await store.commitTurn(run.fence, run.commit(1, { receipts: [newReceipt(1), newReceipt(2)] }));
-      await store.releaseRun(run.fence, FAILED);
-      // The step that is forked comes after the code's, so that one is copied too.
-      const later = await run.takenOver();
-      const review = await later.at("review");
-      await keyedTurn(review, 1);
-      await store.releaseRun(later.fence, FAILED);
-      await forked(store, newFork(review, 1));
-      const inFork = (step: SampleRun) => new SampleRun(store, { runId: "fork", epoch: 1 }, step.step);
-      const expected = new Map([
-        ["draft#1.1", keyIn(inFork(run), calls[0] ?? assert.fail())],
-        ["draft#1.2", keyIn(inFork(run), calls[1] ?? assert.fail(), "effect")],
-        ["send#0.1", keyIn(inFork(code), keyedCodeCall(code, 1))],
-        ["review#1.1", keyIn(inFork(review), keyedCall(review, 1, 1))],
-      ]);
-      const mine = await store.listToolCalls("fork");
-      assert.deepEqual(
-        new Map(
-          mine.map(({ toolCallId, idempotencyKey }) => [toolCallId.slice("fork/".length), idempotencyKey]),
-        ),
-        new Map([...expected].map(([id, key]) => [id, key.toString("hex")])),
-      );
-      for (const [id, key] of expected)
-        assert.equal((await store.findToolCall(key))?.toolCallId, `fork/${id}`);
-      for (const { toolCallId, idempotencyKey } of await store.listToolCalls("run-1"))
-        assert.equal((await store.findToolCall(Buffer.from(idempotencyKey, "hex")))?.toolCallId, toolCallId);
-    },
-  ),
-
-  check("its receipts are those of the first run, and name calls of its own", async ({ store }) => {
+  check("its calls have keys of their own, of either scope, and are found by them", async ({ store }) => {
     const run = await SampleRun.create(store);
-    const receipt = newReceipt(1, { correlationId: "m-1", sessionEvents: [told("naïve")], tokens: 9 });
+    const code = await finishedCode(run, "send", "sent");
+    const calls = [
+      keyedCall(run, 1, 1, { occurrence: 3 }),
+      keyedCall(run, 1, 2, { effect: "external", recovery: "keyed" }, "effect"),
+    ];
+    await run.open(1);
+    await store.journalResponse(run.fence, run.journal(1, ["running", "running"], { calls }));
+    await store.commitTurn(run.fence, run.commit(1, { receipts: [newReceipt(1), newReceipt(2)] }));
+    await store.releaseRun(run.fence, FAILED);
+    // The forked step comes after the code step, so that the code step is copied too.
+    const later = await run.takenOver();
+    const review = await later.at("review");
+    await keyedTurn(review, 1);
+    await store.releaseRun(later.fence, FAILED);
+    await forked(store, newFork(review, 1));
+    const inFork = (step: SampleRun) => new SampleRun(store, { runId: "fork", epoch: 1 }, step.step);
+    const expected = new Map([
+      ["draft#1.1", keyIn(inFork(run), calls[0] ?? assert.fail())],
+      ["draft#1.2", keyIn(inFork(run), calls[1] ?? assert.fail(), "effect")],
+      ["send#0.1", keyIn(inFork(code), keyedCodeCall(code, 1))],
+      ["review#1.1", keyIn(inFork(review), keyedCall(review, 1, 1))],
+    ]);
+    const mine = await store.listToolCalls("fork");
+    assert.deepEqual(
+      new Map(
+        mine.map(({ toolCallId, idempotencyKey }) => [toolCallId.slice("fork/".length), idempotencyKey]),
+      ),
+      new Map([...expected].map(([id, key]) => [id, key.toString("hex")])),
+    );
+    for (const [id, key] of expected) assert.equal((await store.findToolCall(key))?.toolCallId, `fork/${id}`);
+    for (const { toolCallId, idempotencyKey } of await store.listToolCalls("run-1"))
+      assert.equal((await store.findToolCall(Buffer.from(idempotencyKey, "hex")))?.toolCallId, toolCallId);
+  }),
+
+  check("its receipts are those of the parent, and refer to its own calls", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    const receipt = newReceipt(1, { correlationId: "m-1", sessionEvents: [sampleEvent("naïve")], tokens: 9 });
     await keyedTurn(run, 1, [receipt, newReceipt(2, { status: "failed", errorCode: "busy" })]);
     const duplicate = { status: "deduplicated", source: "pawl" } as const;
     await keyedTurn(run, 2, [
@@ -107,12 +103,12 @@ export const forkLedgerChecks: readonly Check[] = [
     assert.equal((await store.getToolCall("fork/draft#1.1"))?.receipt?.correlationId, "m-1");
   }),
 
-  check("its calls bring their tries with them", async ({ store, advance }) => {
+  check("its calls keep their attempts", async ({ store, advance }) => {
     let run = await SampleRun.create(store);
     await run.open(1);
     const calls = [keyedCall(run, 1, 1), keyedCall(run, 1, 2)];
     await store.journalResponse(run.fence, run.journal(1, ["running", "running"], { calls }));
-    await run.endTry(1, 1, { outcome: "failed", inDoubt: false, correlationId: "m-1" });
+    await run.endAttempt(1, 1, { outcome: "failed", inDoubt: false, correlationId: "m-1" });
     await run.start(1, 1);
     advance(LEASE_MS);
     const early = run;
@@ -133,7 +129,7 @@ export const forkLedgerChecks: readonly Check[] = [
     assert.equal((await store.getToolCall("fork/draft#1.1"))?.attempt, 3);
   }),
 
-  check("large results are read through the fork, and stay for as long as it lives", async ({ store }) => {
+  check("large results can be read through the fork, and stay as long as it is live", async ({ store }) => {
     const run = await SampleRun.create(store);
     const [kept, left] = [Buffer.alloc(30_000, "kept"), Buffer.alloc(30_000, "left")];
     await keyedTurn(run, 1, [blobReceipt(1, kept)]);
@@ -147,27 +143,24 @@ export const forkLedgerChecks: readonly Check[] = [
     assert.deepEqual([await read("fork", kept), await read("run-1", left)], [true, false]);
   }),
 
-  check(
-    "a call that may have happened is in the fork what it was when that turn ended",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      await sameAgain(run, 1, newReceipt(1, UNCERTAIN));
-      await sameAgain(run, 2, newReceipt(1));
-      await sameAgain(run, 3, newReceipt(1, UNCERTAIN));
-      await store.releaseRun(run.fence, FAILED);
-      const found = async (turnIndex: number) => {
-        const runId = `fork-${turnIndex}`;
-        await forked(store, newFork(run, turnIndex, { runId }));
-        const call = await store.findUncertainCall(runId, SAME);
-        return [await store.hasUncertainCalls(runId), call?.toolCallId ?? null];
-      };
-      assert.deepEqual(await found(1), [true, "fork-1/draft#1.1"], "it succeeded later, and not in this run");
-      assert.deepEqual(await found(2), [false, null]);
-      assert.deepEqual(await found(3), [true, "fork-3/draft#3.1"]);
-    },
-  ),
+  check("an uncertain call is in the fork what it was when that turn was committed", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await sameAgain(run, 1, newReceipt(1, UNCERTAIN));
+    await sameAgain(run, 2, newReceipt(1));
+    await sameAgain(run, 3, newReceipt(1, UNCERTAIN));
+    await store.releaseRun(run.fence, FAILED);
+    const found = async (turnIndex: number) => {
+      const runId = `fork-${turnIndex}`;
+      await forked(store, newFork(run, turnIndex, { runId }));
+      const call = await store.findUncertainCall(runId, SAME);
+      return [await store.hasUncertainCalls(runId), call?.toolCallId ?? null];
+    };
+    assert.deepEqual(await found(1), [true, "fork-1/draft#1.1"], "it succeeded later, and not in this run");
+    assert.deepEqual(await found(2), [false, null]);
+    assert.deepEqual(await found(3), [true, "fork-3/draft#3.1"]);
+  }),
 
-  check("it has what the run had made by then, and none of what came after", async ({ store, advance }) => {
+  check("it has the artifacts up to its turn, and no later ones", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     const code = await finishedCode(run, "fetch", "fetched");
     await keep(code, "pages.txt", "pages");
@@ -195,7 +188,7 @@ export const forkLedgerChecks: readonly Check[] = [
     assert.equal(await store.readArtifact("run-1", "sent.txt"), null);
   }),
 
-  check("what its turns have cost was paid by the first run", async ({ store }) => {
+  check("its turns were charged to the parent", async ({ store }) => {
     const run = await SampleRun.create(store, "run-1", limited(100));
     await keyedTurn(run, 1);
     await store.releaseRun(run.fence, FAILED);
@@ -211,7 +204,7 @@ export const forkLedgerChecks: readonly Check[] = [
     assert.equal((await store.readUsage("run-1")).charged.tokens, CHARGE.amount.tokens);
     for (const { charge } of await store.listModelCalls("fork"))
       assert.deepEqual([charge?.basis, charge?.amount.tokens], ["none", 0]);
-    const fork = await takenUp(store, "fork");
+    const fork = await claimedAt(store, "fork");
     assert.equal((await fork.open(2)).kind, "opened", "all that it may use is there");
     assert.deepEqual((await fork.record()).reserved, RESERVE);
   }),

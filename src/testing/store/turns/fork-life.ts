@@ -5,20 +5,20 @@ import { assertRefused, type Check, check, checkSeveral } from "../check.ts";
 import { readEverything } from "../everything.ts";
 import { newSpec } from "../sample-contract.ts";
 import {
+  claimedAt,
   finishedCode,
   forked,
   keyedCall,
   keyedCodeCall,
   keyedTurn,
   newFork,
-  takenUp,
 } from "../sample-fork.ts";
 import { claimOptions, FAILED, LEASE_MS, newReceipt, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
-import { beginLine, NEW_FINGERPRINT, wholeSlice } from "../sample-session.ts";
+import { NEW_FINGERPRINT, startLineage, wholeSlice } from "../sample-session.ts";
 
 const MINUTE_MS = 60_000;
 
-/** A run with two committed turns that nobody has. */
+/** A run with two committed turns and no worker. */
 async function twoTurns(store: Store, runId?: string): Promise<SampleRun> {
   const run = await SampleRun.create(store, runId);
   await keyedTurn(run, 1);
@@ -27,7 +27,7 @@ async function twoTurns(store: Store, runId?: string): Promise<SampleRun> {
   return run;
 }
 
-/** Refused, with nothing made and nothing changed. */
+/** Asserts a refusal that creates and changes nothing. */
 async function assertNoFork(
   store: Store,
   fork: NewFork,
@@ -40,10 +40,10 @@ async function assertNoFork(
 }
 
 export const forkLifeChecks: readonly Check[] = [
-  check("a fork goes on at the next turn, with the agent that it is given first", async ({ store }) => {
+  check("a fork continues at the next turn, with the first agent it is given", async ({ store }) => {
     const run = await twoTurns(store);
     await forked(store, newFork(run, 1));
-    const fork = await takenUp(store, "fork");
+    const fork = await claimedAt(store, "fork");
     assert.equal(fork.fence.epoch > 0, true);
     const pinned = async () => (await store.readConversation(fork.stepKey, 0)).fingerprint;
     assert.equal(await pinned(), null);
@@ -69,7 +69,7 @@ export const forkLifeChecks: readonly Check[] = [
   }),
 
   check(
-    "what was said is read before any agent has it, and without what that is told first",
+    "the history of a fork can be read before an agent opens it, without its first messages",
     async (scene) => {
       const { store } = scene;
       const run = await SampleRun.create(store);
@@ -97,10 +97,10 @@ export const forkLifeChecks: readonly Check[] = [
     },
   ),
 
-  check("a fork that was never opened may be given another agent by somebody", async ({ store }) => {
+  check("a fork that was never opened can accept another agent", async ({ store }) => {
     const run = await twoTurns(store);
     await forked(store, newFork(run, 2));
-    const fork = await takenUp(store, "fork");
+    const fork = await claimedAt(store, "fork");
     const { stepKey } = fork;
     await store.acceptDivergence(fork.fence, { stepKey, fingerprint: NEW_FINGERPRINT, why: "Bolder." });
     await fork.open(3);
@@ -108,10 +108,10 @@ export const forkLifeChecks: readonly Check[] = [
     assert.deepEqual(fingerprint, NEW_FINGERPRINT);
   }),
 
-  check("the two go their own ways", async ({ store }) => {
+  check("parent and fork continue independently", async ({ store }) => {
     const run = await twoTurns(store);
     await forked(store, newFork(run, 1));
-    const [first, fork] = [await takenUp(store, "run-1"), await takenUp(store, "fork")];
+    const [first, fork] = [await claimedAt(store, "run-1"), await claimedAt(store, "fork")];
     await keyedTurn(fork, 2, [newReceipt(1, { correlationId: "of the fork" })]);
     await keyedTurn(first, 3);
     await keyedTurn(fork, 3);
@@ -135,7 +135,7 @@ export const forkLifeChecks: readonly Check[] = [
     assert.deepEqual(await readEverything(store, "run-1"), before);
   }),
 
-  check("a fork is forked like any other run", async ({ store }) => {
+  check("a fork can be forked like any other run", async ({ store }) => {
     const run = await SampleRun.create(store);
     await keyedTurn(run, 1);
     const duplicateOf = "run-1/draft#1.1";
@@ -143,7 +143,7 @@ export const forkLifeChecks: readonly Check[] = [
     await store.releaseRun(run.fence, FAILED);
     await forked(store, newFork(run, 2));
     await forked(store, newFork(run, 1, { parent: "fork", runId: "early" }));
-    const fork = await takenUp(store, "fork");
+    const fork = await claimedAt(store, "fork");
     await keyedTurn(fork, 3);
     await store.releaseRun(fork.fence, FAILED);
     await forked(store, newFork(fork, 3, { runId: "late" }));
@@ -173,15 +173,15 @@ export const forkLifeChecks: readonly Check[] = [
     assert.equal(new Set(keys).size, 2 + 3 + 1 + 3);
   }),
 
-  check("one turn may be forked as often as one likes", async ({ store }) => {
+  check("one turn can be forked any number of times", async ({ store }) => {
     const run = await twoTurns(store);
     for (const runId of ["a", "b", "c"]) await forked(store, newFork(run, 2, { runId }));
-    for (const runId of ["a", "b", "c"]) await keyedTurn(await takenUp(store, runId), 3);
+    for (const runId of ["a", "b", "c"]) await keyedTurn(await claimedAt(store, runId), 3);
     assert.equal((await store.listRuns()).length, 4);
   }),
 
   check(
-    "its budgets are those of the run as they are, and its time begins",
+    "its budgets are the current ones of the parent, and its time starts",
     async ({ store, now, advance }) => {
       const spec = newSpec({ maxWallclockMinutes: 10, maxTokens: 500, maxSteps: 3 });
       let run = await SampleRun.create(store, "run-1", { spec });
@@ -199,7 +199,7 @@ export const forkLifeChecks: readonly Check[] = [
     },
   ),
 
-  check("what the run asks people is not asked for the fork", async ({ store }) => {
+  check("open waits of the parent are not copied", async ({ store }) => {
     const run = await SampleRun.create(store);
     await keyedTurn(run, 1);
     await run.open(2);
@@ -212,7 +212,7 @@ export const forkLifeChecks: readonly Check[] = [
     assert.equal((await store.listOpenWaits()).length, 1);
   }),
 
-  check("a fork can be cancelled before anybody has had it", async ({ store }) => {
+  check("a fork can be cancelled before any worker has claimed it", async ({ store }) => {
     const run = await twoTurns(store);
     await forked(store, newFork(run, 2));
     const outcome = await store.requestCancel("fork");
@@ -220,7 +220,7 @@ export const forkLifeChecks: readonly Check[] = [
     assert.equal((await run.record()).status, "failed");
   }),
 
-  check("a run is not forked while somebody works on it", async ({ store, advance, now }) => {
+  check("a run is not forked while a worker holds it", async ({ store, advance, now }) => {
     const run = await SampleRun.create(store);
     await keyedTurn(run, 1);
     const { owner } = await run.record();
@@ -233,7 +233,7 @@ export const forkLifeChecks: readonly Check[] = [
     assert.equal((await run.record()).status, "running", "one that fell silent is forked as it stands");
   }),
 
-  check("a run is not forked while a call that would be copied has no receipt", async ({ store }) => {
+  check("a run is not forked while a call to be copied has no receipt", async ({ store }) => {
     const run = await SampleRun.create(store);
     const code = await run.at("send", { kind: "run" });
     for (const status of ["running", "prepared"] as const)
@@ -242,16 +242,16 @@ export const forkLifeChecks: readonly Check[] = [
     await keyedTurn(review, 1);
     await store.releaseRun(run.fence, FAILED);
     const error = await assertNoFork(store, newFork(review, 1), ConfigurationError);
-    assert.match(String(error), /run-1\/send#0\.1/, "it says which");
+    assert.match(String(error), /run-1\/send#0\.1/, "it names the call");
     await store.settle("run-1/send#0.1", { as: "succeeded", result: 1 });
     await assertNoFork(store, newFork(review, 1), ConfigurationError);
-    const later = await takenUp(store, "run-1", "send");
+    const later = await claimedAt(store, "run-1", "send");
     await later.receipt(0, 2, { status: "cancelled" });
     await store.releaseRun(later.fence, FAILED);
     await forked(store, newFork(review, 1));
   }),
 
-  check("a doubt in a later turn is not in the way", async ({ store }) => {
+  check("a call in doubt in a later turn does not prevent a fork", async ({ store }) => {
     const run = await SampleRun.create(store);
     await keyedTurn(run, 1);
     await run.open(2);
@@ -275,14 +275,14 @@ export const forkLifeChecks: readonly Check[] = [
     await forked(store, newFork(run, 1));
   }),
 
-  check("a run is not forked at a turn that it went back behind", async ({ store }) => {
+  check("a run is not forked at a turn that a rollback has abandoned", async ({ store }) => {
     const run = await SampleRun.create(store);
     await keyedTurn(run, 1);
     await keyedTurn(run, 2);
-    await beginLine(run);
+    await startLineage(run);
     await store.releaseRun(run.fence, FAILED);
     for (const turnIndex of [1, 2, 3]) await assertNoFork(store, newFork(run, turnIndex), ConfigurationError);
-    const later = await takenUp(store, "run-1");
+    const later = await claimedAt(store, "run-1");
     await keyedTurn(later, 3);
     await store.releaseRun(later.fence, FAILED);
     await assertNoFork(store, newFork(run, 2), ConfigurationError);
@@ -299,7 +299,7 @@ export const forkLifeChecks: readonly Check[] = [
       await assertNoFork(store, newFork(run, 1, { stepPath }), ConfigurationError);
   }),
 
-  check("a fork has an id that nobody has, of a run that there is", async ({ store }) => {
+  check("a fork needs a free id and an existing parent", async ({ store }) => {
     const run = await twoTurns(store);
     const other = await twoTurns(store, "other");
     const before = await readEverything(store, other.runId);
@@ -311,7 +311,7 @@ export const forkLifeChecks: readonly Check[] = [
     await assertNoFork(store, newFork(run, 1), ConfigurationError);
   }),
 
-  check("a fork is made whole or not at all", async ({ store }) => {
+  check("a fork is created whole or not at all", async ({ store }) => {
     const run = await twoTurns(store);
     const slices = [wholeSlice("plan", [1], { length: 0 })];
     await assertNoFork(store, newFork(run, 1, { slices }), undefined);
@@ -319,17 +319,17 @@ export const forkLifeChecks: readonly Check[] = [
     await forked(store, newFork(run, 1));
   }),
 
-  checkSeveral("a fork that one process makes another one goes on with", async (scene) => {
+  checkSeveral("another process can continue a fork", async (scene) => {
     const other = await scene.openAnother();
     const run = await twoTurns(scene.store);
     await other.forkRun(newFork(run, 2));
-    const fork = await takenUp(scene.store, "fork");
+    const fork = await claimedAt(scene.store, "fork");
     await keyedTurn(fork, 3);
     assert.equal((await other.claimRun("fork", claimOptions())).kind, "busy");
     assert.deepEqual(await readEverything(other, "fork"), await readEverything(scene.store, "fork"));
   }),
 
-  checkSeveral("of several forks of one id at once one is made", async (scene) => {
+  checkSeveral("one of several forks with the same id at once is created", async (scene) => {
     const stores = [scene.store, await scene.openAnother(), await scene.openAnother()];
     const run = await twoTurns(scene.store);
     for (let i = 0; i < 5; i++) {

@@ -4,20 +4,20 @@ import type { Store, ToolCallRecord } from "../../../store/store.ts";
 import { type Check, check } from "../check.ts";
 import { foundBy } from "../runs/runs.ts";
 import { newSpec } from "../sample-contract.ts";
-import { finishedCode, forked, keyedCall, keyedTurn, newFork, takenUp } from "../sample-fork.ts";
+import { claimedAt, finishedCode, forked, keyedCall, keyedTurn, newFork } from "../sample-fork.ts";
 import { FAILED, LEASE_MS, newReceipt, SampleRun, SUCCEEDED } from "../sample-run.ts";
 import {
   appliedIn,
-  beginLine,
   milestone,
+  sampleEvent,
   sessionCommit,
   slicesOf,
-  told,
+  startLineage,
   wholeSlice,
 } from "../sample-session.ts";
 
-/** A call as any run could have it: without its id and its key. */
-function anyones({ toolCallId: _, idempotencyKey: __, ...call }: ToolCallRecord): unknown {
+/** A call without what is specific to its run: its id and its key. */
+function withoutRun({ toolCallId: _, idempotencyKey: __, ...call }: ToolCallRecord): unknown {
   return call;
 }
 
@@ -25,60 +25,98 @@ async function stepsOf(store: Store, runId: string): Promise<unknown[]> {
   return (await store.listSteps(runId)).map(({ path, status, output }) => [path, status, output]);
 }
 
+/** A finished loop, and one of three iterations with a loop of two rounds inside, each round with two turns. */
+async function nestedLoops(run: SampleRun): Promise<void> {
+  const decide = (stepKey: number, iteration: number, done: boolean) =>
+    run.store.decideLoop(run.fence, {
+      stepKey,
+      iteration,
+      done,
+      output: `${iteration}`,
+      context: { iteration },
+    });
+  const early = await run.at("early", { kind: "loop" });
+  await decide(early.stepKey, 1, false);
+  await decide(early.stepKey, 2, true);
+  await run.store.finishStep(run.fence, { stepKey: early.stepKey, output: "2", context: null });
+  const loop = await run.at("polish", { kind: "loop" });
+  for (const iteration of [1, 2, 3]) {
+    const pass = await run.at("pass", { path: `polish[${iteration}]/pass`, kind: "loop" });
+    for (const round of [1, 2]) {
+      const step = await run.at("edit", { path: `polish[${iteration}]/pass[${round}]/edit` });
+      await keyedTurn(step, 1);
+      await keyedTurn(step, 2, [], { isComplete: true });
+      await run.store.finishStep(run.fence, { stepKey: step.stepKey, output: round, context: null });
+      await decide(pass.stepKey, round, round === 2);
+    }
+    await run.store.finishStep(run.fence, { stepKey: pass.stepKey, output: iteration, context: null });
+    await decide(loop.stepKey, iteration, iteration === 3);
+  }
+}
+
+/** The decisions of each loop of a run, as pairs of iteration and done. */
+async function decisionsOf(store: Store, runId: string): Promise<Record<string, unknown>> {
+  const decided: Record<string, unknown> = {};
+  for (const { path, kind, stepKey } of await store.listSteps(runId))
+    if (kind === "loop")
+      decided[path] = (await store.listLoopDecisions(stepKey)).map(({ iteration, done }) => [
+        iteration,
+        done,
+      ]);
+  return decided;
+}
+
 export const forkChecks: readonly Check[] = [
-  check(
-    "a fork is a new run that is queued, and says where it comes from",
-    async ({ store, now, advance }) => {
-      const spec = newSpec({ maxSteps: 9 });
-      const run = await SampleRun.create(store, "run-1", {
-        spec,
-        limit: { tokens: 500, microDollars: null },
-      });
-      await keyedTurn(run, 1);
-      await store.releaseRun(run.fence, FAILED);
-      advance(5);
-      await forked(store, newFork(run, 1));
-      const parent = await run.record();
-      const fork = await store.getRun("fork");
-      assert.ok(fork !== null);
-      const { entrypoint: _, currentStep: __, epoch: ___, ...record } = fork;
-      assert.deepEqual(record, {
-        runId: "fork",
-        pipeline: parent.pipeline,
-        status: "queued",
-        createdAt: now(),
-        updatedAt: now(),
-        inputHash: parent.inputHash,
-        owner: null,
-        leaseUntil: 0,
-        limit: parent.limit,
-        deadline: null,
-        spec,
-        budgets: spec.budgets,
-        cancelRequestedAt: null,
-        forkedFrom: {
-          runId: "run-1",
-          stepPath: "draft",
-          turnIndex: 1,
-          firstRunId: "run-1",
-          ...(await store.countWork("run-1")),
-        },
-        startedBy: null,
-        charged: { tokens: 0, microDollars: 0 },
-        reserved: { tokens: 0, microDollars: 0 },
-        output: null,
-        context: null,
-        error: null,
-      });
-      assert.deepEqual(await store.readRunInput("fork"), await store.readRunInput("run-1"));
-      assert.deepEqual(await store.listAttempts("fork"), [], "nobody has had it");
-      const [event, ...more] = await store.listEvents("fork");
-      assert.deepEqual([event?.seq, event?.type, more], [1, "run.forked", []]);
-      assert.ok(event !== undefined && isJsonObject(event.data));
-      const { parent: from, step, turn } = event.data;
-      assert.deepEqual([from, step, turn], ["run-1", "draft", 1]);
-    },
-  ),
+  check("a fork is a new queued run that records its origin", async ({ store, now, advance }) => {
+    const spec = newSpec({ maxSteps: 9 });
+    const run = await SampleRun.create(store, "run-1", {
+      spec,
+      limit: { tokens: 500, microDollars: null },
+    });
+    await keyedTurn(run, 1);
+    await store.releaseRun(run.fence, FAILED);
+    advance(5);
+    await forked(store, newFork(run, 1));
+    const parent = await run.record();
+    const fork = await store.getRun("fork");
+    assert.ok(fork !== null);
+    const { entrypoint: _, currentStep: __, epoch: ___, ...record } = fork;
+    assert.deepEqual(record, {
+      runId: "fork",
+      pipeline: parent.pipeline,
+      status: "queued",
+      createdAt: now(),
+      updatedAt: now(),
+      inputHash: parent.inputHash,
+      owner: null,
+      leaseUntil: 0,
+      limit: parent.limit,
+      deadline: null,
+      spec,
+      budgets: spec.budgets,
+      cancelRequestedAt: null,
+      forkedFrom: {
+        runId: "run-1",
+        stepPath: "draft",
+        turnIndex: 1,
+        firstRunId: "run-1",
+        ...(await store.countWork("run-1")),
+      },
+      startedBy: null,
+      charged: { tokens: 0, microDollars: 0 },
+      reserved: { tokens: 0, microDollars: 0 },
+      output: null,
+      context: null,
+      error: null,
+    });
+    assert.deepEqual(await store.readRunInput("fork"), await store.readRunInput("run-1"));
+    assert.deepEqual(await store.listAttempts("fork"), [], "no worker has claimed it");
+    const [event, ...more] = await store.listEvents("fork");
+    assert.deepEqual([event?.seq, event?.type, more], [1, "run.forked", []]);
+    assert.ok(event !== undefined && isJsonObject(event.data));
+    const { parent: from, step, turn } = event.data;
+    assert.deepEqual([from, step, turn], ["run-1", "draft", 1]);
+  }),
 
   check("it has the turns up to that one, as they were, and none after it", async ({ store }) => {
     const run = await SampleRun.create(store);
@@ -98,8 +136,8 @@ export const forkChecks: readonly Check[] = [
       const theirs = (await store.listTurns("run-1")).slice(0, turnIndex);
       const mine = await store.listTurns(runId);
       assert.deepEqual(
-        mine.map(({ calls, ...turn }) => ({ ...turn, calls: calls.map(anyones) })),
-        theirs.map(({ calls, ...turn }) => ({ ...turn, calls: calls.map(anyones) })),
+        mine.map(({ calls, ...turn }) => ({ ...turn, calls: calls.map(withoutRun) })),
+        theirs.map(({ calls, ...turn }) => ({ ...turn, calls: calls.map(withoutRun) })),
       );
       const step = await store.findStep(runId, "draft");
       const conversation = await store.readConversation(step?.stepKey ?? 0, 1_000);
@@ -119,7 +157,7 @@ export const forkChecks: readonly Check[] = [
     }
   }),
 
-  check("the steps before it stay finished, the forked one is to be gone on with", async ({ store }) => {
+  check("the steps before it stay finished, and the forked one continues", async ({ store }) => {
     const run = await SampleRun.create(store);
     await keyedTurn(run, 1, [], { isComplete: true });
     await store.finishStep(run.fence, { stepKey: run.stepKey, output: "drafted", context: { a: 1 } });
@@ -154,7 +192,7 @@ export const forkChecks: readonly Check[] = [
     assert.equal((await store.readHistory("fork", "draft")).length, 3);
   }),
 
-  check("a step that failed is as if it had not", async ({ store }) => {
+  check("a failed step is ready again", async ({ store }) => {
     const run = await SampleRun.create(store);
     await keyedTurn(run, 1);
     await store.releaseRun(run.fence, FAILED);
@@ -163,54 +201,27 @@ export const forkChecks: readonly Check[] = [
     assert.deepEqual([step?.status, step?.errorCode, step?.errorDetail], ["ready", null, null]);
   }),
 
-  check(
-    "a step whose turns were complete is so where it is forked at the last of them",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      await keyedTurn(run, 1);
-      await keyedTurn(run, 2, [], { isComplete: true });
-      await store.finishStep(run.fence, { stepKey: run.stepKey, output: 1, context: null });
-      await store.releaseRun(run.fence, SUCCEEDED);
-      for (const [turnIndex, isComplete] of [
-        [1, false],
-        [2, true],
-      ] as const) {
-        const runId = `fork-${turnIndex}`;
-        await forked(store, newFork(run, turnIndex, { runId }));
-        const step = await store.findStep(runId, "draft");
-        const conversation = await store.readConversation(step?.stepKey ?? 0, 0);
-        assert.deepEqual([conversation.turnIndex, conversation.isComplete], [turnIndex, isComplete]);
-      }
-    },
-  ),
-
-  check("in a loop it has the iterations before, and what was decided about them", async ({ store }) => {
+  check("a step with complete turns stays complete if it is forked at the last one", async ({ store }) => {
     const run = await SampleRun.create(store);
-    const decide = (stepKey: number, iteration: number, done: boolean) =>
-      store.decideLoop(run.fence, {
-        stepKey,
-        iteration,
-        done,
-        output: `${iteration}`,
-        context: { iteration },
-      });
-    const early = await run.at("early", { kind: "loop" });
-    await decide(early.stepKey, 1, false);
-    await decide(early.stepKey, 2, true);
-    await store.finishStep(run.fence, { stepKey: early.stepKey, output: "2", context: null });
-    const loop = await run.at("polish", { kind: "loop" });
-    for (const iteration of [1, 2, 3]) {
-      const pass = await run.at("pass", { path: `polish[${iteration}]/pass`, kind: "loop" });
-      for (const round of [1, 2]) {
-        const step = await run.at("edit", { path: `polish[${iteration}]/pass[${round}]/edit` });
-        await keyedTurn(step, 1);
-        await keyedTurn(step, 2, [], { isComplete: true });
-        await store.finishStep(run.fence, { stepKey: step.stepKey, output: round, context: null });
-        await decide(pass.stepKey, round, round === 2);
-      }
-      await store.finishStep(run.fence, { stepKey: pass.stepKey, output: iteration, context: null });
-      await decide(loop.stepKey, iteration, iteration === 3);
+    await keyedTurn(run, 1);
+    await keyedTurn(run, 2, [], { isComplete: true });
+    await store.finishStep(run.fence, { stepKey: run.stepKey, output: 1, context: null });
+    await store.releaseRun(run.fence, SUCCEEDED);
+    for (const [turnIndex, isComplete] of [
+      [1, false],
+      [2, true],
+    ] as const) {
+      const runId = `fork-${turnIndex}`;
+      await forked(store, newFork(run, turnIndex, { runId }));
+      const step = await store.findStep(runId, "draft");
+      const conversation = await store.readConversation(step?.stepKey ?? 0, 0);
+      assert.deepEqual([conversation.turnIndex, conversation.isComplete], [turnIndex, isComplete]);
     }
+  }),
+
+  check("in a loop it has the earlier iterations and their decisions", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await nestedLoops(run);
     await store.releaseRun(run.fence, FAILED);
     await forked(store, newFork(run, 1, { stepPath: "polish[2]/pass[2]/edit" }));
     assert.deepEqual(await stepsOf(store, "fork"), [
@@ -224,14 +235,7 @@ export const forkChecks: readonly Check[] = [
       ["polish[2]/pass[1]/edit", "succeeded", 1],
       ["polish[2]/pass[2]/edit", "ready", null],
     ]);
-    const decided: Record<string, unknown> = {};
-    for (const { path, kind, stepKey } of await store.listSteps("fork"))
-      if (kind === "loop")
-        decided[path] = (await store.listLoopDecisions(stepKey)).map(({ iteration, done }) => [
-          iteration,
-          done,
-        ]);
-    assert.deepEqual(decided, {
+    assert.deepEqual(await decisionsOf(store, "fork"), {
       early: [
         [1, false],
         [2, true],
@@ -248,11 +252,11 @@ export const forkChecks: readonly Check[] = [
     assert.deepEqual([first?.output, first?.context], ["1", { iteration: 1 }]);
   }),
 
-  check("it has the session that it is given, from that turn on", async ({ store, now }) => {
+  check("it has the session that it is given", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     const applied = (turn: number) => sessionCommit({ applied: [run.callId(turn, 1)] });
     const values = { slices: [wholeSlice("plan", ["read", "write"])], checkpoint: milestone({ turn: 1 }) };
-    const receipts = [newReceipt(1, { sessionEvents: [told("first")] })];
+    const receipts = [newReceipt(1, { sessionEvents: [sampleEvent("first")] })];
     await keyedTurn(run, 1, receipts, { session: { ...applied(1), ...values } });
     await keyedTurn(run, 2, [newReceipt(1)]);
     await keyedTurn(run, 3, receipts, { session: { ...applied(3), slices: [wholeSlice("plan", ["sent"])] } });
@@ -280,7 +284,7 @@ export const forkChecks: readonly Check[] = [
     assert.deepEqual((await store.readCheckpoint("fork"))?.snapshot, { plan: "read" });
   }),
 
-  check("what a run went back behind is in the fork what it was in the run", async ({ store }) => {
+  check("abandoned turns of the parent are abandoned in the fork", async ({ store }) => {
     const run = await SampleRun.create(store);
     await keyedTurn(run, 1, [newReceipt(1)], {
       session: sessionCommit({ applied: [run.callId(1, 1)], checkpoint: milestone({ turn: 1 }) }),
@@ -290,7 +294,7 @@ export const forkChecks: readonly Check[] = [
     const calls = [keyedCall(run, 3, 1)];
     await store.journalResponse(run.fence, run.journal(3, ["running"], { calls }));
     await run.receipt(3, 1);
-    assert.equal(await beginLine(run, 1), 4);
+    assert.equal(await startLineage(run, 1), 4);
     await keyedTurn(run, 4);
     await keyedTurn(run, 5);
     await store.releaseRun(run.fence, FAILED);
@@ -319,39 +323,39 @@ export const forkChecks: readonly Check[] = [
       "the checkpoint of the first run is none of the fork's",
     );
     assert.deepEqual(await appliedIn(store, "fork"), ["fork/draft#1.1"], "what was forgotten stays so");
-    const fork = await takenUp(store, "fork");
+    const fork = await claimedAt(store, "fork");
     await fork.committed(5);
     assert.equal((await store.readHistory("fork", "draft")).length, 5);
   }),
 
-  check("a fork is gone on with by its id alone: no input finds it", async ({ store, advance }) => {
+  check("a fork is resumed by its id only: no input finds it", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     await keyedTurn(run, 1);
     await store.releaseRun(run.fence, { status: "queued" });
     await forked(store, newFork(run, 1));
     const { pipeline, inputHash } = await run.record();
-    assert.deepEqual(await foundBy(store, pipeline, inputHash), ["run-1 queued"], "nobody has started it");
-    await takenUp(store, "fork");
+    assert.deepEqual(await foundBy(store, pipeline, inputHash), ["run-1 queued"], "no worker has claimed it");
+    await claimedAt(store, "fork");
     advance(LEASE_MS);
     assert.deepEqual(await foundBy(store, pipeline, inputHash), ["run-1 queued"], "its worker fell silent");
   }),
 
-  check("a run is held while a worker that lives has it", async ({ store, advance }) => {
+  check("a run is held while a living worker has it", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
     await keyedTurn(run, 1);
     assert.equal(await store.isHeld("run-1"), true);
     advance(LEASE_MS);
     assert.equal(await store.isHeld("run-1"), false, "its worker fell silent");
     await forked(store, newFork(run, 1));
-    assert.equal(await store.isHeld("fork"), false, "nobody has started it");
-    const { fence } = await takenUp(store, "fork");
+    assert.equal(await store.isHeld("fork"), false, "no worker has claimed it");
+    const { fence } = await claimedAt(store, "fork");
     assert.deepEqual([await store.isHeld("fork"), await store.isHeld("run-1")], [true, false]);
     await store.releaseRun(fence, SUCCEEDED);
     assert.equal(await store.isHeld("fork"), false, "it has ended");
     assert.equal(await store.isHeld("nobody"), false);
   }),
 
-  check("what a fork began with is not its own work", async ({ store }) => {
+  check("copied steps and calls do not count as the fork's work", async ({ store }) => {
     const run = await SampleRun.create(store);
     await finishedCode(run, "render", "rendered");
     await keyedTurn(run, 1, [newReceipt(1), newReceipt(2)]);
@@ -359,7 +363,7 @@ export const forkChecks: readonly Check[] = [
     await store.releaseRun(run.fence, FAILED);
     await forked(store, newFork(run, 1));
     assert.deepEqual(await store.countWork("fork"), { steps: 0, toolCalls: 0 });
-    const fork = await takenUp(store, "fork");
+    const fork = await claimedAt(store, "fork");
     await keyedTurn(fork, 2);
     await fork.at("send", { kind: "run" });
     assert.deepEqual(await store.countWork("fork"), { steps: 1, toolCalls: 1 });
@@ -369,7 +373,7 @@ export const forkChecks: readonly Check[] = [
     assert.equal((await store.getRun("fork-2"))?.forkedFrom?.firstRunId, "run-1");
   }),
 
-  check("it has of an artifact the version of its turn, whoever made another since", async (scene) => {
+  check("it has the version of an artifact as of its turn, despite later versions", async (scene) => {
     const { store, advance } = scene;
     const run = await SampleRun.create(store);
     const keep = async (step: SampleRun, text: string) => {

@@ -30,11 +30,11 @@ export const historyChecks: readonly Check[] = [
   }),
 
   check(
-    "the tail holds the newest turns, in order, that the budget asks for, and at least the last",
+    "the tail has the newest turns within the budget, in order, and at least the last one",
     async ({ store }) => {
       const run = await SampleRun.create(store);
       await fiveTurns(run);
-      // The turn that reaches over the budget is the last one read: what fits is always whole.
+      // The turn that exceeds the budget is the last one read: turns are always whole.
       for (const [budget, expected] of [
         [0, [5]],
         [1, [5]],
@@ -50,13 +50,13 @@ export const historyChecks: readonly Check[] = [
           (sum, turn) => sum + turn.tokens + (turn.calls[0]?.receipt?.tokens ?? 0),
           0,
         );
-        assert.ok(tokens > budget || indexes.length === 5, `a tail for ${budget} tokens holds as many`);
+        assert.ok(tokens > budget || indexes.length === 5, `a tail for ${budget} tokens has as many`);
         assert.deepEqual(indexes, expected.slice(), `with ${budget} tokens`);
       }
     },
   ),
 
-  check("of the results of a turn, the tail counts only as much as is shown", async ({ store }) => {
+  check("the tail counts only the shown share of a turn's results", async ({ store }) => {
     const run = await SampleRun.create(store);
     for (let turn = 1; turn <= 5; turn++)
       await run.committedWithCall(turn, newReceipt(1, { tokens: 1_000_000 }));
@@ -75,7 +75,7 @@ export const historyChecks: readonly Check[] = [
     }
   }),
 
-  check("the counts are of all committed turns, whatever the tail holds", async ({ store }) => {
+  check("the counts cover all committed turns, whatever the tail has", async ({ store }) => {
     const run = await SampleRun.create(store);
     await fiveTurns(run);
     await run.committed(6, { followUp: "Continue.", messages: 2, tokens: 13 });
@@ -104,7 +104,7 @@ export const historyChecks: readonly Check[] = [
   }),
 
   check(
-    "the history is the prompt, the input, and what the committed turns said, in order",
+    "the history is the prompt, the input, and the messages of the committed turns, in order",
     async ({ store }) => {
       const run = await SampleRun.create(store);
       await run.journaled(1, ["running", "running"]);
@@ -150,7 +150,7 @@ export const historyChecks: readonly Check[] = [
     assert.deepEqual([state?.isComplete, state?.finalOutput, state?.turnIndex], [true, { answer: 42 }, 1]);
   }),
 
-  check("a response is read as it was stored, parts that nobody knows included", async ({ store }) => {
+  check("a response is read back as stored, unknown parts included", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.open(1);
     const response = {
@@ -168,28 +168,25 @@ export const historyChecks: readonly Check[] = [
     assert.deepEqual(journaled?.response, response);
   }),
 
-  check(
-    "a history is found by the path of the step, or by its name: then the newest instance",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      await run.committed(1);
-      for (const iteration of [1, 2]) {
-        const pass = await run.at("pass", { path: `polish[${iteration}]/pass` });
-        for (let turn = 1; turn <= iteration; turn++) await pass.committed(turn);
-      }
-      const turnsOf = async (name: string) =>
-        (await store.readGranularState(run.runId, name))?.turnIndex ?? null;
-      assert.deepEqual(
-        [
-          await turnsOf("polish[1]/pass"),
-          await turnsOf("polish[2]/pass"),
-          await turnsOf("pass"),
-          await turnsOf("none"),
-        ],
-        [1, 2, 2, null],
-      );
-      assert.equal((await store.readHistory(run.runId, "pass")).length, HEAD.length + 2);
-      assert.deepEqual(await store.readHistory(run.runId, "none"), []);
-    },
-  ),
+  check("a history is found by step path, or by step name: then the newest instance", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.committed(1);
+    for (const iteration of [1, 2]) {
+      const pass = await run.at("pass", { path: `polish[${iteration}]/pass` });
+      for (let turn = 1; turn <= iteration; turn++) await pass.committed(turn);
+    }
+    const turnsOf = async (name: string) =>
+      (await store.readGranularState(run.runId, name))?.turnIndex ?? null;
+    assert.deepEqual(
+      [
+        await turnsOf("polish[1]/pass"),
+        await turnsOf("polish[2]/pass"),
+        await turnsOf("pass"),
+        await turnsOf("none"),
+      ],
+      [1, 2, 2, null],
+    );
+    assert.equal((await store.readHistory(run.runId, "pass")).length, HEAD.length + 2);
+    assert.deepEqual(await store.readHistory(run.runId, "none"), []);
+  }),
 ];

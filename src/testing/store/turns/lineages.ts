@@ -7,11 +7,11 @@ import { assertRefused, type Check, check, checkSeveral } from "../check.ts";
 import { CHARGE, FAILED, LEASE_MS, limited, newReceipt, newStep, SampleRun } from "../sample-run.ts";
 import {
   appliedIn,
-  beginLine,
+  eventTurn,
   milestoneTurn,
   NEW_FINGERPRINT,
   sessionCommit,
-  toldTurn,
+  startLineage,
   wholeSlice,
 } from "../sample-session.ts";
 
@@ -20,13 +20,13 @@ const NEW_HEAD = [
   { role: "user", content: "ratchets" },
 ];
 
-/** Which turns of the run there are, each with whether it was committed. */
+/** The turns of the run, each with whether it was committed. */
 async function turnsOf(run: SampleRun): Promise<string[]> {
   const turns = await run.store.listTurns(run.runId);
   return turns.map(({ turnIndex, committed }) => `${turnIndex} ${committed ? "committed" : "open"}`);
 }
 
-/** What the step's conversation holds, large or small. */
+/** The step's conversation, without a token limit. */
 async function conversationOf({ store, stepKey }: SampleRun) {
   const { turnIndex, messages, tokens, tail, journaled, lineages } = await store.readConversation(
     stepKey,
@@ -36,11 +36,11 @@ async function conversationOf({ store, stepKey }: SampleRun) {
   return { turnIndex, messages, tokens, tail: indexes, journaled: journaled?.turnIndex ?? null, lineages };
 }
 
-async function linesOf(run: SampleRun): Promise<unknown[]> {
+async function lineagesOf(run: SampleRun): Promise<unknown[]> {
   return (await run.store.listLineages(run.runId)).map(({ at: _, ...line }) => line);
 }
 
-/** Turn 2 of a run is open, with two calls; its checkpoint is of turn 1. */
+/** A run whose turn 2 is open, with two calls; its checkpoint is of turn 1. */
 async function withOpenTurn(store: Store, second: "running" | "prepared"): Promise<SampleRun> {
   const run = await SampleRun.create(store);
   await milestoneTurn(run, 1);
@@ -49,11 +49,11 @@ async function withOpenTurn(store: Store, second: "running" | "prepared"): Promi
 }
 
 export const lineageChecks: readonly Check[] = [
-  check("a new line begins with an empty history and a fingerprint of its own", async ({ store, now }) => {
+  check("a new lineage begins with an empty history and a fingerprint of its own", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     await milestoneTurn(run, 1);
     await run.committedWithCall(2);
-    assert.equal(await beginLine(run, 1), 3);
+    assert.equal(await startLineage(run, 1), 3);
     assert.deepEqual(await conversationOf(run), {
       turnIndex: 2,
       messages: 0,
@@ -89,11 +89,11 @@ export const lineageChecks: readonly Check[] = [
     assert.deepEqual(facts, { step: "draft", lineage: 1, turn: 3, baseTurn: 1, from: 1 });
   }),
 
-  check("the new line goes on, and only its turns are read", async ({ store }) => {
+  check("the new lineage continues, and only its turns are read", async ({ store }) => {
     const run = await SampleRun.create(store);
     await milestoneTurn(run, 1);
     await run.committedWithCall(2);
-    await beginLine(run, 1);
+    await startLineage(run, 1);
     await run.committedWithCall(3);
     await run.committed(4, { followUp: "Continue.", messages: 2, tokens: 13 });
     await run.journaled(5, ["running"]);
@@ -133,13 +133,13 @@ export const lineageChecks: readonly Check[] = [
     const run = await withOpenTurn(store, "running");
     await run.receipt(2, 1);
     await run.receipt(2, 2);
-    assert.equal(await beginLine(run, 1), 3);
+    assert.equal(await startLineage(run, 1), 3);
     assert.deepEqual(await turnsOf(run), ["1 committed", "2 open"]);
     assert.equal((await conversationOf(run)).journaled, null);
     await run.committed(3);
     assert.deepEqual(await turnsOf(run), ["1 committed", "2 open", "3 committed"]);
     assert.deepEqual((await conversationOf(run)).tail, [3]);
-    assert.deepEqual(await linesOf(run), [
+    assert.deepEqual(await lineagesOf(run), [
       { stepPath: "draft", lineage: 1, firstTurn: 3, baseTurn: 1, openTurn: 2, checkpoint: 1 },
     ]);
     for (const call of [1, 2]) {
@@ -151,80 +151,80 @@ export const lineageChecks: readonly Check[] = [
   check("an open turn without calls is abandoned like any other", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1);
-    assert.equal(await beginLine(run), 2);
-    assert.equal(await beginLine(run), 2, "the new line has no turn yet");
+    assert.equal(await startLineage(run), 2);
+    assert.equal(await startLineage(run), 2, "the new line has no turn yet");
     assert.deepEqual(await turnsOf(run), ["1 open"]);
     await run.committed(2);
     assert.deepEqual(await turnsOf(run), ["1 open", "2 committed"]);
   }),
 
   ...(["prepared", "running"] as const).map((status) =>
-    check(`no line begins while a call of the open turn is ${status}`, async ({ store }) => {
+    check(`no lineage begins while a call of the open turn is ${status}`, async ({ store }) => {
       const run = await withOpenTurn(store, status);
-      await assertRefused(store, run.runId, () => beginLine(run, 1));
+      await assertRefused(store, run.runId, () => startLineage(run, 1));
       await run.receipt(2, 1);
-      await assertRefused(store, run.runId, () => beginLine(run, 1));
+      await assertRefused(store, run.runId, () => startLineage(run, 1));
       await run.receipt(2, 2, status === "prepared" ? { status: "cancelled" } : {});
-      await beginLine(run, 1);
+      await startLineage(run, 1);
     }),
   ),
 
-  check("no line begins while a call of the open turn is in doubt", async ({ store, advance }) => {
+  check("no lineage begins while a call of the open turn is in doubt", async ({ store, advance }) => {
     let run = await withOpenTurn(store, "running");
     await run.receipt(2, 1);
     advance(LEASE_MS);
     run = await run.takenOver();
-    await assertRefused(store, run.runId, () => beginLine(run, 1));
+    await assertRefused(store, run.runId, () => startLineage(run, 1));
     await store.settle(run.callId(2, 2), { as: "succeeded", result: "It went out." });
-    assert.equal(await beginLine(run, 1), 3);
+    assert.equal(await startLineage(run, 1), 3);
   }),
 
-  check("no line begins while a model call of the step is open", async ({ store }) => {
+  check("no lineage begins while a model call of the step is open", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.open(1);
-    await assertRefused(store, run.runId, () => beginLine(run));
+    await assertRefused(store, run.runId, () => startLineage(run));
     await store.commitTurn(run.fence, run.commit(1, { journal: run.journal(1), next: run.opening(2) }));
-    await assertRefused(store, run.runId, () => beginLine(run));
+    await assertRefused(store, run.runId, () => startLineage(run));
     const settlement = { stepKey: run.stepKey, turnIndex: 2, attempt: 1, charge: CHARGE };
     await store.settleModelCall(run.fence, settlement);
-    assert.equal(await beginLine(run), 2);
+    assert.equal(await startLineage(run), 2);
     const polish = await run.at("polish");
     await polish.open(1);
-    assert.equal(await beginLine(run), 2, "what another step has open is not in the way");
+    assert.equal(await startLineage(run), 2, "what another step has open is not in the way");
   }),
 
-  check("no line begins where the turns are complete, or none was ever opened", async ({ store }) => {
+  check("no lineage begins if the turns are complete, or none was ever opened", async ({ store }) => {
     const run = await SampleRun.create(store);
-    await assertRefused(store, run.runId, () => beginLine(run));
+    await assertRefused(store, run.runId, () => startLineage(run));
     await milestoneTurn(run, 1);
     await run.committed(2, { isComplete: true });
     for (const checkpoint of [1, null])
-      await assertRefused(store, run.runId, () => beginLine(run, checkpoint));
+      await assertRefused(store, run.runId, () => startLineage(run, checkpoint));
   }),
 
-  check("no line begins from a checkpoint that the run does not have", async ({ store }) => {
+  check("no lineage begins from a checkpoint that the run does not have", async ({ store }) => {
     const run = await SampleRun.create(store);
     const other = await SampleRun.create(store, "run-2");
     for (const turn of [1, 2]) await milestoneTurn(other, turn);
     await milestoneTurn(run, 1);
     for (const checkpoint of [0, 2, 3, -1])
-      await assertRefused(store, run.runId, () => beginLine(run, checkpoint));
-    await beginLine(run, 1);
+      await assertRefused(store, run.runId, () => startLineage(run, checkpoint));
+    await startLineage(run, 1);
   }),
 
-  check("no line begins from a checkpoint that the run went back behind", async ({ store }) => {
+  check("no lineage begins from a superseded checkpoint", async ({ store }) => {
     const run = await SampleRun.create(store);
     for (const turn of [1, 2]) await milestoneTurn(run, turn);
-    await beginLine(run, 1);
-    await assertRefused(store, run.runId, () => beginLine(run, 2));
-    await beginLine(run, 1);
+    await startLineage(run, 1);
+    await assertRefused(store, run.runId, () => startLineage(run, 2));
+    await startLineage(run, 1);
   }),
 
-  check("what belongs to the old line is refused from then on", async ({ store }) => {
+  check("writes to the old lineage are refused from then on", async ({ store }) => {
     const run = await withOpenTurn(store, "running");
     const receipts = [newReceipt(1), newReceipt(2)];
     for (const receipt of receipts) await run.receipt(2, receipt.callIndex);
-    await beginLine(run, 1);
+    await startLineage(run, 1);
     const late = [
       () => store.commitTurn(run.fence, run.commit(2)),
       () =>
@@ -244,7 +244,7 @@ export const lineageChecks: readonly Check[] = [
     await run.committed(3);
   }),
 
-  check("the tries of a turn are numbered on in the new line", async ({ store, advance }) => {
+  check("attempt numbers of a turn continue in the new lineage", async ({ store, advance }) => {
     let run = await SampleRun.create(store);
     await run.committed(1);
     await run.open(2);
@@ -254,7 +254,7 @@ export const lineageChecks: readonly Check[] = [
       attempt: 1,
       charge: CHARGE,
     });
-    assert.equal(await beginLine(run), 2);
+    assert.equal(await startLineage(run), 2);
     assert.deepEqual(await run.open(2), { kind: "opened", attempt: 2, reserved: run.opening(2).reserve });
     advance(LEASE_MS);
     run = await run.takenOver();
@@ -271,7 +271,7 @@ export const lineageChecks: readonly Check[] = [
     await store.commitTurn(run.fence, run.commit(2, { journal }));
   }),
 
-  check("quota and charges are what they were", async ({ store }) => {
+  check("quota and charges are unchanged", async ({ store }) => {
     const run = await SampleRun.create(store, "run-1", limited(190));
     await run.committed(1);
     await run.journaled(2);
@@ -284,24 +284,24 @@ export const lineageChecks: readonly Check[] = [
       await store.listModelCalls(run.runId),
     ];
     const before = await money();
-    await beginLine(run);
+    await startLineage(run);
     assert.deepEqual(await money(), before);
     const denied = await run.open(3);
     assert.deepEqual(denied, { kind: "denied", unit: "tokens", wanted: 100, remaining: 30 });
   }),
 
-  check("a line from a checkpoint of another step counts none of its own turns", async ({ store }) => {
+  check("a lineage from a checkpoint of another step counts none of its own turns", async ({ store }) => {
     const run = await SampleRun.create(store);
     await milestoneTurn(run, 1);
     const polish = await run.at("polish");
-    await toldTurn(polish, 1);
+    await eventTurn(polish, 1);
     await milestoneTurn(polish, 2);
-    assert.equal(await beginLine(polish, 1), 3);
+    assert.equal(await startLineage(polish, 1), 3);
     assert.deepEqual((await conversationOf(polish)).lineages, [{ firstTurn: 3, baseTurn: 0 }]);
     assert.deepEqual(await appliedIn(store, run.runId), [run.callId(1, 1)]);
     assert.deepEqual((await conversationOf(run)).tail, [1], "the other step has its line still");
     assert.deepEqual((await conversationOf(run)).lineages, []);
-    await beginLine(run);
+    await startLineage(run);
     assert.deepEqual(
       (await store.listLineages(run.runId)).map(({ stepPath, lineage }) => [stepPath, lineage]),
       [
@@ -311,33 +311,33 @@ export const lineageChecks: readonly Check[] = [
     );
   }),
 
-  check("a refused line rolls nothing back", async ({ store }) => {
+  check("a refused lineage rolls nothing back", async ({ store }) => {
     const run = await withOpenTurn(store, "running");
-    await assertRefused(store, run.runId, () => beginLine(run, null, { slices: [wholeSlice("a", [1])] }));
-    const [refused, receipt] = await Promise.allSettled([beginLine(run, 1), run.receipt(2, 1)]);
+    await assertRefused(store, run.runId, () => startLineage(run, null, { slices: [wholeSlice("a", [1])] }));
+    const [refused, receipt] = await Promise.allSettled([startLineage(run, 1), run.receipt(2, 1)]);
     assert.deepEqual([refused.status, receipt.status], ["rejected", "fulfilled"]);
     assert.deepEqual(await store.listLineages(run.runId), []);
   }),
 
-  check("one line follows another, and any turn can tell whether it counts", async ({ store }) => {
+  check("lineages can follow each other, and each turn shows whether it counts", async ({ store }) => {
     const run = await SampleRun.create(store);
     await milestoneTurn(run, 1);
     await milestoneTurn(run, 2);
     await run.committed(3);
     await run.journaled(4);
-    assert.equal(await beginLine(run, 2), 5);
+    assert.equal(await startLineage(run, 2), 5);
     const third = await milestoneTurn(run, 5);
     await run.committed(6);
-    assert.equal(await beginLine(run, third), 7);
+    assert.equal(await startLineage(run, third), 7);
     await run.committed(7);
     const kept = async () => {
       const { lineages } = await store.readConversation(run.stepKey, 0);
       return [1, 2, 3, 4, 5, 6, 7, 8].filter((turn) => isKept(lineages, turn));
     };
     assert.deepEqual(await kept(), [1, 2, 5, 7, 8]);
-    assert.equal(await beginLine(run, 1), 8);
+    assert.equal(await startLineage(run, 1), 8);
     assert.deepEqual(await kept(), [1, 8]);
-    assert.deepEqual(await linesOf(run), [
+    assert.deepEqual(await lineagesOf(run), [
       { stepPath: "draft", lineage: 1, firstTurn: 5, baseTurn: 2, openTurn: 4, checkpoint: 2 },
       { stepPath: "draft", lineage: 2, firstTurn: 7, baseTurn: 5, openTurn: null, checkpoint: 3 },
       { stepPath: "draft", lineage: 3, firstTurn: 8, baseTurn: 1, openTurn: null, checkpoint: 1 },
@@ -350,12 +350,12 @@ export const lineageChecks: readonly Check[] = [
     );
   }),
 
-  check("each line has its own fingerprint, and the present one is read", async ({ store }) => {
+  check("each lineage has its own fingerprint, and the current one is read", async ({ store }) => {
     const run = await SampleRun.create(store);
     await milestoneTurn(run, 1);
     for (const n of [1, 2, 3]) {
       const fingerprint = { hash: String(n).repeat(64), document: { prompt: `Prompt ${n}.`, input: n } };
-      await beginLine(run, 1, { fingerprint });
+      await startLineage(run, 1, { fingerprint });
       await run.committed(n + 1);
       assert.deepEqual((await store.readConversation(run.stepKey, 0)).fingerprint, fingerprint);
       assert.deepEqual((await store.readHistory(run.runId, "draft")).slice(0, 2), [
@@ -365,35 +365,35 @@ export const lineageChecks: readonly Check[] = [
     }
   }),
 
-  check("a late word about an abandoned turn changes nothing in the new line", async ({ store, advance }) => {
-    const early = await SampleRun.create(store);
-    await early.journaled(1, ["running"]);
-    advance(LEASE_MS);
-    const later = await early.takenOver();
-    await store.settle(early.callId(1, 1), { as: "failed", why: "It never left." });
-    await beginLine(later);
-    const before = await conversationOf(later);
-    assert.equal(await store.offerLateReceipt(early.late(1, 1, newReceipt(1))), "kept");
-    assert.deepEqual(await conversationOf(later), before);
-    await later.committed(2);
-  }),
-
-  checkSeveral(
-    "whoever takes the run up goes on in the new line",
-    async ({ store, openAnother, fallSilent }) => {
-      let run = await withOpenTurn(store, "running");
-      for (const call of [1, 2]) await run.receipt(2, call);
-      const other = await openAnother();
-      await fallSilent(LEASE_MS);
-      run = await run.takenOver(other);
-      await beginLine(run, 1);
-      await run.committed(3);
-      await other.releaseRun(run.fence, FAILED);
-      run = await run.takenOver(store);
-      await store.beginStep(run.fence, newStep("draft"));
-      assert.deepEqual([(await conversationOf(run)).tail, (await conversationOf(run)).turnIndex], [[3], 3]);
-      await assertRefused(store, run.runId, () => store.commitTurn(run.fence, run.commit(2)), ResumeError);
-      await run.committed(4);
+  check(
+    "a late receipt for an abandoned turn changes nothing in the new lineage",
+    async ({ store, advance }) => {
+      const early = await SampleRun.create(store);
+      await early.journaled(1, ["running"]);
+      advance(LEASE_MS);
+      const later = await early.takenOver();
+      await store.settle(early.callId(1, 1), { as: "failed", why: "It never left." });
+      await startLineage(later);
+      const before = await conversationOf(later);
+      assert.equal(await store.offerLateReceipt(early.late(1, 1, newReceipt(1))), "kept");
+      assert.deepEqual(await conversationOf(later), before);
+      await later.committed(2);
     },
   ),
+
+  checkSeveral("the next worker continues in the new lineage", async ({ store, openAnother, fallSilent }) => {
+    let run = await withOpenTurn(store, "running");
+    for (const call of [1, 2]) await run.receipt(2, call);
+    const other = await openAnother();
+    await fallSilent(LEASE_MS);
+    run = await run.takenOver(other);
+    await startLineage(run, 1);
+    await run.committed(3);
+    await other.releaseRun(run.fence, FAILED);
+    run = await run.takenOver(store);
+    await store.beginStep(run.fence, newStep("draft"));
+    assert.deepEqual([(await conversationOf(run)).tail, (await conversationOf(run)).turnIndex], [[3], 3]);
+    await assertRefused(store, run.runId, () => store.commitTurn(run.fence, run.commit(2)), ResumeError);
+    await run.committed(4);
+  }),
 ];

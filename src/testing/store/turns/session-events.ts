@@ -3,7 +3,14 @@ import type { SessionEvent } from "../../../core/session-event.ts";
 import type { NewReceipt, Store, ToolCallRecord } from "../../../store/store.ts";
 import { assertRefused, type Check, check } from "../check.ts";
 import { LEASE_MS, newReceipt, SampleRun } from "../sample-run.ts";
-import { appliedIn, beginLine, milestone, milestoneTurn, sessionCommit, told } from "../sample-session.ts";
+import {
+  appliedIn,
+  milestone,
+  milestoneTurn,
+  sampleEvent,
+  sessionCommit,
+  startLineage,
+} from "../sample-session.ts";
 
 const EVENTS: readonly SessionEvent[] = [
   { type: "StepDone", step: { id: 2, title: "naïve 🙂 \u2028" }, list: [1, null, { deep: [] }] },
@@ -11,8 +18,13 @@ const EVENTS: readonly SessionEvent[] = [
   { type: "Größe", n: -0.25 },
 ];
 
-/** Everywhere that a call can be read, it has told the session just this. */
-async function assertTold(run: SampleRun, turn: number, call: number, events: readonly SessionEvent[]) {
+/** Asserts that the call has exactly these session events, wherever it can be read. */
+async function assertSessionEvents(
+  run: SampleRun,
+  turn: number,
+  call: number,
+  events: readonly SessionEvent[],
+) {
   const { store, runId, stepKey } = run;
   const id = run.callId(turn, call);
   const { tail, journaled } = await store.readConversation(stepKey, Number.MAX_SAFE_INTEGER);
@@ -38,7 +50,7 @@ function listed(call: ToolCallRecord | null): ToolCallRecord[] {
   return call === null ? [] : [call];
 }
 
-function telling(callIndex: number, over: Partial<NewReceipt> = {}): NewReceipt {
+function eventReceipt(callIndex: number, over: Partial<NewReceipt> = {}): NewReceipt {
   return newReceipt(callIndex, { sessionEvents: EVENTS, ...over });
 }
 
@@ -50,80 +62,80 @@ async function lost(store: Store, advance: (ms: number) => void): Promise<[Sampl
 }
 
 export const sessionEventChecks: readonly Check[] = [
-  check("what a call tells the session is kept with its receipt, in its order", async ({ store }) => {
+  check("the session events of a call are stored with its receipt, in order", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
-    await run.receipt(1, 1, telling(1));
-    await assertTold(run, 1, 1, EVENTS);
-    const commit = run.commit(1, { receipts: [telling(2, { sessionEvents: [told("last")] })] });
+    await run.receipt(1, 1, eventReceipt(1));
+    await assertSessionEvents(run, 1, 1, EVENTS);
+    const commit = run.commit(1, { receipts: [eventReceipt(2, { sessionEvents: [sampleEvent("last")] })] });
     await store.commitTurn(run.fence, commit);
-    await assertTold(run, 1, 1, EVENTS);
-    await assertTold(run, 1, 2, [told("last")]);
+    await assertSessionEvents(run, 1, 1, EVENTS);
+    await assertSessionEvents(run, 1, 2, [sampleEvent("last")]);
   }),
 
-  check("a call of code tells the session no less", async ({ store }) => {
+  check("a call of a code step can have session events, too", async ({ store }) => {
     const run = await SampleRun.create(store);
     const code = await run.at("code", { kind: "run" });
     for (const n of [1, 2]) await store.openToolCall(code.fence, code.codeCall(n));
-    await code.receipt(0, 2, telling(2));
+    await code.receipt(0, 2, eventReceipt(2));
     await code.receipt(0, 1);
-    await assertTold(code, 0, 2, EVENTS);
-    await assertTold(code, 0, 1, []);
+    await assertSessionEvents(code, 0, 2, EVENTS);
+    await assertSessionEvents(code, 0, 1, []);
   }),
 
-  check("a receipt that says nothing of the session has told it nothing", async ({ store }) => {
+  check("a receipt without session events has none", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
     const { sessionEvents: _, ...silent } = newReceipt(1);
     await store.recordReceipt(run.fence, { stepKey: run.stepKey, turnIndex: 1, receipt: silent });
     await store.commitTurn(run.fence, run.commit(1, { receipts: [{ ...silent, callIndex: 2 }] }));
-    for (const call of [1, 2]) await assertTold(run, 1, call, []);
+    for (const call of [1, 2]) await assertSessionEvents(run, 1, call, []);
   }),
 
-  check("a call that failed, or is a duplicate, may have told the session something", async ({ store }) => {
+  check("a failed or duplicate call may have session events", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "prepared", "prepared"]);
-    await run.receipt(1, 1, telling(1, { status: "failed", uncertain: true, errorCode: "reset" }));
-    await run.receipt(1, 2, telling(2, { status: "deduplicated", duplicateOf: run.callId(1, 1) }));
-    await run.receipt(1, 3, telling(3, { status: "cancelled" }));
-    for (const call of [1, 2, 3]) await assertTold(run, 1, call, EVENTS);
+    await run.receipt(1, 1, eventReceipt(1, { status: "failed", uncertain: true, errorCode: "reset" }));
+    await run.receipt(1, 2, eventReceipt(2, { status: "deduplicated", duplicateOf: run.callId(1, 1) }));
+    await run.receipt(1, 3, eventReceipt(3, { status: "cancelled" }));
+    for (const call of [1, 2, 3]) await assertSessionEvents(run, 1, call, EVENTS);
   }),
 
-  check("what was told is not applied before a commit says so", async ({ store }) => {
+  check("session events are not applied before a commit lists their call", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
-    await run.receipt(1, 1, telling(1));
+    await run.receipt(1, 1, eventReceipt(1));
     assert.deepEqual(await appliedIn(store, run.runId), []);
     const session = sessionCommit({ applied: [run.callId(1, 2)], checkpoint: milestone({}) });
-    await store.commitTurn(run.fence, run.commit(1, { receipts: [telling(2)], session }));
+    await store.commitTurn(run.fence, run.commit(1, { receipts: [eventReceipt(2)], session }));
     assert.deepEqual(await appliedIn(store, run.runId), [run.callId(1, 2)]);
   }),
 
-  check("a late receipt that settles its call tells the session what it has to tell", async (scene) => {
+  check("a late receipt that settles its call brings its session events", async (scene) => {
     const { store, advance } = scene;
     const [early, later] = await lost(store, advance);
-    assert.equal(await store.offerLateReceipt(early.late(1, 1, telling(1))), "settled");
-    await assertTold(later, 1, 1, EVENTS);
+    assert.equal(await store.offerLateReceipt(early.late(1, 1, eventReceipt(1))), "settled");
+    await assertSessionEvents(later, 1, 1, EVENTS);
     await store.commitTurn(later.fence, later.commit(1));
-    await assertTold(later, 1, 1, EVENTS);
+    await assertSessionEvents(later, 1, 1, EVENTS);
   }),
 
-  check("a late receipt that is only evidence tells the session nothing", async ({ store, advance }) => {
+  check("a late receipt that is only evidence brings no session events", async ({ store, advance }) => {
     const [early, later] = await lost(store, advance);
     await store.settle(early.callId(1, 1), { as: "succeeded", result: "It went out." });
-    assert.equal(await store.offerLateReceipt(early.late(1, 1, telling(1))), "kept");
-    await assertTold(later, 1, 1, []);
+    assert.equal(await store.offerLateReceipt(early.late(1, 1, eventReceipt(1))), "kept");
+    await assertSessionEvents(later, 1, 1, []);
   }),
 
-  check("a refused receipt tells the session nothing", async ({ store }) => {
+  check("a refused receipt brings no session events", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
-    await run.receipt(1, 1, { sessionEvents: [told("first")] });
-    await assertRefused(store, run.runId, () => run.receipt(1, 1, telling(1)));
-    await assertTold(run, 1, 1, [told("first")]);
+    await run.receipt(1, 1, { sessionEvents: [sampleEvent("first")] });
+    await assertRefused(store, run.runId, () => run.receipt(1, 1, eventReceipt(1)));
+    await assertSessionEvents(run, 1, 1, [sampleEvent("first")]);
   }),
 
-  check("a call is found by its id, of a turn and of code, with what it asked for", async ({ store }) => {
+  check("a call of a turn or of code is found by its id, with its arguments", async ({ store }) => {
     const run = await SampleRun.create(store);
     const code = await run.at("code", { kind: "run", path: "loop[2]/code" });
     await run.journaled(1, ["running", "prepared"]);
@@ -162,21 +174,21 @@ export const sessionEventChecks: readonly Check[] = [
   }),
 
   check(
-    "what waits in a turn that is left has its receipt with the new line, or not at all",
+    "prepared calls of an abandoned turn get their receipts with the new lineage, or not at all",
     async ({ store }) => {
       const run = await SampleRun.create(store);
       await milestoneTurn(run, 1);
       await run.journaled(2, ["running", "prepared"]);
       const receipts = [newReceipt(2, { status: "cancelled", errorCode: "abandoned", source: "pawl" })];
-      await assertRefused(store, run.runId, () => beginLine(run, 1, { receipts }));
+      await assertRefused(store, run.runId, () => startLineage(run, 1, { receipts }));
       await store.recordReceipt(run.fence, { stepKey: run.stepKey, turnIndex: 2, receipt: newReceipt(1) });
-      await beginLine(run, 1, { receipts });
+      await startLineage(run, 1, { receipts });
       const calls = (await store.listToolCalls(run.runId)).filter(({ turnIndex }) => turnIndex === 2);
       assert.deepEqual(
         calls.map(({ status }) => status),
         ["succeeded", "cancelled"],
       );
-      await assertRefused(store, run.runId, () => beginLine(run, 1, { receipts }));
+      await assertRefused(store, run.runId, () => startLineage(run, 1, { receipts }));
     },
   ),
 ];

@@ -7,17 +7,17 @@ import { assertChained } from "../runs/events.ts";
 import { FAILED, LEASE_MS, limited, newReceipt, SampleRun } from "../sample-run.ts";
 import {
   appliedIn,
-  beginLine,
+  eventTurn,
   milestone,
   milestoneTurn,
   sessionCommit,
   slicesOf,
-  toldTurn,
+  startLineage,
   wholeSlice,
 } from "../sample-session.ts";
-import { sessionLife } from "../whole-life.ts";
+import { sessionScenario } from "../store-scenarios.ts";
 
-/** A turn without calls that does this to the session. */
+/** A turn without calls that changes the session. */
 function sessionTurn(run: SampleRun, turnIndex: number, over: Partial<SessionCommit>): Promise<void> {
   return run.committed(turnIndex, { session: sessionCommit(over) });
 }
@@ -54,13 +54,13 @@ export const sessionChecks: readonly Check[] = [
     assert.equal(await store.isApplied(run.runId, run.callId(1, 1)), false);
   }),
 
-  check("the session of a run that is not there is not empty: there is none", async ({ store }) => {
+  check("a run that does not exist has no session, not even an empty one", async ({ store }) => {
     for (const read of READERS) assert.ok(RunNotFoundError.isInstance(await rejection(read(store))));
   }),
 
-  check("what a commit says of the session is stored with its turn", async ({ store }) => {
+  check("the session changes of a commit are stored with its turn", async ({ store }) => {
     const run = await SampleRun.create(store);
-    await toldTurn(run, 1, {
+    await eventTurn(run, 1, {
       slices: [
         wholeSlice("plan", [{ id: 1, title: "Read" }, { id: 2 }], { version: 3 }),
         wholeSlice("history", ["a", "b", "c"], { kind: "log" }),
@@ -75,7 +75,7 @@ export const sessionChecks: readonly Check[] = [
     assert.deepEqual((await store.readCheckpoint(run.runId))?.snapshot, { plan: 1 });
   }),
 
-  check("a value is read as it was given, whatever it is", async ({ store }) => {
+  check("a value is read back as given, whatever it is", async ({ store }) => {
     const run = await SampleRun.create(store);
     const values: Json[] = [
       null,
@@ -94,7 +94,7 @@ export const sessionChecks: readonly Check[] = [
     assert.deepEqual(await slicesOf(store, run.runId), { "Größe 🙂": values });
   }),
 
-  check("only the items named are changed, and those beyond the length are gone", async ({ store }) => {
+  check("only the given items are changed, and those beyond the length are removed", async ({ store }) => {
     const run = await SampleRun.create(store);
     const slices = () => slicesOf(store, run.runId);
     const change = (length: number, items: SliceChange["items"]) => wholeSlice("a", [], { length, items });
@@ -109,25 +109,25 @@ export const sessionChecks: readonly Check[] = [
     assert.deepEqual(await slices(), { a: [1, "two", 3, 4, 5, 6], b: ["other"] });
     await sessionTurn(run, 4, { slices: [change(2, [])] });
     assert.deepEqual(await slices(), { a: [1, "two"], b: ["other"] });
-    await sessionTurn(run, 5, { slices: [change(3, [[2, "anew"]])] });
-    assert.deepEqual(await slices(), { a: [1, "two", "anew"], b: ["other"] });
+    await sessionTurn(run, 5, { slices: [change(3, [[2, "again"]])] });
+    assert.deepEqual(await slices(), { a: [1, "two", "again"], b: ["other"] });
     await run.committed(6);
-    assert.deepEqual(await slices(), { a: [1, "two", "anew"], b: ["other"] });
+    assert.deepEqual(await slices(), { a: [1, "two", "again"], b: ["other"] });
   }),
 
-  check("a slice without values is none, until it has one again", async ({ store }) => {
+  check("an empty slice does not exist, until it has a value again", async ({ store }) => {
     const run = await SampleRun.create(store);
     await sessionTurn(run, 1, { slices: [wholeSlice("a", [1, 2], { version: 3 }), wholeSlice("b", [])] });
     assert.deepEqual(await slicesOf(store, run.runId), { a: [1, 2] });
     await sessionTurn(run, 2, { slices: [wholeSlice("a", [])] });
     assert.deepEqual(await store.readSession(run.runId), []);
-    await sessionTurn(run, 3, { slices: [wholeSlice("a", ["anew"], { kind: "log" })] });
+    await sessionTurn(run, 3, { slices: [wholeSlice("a", ["again"], { kind: "log" })] });
     assert.deepEqual(await store.readSession(run.runId), [
-      { name: "a", kind: "log", version: 1, values: ["anew"] },
+      { name: "a", kind: "log", version: 1, values: ["again"] },
     ]);
   }),
 
-  check("a slice that grows and shrinks is always what its changes made of it", async ({ store }) => {
+  check("a slice that grows and shrinks always matches its changes", async ({ store }) => {
     const run = await SampleRun.create(store);
     let values: Json[] = [];
     for (let turn = 1; turn <= 30; turn++) {
@@ -142,7 +142,7 @@ export const sessionChecks: readonly Check[] = [
     assert.deepEqual((await store.verify(run.runId)).problems, []);
   }),
 
-  check("a slice of another version or kind is kept with that", async ({ store }) => {
+  check("a slice keeps its new version or kind", async ({ store }) => {
     const run = await SampleRun.create(store);
     const slice = async () => (await store.readSession(run.runId))[0];
     await sessionTurn(run, 1, { slices: [wholeSlice("a", [1, 2])] });
@@ -157,9 +157,9 @@ export const sessionChecks: readonly Check[] = [
 
   check("each run has a session of its own", async ({ store }) => {
     const [a, b] = [await SampleRun.create(store, "a"), await SampleRun.create(store, "b")];
-    await toldTurn(a, 1, { slices: [wholeSlice("plan", [1, 2])], checkpoint: milestone({ of: "a" }) });
-    await toldTurn(b, 1, { slices: [wholeSlice("plan", ["b"])], applied: [] });
-    await beginLine(b);
+    await eventTurn(a, 1, { slices: [wholeSlice("plan", [1, 2])], checkpoint: milestone({ of: "a" }) });
+    await eventTurn(b, 1, { slices: [wholeSlice("plan", ["b"])], applied: [] });
+    await startLineage(b);
     assert.deepEqual(await slicesOf(store, "a"), { plan: [1, 2] });
     assert.deepEqual(await slicesOf(store, "b"), { plan: ["b"] });
     assert.deepEqual([await appliedIn(store, "a"), await appliedIn(store, "b")], [["a/draft#1.1"], []]);
@@ -167,41 +167,38 @@ export const sessionChecks: readonly Check[] = [
     assert.equal((await store.listCheckpoints("a"))[0]?.isSuperseded, false);
   }),
 
-  check(
-    "a commit that is refused leaves the session, its calls and its checkpoints as they were",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      const other = await SampleRun.create(store, "run-2");
-      await other.committedWithCall(1);
-      await toldTurn(run, 1, { slices: [wholeSlice("a", [1, 2, 3])], checkpoint: milestone({ n: 1 }) });
-      await run.journaled(2, ["running", "running"]);
-      const session = sessionCommit({
-        slices: [wholeSlice("a", ["changed"]), wholeSlice("b", ["new"], { kind: "log" })],
-        applied: [run.callId(2, 1), run.callId(2, 2)],
-        checkpoint: milestone({ n: 2 }),
-      });
-      const receipts = [newReceipt(1), newReceipt(2)];
-      const refused = (over: Partial<TurnCommit>, turnIndex = 2) => {
-        const commit = run.commit(turnIndex, { receipts, session, ...over });
-        return assertRefused(store, run.runId, () => store.commitTurn(run.fence, commit));
-      };
-      await refused({ receipts: receipts.slice(1) });
-      for (const turnIndex of [1, 3]) {
-        const error = await refused({ receipts: [], journal: run.journal(turnIndex) }, turnIndex);
-        assert.ok(ResumeError.isInstance(error));
-      }
-      // What is told last is refused: all the rest was written by then.
-      await refused({ next: run.opening(3, { reserve: { tokens: 1, microDollars: 0.5 } }) });
-      for (const id of ["run-1/draft#2.3", "run-1/draft#3.1", "run-1/none#1.1", "run-2/draft#1.1", "?"])
-        await refused({ session: { ...session, applied: [run.callId(2, 1), id] } });
-      await store.commitTurn(run.fence, run.commit(2, { receipts, session }));
-      assert.deepEqual(await slicesOf(store, run.runId), { a: ["changed"], b: ["new"] });
-      assert.equal((await store.readCheckpoint(run.runId))?.checkpoint, 2, "no number was lost");
-      assert.deepEqual(await appliedIn(store, "run-2"), []);
-    },
-  ),
+  check("a refused commit leaves the session, its calls and its checkpoints unchanged", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    const other = await SampleRun.create(store, "run-2");
+    await other.committedWithCall(1);
+    await eventTurn(run, 1, { slices: [wholeSlice("a", [1, 2, 3])], checkpoint: milestone({ n: 1 }) });
+    await run.journaled(2, ["running", "running"]);
+    const session = sessionCommit({
+      slices: [wholeSlice("a", ["changed"]), wholeSlice("b", ["new"], { kind: "log" })],
+      applied: [run.callId(2, 1), run.callId(2, 2)],
+      checkpoint: milestone({ n: 2 }),
+    });
+    const receipts = [newReceipt(1), newReceipt(2)];
+    const refused = (over: Partial<TurnCommit>, turnIndex = 2) => {
+      const commit = run.commit(turnIndex, { receipts, session, ...over });
+      return assertRefused(store, run.runId, () => store.commitTurn(run.fence, commit));
+    };
+    await refused({ receipts: receipts.slice(1) });
+    for (const turnIndex of [1, 3]) {
+      const error = await refused({ receipts: [], journal: run.journal(turnIndex) }, turnIndex);
+      assert.ok(ResumeError.isInstance(error));
+    }
+    // The last write of the commit is refused: everything else was written before.
+    await refused({ next: run.opening(3, { reserve: { tokens: 1, microDollars: 0.5 } }) });
+    for (const id of ["run-1/draft#2.3", "run-1/draft#3.1", "run-1/none#1.1", "run-2/draft#1.1", "?"])
+      await refused({ session: { ...session, applied: [run.callId(2, 1), id] } });
+    await store.commitTurn(run.fence, run.commit(2, { receipts, session }));
+    assert.deepEqual(await slicesOf(store, run.runId), { a: ["changed"], b: ["new"] });
+    assert.equal((await store.readCheckpoint(run.runId))?.checkpoint, 2, "no number was lost");
+    assert.deepEqual(await appliedIn(store, "run-2"), []);
+  }),
 
-  check("a next turn that the quota denies takes nothing from the session", async ({ store }) => {
+  check("a commit whose next turn is denied still changes the session", async ({ store }) => {
     const run = await SampleRun.create(store, "run-1", limited(130));
     await run.open(1);
     const session = sessionCommit({ slices: [wholeSlice("a", [1])], checkpoint: milestone({}) });
@@ -214,7 +211,7 @@ export const sessionChecks: readonly Check[] = [
     assert.deepEqual(await slicesOf(store, run.runId), { a: [1] });
   }),
 
-  check("a finished step leaves its changes, once", async ({ store }) => {
+  check("a finished step applies its changes, once", async ({ store }) => {
     const run = await SampleRun.create(store);
     const code = await run.at("code", { kind: "run" });
     await store.openToolCall(code.fence, code.codeCall(1));
@@ -230,43 +227,43 @@ export const sessionChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => store.finishStep(code.fence, again));
   }),
 
-  check("applying a call twice is once, since the first time", async ({ store }) => {
+  check("applying a call twice counts once, as of the first time", async ({ store }) => {
     const run = await SampleRun.create(store);
-    await toldTurn(run, 1, { applied: [run.callId(1, 1), run.callId(1, 1)] });
+    await eventTurn(run, 1, { applied: [run.callId(1, 1), run.callId(1, 1)] });
     await sessionTurn(run, 2, { checkpoint: milestone({}) });
     await sessionTurn(run, 3, { applied: [run.callId(1, 1)] });
     assert.deepEqual(await appliedIn(store, run.runId), [run.callId(1, 1)]);
-    await beginLine(run, 1);
+    await startLineage(run, 1);
     assert.deepEqual(await appliedIn(store, run.runId), [run.callId(1, 1)], "it was there before");
   }),
 
   check(
-    "a session that is rolled back forgets what it learned after the checkpoint, and nothing else",
+    "a rolled back session loses the changes after the checkpoint, and nothing else",
     async ({ store }) => {
       const run = await SampleRun.create(store);
-      await toldTurn(run, 1, { slices: [wholeSlice("a", [1]), wholeSlice("b", ["kept"])] });
+      await eventTurn(run, 1, { slices: [wholeSlice("a", [1]), wholeSlice("b", ["kept"])] });
       await milestoneTurn(run, 2);
-      await toldTurn(run, 3, { slices: [wholeSlice("a", [1, 2, 3])] });
+      await eventTurn(run, 3, { slices: [wholeSlice("a", [1, 2, 3])] });
       await milestoneTurn(run, 4);
-      await beginLine(run, 1, { slices: [wholeSlice("a", ["as it was"], { version: 2 })] });
+      await startLineage(run, 1, { slices: [wholeSlice("a", ["as it was"], { version: 2 })] });
       assert.deepEqual(await store.readSession(run.runId), [
         { name: "a", kind: "state", version: 2, values: ["as it was"] },
         { name: "b", kind: "state", version: 1, values: ["kept"] },
       ]);
       assert.deepEqual(await appliedIn(store, run.runId), [run.callId(1, 1), run.callId(2, 1)]);
-      await toldTurn(run, 5, { applied: [run.callId(5, 1), run.callId(3, 1)] });
+      await eventTurn(run, 5, { applied: [run.callId(5, 1), run.callId(3, 1)] });
       assert.deepEqual(
         await appliedIn(store, run.runId),
         [1, 2, 3, 5].map((turn) => run.callId(turn, 1)),
-        "it can be told again",
+        "it can be applied again",
       );
-      await beginLine(run, null, { slices: [wholeSlice("a", []), wholeSlice("b", [])] });
+      await startLineage(run, null, { slices: [wholeSlice("a", []), wholeSlice("b", [])] });
       assert.deepEqual(await slicesOf(store, run.runId), {});
       assert.deepEqual(await appliedIn(store, run.runId), []);
     },
   ),
 
-  check("any commit of the run may apply a call of it, of whichever step", async ({ store }) => {
+  check("any commit of the run may apply a call of any of its steps", async ({ store }) => {
     const run = await SampleRun.create(store);
     const code = await run.at("code", { kind: "run" });
     for (const n of [1, 2]) {
@@ -279,19 +276,19 @@ export const sessionChecks: readonly Check[] = [
     assert.deepEqual(await appliedIn(store, run.runId), ["run-1/draft#1.1", "run-1/code#0.2"]);
   }),
 
-  check("a call that is not there is not applied", async ({ store }) => {
+  check("a call that does not exist is not applied", async ({ store }) => {
     const run = await SampleRun.create(store);
     const other = await SampleRun.create(store, "run-2");
-    await toldTurn(run, 1);
-    await toldTurn(other, 1);
+    await eventTurn(run, 1);
+    await eventTurn(other, 1);
     const ids = ["run-1/draft#1.2", "run-1/draft#2.1", "run-1/none#1.1", "run-2/draft#1.1", "", "draft"];
     for (const id of ids) assert.equal(await store.isApplied(run.runId, id), false, `not ${id}`);
     assert.equal(await store.isApplied(run.runId, run.callId(1, 1)), true);
   }),
 
-  check("whoever takes the run up finds the session as it was left", async ({ store, advance }) => {
+  check("the next worker finds the session unchanged", async ({ store, advance }) => {
     const run = await SampleRun.create(store);
-    await toldTurn(run, 1, { slices: [wholeSlice("a", [1, 2])] });
+    await eventTurn(run, 1, { slices: [wholeSlice("a", [1, 2])] });
     await run.journaled(2, ["running"]);
     const session = await store.readSession(run.runId);
     advance(LEASE_MS);
@@ -302,13 +299,13 @@ export const sessionChecks: readonly Check[] = [
     assert.deepEqual(await appliedIn(store, run.runId), [run.callId(1, 1)]);
   }),
 
-  checkSeveral("processes that take a run from each other share its session", async (scene) => {
+  checkSeveral("processes that take over a run from each other share its session", async (scene) => {
     let run = await SampleRun.create(scene.store);
     const stores = [await scene.openAnother(), scene.store];
     for (let turn = 1; turn <= 6; turn++) {
       const items = [[turn - 1, turn]] as const;
       const slices = [wholeSlice("a", [], { length: turn, items })];
-      const checkpoint = await toldTurn(run, turn, { slices, checkpoint: milestone({ turn }) });
+      const checkpoint = await eventTurn(run, turn, { slices, checkpoint: milestone({ turn }) });
       assert.equal(checkpoint, turn);
       await scene.fallSilent(LEASE_MS);
       run = await run.takenOver(stores[turn % 2]);
@@ -320,7 +317,7 @@ export const sessionChecks: readonly Check[] = [
   check(
     "each intent of a session appends one event, and everything in it is what was written",
     async ({ store, advance }) => {
-      const expected = await sessionLife(store, advance);
+      const expected = await sessionScenario(store, advance);
       const events = await store.listEvents("session");
       assert.deepEqual(
         events.map(({ type }) => type),

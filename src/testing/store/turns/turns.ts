@@ -4,14 +4,14 @@ import type { NewToolCall } from "../../../store/store.ts";
 import { assertRefused, type Check, check } from "../check.ts";
 import { FAILED, FINGERPRINT, FINGERPRINT_DOCUMENT, newReceipt, SampleRun, sha256 } from "../sample-run.ts";
 
-/** The refusal that lets a runner reload and go on. */
+/** Asserts the refusal that lets a runner reload and continue. */
 async function assertOutOfStep(run: SampleRun, attempt: () => Promise<unknown>): Promise<void> {
   const error = await assertRefused(run.store, run.runId, attempt, ResumeError);
   assert.ok(ResumeError.isInstance(error) && error.recoverable, "reloading helps");
 }
 
 export const turnChecks: readonly Check[] = [
-  check("a response without tool calls is journaled and committed in one", async ({ store, now }) => {
+  check("a response without tool calls is journaled and committed at once", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     await run.open(1);
     const journal = run.journal(1);
@@ -38,29 +38,26 @@ export const turnChecks: readonly Check[] = [
     );
   }),
 
-  check(
-    "a journaled turn waits for its commit, with its calls, for whoever comes next",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      await run.journaled(1, ["running", "prepared"]);
-      const { turnIndex, tail, journaled, messages } = await store.readConversation(run.stepKey, 1_000);
-      assert.deepEqual({ turnIndex, tail, messages }, { turnIndex: 0, tail: [], messages: 0 });
-      assert.deepEqual(
-        journaled?.calls.map(({ callIndex, status }) => [callIndex, status]),
-        [
-          [1, "running"],
-          [2, "prepared"],
-        ],
-      );
-      assert.equal(journaled?.committed, false);
-      assert.deepEqual(journaled?.response, run.journal(1, ["running", "prepared"]).response);
-      const [turn] = await store.listTurns(run.runId);
-      assert.deepEqual(turn, journaled);
-    },
-  ),
+  check("a journaled turn with its calls waits for its commit by the next worker", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "prepared"]);
+    const { turnIndex, tail, journaled, messages } = await store.readConversation(run.stepKey, 1_000);
+    assert.deepEqual({ turnIndex, tail, messages }, { turnIndex: 0, tail: [], messages: 0 });
+    assert.deepEqual(
+      journaled?.calls.map(({ callIndex, status }) => [callIndex, status]),
+      [
+        [1, "running"],
+        [2, "prepared"],
+      ],
+    );
+    assert.equal(journaled?.committed, false);
+    assert.deepEqual(journaled?.response, run.journal(1, ["running", "prepared"]).response);
+    const [turn] = await store.listTurns(run.runId);
+    assert.deepEqual(turn, journaled);
+  }),
 
   check(
-    "a turn is opened, journaled and committed in its place: not twice, not over a gap",
+    "a turn is opened, journaled and committed in order: not twice, not over a gap",
     async ({ store }) => {
       const run = await SampleRun.create(store);
       for (const turnIndex of [0, 2, 3]) await assertOutOfStep(run, () => run.open(turnIndex));
@@ -80,7 +77,7 @@ export const turnChecks: readonly Check[] = [
     },
   ),
 
-  check("a turn is committed once, by whoever comes first", async ({ store }) => {
+  check("a turn is committed once, by the first worker", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     await run.receipt(1, 1);
@@ -105,7 +102,7 @@ export const turnChecks: readonly Check[] = [
       () => store.journalResponse(fence, run.journal(1, ["running"], { attempt: 2 })),
       () => run.start(1, 1),
       () => run.receipt(1, 1, { status: "failed" }),
-      () => store.commitTurn(fence, run.commit(1, { followUp: "Continue.", isComplete: true })),
+      () => store.commitTurn(fence, run.commit(1, { followUp: "Go on.", isComplete: true })),
       () => store.commitTurn(fence, run.commit(1, { receipts: [newReceipt(1)] })),
       () =>
         store.settleModelCall(fence, { stepKey, turnIndex: 1, attempt: 1, charge: run.journal(1).charge }),
@@ -150,7 +147,7 @@ export const turnChecks: readonly Check[] = [
     assert.equal((await store.listToolCalls(run.runId))[0]?.receipt, null);
   }),
 
-  check("a journaled response is not paid for again: its turn cannot be opened", async ({ store }) => {
+  check("a journaled response is not charged again: its turn cannot be opened", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     await assertRefused(store, run.runId, () => run.open(1));
@@ -161,19 +158,19 @@ export const turnChecks: readonly Check[] = [
     await store.commitTurn(later.fence, later.commit(1, { receipts: [newReceipt(1)] }));
   }),
 
-  check("what is said after a response is kept with its turn", async ({ store }) => {
+  check("the follow-up of a response is stored with its turn", async ({ store }) => {
     const run = await SampleRun.create(store);
-    await run.committed(1, { followUp: "Continue." });
+    await run.committed(1, { followUp: "Go on." });
     await run.committedWithCall(2);
     await run.journaled(3);
     await store.commitTurn(run.fence, run.commit(3, { followUp: "Say it as JSON." }));
     assert.deepEqual(
       (await store.listTurns(run.runId)).map(({ followUp }) => followUp),
-      ["Continue.", null, "Say it as JSON."],
+      ["Go on.", null, "Say it as JSON."],
     );
   }),
 
-  check("after the last turn there is none", async ({ store }) => {
+  check("no turn follows the last one", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.committed(1, { isComplete: true });
     const { isComplete, turnIndex } = await store.readConversation(run.stepKey, 0);
@@ -214,7 +211,7 @@ export const turnChecks: readonly Check[] = [
     );
   }),
 
-  check("a new owner goes on where the last one stopped", async ({ store }) => {
+  check("a new owner continues where the last one stopped", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.committed(1);
     await run.journaled(2, ["running"]);

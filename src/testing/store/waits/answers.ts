@@ -17,7 +17,7 @@ const ARGUMENTS = sha256("arguments").toString("hex");
 const ANN = { by: "Ann 🙂" };
 const people = (at: number) => [{ name: ANN.by, at, authenticated: null }];
 
-/** A run that waits for one answer of each kind given, about as many calls. */
+/** A run that waits for one answer of each given kind, about as many calls. */
 async function asked(
   store: Store,
   kinds: readonly Exclude<WaitKind, "budget">[],
@@ -42,7 +42,7 @@ async function statusOf(run: SampleRun): Promise<string> {
 
 export const answerChecks: readonly Check[] = [
   check(
-    "an approval is kept with who gave it and when, and queues the run",
+    "an approval is stored with its person and time, and queues the run",
     async ({ store, now, advance }) => {
       const run = await asked(store, ["approval"]);
       const [open] = await run.waits();
@@ -64,7 +64,7 @@ export const answerChecks: readonly Check[] = [
     },
   ),
 
-  check("a denial is kept with its reason, and queues the run", async ({ store, now, advance }) => {
+  check("a denial is stored with its reason, and queues the run", async ({ store, now, advance }) => {
     const run = await asked(store, ["approval"]);
     advance(5);
     await store.deny("run-1~1", "Too naïve: nobody asked for it.", ANN);
@@ -74,7 +74,7 @@ export const answerChecks: readonly Check[] = [
       ["answered", now(), "Ann 🙂", { approved: false, why: "Too naïve: nobody asked for it." }],
     );
     const call = await run.callAt(1, 1);
-    assert.deepEqual([call.status, call.receipt], ["prepared", null], "it is for a worker to tell");
+    assert.deepEqual([call.status, call.receipt], ["prepared", null], "a worker writes the receipt");
     assert.equal(await statusOf(run), "queued");
   }),
 
@@ -104,22 +104,22 @@ export const answerChecks: readonly Check[] = [
       );
       const said = typeof value === "string" ? value : JSON.stringify(value);
       const shown = receipt?.output.value;
-      assert.ok(typeof shown === "string" && shown.endsWith(said), "whoever asked sees what was answered");
+      assert.ok(typeof shown === "string" && shown.endsWith(said), "the caller sees the answer");
       assert.ok((receipt?.tokens ?? 0) > 0, "it is counted like any other result");
       assert.equal(await statusOf(run), "queued");
     }
   }),
 
-  check("a tool that asked for a person by itself has done nothing before", async ({ store }) => {
+  check("a tool that asked for a person has done nothing before", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
-    await run.endTry(1, 1, { outcome: "needs_human" });
+    await run.endAttempt(1, 1, { outcome: "needs_human" });
     await run.waiting(run.wait(1, 1, { kind: "escalation" }));
     await store.answer("run-1~1", "Use the other one.");
     assert.equal((await run.callAt(1, 1)).receipt?.uncertain, false);
   }),
 
-  check("whoever answers without a name is somebody", async ({ store }) => {
+  check('an answer without a name is by "somebody"', async ({ store }) => {
     const run = await asked(store, ["approval", "approval", "escalation", "in_doubt"]);
     await store.approve("run-1~1");
     await store.deny("run-1~2", "No.");
@@ -131,7 +131,7 @@ export const answerChecks: readonly Check[] = [
     );
   }),
 
-  check("the last answer queues the run, and none before it", async ({ store }) => {
+  check("only the last answer queues the run", async ({ store }) => {
     const run = await asked(store, ["approval", "escalation", "approval", "in_doubt"]);
     const answers = [
       () => store.deny("run-1~3", "No."),
@@ -146,7 +146,7 @@ export const answerChecks: readonly Check[] = [
     assert.equal(await statusOf(run), "queued");
   }),
 
-  check("a queued run is there for whoever works", async ({ store }) => {
+  check("a queued run can be claimed by any worker", async ({ store }) => {
     const run = await asked(store, ["approval"]);
     const { pipeline, inputHash } = await run.record();
     assert.deepEqual(await foundBy(store, pipeline, inputHash), ["run-1 waiting"]);
@@ -175,7 +175,7 @@ export const answerChecks: readonly Check[] = [
     assert.deepEqual([await statusOf(mine), await statusOf(theirs)], ["waiting", "queued"]);
   }),
 
-  check("an answer does not wake a run that waits for nobody", async ({ store }) => {
+  check("an answer does not queue a run that is not waiting for one", async ({ store }) => {
     for (const end of [FAILED, { status: "cancelled", error: null } as const]) {
       const run = await asked(store, ["approval"], end.status);
       const later = await run.takenOver();
@@ -185,7 +185,7 @@ export const answerChecks: readonly Check[] = [
     }
   }),
 
-  check("a question is answered in its own way: any other is refused", async ({ store }) => {
+  check("each kind of wait accepts only its own kind of answer", async ({ store }) => {
     const run = await asked(store, ["approval", "in_doubt", "escalation"]);
     const wrong = [
       () => store.approve("run-1~2"),
@@ -204,7 +204,7 @@ export const answerChecks: readonly Check[] = [
     );
   }),
 
-  check("what names no wait answers none", async ({ store }) => {
+  check("an id of no wait answers nothing", async ({ store }) => {
     const run = await asked(store, ["approval", "escalation"]);
     const ids = ["", "1", "~1", "run-1", "run-1~", "run-1~0", "run-1~3", "run-1~01", "run-1~1.0", "run-1~-1"];
     for (const waitId of [...ids, "nobody~1", "run-1/draft#1.1", " run-1~1", "run-1~1 ", "run-1~99999999999"])
@@ -218,7 +218,7 @@ export const answerChecks: readonly Check[] = [
       }
   }),
 
-  check("a question is answered once, and what was said stays", async ({ store }) => {
+  check("a wait is answered once, and the first answer stays", async ({ store }) => {
     const run = await asked(store, ["approval", "approval", "escalation"]);
     await store.approve("run-1~1", ANN);
     await store.deny("run-1~2", "No.", ANN);
@@ -237,7 +237,7 @@ export const answerChecks: readonly Check[] = [
       }
   }),
 
-  check("a question that was withdrawn takes no answer", async ({ store }) => {
+  check("a withdrawn wait accepts no answer", async ({ store }) => {
     let run = await asked(store, ["approval"]);
     run = await run.takenOver();
     await run.waiting(run.approval(1, 1, sha256("other").toString("hex")));
@@ -248,7 +248,7 @@ export const answerChecks: readonly Check[] = [
     });
   }),
 
-  check("of two answers in one tick the first is kept", async ({ store }) => {
+  check("the first of two answers in one tick is kept", async ({ store }) => {
     const run = await asked(store, ["approval"]);
     const outcomes = await Promise.allSettled([
       store.deny("run-1~1", "No.", { by: "Ann" }),
@@ -264,7 +264,7 @@ export const answerChecks: readonly Check[] = [
     );
   }),
 
-  check("a denial without a reason is refused, and so is an answer that is no JSON", async ({ store }) => {
+  check("a denial without a reason is refused, and so is an answer that is not JSON", async ({ store }) => {
     const run = await asked(store, ["approval", "escalation"]);
     for (const why of ["", "  \n", undefined as never, 7 as never])
       await assertRefused(store, run.runId, () => store.deny("run-1~1", why), ConfigurationError);
@@ -274,7 +274,7 @@ export const answerChecks: readonly Check[] = [
     await store.answer("run-1~2", "yes");
   }),
 
-  check("the waits of a run that is not there are not listed", async ({ store }) => {
+  check("the waits of a run that does not exist are not listed", async ({ store }) => {
     for (const read of [
       () => store.listWaits("nobody"),
       () => store.listToolCallAttempts("nobody"),
@@ -285,7 +285,7 @@ export const answerChecks: readonly Check[] = [
   }),
 
   checkSeveral(
-    "a person answers through another store while a worker holds the run, and the worker goes on",
+    "a person can answer through another store while a worker holds the run, and the worker continues",
     async ({ store, openAnother }) => {
       const run = await asked(store, ["approval", "escalation", "in_doubt", "approval"]);
       const people = await openAnother();
@@ -300,7 +300,7 @@ export const answerChecks: readonly Check[] = [
         await store.renewLease(worker.fence, 30_000);
         await answer();
         const { status, owner } = await run.record();
-        assert.equal(status, "running", "whoever holds the run keeps it");
+        assert.equal(status, "running", "the worker keeps the run");
         assert.ok(owner !== null);
       }
       await worker.startApproved(1, 1, ARGUMENTS);
@@ -314,7 +314,7 @@ export const answerChecks: readonly Check[] = [
     },
   ),
 
-  checkSeveral("of several who answer at once in several processes one does", async (scene) => {
+  checkSeveral("one of several answers from several processes at once wins", async (scene) => {
     const stores = [scene.store, await scene.openAnother(), await scene.openAnother()];
     for (let i = 0; i < 5; i++) {
       const run = await asked(scene.store, ["approval"], `run-${i}`);

@@ -3,11 +3,11 @@ import type { Store } from "../../../store/store.ts";
 import { assertRefused, type Check, check } from "../check.ts";
 import { LEASE_MS, newStart, SampleRun, sha256 } from "../sample-run.ts";
 
-/** What the arguments of a call come to; an approval is bound to it. */
+/** The hash of the arguments that an approval is bound to. */
 const ARGUMENTS = sha256("arguments").toString("hex");
 const OTHERS = sha256("other arguments").toString("hex");
 
-/** A run that waits for somebody to let its first call run. */
+/** A run that waits for an approval of its first call. */
 async function asked(store: Store, runId?: string): Promise<SampleRun> {
   const run = await SampleRun.create(store, runId);
   await run.journaled(1, ["prepared", "prepared"]);
@@ -29,18 +29,15 @@ async function assertStarts(run: SampleRun, hash: string): Promise<void> {
 }
 
 export const approvalChecks: readonly Check[] = [
-  check(
-    "a call runs with the arguments that a person has approved, and with no others",
-    async ({ store }) => {
-      const run = await asked(store);
-      await store.approve("run-1~1");
-      const later = await run.takenOver();
-      await assertNotStarted(later, OTHERS, "", null);
-      await assertStarts(later, ARGUMENTS);
-    },
-  ),
+  check("a call runs only with the arguments that a person has approved", async ({ store }) => {
+    const run = await asked(store);
+    await store.approve("run-1~1");
+    const later = await run.takenOver();
+    await assertNotStarted(later, OTHERS, "", null);
+    await assertStarts(later, ARGUMENTS);
+  }),
 
-  check("a call does not run while its question is open", async ({ store }) => {
+  check("a call does not run while its wait is open", async ({ store }) => {
     const run = await asked(store);
     const later = await run.takenOver();
     await assertNotStarted(later, ARGUMENTS, null);
@@ -54,7 +51,7 @@ export const approvalChecks: readonly Check[] = [
     await assertNotStarted(await run.takenOver(), ARGUMENTS, null);
   }),
 
-  check("a question that was withdrawn lets nothing run", async ({ store }) => {
+  check("a withdrawn wait allows no call to run", async ({ store }) => {
     let run = await asked(store);
     run = await run.takenOver();
     await run.waiting(run.approval(1, 1, OTHERS));
@@ -65,7 +62,7 @@ export const approvalChecks: readonly Check[] = [
     await assertStarts(run, OTHERS);
   }),
 
-  check("of several approvals of a call the newest counts", async ({ store }) => {
+  check("the newest of several approvals of a call counts", async ({ store }) => {
     let run = await asked(store);
     await store.approve("run-1~1");
     run = await run.takenOver();
@@ -76,33 +73,36 @@ export const approvalChecks: readonly Check[] = [
     await assertNotStarted(run, ARGUMENTS, OTHERS, null);
   }),
 
-  check("an approval is for one call: another one of the same arguments needs its own", async ({ store }) => {
-    const run = await asked(store);
-    const other = await SampleRun.create(store, "run-2");
-    await other.journaled(1, ["prepared"]);
-    await store.approve("run-1~1");
-    const later = await run.takenOver();
-    const polish = await later.at("polish");
-    await polish.journaled(1, ["prepared"]);
-    await assertRefused(store, run.runId, () => later.startApproved(1, 2, ARGUMENTS));
-    await assertRefused(store, run.runId, () => polish.startApproved(1, 1, ARGUMENTS));
-    await assertRefused(store, other.runId, () => other.startApproved(1, 1, ARGUMENTS));
-    await later.start(1, 2);
-  }),
+  check(
+    "an approval is for one call: another call with the same arguments needs its own",
+    async ({ store }) => {
+      const run = await asked(store);
+      const other = await SampleRun.create(store, "run-2");
+      await other.journaled(1, ["prepared"]);
+      await store.approve("run-1~1");
+      const later = await run.takenOver();
+      const polish = await later.at("polish");
+      await polish.journaled(1, ["prepared"]);
+      await assertRefused(store, run.runId, () => later.startApproved(1, 2, ARGUMENTS));
+      await assertRefused(store, run.runId, () => polish.startApproved(1, 1, ARGUMENTS));
+      await assertRefused(store, other.runId, () => other.startApproved(1, 1, ARGUMENTS));
+      await later.start(1, 2);
+    },
+  ),
 
-  check("what needs an approval and was never asked about does not run", async ({ store }) => {
+  check("a call that needs an approval and was never asked about does not run", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["prepared"]);
     await assertNotStarted(run, ARGUMENTS);
     await run.start(1, 1);
   }),
 
-  check("an approval covers every try of its call", async ({ store, advance }) => {
+  check("an approval covers every attempt of its call", async ({ store, advance }) => {
     const run = await asked(store);
     await store.approve("run-1~1");
     let later = await run.takenOver();
     await assertStarts(later, ARGUMENTS);
-    await later.endTry(1, 1, { inDoubt: false });
+    await later.endAttempt(1, 1, { inDoubt: false });
     await assertNotStarted(later, OTHERS, null);
     await assertStarts(later, ARGUMENTS);
     advance(LEASE_MS);
@@ -113,7 +113,7 @@ export const approvalChecks: readonly Check[] = [
     assert.equal((await later.callAt(1, 1)).attempt, 3);
   }),
 
-  check("to let a call in doubt run again is no approval of its arguments", async ({ store }) => {
+  check("settling a call in doubt as retry is not an approval of its arguments", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     await run.waiting(run.wait(1, 1));
@@ -123,18 +123,15 @@ export const approvalChecks: readonly Check[] = [
     await later.start(1, 1);
   }),
 
-  check(
-    "one call that is not approved keeps those from running that were to run with it",
-    async ({ store }) => {
-      const run = await asked(store);
-      const later = await run.takenOver();
-      const start = { stepKey: run.stepKey, turnIndex: 1 };
-      const calls = [newStart(2), newStart(1, { approvedArguments: ARGUMENTS })];
-      await assertRefused(store, run.runId, () => store.startToolCalls(later.fence, { ...start, calls }));
-      await store.approve("run-1~1");
-      await store.startToolCalls(later.fence, { ...start, calls });
-    },
-  ),
+  check("one call that is not approved prevents those that would start with it", async ({ store }) => {
+    const run = await asked(store);
+    const later = await run.takenOver();
+    const start = { stepKey: run.stepKey, turnIndex: 1 };
+    const calls = [newStart(2), newStart(1, { approvedArguments: ARGUMENTS })];
+    await assertRefused(store, run.runId, () => store.startToolCalls(later.fence, { ...start, calls }));
+    await store.approve("run-1~1");
+    await store.startToolCalls(later.fence, { ...start, calls });
+  }),
 
   check("a call of a code step is approved like one of a turn", async ({ store }) => {
     const run = await SampleRun.create(store);

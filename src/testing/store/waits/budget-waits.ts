@@ -11,7 +11,7 @@ import { claimOptions, type SampleRun, SUCCEEDED, sha256 } from "../sample-run.t
 const ANN = { by: "Ann 🙂" };
 const MINUTE_MS = 60_000;
 
-/** A run that has used up its tool calls and waits for a word about that. */
+/** A run that has used up its tool calls and waits for a decision about that. */
 async function asked(store: Store, budgets: Partial<Budgets> = {}): Promise<SampleRun> {
   const run = await runWithBudgets(store, { maxToolCalls: 10, ...budgets });
   await run.waiting(budgetWait("maxToolCalls", 10, 11));
@@ -22,11 +22,11 @@ async function statusesOf(run: SampleRun): Promise<string[]> {
   return (await run.waits()).map(({ waitId, status }) => `${waitId} ${status}`);
 }
 
-/** What no budget can be. */
+/** Values that are not a budget. */
 const WRONG: readonly Json[] = [-1, null, true, "", " ", "many", "-3", "Infinity", [20], { limit: 20 }];
 
 export const budgetWaitChecks: readonly Check[] = [
-  check("a question about a budget is about the run, as it was asked", async ({ store, now, advance }) => {
+  check("a budget wait is about the run, and stored as asked", async ({ store, now, advance }) => {
     const run = await runWithBudgets(store, { maxToolCalls: 10 });
     advance(5);
     await run.waiting({ ...budgetWait("maxToolCalls", 10, 11), question: "Mehr Aufrufe? 🙂" });
@@ -70,14 +70,14 @@ export const budgetWaitChecks: readonly Check[] = [
     assert.deepEqual(await store.listToolCalls(run.runId), [], "it is no call's result");
   }),
 
-  check("a number that was written as a text is a number", async ({ store }) => {
+  check("a number that was typed as text is a number", async ({ store }) => {
     const run = await asked(store);
     await store.answer("run-1~1", "20");
     assert.equal((await budgetsOf(run))?.maxToolCalls, 20);
   }),
 
   check(
-    "an answer about tokens, money or time moves what is bound to them",
+    "an answer about tokens, money or time changes limit and deadline",
     async ({ store, now, advance }) => {
       const run = await runWithBudgets(store, { maxTokens: 40, maxCostUsd: 0.001, maxWallclockMinutes: 10 });
       const started = now();
@@ -100,7 +100,7 @@ export const budgetWaitChecks: readonly Check[] = [
     },
   ),
 
-  check("what was used stays used when there is more to use", async ({ store }) => {
+  check("usage still counts after a budget was raised", async ({ store }) => {
     const run = await runWithBudgets(store, { maxTokens: 100 });
     await run.committed(1);
     await run.waiting(budgetWait("maxTokens", 100, 130));
@@ -112,7 +112,7 @@ export const budgetWaitChecks: readonly Check[] = [
     assert.deepEqual(denied, { kind: "denied", unit: "tokens", wanted: 121, remaining: 120 });
   }),
 
-  check("an answer that is no number above 0 is refused, and the question stays", async ({ store }) => {
+  check("an answer that is not a number above 0 is refused, and the wait stays open", async ({ store }) => {
     const run = await runWithBudgets(store, { maxSteps: 1, maxToolCalls: 1, maxCostUsd: 1 });
     const budgets = ["maxSteps", "maxToolCalls", "maxCostUsd"] as const;
     await run.waiting(...budgets.map((budget) => budgetWait(budget, 1, 2)));
@@ -127,7 +127,7 @@ export const budgetWaitChecks: readonly Check[] = [
   }),
 
   check(
-    "a denial is kept with its reason, leaves the budgets, and queues the run",
+    "a denial is stored with its reason, leaves the budgets unchanged, and queues the run",
     async ({ store, now }) => {
       const run = await asked(store);
       const before = await run.record();
@@ -149,14 +149,14 @@ export const budgetWaitChecks: readonly Check[] = [
     },
   ),
 
-  check("a budget is neither approved nor denied without a reason", async ({ store }) => {
+  check("a budget wait cannot be approved, nor denied without a reason", async ({ store }) => {
     const run = await asked(store);
     await assertRefused(store, run.runId, () => store.approve("run-1~1"), ConfigurationError);
     for (const why of ["", " \n"])
       await assertRefused(store, run.runId, () => store.deny("run-1~1", why), ConfigurationError);
   }),
 
-  check("a question about a budget that is open is not asked again", async ({ store, advance }) => {
+  check("an open budget wait is not asked again", async ({ store, advance }) => {
     let run = await asked(store);
     const before = await run.waits();
     advance(5);
@@ -167,7 +167,7 @@ export const budgetWaitChecks: readonly Check[] = [
     assert.equal((await run.record()).status, "queued", "one answer is enough");
   }),
 
-  check("a claim that says how much it may be leaves no question about that", async ({ store, now }) => {
+  check("a claim that raises a budget withdraws the wait about it", async ({ store, now }) => {
     let run = await runWithBudgets(store, { maxSteps: 1, maxToolCalls: 1 });
     await run.waiting(budgetWait("maxSteps", 1, 2), budgetWait("maxToolCalls", 1, 2));
     run = await run.takenOver(store, { budgets: { maxToolCalls: 5 } });
@@ -183,7 +183,7 @@ export const budgetWaitChecks: readonly Check[] = [
     assert.deepEqual([(await budgetsOf(run))?.maxSteps, (await budgetsOf(run))?.maxToolCalls], [2, 5]);
   }),
 
-  check("a question about another height of a budget takes the place of the first", async ({ store }) => {
+  check("a wait about another value of a budget replaces the first", async ({ store }) => {
     let run = await asked(store);
     run = await run.takenOver(store, { budgets: { maxToolCalls: 12 } });
     await run.waiting(budgetWait("maxToolCalls", 12, 13));
@@ -193,7 +193,7 @@ export const budgetWaitChecks: readonly Check[] = [
     assert.equal((await run.record()).status, "queued");
   }),
 
-  check("each time that a budget is used up a person may be asked about it", async ({ store }) => {
+  check("a person can be asked each time a budget is used up", async ({ store }) => {
     let run = await asked(store);
     await store.answer("run-1~1", 20);
     run = await run.takenOver();
@@ -205,7 +205,7 @@ export const budgetWaitChecks: readonly Check[] = [
     assert.equal((await budgetsOf(run))?.maxToolCalls, 20);
   }),
 
-  check("budgets and calls are asked about side by side, and all are to be answered", async ({ store }) => {
+  check("waits about budgets and calls can be open together, and all need an answer", async ({ store }) => {
     const run = await runWithBudgets(store, { maxSteps: 1, maxToolCalls: 1 });
     await run.journaled(1, ["prepared"]);
     await run.waiting(
@@ -221,7 +221,7 @@ export const budgetWaitChecks: readonly Check[] = [
     assert.deepEqual([status, budgets?.maxToolCalls, budgets?.maxSteps], ["queued", 2, 3]);
   }),
 
-  check("a person may answer while a worker has the run, which keeps it", async ({ store }) => {
+  check("a person may answer while a worker holds the run, which keeps it", async ({ store }) => {
     const run = await asked(store);
     const worker = await run.takenOver();
     await store.answer("run-1~1", 20);
@@ -231,7 +231,7 @@ export const budgetWaitChecks: readonly Check[] = [
     assert.equal((await budgetsOf(run))?.maxToolCalls, 20, "what the worker commits does not undo it");
   }),
 
-  check("a run that succeeded asks nothing about its budgets any more", async ({ store }) => {
+  check("a run that succeeded has no open budget waits", async ({ store }) => {
     const run = await asked(store);
     const later = await run.takenOver();
     await store.releaseRun(later.fence, SUCCEEDED);

@@ -10,7 +10,7 @@ const ARGUMENTS = sha256("arguments").toString("hex");
 const ANN = { authenticated: { name: "ann", by: "os", id: "1000" } };
 const BOB = { authenticated: { name: "bob", by: "os", id: "1001" } };
 
-/** A run that waits for people to let its first call run. */
+/** A run that waits for people to approve its first call. */
 async function asked(
   store: Store,
   need: { readonly people?: number; readonly notStarter?: boolean },
@@ -39,20 +39,23 @@ async function assertNotApproved(run: SampleRun, person: Person, why: RegExp): P
 }
 
 export const peopleChecks: readonly Check[] = [
-  check("an answer keeps what is said, and apart from it what was vouched for", async ({ store, now }) => {
-    const run = await asked(store, {});
-    await store.approve("run-1~1", { ...ANN, by: "the boss" });
-    const [wait] = await run.waits();
-    assert.equal(wait?.answeredBy, "the boss");
-    assert.deepEqual(wait?.people, [
-      { name: "the boss", at: now(), authenticated: { name: "ann", by: "os", id: "1000" } },
-    ]);
-    const told = (await store.listEvents("run-1")).findLast(({ type }) => type === "wait.answered");
-    const { by, authenticated } = { ...(told?.data as JsonObject) };
-    assert.deepEqual([by, authenticated], ["the boss", ANN.authenticated]);
-  }),
+  check(
+    "an answer stores the given name, and separately the authenticated identity",
+    async ({ store, now }) => {
+      const run = await asked(store, {});
+      await store.approve("run-1~1", { ...ANN, by: "the boss" });
+      const [wait] = await run.waits();
+      assert.equal(wait?.answeredBy, "the boss");
+      assert.deepEqual(wait?.people, [
+        { name: "the boss", at: now(), authenticated: { name: "ann", by: "os", id: "1000" } },
+      ]);
+      const answered = (await store.listEvents("run-1")).findLast(({ type }) => type === "wait.answered");
+      const { by, authenticated } = { ...(answered?.data as JsonObject) };
+      assert.deepEqual([by, authenticated], ["the boss", ANN.authenticated]);
+    },
+  ),
 
-  check("what looks like a list of people is a name like any other", async ({ store, now }) => {
+  check("a name that looks like a list of people is a plain name", async ({ store, now }) => {
     const run = await asked(store, {});
     const by = JSON.stringify([{ name: "ann", at: 1, authenticated: ANN.authenticated }]);
     await store.approve("run-1~1", { by });
@@ -60,22 +63,25 @@ export const peopleChecks: readonly Check[] = [
     assert.deepEqual(wait?.people, [{ name: by, at: now(), authenticated: null }]);
   }),
 
-  check("who started a run is kept with it, and who forked it with the fork", async ({ store, now }) => {
-    const run = await SampleRun.create(store, "run-1", { startedBy: ANN });
-    await keyedTurn(run, 1);
-    await store.releaseRun(run.fence, FAILED);
-    await store.forkRun({ ...newFork(run, 1), startedBy: { by: "Bob" } });
-    const vouched = { name: "ann", at: now(), authenticated: ANN.authenticated };
-    assert.deepEqual((await run.record()).startedBy, vouched);
-    assert.deepEqual((await store.getRun("fork"))?.startedBy, {
-      name: "Bob",
-      at: now(),
-      authenticated: null,
-    });
-  }),
+  check(
+    "the person who started a run is stored with it, and the one who forked it with the fork",
+    async ({ store, now }) => {
+      const run = await SampleRun.create(store, "run-1", { startedBy: ANN });
+      await keyedTurn(run, 1);
+      await store.releaseRun(run.fence, FAILED);
+      await store.forkRun({ ...newFork(run, 1), startedBy: { by: "Bob" } });
+      const vouched = { name: "ann", at: now(), authenticated: ANN.authenticated };
+      assert.deepEqual((await run.record()).startedBy, vouched);
+      assert.deepEqual((await store.getRun("fork"))?.startedBy, {
+        name: "Bob",
+        at: now(),
+        authenticated: null,
+      });
+    },
+  ),
 
   checkSeveral(
-    "where two people are needed, the first leaves the question open, also for the next process",
+    "if two people are needed, the first leaves the wait open, also for the next process",
     async ({ store, openAnother, advance }) => {
       const run = await asked(store, { people: 2 });
       await store.approve("run-1~1", ANN);
@@ -115,7 +121,7 @@ export const peopleChecks: readonly Check[] = [
   }),
 
   check(
-    "a name that nothing vouches for is not another person than one that is vouched for",
+    "an unauthenticated name does not count as another person than an authenticated one",
     async (place) => {
       const { store } = place;
       const run = await asked(store, { people: 2 });
@@ -128,7 +134,7 @@ export const peopleChecks: readonly Check[] = [
     },
   ),
 
-  check("whoever started the run does not count where another person is needed", async ({ store }) => {
+  check("the person who started the run does not count if another one is needed", async ({ store }) => {
     const run = await asked(store, { notStarter: true }, ANN);
     await assertNotApproved(run, ANN, /another person than ann, who started the run/);
     await assertNotApproved(run, { ...ANN, by: "bob" }, /another person than ann/);
@@ -138,13 +144,13 @@ export const peopleChecks: readonly Check[] = [
     assert.equal((await run.record()).status, "queued");
   }),
 
-  check("nobody is another person than one who is not known", async ({ store }) => {
+  check("no one counts as another person if the starter is unknown", async ({ store }) => {
     const run = await asked(store, { notStarter: true });
     await assertNotApproved(run, BOB, /nobody recorded who that was/);
     await store.deny("run-1~1", "Nobody knows who asked.", BOB);
   }),
 
-  check("one person is enough to say no, also after another has said yes", async ({ store }) => {
+  check("one person is enough to deny, also after another has approved", async ({ store }) => {
     const run = await asked(store, { people: 2 });
     await store.approve("run-1~1", ANN);
     await store.deny("run-1~1", "Not today.", BOB);
@@ -155,7 +161,7 @@ export const peopleChecks: readonly Check[] = [
     );
   }),
 
-  check("who vouches for somebody has to say whom and what it is", async ({ store }) => {
+  check("an authentication must name the person and its source", async ({ store }) => {
     const run = await asked(store, {});
     for (const authenticated of [{ name: "", by: "os" }, { name: "ann" }, { name: "ann", by: "os", id: 7 }])
       await assertNotApproved(run, { authenticated } as unknown as Person, /give a name/);

@@ -9,11 +9,11 @@ import { FAILED, SampleRun, sha256 } from "../sample-run.ts";
 const ANN = { by: "Ann 🙂" };
 const ARGUMENTS = sha256("arguments").toString("hex");
 
-/** A run whose first call asks a person something, in place of other work. */
+/** A run whose first call asks a person a question. */
 async function asking(store: Store, runId?: string): Promise<SampleRun> {
   const run = await SampleRun.create(store, runId);
   await run.journaled(1, ["running"]);
-  await run.endTry(1, 1, { outcome: "needs_human", errorCode: "question" });
+  await run.endAttempt(1, 1, { outcome: "needs_human", errorCode: "question" });
   await run.waiting(run.wait(1, 1, { kind: "question", question: "Which colour?" }));
   return run;
 }
@@ -23,7 +23,7 @@ async function openIds(store: Store): Promise<string[]> {
 }
 
 export const questionChecks: readonly Check[] = [
-  check("what a person answers is what the call came to", async ({ store, now, advance }) => {
+  check("a person's answer is the result of the call", async ({ store, now, advance }) => {
     const values: readonly Json[] = [
       "Grün 🙂.",
       "",
@@ -56,7 +56,7 @@ export const questionChecks: readonly Check[] = [
     }
   }),
 
-  check("the turn whose call has asked goes on with the answer", async ({ store }) => {
+  check("the turn whose call asked continues with the answer", async ({ store }) => {
     const run = await asking(store);
     await store.answer("run-1~1", "Green.");
     const later = await run.takenOver();
@@ -66,7 +66,7 @@ export const questionChecks: readonly Check[] = [
     assert.deepEqual(await store.hasUncertainCalls(run.runId), false);
   }),
 
-  check("code asks like a model does", async ({ store }) => {
+  check("code can ask like a model does", async ({ store }) => {
     const run = await SampleRun.create(store);
     const code = await run.at("code", { kind: "run" });
     await store.openToolCall(code.fence, code.codeCall(1));
@@ -76,7 +76,7 @@ export const questionChecks: readonly Check[] = [
     assert.deepEqual([call?.status, call?.receipt?.output.value], ["succeeded", { colour: "green" }]);
   }),
 
-  check("a question is answered, and nothing else: not approved, not denied", async ({ store }) => {
+  check("a question can only be answered, not approved or denied", async ({ store }) => {
     const run = await asking(store);
     await assertRefused(store, run.runId, () => store.approve("run-1~1"), ConfigurationError);
     await assertRefused(store, run.runId, () => store.deny("run-1~1", "No."), ConfigurationError);
@@ -86,7 +86,7 @@ export const questionChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => store.answer("run-1~1", "Red."), AlreadySettledError);
   }),
 
-  check("where there are answers to choose from, another one is refused", async ({ store }) => {
+  check("if there are choices, another answer is refused", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     const subject = { tool: "ask_human", arguments: { question: "Which?", choices: ["red", "green"] } };
@@ -97,7 +97,7 @@ export const questionChecks: readonly Check[] = [
     assert.equal((await run.callAt(1, 1)).receipt?.output.value, "green");
   }),
 
-  check("a question that is open is not asked again", async ({ store }) => {
+  check("an open wait is not asked again", async ({ store }) => {
     let run = await asking(store);
     const asked = await run.waits();
     run = await run.takenOver();
@@ -109,14 +109,14 @@ export const questionChecks: readonly Check[] = [
     assert.deepEqual([(await run.waits()).length, (await run.record()).status], [1, "queued"]);
   }),
 
-  check("open are the questions of all runs that nobody has answered, oldest first", async (scene) => {
+  check("the open waits of all runs are listed, oldest first", async (scene) => {
     const { store, advance } = scene;
     assert.deepEqual(await store.listOpenWaits(), []);
     const late = await SampleRun.create(store, "late");
     const early = await SampleRun.create(store, "early");
     for (const run of [early, late]) {
       await run.journaled(1, ["prepared", "running", "running"]);
-      await run.endTry(1, 3);
+      await run.endAttempt(1, 3);
       await run.waiting(
         budgetWait("maxSteps", 1, 2),
         run.approval(1, 1, ARGUMENTS),
@@ -135,20 +135,20 @@ export const questionChecks: readonly Check[] = [
     assert.deepEqual(await openIds(store), ["early~2", "early~4", "late~1", "late~3"]);
   }),
 
-  check("what was asked at one time is listed in the order of asking", async ({ store }) => {
+  check("waits of the same time are listed in the order of asking", async ({ store }) => {
     for (const runId of ["b", "a"]) await asking(store, runId);
     assert.deepEqual(await openIds(store), ["b~1", "a~1"]);
   }),
 
-  check("a run that failed may still be asking", async ({ store }) => {
+  check("a failed run may still have open waits", async ({ store }) => {
     const run = await asking(store);
     const later = await run.takenOver();
-    assert.deepEqual(await openIds(store), ["run-1~1"], "and so may one that somebody works on");
+    assert.deepEqual(await openIds(store), ["run-1~1"], "and so may a run that a worker holds");
     await store.releaseRun(later.fence, FAILED);
     assert.deepEqual(await openIds(store), ["run-1~1"]);
   }),
 
-  checkSeveral("what one process asks another one lists and answers", async ({ store, openAnother }) => {
+  checkSeveral("another process lists and answers the waits of this one", async ({ store, openAnother }) => {
     const people = await openAnother();
     const run = await asking(store);
     assert.deepEqual(await openIds(people), ["run-1~1"]);

@@ -8,8 +8,8 @@ const MINUTE_MS = 60_000;
 const BUDGETS = { maxWallclockMinutes: 10, maxToolCalls: 1 };
 const ARGUMENTS = sha256("arguments").toString("hex");
 
-/** Every word that may be the last one that a run waits for. */
-const LAST_WORDS: { readonly [word: string]: (store: Store, run: SampleRun) => Promise<unknown> } = {
+/** Every action that may be the last one that a run waits for. */
+const LAST_ACTIONS: { readonly [action: string]: (store: Store, run: SampleRun) => Promise<unknown> } = {
   "an approval": (store) => store.approve("run-1~1"),
   "a denial": (store) => store.deny("run-1~1", "No."),
   "an answer": (store) => store.answer("run-1~1", "The other one."),
@@ -17,19 +17,19 @@ const LAST_WORDS: { readonly [word: string]: (store: Store, run: SampleRun) => P
   "a late receipt": (store, run) => store.offerLateReceipt(run.late(1, 1, newReceipt(1))),
   "a new limit": (store) => store.answer("run-1~1", 2),
   "a wish to end it": (store) => store.requestCancel("run-1"),
-  "no word at all": (_, run) => run.takenOver(),
+  "no action at all": (_, run) => run.takenOver(),
 };
 
-/** A run with ten minutes of time, one of them used, that waits for one of the words above. */
-async function waitingFor(store: Store, word: string, advance: (ms: number) => void): Promise<SampleRun> {
+/** A run with ten minutes of time, one of them used, that waits for one of these actions. */
+async function waitingFor(store: Store, action: string, advance: (ms: number) => void): Promise<SampleRun> {
   const run = await runWithBudgets(store, BUDGETS);
-  const isApproval = word === "an approval" || word === "a denial";
+  const isApproval = action === "an approval" || action === "a denial";
   await run.journaled(1, [isApproval ? "prepared" : "running"]);
   advance(MINUTE_MS);
   await store.renewLease(run.fence, LEASE_MS);
   if (isApproval) await run.waiting(run.approval(1, 1, ARGUMENTS));
-  else if (word === "an answer") await run.waiting(run.wait(1, 1, { kind: "question" }));
-  else if (word === "a new limit") await run.waiting(budgetWait("maxToolCalls", 1, 2));
+  else if (action === "an answer") await run.waiting(run.wait(1, 1, { kind: "question" }));
+  else if (action === "a new limit") await run.waiting(budgetWait("maxToolCalls", 1, 2));
   else await run.waiting(run.wait(1, 1));
   return run;
 }
@@ -39,18 +39,21 @@ async function deadlineOf(run: SampleRun): Promise<number | null> {
 }
 
 export const waitingTimeChecks: readonly Check[] = [
-  ...Object.entries(LAST_WORDS).map(([word, say]) =>
-    check(`the time that a run waited is given back with ${word}`, async ({ store, now, advance }) => {
-      const end = now() + 10 * MINUTE_MS;
-      const run = await waitingFor(store, word, advance);
-      advance(5 * MINUTE_MS);
-      assert.equal(await deadlineOf(run), end, "nobody knows yet how long it will be");
-      await say(store, run);
-      assert.equal(await deadlineOf(run), end + 5 * MINUTE_MS);
-    }),
+  ...Object.entries(LAST_ACTIONS).map(([action, perform]) =>
+    check(
+      `the waiting time of a run is added to its deadline with ${action}`,
+      async ({ store, now, advance }) => {
+        const end = now() + 10 * MINUTE_MS;
+        const run = await waitingFor(store, action, advance);
+        advance(5 * MINUTE_MS);
+        assert.equal(await deadlineOf(run), end, "the waiting time is not known yet");
+        await perform(store, run);
+        assert.equal(await deadlineOf(run), end + 5 * MINUTE_MS);
+      },
+    ),
   ),
 
-  check("waiting counts where the budgets say so", async ({ store, now, advance }) => {
+  check("waiting time counts if the budgets say so", async ({ store, now, advance }) => {
     const end = now() + 10 * MINUTE_MS;
     for (const [runId, isAnswered] of [
       ["answered", true],
@@ -75,7 +78,7 @@ export const waitingTimeChecks: readonly Check[] = [
     assert.equal(await deadlineOf(await run.takenOver()), end + MINUTE_MS);
   }),
 
-  check("a run without a deadline waits and gets none", async ({ store, advance }) => {
+  check("a run without a deadline gets none by waiting", async ({ store, advance }) => {
     const run = await runWithBudgets(store, { maxToolCalls: 1 });
     await run.waiting(budgetWait("maxToolCalls", 1, 2));
     advance(MINUTE_MS);
@@ -83,7 +86,7 @@ export const waitingTimeChecks: readonly Check[] = [
     assert.equal(await deadlineOf(run), null);
   }),
 
-  check("a run waits until the last answer, and what follows in the queue counts", async (scene) => {
+  check("a run waits until the last answer, and its time in the queue counts", async (scene) => {
     const { store, now, advance } = scene;
     const end = now() + 10 * MINUTE_MS;
     const run = await runWithBudgets(store, BUDGETS);
@@ -99,7 +102,7 @@ export const waitingTimeChecks: readonly Check[] = [
     assert.equal(await deadlineOf(await run.takenOver()), end + 2 * MINUTE_MS);
   }),
 
-  check("each time of waiting is given back, once", async ({ store, now, advance }) => {
+  check("each waiting period is added once", async ({ store, now, advance }) => {
     let run = await runWithBudgets(store, BUDGETS);
     const end = now() + 10 * MINUTE_MS;
     for (const times of [1, 2, 3]) {
@@ -112,7 +115,7 @@ export const waitingTimeChecks: readonly Check[] = [
     assert.equal(await deadlineOf(await run.takenOver()), end + 3 * MINUTE_MS);
   }),
 
-  check("a run that failed, or was let go of, waits for nobody", async ({ store, now, advance }) => {
+  check("a failed or released run has no waiting time", async ({ store, now, advance }) => {
     for (const end of [FAILED, { status: "queued" } as const]) {
       const deadline = now() + 10 * MINUTE_MS;
       const run = await SampleRun.create(store, end.status, { deadline });
@@ -122,7 +125,7 @@ export const waitingTimeChecks: readonly Check[] = [
     }
   }),
 
-  check("a question that needs no answer takes no time", async ({ store, now, advance }) => {
+  check("a wait that needs no answer takes no time", async ({ store, now, advance }) => {
     const run = await runWithBudgets(store, BUDGETS);
     const end = now() + 10 * MINUTE_MS;
     await run.journaled(1, ["running"]);

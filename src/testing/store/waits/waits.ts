@@ -7,13 +7,13 @@ const ARGUMENTS = sha256("arguments").toString("hex");
 const OTHERS = sha256("other arguments").toString("hex");
 const DONE = { as: "succeeded", result: "It went out." } as const;
 
-/** What became of each wait of a run, in order. */
+/** The status of each wait of a run, in order. */
 async function statusesOf(run: SampleRun): Promise<string[]> {
   return (await run.waits()).map(({ waitId, status }) => `${waitId} ${status}`);
 }
 
 export const waitChecks: readonly Check[] = [
-  check("a run is left waiting with its questions, as they were asked", async ({ store, now, advance }) => {
+  check("a run is released as waiting with its waits, as given", async ({ store, now, advance }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "prepared", "running"]);
     await store.openToolCall(run.fence, run.codeCall(1));
@@ -73,7 +73,7 @@ export const waitChecks: readonly Check[] = [
     ]);
   }),
 
-  check("a run that waits is held by nobody, and its step is blocked", async ({ store }) => {
+  check("a waiting run is not held, and its step is blocked", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     const events = (await store.listEvents(run.runId)).length;
@@ -88,7 +88,7 @@ export const waitChecks: readonly Check[] = [
     );
   }),
 
-  check("all questions are asked or none, and the run is released or not", async ({ store }) => {
+  check("all waits are opened and the run is released, or nothing happens", async ({ store }) => {
     const run = await SampleRun.create(store);
     const other = await SampleRun.create(store, "run-2");
     await run.journaled(1, ["running"]);
@@ -113,7 +113,7 @@ export const waitChecks: readonly Check[] = [
     assert.deepEqual((await b.waits())[2]?.toolCallId, "b/draft#1.3");
   }),
 
-  check("a question that is open is not asked again", async ({ store, advance }) => {
+  check("an open wait is not asked again", async ({ store, advance }) => {
     let run = await SampleRun.create(store);
     await run.journaled(1, ["running", "prepared"]);
     const questions = [run.wait(1, 1), run.approval(1, 2, ARGUMENTS)];
@@ -121,20 +121,20 @@ export const waitChecks: readonly Check[] = [
     const asked = await run.waits();
     advance(5);
     run = await run.takenOver();
-    assert.deepEqual(await run.waits(), asked, "whoever takes the run up leaves its questions as they are");
+    assert.deepEqual(await run.waits(), asked, "a claim leaves the waits unchanged");
     await run.waiting(...questions.map((wait) => ({ ...wait, question: "In other words?" })));
     assert.deepEqual(await run.waits(), asked);
     assert.equal((await run.record()).status, "waiting");
   }),
 
-  check("the same question twice in one release is one", async ({ store }) => {
+  check("the same wait twice in one release is one", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     await run.waiting(run.wait(1, 1), run.wait(1, 1));
     assert.deepEqual(await statusesOf(run), ["run-1~1 open"]);
   }),
 
-  check("a question about other arguments takes the place of the first", async ({ store, now, advance }) => {
+  check("a wait about other arguments replaces the first", async ({ store, now, advance }) => {
     let run = await SampleRun.create(store);
     await run.journaled(1, ["prepared", "prepared"]);
     await run.waiting(run.approval(1, 1, ARGUMENTS), run.approval(1, 2, ARGUMENTS));
@@ -154,7 +154,7 @@ export const waitChecks: readonly Check[] = [
     assert.equal((await run.record()).status, "waiting");
   }),
 
-  check("an approval that was given is asked for again where the arguments are others", async ({ store }) => {
+  check("a granted approval is asked for again if the arguments are different", async ({ store }) => {
     let run = await SampleRun.create(store);
     await run.journaled(1, ["prepared"]);
     await run.waiting(run.approval(1, 1, ARGUMENTS));
@@ -165,7 +165,7 @@ export const waitChecks: readonly Check[] = [
   }),
 
   check(
-    "of several approvals only the newest spares a question: what came before it is asked again",
+    "only the newest of several approvals avoids a wait: earlier ones are asked again",
     async ({ store }) => {
       for (const isSecondApproved of [false, true]) {
         const runId = `run-${isSecondApproved}`;
@@ -189,7 +189,7 @@ export const waitChecks: readonly Check[] = [
     },
   ),
 
-  check("every doubt is a question of its own: the next try may be asked about again", async ({ store }) => {
+  check("every doubt is a wait of its own: the next attempt may be asked about again", async ({ store }) => {
     let run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     for (const attempt of [1, 2, 3]) {
@@ -202,7 +202,7 @@ export const waitChecks: readonly Check[] = [
     assert.deepEqual(await statusesOf(run), ["run-1~1 answered", "run-1~2 answered", "run-1~3 answered"]);
   }),
 
-  check("a question about a try that was followed by another is asked anew", async ({ store }) => {
+  check("a wait about an attempt that was followed by another is asked again", async ({ store }) => {
     let run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     await run.waiting(run.wait(1, 1));
@@ -217,28 +217,25 @@ export const waitChecks: readonly Check[] = [
         [1, null],
         [2, { as: "retry" }],
       ],
-      "what a person says is about the try that is in doubt",
+      "an answer is about the attempt that is in doubt",
     );
   }),
 
-  check(
-    "a call that has its receipt by then is not asked about, and its run waits for nobody",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      await run.journaled(1, ["running", "running"]);
-      await run.endTry(1, 1, { inDoubt: true });
-      await store.settle("run-1/draft#1.1", DONE);
-      await run.receipt(1, 2);
-      const before = await run.waits();
-      await run.waiting(run.wait(1, 1), run.wait(1, 2));
-      assert.deepEqual(await run.waits(), before);
-      const { status, owner } = await run.record();
-      assert.deepEqual([status, owner], ["queued", null]);
-      assert.equal((await store.claimRun(run.runId, claimOptions({ from: ["queued"] }))).kind, "claimed");
-    },
-  ),
+  check("a call that already has its receipt opens no wait, and its run is queued", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "running"]);
+    await run.endAttempt(1, 1, { inDoubt: true });
+    await store.settle("run-1/draft#1.1", DONE);
+    await run.receipt(1, 2);
+    const before = await run.waits();
+    await run.waiting(run.wait(1, 1), run.wait(1, 2));
+    assert.deepEqual(await run.waits(), before);
+    const { status, owner } = await run.record();
+    assert.deepEqual([status, owner], ["queued", null]);
+    assert.equal((await store.claimRun(run.runId, claimOptions({ from: ["queued"] }))).kind, "claimed");
+  }),
 
-  check("one question that needs no answer leaves the run waiting for the others", async ({ store }) => {
+  check("one wait that needs no answer leaves the run waiting for the others", async ({ store }) => {
     let run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
     await run.receipt(1, 1);
@@ -254,7 +251,7 @@ export const waitChecks: readonly Check[] = [
   }),
 
   check(
-    "what a person said while the worker was on its way out is not asked again",
+    "an answer given while the worker was stopping is not asked for again",
     async ({ store, advance }) => {
       const answers = {
         approved: () => store.approve("approved~1"),
@@ -286,7 +283,7 @@ export const waitChecks: readonly Check[] = [
     assert.equal((await run.takenOver()).fence.epoch, 2);
   }),
 
-  check("a call that gets its receipt from a worker leaves no question open", async ({ store }) => {
+  check("a call that gets its receipt from a worker leaves no wait open", async ({ store }) => {
     let run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running", "prepared"]);
     await store.openToolCall(run.fence, run.codeCall(1));
@@ -308,23 +305,20 @@ export const waitChecks: readonly Check[] = [
     );
   }),
 
-  check(
-    "questions stay open when a run fails, and are still there when it is taken up",
-    async ({ store }) => {
-      let run = await SampleRun.create(store);
-      await run.journaled(1, ["running"]);
-      await run.waiting(run.wait(1, 1));
-      run = await run.takenOver();
-      await store.releaseRun(run.fence, FAILED);
-      assert.deepEqual(await statusesOf(run), ["run-1~1 open"]);
-      run = await run.takenOver();
-      await run.waiting(run.wait(1, 1));
-      assert.deepEqual(await statusesOf(run), ["run-1~1 open"]);
-      assert.equal((await run.record()).status, "waiting");
-    },
-  ),
+  check("waits stay open when a run fails, and are still there when it is resumed", async ({ store }) => {
+    let run = await SampleRun.create(store);
+    await run.journaled(1, ["running"]);
+    await run.waiting(run.wait(1, 1));
+    run = await run.takenOver();
+    await store.releaseRun(run.fence, FAILED);
+    assert.deepEqual(await statusesOf(run), ["run-1~1 open"]);
+    run = await run.takenOver();
+    await run.waiting(run.wait(1, 1));
+    assert.deepEqual(await statusesOf(run), ["run-1~1 open"]);
+    assert.equal((await run.record()).status, "waiting");
+  }),
 
-  check("a run that ended asks nothing", async ({ store }) => {
+  check("a run that ended has no open waits", async ({ store }) => {
     for (const end of [FAILED, SUCCEEDED, { status: "cancelled", error: null } as const]) {
       const run = await SampleRun.create(store, end.status);
       await run.journaled(1, ["running"]);

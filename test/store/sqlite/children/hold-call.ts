@@ -7,7 +7,7 @@ const [file, runId, leaseMs] = process.argv.slice(2);
 const store = await openStore(`file:${file}`);
 const run = await SampleRun.create(store, runId, { leaseMs: Number(leaseMs) });
 await run.journaled(1, ["running", "running"]);
-await run.endTry(1, 2, { inDoubt: false });
+await run.endAttempt(1, 2, { inDoubt: false });
 await store.openToolCall(run.fence, run.codeCall(1));
 console.log("held");
 await once(process.stdin, "data");

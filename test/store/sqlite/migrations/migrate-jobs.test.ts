@@ -3,7 +3,7 @@ import { NO_BUDGETS } from "../../../../src/core/usage/budget.ts";
 import { openStore } from "../../../../src/store/open-store.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { budgetWait } from "../../../../src/testing/store/sample-contract.ts";
-import { keyedTurn, newFork, takenUp } from "../../../../src/testing/store/sample-fork.ts";
+import { claimedAt, keyedTurn, newFork } from "../../../../src/testing/store/sample-fork.ts";
 import { newReceipt, SampleRun, SUCCEEDED, sha256 } from "../../../../src/testing/store/sample-run.ts";
 import { databaseOfVersion, expectIntact, valuesOf, verified, withRows } from "./old-database.ts";
 
@@ -112,7 +112,7 @@ describe("a run of the third version", () => {
     await store.settle("waiting/draft#2.1", { as: "succeeded", result: "It went out." });
     await store.approve("waiting~5");
     expect((await store.getRun("waiting"))?.status).toBe("queued");
-    const run = await takenUp(store, "waiting");
+    const run = await claimedAt(store, "waiting");
     await run.startApproved(2, 2, ARGUMENTS);
     await run.startApproved(2, 5, ARGUMENTS);
     const receipts = [newReceipt(2), newReceipt(5)];
@@ -125,11 +125,11 @@ describe("a run of the third version", () => {
   it("is given back what it waits from now on, and not what it waited before", async () => {
     const { store, advance } = await migrated();
     const deadline = (await store.getRun("waiting"))?.deadline ?? 0;
-    const run = await takenUp(store, "waiting");
+    const run = await claimedAt(store, "waiting");
     expect((await run.record()).deadline).toBe(deadline);
     await run.waiting(run.approval(2, 2, ARGUMENTS));
     advance(HOUR_MS);
-    await takenUp(store, "waiting");
+    await claimedAt(store, "waiting");
     expect((await run.record()).deadline).toBe(deadline + HOUR_MS);
   });
 
@@ -155,7 +155,7 @@ describe("a run of the third version", () => {
 
   it("has a response dropped, with the question that was open about its call", async () => {
     const { store } = await migrated();
-    const run = await takenUp(store, "failed");
+    const run = await claimedAt(store, "failed");
     await store.dropTurn(run.fence, { stepKey: run.stepKey, turnIndex: 1 });
     expect((await store.listWaits("failed")).map(({ status, toolCallId }) => [status, toolCallId])).toEqual([
       ["withdrawn", null],
@@ -171,7 +171,7 @@ describe("a run of the third version", () => {
     if (draft === undefined) throw new Error("There is no step.");
     const done = new SampleRun(store, { runId: "done", epoch: 1 }, draft);
     await store.forkRun(newFork(done, 3));
-    const fork = await takenUp(store, "fork");
+    const fork = await claimedAt(store, "fork");
     await keyedTurn(fork, 4, [], { isComplete: true });
     await store.finishStep(fork.fence, { stepKey: fork.stepKey, output: 1, context: null });
     await store.releaseRun(fork.fence, SUCCEEDED);

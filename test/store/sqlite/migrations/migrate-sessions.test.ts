@@ -13,13 +13,13 @@ import {
 } from "../../../../src/testing/store/sample-run.ts";
 import {
   appliedIn,
-  beginLine,
+  eventTurn,
   milestone,
   NEW_FINGERPRINT,
+  sampleEvent,
   sessionCommit,
   slicesOf,
-  told,
-  toldTurn,
+  startLineage,
   wholeSlice,
 } from "../../../../src/testing/store/sample-session.ts";
 import { editor } from "../verify/tampered-store.ts";
@@ -36,7 +36,7 @@ async function migrated(file = databaseOfVersion(2)): Promise<Store> {
 }
 
 /** The run in the hands of a new worker, at its step "draft". */
-async function takenUp(store: Store, runId: string): Promise<SampleRun> {
+async function claimedAt(store: Store, runId: string): Promise<SampleRun> {
   const attempt = { resumedFrom: "milestone", reason: "A deploy." } as const;
   const outcome = await store.claimRun(runId, claimOptions({ attempt, deadline: LATER + 1 }));
   if (outcome.kind !== "claimed") throw new Error(`The run is ${outcome.kind}.`);
@@ -119,9 +119,9 @@ describe("a run of the second version", () => {
   it("goes on in its turn, keeps a session from then on, and ends", async () => {
     const store = await migrated();
     await store.settle("waiting/draft#2.1", { as: "succeeded", result: "It went out." });
-    const run = await takenUp(store, "waiting");
+    const run = await claimedAt(store, "waiting");
     await run.startApproved(2, 2, sha256("arguments").toString("hex"));
-    const receipts = [newReceipt(2, { sessionEvents: [told("at last")] })];
+    const receipts = [newReceipt(2, { sessionEvents: [sampleEvent("at last")] })];
     const session = sessionCommit({
       slices: [wholeSlice("plan", ["done"])],
       applied: ["waiting/draft#1.1", "waiting/draft#2.2"],
@@ -138,12 +138,12 @@ describe("a run of the second version", () => {
 
   it("goes on in a new line, from its beginning and from a checkpoint", async () => {
     const store = await migrated();
-    const run = await takenUp(store, "under-way");
+    const run = await claimedAt(store, "under-way");
     await store.settle("under-way/draft#2.2", { as: "failed", why: "It never left." });
-    expect(await beginLine(run)).toBe(3);
-    expect(await toldTurn(run, 3, { checkpoint: milestone({ turn: 3 }) })).toBe(1);
+    expect(await startLineage(run)).toBe(3);
+    expect(await eventTurn(run, 3, { checkpoint: milestone({ turn: 3 }) })).toBe(1);
     await run.committed(4);
-    expect(await beginLine(run, 1)).toBe(5);
+    expect(await startLineage(run, 1)).toBe(5);
     await run.committed(5, { isComplete: true });
     const conversation = await store.readConversation(run.stepKey, 1_000);
     expect(conversation).toMatchObject({

@@ -5,7 +5,12 @@ import { openStore } from "../../../../src/store/open-store.ts";
 import { chainHash } from "../../../../src/store/sqlite/tables/run-row.ts";
 import type { Verification } from "../../../../src/store/store.ts";
 import { SampleRun, sha256 } from "../../../../src/testing/store/sample-run.ts";
-import { jobLife, ledgerLife, sessionLife, wholeLife } from "../../../../src/testing/store/whole-life.ts";
+import {
+  jobScenario,
+  ledgerScenario,
+  sessionScenario,
+  turnScenario,
+} from "../../../../src/testing/store/store-scenarios.ts";
 import { tempFolder } from "../temp-folder.ts";
 
 /** The runs of `writeRuns`, each found to be sound before somebody lays hand on it. */
@@ -22,10 +27,10 @@ export async function writeRuns(file: string): Promise<void> {
   const advance = (ms: number) => {
     now += ms;
   };
-  await ledgerLife(store, advance);
-  await wholeLife(store, advance);
-  await sessionLife(store, advance);
-  await jobLife(store, advance);
+  await ledgerScenario(store, advance);
+  await turnScenario(store, advance);
+  await sessionScenario(store, advance);
+  await jobScenario(store, advance);
   const open = await SampleRun.create(store, "open");
   await open.journaled(1, ["running", "prepared"]);
   await open.waiting(open.wait(1, 1), open.approval(1, 2, sha256("arguments").toString("hex")));

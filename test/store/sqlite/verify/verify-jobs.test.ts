@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { blobReferenceOf } from "../../../../src/core/blob-reference.ts";
 import { openStore } from "../../../../src/store/open-store.ts";
 import { SampleRun } from "../../../../src/testing/store/sample-run.ts";
-import { JOB_RESULT } from "../../../../src/testing/store/whole-life.ts";
+import { JOB_RESULT } from "../../../../src/testing/store/store-scenarios.ts";
 import { withRows } from "../migrations/old-database.ts";
 import { tempFolder } from "../temp-folder.ts";
 import { RUNS, TamperedStore, writeRuns } from "./tampered-store.ts";

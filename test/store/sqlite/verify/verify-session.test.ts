@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { LARGE_SNAPSHOT } from "../../../../src/testing/store/whole-life.ts";
+import { LARGE_SNAPSHOT } from "../../../../src/testing/store/store-scenarios.ts";
 import { RUNS, TamperedStore, writeRuns } from "./tampered-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "pawl-verify-session-"));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { blobReferenceOf } from "../../../../src/core/blob-reference.ts";
-import { EVIDENCE, LARGE } from "../../../../src/testing/store/whole-life.ts";
+import { EVIDENCE, LARGE } from "../../../../src/testing/store/store-scenarios.ts";
 import { RUNS, TamperedStore, writeRuns } from "./tampered-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "pawl-verify-"));

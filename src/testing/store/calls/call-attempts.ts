@@ -12,31 +12,34 @@ const OUTCOMES: readonly Exclude<FailedAttemptOutcome, "lost">[] = [
   "aborted",
 ];
 
-/** Refused because somebody was faster: whoever asked reads what is there and goes on. */
+/** Asserts a refusal because of another writer: the caller reloads and continues. */
 async function assertSettledMeanwhile(run: SampleRun, attempt: () => Promise<unknown>): Promise<void> {
   const error = await assertRefused(run.store, run.runId, attempt, ResumeError);
-  assert.ok(ResumeError.isInstance(error) && error.recoverable, "it can be reloaded and gone on with");
+  assert.ok(ResumeError.isInstance(error) && error.recoverable, "the caller can reload and continue");
 }
 
-export const tryChecks: readonly Check[] = [
-  check("a call in doubt is started again, and the try is counted", async ({ store, now, advance }) => {
-    const run = await SampleRun.create(store);
-    await run.journaled(1, ["running", "running"]);
-    await run.endTry(1, 1, { inDoubt: true });
-    advance(5);
-    await run.start(1, 1);
-    const { status, attempt, startedAt, endsBy } = await run.callAt(1, 1);
-    assert.deepEqual(
-      { status, attempt, startedAt, endsBy },
-      { status: "running", attempt: 2, startedAt: now(), endsBy: now() + TIMEOUT_MS },
-    );
-    advance(LEASE_MS);
-    const later = await run.takenOver();
-    await later.start(1, 1, 2);
-    assert.deepEqual([(await run.callAt(1, 1)).attempt, (await run.callAt(1, 2)).attempt], [3, 2]);
-  }),
+export const callAttemptChecks: readonly Check[] = [
+  check(
+    "a call in doubt can be started again, and the attempt is counted",
+    async ({ store, now, advance }) => {
+      const run = await SampleRun.create(store);
+      await run.journaled(1, ["running", "running"]);
+      await run.endAttempt(1, 1, { inDoubt: true });
+      advance(5);
+      await run.start(1, 1);
+      const { status, attempt, startedAt, endsBy } = await run.callAt(1, 1);
+      assert.deepEqual(
+        { status, attempt, startedAt, endsBy },
+        { status: "running", attempt: 2, startedAt: now(), endsBy: now() + TIMEOUT_MS },
+      );
+      advance(LEASE_MS);
+      const later = await run.takenOver();
+      await later.start(1, 1, 2);
+      assert.deepEqual([(await run.callAt(1, 1)).attempt, (await run.callAt(1, 2)).attempt], [3, 2]);
+    },
+  ),
 
-  check("each call is given the time that its start says", async ({ store, now }) => {
+  check("each call gets the timeout of its start", async ({ store, now }) => {
     const run = await SampleRun.create(store);
     await run.open(1);
     const calls = [run.call(1, 1, { timeoutMs: 11 }), run.call(1, 2, { status: "prepared", timeoutMs: 12 })];
@@ -47,14 +50,14 @@ export const tryChecks: readonly Check[] = [
     await store.openToolCall(run.fence, prepared);
     const ends = async () =>
       (await store.listToolCalls(run.runId)).map(({ endsBy }) => endsBy && endsBy - now());
-    assert.deepEqual(await ends(), [11, null, 13, null], "what waits has no time to end by");
+    assert.deepEqual(await ends(), [11, null, 13, null], "a prepared call has no time to end by");
     const start = { stepKey: run.stepKey, calls: [newStart(2, { timeoutMs: 15 })] };
     await store.startToolCalls(run.fence, { ...start, turnIndex: 1 });
     await store.startToolCalls(run.fence, { ...start, turnIndex: 0 });
     assert.deepEqual(await ends(), [11, 15, 13, 15]);
   }),
 
-  check("a try under way is not joined by another", async ({ store }) => {
+  check("a running attempt excludes another", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "prepared", "prepared"]);
     await store.openToolCall(run.fence, run.codeCall(1));
@@ -67,58 +70,58 @@ export const tryChecks: readonly Check[] = [
     await run.start(1, 3);
   }),
 
-  check("that an earlier try has ended says nothing about the one under way", async ({ store }) => {
+  check("the end of an earlier attempt does not end the running one", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
-    await run.endTry(1, 1, { inDoubt: false });
+    await run.endAttempt(1, 1, { inDoubt: false });
     await assertRefused(store, run.runId, () => run.start(1, 2));
     await run.start(1, 1);
     await assertRefused(store, run.runId, () => run.start(1, 1));
-    await run.endTry(1, 1, { attempt: 2, inDoubt: false });
+    await run.endAttempt(1, 1, { attempt: 2, inDoubt: false });
     await run.start(1, 1);
     assert.equal((await run.callAt(1, 1)).attempt, 3);
   }),
 
-  check(
-    "a call with a receipt is neither started nor tried, and whoever asks can go on",
-    async ({ store }) => {
-      const run = await SampleRun.create(store);
-      await run.journaled(1, ["running", "running", "prepared", "prepared", "running"]);
-      const statuses = ["succeeded", "failed", "deduplicated", "cancelled"] as const;
-      for (const [i, status] of statuses.entries()) {
-        await run.receipt(1, i + 1, { status });
-        await assertSettledMeanwhile(run, () => run.start(1, i + 1));
-        await assertSettledMeanwhile(run, () => run.endTry(1, i + 1));
-        await assertSettledMeanwhile(run, () => run.endTry(1, i + 1, { inDoubt: false }));
-      }
-      await run.endTry(1, 5, { inDoubt: true });
-      await run.receipt(1, 5);
-      await assertSettledMeanwhile(run, () => run.start(1, 5));
-    },
-  ),
-
-  check("a call of a code step waits, is started and tried like one of a turn", async ({ store, now }) => {
+  check("a call with a receipt is not started again, and the refusal is recoverable", async ({ store }) => {
     const run = await SampleRun.create(store);
-    await store.openToolCall(run.fence, run.codeCall(1, { status: "prepared" }));
-    const { status, attempt, startedAt, endsBy } = await run.callAt(0, 1);
-    assert.deepEqual([status, attempt, startedAt, endsBy], ["prepared", 0, null, null]);
-    await run.start(0, 1);
-    await run.endTry(0, 1, { inDoubt: false });
-    await run.start(0, 1);
-    await run.endTry(0, 1, { attempt: 2, inDoubt: true });
-    const call = await run.callAt(0, 1);
-    assert.deepEqual([call.status, call.attempt, call.startedAt], ["in_doubt", 2, now()]);
-    assert.deepEqual(
-      (await run.tries()).map((each) => [each.toolCallId, each.attempt]),
-      [
-        ["run-1/draft#0.1", 1],
-        ["run-1/draft#0.1", 2],
-      ],
-    );
+    await run.journaled(1, ["running", "running", "prepared", "prepared", "running"]);
+    const statuses = ["succeeded", "failed", "deduplicated", "cancelled"] as const;
+    for (const [i, status] of statuses.entries()) {
+      await run.receipt(1, i + 1, { status });
+      await assertSettledMeanwhile(run, () => run.start(1, i + 1));
+      await assertSettledMeanwhile(run, () => run.endAttempt(1, i + 1));
+      await assertSettledMeanwhile(run, () => run.endAttempt(1, i + 1, { inDoubt: false }));
+    }
+    await run.endAttempt(1, 5, { inDoubt: true });
+    await run.receipt(1, 5);
+    await assertSettledMeanwhile(run, () => run.start(1, 5));
   }),
 
   check(
-    "a try that brought no receipt is kept with all that is known of it",
+    "a call of a code step is prepared, started and attempted like one of a turn",
+    async ({ store, now }) => {
+      const run = await SampleRun.create(store);
+      await store.openToolCall(run.fence, run.codeCall(1, { status: "prepared" }));
+      const { status, attempt, startedAt, endsBy } = await run.callAt(0, 1);
+      assert.deepEqual([status, attempt, startedAt, endsBy], ["prepared", 0, null, null]);
+      await run.start(0, 1);
+      await run.endAttempt(0, 1, { inDoubt: false });
+      await run.start(0, 1);
+      await run.endAttempt(0, 1, { attempt: 2, inDoubt: true });
+      const call = await run.callAt(0, 1);
+      assert.deepEqual([call.status, call.attempt, call.startedAt], ["in_doubt", 2, now()]);
+      assert.deepEqual(
+        (await run.tries()).map((each) => [each.toolCallId, each.attempt]),
+        [
+          ["run-1/draft#0.1", 1],
+          ["run-1/draft#0.1", 2],
+        ],
+      );
+    },
+  ),
+
+  check(
+    "an attempt that brought no receipt is stored with everything known about it",
     async ({ store, now, advance }) => {
       const run = await SampleRun.create(store);
       await run.journaled(
@@ -128,7 +131,7 @@ export const tryChecks: readonly Check[] = [
       for (const [i, outcome] of OUTCOMES.entries()) {
         advance(7);
         const [errorCode, errorDetail, correlationId] = [`code-${i}`, `naïve ${i} 🙂`, `message-${i}`];
-        await run.endTry(1, i + 1, { outcome, errorCode, errorDetail, correlationId });
+        await run.endAttempt(1, i + 1, { outcome, errorCode, errorDetail, correlationId });
         assert.deepEqual((await run.tries())[i], {
           toolCallId: `run-1/draft#1.${i + 1}`,
           attempt: 1,
@@ -142,29 +145,30 @@ export const tryChecks: readonly Check[] = [
         });
       }
       await run.start(1, 1);
-      await run.endTry(1, 1, { attempt: 2, errorCode: null, errorDetail: null, correlationId: null });
+      await run.endAttempt(1, 1, { attempt: 2, errorCode: null, errorDetail: null, correlationId: null });
       const kept = (await run.tries())[1];
       assert.deepEqual([kept?.errorCode, kept?.errorDetail, kept?.correlationId], [null, null, null]);
     },
   ),
 
-  check("a try ends once, and only the one that is under way", async ({ store }) => {
+  check("an attempt ends once, and only if it is running", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "prepared"]);
     for (const attempt of [0, 2, -1, 1.5])
-      await assertRefused(store, run.runId, () => run.endTry(1, 1, { attempt }));
-    for (const attempt of [0, 1]) await assertRefused(store, run.runId, () => run.endTry(1, 2, { attempt }));
-    await run.endTry(1, 1, { inDoubt: false });
+      await assertRefused(store, run.runId, () => run.endAttempt(1, 1, { attempt }));
+    for (const attempt of [0, 1])
+      await assertRefused(store, run.runId, () => run.endAttempt(1, 2, { attempt }));
+    await run.endAttempt(1, 1, { inDoubt: false });
     for (const inDoubt of [false, true])
-      await assertRefused(store, run.runId, () => run.endTry(1, 1, { inDoubt }));
+      await assertRefused(store, run.runId, () => run.endAttempt(1, 1, { inDoubt }));
     await run.start(1, 1);
-    await assertRefused(store, run.runId, () => run.endTry(1, 1, { attempt: 1 }));
-    await run.endTry(1, 1, { attempt: 2, inDoubt: true });
+    await assertRefused(store, run.runId, () => run.endAttempt(1, 1, { attempt: 1 }));
+    await run.endAttempt(1, 1, { attempt: 2, inDoubt: true });
     for (const inDoubt of [false, true])
-      await assertRefused(store, run.runId, () => run.endTry(1, 1, { attempt: 2, inDoubt }));
+      await assertRefused(store, run.runId, () => run.endAttempt(1, 1, { attempt: 2, inDoubt }));
   }),
 
-  check("no try of a call that is not in the ledger ends", async ({ store }) => {
+  check("an attempt of a call that is not in the ledger cannot end", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
     for (const [turn, call] of [
@@ -173,14 +177,14 @@ export const tryChecks: readonly Check[] = [
       [2, 1],
       [0, 1],
     ] as const)
-      await assertRefused(store, run.runId, () => run.endTry(turn, call));
+      await assertRefused(store, run.runId, () => run.endAttempt(turn, call));
   }),
 
-  check("the end of a try puts its call in doubt where it says so, and only then", async ({ store }) => {
+  check("the end of an attempt puts its call in doubt only if it says so", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running", "running"]);
-    await run.endTry(1, 1, { inDoubt: true });
-    await run.endTry(1, 2, { inDoubt: false });
+    await run.endAttempt(1, 1, { inDoubt: true });
+    await run.endAttempt(1, 2, { inDoubt: false });
     assert.deepEqual(
       (await store.listToolCalls(run.runId)).map(({ status, attempt, receipt }) => [
         status,
@@ -196,15 +200,15 @@ export const tryChecks: readonly Check[] = [
   }),
 
   check(
-    "a try that has ended can land no more; one that was given up on can",
+    "an ended attempt has no more time; one that was given up on does",
     async ({ store, now, advance }) => {
       const run = await SampleRun.create(store);
       await run.journaled(1, ["running", "running", "running", "running"]);
       const until = now() + TIMEOUT_MS;
       advance(5);
-      await run.endTry(1, 1, { hasEnded: true, inDoubt: true });
-      await run.endTry(1, 2, { hasEnded: true, inDoubt: false });
-      await run.endTry(1, 3, { hasEnded: false, inDoubt: true });
+      await run.endAttempt(1, 1, { hasEnded: true, inDoubt: true });
+      await run.endAttempt(1, 2, { hasEnded: true, inDoubt: false });
+      await run.endAttempt(1, 3, { hasEnded: false, inDoubt: true });
       assert.deepEqual(
         (await store.listToolCalls(run.runId)).map(({ endsBy }) => endsBy),
         [now(), now(), until, until],
@@ -212,18 +216,18 @@ export const tryChecks: readonly Check[] = [
     },
   ),
 
-  check("tries are listed call by call, each in its order, and by run", async ({ store }) => {
+  check("attempts are listed by run, by call and in order", async ({ store }) => {
     const run = await SampleRun.create(store);
     const other = await SampleRun.create(store, "run-2");
     const polish = await run.at("polish");
     for (const each of [run, other, polish]) await each.journaled(1, ["running", "running"]);
-    await run.endTry(1, 2, { inDoubt: false });
-    await polish.endTry(1, 1);
-    await run.endTry(1, 1, { inDoubt: false });
+    await run.endAttempt(1, 2, { inDoubt: false });
+    await polish.endAttempt(1, 1);
+    await run.endAttempt(1, 1, { inDoubt: false });
     await run.start(1, 1, 2);
-    await other.endTry(1, 1);
-    await run.endTry(1, 2, { attempt: 2 });
-    await run.endTry(1, 1, { attempt: 2 });
+    await other.endAttempt(1, 1);
+    await run.endAttempt(1, 2, { attempt: 2 });
+    await run.endAttempt(1, 1, { attempt: 2 });
     const listed = async (runId: string) =>
       (await store.listToolCallAttempts(runId)).map(({ toolCallId, attempt }) => `${toolCallId} ${attempt}`);
     assert.deepEqual(await listed("run-1"), [
@@ -236,10 +240,10 @@ export const tryChecks: readonly Check[] = [
     assert.deepEqual(await listed("run-2"), ["run-2/draft#1.1 1"]);
   }),
 
-  check("tries stay when their call has its receipt and their turn is committed", async ({ store }) => {
+  check("attempts stay when their call has its receipt and their turn is committed", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
-    await run.endTry(1, 1, { inDoubt: false });
+    await run.endAttempt(1, 1, { inDoubt: false });
     await run.start(1, 1);
     await store.commitTurn(run.fence, run.commit(1, { receipts: [newReceipt(1)] }));
     assert.deepEqual(

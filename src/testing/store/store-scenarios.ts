@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Store } from "../../store/store.ts";
 import { budgetWait, newSpec } from "./sample-contract.ts";
-import { keyedCall, keyedCodeCall, keyedTurn, newFork, takenUp } from "./sample-fork.ts";
+import { claimedAt, keyedCall, keyedCodeCall, keyedTurn, newFork } from "./sample-fork.ts";
 import {
   blobReceipt,
   CHARGE,
@@ -12,12 +12,19 @@ import {
   SUCCEEDED,
   sha256,
 } from "./sample-run.ts";
-import { beginLine, milestone, NEW_FINGERPRINT, sessionCommit, told, wholeSlice } from "./sample-session.ts";
+import {
+  milestone,
+  NEW_FINGERPRINT,
+  sampleEvent,
+  sessionCommit,
+  startLineage,
+  wholeSlice,
+} from "./sample-session.ts";
 
-type Life = (store: Store, advance: (ms: number) => void) => Promise<readonly string[]>;
+type StoreScenario = (store: Store, advance: (ms: number) => void) => Promise<readonly string[]>;
 
-/** A run and its turns, one intent after the other, with what each of them is to be recorded as. */
-export const wholeLife: Life = async (store, advance) => {
+/** A run and its turns, one intent after the other. Returns the expected events. */
+export const turnScenario: StoreScenario = async (store, advance) => {
   const run = await SampleRun.create(store, "run-1", { limit: { tokens: 150, microDollars: null } });
   const { fence, stepKey } = run;
   const settlement = { stepKey, turnIndex: 1, charge: { ...CHARGE, amount: { tokens: 1, microDollars: 0 } } };
@@ -45,37 +52,39 @@ export const wholeLife: Life = async (store, advance) => {
   const later = await run.takenOver();
   await store.beginStep(later.fence, newStep("loop"));
   await store.releaseRun(later.fence, SUCCEEDED);
-  return [
-    "run.created",
-    "step.begun",
-    "turn.opened",
-    "model.settled",
-    "turn.denied",
-    "turn.opened",
-    "turn.journaled",
-    "call.receipt",
-    "calls.started",
-    "turn.committed",
-    "lease.renewed",
-    "turn.committed",
-    "step.finished",
-    "step.begun",
-    "loop.decided",
-    "calls.started",
-    "run.claimed",
-    "step.resumed",
-    "run.succeeded",
-  ];
+  return TURN_EVENTS;
 };
+
+const TURN_EVENTS = [
+  "run.created",
+  "step.begun",
+  "turn.opened",
+  "model.settled",
+  "turn.denied",
+  "turn.opened",
+  "turn.journaled",
+  "call.receipt",
+  "calls.started",
+  "turn.committed",
+  "lease.renewed",
+  "turn.committed",
+  "step.finished",
+  "step.begun",
+  "loop.decided",
+  "calls.started",
+  "run.claimed",
+  "step.resumed",
+  "run.succeeded",
+] as const;
 
 export const LARGE = Buffer.alloc(30_000, "large");
 export const EVIDENCE = Buffer.alloc(20_000, "evidence");
 
 /**
- * The same for the ledger: calls that are tried, lost, approved, denied, settled, answered, deduplicated and told of too
- * late. Its run is "ledger".
+ * The same for the ledger: calls that are attempted, lost, approved, denied, settled, answered, deduplicated and
+ * reported too late. Its run is "ledger".
  */
-export const ledgerLife: Life = async (store, advance) => {
+export const ledgerScenario: StoreScenario = async (store, advance) => {
   const approved = sha256("approved").toString("hex");
   const run = await SampleRun.create(store, "ledger");
   await run.open(1);
@@ -84,9 +93,9 @@ export const ledgerLife: Life = async (store, advance) => {
   await run.receipt(1, 2, blobReceipt(2, LARGE));
   const duplicate = { source: "pawl", duplicateOf: "ledger/draft#1.2" } as const;
   await run.receipt(1, 4, { ...duplicate, status: "deduplicated" });
-  await run.endTry(1, 3, { outcome: "failed", inDoubt: false });
+  await run.endAttempt(1, 3, { outcome: "failed", inDoubt: false });
   await run.start(1, 3);
-  await run.endTry(1, 3, { attempt: 2, hasEnded: false });
+  await run.endAttempt(1, 3, { attempt: 2, hasEnded: false });
   const code = await run.at("code", { kind: "run" });
   await store.openToolCall(code.fence, code.codeCall(1, { status: "prepared" }));
   await store.openToolCall(code.fence, code.codeCall(2));
@@ -125,56 +134,58 @@ export const ledgerLife: Life = async (store, advance) => {
   await store.pinShape(later.fence, [{ name: "code", kind: "run" }]);
   await store.finishStep(later.fence, { stepKey: code.stepKey, output: "done", context: null });
   await store.releaseRun(later.fence, SUCCEEDED);
-  return [
-    "run.created",
-    "step.begun",
-    "turn.opened",
-    "turn.journaled",
-    "call.receipt",
-    "call.receipt",
-    "call.tried",
-    "calls.started",
-    "call.in_doubt",
-    "step.begun",
-    "calls.prepared",
-    "calls.started",
-    "run.waiting",
-    "wait.answered",
-    "wait.answered",
-    "wait.answered",
-    "wait.answered",
-    "run.claimed",
-    "step.resumed",
-    "calls.started",
-    "run.claimed",
-    "call.receipt",
-    "calls.started",
-    "call.late",
-    "turn.committed",
-    "turn.committed",
-    "step.finished",
-    "step.resumed",
-    "calls.started",
-    "call.receipt",
-    "run.reshaped",
-    "step.finished",
-    "run.succeeded",
-  ];
+  return LEDGER_EVENTS;
 };
 
-/** A snapshot that is worth compressing. */
+const LEDGER_EVENTS = [
+  "run.created",
+  "step.begun",
+  "turn.opened",
+  "turn.journaled",
+  "call.receipt",
+  "call.receipt",
+  "call.tried",
+  "calls.started",
+  "call.in_doubt",
+  "step.begun",
+  "calls.prepared",
+  "calls.started",
+  "run.waiting",
+  "wait.answered",
+  "wait.answered",
+  "wait.answered",
+  "wait.answered",
+  "run.claimed",
+  "step.resumed",
+  "calls.started",
+  "run.claimed",
+  "call.receipt",
+  "calls.started",
+  "call.late",
+  "turn.committed",
+  "turn.committed",
+  "step.finished",
+  "step.resumed",
+  "calls.started",
+  "call.receipt",
+  "run.reshaped",
+  "step.finished",
+  "run.succeeded",
+] as const;
+
+/** A snapshot that is large enough to be compressed. */
 export const LARGE_SNAPSHOT = { notes: Array.from({ length: 500 }, (_, i) => `Größe ${i}`) };
 
 /**
- * The same for the session: calls that tell it something, slices that grow and shrink, checkpoints small and large, a turn
- * that is abandoned for a new line, and the end of a step. Its run is "session"; its checkpoints are of turn 1, turn 2
- * (large, and rolled back behind), turn 4 and the code step.
+ * The same for the session: calls with session events, slices that grow and shrink, small and large checkpoints, a
+ * turn that is abandoned for a new lineage, and the end of a step. Its run is "session"; its checkpoints are of turn
+ * 1, turn 2 (large, and superseded), turn 4 and the code step.
  */
-export const sessionLife: Life = async (store, advance) => {
+export const sessionScenario: StoreScenario = async (store, advance) => {
   const early = await SampleRun.create(store, "session", { deadline: 1 });
   const { stepKey } = early;
   await early.journaled(1, ["running", "running"]);
-  await early.receipt(1, 1, { sessionEvents: [told("naïve"), told("twice")] });
+  await early.receipt(1, 1, { sessionEvents: [sampleEvent("naïve"), sampleEvent("twice")] });
   const first = sessionCommit({
     slices: [
       wholeSlice("plan", ["read", "write", "send"]),
@@ -183,7 +194,7 @@ export const sessionLife: Life = async (store, advance) => {
     applied: [early.callId(1, 1), early.callId(1, 2)],
     checkpoint: milestone({ plan: "read" }, { lastCall: early.callId(1, 2) }),
   });
-  const receipts = [newReceipt(2, { sessionEvents: [told("last")] })];
+  const receipts = [newReceipt(2, { sessionEvents: [sampleEvent("last")] })];
   await store.commitTurn(early.fence, early.commit(1, { receipts, session: first, next: early.opening(2) }));
   const second = sessionCommit({
     slices: [wholeSlice("plan", ["read", "written"]), wholeSlice("gone", [1, 2])],
@@ -191,12 +202,12 @@ export const sessionLife: Life = async (store, advance) => {
   });
   await store.commitTurn(early.fence, early.commit(2, { journal: early.journal(2), session: second }));
   await early.journaled(3, ["running"]);
-  await early.receipt(3, 1, { sessionEvents: [told("abandoned")] });
+  await early.receipt(3, 1, { sessionEvents: [sampleEvent("abandoned")] });
   advance(LEASE_MS);
   const attempt = { resumedFrom: "milestone", reason: "Another prompt." } as const;
   const run = await early.takenOver(store, { attempt, deadline: 2 });
   await store.beginStep(run.fence, newStep("draft"));
-  await beginLine(run, 1, {
+  await startLineage(run, 1, {
     slices: [wholeSlice("plan", ["read", "write", "send"]), wholeSlice("gone", [])],
   });
   await run.open(4);
@@ -211,7 +222,7 @@ export const sessionLife: Life = async (store, advance) => {
   await store.finishStep(run.fence, { stepKey, output: 1, context: null });
   const render = await run.at("render", { kind: "run" });
   await store.openToolCall(render.fence, render.codeCall(1));
-  await render.receipt(0, 1, { sessionEvents: [told("rendered")] });
+  await render.receipt(0, 1, { sessionEvents: [sampleEvent("rendered")] });
   const end = sessionCommit({
     slices: [wholeSlice("log", [], { kind: "log", length: 2, items: [[1, { said: "rendered" }]] })],
     applied: [render.callId(0, 1)],
@@ -219,69 +230,42 @@ export const sessionLife: Life = async (store, advance) => {
   });
   await store.finishStep(render.fence, { stepKey: render.stepKey, output: 2, context: null, session: end });
   await store.releaseRun(run.fence, SUCCEEDED);
-  return [
-    "run.created",
-    "step.begun",
-    "turn.opened",
-    "turn.journaled",
-    "call.receipt",
-    "turn.committed",
-    "turn.committed",
-    "turn.opened",
-    "turn.journaled",
-    "call.receipt",
-    "run.claimed",
-    "step.resumed",
-    "lineage.begun",
-    "turn.opened",
-    "turn.committed",
-    "step.finished",
-    "step.begun",
-    "calls.started",
-    "call.receipt",
-    "step.finished",
-    "run.succeeded",
-  ];
+  return SESSION_EVENTS;
 };
+
+const SESSION_EVENTS = [
+  "run.created",
+  "step.begun",
+  "turn.opened",
+  "turn.journaled",
+  "call.receipt",
+  "turn.committed",
+  "turn.committed",
+  "turn.opened",
+  "turn.journaled",
+  "call.receipt",
+  "run.claimed",
+  "step.resumed",
+  "lineage.begun",
+  "turn.opened",
+  "turn.committed",
+  "step.finished",
+  "step.begun",
+  "calls.started",
+  "call.receipt",
+  "step.finished",
+  "run.succeeded",
+] as const;
 
 export const JOB_RESULT = Buffer.alloc(10_000, "result");
 
 /**
- * The same for a job: a contract, budgets that are raised and asked about, a question, artifacts, a response that is given
- * up, another agent than before, a step that is not needed, and a wish to end it that is taken back. Its run is "job";
- * "job-fork" goes on from its second turn, which is the first of its second line.
+ * The same for a job: a contract, budgets that are raised and asked about, a question, artifacts, a dropped response,
+ * an accepted divergence, a skipped step, and a cancel request that is overridden. Its run is "job"; "job-fork"
+ * continues from its second turn, which is the first of its second lineage.
  */
-export const jobLife: Life = async (store, advance) => {
-  const approved = sha256("approved").toString("hex");
-  const budgets = { maxToolCalls: 2, maxTokens: 1_000, maxWallclockMinutes: 10 };
-  const first = await SampleRun.create(store, "job", { spec: newSpec(budgets) });
-  const fetching = await first.at("fetch", { kind: "run" });
-  await store.openToolCall(first.fence, keyedCodeCall(fetching, 1));
-  await fetching.endTry(0, 1, { outcome: "failed", inDoubt: false });
-  await fetching.start(0, 1);
-  await fetching.receipt(0, 1, blobReceipt(1, JOB_RESULT));
-  await keep(fetching, "pages.txt", "Seiten");
-  await store.finishStep(first.fence, { stepKey: fetching.stepKey, output: "fetched", context: { n: 1 } });
-  const early = await first.at("write");
-  await keyedTurn(early, 1);
-  await beginLine(early);
-  const duplicate = { status: "deduplicated", source: "pawl", duplicateOf: "job/write#1.1" } as const;
-  const session = sessionCommit({
-    slices: [wholeSlice("plan", ["read"])],
-    applied: ["job/write#2.1"],
-    checkpoint: milestone({ plan: "read" }),
-  });
-  const second = { followUp: "Weiter.", messages: 4, session };
-  await keyedTurn(early, 2, [newReceipt(1), newReceipt(2, duplicate)], second);
-  await early.open(3);
-  const calls = [1, 2].map((n) => keyedCall(early, 3, n, { status: "prepared" }));
-  const checkpoint = {
-    type: "pre_side_effect",
-    snapshot: { plan: "read" },
-    cursor: { phase: "send" },
-  } as const;
-  await store.journalResponse(early.fence, early.journal(3, ["prepared", "prepared"], { calls, checkpoint }));
-  await early.waiting(early.approval(3, 1, approved), budgetWait("maxToolCalls", 2, 3));
+export const jobScenario: StoreScenario = async (store, advance) => {
+  const early = await jobUntilItWaits(store);
   await store.approve("job~1", { by: "Ann" });
   advance(5);
   await store.answer("job~2", 9, { by: "Bob" });
@@ -313,54 +297,91 @@ export const jobLife: Life = async (store, advance) => {
   await store.forkRun(
     newFork(run, 2, { runId: "job-fork", slices, checkpoint: milestone({ plan: "read" }) }),
   );
-  const fork = await takenUp(store, "job-fork", "write");
+  const fork = await claimedAt(store, "job-fork", "write");
   await fork.committed(3);
   await keep(fork, "fork.txt", "fork");
-  return [
-    "run.created",
-    "step.begun",
-    "step.begun",
-    "calls.started",
-    "call.tried",
-    "calls.started",
-    "call.receipt",
-    "artifact.kept",
-    "step.finished",
-    "step.begun",
-    "turn.opened",
-    "turn.journaled",
-    "turn.committed",
-    "lineage.begun",
-    "turn.opened",
-    "turn.journaled",
-    "turn.committed",
-    "turn.opened",
-    "turn.journaled",
-    "run.waiting",
-    "wait.answered",
-    "wait.answered",
-    "run.claimed",
-    "step.resumed",
-    "turn.dropped",
-    "divergence.accepted",
-    "turn.opened",
-    "turn.journaled",
-    "run.waiting",
-    "wait.answered",
-    "run.claimed",
-    "step.resumed",
-    "run.cancel_requested",
-    "turn.committed",
-    "run.cancelled",
-    "run.claimed",
-    "step.resumed",
-    "artifact.kept",
-    "artifact.kept",
-    "step.finished",
-    "step.skipped",
-    "run.succeeded",
-  ];
+  return JOB_EVENTS;
 };
+
+const JOB_EVENTS = [
+  "run.created",
+  "step.begun",
+  "step.begun",
+  "calls.started",
+  "call.tried",
+  "calls.started",
+  "call.receipt",
+  "artifact.kept",
+  "step.finished",
+  "step.begun",
+  "turn.opened",
+  "turn.journaled",
+  "turn.committed",
+  "lineage.begun",
+  "turn.opened",
+  "turn.journaled",
+  "turn.committed",
+  "turn.opened",
+  "turn.journaled",
+  "run.waiting",
+  "wait.answered",
+  "wait.answered",
+  "run.claimed",
+  "step.resumed",
+  "turn.dropped",
+  "divergence.accepted",
+  "turn.opened",
+  "turn.journaled",
+  "run.waiting",
+  "wait.answered",
+  "run.claimed",
+  "step.resumed",
+  "run.cancel_requested",
+  "turn.committed",
+  "run.cancelled",
+  "run.claimed",
+  "step.resumed",
+  "artifact.kept",
+  "artifact.kept",
+  "step.finished",
+  "step.skipped",
+  "run.succeeded",
+] as const;
+
+/** A code step, two turns in two lineages, and a third whose response needs an approval and a higher budget. */
+async function jobUntilItWaits(store: Store): Promise<SampleRun> {
+  const approved = sha256("approved").toString("hex");
+  const budgets = { maxToolCalls: 2, maxTokens: 1_000, maxWallclockMinutes: 10 };
+  const first = await SampleRun.create(store, "job", { spec: newSpec(budgets) });
+  const fetching = await first.at("fetch", { kind: "run" });
+  await store.openToolCall(first.fence, keyedCodeCall(fetching, 1));
+  await fetching.endAttempt(0, 1, { outcome: "failed", inDoubt: false });
+  await fetching.start(0, 1);
+  await fetching.receipt(0, 1, blobReceipt(1, JOB_RESULT));
+  await keep(fetching, "pages.txt", "Seiten");
+  await store.finishStep(first.fence, { stepKey: fetching.stepKey, output: "fetched", context: { n: 1 } });
+  const early = await first.at("write");
+  await keyedTurn(early, 1);
+  await startLineage(early);
+  const duplicate = { status: "deduplicated", source: "pawl", duplicateOf: "job/write#1.1" } as const;
+  const session = sessionCommit({
+    slices: [wholeSlice("plan", ["read"])],
+    applied: ["job/write#2.1"],
+    checkpoint: milestone({ plan: "read" }),
+  });
+  const second = { followUp: "Weiter.", messages: 4, session };
+  await keyedTurn(early, 2, [newReceipt(1), newReceipt(2, duplicate)], second);
+  await early.open(3);
+  const calls = [1, 2].map((n) => keyedCall(early, 3, n, { status: "prepared" }));
+  const checkpoint = {
+    type: "pre_side_effect",
+    snapshot: { plan: "read" },
+    cursor: { phase: "send" },
+  } as const;
+  await store.journalResponse(early.fence, early.journal(3, ["prepared", "prepared"], { calls, checkpoint }));
+  await early.waiting(early.approval(3, 1, approved), budgetWait("maxToolCalls", 2, 3));
+  return early;
+}
 
 function keep({ store, fence, stepKey }: SampleRun, name: string, text: string): Promise<unknown> {
   return store.keepArtifact(fence, { stepKey, name, bytes: Buffer.from(text) });
