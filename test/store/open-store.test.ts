@@ -7,7 +7,7 @@ import { openStore } from "../../src/store/open-store.ts";
 import { newRun } from "../../src/testing/store/sample-run.ts";
 import { tempFolder } from "./sqlite/temp-folder.ts";
 
-describe("an address that is none of a store", () => {
+describe("an invalid store address", () => {
   it.each([
     "",
     "pawl.db",
@@ -52,7 +52,7 @@ describe("a file", () => {
 });
 
 describe(":memory:", () => {
-  it("is a store of its own each time, and leaves no file", async () => {
+  it("is a new store each time, and leaves no file", async () => {
     const [a, b] = [await openStore(":memory:"), await openStore(":memory:")];
     await a.createRun(newRun("run-1"));
     expect(await b.getRun("run-1")).toBeNull();

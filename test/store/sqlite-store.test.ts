@@ -6,7 +6,7 @@ import { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type OpenConformanceDatabase, storeConformance } from "../../src/testing/index.ts";
 
-/** An empty database, copied for each check: making its tables takes longer than most checks do. */
+/** An empty database, copied for each check: creating its tables takes longer than most checks. */
 const empty = join(mkdtempSync(join(tmpdir(), "pawl-conformance-")), "empty.db");
 beforeAll(async () => (await openStore(`file:${empty}`)).close());
 afterAll(() => rmSync(dirname(empty), { recursive: true }));
@@ -24,11 +24,11 @@ const onFile: OpenConformanceDatabase = (clocks) => {
 const inMemory: OpenConformanceDatabase = (clocks) =>
   Promise.resolve({ open: () => openStore(":memory:", clocks), dispose: () => Promise.resolve() });
 
-describe("the SQLite store on a file keeps to the contract", () => {
+describe("the SQLite store on a file conforms to the contract", () => {
   for (const check of storeConformance(onFile)) it(check.name, () => check.run());
 });
 
-describe("the SQLite store in memory keeps to the contract", () => {
+describe("the SQLite store in memory conforms to the contract", () => {
   const checks = storeConformance(inMemory).filter(({ stores }) => stores === "one");
   for (const check of checks) it(check.name, () => check.run());
 });
@@ -98,7 +98,7 @@ async function failedChecks(subject: string, spoil: (store: Store) => Store): Pr
   return outcomes.filter(({ status }) => status === "rejected").length;
 }
 
-/** The store, but for one intent. */
+/** The store with one intent replaced. */
 function withIntent(
   store: Store,
   intent: keyof Store,
@@ -113,7 +113,7 @@ function withIntent(
   });
 }
 
-/** What is given to an intent, with one of its fields empty. */
+/** The argument of an intent, with one of its fields emptied. */
 function without(field: string, given: unknown): unknown {
   if (typeof given !== "object" || given === null || !(field in given)) return given;
   const { [field]: value, ...rest } = given as Record<string, unknown>;

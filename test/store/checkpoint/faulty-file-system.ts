@@ -5,7 +5,7 @@ import type {
   CheckpointFileSystem,
 } from "../../../src/store/checkpoint/checkpoint-file-system.ts";
 
-/** Dead: from then on everything is refused. An error code: that one operation fails, and the next ones work. */
+/** "dies": from then on everything is refused. An error code: that one operation fails, and later ones work. */
 export type FaultKind = "dies before" | "dies half-way" | "dies after" | "ENOSPC" | "EIO" | "EACCES";
 
 /** At the n-th operation, counted from 0. */
@@ -19,7 +19,7 @@ export class FaultyFileSystem implements CheckpointFileSystem {
   readonly #open = new Set<plain.FileHandle>();
   #isDead = false;
 
-  /** Counts from here on; the fault, if there is one, is yet to come. */
+  /** Counts from here on; the fault, if there is one, is still to come. */
   arm(fault: Fault | null): void {
     this.operations = [];
     this.#fault = fault;
@@ -88,7 +88,7 @@ export class FaultyFileSystem implements CheckpointFileSystem {
     throw new Error(`${kind}: ${name}`);
   }
 
-  /** Closes what is still open, as the system does for a process that has ended. */
+  /** Closes open files, as the system does for a process that has ended. */
   async finish(): Promise<void> {
     for (const file of this.#open) await this.#close(file);
   }

@@ -10,7 +10,7 @@ const { snapshot, cursor } = checkpoint(1);
 const REQUEST = JSON.stringify(request(1));
 const CHECKPOINT = JSON.stringify({ ...snapshot, cursor });
 
-/** A worker whose files are these, taken by a store that keeps its warnings. */
+/** A worker with these files, taken by a store that records its warnings. */
 async function workerWith(files: Readonly<Record<string, string>>, fileSystem = new FaultyFileSystem()) {
   const directory = workerDirectory();
   plant(directory, files);
@@ -61,7 +61,7 @@ describe("a checkpoint that", () => {
     },
   );
 
-  test("is corrupt is found whichever is asked for first, and without a request too", async () => {
+  test("is corrupt is detected whichever file is read first, and without a request too", async () => {
     for (const files of [{ "checkpoint.json": "{" }, { "checkpoint.json": "{", "request.json": REQUEST }]) {
       const { directory, store, warnings } = await workerWith(files);
       expect(await store.loadCheckpoint()).toBeNull();
@@ -71,7 +71,7 @@ describe("a checkpoint that", () => {
     }
   });
 
-  test("is no UTF-8 is corrupt: other texts would come out of it in silence", async () => {
+  test("is not UTF-8 is corrupt: it would silently turn into other text", async () => {
     const { directory, store } = await workerWith({ "request.json": REQUEST });
     const bytes = Buffer.from(CHECKPOINT);
     bytes[bytes.indexOf("done")] = 0xff;
@@ -80,7 +80,7 @@ describe("a checkpoint that", () => {
     expect(readFileSync(join(directory, "checkpoint.json.corrupt-1"))).toEqual(bytes);
   });
 
-  test("is of a snapshot version that nobody knows is whole: whoever restores it judges that", async () => {
+  test("has an unknown snapshot version is not corrupt: restoring it decides about that", async () => {
     const { store, warnings } = await workerWith({ "checkpoint.json": '{"version":99,"cursor":{}}' });
     expect(await store.loadCheckpoint()).toEqual({ snapshot: { version: 99 }, cursor: {} });
     expect(warnings).toEqual([]);
@@ -119,7 +119,7 @@ describe("a request that", () => {
     },
   );
 
-  test("is corrupt and has no checkpoint yet is set aside, and the worker can begin anew", async () => {
+  test("is corrupt and has no checkpoint yet is set aside, and the worker can start again", async () => {
     const { directory, store, warnings } = await workerWith({ "request.json": "{" });
     expect(await store.loadCheckpoint()).toBeNull();
     expect(await store.loadRequest()).toBeNull();
@@ -130,7 +130,7 @@ describe("a request that", () => {
   });
 });
 
-describe("where both files are corrupt", () => {
+describe("if both files are corrupt", () => {
   test.each(["loadRequest", "loadCheckpoint"] as const)(
     "%s throws, names them, and moves neither",
     async (load) => {
@@ -153,14 +153,14 @@ describe("where both files are corrupt", () => {
 
 describe("a file that cannot be read", () => {
   test.each(["EACCES", "EIO"] as const)(
-    "because of %s is not corrupt: an error says so, and nothing is moved",
+    "because of %s is not corrupt: an error reports it, and nothing is moved",
     async (code) => {
       const files = { "request.json": REQUEST, "checkpoint.json": "{" };
       const { directory, store, warnings, fileSystem } = await workerWith(files);
       fileSystem.arm(null);
       await store.isCompleted();
       const looks = fileSystem.operations.length;
-      // After the looks: open, read, close of the request, then those of the checkpoint.
+      // After the checks: open, read, close of the request, then those of the checkpoint.
       for (const [offset, name] of [
         [0, "request.json"],
         [1, "request.json"],

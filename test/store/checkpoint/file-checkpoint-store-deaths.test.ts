@@ -17,7 +17,7 @@ type Scenario = {
   readonly what: string;
   before(store: FileCheckpointStore): Promise<unknown>;
   act(store: FileCheckpointStore): Promise<unknown>;
-  /** Every state that a death may leave, the one before and the one after it first and last. */
+  /** Every state that a death may leave; the first is the one before the operation, the last the one after it. */
   readonly states: readonly [string, ...string[]];
 };
 
@@ -59,7 +59,7 @@ const scenarios: readonly Scenario[] = [
     what: "a new request follows a completed one",
     before: completed,
     act: (store) => store.begin(request(2)),
-    // The marker goes last: nothing of the completed one is ever taken up again.
+    // The marker goes last: nothing of the completed request is ever resumed.
     states: ["run-1 1 completed", "run-1 - completed", "run-2 - completed", "run-2 - -"],
   },
   {
@@ -76,7 +76,7 @@ const scenarios: readonly Scenario[] = [
   },
 ];
 
-/** Acts with the fault in it, and says what a new process finds then. */
+/** Acts with the fault, and returns the state that a new process finds. */
 async function actWith(scenario: Scenario, fault: Fault | null) {
   const directory = workerDirectory();
   const fileSystem = new FaultyFileSystem();
@@ -103,7 +103,7 @@ const last = (states: readonly string[]): string => states.at(-1) ?? "";
 
 describe("a worker that dies while", () => {
   test.each(scenarios)(
-    "$what leaves the old or the new, whole, at every file operation",
+    "$what leaves the old or the new state, whole, at every file operation",
     async (scenario) => {
       const operations = await operationsOf(scenario);
       expect(operations.length).toBeGreaterThan(5);
@@ -112,7 +112,7 @@ describe("a worker that dies while", () => {
         for (const at of operations.keys()) {
           const { directory, fileSystem, release } = await actWith(scenario, { kind, at });
           expect(fileSystem.isDead).toBe(true);
-          await release(); // What the system does for a dead process.
+          await release(); // As the system does for a dead process.
           found.add(await findState(directory));
           expect(filesIn(directory).filter((name) => name.endsWith(".tmp"))).toEqual([]);
         }
@@ -142,19 +142,19 @@ describe("a power cut while", () => {
   }
 
   test.each(scenarios)(
-    "$what leaves the old or the new, whole, whatever was not synced is lost",
+    "$what leaves the old or the new state, whole, whichever unsynced data is lost",
     async (scenario) => {
       const fileSystem = await cutDuring(scenario);
       expect(await statesOf(fileSystem.atAnyMoment)).toEqual([...scenario.states].sort());
     },
   );
 
-  test.each(scenarios)("$what takes nothing back once that has resolved", async (scenario) => {
+  test.each(scenarios)("$what undoes nothing once it has resolved", async (scenario) => {
     const fileSystem = await cutDuring(scenario);
     expect(await statesOf(fileSystem.remains())).toEqual([last(scenario.states)]);
   });
 
-  test("a directory is made, deep in others that are not there, takes nothing back either", async () => {
+  test("a directory is created, with missing parents, undoes nothing either", async () => {
     const directory = `${workerDirectory()}/and/deeper`;
     const fileSystem = new PowerCutFileSystem(directory);
     const store = new FileCheckpointStore(directory, { fileSystem });
@@ -163,7 +163,7 @@ describe("a power cut while", () => {
     expect(fileSystem.remains()).not.toContain(null);
   });
 
-  test("a killed process is taken over from takes nothing back that the next one saw", async () => {
+  test("a worker takes over from a killed process undoes nothing that it read", async () => {
     const directory = workerDirectory();
     const fileSystem = new PowerCutFileSystem(directory);
     const store = new FileCheckpointStore(directory, { fileSystem });
@@ -183,7 +183,7 @@ describe("a file operation that fails while", () => {
   const codes = ["ENOSPC", "EIO", "EACCES"] as const;
 
   test.each(scenarios.flatMap((scenario) => codes.map((code) => ({ code, scenario, what: scenario.what }))))(
-    "$what ($code) leaves the old or the new, and the next try works",
+    "$what ($code) leaves the old or the new state, and the next attempt works",
     async ({ code, scenario }) => {
       for (const at of (await operationsOf(scenario)).keys()) {
         const { directory, store, release, error } = await actWith(scenario, { kind: code, at });

@@ -17,7 +17,7 @@ async function expectBusy(directory: string): Promise<void> {
   });
 }
 
-/** A process that holds the worker until it is told to end. */
+/** A process that holds the worker until it is asked to end. */
 async function holdInChild(directory: string): Promise<Child> {
   const child = Child.start("hold-worker", directory);
   expect(await child.line()).toBe("held");
@@ -25,12 +25,12 @@ async function holdInChild(directory: string): Promise<Child> {
 }
 
 describe("a worker that another process holds", () => {
-  test("is busy until that process gives it back", async () => {
+  test("is busy until that process releases it", async () => {
     const directory = workerDirectory();
     const child = await holdInChild(directory);
     await expectBusy(directory);
     await expectBusy(directory);
-    child.tell("end");
+    child.send("end");
     expect(await child.line()).toBe("given back");
     await held(directory);
     await expectBusy(directory);
@@ -45,13 +45,13 @@ describe("a worker that another process holds", () => {
     expect(readdirSync(directory).sort()).toEqual([".lock", "request.json"]);
   });
 
-  test("is busy while that process stands still: it may go on", async () => {
+  test("is busy while that process is stopped: it may continue", async () => {
     const directory = workerDirectory();
     (await holdInChild(directory)).freeze();
     await expectBusy(directory);
   });
 
-  test("keeps its temporary files from those who find it busy", async () => {
+  test("keeps its temporary files when others find it busy", async () => {
     const directory = workerDirectory();
     await holdInChild(directory);
     plant(directory, { ".checkpoint.json.0123456789ab.tmp": "being written" });
@@ -59,13 +59,13 @@ describe("a worker that another process holds", () => {
     expect(filesIn(directory)).toContain(".checkpoint.json.0123456789ab.tmp");
   });
 
-  test("can be looked at", async () => {
+  test("can be read", async () => {
     const directory = workerDirectory();
     await holdInChild(directory);
     const onlooker = new FileCheckpointStore(directory);
     expect(await onlooker.loadRequest()).toMatchObject({ runId: "child" });
     expect(await onlooker.isCompleted()).toBe(false);
-    // Looking must not free the lock of the one who has it.
+    // Reading must not free the lock of the holder.
     await expectBusy(directory);
   });
 });
@@ -89,14 +89,14 @@ describe("a worker that this process holds", () => {
     await held(`${directory}-2`);
   });
 
-  test("goes to one of those who ask at the same time", async () => {
+  test("goes to one of several simultaneous callers", async () => {
     const directory = workerDirectory();
     const asking = Array.from({ length: 8 }, () => new FileCheckpointStore(directory).acquire());
     const outcomes = await Promise.allSettled(asking);
     expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
   });
 
-  test("is given back only when what is being written is written", async () => {
+  test("is released only when writes in progress are done", async () => {
     const directory = workerDirectory();
     const store = new FileCheckpointStore(directory);
     const release = await store.acquire();
@@ -106,7 +106,7 @@ describe("a worker that this process holds", () => {
     await writing;
   });
 
-  test("is given back once: doing it again takes it from nobody", async () => {
+  test("is released once: doing it again has no effect on the next holder", async () => {
     const directory = workerDirectory();
     const store = new FileCheckpointStore(directory);
     const release = await store.acquire();
@@ -120,7 +120,7 @@ describe("a worker that this process holds", () => {
   });
 });
 
-test("a store writes nothing before it has the worker, and nothing after it gave it back", async () => {
+test("a store writes nothing before it has acquired the worker, and nothing after it released it", async () => {
   const directory = workerDirectory();
   const store = new FileCheckpointStore(directory);
   const writes = () => [
@@ -149,7 +149,7 @@ test("a lock file that is something else is an error that names it", async () =>
   });
 });
 
-test("whoever fails while taking a worker does not keep it", async () => {
+test("a failed acquire does not keep the worker", async () => {
   const counting = new FaultyFileSystem();
   await new FileCheckpointStore(workerDirectory(), { fileSystem: counting }).acquire();
   expect(counting.operations).toContain("chmod");
@@ -165,12 +165,12 @@ test("whoever fails while taking a worker does not keep it", async () => {
 });
 
 describe("a process that is killed at any moment of its writing", () => {
-  test("leaves the last checkpoint that it told of, or a later one, whole", async () => {
+  test("leaves the last checkpoint that it reported, or a later one, whole", async () => {
     const directory = workerDirectory();
     let last = 0;
     for (let round = 0; round < 6; round++) {
       const child = Child.start("persist-checkpoints", directory, String(last));
-      for (let told = 0; told < 3 + round * 2; told++) last = Number(await child.line());
+      for (let lines = 0; lines < 3 + round * 2; lines++) last = Number(await child.line());
       await child.kill();
       for (const line of await child.rest()) last = Number(line);
 

@@ -9,7 +9,7 @@ import { checkpoint, filesIn, held, plant, request, textIn, workerDirectory } fr
 
 const FILES = ["request.json", "checkpoint.json", "completed", ".lock"] as const;
 
-/** Everything that a store can be asked. */
+/** Every operation of a store. */
 const acts: Readonly<Record<string, (store: FileCheckpointStore) => Promise<unknown>>> = {
   loadRequest: (store) => store.loadRequest(),
   loadCheckpoint: (store) => store.loadCheckpoint(),
@@ -22,7 +22,7 @@ const acts: Readonly<Record<string, (store: FileCheckpointStore) => Promise<unkn
   acquire: (store) => store.acquire(),
 };
 
-/** Nobody may take the worker, look at it, or write; and the error says why, of which path. */
+/** Asserts that the worker cannot be taken, read or written, and that the error has the reason and the path. */
 async function expectRefused(store: FileCheckpointStore, reason: string, path: string): Promise<void> {
   for (const [name, act] of Object.entries(acts)) {
     const error: unknown = await act(store).then(
@@ -93,14 +93,14 @@ describe("a worker's directory that is", () => {
     },
   );
 
-  test("a symbolic link to nothing is refused, and what it points to is not made", async () => {
+  test("a symbolic link to nothing is refused, and its target is not created", async () => {
     const link = workerDirectory();
     symlinkSync(join(dirname(link), "not-there"), link);
     await expectRefused(new FileCheckpointStore(link), "symlink", link);
     expect(readdirSync(dirname(link))).toEqual(["worker-1"]);
   });
 
-  test("a symbolic link by now is refused, although the worker is held", async () => {
+  test("replaced by a symbolic link is refused, although the worker is held", async () => {
     const [directory, target] = [workerDirectory(), tempFolder()];
     const store = await held(directory);
     rmSync(directory, { recursive: true });
@@ -129,7 +129,7 @@ describe("a worker's directory that is", () => {
     await expectRefused(new FileCheckpointStore(join(file, "a")), "not_a_directory", join(file, "a"));
   });
 
-  test("somebody else's is refused", async (context) => {
+  test("another user's is refused", async (context) => {
     needsRoot(context);
     const directory = workerDirectory();
     plant(directory, {});
@@ -142,7 +142,7 @@ describe("a worker's directory that is", () => {
 });
 
 describe.each(FILES)("a worker's file %s that is", (name) => {
-  test("a symbolic link is refused, and what it points to is left alone", async () => {
+  test("a symbolic link is refused, and its target is left alone", async () => {
     const directory = workerDirectory();
     const target = join(tempFolder(), "target");
     writeFileSync(target, "mine");
@@ -162,7 +162,7 @@ describe.each(FILES)("a worker's file %s that is", (name) => {
     expect(readdirSync(directory)).toEqual([name]);
   });
 
-  test("a pipe is refused, and nobody waits for its other end", async () => {
+  test("a pipe is refused, without waiting for its other end", async () => {
     const directory = workerDirectory();
     plant(directory, {});
     execFileSync("mkfifo", [join(directory, name)]);
@@ -170,7 +170,7 @@ describe.each(FILES)("a worker's file %s that is", (name) => {
     expect(readdirSync(directory)).toEqual([name]);
   });
 
-  test("somebody else's is refused", async (context) => {
+  test("another user's is refused", async (context) => {
     needsRoot(context);
     const directory = workerDirectory();
     plant(directory, { [name]: "theirs" });

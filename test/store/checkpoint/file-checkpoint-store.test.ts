@@ -11,7 +11,7 @@ import { tempFolder } from "../sqlite/temp-folder.ts";
 import { checkpoint, filesIn, held, plant, request, textIn, workerDirectory } from "./worker-fixture.ts";
 
 describe("a worker's directory", () => {
-  test("has nothing to go on with before its first request, and reading makes no files", async () => {
+  test("has nothing to resume before its first request, and reading creates no files", async () => {
     const directory = workerDirectory();
     const store = new FileCheckpointStore(directory);
     expect(await store.loadRequest()).toBeNull();
@@ -21,7 +21,7 @@ describe("a worker's directory", () => {
     expect(readdirSync(dirname(directory))).toEqual([]);
   });
 
-  test("holds the request, the checkpoint and the marker under the names that are promised", async () => {
+  test("holds the request, the checkpoint and the marker under the documented names", async () => {
     const directory = workerDirectory();
     const store = await held(directory);
     await store.begin({ ...request(1), deadline: 5_000 });
@@ -42,7 +42,7 @@ describe("a worker's directory", () => {
     expect(textIn(directory, "completed")).toBe("");
   });
 
-  test("is for its user alone, and so are the parents that were made for it", async () => {
+  test("is private to its user, and so are the parents created for it", async () => {
     const parent = join(tempFolder(), "workers");
     const store = await held(join(parent, "worker-1"));
     await store.begin(request(1));
@@ -55,7 +55,7 @@ describe("a worker's directory", () => {
     for (const name of names) expect([name, mode(join(store.worker, name))]).toEqual([name, "600"]);
   });
 
-  test("is known by its absolute path, however it was given", () => {
+  test("is identified by its absolute path, however it was given", () => {
     const directory = workerDirectory();
     const names = [directory, `${directory}/`, `${dirname(directory)}/./worker-1`];
     for (const name of names) expect(new FileCheckpointStore(name).worker).toBe(directory);
@@ -65,8 +65,8 @@ describe("a worker's directory", () => {
   });
 });
 
-describe("what was stored", () => {
-  test("is what another process finds", async () => {
+describe("the stored state", () => {
+  test("is read by another process", async () => {
     const directory = workerDirectory();
     const store = await held(directory);
     await store.begin(request(1));
@@ -76,7 +76,7 @@ describe("what was stored", () => {
     expect(await other.loadCheckpoint()).toEqual(checkpoint(3));
   });
 
-  test("comes back exactly, whatever JSON it is", async () => {
+  test("is read back exactly, whatever JSON it is", async () => {
     const store = await held(workerDirectory());
     const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)));
     const object = fc.dictionary(fc.string(), json).filter(isJson) as fc.Arbitrary<JsonObject>;
@@ -92,7 +92,7 @@ describe("what was stored", () => {
     );
   });
 
-  test("is what was given, not what became of it while it was being written", async () => {
+  test("is what was given, even if the object changes during the write", async () => {
     const store = await held(workerDirectory());
     const plan = { done: 1 };
     const writing = store.persistCheckpoint({ snapshot: { slices: { plan } }, cursor: {} });
@@ -131,7 +131,7 @@ describe("what was stored", () => {
     expect(await store.isCompleted()).toBe(false);
   });
 
-  test("is the last one asked for, when several are asked for at once", async () => {
+  test("is the last one of several simultaneous writes", async () => {
     const directory = workerDirectory();
     const store = await held(directory);
     const all = [1, 2, 3, 4, 5].map((n) => store.persistCheckpoint(checkpoint(n)));
@@ -177,7 +177,7 @@ describe("refused before anything is written is", () => {
 });
 
 describe("a checkpoint that cannot be used", () => {
-  test("is put out of the way and kept, and none before it is lost", async () => {
+  test("is moved out of the way and kept, and earlier ones are not lost", async () => {
     const directory = workerDirectory();
     const store = await held(directory);
     await store.begin(request(1));
@@ -198,7 +198,7 @@ describe("a checkpoint that cannot be used", () => {
     expect(await store.loadRequest()).toEqual(request(1));
   });
 
-  test("is null where there is none", async () => {
+  test("is null if there is none", async () => {
     expect(await (await held(workerDirectory())).setCheckpointAside()).toBeNull();
   });
 
@@ -213,7 +213,7 @@ describe("a checkpoint that cannot be used", () => {
   });
 });
 
-test("whoever sets a file aside says so as a warning of the process, unless told how", async () => {
+test("a file set aside emits a process warning by default", async () => {
   const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
   onTestFinished(() => emitWarning.mockRestore());
   const directory = workerDirectory();
@@ -225,7 +225,7 @@ test("whoever sets a file aside says so as a warning of the process, unless told
   ]);
 });
 
-test("taking a worker removes what a killed process was writing, and nothing else", async () => {
+test("acquiring a worker removes the temporary files of a killed process, and nothing else", async () => {
   const directory = workerDirectory();
   const others = [
     "notes.tmp",

@@ -6,26 +6,26 @@ import type {
   CheckpointFileSystem,
 } from "../../../src/store/checkpoint/checkpoint-file-system.ts";
 
-/** What a directory may hold after a power cut: the text of each file, or null for no directory at all. */
+/** The possible content of a directory after a power cut: the text of each file, or null for no directory at all. */
 export type Remains = ReadonlyMap<string, string> | null;
 
-/** What is on the disk of one file: `synced` for sure, `text` perhaps, or half of it. */
+/** The content of one file on the disk: `synced` is certain, `text` possible, or half of it. */
 type Content = { text: string; synced: string };
 
-/** A change of the directory that is not on the disk for sure. */
+/** A change of the directory that may not be on the disk yet. */
 type Change = { readonly removed: string | null; readonly added: readonly [string, Content] | null };
 
 /**
- * The real file system for one directory, with a memory of what a power cut could leave of it. Only what was fsynced
- * is sure: of the changes of the directory since its last fsync, any may be lost, whatever their order was; of a file
- * whose fsync did not happen, nothing, half or all may be there.
+ * The real file system for one directory, which remembers what a power cut could leave. Only fsynced data is certain:
+ * of the changes of the directory since its last fsync, any may be lost, in any order; of a file that was not
+ * fsynced, nothing, half or all may be there.
  */
 export class PowerCutFileSystem implements CheckpointFileSystem {
   readonly #directory: string;
   readonly #live = new Map<string, Content>();
   readonly #durable = new Map<string, Content>();
   #pending: Change[] = [];
-  /** Those that have to be synced before the directory itself is there for sure. */
+  /** Parents that have to be synced before the directory itself is durable. */
   readonly #unsyncedParents = new Set<string>();
   #moments: Remains[] = [];
 
@@ -39,12 +39,12 @@ export class PowerCutFileSystem implements CheckpointFileSystem {
     this.#moments = [];
   }
 
-  /** What a power cut at any moment since `watch` could have left. */
+  /** The possible states after a power cut at any moment since `watch`. */
   get atAnyMoment(): readonly Remains[] {
     return this.#moments;
   }
 
-  /** What a power cut right now could leave. */
+  /** The possible states after a power cut right now. */
   remains(): readonly Remains[] {
     const remains: Remains[] = subsetsOf(this.#pending).flatMap((changes) => {
       const entries = new Map(this.#durable);

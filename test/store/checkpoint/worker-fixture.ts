@@ -6,7 +6,7 @@ import type { WorkerCheckpoint, WorkerRequest } from "../../../src/store/checkpo
 import { tempFolder } from "../sqlite/temp-folder.ts";
 import type { Remains } from "./power-cut-file-system.ts";
 
-/** A worker's directory that is not there yet. */
+/** A worker's directory that does not exist yet. */
 export function workerDirectory(): string {
   return join(tempFolder(), "worker-1");
 }
@@ -24,20 +24,20 @@ export function checkpoint(n: number): WorkerCheckpoint {
   };
 }
 
-/** A store that has the worker until the test is over. */
+/** A store that holds the worker until the test ends. */
 export async function held(directory: string): Promise<FileCheckpointStore> {
   const store = new FileCheckpointStore(directory);
   onTestFinished(await store.acquire());
   return store;
 }
 
-/** Puts files there as anybody could have left them. */
+/** Creates files with arbitrary content. */
 export function plant(directory: string, files: Readonly<Record<string, string>>): void {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
 }
 
-/** What is there, but for the lock. */
+/** The existing files, without the lock. */
 export function filesIn(directory: string): string[] {
   return readdirSync(directory)
     .filter((name) => name !== ".lock")
@@ -48,7 +48,7 @@ export function textIn(directory: string, name: string): string {
   return readFileSync(join(directory, name), "utf8");
 }
 
-/** What a store finds, in short: `run-1 2 completed`, with `-` for what is not there. */
+/** The state that a store reads, in short: `run-1 2 completed`, with `-` for what is missing. */
 export async function stateOf(store: FileCheckpointStore): Promise<string> {
   const [asked, latest] = [await store.loadRequest(), await store.loadCheckpoint()];
   const [n, turn] = [Number(asked?.runId.slice("run-".length)), Number(latest?.cursor["turnIndex"])];
@@ -59,7 +59,7 @@ export async function stateOf(store: FileCheckpointStore): Promise<string> {
   return `${asked?.runId ?? "-"} ${latest === null ? "-" : turn} ${completed}`;
 }
 
-/** What a new process finds; a file that it has to set aside was torn. */
+/** The state that a new process finds; a file that it has to set aside was torn. */
 export async function findState(directory: string): Promise<string> {
   const warnings: string[] = [];
   const store = new FileCheckpointStore(directory, { warn: (message) => warnings.push(message) });

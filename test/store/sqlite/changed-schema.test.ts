@@ -29,7 +29,7 @@ async function open(file: string, readOnly = false): Promise<Store> {
   return store;
 }
 
-/** A column of the schema's own table: what SQLite parses when it opens the file. */
+/** Edits a column of the schema table itself: what SQLite parses when it opens the file. */
 function rewritten(name: string, from: string, to: string): string {
   return `PRAGMA writable_schema = ON;
           UPDATE sqlite_schema SET sql = replace(sql, '${from}', '${to}') WHERE name = '${name}';
@@ -69,7 +69,7 @@ const CHANGED: readonly (readonly [string, string, RegExp])[] = [
 ];
 
 describe("a database whose schema is not what Pawl made", () => {
-  it.for(CHANGED)("is refused, to write and to read: %s", async ([, sql, said]) => {
+  it.for(CHANGED)("is refused for writing and reading: %s", async ([, sql, said]) => {
     const file = await storeFile();
     edit(file, sql);
     for (const readOnly of [false, true]) {
@@ -82,7 +82,7 @@ describe("a database whose schema is not what Pawl made", () => {
     }
   });
 
-  // An open connection keeps the schema that it has read: an edit in place does not reach it.
+  // An open connection keeps the schema it has read: an edit in place does not reach it.
   const noticed = CHANGED.filter(([, sql]) => !sql.includes("writable_schema"));
   it.for(noticed)("is refused by a store that has it open: %s", async ([, sql, said]) => {
     const file = await storeFile();
@@ -99,13 +99,13 @@ describe("a database whose schema is not what Pawl made", () => {
       });
   });
 
-  it("is refused before it is brought to a newer version", async () => {
+  it("is refused before it is migrated", async () => {
     const file = await storeFile();
     edit(file, "CREATE VIEW helper AS SELECT 1; PRAGMA user_version = 1");
     await expect(openStore(`file:${file}`)).rejects.toMatchObject({ details: { reason: "changed_schema" } });
   });
 
-  it("may have statistics, and tables of others that nothing of ours touches", async () => {
+  it("may have statistics, and unrelated tables of other programs", async () => {
     const file = await storeFile();
     edit(
       file,
@@ -118,7 +118,7 @@ describe("a database whose schema is not what Pawl made", () => {
 });
 
 describe("a connection", () => {
-  it("does not trust what is in the file", () => {
+  it("does not trust the content of the file", () => {
     const database = Database.open(join(tempFolder(), "pawl.db"));
     onTestFinished(() => database.close());
     const pragma = (name: string) => Object.values(database.sql(`PRAGMA ${name}`).get() ?? {})[0];
@@ -139,7 +139,7 @@ describe("a new store", () => {
       ]),
     );
 
-  it("is for its owner alone, with all that is beside it", async () => {
+  it("is private to its owner, with its sidecar files", async () => {
     const mask = process.umask(0o022);
     onTestFinished(() => void process.umask(mask));
     const folder = tempFolder();
@@ -154,7 +154,7 @@ describe("a new store", () => {
     });
   });
 
-  it("keeps the rights that an operator gave it, and its socket has them too", async () => {
+  it("keeps the mode that an operator gave it, and its socket has it too", async () => {
     const folder = tempFolder();
     const file = join(folder, "pawl.db");
     await (await openStore(`file:${file}`)).close();

@@ -5,7 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
 
-/** A real process that runs one of the scripts in `children/`, speaks in lines, and does not outlive its test. */
+/** A real process that runs one of the scripts in `children/`, communicates in lines, and does not outlive its test. */
 export class Child {
   readonly #process: ChildProcessByStdio<Writable, Readable, Readable>;
   readonly #lines: AsyncIterator<string>;
@@ -43,7 +43,7 @@ export class Child {
     return lines;
   }
 
-  tell(line: string): void {
+  send(line: string): void {
     this.#process.stdin.write(`${line}\n`);
   }
 
@@ -53,7 +53,7 @@ export class Child {
     await this.#exit;
   }
 
-  /** SIGSTOP: it lives, and does nothing. */
+  /** SIGSTOP: it lives, but does nothing. */
   freeze(): void {
     this.#process.kill("SIGSTOP");
   }

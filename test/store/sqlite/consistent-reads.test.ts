@@ -6,7 +6,7 @@ import { SampleRun } from "../../../src/testing/store/sample-run.ts";
 import { Child } from "./child.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-it("what is read at once belongs together, while another process commits", async () => {
+it("a read sees one state while another process commits", async () => {
   const file = join(tempFolder(), "pawl.db");
   const child = Child.start("commit-turns", file);
   expect(await child.line()).toBe("going");

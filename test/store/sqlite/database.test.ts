@@ -11,7 +11,7 @@ function open(): Database {
 }
 
 describe("a connection", () => {
-  it("has in force what makes commits durable and rows refer to rows", () => {
+  it("has durable commits and foreign keys enabled", () => {
     const database = open();
     const pragma = (name: string) => Object.values(database.sql(`PRAGMA ${name}`).get() ?? {})[0];
     expect(pragma("journal_mode")).toBe("wal");
@@ -42,7 +42,7 @@ describe("a connection", () => {
 });
 
 describe("a row", () => {
-  it("gives what its columns hold", () => {
+  it("returns the values of its columns", () => {
     const row = open().get("SELECT 1 AS i, 'a' AS t, x'00ff' AS b, NULL AS n");
     expect([row?.int("i"), row?.text("t"), row?.hex("b")]).toEqual([1, "a", "00ff"]);
     expect([row?.optionalInt("n"), row?.optionalText("n"), row?.optionalBytes("n")]).toEqual([
@@ -57,7 +57,7 @@ describe("a row", () => {
     ]);
   });
 
-  it("stops a reader who finds something else than the schema says", () => {
+  it("throws if a column does not match the schema", () => {
     const row = open().get("SELECT 'a' AS i, 1 AS t, 'a' AS b, NULL AS n");
     const reads = [
       () => row?.int("i"),

@@ -8,7 +8,7 @@ import { tempFolder } from "./temp-folder.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** A process with run "r" in its hands, two of its calls under way and one between two tries. */
+/** A process that holds run "r", with two running calls and one between two attempts. */
 async function holdCalls(leaseMs: number): Promise<{ file: string; child: Child }> {
   const file = join(tempFolder(), "pawl.db");
   const child = Child.start("hold-call", file, "r", String(leaseMs));
@@ -26,7 +26,7 @@ async function opened(file: string): Promise<{ store: Store; clock: { now: numbe
   return { store, clock };
 }
 
-/** How long each call may be at work, seen from when it was dispatched. */
+/** How long each call may still run, measured from its dispatch. */
 async function timesLeft(store: Store): Promise<[string, number][]> {
   const calls = await store.listToolCalls("r");
   return calls.map(({ status, startedAt, endsBy }) => [status, (endsBy ?? 0) - (startedAt ?? 0)]);
@@ -36,8 +36,8 @@ async function claim(store: Store): Promise<void> {
   expect((await store.claimRun("r", claimOptions())).kind).toBe("claimed");
 }
 
-describe("what a process had under way", () => {
-  it("can land no more once the process is dead", async () => {
+describe("a call that a process was running", () => {
+  it("has no more time once the process is dead", async () => {
     const { file, child } = await holdCalls(HOUR_MS);
     const { store, clock } = await opened(file);
     await child.kill();
@@ -45,10 +45,10 @@ describe("what a process had under way", () => {
     const calls = await store.listToolCalls("r");
     expect(calls.map(({ status }) => status)).toEqual(["in_doubt", "in_doubt", "in_doubt"]);
     expect([calls[0]?.endsBy, calls[2]?.endsBy]).toEqual([clock.now, clock.now]);
-    expect(calls[1]?.endsBy, "what had ended before has not ended later").toBeLessThanOrEqual(clock.now);
+    expect(calls[1]?.endsBy, "an earlier end does not move").toBeLessThanOrEqual(clock.now);
   });
 
-  it("can land no more once the process is dead, also where it died before this one opened the store", async () => {
+  it("has no more time once the process is dead, even if it died before this one opened the store", async () => {
     const { file, child } = await holdCalls(HOUR_MS);
     await child.kill();
     const { store, clock } = await opened(file);
@@ -58,7 +58,7 @@ describe("what a process had under way", () => {
     expect([calls[0]?.endsBy, calls[2]?.endsBy]).toEqual([clock.now, clock.now]);
   });
 
-  it("is let be while the process lives, and in doubt once it is dead, where the run is to end", async () => {
+  it("is left running while the process lives, and in doubt once it is dead, after a cancel request", async () => {
     const { file, child } = await holdCalls(HOUR_MS);
     const { store, clock } = await opened(file);
     const underWay = ["r/draft#1.1", "r/draft#1.2", "r/draft#0.1"];
@@ -73,7 +73,7 @@ describe("what a process had under way", () => {
     expect([calls[0]?.endsBy, calls[2]?.endsBy]).toEqual([clock.now, clock.now]);
   });
 
-  it("ends with a claim that wants no cancelled run, where the process was to end it and is dead", async () => {
+  it("is in doubt when a claim finds the cancel request of a dead process", async () => {
     const { file, child } = await holdCalls(HOUR_MS);
     const { store } = await opened(file);
     await store.requestCancel("r", { by: "Ann" });
@@ -86,7 +86,7 @@ describe("what a process had under way", () => {
     });
   });
 
-  it("may be at work for as long as it was given where the process only stands still", async () => {
+  it("may run until its timeout if the process is only stopped", async () => {
     const { file, child } = await holdCalls(1);
     const { store, clock } = await opened(file);
     child.freeze();
@@ -100,7 +100,7 @@ describe("what a process had under way", () => {
     ]);
   });
 
-  it("is not said to end later than it was given when its process is found dead long after", async () => {
+  it("never gets more time than its timeout, however late its process is found dead", async () => {
     const { file, child } = await holdCalls(HOUR_MS);
     const { store, clock } = await opened(file);
     await child.kill();

@@ -7,10 +7,10 @@ import { FolderLook } from "../../../src/store/sqlite/folder-look.ts";
 import { newRun } from "../../../src/testing/store/sample-run.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** Longer than any clock of a file system lags: from then on, a change of the folder shows. */
+/** Longer than the coarsest tick of a file system: from then on, a change of the folder shows. */
 const atRest = () => sleep(150);
 
-/** A folder in one of its own, with a file, and how often its files were looked at. */
+/** A folder inside another, with a file, and a count of the checks of its files. */
 function looked() {
   const path = join(tempFolder(), "folder");
   mkdirSync(path);
@@ -19,7 +19,7 @@ function looked() {
   let looks = 0;
   return {
     path,
-    /** Whether the files themselves were looked at. */
+    /** True if the files themselves were checked. */
     look: (found = true) => {
       const before = looks;
       const isInPlace = folder.isInPlace(() => {
@@ -31,7 +31,7 @@ function looked() {
   };
 }
 
-describe("a look at a folder", () => {
+describe("a check of a folder", () => {
   it("is enough while no name in it changes, whatever is written to its files", async () => {
     const { path, look } = looked();
     await atRest();
@@ -61,7 +61,7 @@ describe("a look at a folder", () => {
     expect(look()).toEqual({ isInPlace: true, looked: true });
   });
 
-  it("is not enough right after a change: the next one may leave the same time", () => {
+  it("is not enough right after a change: the next one may have the same timestamp", () => {
     const { look } = looked();
     expect([look(), look()]).toEqual(Array(2).fill({ isInPlace: true, looked: true }));
   });
@@ -73,7 +73,7 @@ describe("a look at a folder", () => {
   });
 });
 
-describe("a store whose folder has been at rest", () => {
+describe("a store whose folder has not changed for a while", () => {
   it.for<[string, (file: string) => void]>([
     ["was deleted", (file) => rmSync(file)],
     ["was moved", (file) => renameSync(file, `${file}-kept`)],

@@ -54,7 +54,7 @@ describe("intents of one tick", () => {
     expect(committed()).toEqual(["a", "b", "c"]);
   });
 
-  it("are apart from those of the next", async () => {
+  it("are separate from those of the next tick", async () => {
     const { write, batches } = openNotes();
     await write("a");
     await write("b");
@@ -95,7 +95,7 @@ describe("intents of one tick", () => {
 });
 
 describe("an intent that is refused", () => {
-  it("takes back all that it wrote, and nobody else's", async () => {
+  it("rolls back all that it wrote, and nothing else", async () => {
     const { write, commits, database, batches, committed } = openNotes();
     const half = commits.submit("half", () => {
       database.run("INSERT INTO notes (text) VALUES ('half')");
@@ -112,7 +112,7 @@ describe("an intent that is refused", () => {
     expect(batches).toEqual([["a", "b"]]);
   });
 
-  it("takes back all that it wrote when it is alone", async () => {
+  it("rolls back all that it wrote when it is alone", async () => {
     const { commits, database, committed, write } = openNotes();
     const alone = commits.submit("alone", () => {
       database.run("INSERT INTO notes (text) VALUES ('half')");
@@ -157,7 +157,7 @@ describe("a full disk", () => {
     expect(committed()).toEqual([]);
   });
 
-  it("is over once there is room: the same intents are done", async () => {
+  it("ends once there is room: the same intents succeed", async () => {
     const { write, database, committed } = openNotes();
     fill(database);
     await Promise.allSettled([write("a"), write(LARGE)]);
@@ -166,7 +166,7 @@ describe("a full disk", () => {
     expect(committed()).toEqual(["a", LARGE]);
   });
 
-  it("fails one intent alone where SQLite takes back no more than its statement", async () => {
+  it("fails one intent alone if SQLite rolls back only its statement", async () => {
     const { write, commits, database, committed } = openNotes();
     fill(database);
     // A statement of several rows that can fail half-way keeps a journal of its own, so the transaction survives.
@@ -196,7 +196,7 @@ describe("nothing is acknowledged before COMMIT", () => {
     expect(committed()).toEqual(["c"]);
   });
 
-  it("and a disk that fails in the COMMIT is not said to have kept nothing", async () => {
+  it("and a disk that fails in the COMMIT is reported as an unknown outcome", async () => {
     const { write, database, committed } = openNotes();
     const run = database.run.bind(database);
     let failures = 1;
@@ -214,7 +214,7 @@ describe("nothing is acknowledged before COMMIT", () => {
     expect(committed()).toEqual(["b"]);
   });
 
-  it("and what is acknowledged is seen from outside at that moment", async () => {
+  it("and an acknowledged write is visible from outside at that moment", async () => {
     const { write, committed } = openNotes();
     const seen: string[][] = [];
     await Promise.all(["a", "b"].map((text) => write(text).then(() => seen.push(committed()))));
@@ -224,7 +224,7 @@ describe("nothing is acknowledged before COMMIT", () => {
     ]);
   });
 
-  it("and is there after a SIGKILL", async () => {
+  it("and survives a SIGKILL", async () => {
     const file = join(tempFolder(), "pawl.db");
     const child = Child.start("create-runs", file);
     const acknowledged: string[] = [await child.line()];
@@ -263,7 +263,7 @@ describe("another process that holds the write lock", () => {
     await store.close();
   });
 
-  it("holds up whoever opens the store no longer than it writes", async () => {
+  it("delays opening the store no longer than it writes", async () => {
     const file = join(tempFolder(), "pawl.db");
     await (await openStore(`file:${file}`)).close();
     const child = Child.start("hold-write-lock", file, "200");
@@ -275,7 +275,7 @@ describe("another process that holds the write lock", () => {
 });
 
 describe("closing", () => {
-  it("commits what is waiting, however much it is", async () => {
+  it("commits all queued intents", async () => {
     const { write, commits, committed } = openNotes();
     const pending = Array.from({ length: 2_500 }, (_, i) => write(`note ${i}`));
     const refused = write("note 1");
@@ -286,7 +286,7 @@ describe("closing", () => {
     await expect(write("late")).rejects.toThrow(/is closed/);
   });
 
-  it("refuses what cannot be committed any more", async () => {
+  it("refuses intents that can no longer be committed", async () => {
     const { file, write, commits } = openNotes();
     const child = Child.start("hold-write-lock", file, "2000");
     expect(await child.line()).toBe("locked");

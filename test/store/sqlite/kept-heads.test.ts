@@ -1,5 +1,5 @@
-// What a store keeps of a run between intents must never show: two stores that take one run from each other, in random
-// batches, against a reference that is opened anew for every single intent and therefore keeps nothing.
+// The cached head of a run must never show: two stores that take over one run from each other, in random batches, are
+// compared with a reference store that is opened again for every single intent and therefore caches nothing.
 
 import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -23,8 +23,8 @@ import {
 } from "./random-workers.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** What an intent came to, without the names of processes. */
-function told(outcome: PromiseSettledResult<unknown>): string {
+/** The outcome of an intent, without the names of processes. */
+function outcomeText(outcome: PromiseSettledResult<unknown>): string {
   const text =
     outcome.status === "fulfilled" ? JSON.stringify(outcome.value) : `refused: ${String(outcome.reason)}`;
   return nameless(text ?? "done");
@@ -53,7 +53,7 @@ const TABLES = [
   "events",
 ];
 
-/** Everything in the file, except for who did it and the hashes that cover that. */
+/** Everything in the file, except for the owners and the hashes that cover them. */
 function contents(file: string): Record<string, string[]> {
   const database = Database.open(file);
   try {
@@ -68,8 +68,8 @@ function contents(file: string): Record<string, string[]> {
   }
 }
 
-/** What must hold in the file by itself, whoever wrote to it in which order. */
-function assertSound(file: string): void {
+/** The invariants of the file, whatever wrote to it in whatever order. */
+function assertIntact(file: string): void {
   const database = Database.open(file);
   try {
     for (const run of database.all("SELECT * FROM runs")) {
@@ -109,7 +109,7 @@ async function assertVerified(store: Store): Promise<void> {
   for (const runId of RUNS) expect((await store.verify(runId)).problems).toEqual([]);
 }
 
-/** Everything that can happen has happened, or the intents were not worth much. */
+/** Asserts that every kind of event has occurred, or the intents prove little. */
 function assertEventful(file: string): void {
   const database = Database.open(file);
   try {
@@ -138,8 +138,8 @@ function assertEventful(file: string): void {
 }
 
 /**
- * How many events each epoch of a run has, the worker that wrote them being known by the claim before; and how many come
- * from those who have no epoch.
+ * The number of events in each epoch of a run, as known from the claim before them; and the number of those without
+ * an epoch.
  */
 async function eventsByEpoch(store: Store, runId: string): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
@@ -158,7 +158,7 @@ async function eventsByEpoch(store: Store, runId: string): Promise<Record<string
 
 const OUTSIDERS = "outsiders";
 
-/** As many as can be in one tick, in their order. Who asks for a run looks first whether its owner lives, and so comes later. */
+/** As many as possible in one tick, in order. A claim first checks whether the owner lives, and so comes later. */
 async function appliedTo(store: Store, batch: readonly Intent[]): Promise<PromiseSettledResult<unknown>[]> {
   const outcomes: Promise<PromiseSettledResult<unknown>>[] = [];
   for (const { words, apply } of batch) {
@@ -171,14 +171,14 @@ async function appliedTo(store: Store, batch: readonly Intent[]): Promise<Promis
   return Promise.all(outcomes);
 }
 
-/** Nobody knows who lives: leases are judged by the clock alone. */
+/** Liveness is unknown then: only the clock decides about leases. */
 function removeLocks(folder: string): void {
   for (const name of readdirSync(folder)) if (name.includes("-owner-")) rmSync(join(folder, name));
 }
 
 describe("two stores on one file", () => {
   it.for(sampled([1, 2, 3]))(
-    "come to what a store without a memory comes to (seed %i)",
+    "produce what a store without a cache produces (seed %i)",
     PATIENCE,
     async (seed) => {
       const folder = tempFolder();
@@ -190,7 +190,7 @@ describe("two stores on one file", () => {
       const reference = async (apply: Apply): Promise<PromiseSettledResult<unknown>> => {
         const store = await SqliteStore.open(referenceFile, options);
         const [outcome] = await Promise.allSettled([apply(store)]);
-        // It says no goodbye, which would free what it holds.
+        // Without the regular shutdown, which would release its runs.
         await store.vanish();
         removeLocks(folder);
         return outcome;
@@ -210,16 +210,18 @@ describe("two stores on one file", () => {
           const outcomes = await appliedTo(store, batch);
           for (const [i, { words, apply }] of batch.entries()) {
             const outcome = outcomes[i] ?? { status: "rejected", reason: "nothing" };
-            expect(`${words}: ${told(outcome)}`).toBe(`${words}: ${told(await reference(apply))}`);
+            expect(`${words}: ${outcomeText(outcome)}`).toBe(
+              `${words}: ${outcomeText(await reference(apply))}`,
+            );
             if (outcome.status === "fulfilled") seen.done += 1;
             else if (outcome.reason instanceof LeaseLostError) seen.lost += 1;
             else seen.refused += 1;
           }
         }
         expect(contents(file)).toEqual(contents(referenceFile));
-        assertSound(file);
+        assertIntact(file);
         await assertVerified(stores[0]);
-        // Else the intents were not worth much.
+        // Otherwise the intents prove little.
         expect(Math.min(seen.done / 3, seen.refused, seen.lost)).toBeGreaterThan(10);
       } finally {
         for (const store of stores) await store.close();
@@ -228,7 +230,7 @@ describe("two stores on one file", () => {
   );
 
   it.for([11, 12])(
-    "that write at the same time acknowledge what is in the file, no more and no less (seed %i)",
+    "that write at the same time acknowledge exactly what is in the file (seed %i)",
     PATIENCE,
     async (seed) => {
       const file = join(tempFolder(), "kept.db");
@@ -261,7 +263,7 @@ describe("two stores on one file", () => {
         }
         for (const runId of RUNS)
           expect(await eventsByEpoch(stores[0], runId)).toEqual(acknowledged.get(runId));
-        assertSound(file);
+        assertIntact(file);
         await assertVerified(stores[0]);
         assertEventful(file);
       } finally {

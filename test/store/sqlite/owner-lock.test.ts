@@ -11,14 +11,14 @@ import { tempFolder } from "./temp-folder.ts";
 
 const HOUR_MS = 3_600_000;
 
-/** What is left when nobody has the store open: the log is never removed. */
+/** The files that are left when no process has the store open: the WAL is never removed. */
 const FILES = ["pawl.db", "pawl.db-shm", "pawl.db-wal"];
 
 function databaseFile(): string {
   return join(tempFolder(), "pawl.db");
 }
 
-/** The sidecar file that an owner's name stands for. */
+/** The lock file of an owner. */
 function lockFileOf(file: string, owner: string): string {
   return `${file}-owner-${owner.split("/").at(-1)}`;
 }
@@ -52,7 +52,7 @@ describe("a run whose process", () => {
     await store.close();
   });
 
-  it("was killed leaves its lock until its run is taken, and then nothing", async () => {
+  it("was killed leaves its lock until its run is claimed, and then nothing", async () => {
     const file = databaseFile();
     const { child, owner } = await holdRun(file);
     await child.kill();
@@ -64,7 +64,7 @@ describe("a run whose process", () => {
     expect(readdirSync(join(file, ".."))).toEqual(FILES);
   });
 
-  it("stands still is busy: it may go on", async () => {
+  it("is stopped is busy: it may continue", async () => {
     const file = databaseFile();
     const { child } = await holdRun(file);
     child.freeze();
@@ -73,7 +73,7 @@ describe("a run whose process", () => {
     await store.close();
   });
 
-  it("lost its lock file is busy until the lease runs out", async () => {
+  it("lost its lock file is busy until the lease expires", async () => {
     const file = databaseFile();
     const { child, owner } = await holdRun(file);
     rmSync(lockFileOf(file, owner));
@@ -116,7 +116,7 @@ describe("a run whose process", () => {
     await store.close();
   });
 
-  it("was killed in another boot is not known to be dead: its lease has to run out", async () => {
+  it("was killed in another boot is not known to be dead: its lease has to expire", async () => {
     const file = databaseFile();
     const { child, owner } = await holdRun(file);
     await child.kill();
@@ -130,10 +130,10 @@ describe("a run whose process", () => {
     await store.close();
   });
 
-  it("lives is not taken although all its files beside the database were read in it", async () => {
+  it("lives is not taken over although it read all the files beside the database", async () => {
     const file = databaseFile();
     const { child } = await holdRun(file);
-    child.tell("read");
+    child.send("read");
     expect(await child.line()).toMatch(/^read [3-9]/);
     const store = await openStore(`file:${file}`);
     expect((await store.claimRun("r", claimOptions())).kind).toBe("busy");
@@ -145,7 +145,7 @@ describe("a run whose process", () => {
     await again.close();
   });
 
-  it("has a database whose path is too long for a socket is known to live and to be dead all the same", async () => {
+  it("has a database whose path is too long for a socket is still known to live or to be dead", async () => {
     const folder = join(tempFolder(), "long".repeat(40));
     mkdirSync(folder);
     const file = join(folder, `${"pawl".repeat(30)}.db`);
@@ -157,7 +157,7 @@ describe("a run whose process", () => {
     await store.close();
   });
 
-  it("stands still is asked more often than its socket can hold, and still not taken for dead", async () => {
+  it("is stopped and probed more often than its socket's backlog is still not considered dead", async () => {
     const file = databaseFile();
     const { child, owner } = await holdRun(file);
     child.freeze();
@@ -169,7 +169,7 @@ describe("a run whose process", () => {
     expect([...answers]).toEqual(["alive"]);
   });
 
-  it("is this one is held by whichever of its stores took it", async () => {
+  it("is this one is held by the store that claimed it", async () => {
     const file = databaseFile();
     const [first, second] = [await openStore(`file:${file}`), await openStore(`file:${file}`)];
     await first.createRun(newRun("r"));
@@ -180,11 +180,11 @@ describe("a run whose process", () => {
 });
 
 describe("lock files", () => {
-  it("are gone after a clean end", async () => {
+  it("are removed after a clean shutdown", async () => {
     const file = databaseFile();
     const { child, owner } = await holdRun(file);
     expect(existsSync(lockFileOf(file, owner))).toBe(true);
-    child.tell("close");
+    child.send("close");
     expect(await child.line()).toBe("closed");
     expect(await child.ended()).toBe(0);
     expect(readdirSync(join(file, ".."))).toEqual(FILES);
@@ -203,7 +203,7 @@ describe("lock files", () => {
     await again.close();
   });
 
-  it("are told from other files beside the database, which stay", async () => {
+  it("are distinguished from other files beside the database, which stay", async () => {
     const file = databaseFile();
     const others = [
       "pawl.db-owner-notes.txt",
@@ -219,9 +219,9 @@ describe("lock files", () => {
     expect(readdirSync(join(file, "..")).sort()).toEqual([...others, ...FILES].sort());
   });
 
-  it("that cannot be read say nothing about their owner", async () => {
+  it("that cannot be read prove nothing about their owner", async () => {
     const file = databaseFile();
-    // A folder is what nobody can connect to, root included.
+    // A folder cannot be connected to, not even by root.
     mkdirSync(`${file}-owner-${bootId()}-0123456789ab`);
     const store = await openStore(`file:${file}`);
     await store.createRun(newRun("r"));

@@ -1,4 +1,4 @@
-// Who decided, as it is stored: what an earlier version left, and what somebody laid hand on.
+// The people who decided, as stored: rows of an earlier version, and tampered rows.
 
 import { expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
@@ -30,7 +30,7 @@ async function afterwards<T>(sql: string, look: (store: Store) => Promise<T>): P
   }
 }
 
-it("A name that an earlier version kept is read as it is", async () => {
+it("A name stored by an earlier version is read as it is", async () => {
   const people = await afterwards(
     "UPDATE waits SET status = 'answered', answered_by = 'Ann [x]', answered_at = 7, answer = '{\"approved\":true}'",
     async (store) => (await store.listWaits("run-1"))[0],

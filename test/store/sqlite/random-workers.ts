@@ -20,14 +20,14 @@ export const LEASE_MS = 10;
 export type Apply = (store: Store) => Promise<unknown>;
 export type Intent = {
   readonly words: string;
-  /** Null where nobody's right to write is asked for. */
+  /** Null if the intent has no fence. */
   readonly fence: Fence | null;
-  /** The run that a person, or a worker that has lost it, says something about. */
+  /** The run that a person, or a worker that has lost it, acts on. */
   readonly about: string | null;
   readonly apply: Apply;
 };
 
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+/** Pseudo-random numbers that are the same for the same seed (mulberry32). */
 export function randomOf(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -38,7 +38,7 @@ export function randomOf(seed: number): (below: number) => number {
   };
 }
 
-/** Where a step is thought to stand. It may be wrong: an intent that is refused is as good a test as one that is not. */
+/** The assumed state of a step. It may be wrong: a refused intent is as good a test as one that succeeds. */
 type Guess = {
   turn: number;
   /** Of the model call. */
@@ -48,7 +48,7 @@ type Guess = {
   /** How often the two calls of the turn were dispatched. */
   tries: [number, number];
   tried: boolean;
-  /** Neither of its calls has gone out, and neither is to. */
+  /** Neither of its calls was dispatched, and neither will be. */
   isUnwanted: boolean;
 };
 
@@ -61,13 +61,13 @@ const NOTHING_YET = {
   isUnwanted: false,
 } as const;
 
-/** Thinks up intents for two runs of two steps: mostly the next one in the life of a turn, now and then a wrong one. */
+/** Generates intents for two runs of two steps: mostly the next one in the life of a turn, now and then a wrong one. */
 export class Workers {
   readonly #random: (below: number) => number;
-  /** What each store takes for the epoch: the one that was robbed of a run goes on with the old one for a while. */
+  /** The epoch that each store assumes: a store that lost a run continues with the old one for a while. */
   readonly #epochs = new Map<string, number>();
   readonly #guesses = new Map<string, Guess>();
-  /** The questions that somebody saw open. */
+  /** The waits that were seen open. */
   readonly #open = new Map<string, readonly string[]>();
   #minted = 0;
 
@@ -76,7 +76,7 @@ export class Workers {
   }
 
   batch(who: number): Intent[] {
-    // A batch is about one run for the most part, so that its intents meet each other's heads.
+    // Most of a batch is about one run, so that its intents share a cached head.
     const runId = this.#pick(RUNS);
     return Array.from({ length: 1 + this.#random(7) }, () =>
       this.#intent(who, this.#chance(80) ? runId : this.#pick(RUNS)),
@@ -110,10 +110,10 @@ export class Workers {
     });
   }
 
-  /** Some of them leave a question behind: about the first call of a turn, or whether the second may run. */
+  /** Some of them open a wait: about the first call of a turn, or an approval of the second. */
   #release(fence: Fence): Intent {
     if (this.#chance(20))
-      return intent("let go", fence, (store) => store.releaseRun(fence, { status: "queued" }));
+      return intent("release", fence, (store) => store.releaseRun(fence, { status: "queued" }));
     if (this.#chance(40)) return intent("release", fence, (store) => store.releaseRun(fence, FAILED));
     const name = this.#pick(STEPS);
     const run = sample(fence, name);
@@ -125,7 +125,7 @@ export class Workers {
     return intent(`wait for ${wait.kind}`, fence, (store) => store.releaseRun(fence, end));
   }
 
-  /** A person, or a worker that has lost the run: neither has a right to write, and both are heard. */
+  /** A person, or a worker that has lost the run: neither has a fence, and both may write. */
   #outsider(runId: string): Intent {
     const name = this.#pick(STEPS);
     const run = sample({ runId, epoch: 0 }, name);
@@ -157,7 +157,7 @@ export class Workers {
       case "cancel":
         return async (store) => {
           const outcome = await store.requestCancel(run.runId);
-          // That changes nothing, as a refusal does.
+          // That changes nothing, like a refusal.
           if (outcome.kind === "over") throw new Error("It is over.");
           return outcome;
         };
@@ -166,7 +166,7 @@ export class Workers {
     }
   }
 
-  /** Something is made, a step is not needed, or another agent goes on. */
+  /** Stores an artifact, skips a step, or accepts another agent. */
   #jobIntent(fence: Fence, name: string): Intent {
     const { stepKey } = sample(fence, name);
     const n = ++this.#minted;
@@ -265,7 +265,7 @@ export class Workers {
     }
   }
 
-  /** Of two calls the first is under way from the beginning, and the second begins when that has its receipt. */
+  /** The first of two calls runs from the beginning, and the second starts when the first has its receipt. */
   #due({ journaled, attempt, receipts, tries, tried, isUnwanted }: Guess) {
     if (!journaled) return attempt === 0 ? "open" : "journal";
     if (isUnwanted) return "drop";
@@ -275,7 +275,7 @@ export class Workers {
     return tried && this.#chance(40) ? "start" : "receipt";
   }
 
-  /** Refused after it has changed all it changes: what it knew by then must be forgotten. */
+  /** Refused after all of its changes: the cached head must be dropped then. */
   #badCommit(run: SampleRun, turn: number, words: string): Intent {
     const { fence } = run;
     const commit = this.#chance(50)
@@ -284,7 +284,7 @@ export class Workers {
     return intent(`bad ${words}`, fence, (store) => store.commitTurn(fence, commit));
   }
 
-  /** Puts the guesses right, so that a run does not get stuck in refusals. */
+  /** Corrects the guesses, so that a run does not get stuck in refusals. */
   async look(store: Store, who: number): Promise<void> {
     for (const runId of RUNS) {
       this.#epochs.set(`${who}/${runId}`, (await store.getRun(runId))?.epoch ?? 1);
@@ -326,7 +326,7 @@ export class Workers {
   }
 }
 
-/** What outsiders have to say. */
+/** The actions of outsiders. */
 const WORDS = ["succeeded", "failed", "retry", "late", "approve", "deny", "answer", "cancel"] as const;
 
 function intent(words: string, fence: Fence | null, apply: Apply): Intent {
@@ -343,7 +343,7 @@ function stepKeyOf(runId: string, index: number): number {
   return RUNS.findIndex((known) => known === runId) * STEPS.length + index + 1;
 }
 
-/** Only the words of it are used: what is handed to an intent. */
+/** Used only to build the parameters of intents. */
 function sample(fence: Fence, name: string): SampleRun {
   const stepKey = stepKeyOf(
     fence.runId,

@@ -16,7 +16,7 @@ import { newRun } from "../../../src/testing/store/sample-run.ts";
 import { Child } from "./child.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-/** One sentence, that names the file and says what to do. */
+/** One sentence that names the file and says what to do. */
 function expectOneSentence(message: string, file: string): void {
   expect(message).toContain(file);
   expect(message.replaceAll(file, "")).toMatch(/^[A-Z][^.\n]*: [^.\n]*\.$/);
@@ -29,7 +29,7 @@ async function makeStore(file: string, runs = 300): Promise<Buffer> {
   return readFileSync(file);
 }
 
-/** Opening the file fails in one sentence, and it and its folder are what they were. */
+/** Asserts that opening the file fails with one sentence, and that it and its folder are unchanged. */
 async function expectUnusable(file: string, name: string, reason: string): Promise<void> {
   const before = readFileSync(file);
   const error: unknown = await openStore(`file:${file}`).catch((thrown: unknown) => thrown);
@@ -40,7 +40,7 @@ async function expectUnusable(file: string, name: string, reason: string): Promi
   expect(readdirSync(join(file, ".."))).toEqual(["pawl.db"]);
 }
 
-/** Every way to damage a file that SQLite sees at once. */
+/** Every kind of damage that SQLite detects at once. */
 const DAMAGED: { readonly [what: string]: (intact: Buffer) => Buffer } = {
   "a text": () => Buffer.from("Dear diary,\n".repeat(1_000)),
   "a very short text": () => Buffer.from("hi"),
@@ -56,7 +56,7 @@ const DAMAGED: { readonly [what: string]: (intact: Buffer) => Buffer } = {
     Buffer.concat([intact.subarray(0, 4_096), Buffer.alloc(intact.length - 4_096)]),
 };
 
-describe("a file that is no intact database is refused and left as it is:", () => {
+describe("a file that is not an intact database is refused and left as it is:", () => {
   it.each(Object.entries(DAMAGED))("%s", async (_, damage) => {
     const intact = await makeStore(join(tempFolder(), "pawl.db"));
     const file = join(tempFolder(), "pawl.db");
@@ -64,12 +64,12 @@ describe("a file that is no intact database is refused and left as it is:", () =
     await expectUnusable(file, "StoreUnusableError", "corrupt");
   });
 
-  it("a database damaged where opening does not look: whoever meets it is told", async () => {
+  it("a database damaged where opening does not look: the first read of it reports it", async () => {
     const intact = await makeStore(join(tempFolder(), "pawl.db"));
     const file = join(tempFolder(), "pawl.db");
     const pages = Math.floor(intact.length / 4_096);
     const half = Math.floor(pages / 2) * 4_096;
-    // The schema's pages come first and stay; what the runs are in is overwritten.
+    // The schema's pages come first and stay; the pages of the runs are overwritten.
     const damaged = Buffer.concat([intact.subarray(0, half), Buffer.alloc(intact.length - half, 0xff)]);
     writeFileSync(file, damaged);
     const store = await openStore(`file:${file}`);
@@ -107,7 +107,7 @@ describe("a database that is not ours is refused and left as it is:", () => {
 });
 
 describe("an empty file", () => {
-  it("is made a store", async () => {
+  it("becomes a store", async () => {
     const file = join(tempFolder(), "pawl.db");
     writeFileSync(file, "");
     const store = await openStore(`file:${file}`);
@@ -142,7 +142,7 @@ type Attempt = {
   kind?: string;
 };
 
-/** What comes of writing to the store, as a user whom the modes of files bind. */
+/** The result of writing to the store as a user to whom file modes apply. */
 async function writeWithoutRights(file: string, runId: string): Promise<Attempt> {
   return JSON.parse(await Child.start("write-without-rights", file, runId).line()) as Attempt;
 }

@@ -77,7 +77,7 @@ function busy(parent: RunRow): RunBusyError {
   const until = new Date(parent.leaseUntil).toISOString();
   const owner = parent.owner ?? "";
   return new RunBusyError(
-    `Run ${parent.runId} is held by ${owner} and cannot be forked: wait for it, or stop that process.`,
+    `Run ${parent.runId} is being worked on by ${owner} and cannot be forked: wait for it, or stop that process.`,
     { runId: parent.runId, owner, until },
   );
 }

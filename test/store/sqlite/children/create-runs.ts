@@ -1,4 +1,4 @@
-// Creates one run after the other, several at a time, and names each once the store has said that it is done.
+// Creates one run after the other, several at a time, and prints each id once the store has acknowledged it.
 import { openStore } from "../../../../src/store/open-store.ts";
 import { newRun } from "../../../../src/testing/store/sample-run.ts";
 

@@ -1,4 +1,4 @@
-// Creates a run with a call of a turn and one of code under way, and holds it until this process is killed.
+// Creates a run with a running call of a turn and one of code, and holds it until this process is killed.
 import { once } from "node:events";
 import { openStore } from "../../../../src/store/open-store.ts";
 import { SampleRun } from "../../../../src/testing/store/sample-run.ts";

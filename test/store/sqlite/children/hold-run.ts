@@ -1,4 +1,5 @@
-// Creates a run and holds it until this process is killed, or told to close. Told to read, it reads every file beside it.
+// Creates a run and holds it until this process is killed, or asked to close. Asked to read, it reads every file
+// beside it.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -17,7 +18,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     try {
       return readFileSync(join(folder, name));
     } catch {
-      return []; // A socket is not to be read.
+      return []; // A socket cannot be read.
     }
   });
   console.log(`read ${read.length}`);

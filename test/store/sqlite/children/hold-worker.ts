@@ -1,4 +1,4 @@
-// Takes a worker and holds it until this process is killed, or told to end.
+// Takes a worker and holds it until this process is killed, or asked to end.
 import { once } from "node:events";
 import { FileCheckpointStore } from "../../../../src/store/checkpoint/file-checkpoint-store.ts";
 

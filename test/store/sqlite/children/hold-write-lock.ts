@@ -1,4 +1,4 @@
-// Takes the write lock of the database, as a long transaction of another program would, and gives it back.
+// Takes the write lock of the database, as a long transaction of another program would, and releases it.
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout as sleep } from "node:timers/promises";
 

@@ -1,4 +1,4 @@
-// Opens the store when told to, so that several processes do it at the same moment, and creates a run in it.
+// Opens the store on a signal, so that several processes do it at the same moment, and creates a run in it.
 import { once } from "node:events";
 import { openStore } from "../../../../src/store/open-store.ts";
 import { newRun } from "../../../../src/testing/store/sample-run.ts";

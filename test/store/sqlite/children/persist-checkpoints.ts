@@ -1,4 +1,4 @@
-// Writes one checkpoint after another, each told of once it is written, until this process is killed.
+// Writes one checkpoint after another, and prints each once it is written, until this process is killed.
 import { FileCheckpointStore } from "../../../../src/store/checkpoint/file-checkpoint-store.ts";
 
 const [directory = "", after = "0"] = process.argv.slice(2);

@@ -1,4 +1,5 @@
-// Opens the store and writes to it, as a user whom the file modes bind: root, whom they do not, becomes another first.
+// Opens the store and writes to it as a user to whom file modes apply: root, to whom they do not, switches users
+// first.
 import { accessSync } from "node:fs";
 import { PawlError } from "../../../../src/core/errors.ts";
 import { openStore } from "../../../../src/store/open-store.ts";

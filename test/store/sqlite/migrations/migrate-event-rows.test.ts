@@ -1,4 +1,4 @@
-// A database whose events tell of what is final and not of every row: the one before schema 7.
+// A database whose events cover final rows but not every row: the version before schema 7.
 
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../../../src/store/open-store.ts";
@@ -25,7 +25,7 @@ describe("a database of the sixth version", () => {
     expectIntact(file);
   });
 
-  it("is gone on with: questions are answered, runs are taken and end, and all of it verifies", async () => {
+  it("can be continued: waits are answered, runs are claimed and end, and everything verifies", async () => {
     const store = await opened(databaseOfVersion(6));
     expect((await store.listOpenWaits()).map(({ waitId, distrusted }) => [waitId, distrusted])).toEqual([
       ["open~1", undefined],
@@ -63,7 +63,7 @@ describe("a database of the sixth version", () => {
       "answered",
       `UPDATE waits SET answer = '{"approved":false,"why":"x"}' WHERE answer IS NOT NULL`,
     ],
-  ])("is not gone on with where another hand has changed %s", async ([, runId, sql]) => {
+  ])("is refused if another program has changed %s", async ([, runId, sql]) => {
     const file = databaseOfVersion(6);
     withRows(file, (database) => database.exec(String(sql)));
     const store = await opened(file);

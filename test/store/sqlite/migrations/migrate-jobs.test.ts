@@ -9,7 +9,7 @@ import { databaseOfVersion, expectIntact, valuesOf, verified, withRows } from ".
 
 const RUNS = ["done", "waiting", "failed", "under-way"] as const;
 const ARGUMENTS = sha256("arguments").toString("hex");
-/** After the last lease has run out. */
+/** After the last lease has expired. */
 const LATER = Date.UTC(2026, 0, 2);
 const HOUR_MS = 3_600_000;
 
@@ -27,13 +27,13 @@ async function migrated(): Promise<Opened> {
   };
 }
 
-/** Whatever was done to it: everything in the run is what was written. */
-async function expectSound(store: Store, ...runIds: readonly string[]): Promise<void> {
+/** Asserts that every run verifies without problems. */
+async function expectVerified(store: Store, ...runIds: readonly string[]): Promise<void> {
   for (const runId of runIds) expect([runId, (await store.verify(runId)).problems]).toEqual([runId, []]);
 }
 
 describe("a database of the third version", () => {
-  it("has every value that it had, its questions among them", async () => {
+  it("has every value that it had, including its waits", async () => {
     const file = databaseOfVersion(3);
     const before = valuesOf(file);
     expect(Object.values(before).every((rows) => rows.length > 0)).toBe(true);
@@ -51,7 +51,7 @@ describe("a database of the third version", () => {
     });
   });
 
-  it("has no problem", async () => {
+  it("verifies without problems", async () => {
     const { store } = await migrated();
     expect(await verified(store, RUNS)).toEqual({
       done: { events: 21, receipts: 3, blobs: 1, problems: [] },
@@ -61,7 +61,7 @@ describe("a database of the third version", () => {
     });
   });
 
-  it("tells of contracts, wishes, artifacts and forks that there were none", async () => {
+  it("has no contracts, cancel requests, artifacts and forks", async () => {
     const { store } = await migrated();
     for (const runId of RUNS) {
       const run = await store.getRun(runId);
@@ -78,7 +78,7 @@ describe("a database of the third version", () => {
     expect((await store.getRun("waiting"))?.deadline).toBe(Date.UTC(2026, 0, 1) + 40 + HOUR_MS);
   });
 
-  it("asks what it asked, of every run", async () => {
+  it("has the same open waits, for every run", async () => {
     const { store } = await migrated();
     const waits = await store.listWaits("waiting");
     expect(
@@ -107,7 +107,7 @@ describe("a database of the third version", () => {
 });
 
 describe("a run of the third version", () => {
-  it("is answered, goes on and ends", async () => {
+  it("is answered, resumes and ends", async () => {
     const { store } = await migrated();
     await store.settle("waiting/draft#2.1", { as: "succeeded", result: "It went out." });
     await store.approve("waiting~5");
@@ -119,10 +119,10 @@ describe("a run of the third version", () => {
     await store.commitTurn(run.fence, run.commit(2, { receipts, isComplete: true }));
     await store.finishStep(run.fence, { stepKey: run.stepKey, output: 1, context: null });
     await store.releaseRun(run.fence, SUCCEEDED);
-    await expectSound(store, ...RUNS);
+    await expectVerified(store, ...RUNS);
   });
 
-  it("is given back what it waits from now on, and not what it waited before", async () => {
+  it("gets back its waiting time from now on, but not earlier waiting time", async () => {
     const { store, advance } = await migrated();
     const deadline = (await store.getRun("waiting"))?.deadline ?? 0;
     const run = await claimedAt(store, "waiting");
@@ -133,7 +133,7 @@ describe("a run of the third version", () => {
     expect((await run.record()).deadline).toBe(deadline + HOUR_MS);
   });
 
-  it("takes budgets, artifacts, and questions about itself", async () => {
+  it("accepts budgets, artifacts, and budget waits", async () => {
     const { store } = await migrated();
     const outcome = await store.claimRun("failed", {
       leaseMs: 1,
@@ -150,10 +150,10 @@ describe("a run of the third version", () => {
     await store.answer("failed~2", 2);
     expect((await store.getRun("failed"))?.budgets?.maxSteps).toBe(2);
     expect(await store.readArtifact("failed", "report.txt")).toEqual(Uint8Array.from(bytes));
-    await expectSound(store, "failed");
+    await expectVerified(store, "failed");
   });
 
-  it("has a response dropped, with the question that was open about its call", async () => {
+  it("can have a response dropped, with the open wait about its call", async () => {
     const { store } = await migrated();
     const run = await claimedAt(store, "failed");
     await store.dropTurn(run.fence, { stepKey: run.stepKey, turnIndex: 1 });
@@ -161,10 +161,10 @@ describe("a run of the third version", () => {
       ["withdrawn", null],
     ]);
     expect(await store.listToolCalls("failed")).toEqual([]);
-    await expectSound(store, "failed");
+    await expectVerified(store, "failed");
   });
 
-  it("is forked at a turn of its present line, and the fork goes on", async () => {
+  it("can be forked at a turn of its current lineage, and the fork continues", async () => {
     const { store } = await migrated();
     const steps = await store.listSteps("done");
     const draft = steps.find(({ path }) => path === "draft");
@@ -180,15 +180,15 @@ describe("a run of the third version", () => {
       "fork/draft#1.1",
       null,
     ]);
-    await expectSound(store, "done", "fork");
+    await expectVerified(store, "done", "fork");
   });
 
-  it("is ended by whoever wants that, its questions withdrawn and its calls in doubt", async () => {
+  it("can be cancelled, with its waits withdrawn and its calls in doubt", async () => {
     const { store } = await migrated();
     expect(await store.requestCancel("waiting")).toMatchObject({ kind: "ended", inDoubt: [] });
     const outcome = await store.requestCancel("under-way");
     expect(outcome).toMatchObject({ kind: "ended", inDoubt: ["under-way/draft#2.2"] });
     expect((await store.listOpenWaits()).map(({ waitId }) => waitId)).toEqual(["failed~1"]);
-    await expectSound(store, ...RUNS);
+    await expectVerified(store, ...RUNS);
   });
 });

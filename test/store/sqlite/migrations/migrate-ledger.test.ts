@@ -13,7 +13,7 @@ import { editor } from "../verify/tampered-store.ts";
 import { databaseOfVersion, expectIntact, valuesOf, verified, withRows } from "./old-database.ts";
 
 const RUNS = ["done", "under-way", "failed", "paused"] as const;
-/** After the last lease has run out. */
+/** After the last lease has expired. */
 const LATER = Date.UTC(2026, 0, 2);
 
 async function migrated(file = databaseOfVersion(1)): Promise<Store> {
@@ -22,7 +22,7 @@ async function migrated(file = databaseOfVersion(1)): Promise<Store> {
   return store;
 }
 
-/** What the program says of a run's calls: where they stand, and how often they were tried. */
+/** The calls of a run: their status, and the number of their attempts. */
 async function callsOf(store: Store, runId: string): Promise<unknown[]> {
   const calls = await store.listToolCalls(runId);
   return calls.map(({ toolCallId, status, attempt, receipt }) => [
@@ -52,7 +52,7 @@ describe("a database of the first version", () => {
     expect(valuesOf(file, before)).toEqual(before);
   });
 
-  it("is sound, and no reference in it leads nowhere", async () => {
+  it("is intact, and has no dangling references", async () => {
     const file = databaseOfVersion(1);
     await (await openStore(`file:${file}`)).close();
     expectIntact(file);
@@ -67,7 +67,7 @@ describe("a database of the first version", () => {
     });
   });
 
-  it("tells of its calls what there is to tell", async () => {
+  it("has its calls with all that is known about them", async () => {
     const store = await migrated();
     expect(await callsOf(store, "done")).toEqual([
       ["draft#1.1", "succeeded", 1, "succeeded"],
@@ -109,7 +109,7 @@ describe("a database of the first version", () => {
     ]);
   });
 
-  it("has no problem, although its events carry no digests", async () => {
+  it("verifies without problems, although its events have no digests", async () => {
     const store = await migrated();
     expect(await verified(store, RUNS)).toEqual({
       done: { events: 20, receipts: 4, blobs: 1, problems: [] },
@@ -119,7 +119,7 @@ describe("a database of the first version", () => {
     });
   });
 
-  it("has a changed event and a changed blob found in it all the same", async () => {
+  it("still has changed events and blobs detected", async () => {
     const file = databaseOfVersion(1);
     const store = await migrated(file);
     const database = editor(file);
@@ -132,7 +132,7 @@ describe("a database of the first version", () => {
 });
 
 describe("a run of the first version", () => {
-  it("has in doubt, once it is taken up, what was running", async () => {
+  it("has its running calls in doubt once it is claimed", async () => {
     const store = await migrated();
     await claimed(store, "under-way");
     expect(await callsOf(store, "under-way")).toEqual([
@@ -151,13 +151,13 @@ describe("a run of the first version", () => {
     ]);
   });
 
-  it("that had failed has its call in doubt too", async () => {
+  it("that had failed has its call in doubt, too", async () => {
     const store = await migrated();
     await claimed(store, "failed");
     expect(await callsOf(store, "failed")).toEqual([["draft#1.1", "in_doubt", 1, null]]);
   });
 
-  it("goes on to its end, and everything new in it is answered for", async () => {
+  it("resumes to its end, and every new row in it is covered", async () => {
     const file = databaseOfVersion(1);
     const store = await migrated(file);
     const [draft, code, review] = await claimed(store, "under-way", "draft", "code", "review");
@@ -191,7 +191,7 @@ describe("a run of the first version", () => {
     ]);
   });
 
-  it("does not make new runs beside it be taken for old ones", async () => {
+  it("does not make new runs beside it look like old ones", async () => {
     const file = databaseOfVersion(1);
     const store = await migrated(file);
     const run = await SampleRun.create(store, "new");

@@ -26,7 +26,7 @@ import { editor } from "../verify/tampered-store.ts";
 import { databaseOfVersion, expectIntact, valuesOf, verified } from "./old-database.ts";
 
 const RUNS = ["done", "waiting", "under-way"] as const;
-/** After the last lease has run out. */
+/** After the last lease has expired. */
 const LATER = Date.UTC(2026, 0, 2);
 
 async function migrated(file = databaseOfVersion(2)): Promise<Store> {
@@ -35,7 +35,7 @@ async function migrated(file = databaseOfVersion(2)): Promise<Store> {
   return store;
 }
 
-/** The run in the hands of a new worker, at its step "draft". */
+/** Claims the run for a new worker and enters its step "draft". */
 async function claimedAt(store: Store, runId: string): Promise<SampleRun> {
   const attempt = { resumedFrom: "milestone", reason: "A deploy." } as const;
   const outcome = await store.claimRun(runId, claimOptions({ attempt, deadline: LATER + 1 }));
@@ -54,7 +54,7 @@ describe("a database of the second version", () => {
     expectIntact(file);
   });
 
-  it("has no problem, and each changed receipt is still found", async () => {
+  it("verifies without problems, and each changed receipt is still detected", async () => {
     const file = databaseOfVersion(2);
     const store = await migrated(file);
     expect(await verified(store, RUNS)).toEqual({
@@ -72,7 +72,7 @@ describe("a database of the second version", () => {
     ]);
   });
 
-  it("tells of sessions, lines and deadlines that there were none", async () => {
+  it("has no sessions, lineages and deadlines", async () => {
     const store = await migrated();
     for (const runId of RUNS) {
       expect((await store.getRun(runId))?.deadline).toBeNull();
@@ -92,7 +92,7 @@ describe("a database of the second version", () => {
     expect(await store.findWork("anna")).toBeNull();
   });
 
-  it("has its conversations as they were, with what they were pinned to", async () => {
+  it("has its conversations unchanged, with their fingerprints", async () => {
     const store = await migrated();
     const pinned = { hash: FINGERPRINT, document: FINGERPRINT_DOCUMENT };
     for (const [stepKey, tail, journaled] of [
@@ -116,7 +116,7 @@ describe("a database of the second version", () => {
 });
 
 describe("a run of the second version", () => {
-  it("goes on in its turn, keeps a session from then on, and ends", async () => {
+  it("continues in its turn, has a session from then on, and ends", async () => {
     const store = await migrated();
     await store.settle("waiting/draft#2.1", { as: "succeeded", result: "It went out." });
     const run = await claimedAt(store, "waiting");
@@ -136,7 +136,7 @@ describe("a run of the second version", () => {
     expect((await store.verify("waiting")).problems).toEqual([]);
   });
 
-  it("goes on in a new line, from its beginning and from a checkpoint", async () => {
+  it("continues in a new lineage, from its beginning and from a checkpoint", async () => {
     const store = await migrated();
     const run = await claimedAt(store, "under-way");
     await store.settle("under-way/draft#2.2", { as: "failed", why: "It never left." });

@@ -29,7 +29,7 @@ const OWN =
   "CREATE TABLE other (a INTEGER); ALTER TABLE other RENAME TO own; CREATE INDEX own_index ON own (a);";
 
 describe("the migrations", () => {
-  it("are numbered from 1 without a hole", () => {
+  it("are numbered from 1 without a gap", () => {
     const folder = new URL("../../../../src/store/sqlite/migrations/", import.meta.url);
     const files = readdirSync(folder).sort();
     expect(files.length).toBeGreaterThan(0);
@@ -59,10 +59,10 @@ describe("the migrations", () => {
     expect(versionOf(database)).toBe(migrations().length);
   });
 
-  it("make the same of a second new database, and leave nothing in either but what tells of them", () => {
+  it("create the same schema in a second new database, and leave only their own records", () => {
     const [first, second] = [0, 1].map(() => {
       const database = openDatabase();
-      // Of no other test, so that the first one here is the first one that they are applied to.
+      // Used by no other test, so that the first database here is the first one they are applied to.
       migrate(database, 7, [...migrations(), { number: migrations().length + 1, name: "own", sql: OWN }]);
       const parts = database
         .all("SELECT type || ' ' || name AS part FROM sqlite_schema ORDER BY part")
@@ -76,7 +76,7 @@ describe("the migrations", () => {
     expect(second).toEqual(first);
   });
 
-  it("bring a database of an earlier version up to date, and keep what is in it", async () => {
+  it("bring a database of an earlier version up to date, and keep its content", async () => {
     const file = join(tempFolder(), "pawl.db");
     const store = await openStore(`file:${file}`);
     await store.createRun(newRun("run-1"));
@@ -92,7 +92,7 @@ describe("the migrations", () => {
     expect(database.get("SELECT run_id, more FROM runs")?.optionalText("more")).toBeNull();
   });
 
-  it("are done as a whole or not at all", () => {
+  it("are applied whole or not at all", () => {
     const database = openDatabase();
     migrate(database, 0);
     const schema = schemaOf(database);
@@ -136,7 +136,7 @@ describe("several processes that open a new file at once", () => {
       const file = join(tempFolder(), "pawl.db");
       const children = Array.from({ length: 5 }, (_, i) => Child.start("open-on-go", file, `run-${i}`));
       for (const child of children) expect(await child.line()).toBe("ready");
-      for (const child of children) child.tell("go");
+      for (const child of children) child.send("go");
       for (const child of children) expect(await child.line()).toBe("created");
       const store = await openStore(`file:${file}`);
       expect(await store.listRuns()).toHaveLength(children.length);

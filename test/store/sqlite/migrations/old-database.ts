@@ -27,7 +27,7 @@ export function withRows<T>(file: string, work: (database: DatabaseSync) => T): 
   }
 }
 
-/** It is of the newest version, and SQLite finds nothing wrong with it. */
+/** Asserts that it has the newest version, and that SQLite finds no problem. */
 export function expectIntact(file: string): void {
   withRows(file, (database) => {
     expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: migrations().length });
@@ -36,7 +36,7 @@ export function expectIntact(file: string): void {
   });
 }
 
-/** What `verify` has looked at in each run, and found. */
+/** The counts and problems of `verify` for each run. */
 export async function verified(store: Store, runIds: readonly string[]): Promise<Record<string, unknown>> {
   const found: Record<string, unknown> = {};
   for (const id of runIds) {
@@ -48,7 +48,7 @@ export async function verified(store: Store, runIds: readonly string[]): Promise
 
 export type TableValues = Readonly<Record<string, readonly unknown[]>>;
 
-/** Every value of every table, by column; where `like` is given, only of the tables and columns that are in there. */
+/** Every value of every table, by column; with `like`, only of the tables and columns in it. */
 export function valuesOf(file: string, like?: TableValues): TableValues {
   return withRows(file, (database) => {
     const tables = database

@@ -7,7 +7,7 @@ import { newRun, SampleRun } from "../../../../src/testing/store/sample-run.ts";
 import { tempFolder } from "../temp-folder.ts";
 
 describe("a store that is open while a newer version migrates its file", () => {
-  it("stops writing, says so, and still reads", async () => {
+  it("stops writing, reports it, and still reads", async () => {
     const file = join(tempFolder(), "pawl.db");
     const store = await openStore(`file:${file}`);
     const run = await SampleRun.create(store);
@@ -27,7 +27,7 @@ describe("a store that is open while a newer version migrates its file", () => {
 });
 
 describe("a store that is opened to be read", () => {
-  it("is in the way of nobody in the same process who opens it to write, before or after", async () => {
+  it("does not block a writer in the same process, opened before or after", async () => {
     const file = join(tempFolder(), "pawl.db");
     await (await openStore(`file:${file}`)).close();
     const reader = await openStore(`file:${file}`, { readOnly: true });
@@ -40,7 +40,7 @@ describe("a store that is opened to be read", () => {
     await reader.close();
   });
 
-  it("shows everything, changes no file and takes no write", async () => {
+  it("reads everything, changes no file and accepts no write", async () => {
     const file = join(tempFolder(), "pawl.db");
     const store = await openStore(`file:${file}`);
     const run = await SampleRun.create(store);

@@ -1,4 +1,4 @@
-// Whoever acts on a run looks first whether what is open of it is what was written.
+// Before anything acts on a run, its open part is verified.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -114,9 +114,9 @@ const CHANGES: readonly (readonly [what: string, row: string, ...sql: string[]])
 const claim = (store: Store) =>
   store.claimRun("open", claimOptions({ from: ["waiting", "queued", "failed"] }));
 
-describe("a run that was changed by another hand", () => {
+describe("a run that was changed by another program", () => {
   it.for(CHANGES)(
-    "is not taken, its questions are not answered, and it stays as it is: %s",
+    "is not claimed, its waits accept no answer, and it stays as it is: %s",
     async ([, row, ...sql]) => {
       const tampered = new TamperedStore(template);
       for (const each of sql) tampered.change(each);
@@ -146,7 +146,7 @@ describe("a run that was changed by another hand", () => {
     },
   );
 
-  it("is listed among the questions as one that is not to be believed, and hides no other", async () => {
+  it("has its open waits listed as distrusted, and hides no others", async () => {
     const tampered = new TamperedStore(template);
     const other = await openStore(`file:${tampered.file}`);
     const asking = await SampleRun.create(other, "other");
@@ -185,7 +185,7 @@ describe("a run that was changed by another hand", () => {
   it.for([
     ["a run whose budget was raised", "UPDATE runs SET limit_tokens = 5"],
     ["a run whose charges were lowered", "UPDATE runs SET charged_tokens = 0, reserved_tokens = 1"],
-  ])("is not gone on with by the worker that has it: %s", async ([, sql]) => {
+  ])("is not continued by the worker that holds it: %s", async ([, sql]) => {
     const file = join(tempFolder(), "pawl.db");
     const store = await openStore(`file:${file}`);
     onTestFinished(() => store.close());
@@ -201,7 +201,7 @@ describe("a run that was changed by another hand", () => {
   });
 });
 
-describe("the look before a run is taken", () => {
+describe("the check before a run is claimed", () => {
   it("reads no more of a long run than of a short one", async () => {
     const file = join(tempFolder(), "pawl.db");
     const store = await openStore(`file:${file}`);

@@ -3,7 +3,7 @@ import { Database } from "../../../../src/store/sqlite/database.ts";
 import { readCoveredRow } from "../../../../src/store/sqlite/tables/event-rows.ts";
 import { chainHash, NO_EVENT_HASH } from "../../../../src/store/sqlite/tables/run-row.ts";
 
-/** Changes the row of the one run in the file, and makes its events anew, so that all of it fits: the chain is not signed. */
+/** Changes the row of the one run in the file, and rebuilds its events to match: the chain is not signed. */
 export function forgeRun(file: string, change: string, ...values: readonly string[]): void {
   const raw = new DatabaseSync(file);
   raw.prepare(change).run(...values);
@@ -15,7 +15,7 @@ export function forgeRun(file: string, change: string, ...values: readonly strin
   let hash: Uint8Array = NO_EVENT_HASH;
   for (const event of database.all("SELECT * FROM events WHERE run_no = ? ORDER BY seq", runNo)) {
     const data = JSON.parse(event.text("data")) as { rows?: [string, string][] };
-    const rows = data.rows?.map((told) => (told[0] === "run" && row !== undefined ? row : told));
+    const rows = data.rows?.map((covered) => (covered[0] === "run" && row !== undefined ? row : covered));
     const text = JSON.stringify(rows === undefined ? data : { ...data, rows });
     const [seq, at, type] = [event.int("seq"), event.int("created_at"), event.text("type")];
     hash = chainHash(hash, seq, at, type, text);

@@ -16,11 +16,11 @@ async function damaged(damage: (file: string) => void): Promise<readonly string[
   return store.checkIntegrity();
 }
 
-it("a database that nobody has laid hand on is sound", async () => {
+it("a database that was not tampered with is intact", async () => {
   expect(await damaged(() => undefined)).toEqual([]);
 });
 
-it("a row that refers to one that is not there is told, by its table", async () => {
+it("a row that refers to a missing one is reported, by its table", async () => {
   const problems = await damaged((file) => {
     const database = editor(file);
     database.exec("DELETE FROM tool_calls WHERE call_no IN (1, 2)");
@@ -30,7 +30,7 @@ it("a row that refers to one that is not there is told, by its table", async () 
   expect(new Set(problems).size).toBe(problems.length);
 });
 
-it("a value that no row may have is told", async () => {
+it("a value that no row may have is reported", async () => {
   const problems = await damaged((file) => {
     const database = editor(file);
     database.exec("UPDATE runs SET status = 'odd' WHERE run_id = 'open'");
@@ -39,7 +39,7 @@ it("a value that no row may have is told", async () => {
   expect(problems).toEqual([expect.stringMatching(/CHECK .* runs/)]);
 });
 
-it("a page that a disk has spoilt makes the file unusable, and that is told", async () => {
+it("a page that a disk has damaged makes the file unusable, and that is reported", async () => {
   const spoil = (file: string) => {
     const database = editor(file);
     const root = database.prepare("SELECT rootpage AS page FROM sqlite_schema WHERE name = 'events'").get();
@@ -53,7 +53,7 @@ it("a page that a disk has spoilt makes the file unusable, and that is told", as
   await expect(damaged(spoil)).rejects.toBeInstanceOf(StoreUnusableError);
 });
 
-it("looking changes nothing, and is in nobody's way", async () => {
+it("checking changes nothing, and blocks no one", async () => {
   const store = await openStore(":memory:");
   onTestFinished(() => store.close());
   const run = await SampleRun.create(store);

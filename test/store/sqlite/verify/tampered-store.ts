@@ -13,13 +13,13 @@ import {
 } from "../../../../src/testing/store/store-scenarios.ts";
 import { tempFolder } from "../temp-folder.ts";
 
-/** The runs of `writeRuns`, each found to be sound before somebody lays hand on it. */
+/** The runs of `writeRuns`, each verified before it is tampered with. */
 export const RUNS = ["ledger", "run-1", "session", "job", "job-fork", "open"] as const;
 
 /**
- * A file with six runs: "ledger", which did all that a ledger can hold and has the calls 1 to 5 (of a turn) and 6 and 7
- * (of code); "run-1", a neighbour; "session", which did all that a session can hold; "job", which did all that a contract
- * can ask for, with its fork; and "open", which waits for an approval and a word about a doubt.
+ * Creates a file with six runs: "ledger", which used every feature of the ledger and has the calls 1 to 5 (of a turn)
+ * and 6 and 7 (of code); "run-1", a neighbour; "session", which used every feature of a session; "job", which used
+ * every feature of a contract, with its fork; and "open", which waits for an approval and a settlement.
  */
 export async function writeRuns(file: string): Promise<void> {
   let now = Date.UTC(2026, 0, 1);
@@ -37,7 +37,7 @@ export async function writeRuns(file: string): Promise<void> {
   await store.close();
 }
 
-/** What a person with an editor can do to a copy of the file, and what `verify` says of it then. */
+/** A copy of the file that can be edited by hand, and verified afterwards. */
 export class TamperedStore {
   readonly file: string;
 
@@ -46,7 +46,7 @@ export class TamperedStore {
     copyFileSync(template, this.file);
   }
 
-  /** Changes rows by hand; that nothing was changed would be a mistake in the test. */
+  /** Changes rows by hand; a statement that changes nothing would be a mistake in the test. */
   change(sql: string, ...values: SQLInputValue[]): this {
     this.withDatabase((database) => {
       const { changes } = database.prepare(sql).run(...values);
@@ -64,7 +64,7 @@ export class TamperedStore {
     }
   }
 
-  /** Adds an event to the end of a run's log, its hash as it has to be. */
+  /** Appends an event to a run's log, with a correct hash. */
   addEvent(runId: string, type: string, data: string): this {
     this.withDatabase((database) => {
       const run = database.prepare("SELECT * FROM runs WHERE run_id = ?").get(runId) as {
@@ -88,13 +88,13 @@ export class TamperedStore {
     }
   }
 
-  /** The rows that are named, in order, each once for each thing said of it. */
+  /** The named rows, in order, once for each problem. */
   async named(runId?: string): Promise<string[]> {
     return (await this.verify(runId)).problems.map(({ row }) => row);
   }
 }
 
-/** A connection that lets everything be written that SQLite can hold. */
+/** A connection without any constraints. */
 export function editor(file: string): DatabaseSync {
   const database = new DatabaseSync(file, { enableForeignKeyConstraints: false });
   database.exec("PRAGMA ignore_check_constraints = ON");

@@ -7,7 +7,7 @@ import { PATIENCE } from "../../../patience.ts";
 import { tempFolder } from "../temp-folder.ts";
 import { editor, RUNS, writeRuns } from "./tampered-store.ts";
 
-/** A place that `verify` answers for: a value in a row, and what the row is called. */
+/** A value that `verify` covers, and the name of its row. */
 type Place = {
   readonly table: string;
   readonly column: string;
@@ -110,7 +110,7 @@ const COVERED: readonly (readonly [string, readonly string[], readonly string[],
     CHECKPOINT_ID,
     CHECKPOINTS,
   ],
-  // The last bits of what is compressed may mean nothing.
+  // The last bits of compressed data may mean nothing.
   [
     "checkpoints",
     ["run_no", "checkpoint_index"],
@@ -142,7 +142,7 @@ function placesIn(database: DatabaseSync): Place[] {
   );
 }
 
-/** One bit of it is another. */
+/** The value with one bit flipped. */
 function flipped(value: Place["value"], at: number, bit: number): number | Uint8Array {
   if (typeof value === "number") return value ^ (1 << (bit % 2));
   const bytes = Buffer.from(value as string);
@@ -153,7 +153,7 @@ function flipped(value: Place["value"], at: number, bit: number): number | Uint8
 
 function write(database: DatabaseSync, { table, column, key, value }: Place, to: Place["value"]): void {
   const where = key.map(([name]) => `${name} = ?`).join(" AND ");
-  // Bytes that are no UTF-8 are written as they are: a disk does not ask either.
+  // Invalid UTF-8 is written as it is: a disk does not ask either.
   const cast = typeof value === "string" ? "CAST(? AS TEXT)" : "?";
   const sql = `UPDATE ${table} SET ${column} = ${cast} WHERE ${where}`;
   const { changes } = database.prepare(sql).run(to, ...key.map(([, each]) => each));
@@ -161,7 +161,7 @@ function write(database: DatabaseSync, { table, column, key, value }: Place, to:
 }
 
 it(
-  "one bit that is another, in any row that verify answers for, is found, and the row is named",
+  "one flipped bit, in any row that verify covers, is detected, and the row is named",
   PATIENCE,
   async () => {
     const file = join(tempFolder(), "pawl.db");

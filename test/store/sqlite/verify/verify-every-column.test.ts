@@ -1,5 +1,5 @@
-// Every column of every table is changed, one at a time, and rows of every table are removed and slipped in: verify names them,
-// unless it is said here why nobody decides by it.
+// Every column of every table is changed, one at a time, and rows of every table are removed and added: verify names
+// them, unless there is a reason here why nothing depends on the column.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ const OF_OPENING = "the version and the schema itself decide, and are compared a
 const OF_COLLECTION =
   "one that a receipt or an artifact names is noticed; one that only an older version of an artifact or a late outcome does may be collected";
 
-/** Why a change of this column is nobody's concern. */
+/** The reason why a change of this column does not matter. */
 const UNCOVERED: { readonly [place: string]: string } = {
   workers: OF_NO_RUN,
   migrations: OF_OPENING,
@@ -39,13 +39,13 @@ const REMOVED: { readonly [table: string]: string } = {
 const COPIED: { readonly [table: string]: string } = {
   workers: OF_NO_RUN,
   migrations: OF_OPENING,
-  blobs: "a blob that no run refers to is read by nobody",
+  blobs: "a blob that no run refers to is never read",
   blob_references: "lets a run keep a blob that none of its rows names",
   ...Object.fromEntries(
     ["applied_calls", "granular_states", "receipts", "run_inputs", "tool_calls", "uncertain_calls"].map(
       (table) => [
         table,
-        "a copy is about a run, step, turn or call that is not there; one that is about something that is, is told of below",
+        "a copy is about a run, step, turn or call that does not exist; one about something that exists is tested below",
       ],
     ),
   ),
@@ -92,7 +92,7 @@ function tablesOf(database: Database): Table[] {
   }));
 }
 
-/** Some rows of a table, each by the condition that it alone meets. */
+/** Some rows of a table, each by a condition that matches it alone. */
 function rowsOf(database: Database, { name, columns }: Table): [where: string, ...key: SQLInputValue[]][] {
   const key = columns.filter(({ isKey }) => isKey).map((column) => column.name);
   const rows = database.all(`SELECT ${key.join()} FROM ${name}`);
@@ -114,14 +114,14 @@ const OTHER: { readonly [type: string]: string } = {
 
 type Look = (database: Database, runId: string) => { readonly problems: readonly { readonly row: string }[] };
 
-/** What whoever takes a run sees. */
+/** The check of a worker that claims a run. */
 const lookFirst: Look = (database, runId) => {
   const runNo = database.get("SELECT run_no FROM runs WHERE run_id = ?", runId)?.int("run_no");
   if (runNo === undefined) throw new StoreUnusableError(`Run ${runId} is gone.`, { reason: "changed_rows" });
   return { problems: openProblems(database, { runNo, runId }) };
 };
 
-/** The tables that hold what is of a run as a whole, and what of them is only compared by `verify`. */
+/** The tables with rows of the run as a whole, and the columns of them that only `verify` compares. */
 const OF_RUN = [
   "artifacts",
   "attempts",
@@ -135,15 +135,15 @@ const OF_RUN = [
   "uncertain_calls",
   "waits",
 ];
-const OF_TURNS = "an event of a committed turn is compared with nothing that anybody acts on";
+const OF_TURNS = "an event of a committed turn is compared with nothing that a decision depends on";
 const LEFT_TO_VERIFY: { readonly [place: string]: string } = {
   "events.created_at": OF_TURNS,
   "events.data": OF_TURNS,
   "events.hash": OF_TURNS,
-  "runs.updated_at": "is shown, and nobody decides by it",
+  "runs.updated_at": "is shown, and no decision depends on it",
 };
 
-/** How many rows are named after a change, which is taken back, in all runs or until there are enough. */
+/** The number of rows that are named after a change, which is rolled back; in all runs, or until there are enough. */
 function namedAfter(
   database: Database,
   sql: string,
@@ -163,7 +163,7 @@ function namedAfter(
   }
 }
 
-/** A run that is not there any more, or a row that cannot be read, is noticed as well. */
+/** A missing run, or an unreadable row, counts as noticed. */
 function namedIn(database: Database, runId: string, look: Look): number {
   try {
     return new Set(look(database, runId).problems.map(({ row }) => row)).size;
@@ -173,7 +173,7 @@ function namedIn(database: Database, runId: string, look: Look): number {
   }
 }
 
-/** Whether one changed row is noticed. */
+/** True if one changed row is noticed. */
 function isNoticed(
   database: Database,
   sql: string,
@@ -186,7 +186,7 @@ function isNoticed(
 }
 
 describe("verify notices", PATIENCE, () => {
-  it("nothing where nothing was changed, and every table has rows", () => {
+  it("nothing if nothing was changed, and every table has rows", () => {
     const database = open();
     for (const runId of runIdsIn(database))
       expect([runId, verify(database, runId).problems]).toEqual([runId, []]);
@@ -194,7 +194,7 @@ describe("verify notices", PATIENCE, () => {
     expect(empty.map(({ name }) => name)).toEqual([]);
   });
 
-  it("another value in any column: every row that has one is named", () => {
+  it("another value in any column: every changed row is named", () => {
     const database = open();
     const [missed, seen]: [string[], string[]] = [[], []];
     for (const table of tablesOf(database))
@@ -222,7 +222,7 @@ describe("verify notices", PATIENCE, () => {
     expect([...missed].filter((place) => !known(place))).toEqual([]);
   });
 
-  it("a row that is gone", () => {
+  it("a missing row", () => {
     const database = open();
     const missed = new Set<string>();
     for (const table of tablesOf(database))
@@ -231,7 +231,7 @@ describe("verify notices", PATIENCE, () => {
     expect([...missed].filter((table) => !(table in REMOVED))).toEqual([]);
   });
 
-  it("a row that was slipped in", () => {
+  it("an added row", () => {
     const database = open();
     const missed = new Set<string>();
     for (const table of tablesOf(database)) {
@@ -275,10 +275,10 @@ describe("verify notices", PATIENCE, () => {
       `INSERT INTO granular_states (step_no, turn_index, is_complete, messages, tokens, fingerprint)
        SELECT step_no, 1, 1, 1, 1, X'01' FROM run_steps WHERE step_path = 'code' LIMIT 1`,
     ],
-  ] as const)("%s that was slipped in beside what is there", ([, table, sql]) => {
+  ] as const)("an added row: %s", ([, table, sql]) => {
     const database = open();
     const call = "(SELECT call_no FROM uncertain_calls)";
-    // A call that its turn does not count is none: the count is what is changed with it.
+    // A call outside of its turn's count does not exist: the count is changed with it.
     const count = "UPDATE turns SET calls = 3 WHERE first_call_no = (SELECT call_no FROM uncertain_calls)";
     database.exec("BEGIN");
     expect(database.run(sql.replaceAll("%", call))).toBe(1);
@@ -288,14 +288,14 @@ describe("verify notices", PATIENCE, () => {
   });
 });
 
-describe("whoever takes a run notices", PATIENCE, () => {
-  it("nothing where nothing was changed", () => {
+describe("a worker that claims a run notices", PATIENCE, () => {
+  it("nothing if nothing was changed", () => {
     const database = open();
     for (const runId of runIdsIn(database))
       expect([runId, lookFirst(database, runId).problems]).toEqual([runId, []]);
   });
 
-  it("another value in any column of what is of the run as a whole, and a row of it that is gone", () => {
+  it("another value in any column of the rows of the run as a whole, and a missing one of them", () => {
     const database = open();
     const missed = new Set<string>();
     for (const table of tablesOf(database).filter(({ name }) => OF_RUN.includes(name)))

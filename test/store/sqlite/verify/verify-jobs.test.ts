@@ -32,15 +32,15 @@ const rowOf = (file: string, table: string) =>
 
 const blobOf = (text: string | Buffer) => `blob ${blobReferenceOf(Buffer.from(text)).blobId}`;
 
-/** These rows of the run are named, and nothing in any other run is. */
+/** Asserts that these rows of the run are named, and none of any other run. */
 async function expectNamed(store: TamperedStore, runId: string, rows: readonly string[]): Promise<void> {
   expect((await store.named(runId)).toSorted()).toEqual(rows.toSorted());
   for (const other of RUNS)
     if (other !== runId) expect([other, await store.named(other)]).toEqual([other, []]);
 }
 
-describe("a job that nobody has laid hand on", () => {
-  it("has no problem, and neither has its fork", async () => {
+describe("a job that was not tampered with", () => {
+  it("verifies without problems, and so does its fork", async () => {
     const store = new TamperedStore(template);
     expect(await store.verify("job")).toMatchObject({ events: 42, receipts: 5, blobs: 4, problems: [] });
     expect(await store.verify("job-fork")).toMatchObject({ events: 7, receipts: 4, blobs: 3, problems: [] });
@@ -130,14 +130,14 @@ describe("a row of a job that was changed is named, and nothing else is", () => 
 
   it.for(cases)("%s", ([, sql, rows]) => expectNamed(new TamperedStore(template).change(sql), "job", rows));
 
-  it("the blob that an artifact refers to: the artifact, and the blob that is not there", async () => {
+  it("the blob that an artifact refers to: the artifact, and the missing blob", async () => {
     const change = `UPDATE artifacts SET blob_hash = zeroblob(32) WHERE ${artifact("job", "report.txt")}`;
     const rows = ["artifact report.txt", `blob ${"00".repeat(32)}`];
     await expectNamed(new TamperedStore(template).change(change), "job", rows);
   });
 });
 
-describe("a row of a job that is gone is named", () => {
+describe("a missing row of a job is named", () => {
   it.for([
     ["an artifact", `DELETE FROM artifacts WHERE ${artifact("job", "pages.txt")}`, ["artifact pages.txt"]],
     ["an answer about a budget", `DELETE FROM waits WHERE ${wait(2)}`, ["question job~2", "wait job~2"]],
@@ -156,7 +156,7 @@ describe("a row of a job that is gone is named", () => {
     expect(await store.named("job-fork")).toEqual([blobOf("Seiten")]);
   });
 
-  it("the event that a response was dropped with", async () => {
+  it("the event of a dropped response", async () => {
     const change = `DELETE FROM events WHERE run_no = ${run("job")} AND type = 'turn.dropped'`;
     const named = await new TamperedStore(template).change(change).named("job");
     expect([...new Set(named)]).toEqual([
@@ -171,7 +171,7 @@ describe("a row of a job that is gone is named", () => {
   });
 });
 
-describe("a row of a job that was slipped in is named", () => {
+describe("an added row of a job is named", () => {
   it.for([
     [
       "an artifact",
@@ -215,7 +215,7 @@ describe("a row of a job that was slipped in is named", () => {
   });
 });
 
-describe("a row that a fork began with is named when it was changed, and nothing in the first run is", () => {
+describe("a changed row that a fork began with is named, and nothing in the parent", () => {
   const cases: readonly Case[] = [
     [
       "its input",
@@ -228,7 +228,7 @@ describe("a row that a fork began with is named when it was changed, and nothing
       ["run spec"],
     ],
     [
-      "what an earlier step came to",
+      "the output of an earlier step",
       `UPDATE run_steps SET output = '"Fetched"' WHERE step_no = ${step("job-fork", "fetch")}`,
       ["step fetch"],
     ],
@@ -293,7 +293,7 @@ describe("a row that a fork began with is named when it was changed, and nothing
     expectNamed(new TamperedStore(template).change(sql), "job-fork", rows),
   );
 
-  it("when it is gone", async () => {
+  it("if it is missing", async () => {
     const receipt = `DELETE FROM receipts WHERE call_no = ${call("job-fork", "fetch", "0.1")}`;
     await expectNamed(new TamperedStore(template).change(receipt), "job-fork", [
       "receipt job-fork/fetch#0.1",
@@ -303,7 +303,7 @@ describe("a row that a fork began with is named when it was changed, and nothing
     await expectNamed(new TamperedStore(template).change(references), "job-fork", [blobOf(JOB_RESULT)]);
   });
 
-  it("when it was slipped in after it", async () => {
+  it("if it was added later", async () => {
     const change = `INSERT INTO turns SELECT turn_no + 1, step_no, 4, 1, 1, 1, 0, 0, 'none', 0, 0, 0, 0, 0, 0, 0, 0, 0,
                            '{"content":[]}', NULL FROM turns WHERE ${turn("job-fork", 3)}`;
     await expectNamed(new TamperedStore(template).change(change), "job-fork", [
@@ -312,13 +312,13 @@ describe("a row that a fork began with is named when it was changed, and nothing
     ]);
   });
 
-  it("with the event that tells of it, where that was changed", async () => {
+  it("with the event that covers it, if that was changed", async () => {
     const change = `UPDATE events SET data = json_set(data, '$.rows[0][1]', 'other')
                      WHERE run_no = ${run("job-fork")} AND seq = 1`;
     await expectNamed(new TamperedStore(template).change(change), "job-fork", ["event 1", "run input"]);
   });
 
-  it("and the first run's, where that was changed: not the fork's", async () => {
+  it("and only the parent's, if that was changed", async () => {
     const change = `UPDATE receipts SET tokens = tokens + 1 WHERE call_no = ${call("job", "write", "1.1")}`;
     await expectNamed(new TamperedStore(template).change(change), "job", ["receipt job/write#1.1"]);
   });

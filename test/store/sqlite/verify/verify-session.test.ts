@@ -31,7 +31,7 @@ async function expectNamed(store: TamperedStore, ...rows: readonly string[]): Pr
   for (const runId of OTHERS) expect([runId, await store.named(runId)]).toEqual([runId, []]);
 }
 
-/** Writes a large checkpoint's bytes anew. */
+/** Rewrites the bytes of a large checkpoint. */
 function repacked(pack: (bytes: Buffer) => Uint8Array): TamperedStore {
   const store = new TamperedStore(template);
   const where = `WHERE run_no = ${RUN_NO} AND checkpoint_index = 2`;
@@ -44,8 +44,8 @@ function repacked(pack: (bytes: Buffer) => Uint8Array): TamperedStore {
   return store;
 }
 
-describe("a session that nobody has laid hand on", () => {
-  it("has no problem, and something of everything to be looked at", async () => {
+describe("a session that was not tampered with", () => {
+  it("verifies without problems, and has rows of every kind", async () => {
     const store = new TamperedStore(template);
     expect(await store.verify("session")).toMatchObject({ events: 21, receipts: 4, problems: [] });
     const count = (sql: string) => store.withDatabase((database) => database.prepare(sql).get()?.n);
@@ -87,22 +87,22 @@ describe("a changed row of a session is named, and nothing else is", () => {
     ["how a small one is packed", changed(checkpoint(1), "encoding = 'deflate'"), "checkpoint session~1"],
     ["how a large one is packed", changed(checkpoint(2), "encoding = 'json'"), "checkpoint session~2"],
     [
-      "what a call told",
+      "the session events of a call",
       changed(receipt("draft#1.1"), "session_events = replace(session_events, 'ï', 'i')"),
       "receipt session/draft#1.1",
     ],
     [
-      "what a call told that rode in a commit",
+      "the session events of a call that was written with a commit",
       changed(receipt("draft#1.2"), "session_events = replace(session_events, 'last', 'lost')"),
       "receipt session/draft#1.2",
     ],
     [
-      "what a call of an abandoned turn told",
+      "the session events of a call of an abandoned turn",
       changed(receipt("draft#3.1"), "session_events = '[]'"),
       "receipt session/draft#3.1",
     ],
     [
-      "that a call of code told something",
+      "the session events of a call of code",
       changed(receipt("render#0.1"), "session_events = NULL"),
       "receipt session/render#0.1",
     ],
@@ -112,7 +112,7 @@ describe("a changed row of a session is named, and nothing else is", () => {
     await expectNamed(new TamperedStore(template).change(sql), row);
   });
 
-  it("what a line goes on from", async () => {
+  it("the base of a lineage", async () => {
     const step = `step_no IN (SELECT step_no FROM run_steps WHERE run_no = ${RUN_NO})`;
     const store = new TamperedStore(template).change(
       `UPDATE lineages SET base_turn = base_turn + 1 WHERE ${step}`,
@@ -129,14 +129,14 @@ describe("a changed row of a session is named, and nothing else is", () => {
       await expectNamed(flip(at), "checkpoint session~2");
   });
 
-  it("a large snapshot that was cut off", async () => {
+  it("a truncated large snapshot", async () => {
     await expectNamed(
       repacked((bytes) => bytes.subarray(0, bytes.length >> 1)),
       "checkpoint session~2",
     );
   });
 
-  it("a large snapshot that was packed anew, with another word in it", async () => {
+  it("a large snapshot that was packed again, with another word in it", async () => {
     const text = JSON.stringify(LARGE_SNAPSHOT);
     await expectNamed(repacked(() => deflateSync(Buffer.from(text))));
     await expectNamed(
@@ -151,19 +151,19 @@ describe("a changed row of a session is named, and nothing else is", () => {
     await expectNamed(new TamperedStore(template).change(change), "event 13", "slice plan[0]");
   });
 
-  it("where a line went on from", async () => {
+  it("the base of a lineage in its event", async () => {
     const change = `UPDATE events SET data = json_set(data, '$.from', 2)
                      WHERE run_no = ${RUN_NO} AND type = 'lineage.begun'`;
     await expectNamed(new TamperedStore(template).change(change), "event 13", "checkpoint session~2");
   });
 });
 
-describe("a row of a session that is gone is named", () => {
+describe("a missing row of a session is named", () => {
   it.for([
     ["the first value of a slice", removed(item("plan", 0)), "slice plan[0]"],
     ["the last value of a slice", removed(item("plan", 2)), "slice plan[2]"],
     ["a checkpoint", removed(checkpoint(1)), "checkpoint session~1"],
-    ["one that was rolled back behind", removed(checkpoint(2)), "checkpoint session~2"],
+    ["a superseded one", removed(checkpoint(2)), "checkpoint session~2"],
     ["the last checkpoint", removed(checkpoint(4)), "checkpoint session~4"],
   ] as const)("%s", async ([, sql, row]) => {
     const store = new TamperedStore(template).change(sql);
@@ -172,7 +172,7 @@ describe("a row of a session that is gone is named", () => {
   });
 });
 
-describe("a row of a session that was slipped in is named", () => {
+describe("an added row of a session is named", () => {
   const value = (name: string, index: number) =>
     `INSERT INTO slice_items SELECT ${RUN_NO}, '${name}', ${index}, '1'`;
 
@@ -195,7 +195,7 @@ describe("a row of a session that was slipped in is named", () => {
     );
   });
 
-  it("what a receipt of another run is said to have told", async () => {
+  it("session events of a receipt of another run", async () => {
     const store = new TamperedStore(template).change(
       'UPDATE receipts SET session_events = \'[{"type":"Noted"}]\' WHERE call_no = 1',
     );
@@ -204,7 +204,7 @@ describe("a row of a session that was slipped in is named", () => {
   });
 });
 
-it("values that change places are both named", async () => {
+it("swapped values are both named", async () => {
   const store = new TamperedStore(template);
   store.withDatabase((database) => {
     const move = `UPDATE slice_items SET item_index = ? WHERE run_no = ${RUN_NO} AND slice_name = 'plan' AND item_index = ?`;

@@ -11,7 +11,7 @@ const template = join(folder, "template.db");
 beforeAll(() => writeRuns(template));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Run numbers, in the order in which the runs were made. */
+/** Run numbers, in the order in which the runs were created. */
 const LEDGER = 1;
 
 function tampered(
@@ -24,19 +24,19 @@ function tampered(
 const LARGE_BLOB = `blob ${blobReferenceOf(LARGE).blobId}`;
 const EVIDENCE_BLOB = `blob ${blobReferenceOf(EVIDENCE).blobId}`;
 
-/** Another first byte, whichever it has. */
+/** A different first byte, whatever it was. */
 function otherBytes(column: string): string {
   return `CAST(iif(substr(${column}, 1, 1) = X'01', X'02', X'01') || substr(${column}, 2) AS BLOB)`;
 }
 
-describe("what nobody has laid hand on", () => {
-  it.for(RUNS)("has no problem: %s", async (runId) => {
+describe("a file that was not tampered with", () => {
+  it.for(RUNS)("verifies without problems: %s", async (runId) => {
     const { problems, events } = await new TamperedStore(template).verify(runId);
     expect(problems).toEqual([]);
     expect(events).toBeGreaterThan(4);
   });
 
-  it("is told by how much was looked at", async () => {
+  it("returns the number of verified rows", async () => {
     expect(await new TamperedStore(template).verify()).toMatchObject({
       runId: "ledger",
       events: 33,
@@ -59,9 +59,9 @@ describe("a changed row is named, and nothing else is", () => {
     ["an error code that was none", receipt(1, "error_code = ''"), "receipt ledger/draft#1.1"],
     ["an error code that is none", receipt(3, "error_code = NULL"), "receipt ledger/draft#1.3"],
     ["whether a receipt is uncertain", receipt(3, "uncertain = 0"), "receipt ledger/draft#1.3"],
-    ["where a receipt comes from", receipt(1, "source = 'tool'"), "receipt ledger/draft#1.1"],
+    ["the source of a receipt", receipt(1, "source = 'tool'"), "receipt ledger/draft#1.1"],
     ["a receipt's correlation", receipt(1, "external_correlation_id = 'm-2'"), "receipt ledger/draft#1.1"],
-    ["what a duplicate repeats", receipt(4, "duplicate_of = 'ledger/draft#1.3'"), "receipt ledger/draft#1.4"],
+    ["the original of a duplicate", receipt(4, "duplicate_of = 'ledger/draft#1.3'"), "receipt ledger/draft#1.4"],
     ["the size of a receipt's blob", receipt(2, "blob_size = blob_size + 1"), "receipt ledger/draft#1.2"],
     ["that a receipt has a blob", receipt(2, "blob_hash = NULL"), "receipt ledger/draft#1.2"],
     ["the receipt of a denied call", receipt(5, "error_code = 'deniez'"), "receipt ledger/draft#1.5"],
@@ -76,7 +76,7 @@ describe("a changed row is named, and nothing else is", () => {
       "event 5",
     ],
     [
-      "an event's data to what is no JSON",
+      "an event's data, to invalid JSON",
       "UPDATE events SET data = data || '}' WHERE run_no = 1 AND seq = 8",
       "event 8",
     ],
@@ -90,7 +90,7 @@ describe("a changed row is named, and nothing else is", () => {
       "turn ledger/draft#1",
     ],
     [
-      "what was said after a response",
+      "the follow-up of a response",
       "UPDATE turns SET follow_up = 'Go off.' WHERE follow_up = 'Go on.'",
       "follow-up ledger/draft#1",
     ],
@@ -101,19 +101,19 @@ describe("a changed row is named, and nothing else is", () => {
       "call ledger/draft#1.1",
     ],
     ["a call's namespace", call(2, "tool_namespace = 'locale'"), "call ledger/draft#1.2"],
-    ["what a call may touch", call(3, "side_effect_class = 'read_only'"), "call ledger/draft#1.3"],
-    ["what may be done about a doubt", call(4, "recovery = 'repeat'"), "call ledger/draft#1.4"],
+    ["the side effect class of a call", call(3, "side_effect_class = 'read_only'"), "call ledger/draft#1.3"],
+    ["the recovery class of a call", call(4, "recovery = 'repeat'"), "call ledger/draft#1.4"],
     ["a call's identity", call(5, bump("identity_hash")), "call ledger/draft#1.5"],
     ["a call's occurrence", call(5, "occurrence = 2"), "call ledger/draft#1.5"],
     ["a call's key", call(6, bump("idempotency_key")), "call ledger/code#0.1"],
     [
-      "what a code step's call asked for",
+      "the arguments of a code step's call",
       call(7, "request = replace(request, '2', '3')"),
       "call ledger/code#0.2",
     ],
-    ["that a code step's call asked for something", call(7, "request = NULL"), "call ledger/code#0.2"],
+    ["that a code step's call has arguments", call(7, "request = NULL"), "call ledger/code#0.2"],
     [
-      "what a try came to",
+      "the outcome of an attempt",
       "UPDATE tool_call_tries SET outcome = 'not_applied' WHERE run_no = 1 AND call_no = 7",
       "try 1 of ledger/code#0.2",
     ],
@@ -125,7 +125,7 @@ describe("a changed row is named, and nothing else is", () => {
     ],
     ["a step's context", "UPDATE run_steps SET context = '{\"a\":2}' WHERE step_no = 1", "step draft"],
     [
-      "a context that a step left alone",
+      "a context that a step left unchanged",
       "UPDATE run_steps SET context = '{}' WHERE step_no = 2",
       "step code",
     ],
@@ -152,7 +152,7 @@ describe("a changed row is named, and nothing else is", () => {
       "wait ledger~4",
     ],
     [
-      "what a doubt was settled as",
+      "a settlement",
       `UPDATE waits SET answer = '{"as":"retry","why":"x"}' WHERE run_no = 1 AND wait_index = 2`,
       "wait ledger~2",
     ],
@@ -186,14 +186,14 @@ describe("a changed row is named, and nothing else is", () => {
     expect(await tampered(change).named()).toEqual(["event 5", "receipt ledger/draft#1.2"]);
   });
 
-  it("the blob that a receipt refers to: the receipt, and the blob that is not there", async () => {
+  it("the blob that a receipt refers to: the receipt, and the missing blob", async () => {
     const change = `UPDATE receipts SET blob_hash = ${otherBytes("blob_hash")} WHERE call_no = 2`;
     const [first, second, ...more] = await tampered(change).named();
     expect([first, more]).toEqual(["receipt ledger/draft#1.2", []]);
     expect(second).toMatch(/^blob 01/);
   });
 
-  it("where a call belongs: it is gone from there, and was never written here", async () => {
+  it("the position of a call: it is missing there, and was not written here", async () => {
     const moved = await tampered("UPDATE tool_calls SET call_index = 9 WHERE call_no = 7").named();
     expect(moved.toSorted()).toEqual(
       ["code#0.2", "code#0.9"]
@@ -212,7 +212,7 @@ describe("a changed row is named, and nothing else is", () => {
     expect(await tampered(change).named()).toEqual(["state of step code", "step code"]);
   });
 
-  it("what is said of it", async () => {
+  it("the problem text", async () => {
     const { problems } = await tampered("UPDATE receipts SET status = 'failed' WHERE call_no = 1").verify();
     expect(problems).toEqual([
       {
@@ -223,7 +223,7 @@ describe("a changed row is named, and nothing else is", () => {
   });
 });
 
-describe("a row that is gone is named", () => {
+describe("a missing row is named", () => {
   it.for([
     ["a receipt", "DELETE FROM receipts WHERE call_no = 3", ["receipt ledger/draft#1.3"]],
     ["the receipt of code", "DELETE FROM receipts WHERE call_no = 6", ["receipt ledger/code#0.1"]],
@@ -274,8 +274,8 @@ describe("a row that is gone is named", () => {
 
   it.for([
     ["the first", 1, ["event 1", "event 2", "run input"]],
-    ["one that tells of a try", 9, ["event 9", "event 10", "try 2 of ledger/draft#1.3"]],
-    ["one that tells of a receipt", 5, ["event 5", "event 6", "receipt ledger/draft#1.2"]],
+    ["one that covers an attempt", 9, ["event 9", "event 10", "try 2 of ledger/draft#1.3"]],
+    ["one that covers a receipt", 5, ["event 5", "event 6", "receipt ledger/draft#1.2"]],
     ["the last", 33, ["event 33", "run", "attempt 3", "run output"]],
   ] as const)("an event: %s", async ([, seq, rows]) => {
     const store = tampered("DELETE FROM events WHERE run_no = ? AND seq = ?", LEDGER, seq);
@@ -293,7 +293,7 @@ describe("a row that is gone is named", () => {
     ]);
   });
 
-  it("more than anybody wrote, by a number that was forged: at once", async () => {
+  it("more than were written, by a forged number: at once", async () => {
     const store = tampered("UPDATE runs SET event_seq = 9007199254740000 WHERE run_no = 1");
     const { problems } = await store.verify();
     expect(problems.length).toBeLessThan(120);
@@ -310,7 +310,7 @@ describe("a row that is gone is named", () => {
   });
 });
 
-describe("a row that was slipped in is named", () => {
+describe("an added row is named", () => {
   const receipt = `INSERT INTO receipts SELECT %, 'succeeded', 1, 1, NULL, 0, 'tool', NULL, NULL, NULL, NULL,
                    '{"type":"json","value":1}', NULL`;
 
@@ -354,10 +354,10 @@ describe("a row that was slipped in is named", () => {
     ]);
   });
 
-  it("an event, although its hash is what it has to be", async () => {
+  it("an event, although its hash is correct", async () => {
     const store = new TamperedStore(template).addEvent("ledger", "run.claimed", "{}");
     expect(await store.named()).toEqual(["event 34"]);
-    expect((await store.verify()).problems[0]?.what).toBe("was never written by Pawl");
+    expect((await store.verify()).problems[0]?.what).toBe("was not written by Pawl");
   });
 
   it("an event before the first one", async () => {
@@ -376,7 +376,7 @@ describe("events in another order", () => {
     expect(await store.named()).toEqual(["event 8", "event 9", "event 10"]);
   });
 
-  it("of two runs are not taken for each other's", async () => {
+  it("of two runs are not mixed up", async () => {
     const store = new TamperedStore(template);
     store.withDatabase((database) => {
       database.exec(`UPDATE events SET run_no = run_no + 100 WHERE seq = 3 AND run_no IN (1, 2);
