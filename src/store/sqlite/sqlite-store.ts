@@ -3,8 +3,7 @@ import type { Json } from "../../core/json.ts";
 import type { Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
 import { WorkInProgress } from "../work-in-progress.ts";
-import type { Database } from "./database.ts";
-import { Database as SqliteDatabase } from "./database.ts";
+import { Database } from "./database.ts";
 import { type CommitObserver, closedError, GroupCommit } from "./group-commit.ts";
 import { dropTurn } from "./intents/drop-turn-intent.ts";
 import { forkRun } from "./intents/fork-intents.ts";
@@ -71,7 +70,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
 
   /** Opens or creates the file. Waits for another process that is doing the same. */
   static async open(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
-    const database = await whileBusy(file, () => SqliteDatabase.open(file));
+    const database = await whileBusy(file, () => Database.open(file));
     try {
       await whileBusy(file, () => migrate(database, (options.now ?? Date.now)()));
       const lock = await OwnerLock.take(file, options.doorbell);
@@ -90,7 +89,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
 
   /** Opens the file for reading; null if it has to be opened for writing first, to create or migrate it. */
   static async openReadOnly(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore | null> {
-    const database = await whileBusy(file, () => SqliteDatabase.openReadOnly(file));
+    const database = await whileBusy(file, () => Database.openReadOnly(file));
     if (database === null) return null;
     try {
       const version = await whileBusy(file, () => schemaVersion(database));
@@ -361,10 +360,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     for (const callIndex of callIndexes) this.leases.retire(runId, { stepKey, turnIndex, callIndex });
   }
 
-  /**
-   * For an intent that makes its caller a worker: refused once the store is closing, as its leases may already be
-   * released.
-   */
+  /** For an intent that makes its caller a worker: refused once the store is closing. */
   #take<T>(intent: string, work: (now: number) => T): Promise<T> {
     if (this.#work.closing.aborted) return Promise.reject(closedError(this.database.file));
     return this.#act(intent, work);

@@ -61,7 +61,11 @@ describe("a changed row is named, and nothing else is", () => {
     ["whether a receipt is uncertain", receipt(3, "uncertain = 0"), "receipt ledger/draft#1.3"],
     ["the source of a receipt", receipt(1, "source = 'tool'"), "receipt ledger/draft#1.1"],
     ["a receipt's correlation", receipt(1, "external_correlation_id = 'm-2'"), "receipt ledger/draft#1.1"],
-    ["the original of a duplicate", receipt(4, "duplicate_of = 'ledger/draft#1.3'"), "receipt ledger/draft#1.4"],
+    [
+      "the original of a duplicate",
+      receipt(4, "duplicate_of = 'ledger/draft#1.3'"),
+      "receipt ledger/draft#1.4",
+    ],
     ["the size of a receipt's blob", receipt(2, "blob_size = blob_size + 1"), "receipt ledger/draft#1.2"],
     ["that a receipt has a blob", receipt(2, "blob_hash = NULL"), "receipt ledger/draft#1.2"],
     ["the receipt of a denied call", receipt(5, "error_code = 'deniez'"), "receipt ledger/draft#1.5"],
