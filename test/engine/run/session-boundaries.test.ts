@@ -1,5 +1,5 @@
-// What the session holds where one thing ends and another begins: between the last turn of a step and its end, between
-// calls that end side by side, and between a line of history that is left and the next one.
+// The session at boundaries: between the last turn of a step and its end, between calls that end in parallel, and
+// between an abandoned lineage and the next one.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -44,7 +44,7 @@ const echoes = defineSlice({
   reducers: { Echo: append(({ word }: Echo) => word) },
 });
 
-/** An agent's step that gives these answers, and ends. */
+/** An agent step with these answers. */
 const agentStep = (
   name: string,
   tools: { readonly [name: string]: Tool },
@@ -54,13 +54,13 @@ const agentStep = (
 const runnerFor = (store: Store, step: StepNode, options: RunnerOptions) =>
   new Runner(step, { store, checkpointTrigger: loudly, ...options });
 
-describe("what is told to the session after the last commit of a step", () => {
+describe("session events dispatched after the last commit of a step", () => {
   const onSession = (session: Session) =>
     void session.bus.subscribe("TurnCommitted", ({ step, isComplete }) => {
       if (step === "first" && isComplete) session.dispatch({ type: "Echo", word: "first is done" });
     });
 
-  it("is in the checkpoint of its end, and there for the next step that goes back", async () => {
+  it("are in the checkpoint of its end, and available to the next step after a milestone resume", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const make = (options: RunnerOptions = {}) => {
@@ -79,8 +79,8 @@ describe("what is told to the session after the last commit of a step", () => {
   });
 });
 
-describe("what is told to the session while code is at work", () => {
-  it("that has told it something itself is kept like that", async () => {
+describe("session events dispatched from outside while a code step runs", () => {
+  it("are kept along with the events of the code itself", async () => {
     const store = await memoryStore();
     const sessions: Session[] = [];
     const code = Step.run("code", async (_input: Json, ctx) => {
@@ -118,7 +118,7 @@ describe("a session that was emptied after its last checkpoint", () => {
   const added = asking(["change", { type: "Added" }]);
   const cleared = asking(["change", { type: "Cleared" }]);
 
-  it("is empty in the next step too, though the worker died before the end of the step and that one goes back", async () => {
+  it("stays empty for a milestone resume of the next step, even if the worker died before the end of the first", async () => {
     const store = await memoryStore();
     const make = (options: RunnerOptions = {}) => {
       const steps = Pipeline.of(
@@ -139,7 +139,7 @@ describe("a session that was emptied after its last checkpoint", () => {
   });
 });
 
-describe("calls side by side that fit the session each by itself, and not together", () => {
+describe("parallel calls whose events fit the session separately but not together", () => {
   const one = defineSlice({
     name: "one",
     schema: z.object({ words: z.array(z.string()).max(1) }),
@@ -152,7 +152,7 @@ describe("calls side by side that fit the session each by itself, and not togeth
   const make = (store: Store, say: Tool) =>
     sayer(store, { say }, [saying("a", "b")], { slices: [one] }).runner;
 
-  it("fail their turn, as often as it is gone on with, and nothing is said again", async () => {
+  it("fail their turn on every resume, and nothing is executed again", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     const error = await failureAs(SliceValueError, make(store, say).run("Go", { runId: "r-1" }));
@@ -161,7 +161,7 @@ describe("calls side by side that fit the session each by itself, and not togeth
     expect([spoken, await storedSlice(store, "one")]).toEqual([["a", "b"], []]);
   });
 
-  it("are met in a line that goes on from a milestone, which leaves out what the later one told", async () => {
+  it("are reused in a new lineage from a milestone, without the events of the later call", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     await failureAs(SliceValueError, make(store, say).run("Go", { runId: "r-1" }));
@@ -171,8 +171,8 @@ describe("calls side by side that fit the session each by itself, and not togeth
   });
 });
 
-describe("a turn that was about to be left for a milestone", () => {
-  it("is as it was where that was interrupted: going on by turn runs what waits in it", async () => {
+describe("a turn that a milestone resume was about to abandon", () => {
+  it("is unchanged if that was interrupted: a resume by turn runs its waiting calls", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool({ approval: ({ word }) => word === "two" });
     const make = (options: RunnerOptions = {}) =>

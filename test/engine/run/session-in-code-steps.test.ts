@@ -1,5 +1,5 @@
-// The session in code steps, and what becomes of it from step to step: it changes when a step ends well, and a step that
-// holds others takes nothing back of what they did.
+// The session in code steps and from step to step: it changes when a step succeeds, and an enclosing step takes back
+// nothing of what its children recorded.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -36,19 +36,19 @@ import {
 const runnerFor = (store: Store, step: StepNode, options: RunnerOptions = {}) =>
   new Runner(step, { store, slices: [words], ...options });
 
-/** A step whose code says a word. */
-const telling = (name: string, word = name) =>
+/** A step whose code records a word. */
+const saysWord = (name: string, word = name) =>
   Step.run(name, (_input: Json, ctx) => ctx.session.dispatch(said(word)));
 
-/** An agent's step that says these words, one a turn. */
+/** An agent step that says these words, one per turn. */
 function agentStep(name: string, say: Tool, ...all: string[]) {
   const script = [...all.map((word) => saying(word)), { text: "End." }];
   const { agent } = scriptedAgent(script, { name, tools: { say } });
   return Step.granular(name, agent);
 }
 
-describe("what code tells the session", () => {
-  it("is seen by that code at once, and takes effect when its step has ended", async () => {
+describe("session events of code", () => {
+  it("are visible to that code at once, and take effect when its step has ended", async () => {
     const store = await memoryStore();
     const seen: unknown[] = [];
     const step = Step.run("code", async (_input: Json, ctx) => {
@@ -62,7 +62,7 @@ describe("what code tells the session", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("joins what the tools tell that it calls, in the order in which it meets them", async () => {
+  it("are merged with the events of its tools in call order", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const step = Step.run("code", async (_input: Json, ctx) => {
@@ -76,7 +76,7 @@ describe("what code tells the session", () => {
     expect(await sessionEventsOf(store)).toEqual([[said("two")]]);
   });
 
-  it("is found by the tools that it calls", async () => {
+  it("are visible to the tools that it calls", async () => {
     const store = await memoryStore();
     const seen: unknown[] = [];
     const { say } = sayTool({}, (_word, call) => void seen.push(call.session.query(words).all()));
@@ -88,7 +88,7 @@ describe("what code tells the session", () => {
     expect(seen).toEqual([["one"]]);
   });
 
-  it("takes no effect where the step fails, and a resume begins without it", async () => {
+  it("take no effect if the step fails, and a resume begins without them", async () => {
     const store = await memoryStore();
     const seen: unknown[] = [];
     const { say, spoken } = sayTool();
@@ -108,7 +108,7 @@ describe("what code tells the session", () => {
   });
 
   it.each(["tool:receipt-stored", "step:before-finish"] as const)(
-    "and its tools is told once, where the step is interrupted at %s",
+    "and of its tools are applied once if the step is interrupted at %s",
     async (point) => {
       const store = await memoryStore();
       const { say, spoken } = sayTool();
@@ -123,7 +123,7 @@ describe("what code tells the session", () => {
     },
   );
 
-  it("is told once for calls that have one effect, however often the code asks", async () => {
+  it("are applied once for calls with one effect, however often the code makes them", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool({ dedupe: "effect" });
     const step = Step.run("code", async (_input: Json, ctx) => {
@@ -136,7 +136,7 @@ describe("what code tells the session", () => {
     expect(await storedSlice(store)).toEqual(["one"]);
   });
 
-  it("is not told by a call that failed, which code may catch", async () => {
+  it("do not include those of a failed call, which the code may catch", async () => {
     const store = await memoryStore();
     const { say } = sayTool({}, (word, call) => {
       call.session.dispatch(said(word));
@@ -150,7 +150,7 @@ describe("what code tells the session", () => {
     expect(await storedSlice(store)).toEqual([]);
   });
 
-  it("is refused where it does not fit, and the code may catch that", async () => {
+  it("are refused if they do not fit, which the code may catch", async () => {
     const store = await memoryStore();
     const step = Step.run("code", (_input: Json, ctx) => {
       expect(() => ctx.session.dispatch(said("far too long for a word"))).toThrow(/words: /);
@@ -160,7 +160,7 @@ describe("what code tells the session", () => {
     expect(await storedSlice(store)).toEqual(["short"]);
   });
 
-  it("is refused once the step has ended", async () => {
+  it("are refused once the step has ended", async () => {
     const store = await memoryStore();
     const kept: SessionView[] = [];
     const step = Step.run("code", (_input: Json, ctx) => void kept.push(ctx.session));
@@ -172,22 +172,22 @@ describe("what code tells the session", () => {
 });
 
 describe("a step that has ended", () => {
-  it("leaves a checkpoint where the session has changed, and none where it has not", async () => {
+  it("leaves a checkpoint if the session has changed, and none otherwise", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const pipeline = Pipeline.of(
       "p",
-      telling("tells"),
+      saysWord("speaks"),
       Step.run("is-silent", () => null),
       agentStep("talks", say, "two"),
-      Step.run("rests", () => null),
+      Step.run("idles", () => null),
     );
     await runnerFor(store, pipeline).run("Go", { runId: "r-1" });
-    expect(await checkpointsOf(store)).toEqual(["1 step_boundary tells#0", "2 step_boundary talks#0"]);
+    expect(await checkpointsOf(store)).toEqual(["1 step_boundary speaks#0", "2 step_boundary talks#0"]);
     const [first, second] = await Promise.all([1, 2].map((n) => store.readCheckpoint("r-1", n)));
-    expect(must(first).snapshot.slices).toEqual({ words: { version: 1, values: ["tells"] } });
+    expect(must(first).snapshot.slices).toEqual({ words: { version: 1, values: ["speaks"] } });
     expect(must(first).cursor).toEqual({
-      step: "tells",
+      step: "speaks",
       turn: 0,
       lastToolCall: null,
       artifacts: [],
@@ -195,24 +195,24 @@ describe("a step that has ended", () => {
       stepIndex: 1,
       remainingPhases: [],
     });
-    expect(must(second).snapshot.slices).toEqual({ words: { version: 1, values: ["tells", "two"] } });
+    expect(must(second).snapshot.slices).toEqual({ words: { version: 1, values: ["speaks", "two"] } });
     expect(must(second).cursor).toMatchObject({ lastToolCall: "r-1/talks#1.1" });
   });
 
-  it("leaves none where the agent's last milestone holds everything", async () => {
+  it("leaves none if the agent's last milestone holds everything", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const options = { checkpointTrigger: new CheckpointTrigger({ eventTypes: ["Said"] }) };
     const pipeline = Pipeline.of(
       "p",
       agentStep("talks", say, "one"),
-      Step.run("rests", () => null),
+      Step.run("idles", () => null),
     );
     await runnerFor(store, pipeline, options).run("Go", { runId: "r-1" });
     expect(await checkpointsOf(store)).toEqual(["1 milestone talks#1"]);
   });
 
-  it("leaves one in a new process too, where the one before it changed the session and died", async () => {
+  it("leaves one in a new process too if the previous one changed the session and died", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const step = agentStep("talks", say, "one");
@@ -221,28 +221,28 @@ describe("a step that has ended", () => {
     expect(await checkpointsOf(store)).toEqual(["1 step_boundary talks#0"]);
   });
 
-  it("leaves none in a new process, where the one before it left the session as its checkpoint has it", async () => {
+  it("leaves none in a new process if the session matches the last checkpoint", async () => {
     const store = await memoryStore();
     const pipeline = Pipeline.of(
       "p",
-      telling("tells"),
-      Step.run("rests", () => null),
+      saysWord("speaks"),
+      Step.run("idles", () => null),
     );
     await runUntilFailure(runnerFor(store, pipeline, { probe: crashAt("step:before-finish", 2) }));
     await runnerFor(store, pipeline).resume("r-1");
-    expect(await checkpointsOf(store)).toEqual(["1 step_boundary tells#0"]);
+    expect(await checkpointsOf(store)).toEqual(["1 step_boundary speaks#0"]);
   });
 
-  it("has its checkpoint in the very commit of its end: a refused one leaves neither", async () => {
+  it("has its checkpoint in the same commit as its end: a refused commit leaves neither", async () => {
     const store = await memoryStore();
     const refusing = tapped(store, (intent) => {
       if (intent === "finishStep") throw new Error("No.");
     });
-    await runUntilFailure(runnerFor(refusing, telling("tells")));
+    await runUntilFailure(runnerFor(refusing, saysWord("speaks")));
     expect([await storedSlice(store), await checkpointsOf(store)]).toEqual([[], []]);
   });
 
-  it("is in the checkpoint of its end with what an observer made of its last change", async () => {
+  it("has a checkpoint that includes an observer's reaction to its last change", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const onSession: RunnerOptions["onSession"] = (session) =>
@@ -257,7 +257,7 @@ describe("a step that has ended", () => {
       Pipeline.of(
         "p",
         talks,
-        Step.run("rests", () => null),
+        Step.run("idles", () => null),
       ),
       options,
     ).run("Go", {
@@ -271,13 +271,13 @@ describe("a step that has ended", () => {
   });
 });
 
-describe("steps inside of steps", () => {
-  it("keep what they told, in loops and pipelines, in their order", async () => {
+describe("nested steps", () => {
+  it("keep their session events in order, in loops and pipelines", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const body = Pipeline.of(
       "body",
-      Step.run("tells", (n: number, ctx) => {
+      Step.run("speaks", (n: number, ctx) => {
         ctx.session.dispatch(said(`code ${n}`));
         return n + 1;
       }),
@@ -287,7 +287,7 @@ describe("steps inside of steps", () => {
       }),
     );
     const loop = Step.loop("loop", body, { until: (n) => n === 3, maxIterations: 5 });
-    const outer = Step.loop("outer", Pipeline.of("inner", loop, telling("after")), {
+    const outer = Step.loop("outer", Pipeline.of("inner", loop, saysWord("after")), {
       until: () => true,
       maxIterations: 1,
     });
@@ -297,7 +297,7 @@ describe("steps inside of steps", () => {
     expect(whole).toEqual({ words: { version: 1, values: await storedSlice(store) } });
   });
 
-  it("see what those before them told, agents and code alike", async () => {
+  it("see the events of earlier steps, of agents and code alike", async () => {
     const store = await memoryStore();
     const seen: (readonly string[])[] = [];
     const { say } = sayTool({}, (word, call) => {
@@ -305,15 +305,18 @@ describe("steps inside of steps", () => {
       call.session.dispatch(said(word));
     });
     const look = Step.run("look", (_input: Json, ctx) => void seen.push(ctx.session.query(words).all()));
-    await runnerFor(store, Pipeline.of("p", telling("one"), agentStep("agent", say, "two"), look)).run("Go", {
-      runId: "r-1",
-    });
+    await runnerFor(store, Pipeline.of("p", saysWord("one"), agentStep("agent", say, "two"), look)).run(
+      "Go",
+      {
+        runId: "r-1",
+      },
+    );
     expect(seen).toEqual([["one"], ["one", "two"]]);
   });
 
-  it("are gone on with where they were left, with the session as their commits left it", async () => {
+  it("resume where they stopped, with the session of their last commits", async () => {
     const store = await memoryStore();
-    const step = Step.run("tells", (n: number, ctx) => {
+    const step = Step.run("speaks", (n: number, ctx) => {
       ctx.session.dispatch(said(`code ${n}`));
       return n + 1;
     });
@@ -324,9 +327,9 @@ describe("steps inside of steps", () => {
     expect(await storedSlice(store)).toEqual(["code 1", "code 2", "code 3"]);
   });
 
-  it("lose nothing to a step of one's own kind that tells the session before and after it enters them", async () => {
+  it("lose nothing to a custom step that dispatches events before and after it enters them", async () => {
     const store = await memoryStore();
-    const framed: StepNode = { kind: "framed", name: "framed", children: [telling("inner")] };
+    const framed: StepNode = { kind: "framed", name: "framed", children: [saysWord("inner")] };
     const executors: RunnerOptions["executors"] = {
       framed: {
         storage: "instance",
@@ -345,7 +348,7 @@ describe("steps inside of steps", () => {
   });
 });
 
-it("a log is kept like a state, and is not in checkpoints", async () => {
+it("a log slice is stored like a state slice, but is not in checkpoints", async () => {
   const store = await memoryStore();
   const log = defineSlice({
     name: "log",
@@ -353,8 +356,8 @@ it("a log is kept like a state, and is not in checkpoints", async () => {
     schema: z.string(),
     reducers: { Said: (all: readonly string[], { word }: { type: string; word: string }) => [...all, word] },
   });
-  await runnerFor(store, telling("tells"), { slices: [words, log] }).run("Go", { runId: "r-1" });
-  expect(await storedSlice(store, "log")).toEqual(["tells"]);
+  await runnerFor(store, saysWord("speaks"), { slices: [words, log] }).run("Go", { runId: "r-1" });
+  expect(await storedSlice(store, "log")).toEqual(["speaks"]);
   const { snapshot } = must(await store.readCheckpoint("r-1"));
   expect(Object.keys(snapshot.slices as object)).toEqual(["words"]);
 });

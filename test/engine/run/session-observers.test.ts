@@ -1,4 +1,5 @@
-// Whoever watches a run's session is told after the commit, and cannot harm it; what an observer dispatches is committed next.
+// Observers of a run's session are notified after the commit and cannot harm it; their own events are in the next
+// commit.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -27,7 +28,7 @@ import {
   words,
 } from "../session-fixture.ts";
 
-/** How many words there were, told by an observer. */
+/** The number of words, recorded by an observer. */
 const counts = defineSlice({
   name: "counts",
   schema: z.number(),
@@ -38,56 +39,56 @@ const counting = (session: Session) =>
   void session.observe(words, (all) => session.dispatch({ type: "Counted", n: all.length }));
 
 describe("an observer", () => {
-  it("is told of a change after its commit, with what was there before", async () => {
+  it("is notified of a change after its commit, with the earlier values", async () => {
     const store = await memoryStore();
-    const heard: Json[] = [];
+    const notified: Json[] = [];
     const listening = tapped(store, (intent) => {
-      if (intent === "commitTurn") heard.push("commits");
+      if (intent === "commitTurn") notified.push("commits");
     });
     const { say } = sayTool();
     const { runner } = sayer(listening, { say }, [saying("one"), saying("two")], {
-      onSession: (session) => void session.observe(words, (all, before) => heard.push([before, all])),
+      onSession: (session) => void session.observe(words, (all, before) => notified.push([before, all])),
     });
     await runner.run("Go", { runId: "r-1" });
-    expect(heard).toEqual(["commits", [[], ["one"]], "commits", [["one"], ["one", "two"]], "commits"]);
+    expect(notified).toEqual(["commits", [[], ["one"]], "commits", [["one"], ["one", "two"]], "commits"]);
   });
 
-  it("is not told of what a commit that is refused would have changed", async () => {
+  it("is not notified of a change whose commit is refused", async () => {
     const store = await memoryStore();
-    const heard: Json[] = [];
+    const notified: Json[] = [];
     const refusing = tapped(store, (intent) => {
       if (intent === "commitTurn") throw new Error("No.");
     });
     const { say } = sayTool();
-    const onSession = (session: Session) => void session.observe(words, (all) => heard.push(all));
+    const onSession = (session: Session) => void session.observe(words, (all) => notified.push(all));
     await runUntilFailure(sayer(refusing, { say }, [saying("one")], { onSession }).runner);
-    expect(heard).toEqual([]);
+    expect(notified).toEqual([]);
   });
 
-  it("that throws harms nobody, and is told of", async () => {
+  it("that throws harms nothing, and is reported on the bus", async () => {
     const store = await memoryStore();
-    const heard: Json[] = [];
+    const notified: Json[] = [];
     const { say } = sayTool();
     const { runner } = sayer(store, { say }, [saying("one"), saying("two")], {
       onSession: (session) => {
         session.observe(words, () => {
-          throw new Error("I fell over.");
+          throw new Error("The observer broke.");
         });
-        session.observe(words, (all) => heard.push(all));
-        session.bus.subscribe("ObserverFailed", ({ message }) => heard.push(message));
+        session.observe(words, (all) => notified.push(all));
+        session.bus.subscribe("ObserverFailed", ({ message }) => notified.push(message));
         session.bus.subscribe("TurnCommitted", () => {
-          throw new Error("So did I.");
+          throw new Error("The handler broke.");
         });
       },
     });
     expect((await runner.run("Go", { runId: "r-1" })).status).toBe("succeeded");
-    const fell = "An observer of slice words failed: I fell over.";
-    const handler = "A handler of TurnCommitted failed: So did I.";
-    expect(heard).toEqual([fell, ["one"], handler, fell, ["one", "two"], handler, handler]);
+    const observer = "An observer of slice words failed: The observer broke.";
+    const handler = "A handler of TurnCommitted failed: The handler broke.";
+    expect(notified).toEqual([observer, ["one"], handler, observer, ["one", "two"], handler, handler]);
     expect(await storedSlice(store)).toEqual(["one", "two"]);
   });
 
-  it("is told of nothing once the run is over, and cannot change its session any more", async () => {
+  it("is not notified after the run has ended, and cannot change its session any more", async () => {
     const store = await memoryStore();
     const sessions: Session[] = [];
     const { say } = sayTool();
@@ -100,10 +101,10 @@ describe("an observer", () => {
   });
 });
 
-describe("what an observer dispatches", () => {
+describe("events that an observer dispatches", () => {
   const options: RunnerOptions = { slices: [words, counts], onSession: counting };
 
-  it("is in the next commit", async () => {
+  it("are in the next commit", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const written: Json[] = [];
@@ -123,7 +124,7 @@ describe("what an observer dispatches", () => {
     expect(await storedSlice(store, "counts")).toEqual([1, 2]);
   });
 
-  it("before the first step is in the first commit", async () => {
+  it("before the first step are in the first commit", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const onSession = (session: Session) => session.dispatch(said("zero"));
@@ -131,7 +132,7 @@ describe("what an observer dispatches", () => {
     expect(await storedSlice(store)).toEqual(["zero", "one"]);
   });
 
-  it("in answer to the last change of a step is in the commit of that step's end", async () => {
+  it("in reaction to the last change of a step are in the commit of that step's end", async () => {
     const store = await memoryStore();
     const talk = Step.run("talk", (_input: Json, ctx) => ctx.session.dispatch(said("one")));
     const rest = Step.run("rest", () => null);
@@ -139,7 +140,7 @@ describe("what an observer dispatches", () => {
     expect(await storedSlice(store, "counts")).toEqual([1]);
   });
 
-  it("while a commit is under way is in the commit after it, and not lost", async () => {
+  it("during a commit are in the commit after it, and not lost", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const sessions: Session[] = [];
@@ -156,7 +157,7 @@ describe("what an observer dispatches", () => {
     expect(await storedSlice(store, "counts")).toEqual([7]);
   });
 
-  it("is seen by the tools of the next turn", async () => {
+  it("are visible to the tools of the next turn", async () => {
     const store = await memoryStore();
     const seen: unknown[] = [];
     const { say } = sayTool({}, (word, call) => {
@@ -182,7 +183,7 @@ describe("secrets", () => {
     },
   });
 
-  /** Everything that the store has of the run, but for its blobs. */
+  /** Everything that the store has of the run, except its blobs. */
   async function allOf(store: Awaited<ReturnType<typeof memoryStore>>): Promise<string> {
     return JSON.stringify([
       await store.readSession("r-1"),
@@ -194,23 +195,23 @@ describe("secrets", () => {
     ]);
   }
 
-  it("in what a tool tells the session are hidden in receipts, slices, checkpoints and on the bus", async () => {
+  it("in a tool's session events are hidden in receipts, slices, checkpoints and on the bus", async () => {
     const store = await memoryStore();
-    const heard: string[] = [];
+    const notified: string[] = [];
     const step = Step.run("code", (_input: Json, ctx) => ctx.call(keep, { token: secret(token) }));
     const onSession = (session: Session) => {
-      session.bus.subscribe("ToolInvoked", (event) => heard.push(JSON.stringify(event)));
-      session.observe(words, (all) => heard.push(...all));
+      session.bus.subscribe("ToolInvoked", (event) => notified.push(JSON.stringify(event)));
+      session.observe(words, (all) => notified.push(...all));
     };
     await new Runner(step, { store, slices: [words], onSession }).run("Go", { runId: "r-1" });
     expect(await storedSlice(store)).toEqual([expect.stringMatching(MARK)]);
-    expect(heard).toEqual([expect.stringMatching(MARK)]);
+    expect(notified).toEqual([expect.stringMatching(MARK)]);
     expect(await allOf(store)).not.toContain(token);
   });
 
-  it("of a tool's operator are hidden whoever says them", async () => {
+  it("of a tool's operator are hidden in every event", async () => {
     const store = await memoryStore();
-    const heard: string[] = [];
+    const notified: string[] = [];
     const { runner } = runnerOf(
       store,
       { keep: { ...keep, secrets: [secret(token)] } },
@@ -218,17 +219,17 @@ describe("secrets", () => {
       {
         slices: [words],
         onSession: (session) =>
-          void session.bus.subscribe("ToolInvoked", (event) => heard.push(JSON.stringify(event))),
+          void session.bus.subscribe("ToolInvoked", (event) => notified.push(JSON.stringify(event))),
       },
     );
     await runner.run("Go", { runId: "r-1" });
-    expect(heard).toHaveLength(1);
-    expect(heard.join("")).not.toContain(token);
+    expect(notified).toHaveLength(1);
+    expect(notified.join("")).not.toContain(token);
     expect(await storedSlice(store)).toEqual([expect.stringMatching(MARK)]);
     expect(await allOf(store)).not.toContain(token);
   });
 
-  it("that code tells the session itself are hidden like what its tools tell", async () => {
+  it("in session events of code are hidden like those in its tools' events", async () => {
     const store = await memoryStore();
     const step = Step.run("code", async (_input: Json, ctx) => {
       await ctx.call(keep, { token: secret(token) });
@@ -256,7 +257,7 @@ it("tags are those of the runner, and in every checkpoint", async () => {
   expect(snapshot).toMatchObject({ version: 1, session: { id: "r-1", tags: { team: "blue" } } });
 });
 
-it("a session is given anew to each worker, with what the store has of it", async () => {
+it("each worker gets a new session with the stored values", async () => {
   const store = await memoryStore();
   const { say } = sayTool();
   const sessions: (readonly string[])[] = [];

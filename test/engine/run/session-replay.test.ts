@@ -1,5 +1,5 @@
-// What a receipt tells the session, it tells it once: however often the effect is asked for, whoever asks, and wherever the
-// work is taken up again.
+// The session events of a receipt are applied once: however often the effect is requested, by whichever caller, and
+// wherever the work is resumed.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -32,8 +32,8 @@ import {
 
 const once = () => sayTool({ dedupe: "effect" });
 
-describe("an effect that is wanted once in a run", () => {
-  it("tells the session once, in a turn and from turn to turn", async () => {
+describe("an effect that is wanted once per run", () => {
+  it("is applied to the session once, within a turn and across turns", async () => {
     const store = await memoryStore();
     const { say, spoken } = once();
     const turns = [saying("one", "one"), saying("one"), saying("two", "one")];
@@ -43,7 +43,7 @@ describe("an effect that is wanted once in a run", () => {
     expect(await sessionEventsOf(store)).toEqual([[said("one")], [], [], [said("two")], []]);
   });
 
-  it("tells the session once, from step to step", async () => {
+  it("is applied to the session once across steps", async () => {
     const store = await memoryStore();
     const { say, spoken } = once();
     const { agent } = scriptedAgent([saying("one"), { text: "End." }], { tools: { say } });
@@ -60,7 +60,7 @@ describe("an effect that is wanted once in a run", () => {
     expect([spoken, output, await storedSlice(store)]).toEqual([["one"], ["one"], ["one"]]);
   });
 
-  it("and was had before the milestone tells the session nothing again", async () => {
+  it("is not applied again if it succeeded before the milestone", async () => {
     const store = await memoryStore();
     const { say, spoken } = once();
     await runUntilFailure(
@@ -70,7 +70,7 @@ describe("an effect that is wanted once in a run", () => {
     expect([spoken, await storedSlice(store)]).toEqual([["one!", "two"], ["one!"]]);
   });
 
-  it("and was had after the milestone tells the session what it lacks, once", async () => {
+  it("is applied once if it succeeded after the milestone", async () => {
     const store = await memoryStore();
     const { say, spoken } = once();
     await runUntilFailure(
@@ -84,7 +84,7 @@ describe("an effect that is wanted once in a run", () => {
     ]);
   });
 
-  it("tells the session what it lacks in every line that asks for it", async () => {
+  it("is applied in every lineage that asks for it and lacks it", async () => {
     const store = await memoryStore();
     const { say, spoken } = once();
     await runUntilFailure(
@@ -100,7 +100,7 @@ describe("an effect that is wanted once in a run", () => {
     ]);
   });
 
-  it("that a worker met and did not commit tells the next worker's session once", async () => {
+  it("is applied once if the previous worker reused its receipt and did not commit", async () => {
     for (const point of ["turn:journaled", "turn:before-commit"] as const) {
       const store = await memoryStore();
       const { say, spoken } = once();
@@ -118,7 +118,7 @@ describe("an effect that is wanted once in a run", () => {
     }
   });
 
-  it("that one worker met, and the next one meets again in the same turn, tells the session once", async () => {
+  it("is applied once if two workers reuse its receipt in the same turn", async () => {
     const store = await memoryStore();
     const { say, spoken } = once();
     await runUntilFailure(
@@ -143,8 +143,8 @@ describe("an effect that is wanted once in a run", () => {
   });
 });
 
-describe("a tool whose new version wants its effect otherwise", () => {
-  /** `one!`, a milestone, and `two` were said by the old version. */
+describe("a tool whose new version changes `dedupe`", () => {
+  /** The old version said `one!`, a milestone, and `two`. */
   async function left(store: Store, dedupe: "call" | "effect") {
     const { say, spoken } = sayTool({ dedupe });
     await runUntilFailure(
@@ -153,7 +153,7 @@ describe("a tool whose new version wants its effect otherwise", () => {
     return spoken;
   }
 
-  it("once in a run meets what the old one had, and tells the session what it lacks, once", async () => {
+  it('to "effect" reuses the old receipts, and applies what the session lacks once', async () => {
     const store = await memoryStore();
     const old = await left(store, "call");
     const { say, spoken } = sayTool({ dedupe: "effect" });
@@ -162,7 +162,7 @@ describe("a tool whose new version wants its effect otherwise", () => {
     expect([old, spoken, await storedSlice(store)]).toEqual([["one!", "two"], [], ["one!", "two"]]);
   });
 
-  it("as often as it is asked for meets what was left behind once, and then runs", async () => {
+  it('to "call" reuses an abandoned receipt once, and then runs', async () => {
     const store = await memoryStore();
     await left(store, "effect");
     const { say, spoken } = sayTool({ dedupe: "call" });
@@ -172,8 +172,8 @@ describe("a tool whose new version wants its effect otherwise", () => {
   });
 });
 
-describe("what a receipt of an earlier version tells", () => {
-  /** The same tool, of a version that told the session something which nobody knows any more. */
+describe("session events in a receipt of an earlier version", () => {
+  /** The same tool in a version with an event that no slice knows any more. */
   async function left(store: Store) {
     const older = defineSlice({
       name: "older",
@@ -193,7 +193,7 @@ describe("what a receipt of an earlier version tells", () => {
     return spoken;
   }
 
-  it("and no slice knows any more is passed over: the run goes on, and the rest is told", async () => {
+  it("that no slice knows any more are skipped: the run continues, and the other events are applied", async () => {
     const store = await memoryStore();
     const spoken = await left(store);
     const { say } = sayTool();
@@ -206,25 +206,25 @@ describe("what a receipt of an earlier version tells", () => {
   });
 });
 
-/** A run as it should be: which calls were made, and which turns count in the present line. */
+/** A model of a run: the calls that were made, and the turns that count in the current lineage. */
 class Oracle {
   readonly spoken: string[] = [];
-  /** Every call that had its effect or met one, in the order of the turns. `met` is the call that it repeats. */
-  readonly #calls: { turn: number; word: string; met: number | null }[] = [];
+  /** Every call that was executed or reused a receipt, in turn order. `reused` is the index of the repeated call. */
+  readonly #calls: { turn: number; word: string; reused: number | null }[] = [];
   #kept: number[] = [];
   #base: number[] = [];
   #turn = 0;
 
-  goBack(): void {
+  rollBack(): void {
     this.#kept = [...this.#base];
   }
 
   commit(turn: readonly string[]): void {
     this.#turn++;
     for (const word of turn) {
-      const first = this.#unmet(word);
+      const first = this.#unclaimed(word);
       if (first === null) this.spoken.push(word);
-      this.#calls.push({ turn: this.#turn, word, met: first });
+      this.#calls.push({ turn: this.#turn, word, reused: first });
     }
     this.#kept.push(this.#turn);
     if (turn.some((word) => word.endsWith("!"))) this.#base = [...this.#kept];
@@ -234,18 +234,18 @@ class Oracle {
     return this.#calls.filter(({ turn }) => this.#kept.includes(turn)).map(({ word }) => word);
   }
 
-  #unmet(word: string): number | null {
+  #unclaimed(word: string): number | null {
     const isKept = (turn: number) => turn === this.#turn || this.#kept.includes(turn);
-    const met = new Set(this.#calls.filter(({ turn }) => isKept(turn)).map((call) => call.met));
+    const claimed = new Set(this.#calls.filter(({ turn }) => isKept(turn)).map((call) => call.reused));
     const index = this.#calls.findIndex(
-      (call, i) => call.word === word && call.met === null && !isKept(call.turn) && !met.has(i),
+      (call, i) => call.word === word && call.reused === null && !isKept(call.turn) && !claimed.has(i),
     );
     return index === -1 ? null : index;
   }
 }
 
 it(
-  "effects are had once for each time that a line wants them, and the session is what its line says, whatever is left for a milestone",
+  "effects happen once per request of a lineage, and the session matches its lineage, whatever is abandoned for a milestone",
   PATIENCE,
   async () => {
     const word = fc.constantFrom("a", "b", "c!");
@@ -259,7 +259,7 @@ it(
           let committed = 0;
           const probe: RunnerOptions["probe"] = (point) => {
             if (point === "turn:committed") committed++;
-            // Before a try is reserved for, so that none is left to be settled.
+            // Before an attempt is reserved, so that none is left to be settled.
             if (!isLast && point === "turn:committed" && committed === turns.length) throw new Error("Out.");
             if (!isLast && point === "turn:before-open" && turns.length === 0) throw new Error("Out.");
           };
@@ -277,7 +277,7 @@ it(
         };
         try {
           for (const [i, turns] of lines.entries()) {
-            if (i > 0) oracle.goBack();
+            if (i > 0) oracle.rollBack();
             for (const turn of turns) oracle.commit(turn);
             await run(turns, i === lines.length - 1, i === 0);
             expect(await storedSlice(store)).toEqual(oracle.words);

@@ -1,4 +1,4 @@
-// What decides which effects count in a line of history is answered for: whoever changes it behind Pawl's back is found out.
+// Rows that decide which effects count in a lineage are verified: a manual change is detected.
 
 import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
@@ -6,8 +6,8 @@ import { type SavedCheckpoint, StepFailedError } from "../../../src/index.ts";
 import { databaseFile, failureAs, fileStore, must } from "../run-fixture.ts";
 import { runUntilFailure, sayer, saying, sayTool, stopsBefore } from "../session-fixture.ts";
 
-/** Run r-1 said `one!` and `two!`, two milestones, went back to the first one, and said `three` in its new line. */
-async function wentBack() {
+/** Run r-1 said `one!` and `two!`, two milestones, rolled back to the first, and said `three` in its new lineage. */
+async function rolledBack() {
   const file = databaseFile();
   const store = await fileStore(file);
   const { say } = sayTool();
@@ -23,44 +23,44 @@ async function wentBack() {
 
 it.each([
   [
-    "where a line of history goes on from",
+    "the turn that a lineage continues from",
     "UPDATE lineages SET base_turn = 2",
     ["beginning of lineage worker~1", "lineage r-1/worker~1"],
   ],
   [
-    "where a line of history begins",
+    "the first turn of a lineage",
     "UPDATE lineages SET first_turn = 4",
     ["beginning of lineage worker~1", "lineage r-1/worker~1"],
   ],
   [
-    "which checkpoint it goes on from",
+    "the checkpoint of a lineage",
     "UPDATE lineages SET checkpoint_index = 2",
     ["beginning of lineage worker~1", "lineage r-1/worker~1"],
   ],
   [
-    "that there is another line",
+    "the existence of a lineage",
     "DELETE FROM lineages",
     ["beginning of lineage worker~1", "lineage r-1/worker~1"],
   ],
   [
-    "that the session has heard of a call",
+    "the record of an applied call",
     "DELETE FROM applied_calls WHERE event_seq = (SELECT min(event_seq) FROM applied_calls)",
     ["events of r-1/worker#1.1 in the session"],
   ],
   [
-    "that the session has forgotten a call",
+    "the record of a rolled-back call",
     "UPDATE applied_calls SET forgotten = 0",
     ["events of r-1/worker#2.1 in the session"],
   ],
   [
-    "that the session remembers the calls",
+    "the record of calls that still count",
     "UPDATE applied_calls SET forgotten = 1",
     ["events of r-1/worker#1.1 in the session", "events of r-1/worker#3.1 in the session"],
   ],
-  ["that a checkpoint was gone back behind", "UPDATE checkpoints SET superseded = 0", ["checkpoint r-1~2"]],
-  ["that a checkpoint holds", "UPDATE checkpoints SET superseded = 1", ["checkpoint r-1~1"]],
-])("verify finds a change of %s, and nothing else", async (_, sql, rows) => {
-  const { file, store } = await wentBack();
+  ["a superseded checkpoint", "UPDATE checkpoints SET superseded = 0", ["checkpoint r-1~2"]],
+  ["a valid checkpoint", "UPDATE checkpoints SET superseded = 1", ["checkpoint r-1~1"]],
+])("verify detects a change of %s, and nothing else", async (_, sql, rows) => {
+  const { file, store } = await rolledBack();
   const raw = new DatabaseSync(file);
   raw.exec(sql);
   raw.close();

@@ -1,4 +1,4 @@
-// The session of a run: what tools tell it takes effect in the commit of their turn, in the order of the calls, or not at all.
+// The session of a run: events of tools take effect in the commit of their turn, in call order, or not at all.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -28,8 +28,8 @@ import {
   words,
 } from "../session-fixture.ts";
 
-describe("what tools tell the session", () => {
-  it("takes effect in the commit of their turn, and is kept with their receipts", async () => {
+describe("session events of tools", () => {
+  it("take effect in the commit of their turn, and are stored with their receipts", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const { runner } = sayer(store, { say }, [saying("one"), saying("two", "three")]);
@@ -39,7 +39,7 @@ describe("what tools tell the session", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("takes effect in the order of the calls, even where the second one ends first", async () => {
+  it("take effect in call order, even if the second call ends first", async () => {
     const store = await memoryStore();
     const ended: string[] = [];
     const second = Promise.withResolvers<void>();
@@ -55,7 +55,7 @@ describe("what tools tell the session", () => {
     expect(await storedSlice(store)).toEqual(["first", "second"]);
   });
 
-  it("takes no effect where a tool throws after it, and the model sees the failure", async () => {
+  it("take no effect if the tool throws after them, and the model gets the error", async () => {
     const store = await memoryStore();
     const { say } = sayTool({}, (word, call) => {
       call.session.dispatch(said(word));
@@ -68,7 +68,7 @@ describe("what tools tell the session", () => {
     expect(toolResults(prompts[1])[1]).toEqual({ type: "error-text", value: "The line is dead." });
   });
 
-  it("takes no effect where its result is not what the tool promises", async () => {
+  it("take no effect if the result does not fit the tool's schema", async () => {
     const store = await memoryStore();
     const { say } = sayTool({ outputSchema: z.number() });
     await sayer(store, { say }, [saying("one")]).runner.run("Go", { runId: "r-1" });
@@ -76,7 +76,7 @@ describe("what tools tell the session", () => {
     expect((await store.listToolCalls("r-1"))[0]?.status).toBe("failed");
   });
 
-  it("is what the try that succeeded told, and not what the tries before it did", async () => {
+  it("are those of the successful attempt, not of earlier ones", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool({}, (word, call, n) => {
       call.session.dispatch(said(`${word} ${n}`));
@@ -88,7 +88,7 @@ describe("what tools tell the session", () => {
     expect(await storedSlice(store)).toEqual(["hello 3"]);
   });
 
-  it("does not take effect twice where the turn is committed by the next worker", async () => {
+  it("take effect once if the next worker commits the turn", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool({ recovery: "keyed" });
     const make = (more: RunnerOptions = {}) => sayer(store, { say }, [saying("one", "two")], more).runner;
@@ -96,11 +96,11 @@ describe("what tools tell the session", () => {
     expect(await storedSlice(store)).toEqual([]);
     await make().resume("r-1");
     expect(await storedSlice(store)).toEqual(["one", "two"]);
-    // The receipt of the last one was to ride in the commit.
+    // The receipt of the last one would have been part of the commit.
     expect(spoken).toEqual(["one", "two", "two"]);
   });
 
-  it("is not in the session of a turn whose commit the store refuses", async () => {
+  it("are not in the session of a turn whose commit the store refuses", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const full = tapped(store, (intent) => {
@@ -114,7 +114,7 @@ describe("what tools tell the session", () => {
     expect(await storedSlice(store)).toEqual(["one"]);
   });
 
-  it("is refused once the tool has returned", async () => {
+  it("are refused once the tool has returned", async () => {
     const store = await memoryStore();
     const kept: SessionView[] = [];
     const { say } = sayTool({}, (word, call) => {
@@ -127,7 +127,7 @@ describe("what tools tell the session", () => {
     expect(await storedSlice(store)).toEqual(["one"]);
   });
 
-  it("is refused with its path where it does not fit, and the model sees that", async () => {
+  it("are refused with their path if they do not fit, and the model gets the error", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const long = "far too long for a word";
@@ -139,7 +139,7 @@ describe("what tools tell the session", () => {
     expect(result?.value).toMatch(/The event Said would give slice words a value that does not fit: words: /);
   });
 
-  it("may be caught by the tool where it does not fit: then nothing of it takes effect, and the rest does", async () => {
+  it("that do not fit may be caught by the tool: they take no effect, and the others do", async () => {
     const store = await memoryStore();
     const { say } = sayTool({}, (word, call) => {
       call.session.dispatch(said("before"));
@@ -150,7 +150,7 @@ describe("what tools tell the session", () => {
     expect(await storedSlice(store)).toEqual(["before", "after"]);
   });
 
-  it("is told of no slice that the session does not have, by name", async () => {
+  it("are refused with their name if no slice knows them", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const { runner, prompts } = runnerOf(store, { say }, [saying("one")]);
@@ -159,14 +159,14 @@ describe("what tools tell the session", () => {
   });
 });
 
-describe("what a call finds in the session", () => {
+describe("the session in a tool call", () => {
   const seeing = (seen: (readonly string[])[], options: Parameters<typeof sayTool>[0] = {}) =>
     sayTool(options, (word, call) => {
       call.session.dispatch(said(word));
       seen.push(call.session.query(words).all());
     });
 
-  it("is what the turns before have told, and what it dispatched itself", async () => {
+  it("has the events of earlier turns, and those of the call itself", async () => {
     const store = await memoryStore();
     const seen: (readonly string[])[] = [];
     const { say } = seeing(seen);
@@ -174,7 +174,7 @@ describe("what a call finds in the session", () => {
     expect(seen).toEqual([["one"], ["one", "two"]]);
   });
 
-  it("is what the calls before it in the turn have told, where they run one after the other", async () => {
+  it("has the events of earlier calls in the turn if they run one after the other", async () => {
     const store = await memoryStore();
     const seen: (readonly string[])[] = [];
     const { say } = seeing(seen, { exclusive: true });
@@ -182,7 +182,7 @@ describe("what a call finds in the session", () => {
     expect(seen).toEqual([["one"], ["one", "two"], ["one", "two", "three"]]);
   });
 
-  it("does not include what a call after it told, though that has ended", async () => {
+  it("does not have the events of a later call, even if that has ended", async () => {
     const store = await memoryStore();
     const seen: (readonly string[])[] = [];
     const second = Promise.withResolvers<void>();
@@ -190,7 +190,7 @@ describe("what a call finds in the session", () => {
       if (word === "first") await second.promise;
       seen.push(call.session.query(words).all());
       call.session.dispatch(said(word));
-      // Not before its receipt is on its way.
+      // Not before its receipt is being written.
       if (word === "second") setImmediate(() => setImmediate(second.resolve));
     });
     await sayer(store, { say }, [saying("first", "second")]).runner.run("Go", { runId: "r-1" });
@@ -198,7 +198,7 @@ describe("what a call finds in the session", () => {
     expect(await storedSlice(store)).toEqual(["first", "second"]);
   });
 
-  it("includes what a call before it told that has its receipt from another worker", async () => {
+  it("has the events of an earlier call whose receipt another worker stored", async () => {
     const store = await memoryStore();
     const seen: (readonly string[])[] = [];
     const { say, spoken } = seeing(seen, { exclusive: true });
@@ -210,7 +210,7 @@ describe("what a call finds in the session", () => {
     expect(spoken).toEqual(["one", "two"]);
   });
 
-  it("does not include what a call before it told that failed", async () => {
+  it("does not have the events of an earlier call that failed", async () => {
     const store = await memoryStore();
     const seen: (readonly string[])[] = [];
     const { say } = sayTool({ exclusive: true }, (word, call) => {
@@ -224,7 +224,7 @@ describe("what a call finds in the session", () => {
 });
 
 describe("a reducer that throws only at the commit", () => {
-  /** Fails when the commit computes the session, once: the first time is the tool's own dispatch. */
+  /** Fails once when the commit computes the session; the first reduction is the tool's own dispatch. */
   function brittle(failAt: number): Slice<string> {
     let reduced = 0;
     return defineSlice({
@@ -253,7 +253,7 @@ describe("a reducer that throws only at the commit", () => {
     expect(await storedSlice(store)).toEqual(["one"]);
   });
 
-  it("can be left for a milestone, where it would break again and again", async () => {
+  it("that fails every time can be left behind by a milestone resume", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     await runUntilFailure(sayer(store, { say }, [saying("one")], { slices: [brittle(2)] }).runner);
@@ -263,7 +263,7 @@ describe("a reducer that throws only at the commit", () => {
   });
 });
 
-describe("what is written of the session", () => {
+describe("the stored session", () => {
   const large = defineSlice({
     name: "large",
     schema: z.object({ text: z.string() }),
@@ -294,7 +294,7 @@ describe("what is written of the session", () => {
     return written;
   }
 
-  it("is the slices that a turn changed, and of them the values that it changed", async () => {
+  it("is written by changed slice and, within it, by changed value", async () => {
     const growing = asking(["grow", { text: "x".repeat(500) }]);
     expect(await writtenBy([growing, saying("one"), saying("two"), growing])).toEqual([
       [["large", [0]]],
@@ -305,7 +305,7 @@ describe("what is written of the session", () => {
     ]);
   });
 
-  it("is nothing where a turn told it nothing", async () => {
+  it("is not written if a turn had no session events", async () => {
     const store = await memoryStore();
     const commits: unknown[] = [];
     const listening = tapped(store, (intent, argument) => {
@@ -317,7 +317,7 @@ describe("what is written of the session", () => {
     expect(await checkpointsOf(store)).toEqual([]);
   });
 
-  it("is there for the next process, and goes on from there", async () => {
+  it("is loaded by the next process, which continues from it", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const script = [saying("one"), saying("two")];
@@ -342,7 +342,7 @@ it("a session belongs to its run: another run begins with an empty one", async (
   expect(await storedSlice(store, "words", "r-2")).toEqual(["one"]);
 });
 
-it("a tool that is given up on and tells the session afterwards tells it nothing", async () => {
+it("session events of an abandoned tool call are ignored", async () => {
   const store = await memoryStore();
   const late = Promise.withResolvers<void>();
   const { say } = sayTool({ timeoutMs: 20, recovery: "opaque", inDoubt: "tell" }, async (word, call) => {
@@ -356,7 +356,7 @@ it("a tool that is given up on and tells the session afterwards tells it nothing
   expect(await storedSlice(store)).toEqual([]);
 });
 
-it("a slice named twice is refused when the runner is made", async () => {
+it("two slices with the same name are refused when the runner is made", async () => {
   const store = await memoryStore();
   const other = defineSlice({ name: "words", schema: z.string() });
   const make = () => sayer(store, {}, [], { slices: [words, other] });

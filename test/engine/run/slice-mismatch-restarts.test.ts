@@ -1,5 +1,5 @@
-// A new version whose slices do not fit what is stored, over several restarts: what was decided once is written, is not decided
-// again, and nothing is dropped that nobody chose to drop.
+// A new version whose slices do not fit the stored session, over several restarts: a decision is stored, is not made
+// again, and nothing is dropped without an explicit choice.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -30,7 +30,7 @@ import {
   words,
 } from "../session-fixture.ts";
 
-describe("a session that the caller's function has mended", () => {
+describe("a session that was repaired by the caller's function", () => {
   const TURNS = ["one", "two", "three", "four"].map((word) => saying(word));
   const phrases = defineSlice({ name: "phrases", schema: z.string() });
   const heard = defineSlice({
@@ -39,13 +39,13 @@ describe("a session that the caller's function has mended", () => {
     reducers: { Said: append(({ word }: Said) => word) },
   });
 
-  it("is written whole with the next commit, and not mended again by the next worker", async () => {
+  it("is written whole with the next commit, and not repaired again by the next worker", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     await runUntilFailure(sayer(store, { say }, TURNS, { probe: stopsBefore(3) }).runner);
-    let mended = 0;
+    let repairs = 0;
     const renameWords: SliceMismatch = ({ words: old, ...rest }) => {
-      mended++;
+      repairs++;
       return { ...rest, ...(old === undefined ? {} : { phrases: old }) };
     };
     const options = { slices: [phrases, heard], onSliceMismatch: renameWords };
@@ -60,14 +60,14 @@ describe("a session that the caller's function has mended", () => {
       ["one", "two"],
       ["three", "four"],
     ]);
-    expect([mended, spoken.length, await storedSlice(store)]).toEqual([1, 4, []]);
+    expect([repairs, spoken.length, await storedSlice(store)]).toEqual([1, 4, []]);
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 });
 
-describe("a milestone that was asked for while code is at work", () => {
+describe("a milestone resume while a code step is unfinished", () => {
   it.each(["turn", "milestone", "beginning"] as const)(
-    "does not drop what does not fit, from a %s: the run stops, and its session is as it was",
+    "from a %s does not drop a slice that does not fit: the run stops with its session unchanged",
     async (from) => {
       const store = await memoryStore();
       const { say } = sayTool();
@@ -91,7 +91,7 @@ describe("a milestone that was asked for while code is at work", () => {
   );
 });
 
-describe("work that began anew because a value does not fit any more", () => {
+describe("work that started over because a value does not fit any more", () => {
   const strict = defineSlice({
     name: "words",
     schema: z.string().max(4),
@@ -100,11 +100,11 @@ describe("work that began anew because a value does not fit any more", () => {
   const options = { slices: [strict], onSliceMismatch: "fresh" } as const;
   const SHORT = ["a", "b", "c"].map((word) => saying(word));
 
-  it("goes on by turn at the next restart, and does not begin anew for ever", async () => {
+  it("resumes by turn at the next restart instead of starting over again", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     await runUntilFailure(sayer(store, { say }, [saying("too long")], { probe: stopsBefore(2) }).runner);
-    // The new line begins with turn 2.
+    // The new lineage begins with turn 2.
     for (const stop of [3, 4]) {
       const dying = sayer(store, { say }, SHORT, { ...options, probe: stopsBefore(stop) });
       await failureAs(StepFailedError, dying.runner.resume("r-1"));
@@ -120,7 +120,7 @@ describe("work that began anew because a value does not fit any more", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("goes on by turn where it was interrupted before its first turn", async () => {
+  it("resumes by turn if it was interrupted before its first turn", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     await runUntilFailure(sayer(store, { say }, [saying("too long")], { probe: stopsBefore(2) }).runner);
@@ -131,14 +131,15 @@ describe("work that began anew because a value does not fit any more", () => {
   });
 });
 
-describe("what a receipt of an earlier version tells", () => {
-  type Told = { readonly event: Json; readonly slices: RunnerOptions["slices"] };
+describe("session events in a receipt of an earlier version", () => {
+  type OldVersion = { readonly event: Json; readonly slices: RunnerOptions["slices"] };
 
   /**
-   * The old version says `one` and is asked to say `two`; the new one begins anew and says both, side by side, so that the
-   * session is computed for the second call and again for the commit. Resolves to what was told while it ran.
+   * The old version says `one` and is asked to say `two`; the new one starts over and says both in parallel, so
+   * that the session is computed for the second call and again for the commit. Resolves to the events of the new
+   * run.
    */
-  async function deployed(old: Told, slices: RunnerOptions["slices"]) {
+  async function deployed(old: OldVersion, slices: RunnerOptions["slices"]) {
     const store = await memoryStore();
     const approval = ({ word }: { word: string }) => word === "two";
     const before = sayTool({ approval }, (word, call) => {
@@ -161,7 +162,7 @@ describe("what a receipt of an earlier version tells", () => {
   const warningsOf = (events: readonly RunEvent[]) =>
     events.flatMap((event) => (event.type === "warning" ? [event.message] : []));
 
-  it("to a slice that is gone is left out with one warning, and the run goes on", async () => {
+  it("for a removed slice are skipped with one warning, and the run continues", async () => {
     const gone = defineSlice({
       name: "gone",
       schema: z.string(),
@@ -178,7 +179,7 @@ describe("what a receipt of an earlier version tells", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("in another shape is left out with one warning, and the run goes on", async () => {
+  it("in another shape are skipped with one warning, and the run continues", async () => {
     const shaped = defineSlice({
       name: "words",
       schema: z.object({ text: z.string() }),
@@ -196,7 +197,7 @@ describe("what a receipt of an earlier version tells", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("and fits is told without a word", async () => {
+  it("that fit are applied without a warning", async () => {
     const gone = defineSlice({
       name: "gone",
       schema: z.string(),

@@ -1,5 +1,5 @@
-// A new version whose slices are not those of the stored session: stop, begin anew, or mend it, as the caller chose; and
-// migrations that bring older values along.
+// A new version whose slices differ from the stored session: it stops, starts over or repairs it, as configured; and
+// migrations that convert older values.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -27,7 +27,7 @@ import {
   words,
 } from "../session-fixture.ts";
 
-/** How loudly each word was said: a slice that the next version may not have. */
+/** The length of each word: a slice that the next version may not have. */
 const volumes = defineSlice({
   name: "volumes",
   schema: z.number(),
@@ -50,7 +50,7 @@ async function left(store: Store, slices: readonly Slice[] = OLD) {
 }
 
 describe("a slice that the new version does not have", () => {
-  const going = async (
+  const resuming = async (
     from: "turn" | "milestone",
     options: RunnerOptions,
     turns = [saying("one!"), saying("two")],
@@ -61,26 +61,23 @@ describe("a slice that the new version does not have", () => {
     return { store, spoken, prompts, resumed: runner.resume("r-1", { from }) };
   };
 
-  it.each(["turn", "milestone"] as const)(
-    "stops a run that goes on from its %s, unless said",
-    async (from) => {
-      const { store, spoken, prompts, resumed } = await going(from, {});
-      const error = await failureAs(SnapshotRestoreError, resumed);
-      expect(error.details).toEqual({ reason: "unknown_slice", slice: "volumes" });
-      expect([prompts, spoken]).toEqual([[], ["one!", "two"]]);
-      expect(await store.listLineages("r-1")).toEqual([]);
-      // And nothing is lost: the version that has it goes on.
-      const { say } = sayTool();
-      const old = sayer(store, { say }, [saying("one!"), saying("two")], { slices: OLD });
-      await old.runner.resume("r-1");
-      expect(await storedSlice(store, "volumes")).toEqual([4, 3]);
-    },
-  );
+  it.each(["turn", "milestone"] as const)("stops a run that resumes from its %s by default", async (from) => {
+    const { store, spoken, prompts, resumed } = await resuming(from, {});
+    const error = await failureAs(SnapshotRestoreError, resumed);
+    expect(error.details).toEqual({ reason: "unknown_slice", slice: "volumes" });
+    expect([prompts, spoken]).toEqual([[], ["one!", "two"]]);
+    expect(await store.listLineages("r-1")).toEqual([]);
+    // Nothing is lost: the old version can resume.
+    const { say } = sayTool();
+    const old = sayer(store, { say }, [saying("one!"), saying("two")], { slices: OLD });
+    await old.runner.resume("r-1");
+    expect(await storedSlice(store, "volumes")).toEqual([4, 3]);
+  });
 
   it.each(["turn", "milestone"] as const)(
-    "begins the work anew from a %s where that was chosen, and does nothing again",
+    'starts the work over from a %s with "fresh", and executes nothing again',
     async (from) => {
-      const { store, spoken, prompts, resumed } = await going(from, { onSliceMismatch: "fresh" });
+      const { store, spoken, prompts, resumed } = await resuming(from, { onSliceMismatch: "fresh" });
       expect((await resumed).status).toBe("succeeded");
       expect(prompts[0]?.filter(({ role }) => role !== "system")).toHaveLength(1);
       expect(spoken).toEqual(["one!", "two"]);
@@ -91,8 +88,8 @@ describe("a slice that the new version does not have", () => {
     },
   );
 
-  it("is mended by the caller's function in a turn that goes on, and is not there any more", async () => {
-    const { store, spoken, prompts, resumed } = await going("turn", { onSliceMismatch: dropVolumes }, [
+  it("is dropped by the caller's function when a turn resumes", async () => {
+    const { store, spoken, prompts, resumed } = await resuming("turn", { onSliceMismatch: dropVolumes }, [
       saying("one!"),
       saying("two"),
       saying("three"),
@@ -106,9 +103,9 @@ describe("a slice that the new version does not have", () => {
     expect((await store.readSession("r-1")).map(({ name }) => name)).toEqual(["words"]);
   });
 
-  it("is mended by the caller's function in a checkpoint that is gone back to", async () => {
+  it("is dropped by the caller's function from a checkpoint", async () => {
     const seen: string[][] = [];
-    const { store, spoken, resumed } = await going(
+    const { store, spoken, resumed } = await resuming(
       "milestone",
       {
         onSliceMismatch: (slices) => {
@@ -127,8 +124,8 @@ describe("a slice that the new version does not have", () => {
     expect(await store.listLineages("r-1")).toMatchObject([{ checkpoint: 1, baseTurn: 1 }]);
   });
 
-  it("can be mended into another: what the function gives is what is stored", async () => {
-    const { store, resumed } = await going(
+  it("can be converted into another slice by the caller's function", async () => {
+    const { store, resumed } = await resuming(
       "turn",
       {
         onSliceMismatch: ({ volumes: old, words: kept }) => ({
@@ -145,20 +142,20 @@ describe("a slice that the new version does not have", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("stops the run where the caller's function does not mend it", async () => {
-    const { prompts, resumed } = await going("turn", { onSliceMismatch: (slices) => slices });
+  it("stops the run if the caller's function leaves it in place", async () => {
+    const { prompts, resumed } = await resuming("turn", { onSliceMismatch: (slices) => slices });
     expect((await failureAs(SnapshotRestoreError, resumed)).details.slice).toBe("volumes");
     expect(prompts).toEqual([]);
   });
 
-  it("and was empty is no mismatch", async () => {
+  it("is no mismatch if it was empty", async () => {
     const store = await memoryStore();
     const { say } = await left(store, [words, defineSlice({ name: "unused", schema: z.string() })]);
     const { runner } = sayer(store, { say }, [saying("one!"), saying("two")]);
     expect((await runner.resume("r-1")).status).toBe("succeeded");
   });
 
-  it("tells of the new line of history where the work begins anew, as it happens", async () => {
+  it("emits an event for the new lineage when the work starts over", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool({ approval: ({ word }) => word === "two" });
     const turns = [saying("one!"), saying("two")];
@@ -197,7 +194,7 @@ describe.each(BOTH_STORES)("a worker with its checkpoints %s", (_, keeper) => {
     return { store, open, spoken, warnings, make, runId: must(runId) };
   }
 
-  it("stops where a slice of its checkpoint is gone, and the run is as it was", async () => {
+  it("stops if a slice of its checkpoint is missing, and the run is unchanged", async () => {
     const { store, open, warnings, make, runId } = await worker();
     const { loop, prompts } = make([], { slices: NEW });
     await failureAs(SnapshotRestoreError, loop.execute("Go"));
@@ -207,7 +204,7 @@ describe.each(BOTH_STORES)("a worker with its checkpoints %s", (_, keeper) => {
     expect(await storedSlice(store, "words", runId)).toEqual(["one!", "three"]);
   });
 
-  it("begins anew where that was chosen, says so, and does nothing again", async () => {
+  it('starts over with "fresh" and a warning, and executes nothing again', async () => {
     const { store, spoken, warnings, make, runId } = await worker();
     const { loop } = make(["one!", "two"], { slices: NEW, onSliceMismatch: "fresh" });
     expect(await loop.execute("Go")).toMatchObject({ runId, status: "succeeded" });
@@ -218,7 +215,7 @@ describe.each(BOTH_STORES)("a worker with its checkpoints %s", (_, keeper) => {
     ]);
   });
 
-  it("goes on from its checkpoint, mended by the caller's function", async () => {
+  it("resumes from its checkpoint, repaired by the caller's function", async () => {
     const { store, spoken, warnings, make, runId } = await worker();
     const { loop } = make(["two"], { slices: NEW, onSliceMismatch: dropVolumes });
     expect(await loop.execute("Go")).toMatchObject({ runId, status: "succeeded" });
@@ -231,7 +228,7 @@ describe.each(BOTH_STORES)("a worker with its checkpoints %s", (_, keeper) => {
 });
 
 describe("a slice in a newer version", () => {
-  const went: string[] = [];
+  const migrations: string[] = [];
   const newer = defineSlice({
     name: "words",
     version: 3,
@@ -244,11 +241,11 @@ describe("a slice in a newer version", () => {
     },
     migrations: {
       2: (values) => {
-        went.push("to 2");
+        migrations.push("to 2");
         return values.map((text) => ({ text: text ?? null }));
       },
       3: (values) => {
-        went.push("to 3");
+        migrations.push("to 3");
         return values.map((value) => {
           const { text } = value as { text: string };
           return { text, size: text.length };
@@ -274,34 +271,34 @@ describe("a slice in a newer version", () => {
       ],
     ],
   ] as const)(
-    "goes through every version between, in a run that goes on from its %s",
+    "is migrated through every version between in a run that resumes from its %s",
     async (from, expected) => {
       const store = await memoryStore();
       const { say } = await left(store, [words]);
-      went.length = 0;
+      migrations.length = 0;
       const script = [...(from === "turn" ? [saying("one!"), saying("two")] : []), saying("six")];
       const { runner } = sayer(store, { say }, script, { slices: [newer] });
       expect((await runner.resume("r-1", { from })).status).toBe("succeeded");
-      expect(went.slice(0, 2)).toEqual(["to 2", "to 3"]);
+      expect(migrations.slice(0, 2)).toEqual(["to 2", "to 3"]);
       expect(await storedSlice(store)).toEqual(expected);
       expect((await store.readSession("r-1"))[0]?.version).toBe(3);
       expect((await store.verify("r-1")).problems).toEqual([]);
     },
   );
 
-  it("is written whole by the first commit that follows, and migrated no more", async () => {
+  it("is written whole by the next commit, and not migrated again", async () => {
     const store = await memoryStore();
     const { say } = await left(store, [words]);
     const turns = [saying("one!"), saying("two"), saying("six")];
     const dying = sayer(store, { say }, turns, { slices: [newer], probe: stopsBefore(4) });
     await failureAs(StepFailedError, dying.runner.resume("r-1"));
-    went.length = 0;
+    migrations.length = 0;
     await sayer(store, { say }, turns, { slices: [newer] }).runner.resume("r-1");
-    expect(went).toEqual([]);
+    expect(migrations).toEqual([]);
     expect(await storedSlice(store)).toHaveLength(3);
   });
 
-  it("stops the older version that would go on with it", async () => {
+  it("stops an older version that would resume with it", async () => {
     const store = await memoryStore();
     const { say } = await left(store, [newer]);
     const { runner } = sayer(store, { say }, []);
@@ -311,7 +308,7 @@ describe("a slice in a newer version", () => {
   });
 });
 
-it("a choice that is none of ours is refused when the runner is made", async () => {
+it("an unknown onSliceMismatch is refused when the runner is made", async () => {
   const store = await memoryStore();
   const make = () => sayer(store, {}, [], { onSliceMismatch: "ignore" as never });
   expect(make).toThrow(ConfigurationError);

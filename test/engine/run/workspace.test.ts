@@ -1,4 +1,4 @@
-// The directory of a run: what is written there is there whole, and nothing is written or read outside of it.
+// The folder of a run: a file in it is always whole, and nothing is written or read outside of it.
 
 import {
   linkSync,
@@ -23,7 +23,7 @@ const bytes = (text: string) => Buffer.from(text, "utf8");
 
 const workspaceIn = (path: string) => new Workspace({ path, chosen: path });
 
-/** A workspace, and beside it a place that nobody may touch through it. */
+/** A workspace, and a folder beside it that must not be touched through it. */
 function folders() {
   const root = temporaryFolder();
   const outside = join(root, "outside");
@@ -32,7 +32,7 @@ function folders() {
   return { root, outside, inside: join(root, "inside"), workspace: workspaceIn(join(root, "inside")) };
 }
 
-function untouched(outside: string): void {
+function expectUntouched(outside: string): void {
   expect(readdirSync(outside)).toEqual(["secret.txt"]);
   expect(readFileSync(join(outside, "secret.txt"), "utf8")).toBe("untouched");
 }
@@ -45,7 +45,7 @@ describe("a file of a workspace", () => {
     expect(await workspace.read("pages/1/index.html")).toEqual(bytes("<p>One</p>"));
   });
 
-  it("is for its owner alone, with all folders that are made for it", async () => {
+  it("is for its owner alone, with all folders that are created for it", async () => {
     const { root } = folders();
     const path = join(root, "runs/r-1");
     await new Workspace({ path, chosen: join(root, "runs") }).write("pages/1.html", bytes("x"));
@@ -63,7 +63,7 @@ describe("a file of a workspace", () => {
     expect(readdirSync(inside)).toEqual(["report.md"]);
   });
 
-  it("may be empty, and any bytes", async () => {
+  it("may be empty, and may have any bytes", async () => {
     const { workspace } = folders();
     await workspace.write("empty", new Uint8Array());
     await workspace.write("any", new Uint8Array([0, 255, 10, 13]));
@@ -71,7 +71,7 @@ describe("a file of a workspace", () => {
     expect(await workspace.read("any")).toEqual(Buffer.from([0, 255, 10, 13]));
   });
 
-  it("that is not there is null, and so is one whose folder is not there", async () => {
+  it("that does not exist is null, also if its folder does not exist", async () => {
     const { workspace } = folders();
     expect(await workspace.read("report.md")).toBeNull();
     expect(await workspace.read("pages/1/index.html")).toBeNull();
@@ -86,7 +86,7 @@ describe("a name that leads out of the workspace", () => {
       const error = await failureAs(WorkspaceError, workspace.write(name, bytes("x")));
       expect(error.details).toEqual({ name });
       await failureAs(WorkspaceError, workspace.read(name));
-      untouched(outside);
+      expectUntouched(outside);
       expect(readdirSync(root)).toEqual(["outside"]);
     },
   );
@@ -99,10 +99,10 @@ describe("a name that leads out of the workspace", () => {
     expect(error.message).toContain("pages/new.txt");
     await failureAs(WorkspaceError, workspace.write("pages/deeper/new.txt", bytes("x")));
     await failureAs(WorkspaceError, workspace.read("pages/secret.txt"));
-    untouched(outside);
+    expectUntouched(outside);
   });
 
-  it("by a symbolic link in its place is not read, and is replaced by what is written", async () => {
+  it("by a symbolic link at its path is not read, and is replaced by what is written", async () => {
     const { workspace, outside, inside } = folders();
     mkdirSync(inside);
     symlinkSync(join(outside, "secret.txt"), join(inside, "report.md"));
@@ -111,21 +111,21 @@ describe("a name that leads out of the workspace", () => {
     await workspace.write("report.md", bytes("mine"));
     expect(await workspace.read("report.md")).toEqual(bytes("mine"));
     expect(() => readlinkSync(join(inside, "report.md"))).toThrow("EINVAL");
-    untouched(outside);
+    expectUntouched(outside);
   });
 
-  it("by a symbolic link to nowhere is not followed", async () => {
+  it("by a dangling symbolic link is not followed", async () => {
     const { workspace, outside, inside } = folders();
     mkdirSync(inside);
     symlinkSync(join(outside, "new.txt"), join(inside, "report.md"));
     await failureAs(WorkspaceError, workspace.read("report.md"));
     await workspace.write("report.md", bytes("mine"));
-    untouched(outside);
+    expectUntouched(outside);
   });
 });
 
-describe("what is in the place of a file", () => {
-  it("is not taken for one where it is a folder", async () => {
+describe("the path of a workspace file", () => {
+  it("is not read or written if it is a folder", async () => {
     const { workspace, inside } = folders();
     mkdirSync(join(inside, "report.md"), { recursive: true });
     await failureAs(WorkspaceError, workspace.read("report.md"));
@@ -133,23 +133,23 @@ describe("what is in the place of a file", () => {
     expect(readdirSync(inside)).toEqual(["report.md"]);
   });
 
-  it("is not taken for a folder where it is a file", async () => {
+  it("is not used as a folder if it is a file", async () => {
     const { workspace, inside } = folders();
     await workspace.write("pages", bytes("a file"));
     await failureAs(WorkspaceError, workspace.write("pages/1.html", bytes("x")));
     expect(readdirSync(inside)).toEqual(["pages"]);
   });
 
-  it("is not read where it is a second name of a file, which may be from elsewhere", async () => {
+  it("is not read if it is a hard link, which may point elsewhere", async () => {
     const { workspace, outside, inside } = folders();
     mkdirSync(inside);
     linkSync(join(outside, "secret.txt"), join(inside, "report.md"));
     await failureAs(WorkspaceError, workspace.read("report.md"));
     await workspace.write("report.md", bytes("mine"));
-    untouched(outside);
+    expectUntouched(outside);
   });
 
-  it("is followed by nobody where it is a link in the place of the run's own folder", async () => {
+  it("is not followed if the run's own folder is a link", async () => {
     const { root, outside } = folders();
     const chosen = join(root, "runs");
     mkdirSync(chosen);
@@ -159,32 +159,29 @@ describe("what is in the place of a file", () => {
     await failureAs(WorkspaceError, workspace.read("secret.txt"));
     await failureAs(WorkspaceError, workspace.mark("r-1"));
     expect(await workspace.realPath()).toBe(join(chosen, "r-1"));
-    untouched(outside);
+    expectUntouched(outside);
   });
 
   it.for([
     ["a link", (path: string, outside: string) => symlinkSync(outside, path)],
     ["another folder", (path: string) => mkdirSync(path)],
-  ] as const)(
-    "is neither read nor written where %s has taken the place of the run's folder",
-    async ([, put]) => {
-      const { root, outside } = folders();
-      const chosen = join(root, "runs");
-      for (const path of [join(chosen, "r-1"), chosen]) {
-        const workspace = new Workspace({ path, chosen });
-        await workspace.write("report.md", bytes("mine"));
-        renameSync(path, join(root, `moved-${path.length}`));
-        put(path, outside);
-        await failureAs(WorkspaceError, workspace.write("report.md", bytes("x")));
-        await failureAs(WorkspaceError, workspace.read("secret.txt"));
-        await failureAs(WorkspaceError, workspace.realPath());
-        rmSync(path, { recursive: true });
-      }
-      untouched(outside);
-    },
-  );
+  ] as const)("is neither read nor written if %s has replaced the run's folder", async ([, put]) => {
+    const { root, outside } = folders();
+    const chosen = join(root, "runs");
+    for (const path of [join(chosen, "r-1"), chosen]) {
+      const workspace = new Workspace({ path, chosen });
+      await workspace.write("report.md", bytes("mine"));
+      renameSync(path, join(root, `moved-${path.length}`));
+      put(path, outside);
+      await failureAs(WorkspaceError, workspace.write("report.md", bytes("x")));
+      await failureAs(WorkspaceError, workspace.read("secret.txt"));
+      await failureAs(WorkspaceError, workspace.realPath());
+      rmSync(path, { recursive: true });
+    }
+    expectUntouched(outside);
+  });
 
-  it("is made again where the run's folder was removed", async () => {
+  it("is created again if the run's folder was removed", async () => {
     const { root } = folders();
     const chosen = join(root, "runs");
     for (const path of [join(chosen, "r-1"), chosen]) {
@@ -197,7 +194,7 @@ describe("what is in the place of a file", () => {
     }
   });
 
-  it("may be the workspace itself as a link that its owner made", async () => {
+  it("may lead through a link that is the workspace itself and was made by its owner", async () => {
     const { root, outside } = folders();
     symlinkSync(outside, join(root, "chosen"));
     const workspace = workspaceIn(join(root, "chosen"));
